@@ -1,0 +1,30 @@
+// Any bytes into every decoder of control and direct messages: none may crash, read outside or reserve absurd memory.
+#include <cstddef>
+#include <cstdint>
+
+#include "wire/control.h"
+#include "wire/direct.h"
+
+namespace {
+
+template <typename... Messages>
+void decode_all(std::string_view body) {
+  (void(Messages::decode(body)), ...);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace fray::wire;
+  std::string_view body(reinterpret_cast<const char*>(data), size);
+  decode_all<Hello, Welcome, DefineKey, Demand, Grant, Lease, Reclaim, WorkerLost, ObjectIds, Complete, ObjectReady,
+             ObjectLost, SegmentInfo, SegmentName, FreeRange, Reserve, Reserved, Log, Deadlock, Text, Spawned, Exited>(
+      body);
+  (void)decode_returned(body);
+  ByteReader in(body);
+  while (in.ok() && in.left() > 0) {
+    ValueView value = decode_value(in);
+    if (in.ok()) (void)value.to_value();
+  }
+  return 0;
+}

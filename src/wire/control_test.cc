@@ -1,0 +1,78 @@
+#include "wire/control.h"
+
+#include <gtest/gtest.h>
+
+namespace fray::wire {
+namespace {
+
+template <typename Message>
+std::string body_of(const Message& message) {
+  std::string bytes;
+  ByteWriter out(bytes);
+  message.encode(out);
+  return bytes;
+}
+
+// A message is read as written, and no prefix of it is taken for a whole one.
+template <typename Message>
+Message round_trip(const Message& message) {
+  std::string bytes = body_of(message);
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(Message::decode(std::string_view(bytes).substr(0, size)).is_ok()) << size;
+  }
+  EXPECT_FALSE(Message::decode(bytes + "x").is_ok());
+  return Message::decode(bytes).value();
+}
+
+TEST(Control, WorkerKeyReadsBackAsWritten) {
+  DefineKey message;
+  message.key = 3;
+  message.prestart = 2;
+  message.description = {{"python", "-B"}, {"/a", "/b"}, "/home", {{"NAME", "value"}, {"EMPTY", ""}}};
+  EXPECT_EQ(round_trip(message).description, message.description);
+}
+
+TEST(Control, DemandKeepsFractionsOfResourcesExactly) {
+  Demand message;
+  message.count = 5;
+  ASSERT_TRUE(message.resources.set("GPU", 0.3).is_ok());
+  ASSERT_TRUE(message.resources.set("CPU", 1).is_ok());
+  EXPECT_EQ(round_trip(message).resources, message.resources);
+}
+
+TEST(Control, ExitFactsReadBackAsWritten) {
+  WorkerLost message;
+  message.facts = {10, 0, 9, 1 << 20, 42, "task", "last words"};
+  WorkerLost read = round_trip(message);
+  EXPECT_EQ(read.facts.signal, 9);
+  EXPECT_EQ(read.facts.last_task, 42u);
+  EXPECT_EQ(read.facts.log_tail, "last words");
+}
+
+TEST(Control, NegativeResourceAmountIsRefused) {
+  Demand message;
+  message.resources.set_units("CPU", -1);
+  EXPECT_FALSE(Demand::decode(body_of(message)).is_ok());
+}
+
+TEST(Control, AbsurdCountDoesNotReserveMemory) {
+  std::string bytes(4, '\xff');
+  EXPECT_FALSE(ObjectIds::decode(bytes).is_ok());
+}
+
+TEST(Control, FrameOfAnotherVersionIsRefusedWithBothVersions) {
+  FrameHeader header;
+  header.version = 0xF1FF;
+  Status status = validate(header);
+  EXPECT_EQ(status.code(), StatusCode::kCorruption);
+  EXPECT_NE(status.message().find("0xf1ff"), std::string::npos);
+}
+
+TEST(Control, OversizedFrameIsRefused) {
+  FrameHeader header;
+  header.length = kMaxBodyBytes + 1;
+  EXPECT_FALSE(validate(header).is_ok());
+}
+
+}  // namespace
+}  // namespace fray::wire

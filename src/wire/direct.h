@@ -1,0 +1,79 @@
+// Messages on a direct socket, between the client that holds a lease and the leased worker.
+//
+// In every frame about a task, FrameHeader::id is the task's number: the `sequence` of its first result's ObjectId, whose
+// `owner` is the client. Results of one task are numbered consecutively.
+//
+// Threading:  values; views look into the frame.
+// Ownership:  views own nothing.
+// Failure:    decode functions return kCorruption when the body does not fit; the connection must then be closed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "model/ids.h"
+#include "wire/bytes.h"
+#include "wire/frame.h"
+#include "wire/value.h"
+
+namespace fray::wire {
+
+enum class DirectType : std::uint8_t {
+  // client -> worker
+  kTask = 1,
+  kFunction,  // id: function; body: encoding byte, then the callable's bytes
+  kCancel,    // id: task; no body
+  kRecall,    // no body: return every task that has not started
+  kTaken,     // id: generator task; body: u64 bytes of items taken since the last one; ~0: no limit any more
+  // worker -> client
+  kResult = 64,
+  kItem,       // id: task; body: u32 index, then a value: one item of a generator task
+  kReturned,   // u8 reason, then u64 task numbers: not started, never will be
+  kUnblocked,  // no body: the worker takes tasks again
+};
+
+enum class ReturnReason : std::uint8_t { kBlocked = 0, kRecalled = 1, kRetiring = 2 };
+enum class TaskStatus : std::uint8_t { kOk = 0, kFailed = 1, kCancelled = 2, kTimedOut = 3 };
+
+// kTask: this, then the name, then the arguments: `positional` values, then `keywords` times (string, value).
+struct TaskHead {
+  std::uint64_t function = 0;
+  double timeout_seconds = 0;  // 0: none
+  std::uint32_t returns = 1;   // 0 for a generator task whose items are not counted
+  std::uint32_t depth = 0;
+  std::uint16_t positional = 0;
+  std::uint16_t keywords = 0;
+  std::uint16_t name_bytes = 0;
+  std::uint8_t generator = 0;  // 1: a generator task
+  std::uint8_t attempt = 0;
+  std::uint64_t item_budget_bytes = 0;  // generator: bytes of items not yet taken that may exist; 0: no limit
+};
+static_assert(sizeof(TaskHead) == 40);
+
+// kResult: this, then `values` values (a failed task has one: the packed exception).
+struct ResultHead {
+  std::uint64_t started_ns = 0;  // CLOCK_MONOTONIC
+  std::uint64_t duration_ns = 0;
+  TaskStatus status = TaskStatus::kOk;
+  std::uint8_t retiring = 0;  // 1: the worker takes no more tasks after this one
+  std::uint16_t values = 0;
+  std::uint32_t reserved = 0;
+};
+static_assert(sizeof(ResultHead) == 24);
+
+// Appends a frame header whose length is patched by finish_frame().
+std::size_t begin_frame(std::string& out, DirectType type, std::uint64_t id);
+void finish_frame(std::string& out, std::size_t begin);
+void append_frame(std::string& out, DirectType type, std::uint64_t id, std::string_view body = {});
+
+std::string returned_body(ReturnReason reason, const std::vector<std::uint64_t>& tasks);
+struct Returned {
+  ReturnReason reason = ReturnReason::kBlocked;
+  std::vector<std::uint64_t> tasks;
+};
+Result<Returned> decode_returned(std::string_view body);
+
+}  // namespace fray::wire

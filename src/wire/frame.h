@@ -1,0 +1,38 @@
+// FrameHeader: the 16 bytes before every message on every socket of the engine.
+//
+//    0        4      5      6         8                16
+//    +--------+------+------+---------+----------------+------------- ... ---+
+//    | length | type | fds  | version |       id       |  body (length bytes) |
+//    +--------+------+------+---------+----------------+------------- ... ---+
+//
+// `length` counts the body only. `fds` is how many descriptors travel with the frame (SCM_RIGHTS, in order). `id` means
+// what the type says: a task, a lease, a process. All numbers are little-endian (the engine runs on one host).
+//
+// Threading:  values.
+// Ownership:  none.
+// Failure:    validate() refuses another version and lengths above the limit; the connection must then be closed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/status.h"
+
+namespace fray::wire {
+
+inline constexpr std::uint16_t kVersion = 0xF101;          // high byte: Fray; low byte: wire version
+inline constexpr std::uint32_t kMaxBodyBytes = 64u << 20;  // a frame is never larger; larger values use shared memory
+inline constexpr std::size_t kMaxFdsPerFrame = 4;
+
+struct FrameHeader {
+  std::uint32_t length = 0;
+  std::uint8_t type = 0;
+  std::uint8_t fds = 0;
+  std::uint16_t version = kVersion;
+  std::uint64_t id = 0;
+};
+static_assert(sizeof(FrameHeader) == 16);
+
+Status validate(const FrameHeader& header);
+
+}  // namespace fray::wire

@@ -1,0 +1,68 @@
+// Value: an encoded Python or C++ value on its way between processes, with the ids of the refs inside it.
+//
+// Small values are inline; large ones lie in shared memory and only their place travels. What the bytes mean is the
+// encoding's business; the engine never looks inside (and never unpickles).
+//
+//   encoding(1) kind(1) reserved(2) nested(4) size(4)  bytes (size) | ObjectId Location   nested x ObjectId
+//
+// Threading:  a value; ValueView looks into a frame that must outlive it.
+// Ownership:  Value owns its bytes, ValueView does not. Nested ids are ids only: holding them is the caller's business.
+// Failure:    decode() marks the reader failed on anything that does not fit.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/ids.h"
+#include "wire/bytes.h"
+
+namespace fray::wire {
+
+// How the bytes of a value are to be read. Numbers are part of the wire format.
+enum class Encoding : std::uint8_t {
+  kNone = 0,
+  kTrue = 1,
+  kFalse = 2,
+  kInt64 = 3,          // 8 bytes
+  kFloat64 = 4,        // 8 bytes
+  kUtf8 = 5,           // a str
+  kBytes = 6,          // a bytes
+  kPickle = 7,         // one pickle, no buffers out of band
+  kPickleBuffers = 8,  // a pickle and its out-of-band buffers; see store/buffer_layout.h
+  kException = 9,      // failed: a packed exception of the user's code (fray._failures)
+  kStatus = 10,        // failed: a StatusCode byte and a message of the engine
+};
+
+inline bool is_failure(Encoding encoding) { return encoding >= Encoding::kException; }
+
+enum class ValueKind : std::uint8_t { kInline = 0, kSealed = 1 };
+
+struct Value {
+  Encoding encoding = Encoding::kNone;
+  ValueKind kind = ValueKind::kInline;
+  std::string bytes;             // kInline
+  ObjectId object;               // kSealed: the object that holds the bytes
+  Location location;             // kSealed
+  std::vector<ObjectId> nested;  // refs inside, in the order of the side table
+};
+
+struct ValueView {
+  Encoding encoding = Encoding::kNone;
+  ValueKind kind = ValueKind::kInline;
+  std::string_view bytes;
+  ObjectId object;
+  Location location;
+  std::uint32_t nested_count = 0;
+  std::string_view nested_bytes;  // nested_count ObjectIds, unaligned
+
+  ObjectId nested(std::uint32_t index) const;
+  Value to_value() const;
+};
+
+void encode(ByteWriter& out, const Value& value);
+void encode(ByteWriter& out, const ValueView& value);
+ValueView decode_value(ByteReader& in);
+
+}  // namespace fray::wire
