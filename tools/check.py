@@ -1,0 +1,160 @@
+"""`make check`: runs every check, prints one line each, and the output of those that fail.
+
+check.py             all checks
+check.py --format    formats instead of checking
+check.py --stub      writes python/fray/_native.pyi anew
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BIN = Path(sys.executable).parent
+STUB = ROOT / "python" / "fray" / "_native.pyi"
+# Home and work folders of somebody's machine. In brackets, so that this file does not match itself.
+_PRIVATE_PATH = re.compile(r"(?<![\w.~/:-])/(?:[h]ome|[r]oot|[w]ork|[U]sers)/[\w.]")
+
+
+def files(*suffixes: str) -> list[str]:
+    """The files that belong to the repository: tracked or new, not ignored."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate"]
+    names = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
+    return [name for name in names if name.endswith(suffixes or ("",)) and (ROOT / name).is_file()]
+
+
+def run(*command: str | Path) -> list[str]:
+    """What a command prints, when it fails."""
+    result = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return (result.stdout.splitlines() or [f"exit code {result.returncode}"]) if result.returncode else []
+
+
+def clang_format(*options: str) -> list[str]:
+    names = files(".h", ".cc")
+    return run(BIN / "clang-format", *options, *names) if names else []
+
+
+def layers() -> list[str]:
+    return run(sys.executable, "tools/check_layers.py")
+
+
+def docs() -> list[str]:
+    return run(sys.executable, "tools/check_docs.py")
+
+
+def pyright() -> list[str]:
+    if not list((ROOT / "python" / "fray").glob("*.py")):
+        return []
+    return run(BIN / "pyright")
+
+
+def versions() -> list[str]:
+    """The version of the package, which the wheel and the C++ code take too, is the newest one of the change log."""
+    source = (ROOT / "python" / "fray" / "_version.py").read_text()
+    version = source.split('VERSION = "')[1].split('"')[0]
+    top = re.search(r"^## \[(\d[^\]]*)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    found = top[1] if top else "none"
+    return [] if found == version else [f"fray/_version.py has {version}, the top entry of CHANGELOG.md {found}"]
+
+
+def private_paths() -> list[str]:
+    problems: list[str] = []
+    for name in files():
+        try:
+            lines = (ROOT / name).read_text().splitlines()
+        except UnicodeDecodeError:
+            continue
+        problems += [f"{name}:{i}: {line.strip()}" for i, line in enumerate(lines, 1) if _PRIVATE_PATH.search(line)]
+    return problems
+
+
+def public_names() -> list[str]:
+    """Public modules say what is public. A module that only imports `*` from another one passes that one's list on."""
+    problems: list[str] = []
+    for path in sorted((ROOT / "python" / "fray").rglob("*.py")):
+        if any(part.startswith("_") and part != "__init__" for part in path.relative_to(ROOT).with_suffix("").parts):
+            continue
+        body = ast.parse(path.read_text()).body
+        statements = [
+            node for node in body if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+        ]
+        if all(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in statements):
+            continue
+        names = {ast.unparse(t) for node in body if isinstance(node, ast.Assign) for t in node.targets}
+        names |= {ast.unparse(node.target) for node in body if isinstance(node, ast.AnnAssign)}
+        if "__all__" not in names:
+            problems.append(f"{path.relative_to(ROOT)}: has no __all__")
+    return problems
+
+
+def generate_stub(path: Path) -> list[str]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if problems := run(sys.executable, "-m", "nanobind.stubgen", "-q", "-m", "fray._native", "-o", path):
+        return problems
+    return run(BIN / "ruff", "format", "--quiet", path)
+
+
+def stub() -> list[str]:
+    """The checked-in stub is what the extension says of itself."""
+    if not list((ROOT / "python" / "bindings").glob("*.cc")):
+        return []
+    fresh = ROOT / "build" / "stub" / "_native.pyi"
+    if problems := generate_stub(fresh):
+        return problems
+    if not STUB.exists() or STUB.read_text() != fresh.read_text():
+        return ["python/fray/_native.pyi does not match the extension: run make stub and look at the difference"]
+    return []
+
+
+CHECKS: dict[str, Callable[[], list[str]]] = {
+    "C++ format": lambda: clang_format("--dry-run", "-Werror"),
+    "Python format": lambda: run(BIN / "ruff", "format", "--check", "."),
+    "Python lint": lambda: run(BIN / "ruff", "check", "."),
+    "layers": layers,
+    "types": pyright,
+    "stub of the extension": stub,
+    "__all__": public_names,
+    "versions": versions,
+    "private paths": private_paths,
+    "links in the docs": docs,
+}
+
+
+def check_all() -> int:
+    failed = 0
+    for name, check in CHECKS.items():
+        start = time.monotonic()
+        problems = check()
+        print(f"{'failed' if problems else 'ok':<7}{name}  {time.monotonic() - start:.1f} s")
+        if problems:
+            failed += 1
+            print("\n".join(f"       {line}" for line in problems))
+    print(f"{len(CHECKS) - failed} checks passed, {failed} failed")
+    return 1 if failed else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Checks format, lint, layers, types and the repository's own rules.")
+    parser.add_argument("--format", action="store_true", help="format all files instead")
+    parser.add_argument("--stub", action="store_true", help="write the stub of the extension anew instead")
+    options = parser.parse_args()
+    if options.format:
+        commands = [clang_format("-i"), run(BIN / "ruff", "format", "."), run(BIN / "ruff", "check", "--fix", ".")]
+        problems = [line for output in commands for line in output]
+    elif options.stub:
+        problems = generate_stub(STUB)
+    else:
+        return check_all()
+    print("\n".join(problems), end="\n" if problems else "")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

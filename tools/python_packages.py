@@ -1,0 +1,12 @@
+"""Prints the Python packages that a checkout needs, one a line, as pyproject.toml lists them."""
+
+import tomllib
+from pathlib import Path
+
+pyproject = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())
+project = pyproject["project"]
+extras = project["optional-dependencies"]
+packages = [*pyproject["build-system"]["requires"], *project["dependencies"]]
+for extra in ("test", "bench", "dev"):
+    packages += extras[extra]
+print("\n".join(packages))

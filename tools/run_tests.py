@@ -1,0 +1,237 @@
+"""Runs the tests in parts, each with a time budget, and closes with one line that totals all runners.
+
+    run_tests.py                       the parts below, within their budgets
+    run_tests.py --long                the tests marked `long`, without budgets
+    run_tests.py --sanitizer asan      C++ tests and Python suites of build/asan, without budgets
+
+Exit code 1 when a test failed, a runner broke or a part went over its budget.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "build" / "test"
+
+# A line of ctest's that says nothing a reader needs: a test's start, or a test that passed.
+_CTEST_NOISE = re.compile(r"^\s*(Start\s+\d+: |\d+/\d+ Test\s+#\d+: .*\s(Passed|Skipped)\s)")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Tests that share a budget: the C++ tests of a build folder, or pytest on some folders."""
+
+    name: str
+    budget_seconds: float | None
+    cpp_build: str | None = None
+    folders: tuple[str, ...] = ()
+    pytest_options: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Count:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+
+NORMAL_PARTS = (
+    Part("unit C++", 120, cpp_build="dev"),
+    Part("unit and conformance Python", 300, folders=("tests/unit", "tests/conformance")),
+    Part("chaos", 240, folders=("tests/chaos",)),
+    Part("packaging and examples", 240, folders=("tests/packaging", "tests/examples")),
+)
+
+LONG_PARTS = (Part("long", None, folders=("tests",), pytest_options=("-m", "long", "--timeout=3600")),)
+
+
+def sanitizer_parts(name: str) -> tuple[Part, ...]:
+    """The C++ tests of the sanitizer's build, and for ASan the Python suites with its extension in front."""
+    options = {
+        "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1",
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+        "TSAN_OPTIONS": "second_deadlock_stack=1",
+    }
+    cpp = Part(f"C++ under {name}", None, cpp_build=name, environment=options)
+    site = ROOT / "build" / name / "site"
+    if name != "asan" or not _install_site(ROOT / "build" / name, site):
+        return (cpp,)
+    runtimes = [_compiler_file(file) for file in ("libasan.so", "libubsan.so", "libstdc++.so")]
+    python = {
+        **options,
+        # Python itself leaves memory unfreed at its end.
+        "ASAN_OPTIONS": "detect_leaks=0:strict_string_checks=1",
+        "LD_PRELOAD": ":".join(runtimes),
+        "PATH": f"{site / 'fray' / '_bin'}:{os.environ['PATH']}",
+        "PYTHONMALLOC": "malloc",
+        "PYTHONPATH": str(site),
+    }
+    suites = ("tests/unit", "tests/conformance", "tests/chaos")
+    slow = ("-m", "not long and not ray", "--timeout=900")
+    return (cpp, Part(f"Python under {name}", None, folders=suites, pytest_options=slow, environment=python))
+
+
+def _install_site(build: Path, site: Path) -> bool:
+    """Lays the package with its sanitized extension into `site`; false when the build has no extension."""
+    command = ["cmake", "--install", str(build), "--component", "python", "--prefix", str(site)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return any(site.glob("fray/_native*.so"))
+
+
+def _compiler_file(name: str) -> str:
+    answer = subprocess.run(["g++", f"-print-file-name={name}"], check=True, capture_output=True, text=True)
+    return answer.stdout.strip()
+
+
+def budget_scale() -> float:
+    """Machines of continuous integration are shared and noisy, so budgets are twice as long where CI=true."""
+    return 2.0 if os.environ.get("CI") == "true" else 1.0
+
+
+def commands(part: Part) -> list[tuple[list[str], Path]]:
+    """The runners' command lines of a part, each with the JUnit file it writes; prints a line for what is skipped."""
+    stem = RESULTS / part.name.replace(" ", "-").lower()
+    if part.cpp_build is not None:
+        build = ROOT / "build" / part.cpp_build
+        if not (build / "CTestTestfile.cmake").exists():
+            print(f"    skipped: build/{part.cpp_build} has no C++ tests")
+            return []
+        junit = stem.with_suffix(".xml")
+        command = ["ctest", "--test-dir", str(build), "--output-on-failure", "--no-tests=ignore", "--timeout", "120"]
+        command += ["-j", str(os.cpu_count() or 1), "--output-junit", str(junit)]
+        # ThreadSanitizer's fixed mappings do not go together with every layout that the kernel may choose.
+        return [((["setarch", "-R"] if part.cpp_build == "tsan" else []) + command, junit)]
+    folders = []
+    for folder in part.folders:
+        if any((ROOT / folder).glob("**/test_*.py")):
+            folders.append(folder)
+        else:
+            print(f"    skipped: {folder} has no tests")
+    if not folders:
+        return []
+    junit = stem.with_suffix(".xml")
+    command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={junit}", *part.pytest_options, *folders]
+    return [(command, junit)]
+
+
+def parse_junit(text: str) -> Count:
+    """Counts the test cases of a JUnit file as ctest and pytest write it; an error outside a test is a failure."""
+    count = Count()
+    for case in ElementTree.fromstring(text).iter("testcase"):
+        if case.find("failure") is not None or case.find("error") is not None or case.get("status") == "fail":
+            count.failed += 1
+        elif case.find("skipped") is not None or case.get("status") in ("notrun", "disabled"):
+            count.skipped += 1
+        else:
+            count.passed += 1
+    return count
+
+
+def run_command(command: list[str], environment: dict[str, str], limit_seconds: float | None) -> int | None:
+    """Runs a runner and passes its output on without ctest's noise. None: it was stopped at the limit."""
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    stopped = False
+
+    def stop(_signal: int, _frame: object) -> None:
+        nonlocal stopped
+        stopped = True
+        os.killpg(process.pid, signal.SIGKILL)
+
+    previous = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, limit_seconds or 0)
+    try:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if not _CTEST_NOISE.match(line):
+                print(line, end="", flush=True)
+        process.stdout.close()
+        code = process.wait()
+    except KeyboardInterrupt:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+    return None if stopped else code
+
+
+def run_part(part: Part) -> tuple[Count, str]:
+    """Runs a part; returns what it counted and its line for the table at the end."""
+    print(f"\n==> {part.name}", flush=True)
+    budget = part.budget_seconds * budget_scale() if part.budget_seconds is not None else None
+    total = Count()
+    notes: list[str] = []
+    start = time.monotonic()
+    runners = commands(part)
+    for command, junit in runners:
+        junit.unlink(missing_ok=True)
+        # Over the budget a part fails; at twice the budget it is stopped, so that a hang ends too.
+        code = run_command(command, part.environment, budget * 2 if budget else None)
+        try:
+            count = parse_junit(junit.read_text())
+        except (OSError, ElementTree.ParseError):
+            count = Count()
+        broken = code is None or (code not in (0, 5) and count.failed == 0)
+        total.passed += count.passed
+        total.failed += count.failed + broken
+        total.skipped += count.skipped
+        if code is None:
+            notes.append("stopped at twice its budget")
+        elif broken:
+            notes.append(f"{Path(command[0]).name} ended with code {code}")
+    seconds = time.monotonic() - start
+    if budget is not None and seconds > budget:
+        total.failed += 1
+        notes.append("OVER BUDGET")
+    line = f"{part.name:<30}{seconds:7.1f} s"
+    line += f" of {budget:4.0f} s" if budget is not None else " " * 10
+    line += f"  {total.passed} passed, {total.failed} failed, {total.skipped} skipped"
+    if not runners:
+        line += "  (nothing to run)"
+    return total, "  ".join([line, *notes])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--long", action="store_true", help="run the tests marked `long`")
+    parser.add_argument("--sanitizer", choices=["asan", "tsan"], help="run the tests of a sanitizer's build")
+    options = parser.parse_args()
+    parts = NORMAL_PARTS
+    if options.long:
+        parts = LONG_PARTS
+    elif options.sanitizer:
+        parts = sanitizer_parts(options.sanitizer)
+
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    results = [run_part(part) for part in parts]
+    print("\nTime of each part against its budget:")
+    for _, line in results:
+        print("  " + line)
+    passed = sum(count.passed for count, _ in results)
+    failed = sum(count.failed for count, _ in results)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
