@@ -1,0 +1,113 @@
+"""Fray runs functions behind one small API: in the process, on all cores of this machine, or on a cluster.
+
+::
+
+    import fray
+
+    ctx = fray.get_job_context()
+    refs = [ctx.create_task(pow, (n, 2)) for n in range(10)]
+    print(ctx.get(refs))
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fray._lazy import lazy_attribute
+from fray._version import VERSION as __version__
+from fray.errors import (
+    AlreadyInitializedError,
+    ContextClosedError,
+    DeadlockError,
+    ForeignRefError,
+    FrayError,
+    GetTimeoutError,
+    InfeasibleError,
+    NodeDiedError,
+    ObjectLostError,
+    OwnerDiedError,
+    RemoteTraceback,
+    SerializationError,
+    SettingsError,
+    StoreFullError,
+    TaskCancelledError,
+    TaskError,
+    TaskTimeoutError,
+    UnsupportedError,
+    VersionMismatchError,
+    WorkerDiedError,
+)
+from fray.job.context import JobContext
+from fray.job.current import (
+    fray_default_job_ctx,
+    get_default_job_ctx,
+    get_job_context,
+    init,
+    set_job_context,
+    shutdown,
+)
+from fray.job.factory import create_job_ctx
+from fray.job.refs import ObjectRef
+from fray.types import ActorOptions, EntryPoint, Lifetime, RuntimeEnv, TaskOptions
+
+if TYPE_CHECKING:
+    from fray._progress import progress
+    from fray._timeline import timeline
+    from fray.backend.local.sync import LocalJobContext, SyncContext
+    from fray.backend.local.thread import ThreadContext
+
+__all__ = [
+    "ActorOptions",
+    "AlreadyInitializedError",
+    "ContextClosedError",
+    "DeadlockError",
+    "EntryPoint",
+    "ForeignRefError",
+    "FrayError",
+    "GetTimeoutError",
+    "InfeasibleError",
+    "JobContext",
+    "Lifetime",
+    "LocalJobContext",
+    "NodeDiedError",
+    "ObjectLostError",
+    "ObjectRef",
+    "OwnerDiedError",
+    "RemoteTraceback",
+    "RuntimeEnv",
+    "SerializationError",
+    "SettingsError",
+    "StoreFullError",
+    "SyncContext",
+    "TaskCancelledError",
+    "TaskError",
+    "TaskOptions",
+    "TaskTimeoutError",
+    "ThreadContext",
+    "UnsupportedError",
+    "VersionMismatchError",
+    "WorkerDiedError",
+    "__version__",
+    "create_job_ctx",
+    "fray_default_job_ctx",
+    "get_default_job_ctx",
+    "get_job_context",
+    "init",
+    "progress",
+    "set_job_context",
+    "shutdown",
+    "timeline",
+]
+
+_LAZY = {
+    "LocalJobContext": ("fray.backend.local.sync", "LocalJobContext"),
+    "SyncContext": ("fray.backend.local.sync", "SyncContext"),
+    "ThreadContext": ("fray.backend.local.thread", "ThreadContext"),
+    "RayJobContext": ("fray.backend.ray.ray_job", "RayJobContext"),
+    "progress": ("fray._progress", "progress"),
+    "timeline": ("fray._timeline", "timeline"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    return lazy_attribute(__name__, name, _LAZY)

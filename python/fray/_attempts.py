@@ -1,0 +1,32 @@
+"""Calling a function again after an exception that its options allow to retry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from fray.types import TaskOptions
+
+__all__ = ["call_with_retries", "may_retry"]
+
+T = TypeVar("T")
+
+
+def may_retry(exc: BaseException, attempt: int, options: TaskOptions) -> bool:
+    """Return whether another attempt follows after `exc` ended attempt number `attempt` (the first is 0)."""
+    allowed = options.retry_exceptions
+    if allowed is False or (options.max_retries != -1 and attempt >= options.max_retries):
+        return False
+    return isinstance(exc, Exception if allowed is True else allowed)
+
+
+def call_with_retries(call: Callable[[], T], options: TaskOptions, stop: Callable[[], bool] | None = None) -> T:
+    """Return what `call` returns; the exception of its last attempt is raised. Once `stop` is true none follows."""
+    attempt = 0
+    while True:
+        try:
+            return call()
+        except Exception as exc:
+            if not may_retry(exc, attempt, options) or (stop is not None and stop()):
+                raise
+        attempt += 1

@@ -1,0 +1,24 @@
+"""Every environment variable that the Python package reads.
+
+========================  ==========================================================================================
+FRAY_CLUSTER_SPEC         where programs run when they do not say so, such as ``thread?max_workers=4``; see
+                          `fray.job.spec`
+FRAY_NODE                 address of the node that this process's job runs on; set by the node for the jobs it starts
+========================  ==========================================================================================
+"""
+
+from __future__ import annotations
+
+import os
+
+__all__ = ["cluster_spec", "node_of_this_job"]
+
+
+def cluster_spec() -> str | None:
+    """Return FRAY_CLUSTER_SPEC, or None where it is unset or empty."""
+    return os.environ.get("FRAY_CLUSTER_SPEC", "").strip() or None
+
+
+def node_of_this_job() -> str | None:
+    """Return FRAY_NODE, or None in a process that no node started."""
+    return os.environ.get("FRAY_NODE") or None

@@ -1,0 +1,48 @@
+"""Amounts as people write them: ``"4GiB"`` to bytes."""
+
+from __future__ import annotations
+
+import math
+import re
+
+__all__ = ["parse_bytes"]
+
+_FACTORS = {
+    "": 1,
+    "b": 1,
+    "kb": 10**3,
+    "mb": 10**6,
+    "gb": 10**9,
+    "tb": 10**12,
+    "k": 2**10,
+    "m": 2**20,
+    "g": 2**30,
+    "t": 2**40,
+    "kib": 2**10,
+    "mib": 2**20,
+    "gib": 2**30,
+    "tib": 2**40,
+}
+_PATTERN = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*")
+
+
+def parse_bytes(amount: int | float | str, what: str) -> int:
+    """Return a positive number of bytes given as a number or as text such as ``"512MiB"``.
+
+    Raises:
+        ValueError: the text has no such form, or the amount is not a positive whole number of bytes.
+        TypeError: `amount` is neither a number nor text.
+    """
+    if isinstance(amount, bool) or not isinstance(amount, (int, float, str)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"{what} must be a number of bytes or text such as '4GiB', got {amount!r}")
+    if isinstance(amount, str):
+        match = _PATTERN.fullmatch(amount)
+        factor = _FACTORS.get(match[2].lower()) if match else None
+        if match is None or factor is None:
+            raise ValueError(f"{what} must be a number of bytes or text such as '4GiB' or '512MB', got {amount!r}")
+        value = float(match[1]) * factor if "." in match[1] else int(match[1]) * factor
+    else:
+        value = amount
+    if not math.isfinite(value) or value <= 0:
+        raise ValueError(f"{what} must be more than zero bytes, got {amount!r}")
+    return int(value)

@@ -1,0 +1,238 @@
+"""`InProcessContext`: what the contexts inside this process have in common, which is all but when a task runs."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import weakref
+from abc import abstractmethod
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, cast
+
+from fray.backend.local.call import TaskCall
+from fray.backend.local.cell import Cell
+from fray.backend.local.codec import Codec
+from fray.backend.local.environment import check_supported, suspended
+from fray.backend.local.refs import LocalRef
+from fray.backend.local.span import Span
+from fray.errors import ContextClosedError, ForeignRefError, GetTimeoutError
+from fray.job.context import JobContext
+from fray.job.refs import ObjectRef
+from fray.types import TaskOptions
+
+__all__ = ["InProcessContext"]
+
+MAX_SPANS = 100_000
+
+
+class InProcessContext(JobContext):
+    """Cells, refs, waiting and cancelling; a subclass says how a call starts and how a generator is driven.
+
+    Threading: every cell is guarded by `condition`, whose lock is `lock`. User code never runs with it held.
+    """
+
+    _ref_type = LocalRef
+
+    def __init__(self, codec: Codec) -> None:
+        self.codec = codec
+        self.lock = threading.RLock()
+        self.condition = threading.Condition(self.lock)
+        self._open_cells: weakref.WeakSet[Cell] = weakref.WeakSet()
+        self._spans: deque[Span] = deque(maxlen=MAX_SPANS)
+
+    # ---- what a subclass implements
+
+    @abstractmethod
+    def _start(self, call: TaskCall) -> None:
+        """Run the call, or see to it that it runs."""
+
+    def _blocking(self) -> AbstractContextManager[None]:
+        """Surround a wait of this thread; entered and left without the condition held."""
+        return suspended()
+
+    # ---- tasks
+
+    def _submit(
+        self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions
+    ) -> Any:
+        check_supported(options.runtime_env)
+        for value in (*args, *kwargs.values()):
+            if isinstance(value, ObjectRef):
+                self._check_owned(cast("ObjectRef[Any]", value), "create_task")
+        call = TaskCall(self, fn, args, kwargs, options)
+        refs = [LocalRef[Any](self, cell) for cell in call.cells]
+        for dependency in call.dependencies:
+            dependency.cell.want_all()
+        self._start(call)
+        return refs if options.num_returns > 1 else refs[0]
+
+    def _cancel(self, ref: LocalRef[Any], force: bool) -> None:
+        cancel = ref.cell.cancel_task
+        if cancel is not None and not ref.cell.done:
+            cancel()
+
+    def new_cell(self, name: str) -> Cell:
+        """Return a pending cell, which ends with the context at the latest."""
+        cell = Cell(self.condition, name)
+        with self.condition:
+            self._open_cells.add(cell)
+        return cell
+
+    # ---- objects
+
+    def _put(self, value: Any) -> LocalRef[Any]:
+        cell = Cell(self.condition, "put")
+        cell.finish(self.codec.pack(value, "the value to put"))
+        return LocalRef(self, cell)
+
+    def _get(self, ref: LocalRef[Any], timeout: float | None) -> Any:
+        cell = ref.cell
+        if not cell.done:
+            cell.want_all()
+            self._pump_all(cell)
+            if not self._wait_until(lambda: cell.done, timeout):
+                raise GetTimeoutError(f"task {cell.name!r} had no result after {timeout} s")
+        return self.value_of(cell)
+
+    def _get_many(self, refs: Sequence[LocalRef[Any]], timeout: float | None) -> list[Any]:
+        for ref in refs:
+            ref.cell.want_all()
+        deadline = None if timeout is None else time.monotonic() + timeout
+        values: list[Any] = []
+        for ref in refs:
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            values.append(self._get(ref, left))
+        return values
+
+    def value_of(self, cell: Cell) -> Any:
+        """Return the value of a cell that has ended, a list for a stream; or raise its failure."""
+        if not cell.done:
+            self._pump_all(cell)
+        if cell.failure is not None:
+            raise self.codec.open_failure(cell.failure)
+        if cell.stream is not None:
+            return [self.codec.open(item) for item in list(cell.stream.items)]
+        return self.codec.open(cell.value)
+
+    def next_item(self, ref: LocalRef[Any]) -> LocalRef[Any]:
+        """Return a ref to the next item of a generator task; what `next(ref)` calls."""
+        self._check_open()
+        cell = ref.cell
+        while True:
+            with self.condition:
+                stream = cell.stream
+                if stream is not None and stream.items:
+                    item = stream.items.popleft()
+                    self.condition.notify_all()
+                    break
+                if cell.done:
+                    raise self._end_of_stream(cell)
+            if stream is not None and stream.pump is not None:
+                stream.pump()
+            else:
+                self._wait_until(cell.ready, None)
+        item_cell = Cell(self.condition, f"an item of {cell.name}")
+        item_cell.finish(item)
+        return LocalRef(self, item_cell)
+
+    def _end_of_stream(self, cell: Cell) -> Exception:
+        if cell.failure is not None:
+            return self.codec.open_failure(cell.failure)
+        if cell.stream is None:
+            return TypeError(f"task {cell.name!r} is no generator; use get or ref.result() for its value")
+        return StopIteration()
+
+    def _pump_all(self, cell: Cell) -> None:
+        stream = cell.stream
+        while not cell.done and stream is not None and stream.pump is not None:
+            stream.pump()
+
+    # ---- waiting
+
+    def _wait(
+        self, refs: list[LocalRef[Any]], num_returns: int, timeout: float | None
+    ) -> tuple[list[LocalRef[Any]], list[LocalRef[Any]]]:
+        cells = [ref.cell for ref in refs]
+        self._wait_until(lambda: sum(cell.ready() for cell in cells) >= num_returns, timeout)
+        ready: list[LocalRef[Any]] = []
+        others: list[LocalRef[Any]] = []
+        with self.condition:
+            for ref in refs:
+                (ready if len(ready) < num_returns and ref.cell.ready() else others).append(ref)
+        return ready, others
+
+    def _wait_until(self, reached: Callable[[], bool], timeout: float | None) -> bool:
+        with self.condition:
+            if reached():
+                return True
+        if timeout == 0:
+            return False
+        with self._blocking(), self.condition:
+            return self.condition.wait_for(reached, timeout)
+
+    def wait_in_loop(self, ref: LocalRef[Any]) -> Generator[Any, None, None]:
+        """Suspend the running coroutine until the cell has ended."""
+        import asyncio
+
+        self._check_open()
+        cell = ref.cell
+        cell.want_all()
+        self._pump_all(cell)
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[None] = loop.create_future()
+
+        def wake() -> None:
+            if not future.done():
+                future.set_result(None)
+
+        def from_any_thread() -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(wake)
+
+        if cell.watch(from_any_thread):
+            yield from future
+
+    # ---- timeline
+
+    def record(self, span: Span) -> None:
+        """Remember when a task ran."""
+        self._spans.append(span)
+
+    def _timeline_events(self) -> list[dict[str, Any]]:
+        process = os.getpid()
+        return [
+            {
+                "name": span.name,
+                "cat": "task",
+                "ph": "X",
+                "ts": round(span.start * 1e6),
+                "dur": max(1, round((span.end - span.start) * 1e6)),
+                "pid": process,
+                "tid": span.thread_id,
+                "args": {"ok": span.ended_well},
+            }
+            for span in self._spans.copy()
+        ]
+
+    # ---- life
+
+    def _owns(self, ref: LocalRef[Any]) -> bool:
+        return ref.context is self
+
+    def _check_owned(self, ref: ObjectRef[Any], verb: str) -> None:
+        if type(ref) is not LocalRef or ref.context is not self:
+            raise ForeignRefError(
+                f"{verb}: {ref!r} belongs to another context than this {type(self).__name__}; "
+                "get its value there and pass that"
+            )
+
+    def _close(self) -> None:
+        with self.condition:
+            cells = list(self._open_cells)
+        error = ContextClosedError(f"this {type(self).__name__} was closed before the task ended")
+        for cell in cells:
+            if not cell.done:
+                cell.fail(self.codec.pack_failure(error, cell.name))

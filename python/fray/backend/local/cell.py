@@ -1,0 +1,118 @@
+"""The state of one result: pending, then a value or a failure; or a stream of items that a generator produces.
+
+Threading: everything is guarded by the context's one condition, which all cells share.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["Cell", "Stream"]
+
+
+class Stream:
+    """The items of a generator task that nobody has taken yet, packed."""
+
+    __slots__ = ("items", "pump", "unbounded")
+
+    def __init__(self, pump: Callable[[], None] | None) -> None:
+        self.items: deque[Any] = deque()
+        self.unbounded = False
+        """Somebody wants all items, so the producer need not wait for a reader."""
+        self.pump = pump
+        """Produces one more item or ends the cell, where there is no producer of its own."""
+
+
+class Cell:
+    """Where one result arrives."""
+
+    __slots__ = (
+        "__weakref__",
+        "_condition",
+        "_watchers",
+        "abandoned",
+        "cancel_task",
+        "done",
+        "failure",
+        "name",
+        "stream",
+        "value",
+        "wants_all",
+    )
+
+    def __init__(self, condition: threading.Condition, name: str) -> None:
+        self._condition = condition
+        self._watchers: list[Callable[[], None]] = []
+        self.name = name
+        self.done = False
+        self.value: Any = None
+        self.failure: Any = None
+        """The packed failure, None where there is none."""
+        self.stream: Stream | None = None
+        self.wants_all = False
+        self.abandoned = False
+        """No ref is left."""
+        self.cancel_task: Callable[[], None] | None = None
+        """Settles every cell of the task as cancelled; None where there is no task."""
+
+    def ready(self) -> bool:
+        """Whether `wait` counts it: ended, or the next item is there."""
+        stream = self.stream
+        return self.done or (stream is not None and (bool(stream.items) or stream.pump is not None))
+
+    def finish(self, value: Any) -> None:
+        """End with a packed value, unless it has ended."""
+        self._end(value, None)
+
+    def fail(self, failure: Any) -> None:
+        """End with a packed failure, unless it has ended."""
+        self._end(None, failure)
+
+    def _end(self, value: Any, failure: Any) -> None:
+        with self._condition:
+            if self.done:
+                return
+            self.done, self.value, self.failure = True, value, failure
+            self.notify()
+
+    def start_stream(self, pump: Callable[[], None] | None) -> Stream:
+        """Turn into a stream: the function turned out to be a generator."""
+        with self._condition:
+            self.stream = stream = Stream(pump)
+            stream.unbounded = self.wants_all
+            self.notify()
+            return stream
+
+    def want_all(self) -> None:
+        """Lift the back-pressure: all items will be taken."""
+        with self._condition:
+            self.wants_all = True
+            if self.stream is not None:
+                self.stream.unbounded = True
+                self._condition.notify_all()
+
+    def abandon(self) -> None:
+        """The last ref is gone. Runs in the garbage collector, so it only sets a flag."""
+        self.abandoned = True
+        if self.stream is not None and not self.done:
+            with self._condition:
+                self._condition.notify_all()
+
+    def watch(self, callback: Callable[[], None]) -> bool:
+        """Call `callback` once when the cell ends, under the condition; False, and no call, where it has ended."""
+        with self._condition:
+            if self.done:
+                return False
+            self._watchers.append(callback)
+            return True
+
+    def notify(self) -> None:
+        """Wake everybody; the watchers, which want the end, only then. The condition is held."""
+        self._condition.notify_all()
+        if self.done and self._watchers:
+            watchers, self._watchers = self._watchers, []
+            for watcher in watchers:
+                watcher()

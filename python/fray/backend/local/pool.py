@@ -1,0 +1,125 @@
+"""Threads that run calls: at most `max_workers` at a time, and more threads only to stand in for blocked ones.
+
+Deeper calls go first, and calls of one depth in order of submission, so that nested work ends with few threads. A
+thread that blocks in `get` lends its place; when it wakes it takes a place again at once, even over the limit.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import threading
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+from fray.backend.local.call import TaskCall
+from fray.errors import DeadlockError
+
+__all__ = ["ThreadPool"]
+
+MAX_THREADS = 1000
+IDLE_SECONDS = 10.0
+
+_here = threading.local()
+
+
+class ThreadPool:
+    """Owns its threads and the queue of calls that can run.
+
+    Threading: guarded by the lock that is handed in, which the cells of the context share.
+    """
+
+    def __init__(self, lock: threading.RLock, max_workers: int, run: Callable[[TaskCall], None]) -> None:
+        self._lock = lock
+        self._run = run
+        self._max_workers = max_workers
+        # A condition of its own on the same lock: work wakes one thread, not every waiter.
+        self._work = threading.Condition(lock)
+        self._queue: list[tuple[int, int, TaskCall]] = []
+        self._order = itertools.count()
+        self._threads: set[threading.Thread] = set()
+        self._active = 0
+        self._blocked = 0
+        self._closed = False
+
+    def push(self, call: TaskCall) -> None:
+        """Queue a call whose arguments are ready."""
+        with self._lock:
+            heapq.heappush(self._queue, (-call.depth, next(self._order), call))
+            self._wake()
+
+    @contextmanager
+    def blocking(self) -> Generator[None, None, None]:
+        """Lend this thread's place while it waits; no effect in a thread of another owner.
+
+        Raises:
+            DeadlockError: every thread that there may be is blocked, and work is queued.
+        """
+        if getattr(_here, "pool", None) is not self:
+            yield
+            return
+        with self._lock:
+            stuck = self._active == 1 and self._blocked + 1 >= MAX_THREADS and self._queue
+            if stuck:
+                raise DeadlockError(
+                    f"all {MAX_THREADS} threads wait for tasks, and {len(self._queue)} tasks wait for a thread; "
+                    "nest less deeply, or run on the native engine"
+                )
+            self._active -= 1
+            self._blocked += 1
+            self._wake()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._active += 1
+                self._blocked -= 1
+
+    def close(self, grace_seconds: float) -> None:
+        """Drop what is queued, and give running calls some time to end; after that they end unseen."""
+        with self._lock:
+            self._closed = True
+            self._queue.clear()
+            self._work.notify_all()
+            threads = [thread for thread in self._threads if thread is not threading.current_thread()]
+        deadline = time.monotonic() + grace_seconds
+        for thread in threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+
+    def _wake(self) -> None:
+        """Have a thread for each call that may run now."""
+        wanted = min(len(self._queue), self._max_workers - self._active)
+        if wanted <= 0 or self._closed:
+            return
+        spare = len(self._threads) - self._active - self._blocked
+        while spare < wanted and len(self._threads) < MAX_THREADS:
+            thread = threading.Thread(target=self._loop, name="fray-task", daemon=True)
+            self._threads.add(thread)
+            thread.start()
+            spare += 1
+        self._work.notify(wanted)
+
+    def _loop(self) -> None:
+        _here.pool = self
+        while (call := self._take()) is not None:
+            try:
+                self._run(call)
+            except KeyboardInterrupt:
+                pass  # raised by the task's own code; its cells have it
+            finally:
+                del call
+                with self._lock:
+                    self._active -= 1
+                    self._wake()
+
+    def _take(self) -> TaskCall | None:
+        """Wait for a call that may run; None when this thread should end."""
+        with self._lock:
+            while not (self._queue and self._active < self._max_workers):
+                in_time = not self._closed and self._work.wait(IDLE_SECONDS)
+                if not in_time and not self._queue:
+                    self._threads.discard(threading.current_thread())
+                    return None
+            self._active += 1
+            return heapq.heappop(self._queue)[2]

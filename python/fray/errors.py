@@ -1,0 +1,151 @@
+"""Every exception that Fray raises on its own account.
+
+A task's own exception reaches the caller as itself (``except ValueError`` works); its ``__cause__`` chain ends in a
+`RemoteTraceback` where the task ran in another process. The classes below are for everything else::
+
+    FrayError
+    ├── TaskError                   the task raised something that could not travel as itself
+    ├── TaskCancelledError          the task was cancelled
+    ├── TaskTimeoutError            the task ran longer than its own `timeout` (also TimeoutError)
+    ├── GetTimeoutError             nothing arrived within the `timeout` of get or as_completed (also TimeoutError)
+    ├── WorkerDiedError             the process that ran the task died
+    ├── NodeDiedError               the node died, and with it every object and actor it held
+    ├── OwnerDiedError              the process that submitted the task died before the task ended
+    ├── ObjectLostError             the object's bytes are gone
+    ├── StoreFullError              neither memory nor the spill disk has room for the object
+    ├── DeadlockError               a wait that can never end (also RuntimeError)
+    ├── InfeasibleError             resources that this node can never have (also ValueError)
+    ├── SerializationError          a function or value cannot be pickled (also TypeError)
+    ├── ContextClosedError          the context was closed (also RuntimeError)
+    ├── ForeignRefError             the ref belongs to another context (also ValueError)
+    ├── SettingsError               an unknown scheme, key or value in the settings (also ValueError)
+    ├── AlreadyInitializedError     a second `init` asks for other settings (also RuntimeError)
+    ├── UnsupportedError            this context or this build cannot do it (also NotImplementedError)
+    └── VersionMismatchError        client and node are of different versions
+
+    RemoteTraceback                 not an error of its own: the text of a traceback from another process
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "AlreadyInitializedError",
+    "ContextClosedError",
+    "DeadlockError",
+    "ForeignRefError",
+    "FrayError",
+    "GetTimeoutError",
+    "InfeasibleError",
+    "NodeDiedError",
+    "ObjectLostError",
+    "OwnerDiedError",
+    "RemoteTraceback",
+    "SerializationError",
+    "SettingsError",
+    "StoreFullError",
+    "TaskCancelledError",
+    "TaskError",
+    "TaskTimeoutError",
+    "UnsupportedError",
+    "VersionMismatchError",
+    "WorkerDiedError",
+]
+
+
+class FrayError(Exception):
+    """Base of every error that Fray itself raises."""
+
+
+class TaskError(FrayError):
+    """A task raised something that could not travel to the caller as itself.
+
+    Attributes:
+        task_name: name of the task.
+        type_name: qualified name of the exception's type, such as ``"shop.errors.OutOfStock"``.
+        remote_traceback: the traceback as text, where the task ran.
+    """
+
+    def __init__(self, message: str, *, task_name: str = "", type_name: str = "", remote_traceback: str = "") -> None:
+        super().__init__(message)
+        self.task_name = task_name
+        self.type_name = type_name
+        self.remote_traceback = remote_traceback
+
+
+class TaskCancelledError(FrayError):
+    """The task was cancelled before it had a result."""
+
+
+class TaskTimeoutError(FrayError, TimeoutError):
+    """The task ran longer than the `timeout` in its options."""
+
+
+class GetTimeoutError(FrayError, TimeoutError):
+    """The caller's own `timeout` passed before the value was there; the task goes on."""
+
+
+class WorkerDiedError(FrayError):
+    """The process that ran the task died: its exit code or signal, and its last lines, are in the message."""
+
+
+class NodeDiedError(FrayError):
+    """The node died. Objects and actors it held are gone; a new `init` starts a new one."""
+
+
+class OwnerDiedError(FrayError):
+    """The process that submitted the task died before the task ended, so there is no result."""
+
+
+class ObjectLostError(FrayError):
+    """The object's bytes are gone."""
+
+
+class StoreFullError(FrayError):
+    """Neither the store's memory nor its spill disk has room; the message names the largest holders."""
+
+
+class DeadlockError(FrayError, RuntimeError):
+    """Every task that could make progress waits for another one."""
+
+
+class InfeasibleError(FrayError, ValueError):
+    """The task asks for resources that this node can never have."""
+
+
+class SerializationError(FrayError, TypeError):
+    """A function or a value cannot be pickled; the message names the path to the part that cannot."""
+
+
+class ContextClosedError(FrayError, RuntimeError):
+    """The context was closed, or was closed before the task ended."""
+
+
+class ForeignRefError(FrayError, ValueError):
+    """The ref was made by another context."""
+
+
+class SettingsError(FrayError, ValueError):
+    """A setting has an unknown name or a value that makes no sense."""
+
+
+class AlreadyInitializedError(FrayError, RuntimeError):
+    """This process already has a context, with other settings than those asked for."""
+
+
+class UnsupportedError(FrayError, NotImplementedError):
+    """This context, or this build of Fray, cannot do what was asked."""
+
+
+class VersionMismatchError(FrayError):
+    """Client and node were built from different versions of Fray."""
+
+
+class RemoteTraceback(Exception):
+    """The text of a traceback from the process where a task ran: the last cause of an exception that travelled."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+    def __str__(self) -> str:
+        return "\n" + self.text

@@ -1,0 +1,46 @@
+"""Running tasks and holding objects: the tier inside a job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fray._lazy import lazy_attribute
+from fray.job.context import JobContext
+from fray.job.current import (
+    fray_default_job_ctx,
+    get_default_job_ctx,
+    get_job_context,
+    set_job_context,
+)
+from fray.job.factory import create_job_ctx
+from fray.job.refs import ObjectRef
+
+if TYPE_CHECKING:
+    from fray.backend.local import LocalJobContext, SyncContext, ThreadContext
+
+__all__ = [
+    "JobContext",
+    "LocalJobContext",
+    "ObjectRef",
+    "SyncContext",
+    "ThreadContext",
+    "create_job_ctx",
+    "fray_default_job_ctx",
+    "get_default_job_ctx",
+    "get_job_context",
+    "set_job_context",
+]
+
+GeneratorFuture = ObjectRef
+"""Older name: the ref of a generator task is an ObjectRef that can be iterated."""
+
+_LAZY = {
+    "LocalJobContext": ("fray.backend.local.sync", "LocalJobContext"),
+    "SyncContext": ("fray.backend.local.sync", "SyncContext"),
+    "ThreadContext": ("fray.backend.local.thread", "ThreadContext"),
+    "RayContext": ("fray.backend.ray.ray_job", "RayJobContext"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    return lazy_attribute(__name__, name, _LAZY)

@@ -1,0 +1,33 @@
+"""Checks of what callers hand to a `JobContext`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+__all__ = ["check_timeout", "first_duplicate"]
+
+LONGEST_SECONDS = 1e9
+"""Longer than any wait, and short enough for every clock."""
+
+
+def check_timeout(timeout: float | None) -> float | None:
+    """Return `timeout`, or None, which is no limit, for one that is longer than any wait."""
+    if timeout is None:
+        return None
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"timeout must be seconds or None, got {timeout!r}")
+    if math.isnan(timeout) or timeout < 0:
+        raise ValueError(f"timeout must be at least 0 seconds, or None to wait as long as it takes, got {timeout!r}")
+    return timeout if timeout < LONGEST_SECONDS else None
+
+
+def first_duplicate(refs: Sequence[Any]) -> int:
+    """Return the position of the first ref that was there before."""
+    seen: set[Any] = set()
+    for position, ref in enumerate(refs):
+        if ref in seen:
+            return position
+        seen.add(ref)
+    return len(refs)

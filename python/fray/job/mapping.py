@@ -1,0 +1,229 @@
+"""`JobContext.map`: one function over many items, in batches that are worth a task's overhead.
+
+A batch that comes back shorter than it went out was cut in the worker because it ran past its budget: the rest is sent
+again at the same place. So a wrong guess about the time of an item holds nothing back for long. An item that is a ref
+is alone in its batch, as an argument of the task, so that the engine waits for it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from fray._attempts import call_with_retries
+from fray._failures import pack_exception, unpack_exception
+from fray.job.refs import ObjectRef
+from fray.types import TaskOptions
+
+if TYPE_CHECKING:
+    from fray.job.context import JobContext
+
+__all__ = ["map_items"]
+
+TARGET_SECONDS = 0.020
+BUDGET_SECONDS = 5 * TARGET_SECONDS
+MAX_BATCH = 10_000
+TASKS_PER_WORKER = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _BatchResult:
+    """What a batch brought: the values of its first items, and how the next one failed, packed, if it did."""
+
+    values: list[Any]
+    failure: bytes | None
+    seconds: float
+
+
+@dataclass(slots=True, eq=False)
+class _Batch:
+    items: list[Any]
+    ref: ObjectRef[_BatchResult]
+
+
+def map_items(
+    context: JobContext,
+    fn: Callable[[Any], Any],
+    items: Iterable[Any],
+    batch: int | Literal["auto"],
+    ordered: bool,
+    max_in_flight: int | None,
+    options: TaskOptions,
+) -> Iterator[Any]:
+    """Check the arguments of `JobContext.map` and return its iterator."""
+    if not callable(fn):
+        raise TypeError(f"map needs a function, got {fn!r}")
+    if not isinstance(options, TaskOptions):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"map: options must be a TaskOptions(...), got {type(options).__name__}")
+    if options.num_returns != 1:
+        raise ValueError(f"map: every item has one result; num_returns must be 1, got {options.num_returns}")
+    if batch != "auto":
+        _check_positive(batch, "batch", "'auto' or ")
+    if max_in_flight is not None:
+        _check_positive(max_in_flight, "max_in_flight", "None or ")
+    return _Mapper(context, fn, iter(items), batch, max_in_flight, options).results(ordered)
+
+
+def _check_positive(value: object, what: str, other: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"map: {what} must be {other}a whole number of at least 1, got {value!r}")
+    if value < 1:
+        raise ValueError(f"map: {what} must be at least 1, got {value}")
+
+
+class _Mapper:
+    """The state of one `map`: the batches in flight in the order of their items, and the size of the next one."""
+
+    def __init__(
+        self,
+        context: JobContext,
+        fn: Callable[[Any], Any],
+        items: Iterator[Any],
+        batch: int | Literal["auto"],
+        max_in_flight: int | None,
+        options: TaskOptions,
+    ) -> None:
+        self._context = context
+        self._fn = fn
+        self._source = items
+        self._exhausted = False
+        self._held_ref: list[Any] = []
+        self._auto = batch == "auto" and options.timeout is None
+        self._size = 1 if batch == "auto" else batch
+        self._max_items = max_in_flight
+        self._window = max(1, TASKS_PER_WORKER * context._parallelism)  # pyright: ignore[reportPrivateUsage]
+        self._retry = None if options.retry_exceptions is False else replace(options, timeout=None, runtime_env=None)
+        name = options.name or getattr(fn, "__name__", "map")
+        self._options = replace(options, name=name, retry_exceptions=False)
+        self._in_flight: deque[_Batch] = deque()
+        self._items_out = 0
+
+    def results(self, ordered: bool) -> Generator[Any, None, None]:
+        try:
+            self._fill()
+            while self._in_flight:
+                batch = self._in_flight[0] if ordered else self._first_ready()
+                result = self._context.get(batch.ref)
+                self._settle(batch, result)
+                for value in result.values:
+                    self._items_out -= 1
+                    yield value
+                    if self._max_items is not None:
+                        self._fill()
+                if result.failure is not None:
+                    raise unpack_exception(result.failure)
+                self._fill()
+        finally:
+            self._cancel_rest()
+
+    def _fill(self) -> None:
+        """Submit batches until the window is full or the items are out."""
+        while not self._exhausted and self._room():
+            items = self._take(self._room_for_items())
+            if items:
+                self._in_flight.append(self._send(items))
+                self._items_out += len(items)
+
+    def _room(self) -> bool:
+        if self._max_items is not None:
+            return self._items_out < self._max_items
+        return len(self._in_flight) < self._window
+
+    def _room_for_items(self) -> int:
+        if self._max_items is None:
+            return self._size
+        return min(self._size, self._max_items - self._items_out)
+
+    def _take(self, limit: int) -> list[Any]:
+        """Take up to `limit` items, fewer when the source is slow or a ref comes."""
+        taken: list[Any] = self._held_ref
+        self._held_ref = []
+        if taken:
+            return taken
+        started = time.monotonic()
+        while len(taken) < limit:
+            try:
+                item = next(self._source)
+            except StopIteration:
+                self._exhausted = True
+                break
+            if isinstance(item, ObjectRef):
+                if taken:
+                    self._held_ref = [item]
+                    break
+                return [item]
+            taken.append(item)
+            if self._auto and time.monotonic() - started > TARGET_SECONDS:
+                break
+        return taken
+
+    def _send(self, items: list[Any]) -> _Batch:
+        budget = BUDGET_SECONDS if self._auto else None
+        if len(items) == 1:
+            # As an argument of its own, for a ref among the items.
+            ref = self._context.create_task(_run_one, (self._fn, self._retry, items[0]), options=self._options)
+        else:
+            ref = self._context.create_task(_run_batch, (self._fn, self._retry, budget, items), options=self._options)
+        return _Batch(items, ref)
+
+    def _first_ready(self) -> _Batch:
+        ready, _ = self._context.wait([batch.ref for batch in self._in_flight])
+        return next(batch for batch in self._in_flight if batch.ref is ready[0] or batch.ref == ready[0])
+
+    def _settle(self, batch: _Batch, result: _BatchResult) -> None:
+        """Take `batch` out of flight; send again what it did not get to, at the same place."""
+        place = self._in_flight.index(batch)
+        del self._in_flight[place]
+        done = len(result.values)
+        if result.failure is None and done < len(batch.items):
+            self._in_flight.insert(place, self._send(batch.items[done:]))
+        if self._auto and done:
+            per_item = max(result.seconds / done, 1e-7)
+            fitting = int(TARGET_SECONDS / per_item)
+            self._size = max(1, min(fitting, 4 * self._size, MAX_BATCH))
+
+    def _cancel_rest(self) -> None:
+        if self._context.closed:
+            return
+        for batch in self._in_flight:
+            self._context.cancel(batch.ref)
+        self._in_flight.clear()
+
+
+def _run_one(fn: Callable[[Any], Any], retry: TaskOptions | None, item: Any) -> _BatchResult:
+    return _run_batch(fn, retry, None, [item])
+
+
+def _run_batch(
+    fn: Callable[[Any], Any], retry: TaskOptions | None, budget: float | None, items: list[Any]
+) -> _BatchResult:
+    """Call `fn` for each item until one fails or `budget` seconds are over; the first is always called."""
+    values: list[Any] = []
+    failure = None
+    started = time.perf_counter()
+    seconds = 0.0
+    for item in items:
+        if values and budget is not None and seconds > budget:
+            break
+        try:
+            values.append(_call(fn, item, retry))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as exc:
+            failure = pack_exception(exc, getattr(fn, "__name__", "map"))
+            break
+        seconds = time.perf_counter() - started
+    return _BatchResult(values, failure, seconds)
+
+
+def _call(fn: Callable[[Any], Any], item: Any, retry: TaskOptions | None) -> Any:
+    """Return the value for one item; that of a generator function is the list of its items, as with `get`."""
+
+    def once() -> Any:
+        value = fn(item)
+        return list(cast("Generator[Any, Any, Any]", value)) if isinstance(value, Generator) else value
+
+    return once() if retry is None else call_with_retries(once, retry)

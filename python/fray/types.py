@@ -1,0 +1,239 @@
+"""The values that programs hand to Fray: options of tasks and actors, runtime environments.
+
+All are frozen: make a changed copy with `dataclasses.replace`. Each is checked when it is made, so that a mistake is
+reported on the line that has it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from fray._resources import check_resources
+from fray._version import VERSION
+
+if TYPE_CHECKING:
+    from fray.job.context import JobContext
+
+__all__ = ["VERSION", "ActorOptions", "EntryPoint", "Lifetime", "RuntimeEnv", "TaskOptions"]
+
+EntryPoint: TypeAlias = "str | Callable[[JobContext], None]"
+"""What a job runs: a shell command, or a function that gets the job's context."""
+
+# What users of other systems write, and what it is called here.
+_HINTS = {
+    "num_cpus": "resources={'CPU': n}",
+    "num_gpus": "resources={'GPU': n}",
+    "memory": "resources={'memory': bytes}",
+    "pip": "package_requirements=[...]",
+    "env_vars": "env={...}",
+    "image": "container_image='...'",
+    "retries": "max_retries=n",
+    "timeout_s": "timeout=seconds",
+}
+
+
+class Lifetime(StrEnum):
+    """How long an actor lives."""
+
+    DETACHED = "detached"
+    """As long as the node."""
+    JOB = "non_detached"
+    """As long as the job tree that made it."""
+
+
+class _CheckedKeywords:
+    """Reports an unknown keyword with the known ones and, where there is one, the spelling that was meant."""
+
+    __slots__ = ()
+
+    def __new__(cls, *args: Any, **kwargs: Any):
+        del args
+        names = [item.name for item in fields(cast("Any", cls))] if kwargs else []
+        unknown = [key for key in kwargs if key not in names]
+        if unknown:
+            hints = "".join(f"; write {_HINTS[key]} for {key!r}" for key in unknown if key in _HINTS)
+            listed = ", ".join(repr(key) for key in unknown)
+            raise TypeError(f"{cls.__name__} does not know {listed}{hints}. It knows: {', '.join(names)}.")
+        return object.__new__(cls)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RuntimeEnv(_CheckedKeywords):
+    """What a task, actor or job finds around it.
+
+    Args:
+        package_requirements: requirement lines such as ``"numpy>=2"``, installed before the code runs.
+        env: environment variables added to those of the driver.
+        container_image: image that the code runs in.
+    """
+
+    package_requirements: Sequence[str] = field(default_factory=list[str])
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    container_image: str | None = None
+
+    def __post_init__(self) -> None:
+        packages = _text_list(self.package_requirements, "RuntimeEnv: package_requirements")
+        object.__setattr__(self, "package_requirements", packages)
+        object.__setattr__(self, "env", _check_env(self.env))
+        image = cast("object", self.container_image)
+        if image is not None and (not isinstance(image, str) or not image):
+            raise TypeError(f"RuntimeEnv: container_image must be the name of an image or None, got {image!r}")
+
+    def __repr__(self) -> str:
+        """Show the names of the variables, never their values, which may be secrets."""
+        names = ", ".join(f"{name!r}: ..." for name in self.env)
+        return (
+            f"RuntimeEnv(package_requirements={self.package_requirements!r}, env={{{names}}}, "
+            f"container_image={self.container_image!r})"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOptions(_CheckedKeywords):
+    """How one task runs.
+
+    Args:
+        name: shown in status, errors and timelines; by default the function's name.
+        resources: what it holds while it runs: ``CPU``, ``GPU``, ``memory`` (bytes) and custom names. One CPU where
+            ``CPU`` is not given; ``{"CPU": 0}`` is none.
+        max_calls: the worker process ends after this many calls of the function; None for never.
+        max_retries: attempts after the first when a worker dies or, with `retry_exceptions`, when the function
+            raises; -1 for no limit.
+        retry_exceptions: True to retry after any exception, or the exception types to retry after.
+        timeout: seconds that one attempt may run, counted from its start.
+        num_returns: number of refs that `create_task` returns; the function then returns that many values.
+        runtime_env: environment that the task runs in.
+    """
+
+    name: str | None = None
+    resources: Mapping[str, float] = field(default_factory=dict[str, float])
+    max_calls: int | None = None
+    max_retries: int = 3
+    retry_exceptions: bool | tuple[type[BaseException], ...] = False
+    timeout: float | None = None
+    num_returns: int = 1
+    runtime_env: RuntimeEnv | None = None
+
+    def __post_init__(self) -> None:
+        _check_name(self.name, "TaskOptions")
+        object.__setattr__(self, "resources", check_resources(self.resources, "TaskOptions"))
+        if self.max_calls is not None:
+            _check_count(self.max_calls, 1, "TaskOptions: max_calls")
+        _check_count(self.max_retries, -1, "TaskOptions: max_retries")
+        object.__setattr__(self, "retry_exceptions", _check_retry_types(self.retry_exceptions))
+        _check_timeout(self.timeout)
+        _check_count(self.num_returns, 1, "TaskOptions: num_returns")
+        _check_runtime_env(self.runtime_env, "TaskOptions")
+
+    def demand(self) -> dict[str, float]:
+        """Return the resources that the task holds while it runs, with the default of one CPU filled in."""
+        return {"CPU": 1, **self.resources}
+
+
+@dataclass(frozen=True, slots=True)
+class ActorOptions(_CheckedKeywords):
+    """How one actor runs.
+
+    Args:
+        name: name to find it by, unique in its namespace.
+        get_if_exists: return the actor of that name if there is one.
+        lifetime: how long it lives; the texts ``"detached"`` and ``"non_detached"`` are accepted.
+        resources: what it holds while it lives; nothing by default.
+        runtime_env: environment that it runs in.
+        max_restarts: times that it is started again after its process died; -1 for no limit.
+        max_task_retries: attempts after the first for the call that was running when it died; -1 for no limit.
+        max_concurrency: calls that run in it at the same time.
+        schedule_on_head: short for ``resources={"head_node": 0.0001}``.
+    """
+
+    name: str | None = None
+    get_if_exists: bool = False
+    lifetime: Lifetime = Lifetime.JOB
+    resources: Mapping[str, float] = field(default_factory=dict[str, float])
+    runtime_env: RuntimeEnv | None = None
+    max_restarts: int = 0
+    max_task_retries: int = 0
+    max_concurrency: int = 1
+    schedule_on_head: bool = False
+
+    def __post_init__(self) -> None:
+        _check_name(self.name, "ActorOptions")
+        object.__setattr__(self, "lifetime", _check_lifetime(self.lifetime))
+        object.__setattr__(self, "resources", check_resources(self.resources, "ActorOptions"))
+        _check_runtime_env(self.runtime_env, "ActorOptions")
+        _check_count(self.max_restarts, -1, "ActorOptions: max_restarts")
+        _check_count(self.max_task_retries, -1, "ActorOptions: max_task_retries")
+        _check_count(self.max_concurrency, 1, "ActorOptions: max_concurrency")
+        if self.get_if_exists and self.name is None:
+            raise ValueError("ActorOptions: get_if_exists needs a name to look for")
+
+
+def _check_name(name: object, owner: str) -> None:
+    if name is not None and (not isinstance(name, str) or not name):
+        raise TypeError(f"{owner}: name must be text that is not empty, or None, got {name!r}")
+
+
+def _check_count(value: object, least: int, what: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{what} must be a whole number of at least {least}, got {value!r}")
+    if value < least:
+        raise ValueError(f"{what} must be at least {least}, got {value}")
+
+
+def _check_timeout(timeout: object) -> None:
+    if timeout is None:
+        return
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
+        raise TypeError(f"TaskOptions: timeout must be seconds or None, got {timeout!r}")
+    if not math.isfinite(timeout) or timeout <= 0:
+        raise ValueError(f"TaskOptions: timeout must be a finite number of seconds above 0, got {timeout!r}")
+
+
+def _check_retry_types(allowed: object) -> bool | tuple[type[BaseException], ...]:
+    if isinstance(allowed, bool):
+        return allowed
+    if isinstance(allowed, type):
+        allowed = (allowed,)
+    if isinstance(allowed, (list, tuple)):
+        kinds = tuple(cast("Sequence[object]", allowed))
+        if all(isinstance(kind, type) and issubclass(kind, BaseException) for kind in kinds):
+            return cast("tuple[type[BaseException], ...]", kinds)
+    raise TypeError(f"TaskOptions: retry_exceptions must be True, False or a tuple of exception types, got {allowed!r}")
+
+
+def _check_lifetime(lifetime: object) -> Lifetime:
+    try:
+        return Lifetime(cast("str", lifetime))
+    except ValueError:
+        known = ", ".join(repr(str(item)) for item in Lifetime)
+        raise ValueError(f"ActorOptions: unknown lifetime {lifetime!r}; known are {known}") from None
+
+
+def _check_runtime_env(env: object, owner: str) -> None:
+    if env is not None and not isinstance(env, RuntimeEnv):
+        raise TypeError(f"{owner}: runtime_env must be a RuntimeEnv(...) or None, got {type(env).__name__}")
+
+
+def _text_list(values: object, what: str) -> list[str]:
+    if isinstance(values, (list, tuple)):
+        items = list(cast("Sequence[object]", values))
+        if all(isinstance(item, str) for item in items):
+            return cast("list[str]", items)
+    raise TypeError(f"{what} must be a list of text, got {values!r}")
+
+
+def _check_env(env: object) -> dict[str, str]:
+    if not isinstance(env, Mapping):
+        raise TypeError(f"RuntimeEnv: env must be a dict of text to text, got a {type(env).__name__}")
+    checked: dict[str, str] = {}
+    for name, value in cast("Mapping[object, object]", env).items():
+        if not isinstance(name, str) or not isinstance(value, str):
+            raise TypeError(f"RuntimeEnv: env must map text to text; {name!r} maps to a {type(value).__name__}")
+        if not name or "=" in name or "\0" in name or "\0" in value:
+            raise ValueError(f"RuntimeEnv: {name!r} cannot be an environment variable")
+        checked[name] = value
+    return checked

@@ -1,0 +1,123 @@
+"""The harness: each test that takes `ctx` runs on every context that its behaviour applies to.
+
+A test names its behaviours with ``@pytest.mark.behaviour("T001")``. There is no other way not to run on a context: a
+skip is a failure.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+
+import fray
+import pytest
+from fray import JobContext, LocalJobContext, ThreadContext
+
+from tests.conformance.behaviours import load
+from tests.conformance.gates import Gate
+
+TABLE = load()
+try:
+    from fray.backend.native import NativeJobContext
+except ImportError as error:
+    NATIVE_IS_MISSING = str(error)
+else:
+    NATIVE_IS_MISSING = ""
+
+
+def native() -> JobContext:
+    return NativeJobContext(cpus=2)
+
+
+MAKERS: dict[str, Callable[[], JobContext]] = {
+    "sync": LocalJobContext,
+    "sync+serialize": lambda: LocalJobContext(serialize=True),
+    "thread": lambda: ThreadContext(max_workers=2),
+    "native": native,
+}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "behaviour(*ids): the rows of behaviours.toml that the test proves")
+
+
+def behaviours_of(item: pytest.Item | pytest.Metafunc) -> list[str]:
+    node = item.definition if isinstance(item, pytest.Metafunc) else item
+    return [name for mark in node.iter_markers("behaviour") for name in mark.args]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Parametrise over the contexts that the test's behaviours apply to.
+
+    A native engine that is not built fails in one place, test_harness.py, rather than in each test.
+    """
+    if "context_name" not in metafunc.fixturenames:
+        return
+    ids = behaviours_of(metafunc)
+    if not ids:
+        raise pytest.UsageError(f"{metafunc.definition.nodeid} names no behaviour")
+    unknown = [name for name in ids if name not in TABLE.titles]
+    if unknown:
+        raise pytest.UsageError(f"{metafunc.definition.nodeid}: {unknown} not in behaviours.toml")
+    names = [name for name in MAKERS if all(TABLE.applies(behaviour, name) for behaviour in ids)]
+    built = [name for name in names if name != "native" or not NATIVE_IS_MISSING]
+    metafunc.parametrize("context_name", built, scope="session")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what only the native engine does, while it is not built."""
+    if NATIVE_IS_MISSING:
+        kept = [item for item in items if "[NOTSET" not in item.name]
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = kept
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, but behaviours.toml does not list it as not applying: {report.longrepr}"
+    return report
+
+
+@pytest.fixture(scope="session")
+def native_context() -> Iterator[JobContext]:
+    """The one engine of the session: starting it is not what most tests are about."""
+    with native() as context:
+        yield context
+
+
+@pytest.fixture
+def ctx(context_name: str, request: pytest.FixtureRequest) -> Iterator[JobContext]:
+    """The context under test, which is also the current one."""
+    if context_name == "native":
+        context = request.getfixturevalue("native_context")
+        with fray.fray_default_job_ctx(context):
+            yield context
+        return
+    with MAKERS[context_name]() as context, fray.fray_default_job_ctx(context):
+        yield context
+    left = [thread for thread in threading.enumerate() if thread.name.startswith("fray-task")]
+    assert not left, f"threads outlive their context: {left}"
+
+
+@pytest.fixture
+def new_context(context_name: str) -> Iterator[JobContext]:
+    """A context of its own, for tests that close it."""
+    with MAKERS[context_name]() as context:
+        yield context
+
+
+@pytest.fixture
+def gate(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Gate]:
+    """Make gates: a task waits at one until the test opens it."""
+    folder = tmp_path_factory.mktemp("gates")
+    made = 0
+
+    def make() -> Gate:
+        nonlocal made
+        made += 1
+        return Gate.make(str(folder / f"gate{made}"))
+
+    return make

@@ -1,0 +1,93 @@
+"""How `map` sizes its batches; times are those that a fake function reports."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+
+import pytest
+from fray import LocalJobContext
+from fray.job import mapping
+
+
+class Recorder(LocalJobContext):
+    """Remembers the sizes of the batches that were submitted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sizes: list[int] = []
+
+    def _submit(self, fn, args, kwargs, options):
+        self.sizes.append(len(args[-1]) if fn is mapping._run_batch else 1)
+        return super()._submit(fn, args, kwargs, options)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch):
+    """A clock that only tasks move."""
+    now = [0.0]
+    monkeypatch.setattr(mapping.time, "perf_counter", lambda: now[0])
+
+    def taking(seconds):
+        def work(item):
+            now[0] += seconds(item) if callable(seconds) else seconds
+            return item
+
+        return work
+
+    return taking
+
+
+def test_first_item_is_alone_and_slow_items_stay_alone(clock):
+    context = Recorder()
+    assert list(context.map(clock(1.0), range(5))) == list(range(5))
+    assert context.sizes == [1] * 5
+
+
+def test_batches_of_quick_items_grow_to_the_target(clock):
+    context = Recorder()
+    assert list(context.map(clock(1 / 1024), range(200))) == list(range(200))
+    assert context.sizes[:4] == [1, 4, 16, 20]
+    assert max(context.sizes) <= mapping.TARGET_SECONDS * 1024
+
+
+def test_batch_that_turns_slow_is_cut_and_sent_again(clock):
+    context = Recorder()
+    work = clock(lambda item: 0.001 if item < 50 else 1.0)
+    assert list(context.map(work, range(80))) == list(range(80))
+    assert context.sizes[-10:] == [1] * 10
+
+
+def test_fixed_batch_is_never_cut(clock):
+    context = Recorder()
+    assert list(context.map(clock(1.0), range(10), batch=5)) == list(range(10))
+    assert context.sizes == [5, 5]
+
+
+def test_in_order_context_takes_no_item_ahead():
+    taken = []
+    items = (taken.append(n) or n for n in itertools.count())
+    results = LocalJobContext().map(lambda x: x, items, batch=1)
+    next(results)
+    next(results)
+    assert taken == [0, 1]
+
+
+def test_leaving_early_cancels_the_rest():
+    from fray import ThreadContext
+
+    stop = threading.Event()
+    ran = []
+
+    def work(item):
+        ran.append(item)
+        if item:
+            stop.wait()
+        return item
+
+    with ThreadContext(max_workers=1) as context:
+        results = context.map(work, range(10), batch=1)
+        assert next(results) == 0
+        results.close()
+        stop.set()
+    assert len(ran) <= 3

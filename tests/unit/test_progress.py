@@ -1,0 +1,98 @@
+"""A terminal, a file and a notebook each get what they can show."""
+
+from __future__ import annotations
+
+import io
+import sys
+from types import ModuleType, SimpleNamespace
+
+import fray
+import pytest
+from fray import _progress_views
+from fray._progress_views import LineView, NotebookView, TerminalView, summary
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def refs_of(ctx: fray.JobContext, n: int):
+    return [ctx.run(abs, number) for number in range(n)]
+
+
+def test_file_gets_few_plain_lines():
+    out = io.StringIO()
+    ctx = fray.LocalJobContext()
+    refs = refs_of(ctx, 1000)
+    assert fray.progress(refs, context=ctx, stream=out) == refs
+    text = out.getvalue()
+    assert 1 <= text.count("\n") <= 12
+    assert all(char.isprintable() or char == "\n" for char in text)
+    assert "tasks 1000/1000" in text
+
+
+def test_lines_come_once_a_tenth():
+    out = io.StringIO()
+    view = LineView(out, "files")
+    for done in range(0, 1000, 3):
+        view.show(done, 1000, 1.0)
+    view.close(1000, 1000, 2.0)
+    assert out.getvalue().count("\n") <= 11
+    assert out.getvalue().endswith("files 1000/1000 · 500/s · 2.0 s\n")
+
+
+def test_terminal_gets_one_line_within_its_width(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(_progress_views, "_columns", lambda stream: 40)
+    out = Terminal()
+    view = TerminalView(out, "a very long label that is wider than the terminal")
+    view.show(1, 3, 1.0)
+    view.close(3, 3, 2.0)
+    pictures = out.getvalue().split("\r\x1b[K")
+    assert all(len(picture.rstrip("\n")) < 40 for picture in pictures)
+    assert out.getvalue().count("\n") == 1
+
+
+def test_terminal_shows_a_bar():
+    out = Terminal()
+    ctx = fray.LocalJobContext()
+    fray.progress(refs_of(ctx, 3), context=ctx, stream=out)
+    assert "[####" in out.getvalue()
+
+
+def test_notebook_updates_one_display(monkeypatch: pytest.MonkeyPatch):
+    shown = []
+
+    class Handle:
+        def update(self, picture: str) -> None:
+            shown.append(picture)
+
+    def display(picture: str, display_id: bool) -> Handle:
+        shown.append(picture)
+        return Handle()
+
+    package, module = ModuleType("IPython"), ModuleType("IPython.display")
+    module.HTML, module.display = str, display  # type: ignore[attr-defined]
+    package.display = module  # type: ignore[attr-defined]
+    package.get_ipython = lambda: SimpleNamespace(kernel=object())  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "IPython", package)
+    monkeypatch.setitem(sys.modules, "IPython.display", module)
+    assert NotebookView.available()
+    ctx = fray.LocalJobContext()
+    fray.progress(refs_of(ctx, 2), label="<b>", context=ctx)
+    assert '<progress value="2" max="2">' in shown[-1]
+    assert "&lt;b&gt; 2/2" in shown[-1]
+
+
+def test_generators_of_refs_are_taken_with_a_total():
+    ctx = fray.LocalJobContext()
+    out = io.StringIO()
+    refs = fray.progress((ctx.run(abs, n) for n in range(5)), total=5, context=ctx, stream=out)
+    assert ctx.get(refs) == [0, 1, 2, 3, 4]
+    assert fray.progress([], context=ctx, stream=out) == []
+
+
+def test_summary_has_no_control_characters():
+    assert summary("a\x1b[31m\nb", 1, 4, 2.0, last=False) == "a [31m b 1/4 · 0.5/s · 6.0 s left"
+    assert summary("x", 0, None, 0.0, last=False) == "x 0"
+    assert summary("x", 7200, 7200, 7205.0, last=True) == "x 7200/7200 · 0.999/s · 2 h 00 min"

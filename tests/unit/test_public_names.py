@@ -1,0 +1,80 @@
+"""What `fray` offers, and what importing it costs."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import subprocess
+import sys
+
+import fray
+import pytest
+from fray import errors
+
+HEAVY = ("ray", "numpy", "asyncio", "cloudpickle", "multiprocessing", "concurrent.futures", "urllib", "logging", "json")
+MODULE_BUDGET = 75
+
+
+def test_all_is_sorted_and_is_what_is_public():
+    assert fray.__all__ == sorted(fray.__all__)
+    for name in fray.__all__:
+        assert getattr(fray, name) is not None
+    public = {name for name, value in vars(fray).items() if not name.startswith("_") and not inspect.ismodule(value)}
+    public -= {"TYPE_CHECKING", "Any", "annotations", "lazy_attribute", "RayJobContext"}
+    assert public | {"__version__"} == set(fray.__all__)
+
+
+def test_every_error_is_public_and_in_the_tree():
+    drawn = errors.__doc__ or ""
+    for name in errors.__all__:
+        assert name in drawn
+        assert getattr(fray, name) is getattr(errors, name)
+        assert name == "RemoteTraceback" or issubclass(getattr(errors, name), errors.FrayError)
+
+
+@pytest.mark.parametrize(
+    ("name", "also"),
+    [
+        ("TaskTimeoutError", TimeoutError),
+        ("GetTimeoutError", TimeoutError),
+        ("DeadlockError", RuntimeError),
+        ("InfeasibleError", ValueError),
+        ("SerializationError", TypeError),
+        ("ContextClosedError", RuntimeError),
+        ("ForeignRefError", ValueError),
+        ("SettingsError", ValueError),
+        ("AlreadyInitializedError", RuntimeError),
+        ("UnsupportedError", NotImplementedError),
+    ],
+)
+def test_errors_are_also_builtin_ones(name: str, also: type[Exception]):
+    assert issubclass(getattr(errors, name), also)
+
+
+def test_import_brings_few_modules_and_no_heavy_one():
+    code = "import sys; before = set(sys.modules); import fray; print(*sorted(set(sys.modules) - before))"
+    brought = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not [name for name in brought if name.split(".")[0] in HEAVY or name in HEAVY]
+    assert len(brought) <= MODULE_BUDGET, brought
+
+
+@pytest.mark.parametrize(
+    ("module", "names"),
+    [
+        ("fray", ("get_job_context", "set_job_context", "TaskOptions", "ActorOptions", "Lifetime", "RuntimeEnv")),
+        ("fray", ("LocalJobContext",)),
+        ("fray.types", ("EntryPoint", "TaskOptions", "RuntimeEnv")),
+        ("fray.job", ("JobContext", "SyncContext", "ThreadContext", "GeneratorFuture", "create_job_ctx")),
+        ("fray.job", ("fray_default_job_ctx", "get_default_job_ctx")),
+        ("fray.job.context", ("JobContext", "SyncContext", "ThreadContext", "create_job_ctx", "get_default_job_ctx")),
+        ("fray.backend.in_memory", ("LocalJobContext",)),
+    ],
+)
+def test_old_paths_import(module: str, names: tuple[str, ...]):
+    for name in names:
+        assert getattr(importlib.import_module(module), name) is not None
+
+
+def test_what_this_build_lacks_is_no_attribute():
+    with pytest.raises(AttributeError, match="nonsense"):
+        fray.nonsense  # noqa: B018

@@ -1,0 +1,141 @@
+"""Options say what was given, what is allowed and what to do."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+import re
+
+import fray
+import numpy
+import pytest
+from fray import ActorOptions, Lifetime, RuntimeEnv, TaskOptions
+
+
+def test_defaults_are_those_of_the_requirements():
+    options = TaskOptions()
+    assert (options.name, options.resources, options.max_calls, options.max_retries) == (None, {}, None, 3)
+    assert (options.retry_exceptions, options.timeout, options.num_returns) == (False, None, 1)
+    assert options.runtime_env is None
+    assert RuntimeEnv() == RuntimeEnv(package_requirements=[], env={}, container_image=None)
+    assert ActorOptions().lifetime is Lifetime.JOB
+    assert Lifetime.DETACHED == "detached"
+    assert Lifetime.JOB == "non_detached"
+
+
+@pytest.mark.parametrize(
+    ("given", "demand"),
+    [
+        ({}, {"CPU": 1}),
+        ({"CPU": 0}, {"CPU": 0}),
+        ({"CPU": 0.5, "GPU": 1}, {"CPU": 0.5, "GPU": 1}),
+        ({"TPU": 4, "memory": 1 << 30}, {"CPU": 1, "TPU": 4, "memory": 1 << 30}),
+    ],
+)
+def test_demand_fills_in_one_cpu(given, demand):
+    assert TaskOptions(resources=given).demand() == demand
+
+
+@pytest.mark.parametrize("key", ["cpu", "cpus", "num_cpus", "Cpu", "gpus", "num_gpus", "Memory", "mem", "ram"])
+def test_misspelt_resource_says_what_was_meant(key: str):
+    with pytest.raises(ValueError, match=r"unknown resource .* did you mean '(CPU|GPU|memory)'"):
+        TaskOptions(resources={key: 1})
+
+
+@pytest.mark.parametrize("amount", [-1, -0.5, float("nan"), float("inf")])
+def test_impossible_amounts_are_refused(amount: float):
+    with pytest.raises(ValueError, match="'CPU' must be a finite number of at least 0"):
+        TaskOptions(resources={"CPU": amount})
+
+
+@pytest.mark.parametrize("amount", [True, "2", None, [1]])
+def test_amounts_that_are_no_numbers_are_refused(amount):
+    with pytest.raises(TypeError, match="must be a number"):
+        TaskOptions(resources={"CPU": amount})
+
+
+def test_numpy_numbers_are_amounts():
+    assert TaskOptions(resources={"CPU": numpy.float32(2), "memory": numpy.int64(5)}).resources == {
+        "CPU": 2,
+        "memory": 5,
+    }
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "kind", "text"),
+    [
+        ("max_retries", -2, ValueError, "max_retries must be at least -1, got -2"),
+        ("max_retries", 1.5, TypeError, "max_retries"),
+        ("max_calls", 0, ValueError, "max_calls must be at least 1"),
+        ("timeout", 0, ValueError, "above 0"),
+        ("timeout", float("nan"), ValueError, "above 0"),
+        ("timeout", "1s", TypeError, "seconds"),
+        ("num_returns", 0, ValueError, "num_returns must be at least 1"),
+        ("num_returns", True, TypeError, "num_returns"),
+        ("retry_exceptions", (ValueError, 3), TypeError, "exception types"),
+        ("retry_exceptions", "ValueError", TypeError, "exception types"),
+        ("name", "", TypeError, "name"),
+        ("resources", [("CPU", 1)], TypeError, "must be a dict"),
+        ("resources", {"": 1}, ValueError, "empty"),
+        ("resources", {3: 1}, TypeError, "named by text"),
+        ("resources", {"memory": 0.5}, ValueError, "whole number of bytes"),
+        ("runtime_env", {"env": {}}, TypeError, "RuntimeEnv"),
+    ],
+)
+def test_wrong_values_are_refused(key, value, kind, text):
+    with pytest.raises(kind, match=text):
+        TaskOptions(**{key: value})
+
+
+def test_unknown_keyword_lists_the_known_ones_and_a_hint():
+    with pytest.raises(TypeError, match=r"does not know 'num_cpus'; write resources=.* It knows: name, resources"):
+        TaskOptions(num_cpus=2)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"package_requirements=\[...\] for 'pip'"):
+        RuntimeEnv(pip=["six"])  # type: ignore[call-arg]
+
+
+def test_env_values_stay_out_of_repr():
+    text = repr(TaskOptions(runtime_env=RuntimeEnv(env={"TOKEN": "hunter2"})))
+    assert "TOKEN" in text
+    assert "hunter2" not in text
+
+
+@pytest.mark.parametrize("env", [{"A": 1}, {1: "a"}, {"A=B": "c"}, {"": "x"}, {"A": "b\0"}, ["A=B"]])
+def test_impossible_variables_are_refused_without_their_values(env):
+    with pytest.raises((TypeError, ValueError), match="RuntimeEnv"):
+        RuntimeEnv(env=env)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        TaskOptions(name="a", resources={"CPU": 2}, retry_exceptions=(OSError,)),
+        RuntimeEnv(env={"A": "b"}, package_requirements=["six"]),
+        ActorOptions(name="x", lifetime="detached"),  # type: ignore[arg-type]
+    ],
+)
+def test_options_are_values(value):
+    assert pickle.loads(pickle.dumps(value)) == copy.deepcopy(value) == dataclasses.replace(value) == value
+    first = dataclasses.fields(value)[0].name
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(value, first, "other")
+
+
+def test_options_keep_their_own_copy_of_resources():
+    resources = {"CPU": 1.0}
+    options = TaskOptions(resources=resources)
+    resources["CPU"] = 5
+    assert options.resources == {"CPU": 1}
+
+
+def test_actor_options_accept_old_texts_and_refuse_others():
+    assert ActorOptions(lifetime="detached").lifetime is Lifetime.DETACHED  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="known are 'detached', 'non_detached'"):
+        ActorOptions(lifetime="forever")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="needs a name"):
+        ActorOptions(get_if_exists=True)
+
+
+def test_version_has_three_numbers():
+    assert re.fullmatch(r"\d+\.\d+\.\d+", fray.__version__)

@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+import pytest
+from fray._units import parse_bytes
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"),
+    [("1", 1), ("4GiB", 4 << 30), ("512 MB", 512 * 10**6), ("1.5k", 1536), ("2g", 2 << 30), (7, 7), (8.0, 8)],
+)
+def test_amounts_are_read(text, amount: int):
+    assert parse_bytes(text, "memory") == amount
+
+
+@pytest.mark.parametrize("text", ["", "much", "4XB", "-1", "1e3", 0, -5, float("nan"), "0"])
+def test_other_amounts_are_refused_with_the_name_of_the_setting(text):
+    with pytest.raises(ValueError, match="memory"):
+        parse_bytes(text, "memory")
+
+
+@pytest.mark.parametrize("value", [True, None, [1]])
+def test_other_types_are_refused(value):
+    with pytest.raises(TypeError, match="memory"):
+        parse_bytes(value, "memory")
