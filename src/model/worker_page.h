@@ -35,7 +35,8 @@ struct WorkerPage {
   std::atomic<char> name[kNameBytes] = {};
 
   // The worker's side.
-  void begin_task(std::uint64_t number, std::string_view task_name, std::uint64_t now_ns, std::uint32_t task_depth = 0) {
+  void begin_task(std::uint64_t number, std::string_view task_name, std::uint64_t now_ns,
+                  std::uint32_t task_depth = 0) {
     std::uint32_t before = version.load(std::memory_order_relaxed);
     version.store(before + 1, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_release);

@@ -206,12 +206,16 @@ Result<Lease> Lease::decode(std::string_view body) {
   return finish(in, std::move(message), "Lease");
 }
 
-void Reclaim::encode(ByteWriter& out) const { out.put(count); }
+void Reclaim::encode(ByteWriter& out) const {
+  out.put(count);
+  out.put(demand);
+}
 
 Result<Reclaim> Reclaim::decode(std::string_view body) {
   ByteReader in(body);
   Reclaim message;
   message.count = in.get<decltype(message.count)>();
+  message.demand = in.get<decltype(message.demand)>();
   return finish(in, std::move(message), "Reclaim");
 }
 

@@ -151,6 +151,7 @@ struct Lease {  // id: lease
 struct Reclaim {
   static constexpr ControlType kType = ControlType::kReclaim;
   std::uint32_t count = 0;
+  std::uint32_t demand = 0;  // those granted for this demand
   void encode(ByteWriter& out) const;
   static Result<Reclaim> decode(std::string_view body);
 };

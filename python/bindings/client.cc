@@ -1,0 +1,211 @@
+// The Client type: connecting, closing, and what is not on the hot path.
+//
+// Threading:  any thread with the GIL.
+// Ownership:  see python_client.h. close() disconnects; the C++ client goes with the last ref or view.
+// Failure:    errors of the engine become the exceptions of fray.errors.
+#include "python_client.h"
+
+#include <cstring>
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include "client/worker_log.h"
+#include "refs.h"
+
+namespace fray::python {
+
+PyTypeObject* python_client_type = nullptr;
+
+namespace {
+
+unsigned long main_thread_id = 0;
+std::vector<PythonClient*> living;  // guarded by the GIL
+
+void in_forked_child() {
+  for (PythonClient* one : living) {
+    if (one->client != nullptr) one->client->abandon_after_fork();
+  }
+}
+
+bool strings_of(PyObject* list, std::vector<std::string>* out) {
+  Owned items(PySequence_Fast(list, "a list of texts is needed"));
+  if (!items) return false;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
+    Owned bytes(PyUnicode_EncodeFSDefault(PySequence_Fast_GET_ITEM(items.get(), i)));
+    if (!bytes) return false;
+    out->emplace_back(PyBytes_AS_STRING(bytes.get()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.get())));
+  }
+  return true;
+}
+
+bool key_of(PyObject* command, PyObject* path, PyObject* folder, PyObject* environment, wire::WorkerKey* key) {
+  if (!strings_of(command, &key->command) || !strings_of(path, &key->module_path)) return false;
+  Owned where(PyUnicode_EncodeFSDefault(folder));
+  if (!where) return false;
+  key->folder = PyBytes_AS_STRING(where.get());
+  std::vector<std::string> flat;
+  if (!strings_of(environment, &flat)) return false;
+  for (std::size_t i = 0; i + 1 < flat.size(); i += 2) key->environment.emplace_back(flat[i], flat[i + 1]);
+  return true;
+}
+
+// connect(fd, role, process, release, prestart, command, path, folder, environment) -> Client
+PyObject* connect(PyObject*, PyObject* args) {
+  int fd = -1;
+  int role = 0;
+  unsigned int process = 0;
+  unsigned int prestart = 0;
+  const char* release = nullptr;
+  PyObject *command = nullptr, *path = nullptr, *folder = nullptr, *environment = nullptr;
+  if (!PyArg_ParseTuple(args, "iiIsIOOOO", &fd, &role, &process, &release, &prestart, &command, &path, &folder,
+                        &environment)) {
+    return nullptr;
+  }
+  client::ClientOptions options;
+  options.control = os::Fd(fd);
+  options.role = static_cast<wire::Role>(role);
+  options.process = process;
+  options.release = release;
+  options.prestart = prestart;
+  options.log = client::print_worker_log;
+  if (!key_of(command, path, folder, environment, &options.key)) return nullptr;
+  PyThreadState* state = PyEval_SaveThread();
+  auto connected = client::Client::connect(std::move(options));
+  PyEval_RestoreThread(state);
+  if (!connected.is_ok()) {
+    raise_status(connected.status());
+    return nullptr;
+  }
+  auto* self = PyObject_New(PythonClient, python_client_type);
+  if (self == nullptr) return nullptr;
+  self->client = std::move(connected).value().release();
+  self->duty = nullptr;
+  living.push_back(self);
+  return reinterpret_cast<PyObject*>(self);
+}
+
+void client_dealloc(PyObject* self) {
+  auto* owner = reinterpret_cast<PythonClient*>(self);
+  std::erase(living, owner);
+  client::Client* client = owner->client;
+  PyThreadState* state = PyEval_SaveThread();
+  delete client;
+  PyEval_RestoreThread(state);
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_Free(self);
+  Py_DECREF(reinterpret_cast<PyObject*>(type));
+}
+
+PyObject* client_close(PyObject* self, PyObject*) {
+  PyThreadState* state = PyEval_SaveThread();
+  reinterpret_cast<PythonClient*>(self)->client->close();
+  PyEval_RestoreThread(state);
+  Py_RETURN_NONE;
+}
+
+PyObject* client_define_key(PyObject* self, PyObject* args) {
+  PyObject *command = nullptr, *path = nullptr, *folder = nullptr, *environment = nullptr;
+  if (!PyArg_ParseTuple(args, "OOOO", &command, &path, &folder, &environment)) return nullptr;
+  wire::WorkerKey key;
+  if (!key_of(command, path, folder, environment, &key)) return nullptr;
+  return PyLong_FromUnsignedLong(reinterpret_cast<PythonClient*>(self)->client->define_key(key));
+}
+
+PyObject* client_status(PyObject* self, PyObject*) {
+  auto* owner = reinterpret_cast<PythonClient*>(self);
+  GilHooks hooks(owner->duty);
+  Result<std::string> text = owner->client->status(hooks);
+  if (text.is_ok()) return PyUnicode_FromStringAndSize(text->data(), static_cast<Py_ssize_t>(text->size()));
+  if (!PyErr_Occurred()) raise_status(text.status());
+  return nullptr;
+}
+
+// [(name, task, started_ns, duration_ns, pid, status)]
+PyObject* client_timeline(PyObject* self, PyObject*) {
+  auto runs = reinterpret_cast<PythonClient*>(self)->client->timeline();
+  Owned list(PyList_New(static_cast<Py_ssize_t>(runs.size())));
+  if (!list) return nullptr;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const client::Timeline::Run& run = runs[i];
+    PyObject* row = Py_BuildValue("sKKKii", run.function->name.c_str(), run.task, run.started_ns, run.duration_ns,
+                                  static_cast<int>(run.pid), static_cast<int>(run.status));
+    if (row == nullptr) return nullptr;
+    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), row);
+  }
+  return list.release();
+}
+
+PyObject* client_total(PyObject* self, PyObject*) {
+  Owned total(PyDict_New());
+  if (!total) return nullptr;
+  for (const auto& [name, units] : reinterpret_cast<PythonClient*>(self)->client->node().total.units()) {
+    Owned amount(PyFloat_FromDouble(static_cast<double>(units) / static_cast<double>(ResourceSet::kUnitsPerOne)));
+    if (!amount || PyDict_SetItemString(total.get(), name.c_str(), amount.get()) != 0) return nullptr;
+  }
+  return total.release();
+}
+
+PyObject* client_session(PyObject* self, PyObject*) {
+  return PyUnicode_DecodeFSDefault(reinterpret_cast<PythonClient*>(self)->client->node().session_folder.c_str());
+}
+
+PyObject* client_is_open(PyObject* self, PyObject*) {
+  return PyBool_FromLong(reinterpret_cast<PythonClient*>(self)->client->is_open());
+}
+
+PyMethodDef client_methods[] = {
+    {"close", client_close, METH_NOARGS, "Disconnects; unfinished tasks fail. Idempotent."},
+    {"define_key", client_define_key, METH_VARARGS, "define_key(command, path, folder, environment) -> number"},
+    {"status", client_status, METH_NOARGS, "The node's status as JSON."},
+    {"timeline", client_timeline, METH_NOARGS, "[(name, task, started_ns, duration_ns, pid, status)]"},
+    {"total_resources", client_total, METH_NOARGS, "What the node owns."},
+    {"session_folder", client_session, METH_NOARGS, "The folder with the node's socket."},
+    {"is_open", client_is_open, METH_NOARGS, "Whether the node is there."},
+    {nullptr, nullptr, 0, nullptr}};
+PyType_Slot client_slots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void*>(client_dealloc)}, {Py_tp_methods, client_methods}, {0, nullptr}};
+PyType_Spec client_spec{"fray._native.Client", sizeof(PythonClient), 0,
+                        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, client_slots};
+PyMethodDef client_functions[] = {
+    {"connect", connect, METH_VARARGS,
+     "connect(fd, role, process, release, prestart, command, path, folder, environment) -> Client"},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+void remember_main_thread() { main_thread_id = PyThread_get_thread_ident(); }
+
+GilHooks::GilHooks(client::WorkerDuty* duty)
+    : main_(PyThread_get_thread_ident() == main_thread_id), duty_(main_ ? duty : nullptr) {}
+
+PythonClient* as_client(PyObject* object) {
+  if (Py_TYPE(object) == python_client_type) return reinterpret_cast<PythonClient*>(object);
+  PyErr_Format(PyExc_TypeError, "a Client is needed, got %s", Py_TYPE(object)->tp_name);
+  return nullptr;
+}
+
+void raise_status(StatusCode code, const std::string& message) {
+  static PyObject* function = nullptr;
+  if (imported(&function, "fray.backend.native.failures", "engine_error") == nullptr) return;
+  Owned error(PyObject_CallFunction(function, "is#", static_cast<int>(code), message.data(),
+                                    static_cast<Py_ssize_t>(message.size())));
+  if (error) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
+}
+
+PyObject* imported(PyObject** slot, const char* module, const char* name) {
+  if (*slot != nullptr) return *slot;
+  Owned loaded(PyImport_ImportModule(module));
+  if (loaded) *slot = PyObject_GetAttrString(loaded.get(), name);
+  return *slot;
+}
+
+int add_client(PyObject* module) {
+  remember_main_thread();
+  python_client_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&client_spec));
+  if (python_client_type == nullptr) return -1;
+  ::pthread_atfork(nullptr, nullptr, in_forked_child);
+  return PyModule_AddFunctions(module, client_functions);
+}
+
+}  // namespace fray::python

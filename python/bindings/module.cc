@@ -1,0 +1,17 @@
+// fray._native: the engine's client and worker for Python.
+//
+// Threading, Ownership, Failure: see the header of each part.
+#include <nanobind/nanobind.h>
+
+#include "python_client.h"
+
+namespace nb = nanobind;
+
+NB_MODULE(_native, module) {
+  module.attr("RELEASE") = FRAY_VERSION;
+  module.doc() = "The native engine's client and worker.";
+  for (auto add : {fray::python::add_client, fray::python::add_refs, fray::python::add_values, fray::python::add_calls,
+                   fray::python::add_waits, fray::python::add_worker}) {
+    if (add(module.ptr()) != 0) throw nb::python_error();
+  }
+}

@@ -1,0 +1,78 @@
+// PythonClient: the client as Python holds it, and what the hot functions need to find quickly.
+//
+// Threading:  any thread with the GIL.
+// Ownership:  Python owns it; refs and views hold a reference, so it lives until the last of them is gone.
+// Failure:    functions set a Python exception and return null, as the C API wants it.
+// GIL:        waits release it; nothing is called with the client's mutex held that could want it.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <memory>
+
+#include "client/client.h"
+
+namespace fray::python {
+
+struct PythonClient {
+  PyObject_HEAD client::Client* client;  // null after close() of a client that nobody refers to
+  client::WorkerDuty* duty;              // set in a worker
+};
+
+extern PyTypeObject* python_client_type;
+
+// Adds the types and functions of each file to the module. 0 on success.
+int add_client(PyObject* module);
+int add_refs(PyObject* module);
+int add_values(PyObject* module);
+int add_calls(PyObject* module);
+int add_waits(PyObject* module);
+int add_worker(PyObject* module);
+
+// The client behind an argument; sets TypeError otherwise.
+PythonClient* as_client(PyObject* object);
+
+// Sets the Python exception for an error of the engine (see fray.backend.native.failures).
+void raise_status(StatusCode code, const std::string& message);
+inline void raise_status(const Status& status) { raise_status(status.code(), status.message()); }
+
+// Releases the GIL around a sleep and asks Python whether a signal came.
+class GilHooks : public client::WaitHooks {
+ public:
+  explicit GilHooks(client::WorkerDuty* duty);
+  void before_sleep() override { state_ = PyEval_SaveThread(); }
+  void after_sleep() override { PyEval_RestoreThread(state_); }
+  bool interrupted() override { return PyErr_CheckSignals() != 0; }
+  bool is_main_thread() const override { return main_; }
+  client::WorkerDuty* duty() override { return duty_; }
+
+ private:
+  PyThreadState* state_ = nullptr;
+  bool main_ = false;
+  client::WorkerDuty* duty_ = nullptr;
+};
+
+// Remembers which thread is the main one. Called when the module is imported, and in a worker after its fork.
+void remember_main_thread();
+
+// An owned reference that drops itself.
+struct Owned {
+  PyObject* object = nullptr;
+  Owned() = default;
+  explicit Owned(PyObject* taken) : object(taken) {}
+  Owned(Owned&& other) noexcept : object(std::exchange(other.object, nullptr)) {}
+  Owned& operator=(Owned&& other) noexcept {
+    std::swap(object, other.object);
+    return *this;
+  }
+  ~Owned() { Py_XDECREF(object); }
+  explicit operator bool() const { return object != nullptr; }
+  PyObject* get() const { return object; }
+  PyObject* release() { return std::exchange(object, nullptr); }
+};
+
+// module.name, looked up once and kept for the life of the process. Borrowed; null with an exception set.
+PyObject* imported(PyObject** slot, const char* module, const char* name);
+
+}  // namespace fray::python

@@ -1,0 +1,278 @@
+#include "refs.h"
+
+#include <structmember.h>
+
+#include <fmt/format.h>
+
+#include "values.h"
+
+namespace fray::python {
+
+PyTypeObject* ref_type = nullptr;
+
+namespace {
+
+struct PythonView {
+  PyObject_HEAD client::Object* object;
+  PythonClient* owner;
+  store::Pin pin;
+  const std::byte* data;
+  Py_ssize_t size;
+};
+
+PyTypeObject* view_type = nullptr;
+
+constexpr std::size_t kFreeListSize = 256;
+PythonRef* free_refs[kFreeListSize];
+std::size_t free_ref_count = 0;
+
+void drop(client::Object* object, PythonClient* owner) {
+  if (object != nullptr && owner->client != nullptr) owner->client->release(object);
+  Py_DECREF(reinterpret_cast<PyObject*>(owner));
+}
+
+void ref_dealloc(PyObject* self) {
+  PythonRef* ref = as_ref(self);
+  drop(ref->object, ref->owner);
+  if (free_ref_count < kFreeListSize) {
+    free_refs[free_ref_count++] = ref;
+  } else {
+    PyObject_Free(self);
+  }
+}
+
+PyObject* ref_repr(PyObject* self) {
+  const client::Object* object = as_ref(self)->object;
+  const char* state = !object->is_ready() ? "pending" : object->failed() ? "failed" : "ready";
+  std::string text =
+      fmt::format("ObjectRef({:08x}.{}.{}, {})", object->id.epoch, object->id.owner, object->id.sequence, state);
+  return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
+}
+
+Py_hash_t ref_hash(PyObject* self) {
+  auto hash = static_cast<Py_hash_t>(std::hash<ObjectId>{}(as_ref(self)->object->id));
+  return hash == -1 ? -2 : hash;
+}
+
+PyObject* ref_compare(PyObject* left, PyObject* right, int operation) {
+  if (!is_ref(left) || !is_ref(right) || (operation != Py_EQ && operation != Py_NE)) Py_RETURN_NOTIMPLEMENTED;
+  bool equal = as_ref(left)->object == as_ref(right)->object || as_ref(left)->object->id == as_ref(right)->object->id;
+  return PyBool_FromLong(equal == (operation == Py_EQ));
+}
+
+PyObject* ref_next(PyObject* self) {
+  PythonRef* ref = as_ref(self);
+  if (!ref->object->stream) {
+    PyErr_SetString(PyExc_TypeError, "only the ref of a generator task can be iterated");
+    return nullptr;
+  }
+  GilHooks hooks(ref->owner->duty);
+  client::Object* item = nullptr;
+  switch (ref->owner->client->next_item(ref->object, &item, std::nullopt, hooks)) {
+    case client::WaitResult::kInterrupted:
+      return nullptr;
+    case client::WaitResult::kClosed:
+      raise_status(StatusCode::kUnavailable, ref->owner->client->closed_reason());
+      return nullptr;
+    default:
+      break;
+  }
+  if (item != nullptr) return new_ref(ref->owner, item);
+  if (ref->object->failed()) {
+    Owned ignored(decode_object(ref->owner, ref->object));
+    return nullptr;
+  }
+  return nullptr;  // the end: no exception set means StopIteration
+}
+
+// Pickling inside a Fray call: the ref goes into the side table and its place in it into the pickle.
+PyObject* ref_reduce(PyObject* self, PyObject*) {
+  PythonRef* ref = as_ref(self);
+  Py_ssize_t index = note_nested_ref(ref);
+  if (index < 0) return nullptr;
+  PyObject* restore = nested_ref_function();
+  if (restore == nullptr) return nullptr;
+  return Py_BuildValue("O(n)", restore, index);
+}
+
+PyObject* ref_self(PyObject* self) { return Py_NewRef(self); }
+
+PyObject* ref_result(PyObject* self, PyObject* args, PyObject* kwargs) {
+  static PyObject* function = nullptr;
+  if (imported(&function, "fray.backend.native.refs", "result") == nullptr) return nullptr;
+  Py_ssize_t count = PyTuple_GET_SIZE(args);
+  Owned all(PyTuple_New(count + 1));
+  if (!all) return nullptr;
+  PyTuple_SET_ITEM(all.get(), 0, Py_NewRef(self));
+  for (Py_ssize_t i = 0; i < count; ++i) PyTuple_SET_ITEM(all.get(), i + 1, Py_NewRef(PyTuple_GET_ITEM(args, i)));
+  return PyObject_Call(function, all.get(), kwargs);
+}
+
+PyObject* ref_await(PyObject* self) {
+  static PyObject* function = nullptr;
+  if (imported(&function, "fray.backend.native.refs", "wait_in_loop") == nullptr) return nullptr;
+  return PyObject_CallOneArg(function, self);
+}
+
+PyObject* ref_ready(PyObject* self, PyObject*) { return PyBool_FromLong(as_ref(self)->object->is_ready()); }
+
+PyObject* ref_is_stream(PyObject* self, PyObject*) { return PyBool_FromLong(as_ref(self)->object->stream); }
+
+PyObject* ref_client(PyObject* self, void*) { return Py_NewRef(reinterpret_cast<PyObject*>(as_ref(self)->owner)); }
+
+PyMethodDef ref_methods[] = {
+    {"__reduce__", ref_reduce, METH_NOARGS, nullptr},
+    {"result", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(ref_result)), METH_VARARGS | METH_KEYWORDS,
+     "result(timeout=None): the value, waiting for it."},
+    {"_ready", ref_ready, METH_NOARGS, "Whether the value is there."},
+    {"_is_stream", ref_is_stream, METH_NOARGS, "Whether this is the ref of a generator task."},
+    {"__class_getitem__", Py_GenericAlias, METH_O | METH_CLASS, nullptr},
+    {nullptr, nullptr, 0, nullptr},
+};
+PyGetSetDef ref_properties[] = {{"_client", ref_client, nullptr, nullptr, nullptr},
+                                {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyType_Slot ref_slots[] = {
+    {Py_tp_doc, const_cast<char*>("Stands for the result of a task or for a value that was put.")},
+    {Py_tp_dealloc, reinterpret_cast<void*>(ref_dealloc)},
+    {Py_tp_repr, reinterpret_cast<void*>(ref_repr)},
+    {Py_tp_hash, reinterpret_cast<void*>(ref_hash)},
+    {Py_tp_richcompare, reinterpret_cast<void*>(ref_compare)},
+    {Py_tp_iter, reinterpret_cast<void*>(ref_self)},
+    {Py_tp_iternext, reinterpret_cast<void*>(ref_next)},
+    {Py_am_await, reinterpret_cast<void*>(ref_await)},
+    {Py_tp_methods, ref_methods},
+    {Py_tp_getset, ref_properties},
+    {0, nullptr},
+};
+PyType_Spec ref_spec{"fray._native.ObjectRef", sizeof(PythonRef), 0,
+                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE, ref_slots};
+
+// ---- View ----
+
+void view_dealloc(PyObject* self) {
+  auto* view = reinterpret_cast<PythonView*>(self);
+  PyTypeObject* type = Py_TYPE(self);
+  view->pin.~shared_ptr();
+  drop(view->object, view->owner);
+  PyObject_Free(self);
+  Py_DECREF(reinterpret_cast<PyObject*>(type));
+}
+
+int view_buffer(PyObject* self, Py_buffer* buffer, int flags) {
+  auto* view = reinterpret_cast<PythonView*>(self);
+  return PyBuffer_FillInfo(buffer, self, const_cast<std::byte*>(view->data), view->size, 1, flags);
+}
+
+PyType_Slot view_slots[] = {
+    {Py_tp_doc, const_cast<char*>("Read-only bytes in shared memory.")},
+    {Py_tp_dealloc, reinterpret_cast<void*>(view_dealloc)},
+    {Py_bf_getbuffer, reinterpret_cast<void*>(view_buffer)},
+    {0, nullptr},
+};
+PyType_Spec view_spec{"fray._native.View", sizeof(PythonView), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE, view_slots};
+
+// ---- Room: writable memory in the store, underneath an array of ctx.empty() ----
+
+struct PythonRoom {
+  PyObject_HEAD PythonClient* owner;
+  store::Pin pin;
+  std::byte* data;
+  Py_ssize_t size;
+};
+PyTypeObject* room_type = nullptr;
+
+void room_dealloc(PyObject* self) {
+  auto* room = reinterpret_cast<PythonRoom*>(self);
+  PyTypeObject* type = Py_TYPE(self);
+  room->pin.~shared_ptr();
+  room->owner->client->leave_room(room->data);
+  Py_DECREF(reinterpret_cast<PyObject*>(room->owner));
+  PyObject_Free(self);
+  Py_DECREF(reinterpret_cast<PyObject*>(type));
+}
+
+int room_buffer(PyObject* self, Py_buffer* buffer, int flags) {
+  auto* room = reinterpret_cast<PythonRoom*>(self);
+  return PyBuffer_FillInfo(buffer, self, room->data, room->size, 0, flags);
+}
+
+PyType_Slot room_slots[] = {
+    {Py_tp_doc, const_cast<char*>("Writable memory in the store.")},
+    {Py_tp_dealloc, reinterpret_cast<void*>(room_dealloc)},
+    {Py_bf_getbuffer, reinterpret_cast<void*>(room_buffer)},
+    {0, nullptr},
+};
+PyType_Spec room_spec{"fray._native.Room", sizeof(PythonRoom), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE, room_slots};
+
+// empty(client, bytes) -> Room
+PyObject* empty(PyObject*, PyObject* args) {
+  PyObject* client_object = nullptr;
+  unsigned long long bytes = 0;
+  if (!PyArg_ParseTuple(args, "OK", &client_object, &bytes)) return nullptr;
+  PythonClient* owner = as_client(client_object);
+  if (owner == nullptr) return nullptr;
+  GilHooks hooks(owner->duty);
+  Result<client::Room> made = owner->client->make_room(bytes, hooks);
+  if (!made.is_ok()) {
+    if (!PyErr_Occurred()) raise_status(made.status());
+    return nullptr;
+  }
+  auto* room = reinterpret_cast<PythonRoom*>(PyObject_Malloc(sizeof(PythonRoom)));
+  if (room == nullptr) return PyErr_NoMemory();
+  PyObject_Init(reinterpret_cast<PyObject*>(room), room_type);
+  room->owner = owner;
+  Py_INCREF(client_object);
+  new (&room->pin) store::Pin(made->pin);
+  room->data = made->data;
+  room->size = static_cast<Py_ssize_t>(bytes);
+  return reinterpret_cast<PyObject*>(room);
+}
+
+PyMethodDef ref_functions[] = {{"empty", empty, METH_VARARGS, "empty(client, bytes) -> Room"},
+                               {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+PyObject* new_ref(PythonClient* owner, client::Object* object) {
+  PythonRef* ref =
+      free_ref_count > 0 ? free_refs[--free_ref_count] : static_cast<PythonRef*>(PyObject_Malloc(sizeof(PythonRef)));
+  if (ref == nullptr) {
+    owner->client->release(object);
+    return PyErr_NoMemory();
+  }
+  // The type outlives the process's last ref, so refs do not count their type.
+  reinterpret_cast<PyObject*>(ref)->ob_type = ref_type;
+  _Py_NewReference(reinterpret_cast<PyObject*>(ref));
+  ref->object = object;
+  ref->owner = owner;
+  Py_INCREF(reinterpret_cast<PyObject*>(owner));
+  return reinterpret_cast<PyObject*>(ref);
+}
+
+PyObject* new_view(PythonClient* owner, client::Object* object, store::Pin pin, const std::byte* data,
+                   std::size_t size) {
+  auto* view = reinterpret_cast<PythonView*>(PyObject_Malloc(sizeof(PythonView)));
+  if (view == nullptr) return PyErr_NoMemory();
+  PyObject_Init(reinterpret_cast<PyObject*>(view), view_type);
+  client::retain(object);
+  new (&view->pin) store::Pin(std::move(pin));
+  view->object = object;
+  view->owner = owner;
+  Py_INCREF(reinterpret_cast<PyObject*>(owner));
+  view->data = data;
+  view->size = static_cast<Py_ssize_t>(size);
+  return reinterpret_cast<PyObject*>(view);
+}
+
+int add_refs(PyObject* module) {
+  ref_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&ref_spec));
+  view_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&view_spec));
+  room_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&room_spec));
+  if (ref_type == nullptr || view_type == nullptr || room_type == nullptr) return -1;
+  if (PyModule_AddFunctions(module, ref_functions) != 0) return -1;
+  return PyModule_AddObjectRef(module, "ObjectRef", reinterpret_cast<PyObject*>(ref_type));
+}
+
+}  // namespace fray::python

@@ -1,0 +1,399 @@
+#include "values.h"
+
+#include <cstring>
+
+#include <structmember.h>
+
+#include "store/buffer_layout.h"
+
+namespace fray::python {
+
+namespace {
+
+// What ref_reduce fills while a value is pickled, and what nested refs are read from while one is unpickled. A pickle can
+// run user code that pickles again, so they are stacks of one per call.
+struct PickleContext {
+  PythonClient* owner;
+  std::vector<client::Object*>* nested;
+  PickleContext* outer;
+};
+thread_local PickleContext* pickling = nullptr;
+thread_local PickleContext* unpickling = nullptr;
+
+struct ContextScope {
+  ContextScope(PickleContext** slot, PythonClient* owner, std::vector<client::Object*>* nested)
+      : slot_(slot), context_{owner, nested, *slot} {
+    *slot = &context_;
+  }
+  ~ContextScope() { *slot_ = context_.outer; }
+  PickleContext** slot_;
+  PickleContext context_;
+};
+
+PyObject* slot_dumps = nullptr;
+PyObject* slot_loads = nullptr;
+PyObject* slot_cloud_dumps = nullptr;
+PyObject* slot_unpicklable = nullptr;
+PyObject* slot_unpack = nullptr;
+PyObject* slot_nested = nullptr;
+PyObject* protocol_five = nullptr;
+
+// Collects the out-of-band buffers of one pickle: buffer_callback needs a Python callable.
+struct CollectorObject {
+  PyObject_HEAD vectorcallfunc call;
+  std::vector<Py_buffer>* buffers;
+};
+
+// A true answer keeps a buffer inside the pickle: small ones, and those that are not one stretch of memory.
+PyObject* collector_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject*) {
+  std::vector<Py_buffer>* buffers = reinterpret_cast<CollectorObject*>(self)->buffers;
+  if (PyVectorcall_NARGS(nargsf) != 1 || buffers == nullptr) Py_RETURN_TRUE;
+  Owned raw(PyObject_CallMethod(args[0], "raw", nullptr));
+  Py_buffer buffer;
+  if (!raw || PyObject_GetBuffer(raw.get(), &buffer, PyBUF_SIMPLE) != 0) {
+    PyErr_Clear();
+    Py_RETURN_TRUE;
+  }
+  if (buffer.len < static_cast<Py_ssize_t>(kInlineBytes / 2)) {
+    PyBuffer_Release(&buffer);
+    Py_RETURN_TRUE;
+  }
+  buffers->push_back(buffer);
+  Py_RETURN_FALSE;
+}
+
+PyMemberDef collector_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(CollectorObject, call), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+void collector_dealloc(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_Free(self);
+  Py_DECREF(reinterpret_cast<PyObject*>(type));
+}
+PyType_Slot collector_slots[] = {{Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                                 {Py_tp_members, collector_members},
+                                 {Py_tp_dealloc, reinterpret_cast<void*>(collector_dealloc)},
+                                 {0, nullptr}};
+PyType_Spec collector_spec{"fray._native.BufferCollector", sizeof(CollectorObject), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                           collector_slots};
+PyTypeObject* collector_type = nullptr;
+
+bool mentions_main(const char* data, std::size_t size) { return ::memmem(data, size, "__main__", 8) != nullptr; }
+
+void raise_unpicklable(const char* what, PyObject* value) {
+  PyObject *type, *error, *traceback;
+  PyErr_Fetch(&type, &error, &traceback);
+  PyErr_NormalizeException(&type, &error, &traceback);
+  Owned cause(error);
+  Py_XDECREF(type);
+  Py_XDECREF(traceback);
+  if (imported(&slot_unpicklable, "fray.backend.native.failures", "raise_unpicklable") == nullptr) return;
+  Owned ignored(PyObject_CallFunction(slot_unpicklable, "sOO", what, value, cause.get() ? cause.get() : Py_None));
+}
+
+}  // namespace
+
+Encoded::~Encoded() {
+  clear_buffers();
+  clear_nested();
+}
+
+void Encoded::clear_nested() {
+  for (client::Object* object : nested_) owner_->client->release(object);
+  nested_.clear();
+}
+
+void Encoded::clear_buffers() {
+  for (Py_buffer& buffer : buffers_) PyBuffer_Release(&buffer);
+  buffers_.clear();
+}
+
+bool Encoded::encode(PythonClient* owner, PyObject* value, const char* what) {
+  using wire::Encoding;
+  owner_ = owner;
+  if (value == Py_None) {
+    encoding_ = Encoding::kNone;
+    return true;
+  }
+  if (value == Py_True || value == Py_False) {
+    encoding_ = value == Py_True ? Encoding::kTrue : Encoding::kFalse;
+    return true;
+  }
+  if (PyLong_CheckExact(value)) {
+    int overflow = 0;
+    long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    if (overflow == 0) {
+      encoding_ = Encoding::kInt64;
+      bytes_.assign(reinterpret_cast<const char*>(&number), sizeof(number));
+      return true;
+    }
+  } else if (PyFloat_CheckExact(value)) {
+    double number = PyFloat_AS_DOUBLE(value);
+    encoding_ = Encoding::kFloat64;
+    bytes_.assign(reinterpret_cast<const char*>(&number), sizeof(number));
+    return true;
+  } else if (PyBytes_CheckExact(value)) {
+    encoding_ = Encoding::kBytes;
+    if (PyBytes_GET_SIZE(value) > static_cast<Py_ssize_t>(kInlineBytes)) {
+      large_ = true;
+      whole_ = Owned(Py_NewRef(value));
+    } else {
+      bytes_.assign(PyBytes_AS_STRING(value), static_cast<std::size_t>(PyBytes_GET_SIZE(value)));
+    }
+    return true;
+  } else if (PyUnicode_CheckExact(value)) {
+    Py_ssize_t size = 0;
+    if (const char* text = PyUnicode_AsUTF8AndSize(value, &size)) {
+      encoding_ = Encoding::kUtf8;
+      if (size > static_cast<Py_ssize_t>(kInlineBytes)) {
+        large_ = true;
+        whole_ = Owned(PyUnicode_AsUTF8String(value));
+        return static_cast<bool>(whole_);
+      }
+      bytes_.assign(text, static_cast<std::size_t>(size));
+      return true;
+    }
+    PyErr_Clear();  // lone surrogates: pickle can take them
+  }
+  return pickle(owner, value, what);
+}
+
+bool Encoded::dump(PyObject* function, PyObject* value, PyObject* callback) {
+  clear_buffers();
+  PyObject* args[4] = {nullptr, value, protocol_five, callback};
+  static PyObject* names = Py_BuildValue("(ss)", "protocol", "buffer_callback");
+  whole_ = Owned(PyObject_Vectorcall(function, args + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, names));
+  return static_cast<bool>(whole_);
+}
+
+bool Encoded::pickle(PythonClient* owner, PyObject* value, const char* what) {
+  if (imported(&slot_dumps, "_pickle", "dumps") == nullptr) return false;
+  auto* collector = PyObject_New(CollectorObject, collector_type);
+  if (collector == nullptr) return false;
+  collector->call = collector_call;
+  collector->buffers = &buffers_;
+  Owned callback(reinterpret_cast<PyObject*>(collector));
+  ContextScope scope(&pickling, owner, &nested_);
+
+  bool done = dump(slot_dumps, value, callback.get());
+  if (!done && !PyErr_ExceptionMatches(PyExc_Exception)) return false;
+  if (!done ||
+      mentions_main(PyBytes_AS_STRING(whole_.get()), static_cast<std::size_t>(PyBytes_GET_SIZE(whole_.get())))) {
+    PyErr_Clear();
+    clear_nested();
+    if (imported(&slot_cloud_dumps, "cloudpickle", "dumps") == nullptr) return false;
+    if (!dump(slot_cloud_dumps, value, callback.get())) {
+      collector->buffers = nullptr;
+      if (PyErr_ExceptionMatches(PyExc_Exception)) raise_unpicklable(what, value);
+      return false;
+    }
+  }
+  collector->buffers = nullptr;
+  encoding_ = buffers_.empty() ? wire::Encoding::kPickle : wire::Encoding::kPickleBuffers;
+  auto size = static_cast<std::size_t>(PyBytes_GET_SIZE(whole_.get()));
+  large_ = !buffers_.empty() || size > kInlineBytes;
+  if (!large_) {
+    bytes_.assign(PyBytes_AS_STRING(whole_.get()), size);
+    whole_ = Owned();
+  }
+  return true;
+}
+
+client::Object* Encoded::store(PythonClient* owner) {
+  GilHooks hooks(owner->duty);
+  client::Client& client = *owner->client;
+  std::span<const std::byte> whole(reinterpret_cast<const std::byte*>(PyBytes_AS_STRING(whole_.get())),
+                                   static_cast<std::size_t>(PyBytes_GET_SIZE(whole_.get())));
+  std::vector<std::span<const std::byte>> buffers;
+  buffers.reserve(buffers_.size());
+  for (const Py_buffer& buffer : buffers_) {
+    buffers.emplace_back(static_cast<const std::byte*>(buffer.buf), static_cast<std::size_t>(buffer.len));
+  }
+  client::Object* in_place = buffers.size() == 1 ? client.put_in_place(whole, buffers.front()) : nullptr;
+  Result<client::Object*> made =
+      in_place != nullptr ? Result(in_place) : client.put_large(encoding_, whole, buffers, hooks);
+  if (!made.is_ok()) {
+    if (!PyErr_Occurred()) raise_status(made.status());
+    return nullptr;
+  }
+  made.value()->detail->nested = take_nested();
+  return made.value();
+}
+
+// ---- Decoding ----
+
+namespace {
+
+PyObject* loads(PythonClient* owner, PyObject* data, PyObject* buffers, std::vector<client::Object*>* nested) {
+  if (imported(&slot_loads, "_pickle", "loads") == nullptr) return nullptr;
+  ContextScope scope(&unpickling, owner, nested);
+  if (buffers == nullptr) return PyObject_CallOneArg(slot_loads, data);
+  PyObject* args[3] = {nullptr, data, buffers};
+  static PyObject* names = Py_BuildValue("(s)", "buffers");
+  return PyObject_Vectorcall(slot_loads, args + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, names);
+}
+
+PyObject* raise_failure(wire::Encoding encoding, std::string_view bytes) {
+  if (encoding == wire::Encoding::kStatus) {
+    if (bytes.empty()) {
+      raise_status(StatusCode::kInternal, "a failure without a reason");
+    } else {
+      raise_status(static_cast<StatusCode>(bytes[0]), std::string(bytes.substr(1)));
+    }
+    return nullptr;
+  }
+  if (imported(&slot_unpack, "fray._failures", "unpack_exception") == nullptr) return nullptr;
+  Owned data(PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size())));
+  if (!data) return nullptr;
+  Owned error(PyObject_CallOneArg(slot_unpack, data.get()));
+  if (error) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
+  return nullptr;
+}
+
+// A value whose bytes are at hand. `object` and `pin` keep views alive; null for inline values.
+PyObject* decode_bytes(PythonClient* owner, wire::Encoding encoding, std::string_view bytes, client::Object* object,
+                       const store::Pin& pin, std::vector<client::Object*>* nested) {
+  using wire::Encoding;
+  switch (encoding) {
+    case Encoding::kNone:
+      Py_RETURN_NONE;
+    case Encoding::kTrue:
+      Py_RETURN_TRUE;
+    case Encoding::kFalse:
+      Py_RETURN_FALSE;
+    case Encoding::kInt64: {
+      long long number = 0;
+      if (bytes.size() != sizeof(number)) break;
+      std::memcpy(&number, bytes.data(), sizeof(number));
+      return PyLong_FromLongLong(number);
+    }
+    case Encoding::kFloat64: {
+      double number = 0;
+      if (bytes.size() != sizeof(number)) break;
+      std::memcpy(&number, bytes.data(), sizeof(number));
+      return PyFloat_FromDouble(number);
+    }
+    case Encoding::kUtf8:
+      return PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), nullptr);
+    case Encoding::kBytes:
+      return PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size()));
+    case Encoding::kPickle: {
+      Owned data(object == nullptr
+                     ? PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size()))
+                     : new_view(owner, object, pin, reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()));
+      return data ? loads(owner, data.get(), nullptr, nested) : nullptr;
+    }
+    case Encoding::kPickleBuffers: {
+      if (object == nullptr) break;
+      auto layout = store::BufferLayout::parse({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()});
+      if (!layout.is_ok()) {
+        raise_status(layout.status());
+        return nullptr;
+      }
+      Owned pickle(new_view(owner, object, pin, layout->pickle.data(), layout->pickle.size()));
+      Owned buffers(PyList_New(static_cast<Py_ssize_t>(layout->buffers.size())));
+      if (!pickle || !buffers) return nullptr;
+      for (std::size_t i = 0; i < layout->buffers.size(); ++i) {
+        PyObject* view = new_view(owner, object, pin, layout->buffers[i].data(), layout->buffers[i].size());
+        if (view == nullptr) return nullptr;
+        PyList_SET_ITEM(buffers.get(), static_cast<Py_ssize_t>(i), view);
+      }
+      return loads(owner, pickle.get(), buffers.get(), nested);
+    }
+    case Encoding::kException:
+    case Encoding::kStatus:
+      return raise_failure(encoding, bytes);
+  }
+  raise_status(StatusCode::kCorruption, "a value does not fit its encoding");
+  return nullptr;
+}
+
+struct NestedCounts {
+  client::Client* client;
+  std::vector<client::Object*> objects;
+  ~NestedCounts() {
+    for (client::Object* object : objects) client->release(object);
+  }
+};
+
+}  // namespace
+
+PyObject* decode_object(PythonClient* owner, client::Object* object) {
+  NestedCounts nested{owner->client, {}};
+  if (object->detail && !object->failed()) nested.objects = owner->client->nested(object);
+  if (!object->sealed) return decode_bytes(owner, object->encoding, object->bytes, nullptr, nullptr, &nested.objects);
+  GilHooks hooks(owner->duty);
+  Result<store::View> view = owner->client->view(object, hooks);
+  if (!view.is_ok()) {
+    if (!PyErr_Occurred()) raise_status(view.status());
+    return nullptr;
+  }
+  std::string_view bytes(reinterpret_cast<const char*>(view->bytes.data()), view->bytes.size());
+  return decode_bytes(owner, object->encoding, bytes, object, view->pin, &nested.objects);
+}
+
+PyObject* decode_value(PythonClient* owner, const wire::ValueView& value) {
+  if (value.kind == wire::ValueKind::kSealed) {
+    NestedCounts holder{owner->client, {owner->client->adopt_sealed(value)}};
+    return decode_object(owner, holder.objects.front());
+  }
+  NestedCounts nested{owner->client, {}};
+  if (value.nested_count > 0) {
+    std::vector<ObjectId> ids(value.nested_count);
+    std::memcpy(ids.data(), value.nested_bytes.data(), value.nested_bytes.size());
+    nested.objects = owner->client->adopt(ids);
+  }
+  return decode_bytes(owner, value.encoding, value.bytes, nullptr, nullptr, &nested.objects);
+}
+
+// ---- Nested refs ----
+
+Py_ssize_t note_nested_ref(PythonRef* ref) {
+  if (pickling == nullptr) {
+    PyErr_SetString(
+        PyExc_TypeError,
+        "an ObjectRef can only be pickled by Fray: pass it as an argument, return it, or put it inside a value");
+    return -1;
+  }
+  if (pickling->owner != ref->owner) {
+    static PyObject* error = nullptr;
+    if (imported(&error, "fray.errors", "ForeignRefError") == nullptr) return -1;
+    PyErr_SetString(error, "a ref of another context is inside the value; get its value there and pass that");
+    return -1;
+  }
+  client::retain(ref->object);
+  pickling->nested->push_back(ref->object);
+  return static_cast<Py_ssize_t>(pickling->nested->size()) - 1;
+}
+
+PyObject* nested_ref_function() { return imported(&slot_nested, "fray._native", "_nested_ref"); }
+
+namespace {
+
+PyObject* nested_ref(PyObject*, PyObject* argument) {
+  Py_ssize_t index = PyLong_AsSsize_t(argument);
+  if (index == -1 && PyErr_Occurred()) return nullptr;
+  if (unpickling == nullptr || index < 0 || static_cast<std::size_t>(index) >= unpickling->nested->size()) {
+    PyErr_SetString(PyExc_TypeError, "a pickle with a Fray ref in it can only be read by Fray");
+    return nullptr;
+  }
+  client::Object* object = (*unpickling->nested)[static_cast<std::size_t>(index)];
+  client::retain(object);
+  return new_ref(unpickling->owner, object);
+}
+
+PyMethodDef value_functions[] = {
+    {"_nested_ref", nested_ref, METH_O, "The ref at this place of the value's side table."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+int add_values(PyObject* module) {
+  collector_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&collector_spec));
+  protocol_five = PyLong_FromLong(5);
+  if (collector_type == nullptr || protocol_five == nullptr) return -1;
+  return PyModule_AddFunctions(module, value_functions);
+}
+
+}  // namespace fray::python

@@ -1,0 +1,66 @@
+// Values in and out: Python objects to encoded values and back.
+//
+// Simple values (None, bool, int of 64 bits, float, str, bytes) have encodings of their own; everything else is pickled
+// (protocol 5), with cloudpickle where plain pickle cannot, or where the pickle would refer to `__main__`. Buffers of large
+// arrays stay outside the pickle and are copied once, into shared memory.
+//
+// Threading:  any thread with the GIL. User code runs while pickling: no lock is held then.
+// Ownership:  Encoded owns its bytes, buffers and counts of nested refs until they are moved on.
+// Failure:    functions return false or null with a Python exception set; SerializationError names what cannot be pickled.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "refs.h"
+
+namespace fray::python {
+
+// Values up to this size travel inside frames.
+inline constexpr std::size_t kInlineBytes = 8 * 1024;
+
+class Encoded {
+ public:
+  Encoded() = default;
+  Encoded(const Encoded&) = delete;
+  Encoded& operator=(const Encoded&) = delete;
+  ~Encoded();
+
+  // `what` names the value in errors: "argument 2 of task f".
+  bool encode(PythonClient* owner, PyObject* value, const char* what);
+
+  wire::Encoding encoding() const { return encoding_; }
+  bool is_large() const { return large_; }
+  const std::string& inline_bytes() const { return bytes_; }
+  std::string take_inline_bytes() { return std::move(bytes_); }
+  std::vector<client::Object*> take_nested() { return std::exchange(nested_, {}); }
+  const std::vector<client::Object*>& nested() const { return nested_; }
+
+  // A large value: an object in shared memory, with one count. Null with an exception set.
+  client::Object* store(PythonClient* owner);
+
+ private:
+  bool pickle(PythonClient* owner, PyObject* value, const char* what);
+  bool dump(PyObject* function, PyObject* value, PyObject* callback);
+  void clear_buffers();
+  void clear_nested();
+
+  PythonClient* owner_ = nullptr;
+  wire::Encoding encoding_ = wire::Encoding::kNone;
+  bool large_ = false;
+  std::string bytes_;
+  Owned whole_;                          // a large pickle, str or bytes
+  std::vector<Py_buffer> buffers_;       // out of band
+  std::vector<client::Object*> nested_;  // counted
+};
+
+// The value of a ready object, or null with its failure raised.
+PyObject* decode_object(PythonClient* owner, client::Object* object);
+// A value in a frame.
+PyObject* decode_value(PythonClient* owner, const wire::ValueView& value);
+
+// See ref_reduce.
+Py_ssize_t note_nested_ref(PythonRef* ref);
+PyObject* nested_ref_function();
+
+}  // namespace fray::python

@@ -1,0 +1,346 @@
+// get, wait, cancel and the completion queue of event loops.
+//
+// Threading:  any thread with the GIL; waits release it after a spin of at most 20 microseconds.
+// Ownership:  borrows its arguments for the length of the call.
+// Failure:    GetTimeoutError, KeyboardInterrupt (through Python's own handler), and what a task raised.
+#include <cmath>
+#include <unordered_map>
+
+#include "values.h"
+
+namespace fray::python {
+
+namespace {
+
+using client::Client;
+using client::WaitResult;
+
+Client::Deadline deadline_of(PyObject* timeout, bool* ok) {
+  *ok = true;
+  if (timeout == Py_None) return std::nullopt;
+  double seconds = PyFloat_AsDouble(timeout);
+  if (PyErr_Occurred()) {
+    *ok = false;
+    return std::nullopt;
+  }
+  if (!(seconds < 1e9)) return std::nullopt;
+  return client::Clock::now() +
+         std::chrono::duration_cast<client::Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+PyObject* raise_wait(PythonClient* owner, WaitResult result, std::size_t ready, std::size_t asked) {
+  if (result == WaitResult::kInterrupted) return nullptr;
+  if (result == WaitResult::kClosed) {
+    raise_status(StatusCode::kUnavailable, owner->client->closed_reason());
+    return nullptr;
+  }
+  static PyObject* error = nullptr;
+  if (imported(&error, "fray.errors", "GetTimeoutError") == nullptr) return nullptr;
+  PyErr_Format(error, "get: %zu of %zu refs were ready when the time was over", ready, asked);
+  return nullptr;
+}
+
+bool wait_ready(PythonClient* owner, std::span<client::Object* const> objects, PyObject* timeout) {
+  bool ready = true;
+  for (client::Object* object : objects) ready = ready && object->is_ready();
+  if (ready) return true;
+  bool ok = false;
+  Client::Deadline deadline = deadline_of(timeout, &ok);
+  if (!ok) return false;
+  GilHooks hooks(owner->duty);
+  WaitResult result = owner->client->wait(objects, objects.size(), deadline, hooks);
+  if (result == WaitResult::kDone) return true;
+  std::size_t count = 0;
+  for (client::Object* object : objects) count += object->is_ready();
+  if (count == objects.size()) return true;
+  raise_wait(owner, result, count, objects.size());
+  return false;
+}
+
+PyObject* raise_foreign(const char* verb, PyObject* ref) {
+  static PyObject* error = nullptr;
+  if (imported(&error, "fray.errors", "ForeignRefError") == nullptr) return nullptr;
+  PyErr_Format(error, "%s: %R belongs to another context than this one; get its value there and pass that", verb, ref);
+  return nullptr;
+}
+
+// The items of a generator task that were not taken, as a list; they stay there to be taken.
+PyObject* get_items(PythonRef* ref, PyObject* timeout) {
+  bool ok = false;
+  Client::Deadline deadline = deadline_of(timeout, &ok);
+  if (!ok) return nullptr;
+  GilHooks hooks(ref->owner->duty);
+  std::vector<client::Object*> items;
+  WaitResult result = ref->owner->client->all_items(ref->object, &items, deadline, hooks);
+  if (result != WaitResult::kDone) return raise_wait(ref->owner, result, 0, 1);
+  if (ref->object->failed()) return decode_object(ref->owner, ref->object);
+  Owned refs(PyList_New(0));
+  bool good = static_cast<bool>(refs);
+  for (client::Object* item : items) {
+    Owned one(new_ref(ref->owner, item));  // takes over the count
+    good = good && one && PyList_Append(refs.get(), one.get()) == 0;
+  }
+  if (!good) return nullptr;
+  Owned values(PyList_New(0));
+  for (Py_ssize_t i = 0; values && i < PyList_GET_SIZE(refs.get()); ++i) {
+    Owned value(decode_object(ref->owner, as_ref(PyList_GET_ITEM(refs.get(), i))->object));
+    if (!value || PyList_Append(values.get(), value.get()) != 0) return nullptr;
+  }
+  return values.release();
+}
+
+// get(client, ref, timeout) -> value
+PyObject* get(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 3 || !is_ref(args[1])) {
+    PyErr_SetString(PyExc_TypeError, "get(client, ref, timeout)");
+    return nullptr;
+  }
+  PythonRef* ref = as_ref(args[1]);
+  if (reinterpret_cast<PyObject*>(ref->owner) != args[0]) return raise_foreign("get", args[1]);
+  client::Object* object = ref->object;
+  if (object->stream) return get_items(ref, args[2]);
+  if (!object->is_ready() && !wait_ready(ref->owner, {&object, 1}, args[2])) return nullptr;
+  return decode_object(ref->owner, object);
+}
+
+// Borrowed objects of a list or tuple of refs of this client.
+bool objects_of(PythonClient* owner, PyObject* sequence, const char* verb, std::vector<client::Object*>* objects) {
+  Py_ssize_t size = PySequence_Fast_GET_SIZE(sequence);
+  PyObject** items = PySequence_Fast_ITEMS(sequence);
+  objects->reserve(static_cast<std::size_t>(size));
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    if (!is_ref(items[i])) {
+      PyErr_Format(PyExc_TypeError, "%s needs refs; at position %zd there is a %s", verb, i, Py_TYPE(items[i])->tp_name);
+      return false;
+    }
+    if (as_ref(items[i])->owner != owner) {
+      raise_foreign(verb, items[i]);
+      return false;
+    }
+    objects->push_back(as_ref(items[i])->object);
+  }
+  return true;
+}
+
+bool is_sequence(PyObject* object) { return PyList_CheckExact(object) || PyTuple_CheckExact(object); }
+
+// get_many(client, refs, timeout) -> list of values
+PyObject* get_many(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 3 || !is_sequence(args[1])) {
+    PyErr_SetString(PyExc_TypeError, "get_many(client, refs, timeout)");
+    return nullptr;
+  }
+  PythonClient* owner = as_client(args[0]);
+  if (owner == nullptr) return nullptr;
+  Owned refs(PySequence_Tuple(args[1]));  // holds the refs while the GIL is away
+  std::vector<client::Object*> objects;
+  if (!refs || !objects_of(owner, refs.get(), "get", &objects)) return nullptr;
+  if (!wait_ready(owner, objects, args[2])) return nullptr;
+  Owned values(PyList_New(static_cast<Py_ssize_t>(objects.size())));
+  if (!values) return nullptr;
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    PyObject* value = objects[i]->stream ? get_items(as_ref(PyTuple_GET_ITEM(refs.get(), static_cast<Py_ssize_t>(i))), args[2])
+                                         : decode_object(owner, objects[i]);
+    if (value == nullptr) return nullptr;
+    PyList_SET_ITEM(values.get(), static_cast<Py_ssize_t>(i), value);
+  }
+  return values.release();
+}
+
+// Position of the first ref that was there before; -1: none.
+Py_ssize_t first_duplicate(std::span<client::Object* const> objects) {
+  // A list of refs is usually long-lived objects in order; marking them would race with other threads, so hash.
+  thread_local std::vector<std::pair<client::Object*, std::uint64_t>> table;
+  thread_local std::uint64_t epoch = 0;
+  std::size_t capacity = 16;
+  while (capacity < objects.size() * 2) capacity *= 2;
+  if (table.size() < capacity) {
+    table.assign(capacity, {nullptr, 0});
+    epoch = 0;
+  }
+  ++epoch;
+  std::size_t mask = table.size() - 1;
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    auto slot = (reinterpret_cast<std::uintptr_t>(objects[i]) >> 5) * 0x9E3779B97F4A7C15ull >> 20 & mask;
+    while (table[slot].second == epoch) {
+      if (table[slot].first == objects[i]) return static_cast<Py_ssize_t>(i);
+      slot = (slot + 1) & mask;
+    }
+    table[slot] = {objects[i], epoch};
+  }
+  return -1;
+}
+
+// wait(client, refs, num_returns, timeout) -> (ready, others). `refs` is a list of at least one, num_returns in range.
+PyObject* wait(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 4 || !PyList_CheckExact(args[1])) {
+    PyErr_SetString(PyExc_TypeError, "wait needs a list of refs");
+    return nullptr;
+  }
+  PythonClient* owner = as_client(args[0]);
+  if (owner == nullptr) return nullptr;
+  Py_ssize_t needed = PyLong_AsSsize_t(args[2]);
+  if (needed == -1 && PyErr_Occurred()) return nullptr;
+  std::vector<client::Object*> objects;
+  if (!objects_of(owner, args[1], "wait", &objects)) return nullptr;
+  if (needed < 1 || static_cast<std::size_t>(needed) > objects.size()) {
+    PyErr_Format(PyExc_ValueError, "wait: num_returns must be from 1 to the %zu refs given, got %zd", objects.size(),
+                 needed);
+    return nullptr;
+  }
+  if (Py_ssize_t duplicate = first_duplicate(objects); duplicate >= 0) {
+    PyErr_Format(PyExc_ValueError, "wait: the ref at position %zd was given before; give each once", duplicate);
+    return nullptr;
+  }
+  std::size_t ready_count = 0;
+  for (client::Object* object : objects) {
+    if (object->has_next() && ++ready_count == static_cast<std::size_t>(needed)) break;
+  }
+  Owned refs;
+  if (ready_count < static_cast<std::size_t>(needed)) {
+    bool ok = false;
+    Client::Deadline deadline = deadline_of(args[3], &ok);
+    if (!ok) return nullptr;
+    refs = Owned(PySequence_Tuple(args[1]));  // the list may change while the GIL is away
+    if (!refs) return nullptr;
+    GilHooks hooks(owner->duty);
+    WaitResult result = owner->client->wait(objects, static_cast<std::size_t>(needed), deadline, hooks);
+    if (result == WaitResult::kInterrupted) return nullptr;
+    if (result == WaitResult::kClosed) return raise_wait(owner, result, 0, objects.size());
+  }
+  PyObject** items = refs ? PySequence_Fast_ITEMS(refs.get()) : PySequence_Fast_ITEMS(args[1]);
+  auto size = static_cast<Py_ssize_t>(objects.size());
+  Owned ready(PyList_New(0));
+  Owned others(PyList_New(0));
+  if (!ready || !others) return nullptr;
+  Py_ssize_t taken = 0;
+  Py_ssize_t position = 0;
+  for (; position < size && taken < needed; ++position) {
+    bool is_ready = objects[static_cast<std::size_t>(position)]->has_next();
+    taken += is_ready;
+    if (PyList_Append(is_ready ? ready.get() : others.get(), items[position]) != 0) return nullptr;
+  }
+  if (position < size) {
+    Py_ssize_t before = PyList_GET_SIZE(others.get());
+    Owned rest(refs ? PySequence_GetSlice(refs.get(), position, size) : PyList_GetSlice(args[1], position, size));
+    if (!rest || PyList_SetSlice(others.get(), before, before, rest.get()) != 0) return nullptr;
+  }
+  return PyTuple_Pack(2, ready.get(), others.get());
+}
+
+// cancel(client, ref, force) -> whether the task had not ended
+PyObject* cancel(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 3 || !is_ref(args[1])) {
+    PyErr_SetString(PyExc_TypeError, "cancel(client, ref, force)");
+    return nullptr;
+  }
+  PythonRef* ref = as_ref(args[1]);
+  return PyBool_FromLong(ref->owner->client->cancel(ref->object, PyObject_IsTrue(args[2]) == 1));
+}
+
+// ---- Event loops ----
+
+struct PythonQueue {
+  PyObject_HEAD client::CompletionQueue* queue;
+  PythonClient* owner;
+  std::unordered_map<client::Object*, PyObject*>* waiting;  // object -> list of callables; refs held by the callables
+};
+PyTypeObject* queue_type = nullptr;
+
+PyObject* make_queue(PyObject*, PyObject* argument) {
+  PythonClient* owner = as_client(argument);
+  if (owner == nullptr) return nullptr;
+  auto* self = PyObject_New(PythonQueue, queue_type);
+  if (self == nullptr) return nullptr;
+  self->queue = new client::CompletionQueue;
+  self->owner = owner;
+  self->waiting = new std::unordered_map<client::Object*, PyObject*>;
+  Py_INCREF(argument);
+  return reinterpret_cast<PyObject*>(self);
+}
+
+void queue_dealloc(PyObject* self) {
+  auto* queue = reinterpret_cast<PythonQueue*>(self);
+  std::vector<client::Object*> objects;
+  for (auto& [object, callbacks] : *queue->waiting) objects.push_back(object);
+  queue->owner->client->forget_listener(queue->queue, objects);
+  for (auto& [object, callbacks] : *queue->waiting) {
+    Py_DECREF(callbacks);
+    queue->owner->client->release(object);
+  }
+  delete queue->waiting;
+  delete queue->queue;
+  Py_DECREF(reinterpret_cast<PyObject*>(queue->owner));
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_Free(self);
+  Py_DECREF(reinterpret_cast<PyObject*>(type));
+}
+
+PyObject* queue_fileno(PyObject* self, PyObject*) {
+  return PyLong_FromLong(reinterpret_cast<PythonQueue*>(self)->queue->fd());
+}
+
+// add(ref, callback): callback is called by run() once the ref is ready.
+PyObject* queue_add(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+  auto* queue = reinterpret_cast<PythonQueue*>(self);
+  if (count != 2 || !is_ref(args[0])) {
+    PyErr_SetString(PyExc_TypeError, "add(ref, callback)");
+    return nullptr;
+  }
+  client::Object* object = as_ref(args[0])->object;
+  auto [place, fresh] = queue->waiting->try_emplace(object, nullptr);
+  if (fresh) {
+    place->second = PyList_New(0);
+    client::retain(object);
+  }
+  if (PyList_Append(place->second, args[1]) != 0) return nullptr;
+  if (fresh) queue->owner->client->listen(object, queue->queue);
+  Py_RETURN_NONE;
+}
+
+PyObject* queue_run(PyObject* self, PyObject*) {
+  auto* queue = reinterpret_cast<PythonQueue*>(self);
+  for (client::Object* object : queue->owner->client->take_completed(queue->queue)) {
+    auto found = queue->waiting->find(object);
+    if (found == queue->waiting->end()) continue;
+    Owned callbacks(found->second);
+    queue->waiting->erase(found);
+    queue->owner->client->release(object);
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(callbacks.get()); ++i) {
+      Owned ignored(PyObject_CallNoArgs(PyList_GET_ITEM(callbacks.get(), i)));
+      if (!ignored) return nullptr;
+    }
+  }
+  Py_RETURN_NONE;
+}
+
+PyMethodDef queue_methods[] = {
+    {"fileno", queue_fileno, METH_NOARGS, "The descriptor that is readable when run() has something to do."},
+    {"add", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(queue_add)), METH_FASTCALL,
+     "add(ref, callback)"},
+    {"run", queue_run, METH_NOARGS, "Calls the callbacks of refs that became ready."},
+    {nullptr, nullptr, 0, nullptr}};
+PyType_Slot queue_slots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void*>(queue_dealloc)}, {Py_tp_methods, queue_methods}, {0, nullptr}};
+PyType_Spec queue_spec{"fray._native.CompletionQueue", sizeof(PythonQueue), 0,
+                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, queue_slots};
+
+#define FAST(function) reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)), METH_FASTCALL
+
+PyMethodDef wait_functions[] = {
+    {"get", FAST(get), "get(client, ref, timeout) -> value"},
+    {"get_many", FAST(get_many), "get_many(client, refs, timeout) -> list of values"},
+    {"wait", FAST(wait), "wait(client, refs, num_returns, timeout) -> (ready, others)"},
+    {"cancel", FAST(cancel), "cancel(client, ref, force) -> whether the task had not ended"},
+    {"make_queue", make_queue, METH_O, "make_queue(client) -> CompletionQueue"},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+int add_waits(PyObject* module) {
+  queue_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&queue_spec));
+  if (queue_type == nullptr) return -1;
+  return PyModule_AddFunctions(module, wait_functions);
+}
+
+}  // namespace fray::python

@@ -1,0 +1,248 @@
+"""`NativeJobContext`: tasks on worker processes, objects in shared memory."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from inspect import isgeneratorfunction
+from typing import Any, ClassVar
+
+from fray import _native
+from fray.backend.native.functions import FunctionTable
+from fray.backend.native.launch import attach, start_embedded, worker_key
+from fray.errors import UnsupportedError
+from fray.job.context import JobContext
+from fray.job.refs import ObjectRef
+from fray.types import RuntimeEnv, TaskOptions
+
+__all__ = ["NativeJobContext"]
+
+ObjectRef.register(_native.ObjectRef)
+
+_ITEM_BUDGET_BYTES = 16 << 20
+_DEFAULTS = TaskOptions()
+
+
+class NativeJobContext(JobContext):
+    """Runs tasks on the worker processes of a node on this machine.
+
+    Args:
+        cpus: CPUs that tasks share; by default what the container and the affinity mask give.
+        memory: bytes of memory that tasks may ask for; by default what the container gives.
+        store_memory: most bytes of shared memory for objects; beyond it they spill.
+        spill_dir: folder that objects spill to.
+        resources: further resources of the node, such as ``{"TPU": 4}``.
+        namespace: where named actors are looked up.
+        address: socket of a running node; by default a node is started that ends with this process.
+        max_workers: most worker processes at once, blocked ones included.
+        debug: tasks may stop at ``breakpoint()``.
+
+    Raises:
+        NodeDiedError: the node cannot be started or reached.
+    """
+
+    _ref_type: ClassVar[type[Any]] = _native.ObjectRef
+    _current: ClassVar[NativeJobContext | None] = None
+
+    def __init__(
+        self,
+        cpus: float | None = None,
+        memory: int | None = None,
+        store_memory: int | None = None,
+        spill_dir: str | os.PathLike[str] | None = None,
+        resources: Mapping[str, float] | None = None,
+        namespace: str | None = None,
+        address: str | None = None,
+        max_workers: int | None = None,
+        debug: bool = False,
+    ) -> None:
+        del namespace, debug  # of actors and of started nodes
+        if address is not None:
+            client = attach(address)
+        else:
+            options = {
+                "cpus": cpus,
+                "memory_bytes": memory,
+                "store_memory_bytes": store_memory,
+                "spill_folder": None if spill_dir is None else os.fspath(spill_dir),
+                "resources": dict(resources or {}),
+                "max_workers": max_workers,
+            }
+            client = start_embedded(options, prestart=int(cpus or len(os.sched_getaffinity(0))))
+        self._set_up(client)
+
+    def _set_up(self, client: Any) -> None:
+        self._client = client
+        self._functions = FunctionTable()
+        self._plans: dict[tuple[int, bool], tuple[TaskOptions, Any]] = {}
+        self._keys: dict[tuple[tuple[str, str], ...], int] = {}
+        self._parallelism = max(1, int(client.total_resources().get("CPU", 1)))
+        self._plain = self._plan(_DEFAULTS, False)
+        _open_contexts.add(self)
+
+    @classmethod
+    def current(cls) -> NativeJobContext | None:
+        """Return the context of the worker process that this is, or None in any other process."""
+        return cls._current
+
+    @classmethod
+    def _adopt(cls, client: Any) -> None:
+        """Make this process's worker connection its context."""
+        context = cls.__new__(cls)
+        context._set_up(client)
+        cls._current = context
+
+    # ---- the hot path: the same checks as in the base class, made in C++
+
+    def run(self, fn: Callable[..., Any], *args: Any, name: str | None = None, **kwargs: Any) -> Any:
+        """Start ``fn(*args, **kwargs)`` and return a ref to its result; `name` names the task."""
+        if self._closed or not callable(fn):
+            return self.create_task(fn, args, kwargs)
+        handle, generator = self._functions.handle(fn, name, 0)
+        plan = self._plan(_DEFAULTS, True) if generator else self._plain
+        return _native.submit(self._client, handle, plan, args, kwargs or None)
+
+    def get(self, refs: Any, timeout: float | None = None) -> Any:
+        """Return the value of a ref, or the values of a list or tuple of refs; see `JobContext.get`."""
+        if timeout is None and not self._closed:
+            kind = type(refs)
+            if kind is _native.ObjectRef:
+                return _native.get(self._client, refs, None)
+            if kind is list and refs and type(refs[0]) is _native.ObjectRef:
+                return _native.get_many(self._client, refs, None)
+        return super().get(refs, timeout)
+
+    def wait(self, refs: list[Any], num_returns: int = 1, timeout: float | None = None) -> tuple[list[Any], list[Any]]:
+        """Split `refs` into ready ones and others; see `JobContext.wait`."""
+        if timeout is None and type(refs) is list and refs and type(num_returns) is int and not self._closed:
+            return _native.wait(self._client, refs, num_returns, None)
+        return super().wait(refs, num_returns, timeout)
+
+    # ---- what the base class asks for
+
+    def _submit(
+        self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions
+    ) -> Any:
+        if options.retry_exceptions is not False:
+            fn = _retrying(fn, options)
+        handle, generator = self._functions.handle(fn, options.name, options.max_calls or 0)
+        return _native.submit(self._client, handle, self._plan(options, generator), args, kwargs or None)
+
+    def _put(self, value: Any) -> Any:
+        return _native.put(self._client, value)
+
+    def _get(self, ref: Any, timeout: float | None) -> Any:
+        return _native.get(self._client, ref, timeout)
+
+    def _get_many(self, refs: Sequence[Any], timeout: float | None) -> list[Any]:
+        return _native.get_many(self._client, list(refs), timeout)
+
+    def _wait(self, refs: list[Any], num_returns: int, timeout: float | None) -> tuple[list[Any], list[Any]]:
+        return _native.wait(self._client, list(refs), num_returns, timeout)
+
+    def _cancel(self, ref: Any, force: bool) -> None:
+        _native.cancel(self._client, ref, force)
+
+    def _owns(self, ref: Any) -> bool:
+        return ref._client is self._client
+
+    def _close(self) -> None:
+        self._client.close()
+
+    def _empty(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
+        import numpy
+
+        kind = numpy.dtype(dtype)
+        sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+        bytes_needed = int(numpy.prod(sizes, dtype=numpy.int64)) * kind.itemsize
+        if kind.hasobject or bytes_needed == 0:
+            return numpy.empty(shape, dtype)
+        return numpy.frombuffer(_native.empty(self._client, bytes_needed), dtype=kind).reshape(sizes)
+
+    def _timeline_events(self) -> Iterator[dict[str, Any]]:
+        pids: set[int] = set()
+        for name, task, started_ns, duration_ns, pid, status in self._client.timeline():
+            if pid not in pids:
+                pids.add(pid)
+                yield {"ph": "M", "name": "process_name", "pid": pid, "args": {"name": f"worker {pid}"}}
+            yield {
+                "ph": "X",
+                "name": name,
+                "cat": "task",
+                "ts": started_ns / 1000,
+                "dur": duration_ns / 1000,
+                "pid": pid,
+                "tid": pid,
+                "args": {"task": task, "status": _STATUSES[status]},
+            }
+
+    # ---- options
+
+    def _plan(self, options: TaskOptions, generator: bool) -> Any:
+        key = (id(options), generator)
+        known = self._plans.get(key)
+        if known is not None:
+            return known[1]
+        plan = _native.make_plan(
+            options.demand(),
+            self._worker_key(options.runtime_env),
+            options.max_retries,
+            options.num_returns,
+            generator,
+            options.timeout or 0.0,
+            _ITEM_BUDGET_BYTES,
+        )
+        if len(self._plans) >= 4096:
+            self._plans.clear()
+        self._plans[key] = (options, plan)  # the options stay alive, so their id stays theirs
+        return plan
+
+    def _worker_key(self, runtime_env: RuntimeEnv | None) -> int:
+        if runtime_env is None:
+            return 0
+        if runtime_env.package_requirements or runtime_env.container_image:
+            raise UnsupportedError(
+                "RuntimeEnv: package_requirements and container_image are not available yet; "
+                "install packages into the driver's environment, which workers mirror"
+            )
+        if not runtime_env.env:
+            return 0
+        env = tuple(sorted(runtime_env.env.items()))
+        if env not in self._keys:
+            self._keys[env] = self._client.define_key(*worker_key(dict(env)))
+        return self._keys[env]
+
+
+_STATUSES = ("succeeded", "failed", "cancelled", "timed out")
+_open_contexts: weakref.WeakSet[NativeJobContext] = weakref.WeakSet()
+
+
+class _Retrying:
+    """A function that is called again after the exceptions that its options name."""
+
+    def __init__(self, fn: Callable[..., Any], options: TaskOptions) -> None:
+        self.fn = fn
+        self.options = options
+        self.__qualname__ = getattr(fn, "__qualname__", type(fn).__qualname__)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        from fray._attempts import call_with_retries
+
+        return call_with_retries(lambda: self.fn(*args, **kwargs), self.options)
+
+
+def _retrying(fn: Callable[..., Any], options: TaskOptions) -> Callable[..., Any]:
+    if isgeneratorfunction(fn):
+        raise UnsupportedError(
+            "retry_exceptions: a generator task cannot be retried, for its items may have been taken"
+        )
+    return _Retrying(fn, options)
+
+
+@atexit.register
+def _close_all() -> None:
+    for context in list(_open_contexts):
+        if context is not NativeJobContext.current():
+            context.close()

@@ -1,0 +1,90 @@
+"""Finding or starting the node, and telling it what this process is like."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+from fray import _native
+from fray.errors import NodeDiedError
+
+__all__ = ["attach", "start_embedded", "worker_key"]
+
+_DRIVER = 0
+_NODE_FD = 3
+
+
+def start_embedded(options: dict[str, Any], prestart: int) -> Any:
+    """Start a node that lives as long as this process needs it; return the connected client."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+    with ours, theirs:
+        settings = json.dumps({key: value for key, value in options.items() if value is not None})
+        command = [_binary(), "node", "--embedded", "--client-fd", str(_NODE_FD), "--log-fd", "2"]
+        pid = os.posix_spawn(
+            command[0],
+            [*command, "--options-json", settings],
+            os.environ,
+            file_actions=[(os.POSIX_SPAWN_DUP2, theirs.fileno(), _NODE_FD)],
+        )
+        # The node leaves this child behind at once, so that it is nobody's child.
+        _, status = os.waitpid(pid, 0)
+        if status != 0:
+            raise NodeDiedError(f"the node could not start: exit code {os.waitstatus_to_exitcode(status)}")
+        ours.setblocking(False)
+        return _connect(ours.detach(), prestart)
+
+
+def attach(path: str) -> Any:
+    """Connect to the node whose socket is `path`."""
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+    with connection:
+        try:
+            connection.connect(path)
+        except OSError as error:
+            raise NodeDiedError(f"no node answers at {path}: {error}. `fray status` lists those that run") from error
+        connection.setblocking(False)
+        return _connect(connection.detach(), 0)
+
+
+def worker_key(extra_env: dict[str, str] | None = None) -> tuple[list[str], list[str], str, list[str]]:
+    """Return (command, module path, folder, environment) of workers that mirror this process."""
+    folder = os.getcwd()
+    path = [folder if entry == "" else entry for entry in sys.path]
+    environment = {**os.environ, **(extra_env or {})}
+    flat = [text for name in sorted(environment) for text in (name, environment[name])]
+    return [sys.executable, *_interpreter_flags()], path, folder, flat
+
+
+def _connect(fd: int, prestart: int) -> Any:
+    return _native.connect(fd, _DRIVER, 0, _native.RELEASE, prestart, *worker_key())
+
+
+def _interpreter_flags() -> list[str]:
+    flags = sys.flags
+    letters = "".join(
+        letter * int(count)
+        for letter, count in (
+            ("O", flags.optimize),
+            ("B", flags.dont_write_bytecode),
+            ("E", flags.ignore_environment and not flags.isolated),
+            ("I", flags.isolated),
+            ("s", flags.no_user_site and not flags.isolated),
+            ("S", flags.no_site),
+        )
+    )
+    options = [f"-{letters}"] if letters else []
+    options += [f"-W{option}" for option in sys.warnoptions]
+    for name, value in sys._xoptions.items():
+        options += ["-X", name if value is True else f"{name}={value}"]
+    return options
+
+
+def _binary() -> str:
+    path = Path(__file__).resolve().parents[2] / "_bin" / "fray"
+    if not path.exists():
+        raise NodeDiedError(f"the fray program is missing ({path}); install Fray from a wheel")
+    return str(path)

@@ -1,0 +1,67 @@
+"""The Python side of a worker process."""
+
+from __future__ import annotations
+
+import atexit
+import importlib
+import os
+import pickle
+import signal
+import sys
+from typing import Any
+
+from fray import _native
+from fray._failures import pack_exception
+from fray.errors import TaskCancelledError, TaskTimeoutError
+
+__all__ = ["load_function", "main", "pack_exception"]
+
+_WORKER = 1
+
+
+def load_function(kind: int, payload: bytes) -> Any:
+    """Return the callable of a task: by its name (kind 0) or from its pickle (kind 1)."""
+    if kind == 1:
+        return pickle.loads(payload)
+    module_name, _, path = payload.decode().partition(":")
+    found: Any = importlib.import_module(module_name)
+    for part in path.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def main(process: int, control_fd: int, page_fd: int) -> None:
+    """Run tasks until the node lets go of this process; never returns."""
+    signal.signal(signal.SIGINT, _on_interrupt)
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    client = _native.connect(control_fd, _WORKER, process, _native.RELEASE, 0, [], [], "", [])
+
+    from fray.backend.native.context import NativeJobContext
+
+    NativeJobContext._adopt(client)  # pyright: ignore[reportPrivateUsage]
+    code = 0
+    try:
+        _native.run_worker(client, sys.modules[__name__], page_fd)
+        atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage]
+    except BaseException:
+        code = 1
+        sys.excepthook(*sys.exc_info())
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except Exception:
+                code = 1
+        # No finalisation: threads and children that user code left must not hold the process.
+        os._exit(code)
+
+
+def _on_interrupt(number: int, frame: Any) -> None:
+    """Raise what the running task is interrupted with. A signal that comes after its task has ended does nothing."""
+    del number, frame
+    reason = _native.interrupt_reason()
+    if reason == 1:
+        raise TaskCancelledError("the task was cancelled")
+    if reason == 2:
+        raise TaskTimeoutError("the task ran past its timeout")

@@ -1,0 +1,20 @@
+// The exit codes of the program `fray`.
+//
+// Threading:  constants.
+// Ownership:  none.
+// Failure:    none.
+#pragma once
+
+namespace fray::cli {
+
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitFailed = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitNotFound = 3;
+inline constexpr int kExitTimedOut = 4;
+inline constexpr int kExitUnreachable = 5;
+
+inline constexpr const char* kExitCodesText =
+    "Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 not found, 4 timed out, 5 no node answers";
+
+}  // namespace fray::cli

@@ -1,0 +1,94 @@
+#include "cli/status_text.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace fray::cli {
+
+namespace {
+
+using nlohmann::json;
+
+std::string bytes_text(double bytes) {
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  while (bytes >= 1024 && unit + 1 < std::size(kUnits)) {
+    bytes /= 1024;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.1f} {}", bytes, kUnits[unit]);
+}
+
+std::string seconds_text(double seconds) {
+  if (seconds < 60) return fmt::format("{:.1f} s", seconds);
+  if (seconds < 3600) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
+}
+
+std::string amount_text(const std::string& name, double amount) {
+  return name == "memory" ? bytes_text(amount) : fmt::format("{:g}", amount);
+}
+
+std::string amounts_text(const json& amounts) {
+  std::string text;
+  for (const auto& [name, amount] : amounts.items()) {
+    if (!text.empty()) text += ", ";
+    text += name + " " + amount_text(name, amount.get<double>());
+  }
+  return text.empty() ? "nothing" : text;
+}
+
+std::string resources_text(const json& resources) {
+  std::string text;
+  const json free = resources.value("free", json::object());
+  const json total = resources.value("total", json::object());
+  for (const auto& [name, amount] : total.items()) {
+    text += fmt::format("  {}  {} of {} free\n", name, amount_text(name, free.value(name, 0.0)),
+                        amount_text(name, amount.get<double>()));
+  }
+  return text;
+}
+
+std::string worker_text(const json& worker) {
+  std::string line = fmt::format("  pid {:<8} {:<9}", worker.value("pid", 0), worker.value("state", ""));
+  if (std::string task = worker.value("task", ""); !task.empty()) {
+    line += fmt::format(" {}  {}", task, seconds_text(worker.value("running_seconds", 0.0)));
+  }
+  if (auto resources = worker.find("resources"); resources != worker.end()) line += "  " + amounts_text(*resources);
+  return line + "\n";
+}
+
+std::string waiting_text(const json& entry) {
+  return fmt::format("  {} x {}  (depth {}, client {}): {}\n", entry.value("count", 0),
+                     amounts_text(entry.value("resources", json::object())), entry.value("depth", 0),
+                     entry.value("client", 0), entry.value("reason", ""));
+}
+
+template <typename ToText>
+std::string section(const std::string& title, const json& rows, ToText to_text) {
+  std::string text = fmt::format("\n{}: {}\n", title, rows.empty() ? "none" : std::to_string(rows.size()));
+  for (const json& row : rows) text += to_text(row);
+  return text;
+}
+
+}  // namespace
+
+std::string status_text(const json& report) {
+  const json node = report.value("node", json::object());
+  std::string text = fmt::format("node {} (pid {}), up {}\n", node.value("release", "?"), node.value("pid", 0),
+                                 seconds_text(node.value("uptime_seconds", 0.0)));
+  text += fmt::format("session {}\n\nresources:\n", node.value("session_folder", "?"));
+  text += resources_text(report.value("resources", json::object()));
+  const json store = report.value("store", json::object());
+  const json objects = report.value("objects", json::object());
+  text += fmt::format("  store  {} of {} used, {} spilled; {} objects\n", bytes_text(store.value("used_bytes", 0.0)),
+                      bytes_text(store.value("limit_bytes", 0.0)), bytes_text(store.value("spilled_bytes", 0.0)),
+                      objects.value("count", 0));
+  text += section("clients", report.value("clients", json::array()),
+                  [](const json& row) { return fmt::format("  pid {}\n", row.value("pid", 0)); });
+  text += section("workers", report.value("workers", json::array()), worker_text);
+  text += section("waiting", report.value("waiting", json::array()), waiting_text);
+  return text;
+}
+
+}  // namespace fray::cli

@@ -1,0 +1,331 @@
+#include "client/client.h"
+
+#include <cerrno>
+#include <utility>
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+
+namespace fray::client {
+
+using namespace std::chrono_literals;
+
+namespace {
+constexpr auto kHandshakeLimit = 20s;
+thread_local std::uint32_t current_depth = 0;
+}  // namespace
+
+void Client::set_depth(std::uint32_t depth) { current_depth = depth; }
+
+Client::Client(ClientOptions options)
+    : options_(std::move(options)),
+      link_(std::move(options_.control)),
+      memory_(memory_of_the_node()),
+      objects_(link_, memory_),
+      tasks_(link_, objects_, timeline_, [this](Object* object) { became_ready(object); }),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+Client::~Client() { close(); }
+
+// ---- Connection ----
+
+Result<std::unique_ptr<Client>> Client::connect(ClientOptions options) {
+  std::unique_ptr<Client> client(new Client(std::move(options)));
+  FRAY_RETURN_IF_ERROR(client->handshake());
+  client->start_backup();
+  return client;
+}
+
+Status Client::handshake() {
+  wire::Hello hello;
+  hello.role = options_.role;
+  hello.pid = ::getpid();
+  hello.process = options_.process;
+  hello.release = options_.release;
+  link_.send(wire::ControlType::kHello, 0, hello);
+  if (options_.role == wire::Role::kDriver) {
+    wire::DefineKey key;
+    key.key = 0;
+    key.prestart = options_.prestart;
+    key.description = options_.key;
+    link_.send(wire::ControlType::kDefineKey, 0, key);
+    keys_.emplace_back(options_.key, 0);
+  }
+  auto limit = Clock::now() + kHandshakeLimit;
+  wire::Incoming frame;
+  while (true) {
+    link_.flush();
+    Result<bool> more = link_.socket().next(&frame);
+    if (!more.is_ok()) return more.status();
+    if (more.value()) break;
+    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(limit - Clock::now()).count();
+    if (left <= 0) return Status(StatusCode::kTimedOut, "the node did not answer within 20 s");
+    short events = POLLIN;
+    if (link_.has_output()) events |= POLLOUT;
+    pollfd set{link_.fd(), events, 0};
+    if (::poll(&set, 1, static_cast<int>(left)) < 0 && errno != EINTR) return Status::io_error("poll", errno);
+    FRAY_RETURN_IF_ERROR(link_.socket().fill());
+  }
+  if (frame.header.type == static_cast<std::uint8_t>(wire::ControlType::kRefused)) {
+    FRAY_ASSIGN_OR_RETURN(wire::Text refusal, wire::Text::decode(frame.body));
+    return Status(StatusCode::kUnavailable, "the node refused the connection: " + refusal.text);
+  }
+  FRAY_ASSIGN_OR_RETURN(welcome_, wire::Welcome::decode(frame.body));
+  objects_.set_identity(welcome_.epoch, welcome_.process);
+  memory_.set_process(welcome_.process);
+  tasks_.set_limits({welcome_.total.amount("CPU"), welcome_.max_workers});
+  open_.store(true, std::memory_order_release);
+  return Status::ok();
+}
+
+std::string Client::closed_reason() const {
+  std::lock_guard lock(mutex_);
+  return closed_reason_;
+}
+
+void Client::node_lost(const std::string& why) {
+  if (!open_.exchange(false)) return;
+  closed_reason_ = why;
+  link_.close();
+  tasks_.fail_all(StatusCode::kUnavailable, why);
+  std::string bytes(1, static_cast<char>(StatusCode::kUnavailable));
+  bytes += why;
+  for (Object* object : objects_.foreign_pending()) {
+    object->encoding = wire::Encoding::kStatus;
+    object->bytes = bytes;
+    object->state.store(Object::State::kReady, std::memory_order_release);
+    became_ready(object);
+  }
+  ++progress_;
+  settle();
+  readers_changed_.notify_all();
+  if (duty_ != nullptr) duty_->node_gone();
+}
+
+void Client::close() {
+  if (stopping_.exchange(true)) return;
+  {
+    std::lock_guard lock(mutex_);
+    if (open_) {
+      tasks_.tick(Clock::now(), true);
+      link_.flush();
+    }
+    node_lost("the context was closed");
+    wake_poll();
+  }
+  if (backup_.joinable()) backup_.join();
+}
+
+void Client::abandon_after_fork() {
+  abandoned_ = true;
+  open_.store(false);
+  stopping_.store(true);
+  // The parent's connections must not look alive through this process.
+  link_.close();
+  tasks_.close_sockets();
+  if (duty_ != nullptr) duty_->abandon();
+  if (backup_.joinable()) backup_.detach();
+}
+
+void Client::set_duty(WorkerDuty* duty) {
+  std::lock_guard lock(mutex_);
+  duty_ = duty;
+  deliver_leases();
+  wake_poll();
+}
+
+void Client::deliver_leases() {
+  if (duty_ == nullptr) return;
+  for (EarlyLease& early : early_leases_) duty_->lease_arrived(early.lease, early.client, std::move(early.fd));
+  early_leases_.clear();
+}
+
+// ---- Tasks ----
+
+std::uint32_t Client::define_key(const wire::WorkerKey& key) {
+  std::lock_guard lock(mutex_);
+  for (const auto& [known, number] : keys_) {
+    if (known == key) return number;
+  }
+  wire::DefineKey message;
+  message.key = next_key_++;
+  message.description = key;
+  keys_.emplace_back(key, message.key);
+  link_.send(wire::ControlType::kDefineKey, 0, message);
+  return message.key;
+}
+
+Result<std::vector<Object*>> Client::submit(Call call) {
+  std::unique_lock lock(mutex_);
+  if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
+  if (!welcome_.total.covers(call.options.resources)) {
+    return Status(
+        StatusCode::kInvalidArgument,
+        fmt::format("task {} asks for {}; this node has {} and can never run it. Ask for less, or declare more "
+                    "with fray.init(cpus=..., resources=...)",
+                    call.task->function->name, call.options.resources.to_string(), welcome_.total.to_string()));
+  }
+  Task* task = call.task.release();
+  std::uint32_t count = std::max<std::uint32_t>(1, call.options.returns);
+  std::uint64_t sequence = objects_.take_sequence(count);
+  std::vector<Object*> results;
+  results.reserve(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    auto* result = new Object;
+    result->id = objects_.own_id(sequence + i);
+    result->producer = task;
+    result->references.store(2, std::memory_order_relaxed);  // the caller's and the task's
+    results.push_back(result);
+  }
+  task->first_result = results.front();
+  task->returns = static_cast<std::uint16_t>(count);
+  task->retries_left = call.options.max_retries;
+  task->generator = call.options.generator;
+  if (count > 1) {
+    if (!task->extra) task->extra = std::make_unique<Task::Extra>();
+    task->extra->more_results.assign(results.begin() + 1, results.end());
+  }
+  if (task->generator) {
+    results.front()->details().stream = std::make_unique<ItemStream>();
+    results.front()->stream = true;
+  }
+  // The first stretch of bytes holds the frame's header and the task's head.
+  std::string& begin = task->extra && !task->extra->parts.empty() ? task->extra->parts.front().before : task->frame;
+  std::memcpy(begin.data() + offsetof(wire::FrameHeader, id), &sequence, sizeof(sequence));
+  auto* head = reinterpret_cast<wire::TaskHead*>(begin.data() + kHeadOffset);
+  head->depth = current_depth;
+  task->queue = tasks_.queue(call.options.resources, call.options.key, current_depth);
+  tasks_.submit(task);
+  settle();
+  return results;
+}
+
+bool Client::cancel(Object* object, bool force) {
+  std::lock_guard lock(mutex_);
+  bool cancelled = tasks_.cancel(object, force);
+  settle();
+  return cancelled;
+}
+
+// ---- Objects ----
+
+Object* Client::put_inline(wire::Encoding encoding, std::string bytes, std::vector<Object*> nested) {
+  auto* object = new Object;
+  object->encoding = encoding;
+  object->bytes = std::move(bytes);
+  if (!nested.empty()) object->details().nested = std::move(nested);
+  {
+    std::lock_guard lock(mutex_);
+    object->id = objects_.own_id(objects_.take_sequence(1));
+  }
+  object->state.store(Object::State::kReady, std::memory_order_release);
+  return object;
+}
+
+std::vector<Object*> Client::nested(Object* object) {
+  std::vector<Object*> refs;
+  if (!object->detail) return refs;
+  std::lock_guard lock(mutex_);
+  refs.reserve(object->detail->nested.size() + object->detail->nested_ids.size());
+  for (Object* inside : object->detail->nested) {
+    retain(inside);
+    refs.push_back(inside);
+  }
+  for (const ObjectId& id : object->detail->nested_ids) refs.push_back(objects_.adopt(id));
+  return refs;
+}
+
+std::vector<Object*> Client::adopt(std::span<const ObjectId> ids) {
+  std::vector<Object*> refs;
+  if (ids.empty()) return refs;
+  std::lock_guard lock(mutex_);
+  refs.reserve(ids.size());
+  for (const ObjectId& id : ids) refs.push_back(objects_.adopt(id));
+  return refs;
+}
+
+Object* Client::adopt_sealed(const wire::ValueView& value) {
+  std::lock_guard lock(mutex_);
+  Object* object = objects_.adopt(value.object);
+  if (object->is_ready()) return object;
+  object->encoding = value.encoding;
+  object->sealed = true;
+  object->details().location = value.location;
+  for (std::uint32_t i = 0; i < value.nested_count; ++i) object->details().nested_ids.push_back(value.nested(i));
+  object->state.store(Object::State::kReady, std::memory_order_release);
+  became_ready(object);
+  settle();
+  return object;
+}
+
+void Client::release(Object* object) {
+  if (!object->linked.load(std::memory_order_relaxed)) {
+    // Private to this process and with nothing to hand on: whoever drops the last count deletes it.
+    if (object->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    if (!object->linked.load(std::memory_order_relaxed)) {
+      delete object;
+      return;
+    }
+    object->references.fetch_add(1, std::memory_order_relaxed);  // linked by another thread just before: as below
+  }
+  if (abandoned_) return;
+  std::lock_guard lock(mutex_);
+  std::uint32_t before = object->references.fetch_sub(1, std::memory_order_acq_rel);
+  if (before == 1) return objects_.destroy(object);
+  if (before == 2 && object->stream && object->producer != nullptr) {
+    // Only the task itself is left: nobody will take its items.
+    tasks_.cancel(object, false);
+    settle();
+  }
+}
+
+// ---- The worker's side ----
+
+ObjectId Client::new_object_id() {
+  std::lock_guard lock(mutex_);
+  return objects_.own_id(objects_.take_sequence(1));
+}
+
+void Client::share(std::span<Object* const> objects) {
+  std::lock_guard lock(mutex_);
+  for (Object* object : objects) objects_.share(object);
+}
+
+void Client::record_result(ObjectId id, ProcessId holder, wire::Value& value, Object* made) {
+  std::lock_guard lock(mutex_);
+  wire::Complete message;
+  message.object = id;
+  message.holder = holder;
+  Status published = Status::ok();
+  if (made != nullptr) {
+    if (made->own_block) published = memory_.publish(made->detail->location.segment, link_);
+    made->own_block = false;  // the node frees it
+    value.object = id;
+  }
+  message.value = value;
+  link_.send(wire::ControlType::kComplete, 0, message);
+}
+
+void Client::say(wire::ControlType type) {
+  std::lock_guard lock(mutex_);
+  link_.send(type);
+  link_.flush();
+}
+
+void Client::flush_link() {
+  std::lock_guard lock(mutex_);
+  link_.flush();
+}
+
+bool Client::has_unfinished_work() const {
+  std::lock_guard lock(mutex_);
+  return tasks_.unfinished() > 0;
+}
+
+std::vector<Timeline::Run> Client::timeline() const {
+  std::lock_guard lock(mutex_);
+  return timeline_.runs();
+}
+
+}  // namespace fray::client

@@ -1,0 +1,228 @@
+// Client: one process's connection to a node: submit, put, get, wait, cancel.
+//
+//   auto client = Client::connect(options).value();
+//   Object* result = client->submit(std::move(call)).front();
+//   client->wait({&result, 1}, 1, Deadline::never(), hooks);
+//   client->release(result);
+//
+// Threading:  every method may be called from any thread. A thread that waits reads the sockets itself (the leader);
+//             others sleep until it tells them. One backup thread serves what nobody waits for: it ticks each
+//             millisecond while there is something to do and sleeps in poll() when there is not. It never calls back
+//             into a language runtime. One mutex guards all tables; it is never held in a blocking system call.
+// Ownership:  objects are counted; release() ends a count. A closed client lives on until its last object is released.
+// Failure:    when the node is gone every waiter gets kUnavailable, and so does every later call.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <poll.h>
+
+#include "base/function_ref.h"
+#include "client/completion_queue.h"
+#include "client/node_link.h"
+#include "client/object_table.h"
+#include "client/shared_memory.h"
+#include "client/task_table.h"
+#include "client/timeline.h"
+
+namespace fray::client {
+
+struct TaskOptions {
+  ResourceSet resources;
+  std::uint32_t key = 0;
+  std::int32_t max_retries = 3;
+  std::uint16_t returns = 1;
+  bool generator = false;
+};
+
+// A task to be submitted, with its arguments encoded so far. See CallBuilder in client/call.h.
+struct Call {
+  std::unique_ptr<Task> task;
+  TaskOptions options;
+};
+
+enum class WaitResult { kDone, kTimedOut, kInterrupted, kClosed };
+
+// A worker's own duties towards the client that leased it.
+struct WorkerDuty {
+  virtual ~WorkerDuty() = default;
+  virtual void lease_arrived(LeaseId lease, ProcessId client, os::Fd fd) = 0;
+  virtual void node_gone() = 0;
+  // Called by the backup thread about each millisecond while it ticks, without the client's mutex. True: keep ticking.
+  virtual bool tick() = 0;
+  virtual int poll_fd() = 0;  // -1: none; a socket to watch while the backup thread sleeps
+  virtual void blocked() = 0;
+  virtual void unblocked() = 0;
+  virtual void abandon() = 0;  // in a child of fork(): close sockets, touch no lock
+};
+
+// What a waiting thread does before it sleeps and after (releasing Python's GIL, say), and whether it should give up.
+struct WaitHooks {
+  virtual ~WaitHooks() = default;
+  virtual void before_sleep() {}
+  virtual void after_sleep() {}
+  virtual bool interrupted() { return false; }           // asked after each sleep, with the hooks undone
+  virtual bool is_main_thread() const { return false; }  // wakes up now and then to ask interrupted()
+  virtual WorkerDuty* duty() { return nullptr; }         // set on the thread that runs a worker's tasks
+};
+
+struct ClientOptions {
+  os::Fd control;
+  wire::Role role = wire::Role::kDriver;
+  ProcessId process = 0;  // workers
+  wire::WorkerKey key;    // drivers: what this process is like
+  std::uint32_t prestart = 0;
+  std::string release;
+  std::function<void(const wire::Log&)> log;  // called by the backup thread or a waiting one, without locks
+};
+
+class Client {
+ public:
+  using Deadline = std::optional<Clock::time_point>;
+
+  static Result<std::unique_ptr<Client>> connect(ClientOptions options);
+  ~Client();
+
+  const wire::Welcome& node() const { return welcome_; }
+  bool is_open() const { return open_.load(std::memory_order_acquire); }
+  std::string closed_reason() const;
+
+  // ---- Tasks ----
+  // New counts on each result. kInvalidArgument when the node can never have the resources.
+  Result<std::vector<Object*>> submit(Call call);
+  bool cancel(Object* object, bool force);
+  // The number of a further worker key (a runtime env). Equal keys share a number.
+  std::uint32_t define_key(const wire::WorkerKey& key);
+  // Depth of tasks that this thread submits.
+  static void set_depth(std::uint32_t depth);
+
+  // ---- Objects ----
+  // An object with an inline value. Takes over the counts of `nested`.
+  Object* put_inline(wire::Encoding encoding, std::string bytes, std::vector<Object*> nested);
+  // A large value: copied into shared memory, with the hooks' sleep around the copy.
+  Result<Object*> put_large(wire::Encoding encoding, std::span<const std::byte> whole,
+                            std::span<const std::span<const std::byte>> buffers, WaitHooks& hooks);
+  // The refs inside a ready object, with new counts.
+  std::vector<Object*> nested(Object* object);
+  std::vector<Object*> adopt(std::span<const ObjectId> ids);
+  Object* adopt_sealed(const wire::ValueView& value);  // a large argument or item
+  // The bytes of a ready, sealed object, as long as the view's pin lives. Keep a count of the object as well.
+  Result<store::View> view(Object* object, WaitHooks& hooks);
+  // Memory in the store for `bytes` that the user fills; leave_room() unless put_in_place() makes an object of it. Null
+  // from put_in_place(): `buffer` is no such room.
+  Result<Room> make_room(std::uint64_t bytes, WaitHooks& hooks);
+  void leave_room(const std::byte* data);
+  Object* put_in_place(std::span<const std::byte> pickle, std::span<const std::byte> buffer);
+  void release(Object* object);
+
+  // ---- Waiting ----
+  // Until `needed` of `objects` are ready.
+  WaitResult wait(std::span<Object* const> objects, std::size_t needed, Deadline deadline, WaitHooks& hooks);
+  // Next item of a generator task: kDone with `*item` null at the end.
+  WaitResult next_item(Object* stream, Object** item, Deadline deadline, WaitHooks& hooks);
+  // Waits for the end of a generator task; the items that were not taken, with counts. They stay in the stream.
+  WaitResult all_items(Object* stream, std::vector<Object*>* items, Deadline deadline, WaitHooks& hooks);
+  void lift_item_limit(Object* stream);
+  // `queue` is told when `object` is ready, at once if it is.
+  void listen(Object* object, CompletionQueue* queue);
+  void forget_listener(CompletionQueue* queue, std::span<Object* const> objects);
+  std::vector<Object*> take_completed(CompletionQueue* queue);
+
+  // ---- The worker's side ----
+  void set_duty(WorkerDuty* duty);
+  // Records a result that is sealed or has refs inside in the name of the client that owns it.
+  void record_result(ObjectId id, ProcessId holder, wire::Value& value, Object* made);
+  ObjectId new_object_id();
+  void share(std::span<Object* const> objects);
+  void say(wire::ControlType type);  // kBlocked, kUnblocked, kRetiring
+  void flush_link();
+  bool has_unfinished_work() const;
+
+  // ---- The rest ----
+  Result<std::string> status(WaitHooks& hooks);  // the node's JSON
+  std::vector<Timeline::Run> timeline() const;
+  // Sends what is pending, returns leases, closes. Unfinished tasks fail. Idempotent.
+  void close();
+  // In a child of fork(): forgets sockets and thread without touching the parent's state.
+  void abandon_after_fork();
+
+ private:
+  explicit Client(ClientOptions options);
+
+  Status handshake();
+  void start_backup();
+  void backup_loop();
+  bool pump();        // reads all sockets once; true when something was read
+  void pump_tasks();  // reads the workers' sockets only
+  void handle(wire::Incoming& frame);
+  void node_lost(const std::string& why);
+  void settle();  // works off what became ready
+  void became_ready(Object* object);
+  void wake_poll();
+  void fill_poll_set(std::vector<pollfd>& set);
+  // `condition` is asked under the mutex.
+  WaitResult wait_until(FunctionRef<bool()> condition, Deadline deadline, WaitHooks& hooks);
+  void deliver_logs(std::unique_lock<std::mutex>& lock);
+  void object_arrived(ObjectId id, wire::Value value);
+  SharedMemory::Node memory_of_the_node();
+  Status ask_for_memory(std::uint64_t bytes);
+  void return_memory();
+  Object* new_sealed(wire::Encoding encoding, const Location& location);
+  Status open_segment(SegmentId segment, WaitHooks& hooks);
+
+  ClientOptions options_;
+  wire::Welcome welcome_;
+  std::atomic<bool> open_{false};
+
+  mutable std::mutex mutex_;
+  std::condition_variable readers_changed_;
+  NodeLink link_;
+  SharedMemory memory_;
+  ObjectTable objects_;
+  Timeline timeline_;
+  TaskTable tasks_;
+  std::vector<Object*> newly_ready_;  // counted
+  std::vector<wire::Log> logs_;
+  std::vector<std::pair<wire::WorkerKey, std::uint32_t>> keys_;
+  std::uint32_t next_key_ = 1;
+  std::string closed_reason_;
+  std::string status_reply_;
+  bool status_arrived_ = false;
+  std::uint64_t reserve_tickets_ = 0;
+  std::unordered_map<std::uint64_t, std::string> reserve_answers_;  // by ticket; empty: granted
+  std::unordered_map<SegmentId, Status> opened_segments_;           // answers to kOpenSegment
+  std::unordered_map<const std::byte*, Room> rooms_;
+  std::mutex returns_mutex_;
+  std::vector<std::string> returned_memory_;  // frames for the node; guarded by returns_mutex_
+  bool reader_busy_ = false;
+  int followers_ = 0;
+  std::uint64_t progress_ = 0;  // frames handled; the backup thread compares
+  std::uint64_t completions_ = 0;
+
+  struct EarlyLease {
+    LeaseId lease = 0;
+    ProcessId client = 0;
+    os::Fd fd;
+  };
+  void deliver_leases();
+  std::vector<EarlyLease> early_leases_;  // that came before the duty was set
+  WorkerDuty* duty_ = nullptr;
+  os::Fd wake_;
+  std::atomic<bool> stopping_{false};
+  std::atomic<bool> abandoned_{false};  // in a child of fork(): the mutex may be locked for ever
+  std::thread backup_;
+};
+
+}  // namespace fray::client

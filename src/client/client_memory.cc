@@ -1,0 +1,192 @@
+// Large values: shared memory for what this process makes, views of what others made.
+#include <algorithm>
+
+#include "client/client.h"
+#include "store/buffer_layout.h"
+#include "store/parallel_copy.h"
+
+namespace fray::client {
+
+namespace {
+
+constexpr std::uint64_t kSleepBytes = 256u << 10;  // copies from here on let other threads run meanwhile
+
+// The hooks of the call in progress, for the pool's question to the node in the middle of it.
+thread_local WaitHooks* current_hooks = nullptr;
+
+struct HooksScope {
+  explicit HooksScope(WaitHooks* hooks) : before(std::exchange(current_hooks, hooks)) {}
+  ~HooksScope() { current_hooks = before; }
+  WaitHooks* before;
+};
+
+}  // namespace
+
+Status Client::ask_for_memory(std::uint64_t bytes) {
+  WaitHooks none;
+  std::uint64_t ticket = 0;
+  {
+    std::lock_guard lock(mutex_);
+    if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
+    ticket = ++reserve_tickets_;
+    wire::Reserve message;
+    message.bytes = bytes;
+    link_.send(wire::ControlType::kReserve, ticket, message);
+  }
+  std::string error;
+  auto answered = [&] {
+    auto found = reserve_answers_.find(ticket);
+    if (found == reserve_answers_.end()) return false;
+    error = std::move(found->second);
+    reserve_answers_.erase(found);
+    return true;
+  };
+  WaitResult result = wait_until(answered, std::nullopt, current_hooks != nullptr ? *current_hooks : none);
+  if (result == WaitResult::kInterrupted) return Status(StatusCode::kCancelled, "interrupted");
+  if (result == WaitResult::kClosed) return Status(StatusCode::kUnavailable, closed_reason());
+  return error.empty() ? Status::ok() : Status(StatusCode::kOutOfMemory, error);
+}
+
+SharedMemory::Node Client::memory_of_the_node() {
+  return {
+      [this](std::uint64_t bytes) { return ask_for_memory(bytes); },
+      [this](std::uint64_t bytes) {
+        wire::Reserve message;
+        message.bytes = bytes;
+        std::lock_guard lock(returns_mutex_);
+        returned_memory_.emplace_back(wire::frame(wire::ControlType::kUnreserve, 0, message));
+      },
+      [this](SegmentId segment) {
+        wire::SegmentName message;
+        message.segment = segment;
+        std::lock_guard lock(returns_mutex_);
+        returned_memory_.emplace_back(wire::frame(wire::ControlType::kForgetSegment, 0, message));
+      },
+  };
+}
+
+// What the pool gave up goes to the node; the pool may say so with or without our mutex held, so it is queued.
+void Client::return_memory() {
+  std::lock_guard lock(returns_mutex_);
+  for (const std::string& frame : returned_memory_) link_.send_frame(frame);
+  returned_memory_.clear();
+}
+
+Object* Client::new_sealed(wire::Encoding encoding, const Location& location) {
+  auto* object = new Object;
+  object->encoding = encoding;
+  object->sealed = true;
+  object->own_block = true;
+  object->details().location = location;
+  std::lock_guard lock(mutex_);
+  object->id = objects_.own_id(objects_.take_sequence(1));
+  object->state.store(Object::State::kReady, std::memory_order_release);
+  return object;
+}
+
+Result<Object*> Client::put_large(wire::Encoding encoding, std::span<const std::byte> whole,
+                                  std::span<const std::span<const std::byte>> buffers, WaitHooks& hooks) {
+  if (!open_) return Status(StatusCode::kUnavailable, closed_reason());
+  HooksScope scope(&hooks);
+  std::vector<store::CopyPart> parts;
+  std::vector<std::byte> header;
+  std::uint64_t total = whole.size();
+  if (encoding == wire::Encoding::kPickleBuffers) {
+    std::vector<std::uint64_t> sizes;
+    for (std::span<const std::byte> buffer : buffers) sizes.push_back(buffer.size());
+    FRAY_ASSIGN_OR_RETURN(store::BufferPlan plan, store::BufferPlan::measure(whole.size(), sizes));
+    header.resize(plan.header_bytes());
+    plan.write_header(header);
+    parts.push_back({header, 0});
+    parts.push_back({whole, plan.pickle_offset()});
+    for (std::size_t i = 0; i < buffers.size(); ++i) parts.push_back({buffers[i], plan.buffer_offset(i)});
+    total = plan.total_bytes();
+  } else {
+    parts.push_back({whole, 0});
+  }
+  FRAY_ASSIGN_OR_RETURN(store::Block block, memory_.allocate(total));
+  bool sleep = total >= kSleepBytes;
+  if (sleep) hooks.before_sleep();
+  Status copied = store::copy_parts(parts, block.destination());
+  if (sleep) hooks.after_sleep();
+  if (!copied.is_ok()) {
+    memory_.free(block.location);
+    return copied;
+  }
+  return new_sealed(encoding, block.location);
+}
+
+// ---- Arrays that lie in the store from the start ----
+
+Result<Room> Client::make_room(std::uint64_t bytes, WaitHooks& hooks) {
+  HooksScope scope(&hooks);
+  FRAY_ASSIGN_OR_RETURN(Room room, memory_.make_room(bytes));
+  std::lock_guard lock(mutex_);
+  rooms_.emplace(room.data, room);
+  return room;
+}
+
+void Client::leave_room(const std::byte* data) {
+  std::lock_guard lock(mutex_);
+  auto found = rooms_.find(data);
+  if (found == rooms_.end()) return;  // it became an object
+  Location location = found->second.block.location;
+  rooms_.erase(found);
+  memory_.free(location);
+}
+
+Object* Client::put_in_place(std::span<const std::byte> pickle, std::span<const std::byte> buffer) {
+  Room room;
+  {
+    std::lock_guard lock(mutex_);
+    auto found = rooms_.find(buffer.data());
+    if (found == rooms_.end() || found->second.bytes != buffer.size()) return nullptr;
+    std::uint64_t size = buffer.size();
+    auto plan = store::BufferPlan::measure(pickle.size(), {&size, 1});
+    if (!plan.is_ok() || plan->buffer_offset(0) > SharedMemory::kRoomPrefix) return nullptr;
+    room = found->second;
+    rooms_.erase(found);
+    std::byte* begin = room.data - plan->buffer_offset(0);
+    plan->write_header({begin, plan->header_bytes()});
+    std::copy(pickle.begin(), pickle.end(), begin + plan->pickle_offset());
+    room.bytes = plan->buffer_offset(0);
+  }
+  std::uint64_t prefix = room.bytes;
+  room.bytes = buffer.size();
+  return new_sealed(wire::Encoding::kPickleBuffers, memory_.take_room(room, prefix));
+}
+
+// ---- Views ----
+
+Result<store::View> Client::view(Object* object, WaitHooks& hooks) {
+  const Location& location = object->detail->location;
+  while (true) {
+    auto view = memory_.view(location);
+    if (view.is_ok() || view.status().code() != StatusCode::kNotFound) return view;
+    FRAY_RETURN_IF_ERROR(open_segment(location.segment, hooks));
+  }
+}
+
+Status Client::open_segment(SegmentId segment, WaitHooks& hooks) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
+    opened_segments_.erase(segment);
+    wire::SegmentName message;
+    message.segment = segment;
+    link_.send(wire::ControlType::kOpenSegment, 0, message);
+  }
+  Status opened = Status::ok();
+  auto arrived = [&] {
+    auto found = opened_segments_.find(segment);
+    if (found == opened_segments_.end()) return false;
+    opened = found->second;
+    return true;
+  };
+  WaitResult result = wait_until(arrived, std::nullopt, hooks);
+  if (result == WaitResult::kInterrupted) return Status(StatusCode::kCancelled, "interrupted");
+  if (result == WaitResult::kClosed) return Status(StatusCode::kUnavailable, closed_reason());
+  return opened;
+}
+
+}  // namespace fray::client

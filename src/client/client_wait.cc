@@ -1,0 +1,479 @@
+// Waiting and reading: the leader, its followers and the backup thread. See the Threading paragraph of client.h.
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+
+#include <poll.h>
+#include <sched.h>
+
+#include "client/client.h"
+
+namespace fray::client {
+
+using namespace std::chrono_literals;
+
+namespace {
+constexpr auto kSpin = 20us;
+constexpr auto kAskInterrupt = 40ms;    // how often a sleeping main thread asks whether to give up
+constexpr int kTicksBeforeSleep = 100;  // ticks without progress, of 1 ms each
+constexpr timespec kTick{0, 1'000'000};
+
+int milliseconds_until(Clock::time_point when) {
+  auto left = std::chrono::ceil<std::chrono::milliseconds>(when - Clock::now()).count();
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 3'600'000));
+}
+
+}  // namespace
+
+// ---- Reading ----
+
+bool Client::pump() {
+  std::uint64_t before = progress_;
+  std::vector<Lease*> leases = tasks_.leases();
+  for (Lease* lease : leases) {
+    const std::vector<Lease*>& open = tasks_.leases();
+    if (std::find(open.begin(), open.end(), lease) == open.end() || lease->dead || lease->idle()) continue;
+    std::uint64_t seen = completions_;
+    tasks_.receive(lease);
+    if (completions_ != seen) ++progress_;
+  }
+  if (link_.is_open()) {
+    Status read = link_.socket().fill();
+    wire::Incoming frame;
+    while (link_.is_open()) {
+      Result<bool> more = link_.socket().next(&frame);
+      if (!more.is_ok()) {
+        node_lost(more.status().message());
+        break;
+      }
+      if (!more.value()) break;
+      ++progress_;
+      handle(frame);
+    }
+    if (!read.is_ok()) {
+      node_lost(read.code() == StatusCode::kUnavailable ? "the node is gone" : "the node is gone: " + read.message());
+    }
+  }
+  settle();
+  return progress_ != before;
+}
+
+void Client::became_ready(Object* object) {
+  ++completions_;
+  if (!object->detail || (object->detail->dependents.empty() && object->detail->listeners.empty())) return;
+  retain(object);
+  newly_ready_.push_back(object);
+}
+
+void Client::settle() {
+  while (!newly_ready_.empty()) {
+    std::vector<Object*> ready = std::move(newly_ready_);
+    newly_ready_.clear();
+    for (Object* object : ready) {
+      if (object->is_ready()) tasks_.argument_ready(object);
+      std::vector<CompletionQueue*> listeners = std::move(object->detail->listeners);
+      object->detail->listeners.clear();
+      for (CompletionQueue* queue : listeners) queue->add(object);
+      if (object->references.fetch_sub(1, std::memory_order_acq_rel) == 1) objects_.destroy(object);
+    }
+  }
+}
+
+void Client::handle(wire::Incoming& frame) {
+  using wire::ControlType;
+  auto broken = [this](const Status& status) { node_lost(status.message()); };
+  switch (static_cast<ControlType>(frame.header.type)) {
+    case ControlType::kGrant: {
+      auto message = wire::Grant::decode(frame.body);
+      if (!message.is_ok() || frame.fds.size() != 1) return broken(message.status());
+      return tasks_.granted(frame.header.id, message.value(), std::move(frame.fds.front()));
+    }
+    case ControlType::kLease: {
+      auto message = wire::Lease::decode(frame.body);
+      if (!message.is_ok() || frame.fds.size() != 1) return broken(message.status());
+      early_leases_.push_back({frame.header.id, message->client, std::move(frame.fds.front())});
+      return deliver_leases();
+    }
+    case ControlType::kReclaim: {
+      auto message = wire::Reclaim::decode(frame.body);
+      if (!message.is_ok()) return broken(message.status());
+      return tasks_.reclaim(message->count);
+    }
+    case ControlType::kWorkerLost: {
+      auto message = wire::WorkerLost::decode(frame.body);
+      if (!message.is_ok()) return broken(message.status());
+      return tasks_.worker_lost(frame.header.id, message.value());
+    }
+    case ControlType::kDeadlock: {
+      auto message = wire::Deadlock::decode(frame.body);
+      if (!message.is_ok()) return broken(message.status());
+      return tasks_.refused(message->demand, message->code, message->reason);
+    }
+    case ControlType::kObjectReady: {
+      auto message = wire::ObjectReady::decode(frame.body);
+      if (!message.is_ok()) return broken(message.status());
+      return object_arrived(message->object, std::move(message->value));
+    }
+    case ControlType::kObjectLost: {
+      auto message = wire::ObjectLost::decode(frame.body);
+      if (!message.is_ok()) return broken(message.status());
+      wire::Value failure;
+      failure.encoding = wire::Encoding::kStatus;
+      failure.bytes = std::string(1, static_cast<char>(message->code)) + message->message;
+      return object_arrived(message->object, std::move(failure));
+    }
+    case ControlType::kSegmentOpened: {
+      auto message = wire::SegmentInfo::decode(frame.body);
+      if (!message.is_ok()) return broken(message.status());
+      Status mapped(StatusCode::kObjectLost, message->error);
+      if (frame.fds.size() == 1) mapped = memory_.adopt(message->segment, std::move(frame.fds.front()), message->size);
+      opened_segments_[message->segment] = mapped;
+      return;
+    }
+    case ControlType::kFreeRange: {
+      auto message = wire::FreeRange::decode(frame.body);
+      if (!message.is_ok()) return broken(message.status());
+      return memory_.free(message->location);
+    }
+    case ControlType::kReserved: {
+      auto message = wire::Reserved::decode(frame.body);
+      if (!message.is_ok()) return broken(message.status());
+      reserve_answers_[frame.header.id] = message->error;
+      return;
+    }
+    case ControlType::kEvict: {
+      auto message = wire::SegmentName::decode(frame.body);
+      if (!message.is_ok()) return broken(message.status());
+      message->ok = memory_.evict(message->segment);
+      return link_.send(ControlType::kEvicted, 0, message.value());
+    }
+    case ControlType::kLog: {
+      auto message = wire::Log::decode(frame.body);
+      if (!message.is_ok()) return broken(message.status());
+      logs_.push_back(std::move(message.value()));
+      return;
+    }
+    case ControlType::kStatusReply: {
+      auto message = wire::Text::decode(frame.body);
+      if (!message.is_ok()) return broken(message.status());
+      status_reply_ = std::move(message->text);
+      status_arrived_ = true;
+      return;
+    }
+    default:
+      return broken(Status(StatusCode::kCorruption, "the node sent a message of an unknown type"));
+  }
+}
+
+void Client::object_arrived(ObjectId id, wire::Value value) {
+  Object* object = objects_.find(id);
+  if (object == nullptr || object->is_ready() || object->producer != nullptr) return;
+  object->encoding = value.encoding;
+  if (value.kind == wire::ValueKind::kSealed) {
+    object->sealed = true;
+    object->details().location = value.location;
+  } else {
+    object->bytes = std::move(value.bytes);
+  }
+  if (!value.nested.empty()) object->details().nested_ids = std::move(value.nested);
+  object->state.store(Object::State::kReady, std::memory_order_release);
+  became_ready(object);
+}
+
+void Client::deliver_logs(std::unique_lock<std::mutex>& lock) {
+  if (logs_.empty()) return;
+  std::vector<wire::Log> logs = std::move(logs_);
+  logs_.clear();
+  lock.unlock();
+  if (options_.log) {
+    for (const wire::Log& log : logs) options_.log(log);
+  }
+  lock.lock();
+}
+
+// ---- Waiting ----
+
+void Client::fill_poll_set(std::vector<pollfd>& set) {
+  set.clear();
+  set.push_back({wake_.get(), POLLIN, 0});
+  if (link_.is_open()) {
+    short events = POLLIN;
+    if (link_.has_output()) events |= POLLOUT;
+    set.push_back({link_.fd(), events, 0});
+  }
+  for (Lease* lease : tasks_.leases()) {
+    if (lease->dead) continue;
+    short events = POLLIN;
+    if (lease->socket.has_output()) events |= POLLOUT;
+    set.push_back({lease->socket.fd(), events, 0});
+  }
+}
+
+void Client::wake_poll() {
+  std::uint64_t one = 1;
+  [[maybe_unused]] ssize_t written = ::write(wake_.get(), &one, sizeof(one));
+}
+
+WaitResult Client::wait_until(FunctionRef<bool()> condition, Deadline deadline, WaitHooks& hooks) {
+  std::unique_lock lock(mutex_);
+  if (condition()) return WaitResult::kDone;
+  tasks_.flush();
+  bool asleep = false;
+  auto leave = [&](WaitResult result) {
+    lock.unlock();
+    if (asleep) {
+      hooks.after_sleep();
+      if (WorkerDuty* duty = hooks.duty()) duty->unblocked();
+    }
+    return result;
+  };
+  auto fall_asleep = [&] {
+    if (asleep) return;
+    lock.unlock();
+    if (WorkerDuty* duty = hooks.duty()) duty->blocked();
+    hooks.before_sleep();
+    asleep = true;
+    lock.lock();
+  };
+  auto interrupted = [&] {
+    lock.unlock();
+    if (asleep) hooks.after_sleep();
+    bool give_up = hooks.interrupted();
+    if (asleep && !give_up) hooks.before_sleep();
+    lock.lock();
+    if (give_up && asleep) {
+      asleep = false;
+      if (WorkerDuty* duty = hooks.duty()) {
+        lock.unlock();
+        duty->unblocked();
+        lock.lock();
+      }
+    }
+    return give_up;
+  };
+
+  std::vector<pollfd> set;
+  bool spun = false;
+  while (true) {
+    if (condition()) return leave(WaitResult::kDone);
+    if (!open_) return leave(WaitResult::kClosed);
+    if (deadline && Clock::now() >= *deadline) return leave(WaitResult::kTimedOut);
+
+    if (reader_busy_) {  // follow
+      fall_asleep();
+      if (!reader_busy_ || condition()) continue;
+      auto until = Clock::now() + (hooks.is_main_thread() ? kAskInterrupt : std::chrono::milliseconds(1000));
+      if (deadline && *deadline < until) until = *deadline;
+      ++followers_;
+      readers_changed_.wait_until(lock, until);
+      --followers_;
+      if (hooks.is_main_thread() && interrupted()) return leave(WaitResult::kInterrupted);
+      continue;
+    }
+
+    reader_busy_ = true;  // lead
+    auto step_down = [&] {
+      reader_busy_ = false;
+      if (followers_ > 0) readers_changed_.notify_all();
+    };
+    if (!spun) {
+      spun = true;
+      auto end = Clock::now() + kSpin;
+      bool done = false;
+      do {
+        pump_tasks();
+        if ((done = condition())) break;
+        lock.unlock();
+        ::sched_yield();
+        lock.lock();
+      } while (Clock::now() < end);
+      if (done) {
+        step_down();
+        return leave(WaitResult::kDone);
+      }
+    }
+    step_down();
+    fall_asleep();
+    if (reader_busy_) continue;  // somebody took over meanwhile
+    if (condition()) continue;
+    reader_busy_ = true;
+    tasks_.flush();
+    fill_poll_set(set);
+    int timeout = hooks.is_main_thread() ? static_cast<int>(kAskInterrupt.count()) : 1000;
+    if (deadline) timeout = std::min(timeout, milliseconds_until(*deadline));
+    lock.unlock();
+    int events = ::poll(set.data(), set.size(), timeout);
+    bool woken = events < 0 || (set[0].revents & POLLIN) != 0;
+    if (events > 0 && woken) {
+      std::uint64_t count = 0;
+      [[maybe_unused]] ssize_t got = ::read(wake_.get(), &count, sizeof(count));
+    }
+    lock.lock();
+    std::uint64_t seen = completions_;
+    pump();
+    bool notify = followers_ > 0 && completions_ != seen;
+    reader_busy_ = false;
+    if (notify || followers_ > 0) readers_changed_.notify_all();
+    deliver_logs(lock);
+    if ((events < 0 || events == 0) && interrupted()) return leave(WaitResult::kInterrupted);
+  }
+}
+
+void Client::pump_tasks() {
+  std::vector<Lease*> leases = tasks_.leases();
+  for (Lease* lease : leases) {
+    const std::vector<Lease*>& open = tasks_.leases();
+    if (lease->dead || lease->idle() || std::find(open.begin(), open.end(), lease) == open.end()) continue;
+    std::uint64_t seen = completions_;
+    tasks_.receive(lease);
+    if (completions_ != seen) ++progress_;
+  }
+  settle();
+}
+
+WaitResult Client::wait(std::span<Object* const> objects, std::size_t needed, Deadline deadline, WaitHooks& hooks) {
+  std::size_t ready = 0;
+  std::size_t cursor = 0;  // everything before it is ready
+  std::uint64_t scanned = ~std::uint64_t{0};
+  auto enough = [&] {
+    while (cursor < objects.size() && objects[cursor]->has_next()) ++cursor;
+    if (cursor >= needed) return true;
+    if (needed == objects.size() || scanned == completions_) return false;
+    scanned = completions_;
+    ready = cursor;
+    for (std::size_t i = cursor; i < objects.size() && ready < needed; ++i) ready += objects[i]->has_next();
+    return ready >= needed;
+  };
+  {
+    std::lock_guard lock(mutex_);
+    for (Object* object : objects) {
+      if (!object->is_ready()) objects_.want(object);
+    }
+  }
+  WaitResult result = wait_until(enough, deadline, hooks);
+  return result;
+}
+
+WaitResult Client::next_item(Object* stream, Object** item, Deadline deadline, WaitHooks& hooks) {
+  *item = nullptr;
+  auto available = [&] { return stream->has_next(); };
+  WaitResult result = wait_until(available, deadline, hooks);
+  if (result != WaitResult::kDone) return result;
+  std::lock_guard lock(mutex_);
+  ItemStream& items = *stream->detail->stream;
+  if (items.items.empty()) return WaitResult::kDone;
+  *item = items.items.front();
+  items.items.pop_front();
+  items.available.store(items.items.size(), std::memory_order_release);
+  tasks_.taken(stream, (*item)->sealed ? (*item)->detail->location.size : (*item)->bytes.size() + 1);
+  return WaitResult::kDone;
+}
+
+WaitResult Client::all_items(Object* stream, std::vector<Object*>* items, Deadline deadline, WaitHooks& hooks) {
+  lift_item_limit(stream);
+  WaitResult result = wait_until([stream] { return stream->is_ready(); }, deadline, hooks);
+  if (result != WaitResult::kDone) return result;
+  std::lock_guard lock(mutex_);
+  for (Object* item : stream->detail->stream->items) {
+    retain(item);
+    items->push_back(item);
+  }
+  return result;
+}
+
+void Client::lift_item_limit(Object* stream) {
+  std::lock_guard lock(mutex_);
+  if (stream->stream) tasks_.taken(stream, ~std::uint64_t{0});
+}
+
+void Client::listen(Object* object, CompletionQueue* queue) {
+  std::lock_guard lock(mutex_);
+  if (object->is_ready()) {
+    queue->add(object);
+    return;
+  }
+  objects_.want(object);
+  object->details().listeners.push_back(queue);
+  tasks_.flush();
+}
+
+void Client::forget_listener(CompletionQueue* queue, std::span<Object* const> objects) {
+  std::lock_guard lock(mutex_);
+  for (Object* object : objects) {
+    if (object->detail) std::erase(object->detail->listeners, queue);
+  }
+}
+
+std::vector<Object*> Client::take_completed(CompletionQueue* queue) {
+  std::lock_guard lock(mutex_);
+  return queue->take();
+}
+
+Result<std::string> Client::status(WaitHooks& hooks) {
+  {
+    std::lock_guard lock(mutex_);
+    status_arrived_ = false;
+    link_.send(wire::ControlType::kStatusRequest);
+  }
+  WaitResult result = wait_until([this] { return status_arrived_; }, Clock::now() + 5s, hooks);
+  if (result == WaitResult::kDone) return status_reply_;
+  return Status(StatusCode::kUnavailable, "the node did not answer");
+}
+
+// ---- The backup thread ----
+
+void Client::start_backup() {
+  // Signals are for the program's own threads: none may land here.
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  backup_ = std::thread([this] { backup_loop(); });
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void Client::backup_loop() {
+  std::uint64_t last_progress = 0;
+  int idle_ticks = 0;
+  std::vector<pollfd> set;
+  while (!stopping_) {
+    std::unique_lock lock(mutex_);
+    if (!reader_busy_) {
+      reader_busy_ = true;
+      std::uint64_t seen = completions_;
+      pump();
+      reader_busy_ = false;
+      if (followers_ > 0 && (completions_ != seen || !open_)) readers_changed_.notify_all();
+    }
+    if (open_) {
+      return_memory();
+      tasks_.tick(Clock::now(), false);
+    }
+    settle();
+    deliver_logs(lock);
+    idle_ticks = progress_ == last_progress ? idle_ticks + 1 : 0;
+    last_progress = progress_;
+    WorkerDuty* duty = duty_;
+    lock.unlock();
+    bool busy = duty != nullptr && duty->tick();
+    if (stopping_) return;
+    if (busy || idle_ticks < kTicksBeforeSleep) {
+      ::clock_nanosleep(CLOCK_MONOTONIC, 0, &kTick, nullptr);
+      continue;
+    }
+    lock.lock();
+    fill_poll_set(set);
+    int timeout = tasks_.unfinished() > 0 ? 100 : tasks_.leases().empty() ? -1 : 250;
+    lock.unlock();
+    if (duty != nullptr && duty->poll_fd() >= 0) set.push_back({duty->poll_fd(), POLLIN, 0});
+    if (!open_) timeout = 1000;
+    int events = ::poll(set.data(), set.size(), timeout);
+    if (events > 0) idle_ticks = 0;
+    if (events > 0 && (set[0].revents & POLLIN) != 0) {
+      std::uint64_t count = 0;
+      [[maybe_unused]] ssize_t got = ::read(wake_.get(), &count, sizeof(count));
+    }
+  }
+}
+
+}  // namespace fray::client

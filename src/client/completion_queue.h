@@ -1,0 +1,29 @@
+// CompletionQueue: tells an event loop which objects became ready, through an eventfd.
+//
+// Threading:  add() from any thread under Client's mutex; take() from the loop's thread, under the same.
+// Ownership:  owns the eventfd; holds no counts: the loop keeps its refs.
+// Failure:    none; a full eventfd counter is readable all the same.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "os/fd.h"
+
+namespace fray::client {
+
+struct Object;
+
+class CompletionQueue {
+ public:
+  CompletionQueue();
+  int fd() const { return event_.get(); }
+  void add(Object* object);
+  std::vector<Object*> take();
+
+ private:
+  os::Fd event_;
+  std::vector<Object*> ready_;
+};
+
+}  // namespace fray::client

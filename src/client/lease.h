@@ -1,0 +1,55 @@
+// Lease: one leased worker, seen from the client: its direct socket and the tasks that were sent and not answered.
+// TaskQueue: tasks of one (resources, worker key, depth) that wait for a worker, and the leases for them.
+//
+// Threading:  guarded by Client's mutex.
+// Ownership:  TaskTable owns both; tasks in `sent` and `ready` belong to TaskTable as well.
+// Failure:    `dead` is set when the socket ended; the lease stays until the node said why (WorkerLost).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <unordered_set>
+#include <vector>
+
+#include "client/task.h"
+#include "model/resource_set.h"
+#include "wire/socket.h"
+
+namespace fray::client {
+
+using Clock = std::chrono::steady_clock;
+
+struct TaskQueue {
+  std::uint32_t number = 0;  // the demand's number
+  std::uint32_t key = 0;
+  std::uint32_t depth = 0;
+  ResourceSet resources;
+  std::uint32_t most_leases = 1;  // how many such workers could ever run at once
+  std::uint32_t told = 0;         // the demand that the node knows
+  std::deque<Task*> ready;
+  std::vector<Lease*> leases;
+};
+
+struct Lease {
+  LeaseId id = 0;
+  ProcessId worker = 0;
+  std::int32_t pid = 0;
+  TaskQueue* queue = nullptr;
+  wire::FrameSocket socket;
+  std::deque<Task*> sent;      // in the order sent
+  std::uint32_t buffered = 0;  // of them, frames not yet flushed
+  bool blocked = false;        // its task waits in get; it takes no tasks
+  bool draining = false;       // to be returned when `sent` is empty
+  bool dead = false;
+  bool recalled = false;  // asked to return what it has not started
+  Clock::time_point idle_since;
+  Clock::time_point last_answer;
+  std::uint64_t last_function = 0;              // sent last; most tasks call the same one again
+  std::unordered_set<std::uint64_t> functions;  // which the worker has been given on this socket
+
+  bool idle() const { return sent.empty(); }
+  bool usable() const { return !blocked && !draining && !dead; }
+};
+
+}  // namespace fray::client

@@ -1,0 +1,61 @@
+// NodeLink: the control socket to the node, and the ordered stream of object records on it.
+//
+// Runs of records of one kind (holds, releases, ...) are gathered into one frame; their order among kinds is kept, for the
+// node's counting rests on it. flush() before any frame that carries a ref leaves on another socket.
+//
+// Threading:  guarded by Client's mutex.
+// Ownership:  owns the socket.
+// Failure:    after the node is gone everything queued is dropped and is_open() is false.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "wire/control.h"
+#include "wire/socket.h"
+
+namespace fray::client {
+
+class NodeLink {
+ public:
+  explicit NodeLink(os::Fd fd) : socket_(std::move(fd)) {}
+
+  bool is_open() const { return socket_.is_open(); }
+  int fd() const { return socket_.fd(); }
+  wire::FrameSocket& socket() { return socket_; }
+  bool has_output() const { return !batch_.ids.empty() || socket_.has_output(); }
+
+  // `type` is kRegister, kHold, kRelease or kWant.
+  void record(wire::ControlType type, ObjectId id);
+
+  template <typename Message>
+  void send(wire::ControlType type, std::uint64_t id, const Message& message) {
+    end_batch();
+    socket_.queue(wire::frame(type, id, message));
+  }
+  template <typename Message>
+  void send(wire::ControlType type, const Message& message, os::Fd fd) {
+    end_batch();
+    std::vector<os::Fd> fds;
+    fds.push_back(std::move(fd));
+    socket_.queue(wire::frame(type, 0, message, 1), std::move(fds));
+  }
+  void send(wire::ControlType type, std::uint64_t id = 0) { send_frame(wire::frame(type, id)); }
+  void send_frame(const std::string& frame) {
+    end_batch();
+    socket_.queue(frame);
+  }
+
+  // Sends what the kernel takes. False when the node is gone.
+  bool flush();
+  void close() { socket_.close(); }
+
+ private:
+  void end_batch();
+
+  wire::FrameSocket socket_;
+  wire::ControlType batch_type_ = wire::ControlType::kRegister;
+  wire::ObjectIds batch_;
+};
+
+}  // namespace fray::client

@@ -1,0 +1,130 @@
+#include "client/object_table.h"
+
+#include "client/shared_memory.h"
+
+namespace fray::client {
+
+void ObjectTable::share(Object* object) {
+  // A list that contains a list of refs that ... is walked with an explicit stack: its depth is the user's.
+  std::vector<Object*> pending{object};
+  std::vector<Object*> order;
+  while (!pending.empty()) {
+    Object* next = pending.back();
+    pending.pop_back();
+    if (next->registered) continue;
+    next->registered = true;
+    next->linked.store(true, std::memory_order_relaxed);
+    table_.emplace(next->id, next);
+    link_.record(wire::ControlType::kRegister, next->id);
+    order.push_back(next);
+    if (next->detail) pending.insert(pending.end(), next->detail->nested.begin(), next->detail->nested.end());
+  }
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    if ((*it)->is_ready()) completed(*it);
+  }
+}
+
+Object* ObjectTable::find(ObjectId id) {
+  auto found = table_.find(id);
+  return found == table_.end() ? nullptr : found->second;
+}
+
+Object* ObjectTable::adopt(ObjectId id) {
+  if (Object* known = find(id)) {
+    retain(known);
+    return known;
+  }
+  auto* object = new Object;
+  object->id = id;
+  object->registered = true;
+  object->linked.store(true, std::memory_order_relaxed);
+  table_.emplace(id, object);
+  link_.record(wire::ControlType::kHold, id);
+  return object;
+}
+
+void ObjectTable::adopt_result(Object* object) {
+  if (object->registered) return;
+  object->registered = true;
+  object->linked.store(true, std::memory_order_relaxed);
+  table_.emplace(object->id, object);
+}
+
+void ObjectTable::want(Object* object) {
+  if (object->wanted || object->producer != nullptr || !object->registered || object->is_ready()) return;
+  object->wanted = true;
+  link_.record(wire::ControlType::kWant, object->id);
+}
+
+void ObjectTable::completed(Object* object) {
+  if (!object->registered || object->id.owner != process_ || object->wanted) return;
+  wire::Complete message;
+  message.object = object->id;
+  message.holder = process_;
+  if (object->detail) {
+    for (Object* nested : object->detail->nested) share(nested);
+  }
+  message.value = to_wire(object);
+  link_.send(wire::ControlType::kComplete, 0, message);
+}
+
+wire::Value ObjectTable::to_wire(Object* object) {
+  wire::Value value;
+  value.encoding = object->encoding;
+  if (object->sealed) {
+    value.kind = wire::ValueKind::kSealed;
+    value.object = object->id;
+    value.location = object->detail->location;
+    if (object->own_block) {
+      Status published = memory_.publish(object->detail->location.segment, link_);
+      if (!published.is_ok()) {  // out of descriptors: whoever asks for the bytes is told
+        value.encoding = wire::Encoding::kStatus;
+        value.kind = wire::ValueKind::kInline;
+        value.bytes = std::string(1, static_cast<char>(published.code())) + published.message();
+        return value;
+      }
+      object->own_block = false;
+    }
+  } else {
+    value.bytes = object->bytes;
+  }
+  if (object->detail) {
+    for (Object* nested : object->detail->nested) value.nested.push_back(nested->id);
+    value.nested.insert(value.nested.end(), object->detail->nested_ids.begin(), object->detail->nested_ids.end());
+  }
+  return value;
+}
+
+void ObjectTable::destroy(Object* object) {
+  std::vector<Object*> dead{object};
+  while (!dead.empty()) {
+    Object* next = dead.back();
+    dead.pop_back();
+    if (next->registered) {
+      table_.erase(next->id);
+      link_.record(wire::ControlType::kRelease, next->id);
+    }
+    if (next->detail) {
+      if (next->own_block) memory_.free(next->detail->location);
+      for (Object* nested : next->detail->nested) {
+        if (nested->references.fetch_sub(1, std::memory_order_acq_rel) == 1) dead.push_back(nested);
+      }
+      if (next->detail->stream) {
+        for (Object* item : next->detail->stream->items) {
+          if (item->references.fetch_sub(1, std::memory_order_acq_rel) == 1) dead.push_back(item);
+        }
+      }
+    }
+    delete next;
+  }
+}
+
+std::vector<Object*> ObjectTable::foreign_pending() const {
+  std::vector<Object*> found;
+  for (const auto& [id, object] : table_) {
+    if (!object->is_ready() && object->producer == nullptr) found.push_back(object);
+  }
+  return found;
+}
+
+}  // namespace fray::client

@@ -1,0 +1,69 @@
+// ObjectTable: the objects that this process shares with others, and what it tells the node about them.
+//
+// A fresh object is private to the process. share() registers it, adopt() makes one of an id that arrived. Both put it
+// into the table; from then on the node counts this process as one holder, until release() finds no use left.
+//
+// Threading:  guarded by Client's mutex, but for retain() and the fast half of Client::release().
+// Ownership:  does not own objects (they are counted); an object leaves the table when its last count goes.
+// Failure:    none; a lost node is the Client's business.
+#pragma once
+
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "client/node_link.h"
+#include "client/object.h"
+
+namespace fray::client {
+
+class SharedMemory;
+
+class ObjectTable {
+ public:
+  ObjectTable(NodeLink& link, SharedMemory& memory) : link_(link), memory_(memory) {}
+
+  void set_identity(std::uint32_t epoch, ProcessId process) {
+    epoch_ = epoch;
+    process_ = process;
+  }
+  ProcessId process() const { return process_; }
+  std::uint32_t epoch() const { return epoch_; }
+
+  // `count` consecutive sequence numbers; the first is returned.
+  std::uint64_t take_sequence(std::uint32_t count) {
+    std::uint64_t first = next_sequence_;
+    next_sequence_ += count;
+    return first;
+  }
+  ObjectId own_id(std::uint64_t sequence) const { return {epoch_, process_, sequence}; }
+
+  // Makes the object known to the node, before it travels. Records its value too if there is one.
+  void share(Object* object);
+  // The object of this id, with one more count.
+  Object* adopt(ObjectId id);
+  // A result whose maker has recorded it at the node in our name already (sealed, or with refs inside).
+  void adopt_result(Object* object);
+  // Asks the node for the value of an object that others will make.
+  void want(Object* object);
+  // The value of an object became known here: tell the node if others wait for it.
+  void completed(Object* object);
+  // No count is left. Deletes it.
+  void destroy(Object* object);
+
+  Object* find(ObjectId id);
+  // Every object in the table that is pending and not made here.
+  std::vector<Object*> foreign_pending() const;
+
+  wire::Value to_wire(Object* object);
+
+ private:
+  NodeLink& link_;
+  SharedMemory& memory_;
+  std::uint32_t epoch_ = 0;
+  ProcessId process_ = 0;
+  std::uint64_t next_sequence_ = 1;
+  std::unordered_map<ObjectId, Object*> table_;
+};
+
+}  // namespace fray::client

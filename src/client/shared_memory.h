@@ -1,0 +1,72 @@
+// SharedMemory: the segments that this process writes and the maps of those it reads, with the node's leave.
+//
+// Threading:  any thread; publish() under Client's mutex, so that a segment is announced before any location in it.
+// Ownership:  owns segments and maps; a View's pin keeps its map alive on its own, after everything else.
+// Failure:    kOutOfMemory when the store is full (the node says who fills it), kNotFound from view() when the node has
+//             to be asked for the segment's descriptor first, and what the kernel refuses.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "client/node_link.h"
+#include "model/ids.h"
+#include "store/segment_map.h"
+#include "store/segment_pool.h"
+
+namespace fray::client {
+
+// Memory that was handed out to be filled by the user and to become an object where it lies.
+struct Room {
+  store::Block block;
+  std::byte* data = nullptr;  // where the user's bytes begin
+  std::uint64_t bytes = 0;
+  store::Pin pin;
+};
+
+class SharedMemory : public store::MemoryBudget {
+ public:
+  // Asks the node for, or tells it of, memory. `ask` may block; called without any lock.
+  struct Node {
+    std::function<Status(std::uint64_t bytes)> ask;
+    std::function<void(std::uint64_t bytes)> give_back;
+    std::function<void(SegmentId segment)> forget;
+  };
+
+  explicit SharedMemory(Node node) : node_(std::move(node)) {}
+
+  void set_process(ProcessId process);
+
+  Result<store::Block> allocate(std::uint64_t bytes) { return pool_->allocate(bytes); }
+  void free(const Location& location);
+  // Room for `bytes` behind enough space for a header and a small pickle.
+  Result<Room> make_room(std::uint64_t bytes);
+  // The room's memory becomes the object [data - prefix, data + bytes); later locations of it are known as that.
+  Location take_room(const Room& room, std::uint64_t prefix);
+  static constexpr std::uint64_t kRoomPrefix = 4096;
+
+  // Sends the segment's descriptor to the node unless it has it.
+  Status publish(SegmentId segment, NodeLink& link);
+
+  Result<store::View> view(const Location& location);
+  Status adopt(SegmentId segment, os::Fd fd, std::uint64_t size);
+  // Lets go of a segment that the node wants to spill. False while it is viewed here.
+  bool evict(SegmentId segment);
+
+ private:
+  Status reserve(std::uint64_t bytes) override { return node_.ask(bytes); }
+  void unreserve(std::uint64_t bytes) override { node_.give_back(bytes); }
+  void forget(SegmentId segment) override { node_.forget(segment); }
+  Location original(const Location& location, bool take);
+
+  Node node_;
+  ProcessId process_ = 0;
+  std::unique_ptr<store::SegmentPool> pool_;
+  store::SegmentMap map_;
+  std::mutex rooms_mutex_;
+  std::unordered_map<SegmentId, Location> rooms_;  // of objects made in place: what the pool handed out
+};
+
+}  // namespace fray::client

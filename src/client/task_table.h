@@ -1,0 +1,103 @@
+// TaskTable: the submitter's side of tasks and leases: what waits, what was sent where, and what comes back.
+//
+//   table.submit(task);                  // waits for its arguments, or is queued and, if a worker is idle, sent
+//   table.granted(grant, fd);            // the node gave a lease
+//   table.receive(lease);                // frames of a worker were read
+//   table.worker_lost(lease, facts);     // retries or fails what it had
+//
+// Threading:  guarded by Client's mutex.
+// Ownership:  owns tasks, queues and leases.
+// Failure:    a broken frame of a worker ends its lease, as its death would. Every task ends in exactly one of: its
+//             results, an exception of its code, cancelled, timed out, worker died, deadlock, node gone.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "client/lease.h"
+#include "client/node_link.h"
+#include "client/object_table.h"
+#include "client/timeline.h"
+
+namespace fray::client {
+
+class TaskTable {
+ public:
+  struct Limits {
+    double total_cpus = 1;
+    std::uint32_t max_workers = 32;
+  };
+
+  TaskTable(NodeLink& link, ObjectTable& objects, Timeline& timeline, std::function<void(Object*)> ready);
+  ~TaskTable();
+
+  void set_limits(Limits limits) { limits_ = limits; }
+  TaskQueue* queue(const ResourceSet& resources, std::uint32_t key, std::uint32_t depth);
+
+  void submit(Task* task);
+  void argument_ready(Object* object);  // tasks that waited for it
+  // True when the task had not ended yet.
+  bool cancel(Object* object, bool force);
+
+  void granted(LeaseId id, const wire::Grant& grant, os::Fd fd);
+  void receive(Lease* lease);  // reads and handles what its socket has
+  void worker_lost(LeaseId id, const wire::WorkerLost& lost);
+  void refused(std::uint32_t demand, StatusCode code, const std::string& reason);  // the node can never meet it
+  void reclaim(std::uint32_t count);
+  void fail_all(StatusCode code, const std::string& message);
+
+  void close_sockets();  // in a child of fork()
+
+  // Buffered frames and demands go out. Called before a wait and on every tick.
+  void flush();
+  // Time-driven work: balance, idle leases. `closing`: return every idle lease.
+  void tick(Clock::time_point now, bool closing);
+  // A generator's items were taken.
+  void taken(Object* stream, std::uint64_t bytes);
+
+  const std::vector<Lease*>& leases() const { return open_leases_; }
+  std::size_t unfinished() const { return unfinished_; }
+
+ private:
+  void enqueue(Task* task, bool front);
+  bool build_frame(Task* task);
+  void dispatch(TaskQueue* queue);
+  std::size_t room(const Lease& lease, const Task& next) const;
+  void send(Lease* lease, Task* task);
+  bool send_out(Lease* lease);
+  void tell_demand(TaskQueue* queue);
+  void balance(TaskQueue* queue, Clock::time_point now);
+  void give_back(Lease* lease);
+  void drop_lease(Lease* lease);
+
+  void handle(Lease* lease, const wire::Incoming& frame);
+  Task* take_sent(Lease* lease, std::uint64_t number);
+  void on_result(Lease* lease, std::uint64_t number, std::string_view body);
+  void on_item(Lease* lease, std::uint64_t number, std::string_view body);
+  void on_returned(Lease* lease, std::string_view body);
+  void lease_ended(Lease* lease);
+  void retry_or_fail(Task* task, const wire::WorkerLost& lost);
+
+  void complete(Object* object, const wire::ValueView& value);
+  void fail(Task* task, StatusCode code, const std::string& message);
+  void finish(Task* task);  // drops what the task held and deletes it
+
+  NodeLink& link_;
+  ObjectTable& objects_;
+  Timeline& timeline_;
+  std::function<void(Object*)> ready_;
+  Limits limits_;
+  Task* first_task_ = nullptr;  // every unfinished task
+  std::size_t unfinished_ = 0;
+  std::map<std::tuple<ResourceSet, std::uint32_t, std::uint32_t>, std::unique_ptr<TaskQueue>> queues_;
+  std::vector<TaskQueue*> by_number_;
+  std::unordered_map<LeaseId, std::unique_ptr<Lease>> leases_;
+  std::vector<Lease*> open_leases_;
+  std::vector<Lease*> unflushed_;
+};
+
+}  // namespace fray::client

@@ -1,0 +1,326 @@
+#include "client/task_table.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include "client/shared_memory.h"
+
+namespace fray::client {
+namespace {
+
+using wire::ControlType;
+using wire::DirectType;
+
+os::Fd connect_to(wire::FrameSocket* other) {
+  int ends[2];
+  EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends), 0);
+  *other = wire::FrameSocket(os::Fd(ends[1]));
+  return os::Fd(ends[0]);
+}
+
+// A worker played by the test: what it was sent, and its answers.
+struct FakeWorker {
+  wire::FrameSocket socket;
+  std::vector<std::uint64_t> tasks;
+  int recalls = 0;
+  int functions = 0;
+
+  void read() {
+    Status ignored = socket.fill();
+    wire::Incoming frame;
+    while (socket.next(&frame).value()) {
+      switch (static_cast<DirectType>(frame.header.type)) {
+        case DirectType::kTask: tasks.push_back(frame.header.id); break;
+        case DirectType::kRecall: ++recalls; break;
+        case DirectType::kFunction: ++functions; break;
+        default: break;
+      }
+    }
+  }
+  void answer(std::uint64_t task, std::uint64_t duration_ns = 1000) {
+    std::size_t begin = wire::begin_frame(socket.output(), DirectType::kResult, task);
+    wire::ByteWriter out(socket.output());
+    wire::ResultHead head;
+    head.duration_ns = duration_ns;
+    head.values = 1;
+    out.put(head);
+    wire::encode(out, wire::Value{});
+    wire::finish_frame(socket.output(), begin);
+    ASSERT_TRUE(socket.flush().is_ok());
+  }
+  void give_back(wire::ReturnReason reason, const std::vector<std::uint64_t>& returned) {
+    wire::append_frame(socket.output(), DirectType::kReturned, 0, wire::returned_body(reason, returned));
+    ASSERT_TRUE(socket.flush().is_ok());
+  }
+};
+
+class TaskTableTest : public ::testing::Test {
+ protected:
+  TaskTableTest() {
+    objects_.set_identity(77, 1);
+    memory_.set_process(1);
+    table_.set_limits({2, 32});
+    function_->id = 5;
+    function_->name = "f";
+    function_->payload = "x";
+    cpu_.set_units("CPU", ResourceSet::kUnitsPerOne);
+  }
+  ~TaskTableTest() override {
+    table_.fail_all(StatusCode::kUnavailable, "end of the test");
+    for (Object* result : results_) release(result);
+  }
+
+  Object* submit(std::int32_t retries = 0) {
+    auto* result = new Object;
+    result->id = objects_.own_id(objects_.take_sequence(1));
+    result->references = 2;
+    auto* task = new Task;
+    result->producer = task;
+    task->function = function_;
+    task->first_result = result;
+    task->retries_left = retries;
+    task->queue = table_.queue(cpu_, 0, 0);
+    wire::begin_frame(task->frame, DirectType::kTask, result->id.sequence);
+    wire::ByteWriter(task->frame).put(wire::TaskHead{});
+    results_.push_back(result);
+    table_.submit(task);
+    return result;
+  }
+  void release(Object* object) {
+    if (object->references.fetch_sub(1) == 1) objects_.destroy(object);
+  }
+
+  // The last demand the node was told, and how many leases came back.
+  void read_node() {
+    link_.flush();
+    Status ignored = node_.fill();
+    wire::Incoming frame;
+    while (node_.next(&frame).value()) {
+      if (frame.header.type == static_cast<std::uint8_t>(ControlType::kDemand)) {
+        demand_ = wire::Demand::decode(frame.body).value().count;
+      }
+      returned_leases_ += frame.header.type == static_cast<std::uint8_t>(ControlType::kReturnLease);
+      kills_ += frame.header.type == static_cast<std::uint8_t>(ControlType::kKillLease);
+    }
+  }
+  void grant(LeaseId id, FakeWorker* worker) {
+    wire::Grant message;
+    message.worker = static_cast<ProcessId>(id) + 100;
+    table_.granted(id, message, connect_to(&worker->socket));
+  }
+  Lease* lease(std::size_t index) { return table_.leases()[index]; }
+  wire::WorkerLost lost(std::uint64_t last_task) {
+    wire::WorkerLost message;
+    message.facts.signal = 9;
+    message.facts.last_task = last_task;
+    return message;
+  }
+
+  wire::FrameSocket node_;
+  NodeLink link_{connect_to(&node_)};
+  SharedMemory memory_{{[](std::uint64_t) { return Status::ok(); }, [](std::uint64_t) {}, [](SegmentId) {}}};
+  ObjectTable objects_{link_, memory_};
+  Timeline timeline_;
+  TaskTable table_{link_, objects_, timeline_, [](Object*) {}};
+  std::shared_ptr<Function> function_ = std::make_shared<Function>();
+  ResourceSet cpu_;
+  std::vector<Object*> results_;
+  std::uint32_t demand_ = 0;
+  int returned_leases_ = 0;
+  int kills_ = 0;
+};
+
+TEST_F(TaskTableTest, DemandGrowsWithTheQueueUpToTheCores) {
+  submit();
+  read_node();
+  EXPECT_EQ(demand_, 1u);
+  for (int i = 0; i < 10; ++i) submit();
+  read_node();
+  EXPECT_EQ(demand_, 2u);
+}
+
+TEST_F(TaskTableTest, TaskOfUnknownRunTimeIsNotQueuedBehindAnother) {
+  FakeWorker worker;
+  submit();
+  submit();
+  grant(1, &worker);
+  worker.read();
+  EXPECT_EQ(worker.tasks.size(), 1u);
+}
+
+TEST_F(TaskTableTest, FunctionTravelsOnceForEachLease) {
+  FakeWorker worker;
+  function_->mean_ns = 1000;
+  for (int i = 0; i < 5; ++i) submit();
+  grant(1, &worker);
+  table_.flush();
+  worker.read();
+  EXPECT_EQ(worker.functions, 1);
+  EXPECT_EQ(worker.tasks.size(), 5u);
+}
+
+TEST_F(TaskTableTest, EverythingSubmittedAndNeverFetchedLeavesOnTicks) {
+  FakeWorker worker;
+  function_->mean_ns = 1000;
+  for (int i = 0; i < 500; ++i) submit();
+  grant(1, &worker);
+  std::size_t answered = 0;
+  for (int turn = 0; turn < 1000 && answered < 500; ++turn) {
+    table_.tick(Clock::now(), false);
+    worker.read();
+    while (answered < worker.tasks.size()) worker.answer(worker.tasks[answered++]);
+    table_.receive(lease(0));
+  }
+  EXPECT_EQ(answered, 500u);
+  EXPECT_EQ(table_.unfinished(), 0u);
+}
+
+TEST_F(TaskTableTest, ReturnedTasksGoElsewhereExactlyOnce) {
+  FakeWorker first, second;
+  function_->mean_ns = 1'000'000;
+  for (int i = 0; i < 4; ++i) submit();
+  grant(1, &first);
+  table_.flush();
+  first.read();
+  ASSERT_EQ(first.tasks.size(), 4u);
+  first.give_back(wire::ReturnReason::kBlocked, {first.tasks[1], first.tasks[2], first.tasks[3]});
+  table_.receive(lease(0));
+  grant(2, &second);
+  table_.flush();
+  second.read();
+  EXPECT_EQ(second.tasks, (std::vector<std::uint64_t>{first.tasks[1], first.tasks[2], first.tasks[3]}));
+  submit();
+  table_.flush();
+  first.read();
+  EXPECT_EQ(first.tasks.size(), 4u) << "a blocked worker is sent nothing";
+}
+
+TEST_F(TaskTableTest, LostWorkerFailsWhatItStartedAndKeepsTheRest) {
+  FakeWorker first, second;
+  function_->mean_ns = 1000;
+  Object* started = submit();
+  Object* waiting = submit();
+  grant(1, &first);
+  table_.flush();
+  table_.worker_lost(1, lost(started->id.sequence));
+  EXPECT_TRUE(started->is_ready());
+  EXPECT_TRUE(started->failed());
+  EXPECT_EQ(static_cast<StatusCode>(started->bytes[0]), StatusCode::kWorkerDied);
+  EXPECT_FALSE(waiting->is_ready());
+  grant(2, &second);
+  table_.flush();
+  second.read();
+  EXPECT_EQ(second.tasks, (std::vector<std::uint64_t>{waiting->id.sequence}));
+}
+
+TEST_F(TaskTableTest, ResultThatArrivedBeforeTheDeathCounts) {
+  FakeWorker worker;
+  Object* result = submit();
+  grant(1, &worker);
+  worker.read();
+  worker.answer(worker.tasks[0]);
+  worker.socket.close();
+  table_.worker_lost(1, lost(result->id.sequence));
+  EXPECT_TRUE(result->is_ready());
+  EXPECT_FALSE(result->failed());
+}
+
+TEST_F(TaskTableTest, RetriesAreUsedUpOneByOne) {
+  Object* result = submit(2);
+  for (LeaseId id = 1; id <= 3; ++id) {
+    ASSERT_FALSE(result->is_ready());
+    FakeWorker worker;
+    grant(id, &worker);
+    table_.worker_lost(id, lost(result->id.sequence));
+  }
+  EXPECT_TRUE(result->failed());
+}
+
+TEST_F(TaskTableTest, LateAnswerOfAnAttemptThatWasGivenUpIsDropped) {
+  FakeWorker worker;
+  Object* result = submit();
+  grant(1, &worker);
+  worker.read();
+  worker.answer(999);
+  table_.receive(lease(0));
+  EXPECT_FALSE(result->is_ready());
+}
+
+TEST_F(TaskTableTest, BrokenAnswerFailsTheTaskAndEndsTheLease) {
+  FakeWorker worker;
+  Object* result = submit();
+  grant(1, &worker);
+  worker.read();
+  wire::append_frame(worker.socket.output(), DirectType::kResult, worker.tasks[0], "short");
+  ASSERT_TRUE(worker.socket.flush().is_ok());
+  table_.receive(lease(0));
+  EXPECT_TRUE(result->failed());
+  EXPECT_TRUE(lease(0)->dead);
+}
+
+TEST_F(TaskTableTest, CancelledInTheQueueNeverLeaves) {
+  FakeWorker worker;
+  Object* result = submit();
+  EXPECT_TRUE(table_.cancel(result, false));
+  EXPECT_TRUE(result->failed());
+  grant(1, &worker);
+  worker.read();
+  EXPECT_TRUE(worker.tasks.empty());
+  EXPECT_FALSE(table_.cancel(result, false));
+}
+
+TEST_F(TaskTableTest, ForceKillsTheWorkerOfARunningTaskOnly) {
+  FakeWorker worker;
+  function_->mean_ns = 1000;
+  Object* running = submit();
+  Object* behind = submit();
+  grant(1, &worker);
+  table_.flush();
+  table_.cancel(behind, true);
+  read_node();
+  EXPECT_EQ(kills_, 0);
+  table_.cancel(running, true);
+  read_node();
+  EXPECT_EQ(kills_, 1);
+}
+
+TEST_F(TaskTableTest, ReclaimTakesIdleLeasesAtOnceAndBusyOnesWhenDone) {
+  FakeWorker first, second;
+  submit();
+  submit();
+  grant(1, &first);
+  grant(2, &second);
+  first.read();
+  first.answer(first.tasks[0]);
+  table_.receive(lease(0));
+  table_.reclaim(2);
+  read_node();
+  EXPECT_EQ(returned_leases_, 1);
+  second.read();
+  second.answer(second.tasks[0]);
+  table_.receive(lease(0));
+  read_node();
+  EXPECT_EQ(returned_leases_, 2);
+  EXPECT_TRUE(table_.leases().empty());
+}
+
+TEST_F(TaskTableTest, IdleWorkerMakesTheOtherGiveUpWhatItHasNotStarted) {
+  FakeWorker busy, idle;
+  function_->mean_ns = 1000;
+  for (int i = 0; i < 20; ++i) submit();
+  grant(1, &busy);
+  table_.flush();
+  grant(2, &idle);
+  busy.read();
+  EXPECT_EQ(busy.recalls, 1);
+}
+
+TEST_F(TaskTableTest, RefusedDemandFailsItsQueuedTasks) {
+  Object* result = submit();
+  table_.refused(0, StatusCode::kDeadlock, "nobody can run");
+  EXPECT_TRUE(result->failed());
+  EXPECT_EQ(static_cast<StatusCode>(result->bytes[0]), StatusCode::kDeadlock);
+}
+
+}  // namespace
+}  // namespace fray::client

@@ -1,0 +1,196 @@
+#include "node/lease_carrier.h"
+
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "os/socket_pair.h"
+
+namespace fray::node {
+
+namespace {
+
+constexpr std::chrono::milliseconds kDeadlockPatience{100};
+constexpr std::uint32_t kMostKeysOfAClient = 1024;
+
+template <typename Map>
+void erase_client(Map& map, ProcessId client) {
+  auto first = map.lower_bound({client, 0});
+  auto last = map.lower_bound({client + 1, 0});
+  map.erase(first, last);
+}
+
+}  // namespace
+
+LeaseCarrier::LeaseCarrier(event::Loop& loop, Roster& roster, WorkerProcesses& processes, scheduler::Limits limits)
+    : loop_(loop), roster_(roster), processes_(processes), table_(std::move(limits)) {}
+
+void LeaseCarrier::client_left(ProcessId client) {
+  table_.client_left(client);
+  erase_client(keys_, client);
+  erase_client(demand_keys_, client);
+}
+
+void LeaseCarrier::worker_ready(ProcessId worker) {
+  processes_.started_well(worker);
+  // To its tasks the worker is a client that is like itself.
+  keys_[{worker, 0}] = processes_.workers().at(worker).key;
+  table_.client_joined(worker);
+  table_.worker_ready(worker);
+}
+
+void LeaseCarrier::worker_gone(ProcessId worker, bool expected, const wire::ExitFacts& facts) {
+  losses_[worker] = {expected, facts};
+  table_.worker_left(worker);
+  last_clients_.erase(worker);
+}
+
+Status LeaseCarrier::define_key(ProcessId client, const wire::DefineKey& message) {
+  if (message.key >= kMostKeysOfAClient || message.description.command.empty()) {
+    return Status(StatusCode::kInvalidArgument, "a worker key without a command, or too many of them");
+  }
+  WorkerKeyId key = processes_.define(message.description);
+  keys_[{client, message.key}] = key;
+  if (message.prestart > 0) table_.prestart(key, message.prestart);
+  return Status::ok();
+}
+
+Status LeaseCarrier::demand(ProcessId client, const wire::Demand& message) {
+  auto key = keys_.find({client, message.key});
+  if (key == keys_.end()) return Status(StatusCode::kInvalidArgument, "a demand names a worker key that was not defined");
+  demand_keys_[{client, message.demand}] = key->second;
+  table_.demand_changed(client, {message.demand, key->second, message.depth, message.count, message.resources});
+  return Status::ok();
+}
+
+void LeaseCarrier::retiring(ProcessId worker) {
+  table_.worker_retiring(worker);
+  processes_.expect_end(worker);
+}
+
+ProcessId LeaseCarrier::last_client(ProcessId worker) const {
+  auto found = last_clients_.find(worker);
+  return found == last_clients_.end() ? 0 : found->second;
+}
+
+ProcessId LeaseCarrier::root_of(ProcessId process) const {
+  constexpr int kDeepest = 100'000;
+  for (int depth = 0; depth < kDeepest && process != 0; ++depth) {
+    Connection* connection = roster_.find(process);
+    if (connection != nullptr && connection->role == wire::Role::kDriver) return process;
+    process = last_client(process);
+  }
+  return 0;
+}
+
+void LeaseCarrier::carry_out() {
+  while (true) {
+    std::vector<scheduler::Command> commands = table_.take_commands();
+    if (commands.empty()) break;
+    for (const scheduler::Command& command : commands) {
+      std::visit([this](const auto& known) { carry_out(known); }, command);
+    }
+  }
+  losses_.clear();
+  watch_for_deadlock();
+}
+
+void LeaseCarrier::carry_out(const scheduler::StartWorker& command) {
+  std::chrono::milliseconds delay = processes_.start_delay(command.key);
+  if (delay.count() == 0) return start_worker(command.key);
+  loop_.after(delay, [this, key = command.key] { start_worker(key); });
+}
+
+void LeaseCarrier::start_worker(WorkerKeyId key) {
+  ProcessId worker = roster_.new_process();
+  if (processes_.start(key, worker).is_ok()) {
+    table_.worker_starting(worker, key);
+  } else {
+    table_.start_failed(key);  // the reason is kept with the key
+  }
+}
+
+void LeaseCarrier::carry_out(const scheduler::StopWorker& command) {
+  if (command.kill) return processes_.kill(command.worker, true);
+  processes_.will_end(command.worker);
+  if (Connection* connection = roster_.find(command.worker)) {
+    connection->end(Status(StatusCode::kCancelled, "the worker is not needed any more"));
+  }
+}
+
+void LeaseCarrier::carry_out(const scheduler::GrantLease& command) {
+  Connection* client = roster_.find(command.client);
+  Connection* worker = roster_.find(command.worker);
+  if (client == nullptr || worker == nullptr) return;  // their end is being told to the table
+  auto ends = os::make_socket_pair();
+  if (!ends.is_ok()) {
+    table_.lease_returned(command.client, command.lease);
+    scheduler::DemandChange none;
+    none.demand = command.demand;
+    none.key = demand_keys_[{command.client, command.demand}];
+    table_.demand_changed(command.client, none);
+    wire::Deadlock refusal;
+    refusal.demand = command.demand;
+    refusal.code = StatusCode::kUnavailable;
+    refusal.reason = "the node cannot hand out a worker: " + ends.status().message();
+    return client->send(wire::ControlType::kDeadlock, 0, refusal);
+  }
+  last_clients_[command.worker] = command.client;
+  wire::Grant grant;
+  grant.demand = command.demand;
+  grant.worker = command.worker;
+  grant.pid = worker->pid;
+  client->send(wire::ControlType::kGrant, command.lease, grant, std::move(ends->first));
+  wire::Lease lease;
+  lease.client = command.client;
+  worker->send(wire::ControlType::kLease, command.lease, lease, std::move(ends->second));
+}
+
+void LeaseCarrier::carry_out(const scheduler::ReclaimLeases& command) {
+  Connection* client = roster_.find(command.client);
+  if (client == nullptr) return;
+  wire::Reclaim message;
+  message.count = command.count;
+  message.demand = command.demand;
+  client->send(wire::ControlType::kReclaim, 0, message);
+}
+
+void LeaseCarrier::carry_out(const scheduler::LeaseLost& command) {
+  Connection* client = roster_.find(command.client);
+  if (client == nullptr) return;
+  wire::WorkerLost message;
+  if (auto found = losses_.find(command.worker); found != losses_.end()) {
+    message.expected = found->second.expected;
+    message.facts = found->second.facts;
+  }
+  client->send(wire::ControlType::kWorkerLost, command.lease, message);
+}
+
+void LeaseCarrier::carry_out(const scheduler::ReportDeadlock& command) {
+  Connection* client = roster_.find(command.client);
+  if (client == nullptr) return;
+  wire::Deadlock message;
+  message.demand = command.demand;
+  message.code = command.code;
+  message.reason = command.reason;
+  auto key = demand_keys_.find({command.client, command.demand});
+  if (command.code == StatusCode::kUnavailable && key != demand_keys_.end()) {
+    message.reason += ": " + processes_.failure_reason(key->second);
+  }
+  client->send(wire::ControlType::kDeadlock, 0, message);
+}
+
+// A wake-up that is still on its way may end what looks like a deadlock: only one that lasts counts.
+void LeaseCarrier::watch_for_deadlock() {
+  if (!table_.deadlock_suspected()) {
+    loop_.cancel(deadlock_timer_);
+    deadlock_timer_ = 0;
+  } else if (deadlock_timer_ == 0) {
+    deadlock_timer_ = loop_.after(kDeadlockPatience, [this] {
+      deadlock_timer_ = 0;
+      table_.deadlock_stood();
+    });
+  }
+}
+
+}  // namespace fray::node

@@ -1,0 +1,77 @@
+// LeaseCarrier: carries out what the LeaseTable decides: starts and stops workers, hands out leases, tells clients.
+//
+// Commands are carried out once a round, after all that was read in it has been told to the table.
+//
+// Threading:  the node's loop.
+// Ownership:  owns the table; roster and processes must outlive it.
+// Failure:    a lease that cannot be handed out (no descriptors left) is refused with the reason, like a demand whose
+//             workers cannot be started.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "event/loop.h"
+#include "node/roster.h"
+#include "node/worker_processes.h"
+#include "scheduler/lease_table.h"
+
+namespace fray::node {
+
+class LeaseCarrier {
+ public:
+  LeaseCarrier(event::Loop& loop, Roster& roster, WorkerProcesses& processes, scheduler::Limits limits);
+
+  void client_joined(ProcessId client) { table_.client_joined(client); }
+  void client_left(ProcessId client);
+  void worker_ready(ProcessId worker);
+  void worker_gone(ProcessId worker, bool expected, const wire::ExitFacts& facts);
+
+  // Messages. Not ok: the connection breaks the rules.
+  Status define_key(ProcessId client, const wire::DefineKey& message);
+  Status demand(ProcessId client, const wire::Demand& message);
+  void return_lease(ProcessId client, LeaseId lease) { table_.lease_returned(client, lease); }
+  void kill_lease(ProcessId client, LeaseId lease) { table_.lease_kill_asked(client, lease); }
+  void blocked(ProcessId worker) { table_.worker_blocked(worker); }
+  void unblocked(ProcessId worker) { table_.worker_unblocked(worker); }
+  void retiring(ProcessId worker);
+
+  void carry_out();
+
+  const scheduler::LeaseTable& table() const { return table_; }
+  // The client that a worker works for or worked for last; 0: none.
+  ProcessId last_client(ProcessId worker) const;
+  // The driver at the root of a process's tree; 0 when it is gone.
+  ProcessId root_of(ProcessId process) const;
+
+ private:
+  struct Loss {
+    bool expected = false;
+    wire::ExitFacts facts;
+  };
+
+  void carry_out(const scheduler::StartWorker& command);
+  void carry_out(const scheduler::StopWorker& command);
+  void carry_out(const scheduler::GrantLease& command);
+  void carry_out(const scheduler::ReclaimLeases& command);
+  void carry_out(const scheduler::LeaseLost& command);
+  void carry_out(const scheduler::ReportDeadlock& command);
+  void start_worker(WorkerKeyId key);
+  void watch_for_deadlock();
+
+  event::Loop& loop_;
+  Roster& roster_;
+  WorkerProcesses& processes_;
+  scheduler::LeaseTable table_;
+  std::map<std::pair<ProcessId, std::uint32_t>, WorkerKeyId> keys_;          // by client and its own number
+  std::map<std::pair<ProcessId, std::uint32_t>, WorkerKeyId> demand_keys_;  // by client and demand
+  std::unordered_map<ProcessId, ProcessId> last_clients_;                   // by worker
+  std::unordered_map<ProcessId, Loss> losses_;                              // by worker, until told
+  event::TimerId deadlock_timer_ = 0;
+};
+
+}  // namespace fray::node

@@ -1,0 +1,166 @@
+#include "node/memory_carrier.h"
+
+#include <cerrno>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+namespace fray::node {
+
+MemoryCarrier::MemoryCarrier(event::Loop& loop, Roster& roster, std::uint64_t limit_bytes, std::string spill_folder)
+    : roster_(roster),
+      table_(limit_bytes),
+      spiller_(loop, std::move(spill_folder),
+               [this](SegmentId segment, Result<os::Fd> file) { copied(segment, std::move(file)); }) {}
+
+Status MemoryCarrier::announce(ProcessId process, const wire::SegmentInfo& message, std::vector<os::Fd> fds) {
+  if (fds.size() != 1 || message.segment.writer != process) {
+    return Status(StatusCode::kCorruption, "a segment was announced without its descriptor, or in another's name");
+  }
+  Status announced = table_.announce(message.segment, std::move(fds.front()), message.size);
+  return announced.is_ok() ? announced : Status(StatusCode::kCorruption, announced.message());
+}
+
+void MemoryCarrier::open(Connection& connection, SegmentId segment) {
+  wire::SegmentInfo answer;
+  answer.segment = segment;
+  auto opened = table_.open(segment);
+  if (!opened.is_ok()) {
+    answer.error = opened.status().message();
+    return connection.send(wire::ControlType::kSegmentOpened, 0, answer);
+  }
+  os::Fd copy(::fcntl(opened->descriptor, F_DUPFD_CLOEXEC, 0));
+  if (!copy.is_open()) {
+    answer.error = Status::io_error("the node cannot pass the segment", errno).message();
+    return connection.send(wire::ControlType::kSegmentOpened, 0, answer);
+  }
+  answer.size = opened->size;
+  table_.touch(segment);
+  connection.send(wire::ControlType::kSegmentOpened, 0, answer, std::move(copy));
+}
+
+Status MemoryCarrier::forget_segment(ProcessId process, SegmentId segment) {
+  if (segment.writer != process) return Status(StatusCode::kCorruption, "a segment was dropped in another's name");
+  Status forgotten = table_.forget(segment);  // unknown: it was spilled meanwhile, and forgotten then
+  if (forgotten.is_ok()) spilling_.erase(segment);
+  return Status::ok();
+}
+
+void MemoryCarrier::reserve(ProcessId process, std::uint64_t ticket, std::uint64_t bytes) {
+  waiting_.push_back({process, ticket, bytes});
+  serve_waiting();
+}
+
+void MemoryCarrier::unreserve(ProcessId process, std::uint64_t bytes) {
+  table_.unreserve(process, bytes);
+  serve_waiting();
+}
+
+void MemoryCarrier::serve_waiting() {
+  while (!waiting_.empty()) {
+    Waiting& first = waiting_.front();
+    Status granted = table_.reserve(first.process, first.bytes);
+    if (!granted.is_ok()) {
+      bool possible = first.bytes <= table_.limit();
+      if (possible && (spill_one() || !spilling_.empty())) return;
+      std::string reason = granted.message();
+      if (!last_failure_.empty()) reason += "; spilling failed: " + last_failure_;
+      answer(first, std::move(reason));
+    } else {
+      answer(first, {});
+    }
+    waiting_.pop_front();
+  }
+  last_failure_.clear();
+}
+
+void MemoryCarrier::answer(const Waiting& waiting, std::string error) {
+  Connection* connection = roster_.find(waiting.process);
+  if (connection == nullptr) return;
+  wire::Reserved message;
+  message.bytes = waiting.bytes;
+  message.error = std::move(error);
+  connection->send(wire::ControlType::kReserved, waiting.ticket, message);
+}
+
+// Several may be on their way at once only while their writers are asked: one copy at a time is enough for a disk.
+bool MemoryCarrier::spill_one() {
+  if (!spilling_.empty()) return true;
+  auto segment = table_.choose_spill();
+  if (!segment) return false;
+  spilling_[*segment] = segment->writer;
+  Connection* writer = roster_.find(segment->writer);
+  if (writer == nullptr) {
+    copy(*segment);
+  } else {
+    wire::SegmentName question;
+    question.segment = *segment;
+    writer->send(wire::ControlType::kEvict, 0, question);
+  }
+  return true;
+}
+
+void MemoryCarrier::evicted(ProcessId process, const wire::SegmentName& message) {
+  auto found = spilling_.find(message.segment);
+  if (found == spilling_.end() || found->second != process) return;
+  if (message.ok) return copy(message.segment);
+  refuse(message.segment);
+}
+
+void MemoryCarrier::copy(SegmentId segment) {
+  auto opened = table_.open(segment);
+  if (!opened.is_ok()) {
+    spilling_.erase(segment);
+    return serve_waiting();
+  }
+  Status submitted = spiller_.submit(segment, opened->descriptor, opened->size);
+  if (!submitted.is_ok()) copied(segment, submitted);
+}
+
+void MemoryCarrier::copied(SegmentId segment, Result<os::Fd> file) {
+  if (spilling_.erase(segment) == 0) return;  // it was dropped meanwhile
+  if (file.is_ok()) {
+    // False: the last object left meanwhile; the file vanishes with its descriptor.
+    if (!table_.spilled(segment, std::move(file).value())) last_failure_.clear();
+  } else {
+    last_failure_ = file.status().message();
+    table_.spill_refused(segment);
+  }
+  serve_waiting();
+}
+
+void MemoryCarrier::refuse(SegmentId segment) {
+  spilling_.erase(segment);
+  table_.spill_refused(segment);
+  serve_waiting();
+}
+
+void MemoryCarrier::process_left(ProcessId process) {
+  for (SegmentId dropped : table_.process_left(process)) spilling_.erase(dropped);
+  std::vector<SegmentId> unanswered;
+  for (const auto& [segment, writer] : spilling_) {
+    if (writer == process) unanswered.push_back(segment);
+  }
+  // Its writer cannot answer any more, and views nothing.
+  for (SegmentId segment : unanswered) copy(segment);
+  std::erase_if(waiting_, [process](const Waiting& waiting) { return waiting.process == process; });
+  serve_waiting();
+}
+
+Status MemoryCarrier::object_added(const Location& location) { return table_.object_added(location); }
+
+void MemoryCarrier::object_removed(const Location& location) {
+  auto removed = table_.object_removed(location);
+  if (!removed.is_ok()) return;
+  if (removed->segment_dropped) spilling_.erase(location.segment);
+  if (removed->tell_writer) give_back(location);
+  if (removed->segment_dropped) serve_waiting();
+}
+
+void MemoryCarrier::give_back(const Location& location) {
+  Connection* writer = roster_.find(location.segment.writer);
+  if (writer != nullptr) writer->send(wire::ControlType::kFreeRange, 0, wire::FreeRange{location});
+}
+
+}  // namespace fray::node

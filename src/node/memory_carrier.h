@@ -1,0 +1,67 @@
+// MemoryCarrier: shared memory as the node sees it: who may have how much, segments and their descriptors, spilling.
+//
+// A reservation that does not fit waits while segments are spilled: the longest unused one is asked back from its writer
+// (Evict), copied to disk by the Spiller, and its descriptor replaced. When nothing more can be spilled the reservation is
+// refused with the names of the largest holders.
+//
+// Threading:  the node's loop.
+// Ownership:  owns the segment table (and so the descriptors) and the Spiller; the roster must outlive it.
+// Failure:    claims that contradict the table break the connection that made them (kCorruption).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <unordered_map>
+
+#include "event/loop.h"
+#include "node/roster.h"
+#include "node/spiller.h"
+#include "store/segment_table.h"
+#include "wire/control.h"
+
+namespace fray::node {
+
+class MemoryCarrier {
+ public:
+  MemoryCarrier(event::Loop& loop, Roster& roster, std::uint64_t limit_bytes, std::string spill_folder);
+
+  Status announce(ProcessId process, const wire::SegmentInfo& message, std::vector<os::Fd> fds);
+  void open(Connection& connection, SegmentId segment);
+  Status forget_segment(ProcessId process, SegmentId segment);
+  void reserve(ProcessId process, std::uint64_t ticket, std::uint64_t bytes);
+  void unreserve(ProcessId process, std::uint64_t bytes);
+  void evicted(ProcessId process, const wire::SegmentName& message);
+  void process_left(ProcessId process);
+
+  // An object's bytes lie there from now on, or no longer.
+  Status object_added(const Location& location);
+  void object_removed(const Location& location);
+  // A late attempt's bytes: the writer may have them back.
+  void give_back(const Location& location);
+
+  const store::SegmentTable& table() const { return table_; }
+
+ private:
+  struct Waiting {
+    ProcessId process = 0;
+    std::uint64_t ticket = 0;
+    std::uint64_t bytes = 0;
+  };
+
+  void serve_waiting();
+  bool spill_one();
+  void copy(SegmentId segment);
+  void copied(SegmentId segment, Result<os::Fd> file);
+  void refuse(SegmentId segment);
+  void answer(const Waiting& waiting, std::string error);
+
+  Roster& roster_;
+  store::SegmentTable table_;
+  Spiller spiller_;
+  std::deque<Waiting> waiting_;
+  std::unordered_map<SegmentId, ProcessId> spilling_;  // asked back or being copied, and its writer
+  std::string last_failure_;                           // of a copy
+};
+
+}  // namespace fray::node

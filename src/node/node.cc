@@ -1,0 +1,280 @@
+#include "node/node.h"
+
+#include <chrono>
+
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "node/status_report.h"
+#include "os/child_processes.h"
+#include "os/clock.h"
+#include "os/kernel.h"
+
+namespace fray::node {
+
+namespace {
+
+using wire::ControlType;
+
+constexpr std::chrono::milliseconds kKillLimit{3000};
+
+std::uint32_t draw_epoch() {
+  std::uint32_t epoch = 0;
+  if (::getrandom(&epoch, sizeof(epoch), 0) != static_cast<ssize_t>(sizeof(epoch))) {
+    epoch = static_cast<std::uint32_t>(os::monotonic_ns());
+  }
+  return epoch == 0 ? 1 : epoch;
+}
+
+Status forbidden(const Connection& connection, ControlType type) {
+  return Status(StatusCode::kInvalidArgument, fmt::format("process {} may not send a message of type {}", connection.pid,
+                                                          static_cast<unsigned>(type)));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Node>> Node::create(event::Loop& loop, Settings settings) {
+  FRAY_RETURN_IF_ERROR(os::check_kernel());
+  FRAY_RETURN_IF_ERROR(os::become_subreaper());
+  FRAY_ASSIGN_OR_RETURN(SessionFolder folder, SessionFolder::create(settings.options.session_folder));
+  auto node = std::make_unique<Node>(loop, std::move(settings), std::move(folder));
+  FRAY_RETURN_IF_ERROR(node->roster_.listen(node->folder_.socket_path()));
+  FRAY_RETURN_IF_ERROR(node->folder_.announce(::getpid()));
+  return node;
+}
+
+Node::Node(event::Loop& loop, Settings settings, SessionFolder folder)
+    : loop_(loop),
+      settings_(std::move(settings)),
+      started_ns_(os::monotonic_ns()),
+      epoch_(draw_epoch()),
+      folder_(std::move(folder)),
+      roster_(
+          loop, [this](Connection& connection, wire::Incoming& frame) { return frame_arrived(connection, frame); },
+          [this](Connection& connection, const Status& why) { connection_ended(connection, why); }),
+      logs_(loop, [this](ProcessId worker) { return log_audience(worker); }),
+      processes_(loop, logs_,
+                 {[this](ProcessId, os::Fd socket) { return roster_.adopt(std::move(socket)) != nullptr; },
+                  [this](ProcessId worker, bool expected, const wire::ExitFacts& facts) {
+                    worker_gone(worker, expected, facts);
+                  }}),
+      leases_(loop, roster_, processes_, {settings_.options.total, settings_.options.max_workers}),
+      memory_(loop, roster_, settings_.options.store_memory_bytes,
+              settings_.options.spill_folder.empty() ? folder_.path() : settings_.options.spill_folder),
+      objects_(roster_, memory_, epoch_) {
+  loop_.set_round_hook([this](bool complete) { end_round(complete); });
+}
+
+Node::~Node() { loop_.set_round_hook({}); }
+
+Status Node::adopt(os::Fd socket) {
+  if (roster_.adopt(std::move(socket)) != nullptr) return Status::ok();
+  return Status(StatusCode::kUnavailable, "the client is gone, or belongs to another user");
+}
+
+void Node::end_round(bool complete) {
+  if (objects_.end_round(complete)) loop_.request_round();
+  leases_.carry_out();
+  roster_.end_round();
+  logs_.resume();
+}
+
+Status Node::frame_arrived(Connection& connection, wire::Incoming& frame) {
+  auto type = static_cast<ControlType>(frame.header.type);
+  if (!connection.greeted) {
+    return type == ControlType::kHello ? handle_hello(connection, frame.body) : forbidden(connection, type);
+  }
+  if (type == ControlType::kStatusRequest) {
+    connection.send(ControlType::kStatusReply, frame.header.id, wire::Text{report()});
+    return Status::ok();
+  }
+  if (type == ControlType::kShutdown && connection.role != wire::Role::kWorker) {
+    loop_.stop();
+    return Status::ok();
+  }
+  if (connection.role == wire::Role::kObserver) return forbidden(connection, type);
+  return handle_client(connection, type, frame);
+}
+
+Status Node::handle_hello(Connection& connection, std::string_view body) {
+  FRAY_ASSIGN_OR_RETURN(wire::Hello hello, wire::Hello::decode(body));
+  connection.pid = connection.peer_pid() != 0 ? connection.peer_pid() : hello.pid;
+  if (hello.release != settings_.release) {
+    roster_.refuse(connection, fmt::format("client {}, node {}: both must come from the same Fray release", hello.release,
+                                           settings_.release));
+    return Status::ok();
+  }
+  connection.role = hello.role;
+  switch (hello.role) {
+    case wire::Role::kWorker: return welcome_worker(connection, hello);
+    case wire::Role::kObserver: connection.greeted = true; break;
+    case wire::Role::kDriver: {
+      ProcessId process = roster_.new_process();
+      roster_.enter(connection, process);
+      leases_.client_joined(process);
+      objects_.process_joined(process);
+      had_driver_ = true;
+      break;
+    }
+    default: return Status(StatusCode::kCorruption, "a hello names no known role");
+  }
+  welcome(connection, connection.process);
+  return Status::ok();
+}
+
+Status Node::welcome_worker(Connection& connection, const wire::Hello& hello) {
+  // The number was given to one process only, over a socket that only it has; still, it must be one that is expected.
+  auto known = processes_.workers().find(hello.process);
+  if (known == processes_.workers().end() || roster_.find(hello.process) != nullptr) {
+    return Status(StatusCode::kInvalidArgument, "a worker that nobody started said hello");
+  }
+  connection.pid = hello.pid;
+  roster_.enter(connection, hello.process);
+  objects_.process_joined(hello.process);
+  leases_.worker_ready(hello.process);
+  welcome(connection, hello.process);
+  return Status::ok();
+}
+
+void Node::welcome(Connection& connection, ProcessId process) {
+  wire::Welcome message;
+  message.epoch = epoch_;
+  message.process = process;
+  message.max_workers = settings_.options.max_workers;
+  message.store_limit_bytes = settings_.options.store_memory_bytes;
+  message.total = settings_.options.total;
+  message.release = settings_.release;
+  message.session_folder = folder_.path();
+  connection.send(ControlType::kWelcome, 0, message);
+}
+
+Status Node::handle_client(Connection& connection, ControlType type, wire::Incoming& frame) {
+  const ProcessId process = connection.process;
+  switch (type) {
+    case ControlType::kDefineKey: {
+      FRAY_ASSIGN_OR_RETURN(wire::DefineKey message, wire::DefineKey::decode(frame.body));
+      return leases_.define_key(process, message);
+    }
+    case ControlType::kDemand: {
+      FRAY_ASSIGN_OR_RETURN(wire::Demand message, wire::Demand::decode(frame.body));
+      return leases_.demand(process, message);
+    }
+    case ControlType::kReturnLease: leases_.return_lease(process, frame.header.id); return Status::ok();
+    case ControlType::kKillLease: leases_.kill_lease(process, frame.header.id); return Status::ok();
+    case ControlType::kRegister:
+    case ControlType::kHold:
+    case ControlType::kRelease:
+    case ControlType::kWant: {
+      FRAY_ASSIGN_OR_RETURN(wire::ObjectIds message, wire::ObjectIds::decode(frame.body));
+      return objects_.records(process, type, message);
+    }
+    case ControlType::kComplete: {
+      FRAY_ASSIGN_OR_RETURN(wire::Complete message, wire::Complete::decode(frame.body));
+      return objects_.complete(std::move(message));
+    }
+    case ControlType::kBlocked:
+    case ControlType::kUnblocked:
+    case ControlType::kRetiring: return handle_worker(connection, type);
+    default: return handle_memory(connection, type, frame);
+  }
+}
+
+Status Node::handle_worker(Connection& connection, ControlType type) {
+  if (connection.role != wire::Role::kWorker) return forbidden(connection, type);
+  if (type == ControlType::kBlocked) leases_.blocked(connection.process);
+  if (type == ControlType::kUnblocked) leases_.unblocked(connection.process);
+  if (type == ControlType::kRetiring) leases_.retiring(connection.process);
+  return Status::ok();
+}
+
+Status Node::handle_memory(Connection& connection, ControlType type, wire::Incoming& frame) {
+  const ProcessId process = connection.process;
+  switch (type) {
+    case ControlType::kAnnounceSegment: {
+      FRAY_ASSIGN_OR_RETURN(wire::SegmentInfo message, wire::SegmentInfo::decode(frame.body));
+      return memory_.announce(process, message, std::move(frame.fds));
+    }
+    case ControlType::kOpenSegment: {
+      FRAY_ASSIGN_OR_RETURN(wire::SegmentName message, wire::SegmentName::decode(frame.body));
+      memory_.open(connection, message.segment);
+      return Status::ok();
+    }
+    case ControlType::kForgetSegment: {
+      FRAY_ASSIGN_OR_RETURN(wire::SegmentName message, wire::SegmentName::decode(frame.body));
+      return memory_.forget_segment(process, message.segment);
+    }
+    case ControlType::kEvicted: {
+      FRAY_ASSIGN_OR_RETURN(wire::SegmentName message, wire::SegmentName::decode(frame.body));
+      memory_.evicted(process, message);
+      return Status::ok();
+    }
+    case ControlType::kReserve: {
+      FRAY_ASSIGN_OR_RETURN(wire::Reserve message, wire::Reserve::decode(frame.body));
+      memory_.reserve(process, frame.header.id, message.bytes);
+      return Status::ok();
+    }
+    case ControlType::kUnreserve: {
+      FRAY_ASSIGN_OR_RETURN(wire::Reserve message, wire::Reserve::decode(frame.body));
+      memory_.unreserve(process, message.bytes);
+      return Status::ok();
+    }
+    default: return forbidden(connection, type);
+  }
+}
+
+void Node::connection_ended(Connection& connection, const Status& why) {
+  if (connection.process == 0) return;
+  const ProcessId process = connection.process;
+  leases_.client_left(process);
+  objects_.process_left(process);
+  memory_.process_left(process);
+  if (connection.role == wire::Role::kWorker) {
+    // Its process may be on its way out, and then says more by its exit than by a kill. One that only closed its socket
+    // cannot be reached any more.
+    auto worker = processes_.workers().find(process);
+    if (worker == processes_.workers().end()) return;
+    if (worker->second.expected) return processes_.will_end(process);
+    return processes_.kill(process, false);
+  }
+  if (why.code() != StatusCode::kUnavailable) {
+    fmt::print(stderr, "fray node: the connection of process {} was closed: {}\n", connection.pid, why.message());
+  }
+  if (settings_.embedded && had_driver_ && roster_.driver_count() == 0) loop_.stop();
+}
+
+void Node::worker_gone(ProcessId worker, bool expected, const wire::ExitFacts& facts) {
+  if (Connection* connection = roster_.find(worker)) {
+    connection->drain();  // what it said before its end counts
+    connection->end(Status(StatusCode::kUnavailable, "the worker has ended"));
+  }
+  leases_.worker_gone(worker, expected, facts);
+}
+
+std::vector<Connection*> Node::log_audience(ProcessId worker) const {
+  Connection* root = roster_.find(leases_.root_of(worker));
+  if (root != nullptr) return {root};
+  return roster_.drivers();
+}
+
+void Node::reap_children() {
+  bool someone = false;
+  while (auto ended = os::reap_one()) {
+    someone = true;
+    processes_.child_ended(*ended);
+  }
+  if (!someone) return;
+  // Orphans of a dead fork server land here. Its workers, which the kernel kills, are told of when they are reaped.
+  for (pid_t child : os::children_of_this_process()) {
+    if (!processes_.is_fork_server(child)) os::kill_tree(child);
+  }
+}
+
+Status Node::kill_everything() { return os::kill_all_descendants(kKillLimit); }
+
+std::string Node::report() const {
+  return status_report({settings_.release, folder_.path(), started_ns_, settings_.options.total,
+                        settings_.options.max_workers, roster_, processes_, leases_, objects_, memory_});
+}
+
+}  // namespace fray::node

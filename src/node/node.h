@@ -1,0 +1,74 @@
+// Node: the engine's one process per session: wires decisions to processes, sockets and shared memory.
+//
+// Threading:  one loop, and the Spiller's thread for copying.
+// Ownership:  owns every part, in the order of the members: each may use those before it.
+// Failure:    create() returns why the node cannot start. After that nothing that a peer does ends it: a peer that breaks
+//             the rules is disconnected. An embedded node ends when its last driver is gone, however it died.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "event/loop.h"
+#include "node/lease_carrier.h"
+#include "node/log_relay.h"
+#include "node/memory_carrier.h"
+#include "node/object_carrier.h"
+#include "node/roster.h"
+#include "node/session_folder.h"
+#include "node/session_options.h"
+#include "node/worker_processes.h"
+
+namespace fray::node {
+
+class Node {
+ public:
+  struct Settings {
+    SessionOptions options;
+    std::string release;
+    bool embedded = false;
+  };
+
+  static Result<std::unique_ptr<Node>> create(event::Loop& loop, Settings settings);
+  Node(event::Loop& loop, Settings settings, SessionFolder folder);
+  ~Node();
+
+  // The first client's socket; an embedded node lives for it.
+  Status adopt(os::Fd socket);
+  // Children have ended (SIGCHLD).
+  void reap_children();
+  const std::string& session_folder() const { return folder_.path(); }
+
+  // Kills and reaps everything below this process.
+  static Status kill_everything();
+
+ private:
+  Status frame_arrived(Connection& connection, wire::Incoming& frame);
+  Status handle_hello(Connection& connection, std::string_view body);
+  void welcome(Connection& connection, ProcessId process);
+  Status welcome_worker(Connection& connection, const wire::Hello& hello);
+  Status handle_client(Connection& connection, wire::ControlType type, wire::Incoming& frame);
+  Status handle_worker(Connection& connection, wire::ControlType type);
+  Status handle_memory(Connection& connection, wire::ControlType type, wire::Incoming& frame);
+  void connection_ended(Connection& connection, const Status& why);
+  void worker_gone(ProcessId worker, bool expected, const wire::ExitFacts& facts);
+  std::vector<Connection*> log_audience(ProcessId worker) const;
+  void end_round(bool complete);
+  std::string report() const;
+
+  event::Loop& loop_;
+  const Settings settings_;
+  const std::uint64_t started_ns_;
+  const std::uint32_t epoch_;
+  SessionFolder folder_;
+  Roster roster_;
+  LogRelay logs_;
+  WorkerProcesses processes_;
+  LeaseCarrier leases_;
+  MemoryCarrier memory_;
+  ObjectCarrier objects_;
+  bool had_driver_ = false;
+};
+
+}  // namespace fray::node

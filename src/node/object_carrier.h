@@ -1,0 +1,49 @@
+// ObjectCarrier: registered objects: the holder table decides who has which, this keeps the values and answers who asks.
+//
+// Threading:  the node's loop.
+// Ownership:  owns the table and the inline values; bytes in shared memory belong to the MemoryCarrier, which must outlive
+//             it, as must the roster.
+// Failure:    a value whose bytes lie where nothing was announced breaks the connection that sent it (kCorruption).
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "node/memory_carrier.h"
+#include "node/roster.h"
+#include "object/holder_table.h"
+#include "wire/control.h"
+
+namespace fray::node {
+
+class ObjectCarrier {
+ public:
+  ObjectCarrier(Roster& roster, MemoryCarrier& memory, std::uint32_t epoch)
+      : roster_(roster), memory_(memory), table_(epoch) {}
+
+  void process_joined(ProcessId process) { table_.process_joined(process); }
+  void process_left(ProcessId process) { table_.process_left(process); }
+  // kRegister, kHold, kRelease, kWant.
+  Status records(ProcessId process, wire::ControlType type, const wire::ObjectIds& message);
+  Status complete(wire::Complete message);
+
+  // After a round. True when another round must follow.
+  bool end_round(bool complete);
+
+  std::uint64_t inline_bytes() const { return inline_bytes_; }
+  const object::HolderTable& table() const { return table_; }
+
+ private:
+  void carry_out();
+  void carry_out(const object::Deliver& command);
+  void carry_out(const object::ReportLost& command);
+  void carry_out(const object::Forget& command);
+
+  Roster& roster_;
+  MemoryCarrier& memory_;
+  object::HolderTable table_;
+  std::unordered_map<ObjectId, wire::Value> values_;
+  std::uint64_t inline_bytes_ = 0;
+};
+
+}  // namespace fray::node

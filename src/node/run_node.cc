@@ -1,0 +1,120 @@
+#include "node/run_node.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "node/node.h"
+#include "os/close_range.h"
+
+namespace fray::node {
+
+namespace {
+
+constexpr int kExitOk = 0;
+constexpr int kExitFailed = 1;
+constexpr int kExitUsage = 2;
+constexpr int kClientFd = 3;
+
+// Standard descriptors are /dev/null and the log, the client's socket is 3, and nothing else is open.
+Status arrange_descriptors(const NodeArguments& arguments) {
+  // Copies lie out of the way of the numbers that are to be taken.
+  auto copy = [](int fd) { return os::Fd(::fcntl(fd, F_DUPFD_CLOEXEC, kClientFd + 1)); };
+  os::Fd opened(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  os::Fd null = copy(opened.get());
+  if (!null.is_open()) return Status::io_error("/dev/null", errno);
+  os::Fd client = arguments.client_fd >= 0 ? copy(arguments.client_fd) : os::Fd();
+  if (arguments.client_fd >= 0 && !client.is_open()) return Status::io_error("the client's descriptor", errno);
+  os::Fd log = copy(arguments.log_fd);
+  if (!log.is_open()) log = copy(null.get());
+  opened.reset();
+  if (::dup2(null.get(), 0) < 0 || ::dup2(null.get(), 1) < 0 || ::dup2(log.get(), 2) < 0) {
+    return Status::io_error("dup2", errno);
+  }
+  if (client.is_open() && ::dup3(client.get(), kClientFd, O_CLOEXEC) < 0) return Status::io_error("dup3", errno);
+  for (os::Fd* fd : {&log, &client, &null}) fd->reset();
+  os::close_from(arguments.client_fd >= 0 ? kClientFd + 1 : kClientFd);
+  return Status::ok();
+}
+
+// Goes on in a process that is not the client's child; in the client's child, if no other can be made.
+void leave_parent() {
+  if (::fork() > 0) ::_exit(kExitOk);
+}
+
+Result<os::Fd> block_signals() {
+  ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGHUP, SIG_IGN);
+  sigset_t handled;
+  sigemptyset(&handled);
+  for (int signal : {SIGCHLD, SIGINT, SIGTERM}) sigaddset(&handled, signal);
+  if (::sigprocmask(SIG_SETMASK, &handled, nullptr) != 0) return Status::io_error("sigprocmask", errno);
+  os::Fd fd(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!fd.is_open()) return Status::io_error("signalfd", errno);
+  return fd;
+}
+
+void tell_client(const Status& why) {
+  wire::FrameSocket socket{os::Fd(kClientFd)};
+  socket.queue(wire::frame(wire::ControlType::kRefused, 0, wire::Text{"the node cannot start: " + why.message()}));
+  if (!socket.flush().is_ok()) return;
+}
+
+void handle_signals(int fd, event::Loop& loop, Node& node) {
+  signalfd_siginfo info;
+  while (::read(fd, &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {
+    if (info.ssi_signo == SIGCHLD) continue;
+    loop.stop();
+  }
+  node.reap_children();
+}
+
+Status serve(const NodeArguments& arguments, SessionOptions options) {
+  FRAY_ASSIGN_OR_RETURN(os::Fd signals, block_signals());
+  FRAY_ASSIGN_OR_RETURN(std::unique_ptr<event::Loop> loop, event::Loop::create());
+  Node::Settings settings{std::move(options), arguments.release, arguments.embedded};
+  FRAY_ASSIGN_OR_RETURN(std::unique_ptr<Node> node, Node::create(*loop, std::move(settings)));
+  Node& wired = *node;
+  FRAY_RETURN_IF_ERROR(loop->add(signals.get(), EPOLLIN, [&](std::uint32_t) { handle_signals(signals.get(), *loop, wired); }));
+  if (arguments.client_fd >= 0) {
+    // A client that is gone already is no failure of the node's.
+    if (Status adopted = node->adopt(os::Fd(kClientFd)); !adopted.is_ok()) return Status::ok();
+  }
+  loop->run();
+  loop->remove(signals.get());
+  Status killed = Node::kill_everything();
+  node.reset();
+  return killed;
+}
+
+}  // namespace
+
+int run_node(const NodeArguments& arguments) {
+  auto options = parse_options(arguments.options_json);
+  if (Status arranged = arrange_descriptors(arguments); !arranged.is_ok()) {
+    fmt::print(stderr, "fray node: {}\n", arranged.message());
+    return kExitFailed;
+  }
+  if (!options.is_ok()) {
+    fmt::print(stderr, "fray node: {}\n", options.status().message());
+    if (arguments.client_fd >= 0) tell_client(options.status());
+    return kExitUsage;
+  }
+  if (arguments.embedded) leave_parent();
+  ::setsid();  // fails for the leader of a group, which has left the terminal's group already
+  if (::chdir("/") != 0) return kExitFailed;
+  Status served = serve(arguments, std::move(options).value());
+  if (served.is_ok()) return kExitOk;
+  fmt::print(stderr, "fray node: {}\n", served.message());
+  if (arguments.client_fd >= 0) tell_client(served);
+  return kExitFailed;
+}
+
+}  // namespace fray::node

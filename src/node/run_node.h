@@ -1,0 +1,26 @@
+// run_node(): the life of a node process, from its command line to its exit code.
+//
+// Embedded: the client starts the program with its end of a socket pair as a descriptor. The program forks once more, so
+// that the client reaps a process at once and the node is nobody's child, leaves the client's session and terminal, and
+// serves that socket. Failures to start are told on the socket (Refused) as well as in the log.
+//
+// Threading:  called once, by a process with one thread.
+// Ownership:  closes every descriptor that it was not told of.
+// Failure:    returns the program's exit code: 0 ended as it should, 1 could not start, 2 wrong options.
+#pragma once
+
+#include <string>
+
+namespace fray::node {
+
+struct NodeArguments {
+  bool embedded = false;
+  int client_fd = -1;
+  int log_fd = 2;
+  std::string options_json = "{}";
+  std::string release;
+};
+
+int run_node(const NodeArguments& arguments);
+
+}  // namespace fray::node

@@ -1,0 +1,117 @@
+#include "node/session_folder.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/run_folder.h"
+
+namespace fray::node {
+
+namespace {
+
+namespace fs = std::filesystem;
+constexpr const char* kLockName = "/node.lock";
+constexpr const char* kInfoName = "/node.json";
+
+std::string random_name() {
+  std::uint32_t number = 0;
+  if (::getrandom(&number, sizeof(number), 0) != static_cast<ssize_t>(sizeof(number))) {
+    number = static_cast<std::uint32_t>(::getpid());
+  }
+  return fmt::format("{:08x}", number);
+}
+
+std::vector<std::string> subfolders(const std::string& folder) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code ignored;
+    if (entry->is_directory(ignored) && !entry->is_symlink(ignored)) found.push_back(entry->path().string());
+  }
+  return found;
+}
+
+// Whether a node holds the lock. A folder without a lock file is nobody's, or not finished yet.
+enum class Life { kAlive, kDead, kUnknown };
+Life life_of(const std::string& folder) {
+  os::Fd lock(::open((folder + kLockName).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (!lock.is_open()) return Life::kUnknown;
+  if (::flock(lock.get(), LOCK_SH | LOCK_NB) == 0) return Life::kDead;
+  return Life::kAlive;
+}
+
+void remove_folder(const std::string& folder) {
+  // The lock goes first but one: a folder that is removed half-way must not look like one that is being made.
+  for (const char* name : {"/node.sock", kInfoName}) ::unlink((folder + name).c_str());
+  std::error_code ignored;
+  fs::remove_all(folder, ignored);
+}
+
+}  // namespace
+
+Result<SessionFolder> SessionFolder::create(const std::string& path) {
+  std::string folder = path;
+  if (folder.empty()) {
+    FRAY_ASSIGN_OR_RETURN(std::string run_folder, os::open_run_folder());
+    remove_stale_sessions(run_folder);
+    folder = run_folder + "/" + random_name();
+  }
+  FRAY_RETURN_IF_ERROR(os::make_private_folder(folder));
+  os::Fd lock(::open((folder + kLockName).c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!lock.is_open()) return Status::io_error("cannot create the lock in " + folder, errno);
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    return Status(StatusCode::kAlreadyExists, fmt::format("another node runs in {}", folder));
+  }
+  ::unlink((folder + "/node.sock").c_str());
+  return SessionFolder(std::move(folder), std::move(lock));
+}
+
+SessionFolder::~SessionFolder() {
+  if (lock_.is_open()) remove_folder(path_);
+}
+
+Status SessionFolder::announce(pid_t pid) {
+  nlohmann::json info = {{"pid", pid}, {"socket", socket_path()}};
+  std::string text = info.dump();
+  os::Fd file(::open((path_ + kInfoName).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file.is_open()) return Status::io_error("cannot write node.json in " + path_, errno);
+  if (::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    return Status::io_error("cannot write node.json in " + path_, errno);
+  }
+  return Status::ok();
+}
+
+void remove_stale_sessions(const std::string& run_folder) {
+  for (const std::string& folder : subfolders(run_folder)) {
+    if (life_of(folder) == Life::kDead) remove_folder(folder);
+  }
+}
+
+std::vector<SessionInfo> find_sessions() {
+  std::vector<SessionInfo> sessions;
+  for (const std::string& folder : subfolders(os::run_folder_path())) {
+    if (life_of(folder) != Life::kAlive) continue;
+    std::ifstream file(folder + kInfoName);
+    nlohmann::json info = nlohmann::json::parse(file, nullptr, false);
+    struct stat found {};
+    if (!info.is_object() || ::stat((folder + kInfoName).c_str(), &found) != 0) continue;
+    sessions.push_back({folder, info.value("socket", ""), info.value("pid", 0), found.st_mtim});
+  }
+  std::sort(sessions.begin(), sessions.end(), [](const SessionInfo& a, const SessionInfo& b) {
+    return std::pair(a.started.tv_sec, a.started.tv_nsec) > std::pair(b.started.tv_sec, b.started.tv_nsec);
+  });
+  return sessions;
+}
+
+}  // namespace fray::node

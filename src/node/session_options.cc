@@ -1,0 +1,87 @@
+#include "node/session_options.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "os/machine.h"
+
+namespace fray::node {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<std::string_view, 7> kKeys = {"cpus",        "memory_bytes", "store_memory_bytes", "spill_folder",
+                                                   "resources",   "max_workers",  "session_folder"};
+constexpr std::uint32_t kFewestWorkers = 32;
+constexpr double kMostWorkers = 100'000;
+constexpr double kStoreShare = 0.3;  // of the memory, when nothing is said
+
+Status wrong(std::string_view key, std::string_view expected) {
+  return Status(StatusCode::kInvalidArgument, fmt::format("option {} must be {}", key, expected));
+}
+
+Result<double> number(const json& options, const char* key, double otherwise) {
+  auto found = options.find(key);
+  if (found == options.end() || found->is_null()) return otherwise;
+  if (!found->is_number() || found->get<double>() < 0) return wrong(key, "a number from 0 on");
+  return found->get<double>();
+}
+
+Result<std::string> text(const json& options, const char* key) {
+  auto found = options.find(key);
+  if (found == options.end() || found->is_null()) return std::string();
+  if (!found->is_string()) return wrong(key, "a text");
+  return found->get<std::string>();
+}
+
+Status check_keys(const json& options) {
+  for (const auto& [key, value] : options.items()) {
+    if (std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end()) continue;
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("there is no option {}; the options are {}", key, fmt::join(kKeys, ", ")));
+  }
+  return Status::ok();
+}
+
+Status add_declared(const json& options, ResourceSet& total) {
+  auto declared = options.find("resources");
+  if (declared == options.end() || declared->is_null()) return Status::ok();
+  if (!declared->is_object()) return wrong("resources", "an object of names and amounts");
+  for (const auto& [name, amount] : declared->items()) {
+    if (!amount.is_number()) return wrong("resources", "an object of names and amounts");
+    FRAY_RETURN_IF_ERROR(total.set(name, amount.get<double>()));
+  }
+  return Status::ok();
+}
+
+}  // namespace
+
+Result<SessionOptions> parse_options(std::string_view text_of_options) {
+  json options = json::parse(text_of_options, nullptr, false);
+  if (!options.is_object()) return Status(StatusCode::kInvalidArgument, "the options are no JSON object");
+  FRAY_RETURN_IF_ERROR(check_keys(options));
+
+  SessionOptions parsed;
+  FRAY_ASSIGN_OR_RETURN(double cpus, number(options, "cpus", os::usable_cpus()));
+  auto machine_memory = static_cast<double>(os::usable_memory_bytes());
+  FRAY_ASSIGN_OR_RETURN(double memory, number(options, "memory_bytes", machine_memory));
+  FRAY_RETURN_IF_ERROR(parsed.total.set("CPU", cpus));
+  FRAY_RETURN_IF_ERROR(parsed.total.set("memory", memory));
+  FRAY_RETURN_IF_ERROR(add_declared(options, parsed.total));
+
+  FRAY_ASSIGN_OR_RETURN(double store, number(options, "store_memory_bytes", memory * kStoreShare));
+  parsed.store_memory_bytes = static_cast<std::uint64_t>(store);
+  double usual_workers = std::max<double>(kFewestWorkers, 8 * cpus);
+  FRAY_ASSIGN_OR_RETURN(double workers, number(options, "max_workers", usual_workers));
+  if (workers < 1 || workers > kMostWorkers) return wrong("max_workers", "a number from 1 to 100000");
+  parsed.max_workers = static_cast<std::uint32_t>(workers);
+  FRAY_ASSIGN_OR_RETURN(parsed.spill_folder, text(options, "spill_folder"));
+  FRAY_ASSIGN_OR_RETURN(parsed.session_folder, text(options, "session_folder"));
+  return parsed;
+}
+
+}  // namespace fray::node

@@ -1,0 +1,29 @@
+// SessionOptions: what a node is started with, with everything unsaid filled in from the machine.
+//
+//   parse_options(R"({"cpus": 2, "resources": {"TPU": 4}})")
+//
+// Threading:  a value.
+// Ownership:  owns its strings.
+// Failure:    kInvalidArgument for unknown keys (the known ones are listed), wrong kinds and impossible amounts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "model/resource_set.h"
+
+namespace fray::node {
+
+struct SessionOptions {
+  ResourceSet total;                    // CPU, memory (bytes) and the declared ones
+  std::uint32_t max_workers = 0;
+  std::uint64_t store_memory_bytes = 0;
+  std::string spill_folder;             // empty: the session folder
+  std::string session_folder;           // empty: a new one in the run folder
+};
+
+Result<SessionOptions> parse_options(std::string_view json);
+
+}  // namespace fray::node

@@ -1,0 +1,114 @@
+#include "node/status_report.h"
+
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "node/lease_carrier.h"
+#include "node/memory_carrier.h"
+#include "node/object_carrier.h"
+#include "node/roster.h"
+#include "node/worker_processes.h"
+#include "os/clock.h"
+
+namespace fray::node {
+
+namespace {
+
+using nlohmann::json;
+
+double seconds_since(std::uint64_t then_ns) {
+  std::uint64_t now = os::monotonic_ns();
+  return now > then_ns ? static_cast<double>(now - then_ns) / 1e9 : 0.0;
+}
+
+json resources(const ResourceSet& set) {
+  json amounts = json::object();
+  for (const auto& [name, units] : set.units()) amounts[name] = set.amount(name);
+  return amounts;
+}
+
+const char* state_name(const WorkerProcess& worker, const scheduler::Worker* entry, bool blocked) {
+  if (entry == nullptr || entry->state == scheduler::WorkerState::kStarting) return "starting";
+  if (entry->doomed || entry->state == scheduler::WorkerState::kEnding) return "ending";
+  if (blocked) return "blocked";
+  if (worker.view()->state.load(std::memory_order_relaxed) == WorkerState::kRunning) return "running";
+  return entry->state == scheduler::WorkerState::kLeased ? "leased" : "idle";
+}
+
+json workers(const StatusSources& sources) {
+  const scheduler::LeaseTable& table = sources.leases.table();
+  json rows = json::array();
+  for (const auto& [process, worker] : sources.processes.workers()) {
+    const scheduler::Worker* entry = table.workers().find(process);
+    const scheduler::HeldLease* lease = entry == nullptr ? nullptr : table.ledger().find(entry->lease);
+    std::string task = worker.view()->running_task();
+    json row = {{"process", process},
+                {"pid", worker.pid},
+                {"state", state_name(worker, entry, lease != nullptr && lease->blocked)},
+                {"task", task}};
+    if (!task.empty()) row["running_seconds"] = seconds_since(worker.view()->started_ns.load(std::memory_order_relaxed));
+    if (lease != nullptr) {
+      row["client"] = lease->client;
+      row["depth"] = lease->depth;
+      row["resources"] = resources(lease->resources);
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+json waiting(const scheduler::LeaseTable& table) {
+  json rows = json::array();
+  for (const scheduler::Waiting& entry : table.waiting()) {
+    rows.push_back({{"client", entry.client},
+                    {"demand", entry.demand},
+                    {"count", entry.count},
+                    {"depth", entry.depth},
+                    {"resources", resources(entry.resources)},
+                    {"reason", entry.reason}});
+  }
+  return rows;
+}
+
+json clients(const Roster& roster) {
+  json rows = json::array();
+  for (const Connection* driver : roster.drivers()) rows.push_back({{"process", driver->process}, {"pid", driver->pid}});
+  return rows;
+}
+
+}  // namespace
+
+std::string status_report(const StatusSources& sources) {
+  const scheduler::LeaseTable& table = sources.leases.table();
+  const store::SegmentTable& memory = sources.memory.table();
+  const Roster::Counters& counters = sources.roster.counters();
+  json report = {
+      {"schema", "fray/v1"},
+      {"node",
+       {{"pid", ::getpid()},
+        {"release", sources.release},
+        {"session_folder", sources.session_folder},
+        {"uptime_seconds", seconds_since(sources.started_ns)},
+        {"max_workers", sources.max_workers}}},
+      {"resources", {{"total", resources(sources.total)}, {"free", resources(table.free())}}},
+      {"clients", clients(sources.roster)},
+      {"workers", workers(sources)},
+      {"waiting", waiting(table)},
+      {"objects", {{"count", sources.objects.table().size()}, {"inline_bytes", sources.objects.inline_bytes()}}},
+      {"store",
+       {{"used_bytes", memory.used()},
+        {"limit_bytes", memory.limit()},
+        {"spilled_bytes", memory.spilled_bytes()},
+        {"segments", memory.size()}}},
+      {"counters",
+       {{"accepted", counters.accepted},
+        {"foreign_users", counters.foreign_users},
+        {"broken_frames", counters.broken_frames},
+        {"slow_readers", counters.slow_readers},
+        {"contradictions", table.contradictions() + sources.objects.table().contradictions()}}},
+  };
+  // Names of tasks may hold any bytes.
+  return report.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace fray::node

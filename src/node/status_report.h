@@ -1,0 +1,36 @@
+// status_report(): what runs, what waits and why, as the JSON document behind `fray status`.
+//
+// Threading:  the node's loop.
+// Ownership:  reads the parts of the node, keeps nothing.
+// Failure:    none. Values of environment variables are never part of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "model/resource_set.h"
+
+namespace fray::node {
+
+class LeaseCarrier;
+class MemoryCarrier;
+class ObjectCarrier;
+class Roster;
+class WorkerProcesses;
+
+struct StatusSources {
+  std::string release;
+  std::string session_folder;
+  std::uint64_t started_ns = 0;
+  const ResourceSet& total;
+  std::uint32_t max_workers = 0;
+  const Roster& roster;
+  const WorkerProcesses& processes;
+  const LeaseCarrier& leases;
+  const ObjectCarrier& objects;
+  const MemoryCarrier& memory;
+};
+
+std::string status_report(const StatusSources& sources);
+
+}  // namespace fray::node

@@ -1,0 +1,118 @@
+#include "os/child_processes.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include <dirent.h>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace fray::os {
+
+namespace {
+
+std::vector<pid_t> numbers_in(const std::string& folder) {
+  std::vector<pid_t> numbers;
+  DIR* opened = ::opendir(folder.c_str());
+  if (opened == nullptr) return numbers;
+  while (dirent* entry = ::readdir(opened)) {
+    int number = std::atoi(entry->d_name);
+    if (number > 0) numbers.push_back(number);
+  }
+  ::closedir(opened);
+  return numbers;
+}
+
+pid_t parent_of(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::size_t name_end = text.rfind(')');  // the name may hold anything
+  if (name_end == std::string::npos || name_end + 4 >= text.size()) return -1;
+  return std::atoi(text.c_str() + name_end + 4);
+}
+
+std::vector<pid_t> children_by_scan(pid_t pid) {
+  std::vector<pid_t> children;
+  for (pid_t candidate : numbers_in("/proc")) {
+    if (parent_of(candidate) == pid) children.push_back(candidate);
+  }
+  return children;
+}
+
+constexpr int kDeepestTree = 256;
+
+void kill_tree_to(pid_t pid, int depth) {
+  if (depth > kDeepestTree) return;
+  std::vector<pid_t> children = children_of(pid);
+  ::kill(pid, SIGKILL);
+  for (pid_t child : children) kill_tree_to(child, depth + 1);
+}
+
+void nap() {
+  timespec pause{0, 1'000'000};
+  ::nanosleep(&pause, nullptr);
+}
+
+}  // namespace
+
+Status become_subreaper() {
+  if (::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) return Status::io_error("PR_SET_CHILD_SUBREAPER", errno);
+  return Status::ok();
+}
+
+std::vector<pid_t> children_of(pid_t pid) {
+  std::vector<pid_t> children;
+  for (pid_t thread : numbers_in(fmt::format("/proc/{}/task", pid))) {
+    std::ifstream file(fmt::format("/proc/{}/task/{}/children", pid, thread));
+    if (!file.is_open()) {
+      if (::kill(pid, 0) != 0) return children;
+      return children_by_scan(pid);
+    }
+    pid_t child = 0;
+    while (file >> child) children.push_back(child);
+  }
+  return children;
+}
+
+std::vector<pid_t> children_of_this_process() { return children_of(::getpid()); }
+
+std::optional<Ended> reap_one() {
+  rusage usage{};
+  Ended ended;
+  while (true) {
+    ended.pid = ::wait4(-1, &ended.wait_status, WNOHANG, &usage);
+    if (ended.pid > 0) break;
+    if (ended.pid < 0 && errno == EINTR) continue;
+    return std::nullopt;
+  }
+  ended.peak_memory_kib = usage.ru_maxrss;
+  return ended;
+}
+
+void kill_tree(pid_t pid) { kill_tree_to(pid, 0); }
+
+Status kill_all_descendants(std::chrono::milliseconds limit, const std::function<void(const Ended&)>& on_ended) {
+  auto deadline = std::chrono::steady_clock::now() + limit;
+  while (true) {
+    while (auto ended = reap_one()) {
+      if (on_ended) on_ended(*ended);
+    }
+    std::vector<pid_t> children = children_of_this_process();
+    if (children.empty()) return Status::ok();
+    for (pid_t child : children) kill_tree(child);
+    if (std::chrono::steady_clock::now() > deadline) {
+      return Status(StatusCode::kTimedOut, fmt::format("{} processes did not end when killed", children.size()));
+    }
+    nap();
+  }
+}
+
+}  // namespace fray::os

@@ -1,0 +1,42 @@
+// The children of this process: finding, killing and reaping them. With become_subreaper(), orphans of descendants
+// become children, so that nothing started below can hide.
+//
+// Threading:  one thread of the process reaps.
+// Ownership:  none.
+// Failure:    a kernel without /proc/<pid>/task/<tid>/children is served by a scan of /proc. kill_all() gives up at its
+//             deadline and returns kTimedOut (a process in an uninterruptible sleep).
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "base/status.h"
+
+namespace fray::os {
+
+Status become_subreaper();
+
+// Living and dead (not reaped) children of all threads of this process.
+std::vector<pid_t> children_of_this_process();
+std::vector<pid_t> children_of(pid_t pid);
+
+struct Ended {
+  pid_t pid = 0;
+  int wait_status = 0;
+  long peak_memory_kib = 0;
+};
+// One child that has ended, without blocking.
+std::optional<Ended> reap_one();
+
+// SIGKILL to `pid` and to everything below it, children first found first. Best effort: what is born meanwhile becomes
+// an orphan, and ours if this process is a subreaper.
+void kill_tree(pid_t pid);
+
+// Kills and reaps every descendant, newborn ones and orphans included, until there is none.
+Status kill_all_descendants(std::chrono::milliseconds limit, const std::function<void(const Ended&)>& on_ended = {});
+
+}  // namespace fray::os

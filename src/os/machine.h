@@ -1,0 +1,25 @@
+// What this machine gives to this process: CPUs and memory, as affinity and control groups (v1 and v2) limit them.
+//
+// Threading:  any thread; reads /proc and /sys.
+// Ownership:  none.
+// Failure:    what cannot be read does not limit.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace fray::os {
+
+// At least 1. A quota of 1.5 CPUs counts as 1.
+double usable_cpus();
+std::uint64_t usable_memory_bytes();
+
+// The limits of the control groups that /proc/self/cgroup (`membership`) names, below `root` (/sys/fs/cgroup); from the
+// process's own group up to the root. 0: no limit.
+struct GroupLimits {
+  double cpus = 0;
+  std::uint64_t memory_bytes = 0;
+};
+GroupLimits read_group_limits(const std::string& membership, const std::string& root);
+
+}  // namespace fray::os

@@ -1,0 +1,68 @@
+#include "os/run_folder.h"
+
+#include <cerrno>
+#include <cstdlib>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/fd.h"
+
+namespace fray::os {
+
+namespace {
+
+const char* variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value == '/' ? value : nullptr;
+}
+
+Status make_parents(const std::string& path) {
+  for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
+    std::string parent = path.substr(0, slash);
+    if (::mkdir(parent.c_str(), 0700) != 0 && errno != EEXIST && errno != EROFS && errno != EACCES) {
+      return Status::io_error("cannot create " + parent, errno);
+    }
+  }
+  return Status::ok();
+}
+
+}  // namespace
+
+std::string run_folder_path() {
+  if (const char* home = variable("FRAY_HOME")) return std::string(home) + "/run";
+  if (const char* runtime = variable("XDG_RUNTIME_DIR")) return std::string(runtime) + "/fray";
+  return fmt::format("/tmp/fray-{}", ::getuid());
+}
+
+Status make_private_folder(const std::string& path) {
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return Status::io_error("cannot create " + path, errno);
+  Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!folder.is_open()) {
+    if (errno == ELOOP || errno == ENOTDIR) {
+      return Status(StatusCode::kInvalidArgument,
+                    fmt::format("{} is a symbolic link or no folder; remove it, or set FRAY_HOME to a folder of yours", path));
+    }
+    return Status::io_error("cannot open " + path, errno);
+  }
+  struct stat found {};
+  if (::fstat(folder.get(), &found) != 0) return Status::io_error("cannot look at " + path, errno);
+  if (found.st_uid != ::getuid() || (found.st_mode & 0777) != 0700) {
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("{} must belong to user {} with mode 0700, but belongs to user {} with mode {:04o}; "
+                              "remove it, or set FRAY_HOME to a folder of yours",
+                              path, ::getuid(), found.st_uid, found.st_mode & 0777));
+  }
+  return Status::ok();
+}
+
+Result<std::string> open_run_folder() {
+  std::string path = run_folder_path();
+  FRAY_RETURN_IF_ERROR(make_parents(path));
+  FRAY_RETURN_IF_ERROR(make_private_folder(path));
+  return path;
+}
+
+}  // namespace fray::os

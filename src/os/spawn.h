@@ -1,0 +1,29 @@
+// spawn(): starts a program with chosen descriptors, folder and environment, and a clean signal state.
+//
+// Threading:  any thread.
+// Ownership:  the caller owns the descriptors; the child gets copies. It leads a process group of its own.
+// Failure:    kNotFound when the program or the folder does not exist; kIoError otherwise. No zombie is left then.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "base/status.h"
+
+namespace fray::os {
+
+struct SpawnRequest {
+  std::vector<std::string> command;
+  std::string folder;                                             // empty: this process's
+  std::vector<std::pair<std::string, std::string>> environment;  // whole
+  std::vector<std::pair<int, int>> fds;                           // (descriptor here, number there, from 3 on)
+  int standard_output = -1;                                       // -1: /dev/null
+  int standard_error = -1;
+};
+
+Result<pid_t> spawn(const SpawnRequest& request);
+
+}  // namespace fray::os

@@ -1,0 +1,57 @@
+// DemandQueue: what clients wait for: per client and demand number, how many further leases it could use.
+//
+// Threading:  confined to the LeaseTable that owns it.
+// Ownership:  owns its demands; pointers stay valid until the demand is changed to zero or its client is dropped.
+// Failure:    none; unknown demands are answered with nullptr.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "model/ids.h"
+#include "model/resource_set.h"
+
+namespace fray::scheduler {
+
+struct DemandChange {
+  std::uint32_t demand = 0;  // the client's own number; one number means one shape and key for as long as it has leases
+  WorkerKeyId key = 0;
+  std::uint32_t depth = 0;
+  std::uint32_t count = 0;  // further leases wanted now; absolute
+  ResourceSet resources;
+};
+
+struct Demand {
+  ProcessId client = 0;
+  DemandChange wanted;
+  std::uint64_t since = 0;  // it waits since then, or since it last got or gave back a lease
+  bool reported = false;    // as one that can never be met; cleared by a change
+};
+
+class DemandQueue {
+ public:
+  // A count of zero removes the demand.
+  void change(ProcessId client, const DemandChange& wanted);
+  void drop_client(ProcessId client);
+  // One lease fewer is wanted; the demand goes behind equals.
+  void granted(ProcessId client, std::uint32_t demand);
+  void goes_behind(ProcessId client, std::uint32_t demand);
+
+  Demand* find(ProcessId client, std::uint32_t demand);
+  const Demand* find(ProcessId client, std::uint32_t demand) const;
+  bool waits(ProcessId client) const;
+  // Of the client's waiting demands; -1 when it has none.
+  std::int64_t deepest(ProcessId client) const;
+  std::vector<Demand*> all();
+  std::vector<const Demand*> all() const;
+  bool empty() const { return demands_.empty(); }
+
+ private:
+  using Name = std::pair<ProcessId, std::uint32_t>;
+  std::map<Name, Demand> demands_;
+  std::uint64_t order_ = 0;
+};
+
+}  // namespace fray::scheduler

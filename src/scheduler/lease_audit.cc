@@ -1,0 +1,223 @@
+#include "scheduler/lease_audit.h"
+
+namespace fray::scheduler {
+
+namespace {
+[[noreturn]] void violate(const std::string& what) { throw SimulationViolation(what); }
+}  // namespace
+
+AuditedLeaseTable::AuditedLeaseTable(Limits limits, SimulationLog& log)
+    : limits_(limits), log_(log), table_(std::move(limits)) {}
+
+std::string_view AuditedLeaseTable::state_of(ProcessId worker) const {
+  auto found = workers_.find(worker);
+  if (found == workers_.end()) return "absent";
+  const AuditedWorker& entry = found->second;
+  if (!entry.ready) return "starting";
+  if (entry.lease == 0) return entry.doomed ? "ending" : "idle";
+  if (leases_.at(entry.lease).blocked) return entry.doomed ? "blocked, doomed" : "blocked";
+  return entry.doomed ? "leased, doomed" : "leased";
+}
+
+void AuditedLeaseTable::note(ProcessId worker, std::string_view event) { log_.event(state_of(worker), event); }
+
+void AuditedLeaseTable::list_possible(SimulationLog& log) {
+  constexpr std::string_view kStates[] = {"starting", "idle",           "leased",          "blocked",
+                                          "ending",   "leased, doomed", "blocked, doomed", "absent"};
+  for (std::string_view state : kStates) {
+    const bool leased = state.starts_with("leased") || state.starts_with("blocked");
+    for (std::string_view event : {"blocked", "unblocked", "retiring", "left"}) log.possible.insert({state, event});
+    if (leased) {
+      for (std::string_view event : {"returned", "kill asked", "client left"}) log.possible.insert({state, event});
+    }
+  }
+  log.possible.erase({"absent", "left"});  // a death is reported once
+  log.possible.erase({"starting", "blocked"});  // messages of a worker begin with hello
+  log.possible.erase({"starting", "unblocked"});
+  log.possible.erase({"starting", "retiring"});
+  log.possible.insert({"starting", "ready"});
+  log.possible.insert({"idle", "granted"});
+  log.possible.insert({"idle", "stopped"});
+  log.possible.insert({"absent", "starting"});
+  log.possible.insert({"absent", "start failed"});
+}
+
+void AuditedLeaseTable::client_joined(ProcessId client) {
+  clients_.insert(client);
+  table_.client_joined(client);
+}
+
+void AuditedLeaseTable::client_left(ProcessId client) {
+  forget_client(client);
+  table_.client_left(client);
+}
+
+void AuditedLeaseTable::forget_client(ProcessId client) {
+  if (clients_.erase(client) == 0) return;
+  for (auto& [id, lease] : leases_) {
+    if (lease.client != client || lease.orphaned) continue;
+    note(lease.worker, "client left");
+    lease.orphaned = true;
+    workers_.at(lease.worker).doomed = true;
+  }
+  std::erase_if(demands_, [client](const auto& each) { return each.first.first == client; });
+  std::erase_if(to_report_, [client](const auto& each) { return each.second == client; });
+  if (auto worker = workers_.find(client); worker != workers_.end()) worker->second.doomed = true;
+}
+
+void AuditedLeaseTable::demand_changed(ProcessId client, const DemandChange& demand) {
+  if (clients_.contains(client)) demands_[{client, demand.demand}] = demand;
+  table_.demand_changed(client, demand);
+}
+
+void AuditedLeaseTable::worker_starting(ProcessId worker, WorkerKeyId key) {
+  note(worker, "starting");
+  workers_[worker] = {.key = key};
+  --asked_;
+  table_.worker_starting(worker, key);
+}
+
+void AuditedLeaseTable::worker_ready(ProcessId worker) {
+  note(worker, "ready");
+  if (auto found = workers_.find(worker); found != workers_.end()) found->second.ready = true;
+  table_.worker_ready(worker);
+}
+
+void AuditedLeaseTable::start_failed(WorkerKeyId key) {
+  note(0, "start failed");
+  --asked_;
+  failed_keys_.insert(key);
+  table_.start_failed(key);
+}
+
+void AuditedLeaseTable::worker_blocked(ProcessId worker) {
+  note(worker, "blocked");
+  auto found = workers_.find(worker);
+  if (found != workers_.end() && found->second.lease != 0) leases_.at(found->second.lease).blocked = true;
+  table_.worker_blocked(worker);
+}
+
+void AuditedLeaseTable::worker_unblocked(ProcessId worker) {
+  note(worker, "unblocked");
+  auto found = workers_.find(worker);
+  if (found != workers_.end() && found->second.lease != 0) leases_.at(found->second.lease).blocked = false;
+  table_.worker_unblocked(worker);
+}
+
+void AuditedLeaseTable::worker_retiring(ProcessId worker) {
+  note(worker, "retiring");
+  if (auto found = workers_.find(worker); found != workers_.end()) found->second.doomed = true;
+  table_.worker_retiring(worker);
+}
+
+void AuditedLeaseTable::worker_left(ProcessId worker) {
+  note(worker, "left");
+  forget_client(worker);
+  if (auto found = workers_.find(worker); found != workers_.end()) {
+    if (!found->second.ready) failed_keys_.insert(found->second.key);
+    if (const LeaseId lease = found->second.lease; lease != 0) {
+      if (!leases_.at(lease).orphaned) to_report_.insert({lease, leases_.at(lease).client});
+      leases_.erase(lease);
+    }
+    workers_.erase(found);
+  }
+  table_.worker_left(worker);
+}
+
+void AuditedLeaseTable::lease_returned(ProcessId client, LeaseId lease) {
+  auto found = leases_.find(lease);
+  if (found != leases_.end() && found->second.client == client && !found->second.orphaned) {
+    note(found->second.worker, "returned");
+    close(lease);
+  }
+  table_.lease_returned(client, lease);
+}
+
+void AuditedLeaseTable::close(LeaseId lease) {
+  workers_.at(leases_.at(lease).worker).lease = 0;
+  leases_.erase(lease);
+}
+
+void AuditedLeaseTable::lease_kill_asked(ProcessId client, LeaseId lease) {
+  auto found = leases_.find(lease);
+  if (found != leases_.end() && found->second.client == client) note(found->second.worker, "kill asked");
+  table_.lease_kill_asked(client, lease);
+}
+
+std::vector<Command> AuditedLeaseTable::take_commands() {
+  std::vector<Command> commands = table_.take_commands();
+  for (const Command& command : commands) {
+    std::visit([this](const auto& each) { check(each); }, command);
+  }
+  if (!to_report_.empty()) violate(fmt::format("lease {} was lost and its client was not told", to_report_.begin()->first));
+  if (workers_.size() + asked_ > limits_.max_workers) violate("more workers than the limit");
+  if (table_.free() != expected_free()) {
+    violate(fmt::format("free is {}, the books say {}", table_.free().to_string(), expected_free().to_string()));
+  }
+  return commands;
+}
+
+ResourceSet AuditedLeaseTable::expected_free() const {
+  ResourceSet free = limits_.total;
+  for (const auto& [id, lease] : leases_) {
+    if (!lease.blocked) free.subtract(lease.resources);
+  }
+  return free;
+}
+
+void AuditedLeaseTable::check(const StartWorker&) {
+  ++asked_;
+  if (workers_.size() + asked_ > limits_.max_workers) violate("a worker is started beyond the limit");
+}
+
+void AuditedLeaseTable::check(const StopWorker& command) {
+  auto found = workers_.find(command.worker);
+  if (found == workers_.end()) {
+    return;  // it left after the decision to kill it, in the same round
+  }
+  if (!command.kill && (found->second.lease != 0 || !found->second.ready)) violate("a worker that is not idle is told to end");
+  if (!command.kill) note(command.worker, "stopped");
+  found->second.doomed = true;
+}
+
+void AuditedLeaseTable::check(const GrantLease& command) {
+  auto worker = workers_.find(command.worker);
+  if (worker == workers_.end()) violate(fmt::format("worker {} is granted and does not exist", command.worker));
+  if (!worker->second.ready) violate(fmt::format("worker {} is granted and not ready", command.worker));
+  if (worker->second.doomed) violate(fmt::format("worker {} is granted and about to end", command.worker));
+  if (worker->second.lease != 0) violate(fmt::format("worker {} is leased twice", command.worker));
+  if (!clients_.contains(command.client)) violate("a lease is granted to a client that is gone");
+  DemandChange& demand = demands_[{command.client, command.demand}];
+  if (demand.count == 0) violate("a lease is granted that nobody asked for");
+  if (demand.key != worker->second.key) violate("a worker of another key is granted");
+  if (!expected_free().covers(demand.resources)) {
+    violate(fmt::format("granted {}, free is {}", demand.resources.to_string(), expected_free().to_string()));
+  }
+  if (leases_.contains(command.lease)) violate("a lease number is used twice");
+  --demand.count;
+  note(command.worker, "granted");
+  worker->second.lease = command.lease;
+  leases_[command.lease] = {.client = command.client, .worker = command.worker, .resources = demand.resources};
+}
+
+void AuditedLeaseTable::check(const ReclaimLeases& command) {
+  if (!clients_.contains(command.client)) violate("a client that is gone is asked for leases");
+  if (command.count == 0) violate("no lease is asked for");
+}
+
+void AuditedLeaseTable::check(const LeaseLost& command) {
+  // The client may have left later in the same round: then it does not matter.
+  if (clients_.contains(command.client) && to_report_.erase({command.lease, command.client}) == 0) {
+    violate(fmt::format("lease {} is reported lost and was not, or twice", command.lease));
+  }
+}
+
+void AuditedLeaseTable::check(const ReportDeadlock& command) {
+  const auto found = demands_.find({command.client, command.demand});
+  if (found == demands_.end() || found->second.count == 0) violate("a demand is refused that nobody has");
+  if (command.code == StatusCode::kUnavailable && !failed_keys_.contains(found->second.key)) {
+    violate("a demand is refused although no start failed");
+  }
+}
+
+}  // namespace fray::scheduler

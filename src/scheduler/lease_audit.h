@@ -1,0 +1,83 @@
+// AuditedLeaseTable: a LeaseTable whose commands are checked against bookkeeping of our own, for the simulator.
+//
+// Every event goes to the table and into the books; every command that comes out is checked: the worker granted is ready,
+// idle and of the right key, the resources were there, the demand existed, the limit of workers holds, a lost lease is
+// reported to its client once; and what the table calls free equals what the books say.
+//
+// Threading:  one thread.
+// Ownership:  owns the table.
+// Failure:    throws SimulationViolation.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/simulation.h"
+#include "scheduler/lease_table.h"
+
+namespace fray::scheduler {
+
+class AuditedLeaseTable {
+ public:
+  AuditedLeaseTable(Limits limits, SimulationLog& log);
+
+  void client_joined(ProcessId client);
+  void client_left(ProcessId client);
+  void demand_changed(ProcessId client, const DemandChange& demand);
+  void worker_starting(ProcessId worker, WorkerKeyId key);
+  void worker_ready(ProcessId worker);
+  void start_failed(WorkerKeyId key);
+  void worker_blocked(ProcessId worker);
+  void worker_unblocked(ProcessId worker);
+  void worker_retiring(ProcessId worker);
+  void worker_left(ProcessId worker);
+  void lease_returned(ProcessId client, LeaseId lease);
+  void lease_kill_asked(ProcessId client, LeaseId lease);
+  std::vector<Command> take_commands();
+
+  LeaseTable& table() { return table_; }
+  static void list_possible(SimulationLog& log);
+
+ private:
+  struct AuditedWorker {
+    WorkerKeyId key = 0;
+    bool ready = false;
+    bool doomed = false;
+    LeaseId lease = 0;
+  };
+  struct AuditedLease {
+    ProcessId client = 0;
+    ProcessId worker = 0;
+    ResourceSet resources;
+    bool blocked = false;
+    bool orphaned = false;
+  };
+
+  std::string_view state_of(ProcessId worker) const;
+  void note(ProcessId worker, std::string_view event);
+  void forget_client(ProcessId client);
+  void close(LeaseId lease);
+  ResourceSet expected_free() const;
+  void check(const StartWorker& command);
+  void check(const StopWorker& command);
+  void check(const GrantLease& command);
+  void check(const ReclaimLeases& command);
+  void check(const LeaseLost& command);
+  void check(const ReportDeadlock& command);
+
+  Limits limits_;
+  SimulationLog& log_;
+  LeaseTable table_;
+  std::set<ProcessId> clients_;
+  std::map<std::pair<ProcessId, std::uint32_t>, DemandChange> demands_;
+  std::map<ProcessId, AuditedWorker> workers_;
+  std::map<LeaseId, AuditedLease> leases_;
+  std::set<std::pair<LeaseId, ProcessId>> to_report_;  // lost leases whose client must hear of it
+  std::uint32_t asked_ = 0;
+  std::set<WorkerKeyId> failed_keys_;
+};
+
+}  // namespace fray::scheduler

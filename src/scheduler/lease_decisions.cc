@@ -1,0 +1,226 @@
+// What the LeaseTable decides once the events of a round are in: refuse, grant, start, stop, ask back.
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "scheduler/lease_table.h"
+#include "scheduler/reclaim_policy.h"
+
+namespace fray::scheduler {
+
+std::vector<Command> LeaseTable::take_commands() {
+  if (changed_) {
+    changed_ = false;
+    refuse_given_up();
+    grant_all();
+    start_for_demands();
+    start_for_prestart();
+    stop_surplus();
+    reclaim();
+  }
+  return std::exchange(commands_, {});
+}
+
+void LeaseTable::refuse_given_up() {
+  for (Demand* demand : demands_.all()) {
+    const WorkerKeyId key = demand->wanted.key;
+    if (demand->reported || !workers_.given_up(key) || workers_.key(key).on_their_way() > 0) continue;
+    if (!workers_.key(key).idle.empty()) continue;
+    demand->reported = true;
+    commands_.emplace_back(ReportDeadlock{.client = demand->client,
+                                       .demand = demand->wanted.demand,
+                                       .reason = reason(*demand),
+                                       .code = StatusCode::kUnavailable});
+  }
+}
+
+// In the order of service, without those whose workers cannot be started.
+std::vector<Demand*> LeaseTable::servable() {
+  std::vector<Demand*> ordered = in_order_of_service(demands_, ledger_);
+  std::erase_if(ordered, [this](const Demand* demand) {
+    const KeyInfo info = workers_.key(demand->wanted.key);
+    return workers_.given_up(demand->wanted.key) && info.idle.empty() && info.on_their_way() == 0;
+  });
+  return ordered;
+}
+
+void LeaseTable::grant_all() {
+  while (!demands_.empty() && grant_first()) {
+  }
+}
+
+// Grants one lease to the first demand that can have it. Those before it keep what they will need.
+bool LeaseTable::grant_first() {
+  ResourceSet available = ledger_.free();
+  for (const Demand* demand : servable()) {
+    const KeyInfo info = workers_.key(demand->wanted.key);
+    if (!info.idle.empty() && available.covers(demand->wanted.resources)) {
+      grant(*demand, info.idle.back());
+      return true;
+    }
+    available.subtract(demand->wanted.resources);
+  }
+  return false;
+}
+
+void LeaseTable::grant(const Demand& demand, ProcessId worker) {
+  const ProcessId client = demand.client;
+  const std::uint32_t number = demand.wanted.demand;
+  const LeaseId lease = ledger_.grant({.client = client,
+                                       .demand = number,
+                                       .depth = demand.wanted.depth,
+                                       .worker = worker,
+                                       .resources = demand.wanted.resources});
+  workers_.lease(worker, lease);
+  demands_.granted(client, number);
+  commands_.emplace_back(GrantLease{.lease = lease, .client = client, .demand = number, .worker = worker});
+}
+
+void LeaseTable::start_for_demands() {
+  needed_.clear();
+  ResourceSet available = ledger_.free();
+  std::uint32_t needed_in_all = 0;
+  std::uint32_t ending = workers_.count(WorkerState::kEnding);
+  for (const Demand* demand : servable()) {
+    for (std::uint32_t unit = 0; unit < demand->wanted.count; ++unit) {
+      if (needed_in_all >= limits_.max_workers || !available.covers(demand->wanted.resources)) break;
+      available.subtract(demand->wanted.resources);
+      ++needed_in_all;
+      const WorkerKeyId key = demand->wanted.key;
+      const KeyInfo info = workers_.key(key);
+      if (++needed_[key] <= info.idle.size() + info.on_their_way() || workers_.given_up(key)) continue;
+      if (workers_.living() < limits_.max_workers) {
+        start(key);
+      } else if (ending > 0) {
+        --ending;  // its place will do
+      } else {
+        make_room(needed_);
+      }
+    }
+  }
+}
+
+// Stops an idle worker that is not needed: one without work of its own if there is one, of the key used longest ago.
+bool LeaseTable::make_room(const std::map<WorkerKeyId, std::uint32_t>& needed) {
+  std::tuple<bool, std::uint64_t> best;
+  ProcessId chosen = 0;
+  for (const auto& [key, info] : workers_.keys()) {
+    auto found = needed.find(key);
+    const std::size_t wanted = found == needed.end() ? 0 : found->second;
+    if (info.idle.size() <= wanted) continue;
+    for (ProcessId worker : info.idle) {
+      const std::tuple<bool, std::uint64_t> cost{works_as_client(worker), info.last_use};
+      if (chosen != 0 && best <= cost) continue;
+      best = cost;
+      chosen = worker;
+    }
+  }
+  if (chosen != 0) stop(chosen, false);
+  return chosen != 0;
+}
+
+bool LeaseTable::works_as_client(ProcessId worker) const {
+  auto group = ledger_.groups().lower_bound({worker, 0});
+  return demands_.waits(worker) || (group != ledger_.groups().end() && group->first.first == worker);
+}
+
+void LeaseTable::start_for_prestart() {
+  for (const auto& [key, count] : std::exchange(prestarts_, {})) {
+    if (workers_.given_up(key)) continue;
+    const KeyInfo info = workers_.key(key);
+    for (std::size_t have = info.idle.size() + info.on_their_way(); have < count; ++have) {
+      if (workers_.living() >= limits_.max_workers) return;
+      start(key);
+    }
+  }
+}
+
+// Of the keys used last, as many idle workers are kept as CPUs could use, and one for each blocked worker (when it
+// resumes, others end); of other keys none. What demands need now is kept in any case.
+void LeaseTable::stop_surplus() {
+  const std::vector<WorkerKeyId> recent = workers_.recent_keys(kRecentKeys);
+  std::vector<ProcessId> surplus;
+  for (const auto& [key, info] : workers_.keys()) {
+    const bool is_recent = std::find(recent.begin(), recent.end(), key) != recent.end();
+    auto found = needed_.find(key);
+    const std::size_t needed = found == needed_.end() ? 0 : found->second;
+    const std::size_t kept = std::max<std::size_t>(needed, is_recent ? cpus() + ledger_.blocked() : 0);
+    for (std::size_t i = 0; i + kept < info.idle.size(); ++i) {
+      if (!works_as_client(info.idle[i])) surplus.push_back(info.idle[i]);
+    }
+  }
+  for (ProcessId worker : surplus) stop(worker, false);
+}
+
+void LeaseTable::reclaim() {
+  if (demands_.empty()) return;
+  const std::int64_t places =
+      static_cast<std::int64_t>(limits_.max_workers) - static_cast<std::int64_t>(workers_.count(WorkerState::kLeased));
+  for (const ReclaimLeases& request : plan_reclaims(servable(), demands_, ledger_, places)) {
+    ledger_.asked_back({request.client, request.demand}, request.count);
+    commands_.emplace_back(request);
+  }
+}
+
+namespace {
+
+ResourceSet part_of(const ResourceSet& whole, const ResourceSet& asked) {
+  ResourceSet part;
+  for (const auto& [name, units] : asked.units()) {
+    auto found = whole.units().find(name);
+    part.set_units(name, found == whole.units().end() ? 0 : found->second);
+  }
+  return part;
+}
+
+std::string amounts_free(const ResourceSet& free, const ResourceSet& asked) {
+  std::string text;
+  for (const auto& [name, units] : asked.units()) {
+    if (!text.empty()) text += ", ";
+    if (asked.units().size() > 1) text += name + " ";
+    text += fmt::format("{:g}", free.amount(name));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string LeaseTable::reason(const Demand& demand) const {
+  const ResourceSet& asked = demand.wanted.resources;
+  if (!limits_.total.covers(asked)) {
+    return fmt::format("waits for {}: the node has {} in all", asked.to_string(), part_of(limits_.total, asked).to_string());
+  }
+  if (!ledger_.free().covers(asked)) {
+    return fmt::format("waits for {}: the node has {}, of which {} is free", asked.to_string(),
+                       part_of(limits_.total, asked).to_string(), amounts_free(ledger_.free(), asked));
+  }
+  const KeyInfo info = workers_.key(demand.wanted.key);
+  if (workers_.given_up(demand.wanted.key)) {
+    return fmt::format("its workers cannot be started: the last {} starts failed", info.failures);
+  }
+  if (info.on_their_way() > 0) return "waits for a worker to start";
+  if (workers_.living() >= limits_.max_workers) {
+    if (ledger_.blocked() == workers_.living()) {
+      return fmt::format("waits: {} workers exist, the limit, and all of them wait themselves", limits_.max_workers);
+    }
+    return fmt::format("waits: {} workers exist, the limit", limits_.max_workers);
+  }
+  return fmt::format("waits for {}: what is free is kept for a demand before it", asked.to_string());
+}
+
+std::vector<Waiting> LeaseTable::waiting() const {
+  std::vector<Waiting> rows;
+  for (const Demand* demand : demands_.all()) {
+    rows.push_back({.client = demand->client,
+                    .demand = demand->wanted.demand,
+                    .count = demand->wanted.count,
+                    .depth = demand->wanted.depth,
+                    .resources = demand->wanted.resources,
+                    .reason = reason(*demand)});
+  }
+  return rows;
+}
+
+}  // namespace fray::scheduler

@@ -1,0 +1,123 @@
+#include "scheduler/lease_ledger.h"
+
+#include <algorithm>
+
+#include "base/mutant.h"
+
+namespace fray::scheduler {
+
+LeaseId LeaseLedger::grant(HeldLease lease) {
+  lease.id = ++last_lease_;
+  free_.subtract(lease.resources);
+  LeaseGroup& group = groups_[{lease.client, lease.demand}];
+  ++group.running;
+  group.depth = lease.depth;
+  group.resources = lease.resources;
+  served_[tree(lease.client)] = lease.id;
+  lease_of_worker_[lease.worker] = lease.id;
+  leases_.emplace(lease.id, std::move(lease));
+  return last_lease_;
+}
+
+void LeaseLedger::end(LeaseId lease) {
+  auto found = leases_.find(lease);
+  if (found == leases_.end()) return;
+  HeldLease& held = found->second;
+  if (held.blocked) --blocked_;
+  if (!held.blocked || FRAY_MUTANT(2)) free_.add(held.resources);
+  if (!held.orphaned) leave_group(held, true);
+  lease_of_worker_.erase(held.worker);
+  leases_.erase(found);
+}
+
+bool LeaseLedger::block(LeaseId lease) {
+  auto found = leases_.find(lease);
+  if (found == leases_.end() || found->second.blocked) return false;
+  HeldLease& held = found->second;
+  held.blocked = true;
+  ++blocked_;
+  free_.add(held.resources);
+  if (held.orphaned) return true;
+  LeaseGroup& group = groups_[{held.client, held.demand}];
+  --group.running;
+  ++group.blocked;
+  return true;
+}
+
+bool LeaseLedger::unblock(LeaseId lease) {
+  auto found = leases_.find(lease);
+  if (found == leases_.end() || !found->second.blocked) return false;
+  HeldLease& held = found->second;
+  held.blocked = false;
+  --blocked_;
+  if (!FRAY_MUTANT(1)) free_.subtract(held.resources);
+  if (held.orphaned) return true;
+  LeaseGroup& group = groups_[{held.client, held.demand}];
+  ++group.running;
+  --group.blocked;
+  return true;
+}
+
+std::vector<LeaseId> LeaseLedger::orphan(ProcessId client) {
+  std::vector<LeaseId> orphans;
+  for (auto& [id, held] : leases_) {
+    if (held.client != client || held.orphaned) continue;
+    leave_group(held, false);
+    held.orphaned = true;
+    orphans.push_back(id);
+  }
+  std::sort(orphans.begin(), orphans.end());
+  return orphans;
+}
+
+void LeaseLedger::asked_back(GroupName name, std::uint32_t count) {
+  auto found = groups_.find(name);
+  if (found == groups_.end()) return;
+  LeaseGroup& group = found->second;
+  group.asked = std::min(group.asked + count, group.running + group.blocked);
+}
+
+void LeaseLedger::leave_group(const HeldLease& lease, bool given_back) {
+  auto found = groups_.find({lease.client, lease.demand});
+  if (found == groups_.end()) return;
+  LeaseGroup& group = found->second;
+  --(lease.blocked ? group.blocked : group.running);
+  if (given_back && group.asked > 0 && !FRAY_MUTANT(5)) --group.asked;
+  if (group.running + group.blocked == 0 && !(FRAY_MUTANT(5) && group.asked > 0)) groups_.erase(found);
+}
+
+const HeldLease* LeaseLedger::find(LeaseId lease) const {
+  auto found = leases_.find(lease);
+  return found == leases_.end() ? nullptr : &found->second;
+}
+
+std::uint32_t LeaseLedger::running(ProcessId client) const {
+  std::uint32_t running = 0;
+  for (auto each = groups_.lower_bound({client, 0}); each != groups_.end() && each->first.first == client; ++each) {
+    running += each->second.running;
+  }
+  return running;
+}
+
+ProcessId LeaseLedger::tree(ProcessId client) const {
+  // Bounded: idle workers with demands of their own could lease each other in a circle.
+  for (std::size_t step = 0; step <= leases_.size(); ++step) {
+    auto found = lease_of_worker_.find(client);
+    if (found == lease_of_worker_.end()) break;
+    client = leases_.at(found->second).client;
+  }
+  return client;
+}
+
+std::map<ProcessId, std::uint32_t> LeaseLedger::running_by_tree() const {
+  std::map<ProcessId, std::uint32_t> running;
+  for (const auto& [name, group] : groups_) running[tree(name.first)] += group.running;
+  return running;
+}
+
+std::uint64_t LeaseLedger::last_served(ProcessId tree) const {
+  auto found = served_.find(tree);
+  return found == served_.end() ? 0 : found->second;
+}
+
+}  // namespace fray::scheduler

@@ -1,0 +1,89 @@
+// LeaseLedger: which leases exist, what they hold, and what is free.
+//
+// A lease whose worker is blocked holds nothing. A blocked lease that resumes takes its resources back, below zero if need
+// be. What a lease holds comes back exactly once, whether it was blocked or not.
+//
+// The clients of a node form trees: a worker stands below the client that leased it, a driver is a root. Fairness between
+// trees is what keeps one program's nested work from starving another program.
+//
+// Threading:  confined to the LeaseTable that owns it.
+// Ownership:  owns its leases; a pointer is valid until the lease ends.
+// Failure:    unknown leases are answered with nullptr; end() of one is ignored.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "model/ids.h"
+#include "model/resource_set.h"
+
+namespace fray::scheduler {
+
+struct HeldLease {
+  LeaseId id = 0;
+  ProcessId client = 0;
+  std::uint32_t demand = 0;
+  std::uint32_t depth = 0;
+  ProcessId worker = 0;
+  ResourceSet resources;
+  bool blocked = false;
+  bool orphaned = false;  // its client is gone; it ends with its worker
+};
+
+// The leases that one client holds for one of its demands.
+struct LeaseGroup {
+  std::uint32_t running = 0;
+  std::uint32_t blocked = 0;
+  std::uint32_t asked = 0;  // to be given back, and not given back yet; never more than the group has
+  std::uint32_t depth = 0;
+  ResourceSet resources;    // of one lease
+};
+
+class LeaseLedger {
+ public:
+  using GroupName = std::pair<ProcessId, std::uint32_t>;  // client, demand
+
+  explicit LeaseLedger(ResourceSet total) : total_(std::move(total)), free_(total_) {}
+
+  // `lease.id` is assigned.
+  LeaseId grant(HeldLease lease);
+  void end(LeaseId lease);
+  // False when it was so already.
+  bool block(LeaseId lease);
+  bool unblock(LeaseId lease);
+  // The client is gone. Returns its leases.
+  std::vector<LeaseId> orphan(ProcessId client);
+  void asked_back(GroupName group, std::uint32_t count);
+
+  const HeldLease* find(LeaseId lease) const;
+  const ResourceSet& total() const { return total_; }
+  const ResourceSet& free() const { return free_; }
+  const std::map<GroupName, LeaseGroup>& groups() const { return groups_; }
+  const std::unordered_map<LeaseId, HeldLease>& leases() const { return leases_; }
+  std::uint32_t running(ProcessId client) const;
+  std::uint32_t blocked() const { return blocked_; }
+
+  // The root above `client`: itself unless it is a leased worker.
+  ProcessId tree(ProcessId client) const;
+  std::map<ProcessId, std::uint32_t> running_by_tree() const;
+  // Order number of the tree's last grant; 0: none yet.
+  std::uint64_t last_served(ProcessId tree) const;
+  void forget_tree(ProcessId tree) { served_.erase(tree); }
+
+ private:
+  void leave_group(const HeldLease& lease, bool given_back);
+
+  ResourceSet total_;
+  ResourceSet free_;
+  std::unordered_map<LeaseId, HeldLease> leases_;
+  std::unordered_map<ProcessId, LeaseId> lease_of_worker_;
+  std::map<GroupName, LeaseGroup> groups_;
+  std::unordered_map<ProcessId, std::uint64_t> served_;
+  LeaseId last_lease_ = 0;
+  std::uint32_t blocked_ = 0;
+};
+
+}  // namespace fray::scheduler

@@ -1,0 +1,148 @@
+// The events. The decisions are in lease_decisions.cc.
+#include "scheduler/lease_table.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace fray::scheduler {
+
+LeaseTable::LeaseTable(Limits limits) : limits_(std::move(limits)), ledger_(limits_.total) {}
+
+void LeaseTable::client_joined(ProcessId client) {
+  if (client == 0 || !clients_.insert(client).second) contradict();
+}
+
+void LeaseTable::client_left(ProcessId client) {
+  if (clients_.erase(client) == 0) return contradict();
+  changed_ = true;
+  demands_.drop_client(client);
+  for (LeaseId orphan : ledger_.orphan(client)) stop(ledger_.find(orphan)->worker, true);
+  ledger_.forget_tree(client);
+  workers_.doom(client);
+}
+
+void LeaseTable::demand_changed(ProcessId client, const DemandChange& demand) {
+  if (!clients_.contains(client)) return contradict();
+  changed_ = true;
+  if (demand.count > 0) workers_.forgive(demand.key);
+  demands_.change(client, demand);
+}
+
+void LeaseTable::prestart(WorkerKeyId key, std::uint32_t count) {
+  changed_ = true;
+  prestarts_[key] = std::min(count, cpus());
+  workers_.used(key);
+}
+
+void LeaseTable::worker_starting(ProcessId worker, WorkerKeyId key) {
+  changed_ = true;
+  if (!workers_.starting(worker, key)) contradict();
+}
+
+void LeaseTable::worker_ready(ProcessId worker) {
+  changed_ = true;
+  if (!workers_.ready(worker)) contradict();
+}
+
+void LeaseTable::start_failed(WorkerKeyId key) {
+  changed_ = true;
+  if (!workers_.start_failed(key)) contradict();
+}
+
+void LeaseTable::worker_blocked(ProcessId worker) {
+  const Worker* entry = workers_.find(worker);
+  if (entry == nullptr || entry->lease == 0 || !ledger_.block(entry->lease)) return contradict();
+  changed_ = true;
+}
+
+void LeaseTable::worker_unblocked(ProcessId worker) {
+  const Worker* entry = workers_.find(worker);
+  if (entry == nullptr || entry->lease == 0 || !ledger_.unblock(entry->lease)) return contradict();
+  changed_ = true;
+}
+
+void LeaseTable::worker_retiring(ProcessId worker) {
+  if (workers_.find(worker) == nullptr) return contradict();
+  changed_ = true;
+  workers_.doom(worker);
+}
+
+void LeaseTable::worker_left(ProcessId worker) {
+  const Worker* entry = workers_.find(worker);
+  if (entry == nullptr) return contradict();
+  changed_ = true;
+  if (clients_.contains(worker)) client_left(worker);
+  const HeldLease* held = ledger_.find(entry->lease);
+  if (held != nullptr && !held->orphaned) {
+    commands_.emplace_back(LeaseLost{.lease = held->id, .client = held->client, .worker = worker});
+  }
+  ledger_.end(entry->lease);
+  workers_.left(worker);
+}
+
+void LeaseTable::lease_returned(ProcessId client, LeaseId lease) {
+  const HeldLease* held = ledger_.find(lease);
+  if (held == nullptr || held->client != client || held->orphaned) return contradict();
+  changed_ = true;
+  const ProcessId worker = held->worker;
+  demands_.goes_behind(client, held->demand);
+  ledger_.end(lease);
+  workers_.release(worker);
+}
+
+void LeaseTable::lease_kill_asked(ProcessId client, LeaseId lease) {
+  const HeldLease* held = ledger_.find(lease);
+  if (held == nullptr || held->client != client || held->orphaned) return contradict();
+  changed_ = true;
+  stop(held->worker, true);
+}
+
+void LeaseTable::stop(ProcessId worker, bool kill) {
+  workers_.doom(worker);
+  commands_.emplace_back(StopWorker{.worker = worker, .kill = kill});
+}
+
+void LeaseTable::start(WorkerKeyId key) {
+  workers_.start_asked(key);
+  commands_.emplace_back(StartWorker{.key = key});
+}
+
+std::uint32_t LeaseTable::cpus() const {
+  const std::int64_t units = [this] {
+    auto found = limits_.total.units().find("CPU");
+    return found == limits_.total.units().end() ? 0 : found->second;
+  }();
+  const std::int64_t whole = (units + ResourceSet::kUnitsPerOne - 1) / ResourceSet::kUnitsPerOne;
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(whole, 1, limits_.max_workers));
+}
+
+bool LeaseTable::deadlock_suspected() const {
+  const std::uint32_t living = workers_.living();
+  if (living < limits_.max_workers || living != ledger_.blocked()) return false;
+  for (const auto& [lease, held] : ledger_.leases()) {
+    const Worker* worker = workers_.find(held.worker);
+    if (worker == nullptr || worker->doomed) return false;  // its place comes free
+  }
+  const auto waiting = demands_.all();
+  return std::any_of(waiting.begin(), waiting.end(), [this](const Demand* demand) {
+    return !demand->reported && limits_.total.covers(demand->wanted.resources);
+  });
+}
+
+void LeaseTable::deadlock_stood() {
+  if (!deadlock_suspected()) return;
+  Demand* deepest = nullptr;
+  for (Demand* demand : demands_.all()) {
+    if (demand->reported || !limits_.total.covers(demand->wanted.resources)) continue;
+    const bool deeper = deepest == nullptr || demand->wanted.depth > deepest->wanted.depth ||
+                        (demand->wanted.depth == deepest->wanted.depth && demand->since < deepest->since);
+    if (deeper) deepest = demand;
+  }
+  deepest->reported = true;
+  commands_.emplace_back(ReportDeadlock{.client = deepest->client,
+                                     .demand = deepest->wanted.demand,
+                                     .reason = reason(*deepest),
+                                     .code = StatusCode::kDeadlock});
+}
+
+}  // namespace fray::scheduler

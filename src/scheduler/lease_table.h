@@ -1,0 +1,123 @@
+// LeaseTable: decides which worker is leased to which client, and when workers start and stop.
+//
+//   table.client_joined(1);
+//   table.demand_changed(1, {.demand = 0, .key = 0, .depth = 0, .count = 2, .resources = cpu(1)});
+//   for (Command& command : table.take_commands()) ...    // StartWorker{0}, StartWorker{0}
+//
+// Events go in through the methods below, commands come out of take_commands(); nothing else happens. Events only change
+// the state; decisions are made in take_commands(), so the node calls it once after all events of one round of its loop.
+//
+// Rules (docs/concepts/scheduling.md): demands are served in the order of scheduler/reclaim_policy.h; the first that
+// cannot be served keeps what it will need from those behind it. A blocked worker's resources are free; a resumed one
+// takes them back even below zero, and what needs them is not granted until they are not. Workers are started for demands
+// whose resources are there, never more than max_workers; to stay below, idle workers of another key are stopped. Idle
+// workers beyond what could be used are stopped as well, unless their own tasks still run.
+//
+// Threading:  confined to the node's loop (or a test).
+// Ownership:  values only; refers to processes and leases by number.
+// Failure:    events that contradict the state (a lease returned twice, an unknown worker) are ignored and counted in
+//             contradictions(): a peer may be wrong or late, and must not bring the node down.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "model/ids.h"
+#include "model/resource_set.h"
+#include "scheduler/demand_queue.h"
+#include "scheduler/lease_commands.h"
+#include "scheduler/lease_ledger.h"
+#include "scheduler/worker_table.h"
+
+namespace fray::scheduler {
+
+struct Limits {
+  ResourceSet total;               // what the node owns
+  std::uint32_t max_workers = 32;  // living workers at once, starting ones included
+};
+
+// Why a demand waits, for `fray status`.
+struct Waiting {
+  ProcessId client = 0;
+  std::uint32_t demand = 0;
+  std::uint32_t count = 0;
+  std::uint32_t depth = 0;
+  ResourceSet resources;
+  std::string reason;
+};
+
+class LeaseTable {
+ public:
+  explicit LeaseTable(Limits limits);
+
+  // Clients: drivers, and workers once they are ready (a task may submit tasks).
+  void client_joined(ProcessId client);
+  // Its demands vanish and its leased workers are killed: their tasks have nobody to answer to. A worker that is no client
+  // any more gets no further lease.
+  void client_left(ProcessId client);
+  void demand_changed(ProcessId client, const DemandChange& demand);
+  // At most so many workers of this key are started before anybody asks, no more than the CPUs could use.
+  void prestart(WorkerKeyId key, std::uint32_t count);
+
+  // A StartWorker was carried out and the process has a number; ready when it said hello; failed when it could not start.
+  // After WorkerTable::kStartAttempts failures in a row (death before ready is one) the key's demands are refused.
+  void worker_starting(ProcessId worker, WorkerKeyId key);
+  void worker_ready(ProcessId worker);
+  void start_failed(WorkerKeyId key);
+  void worker_blocked(ProcessId worker);
+  void worker_unblocked(ProcessId worker);
+  void worker_retiring(ProcessId worker);  // granted to nobody any more
+  void worker_left(ProcessId worker);      // dead, for whatever reason; it has left as a client too
+  void lease_returned(ProcessId client, LeaseId lease);
+  void lease_kill_asked(ProcessId client, LeaseId lease);
+
+  // True when as far as the events tell no waiting demand can ever be met. A wake-up may still be on its way, so the node
+  // calls deadlock_stood() only when this has been true without a break for a while (100 ms); that reports one demand.
+  bool deadlock_suspected() const;
+  void deadlock_stood();
+
+  std::vector<Command> take_commands();
+
+  // Views for status and for tests.
+  const ResourceSet& free() const { return ledger_.free(); }  // may be negative
+  std::vector<Waiting> waiting() const;
+  std::uint64_t contradictions() const { return contradictions_; }
+  const WorkerTable& workers() const { return workers_; }
+  const LeaseLedger& ledger() const { return ledger_; }
+
+ private:
+  static constexpr std::size_t kRecentKeys = 4;  // idle workers of so many keys are kept
+
+  void contradict() { ++contradictions_; }
+  void refuse_given_up();
+  std::vector<Demand*> servable();
+  void grant_all();
+  bool grant_first();
+  void grant(const Demand& demand, ProcessId worker);
+  void start_for_demands();
+  bool make_room(const std::map<WorkerKeyId, std::uint32_t>& needed);
+  void start_for_prestart();
+  void stop_surplus();
+  bool works_as_client(ProcessId worker) const;
+  void stop(ProcessId worker, bool kill);
+  void start(WorkerKeyId key);
+  void reclaim();
+  std::uint32_t cpus() const;
+  std::string reason(const Demand& demand) const;
+
+  Limits limits_;
+  DemandQueue demands_;
+  WorkerTable workers_;
+  LeaseLedger ledger_;
+  std::set<ProcessId> clients_;
+  std::map<WorkerKeyId, std::uint32_t> prestarts_;
+  std::map<WorkerKeyId, std::uint32_t> needed_;  // workers that demands with resources could use, as of the last decision
+  std::vector<Command> commands_;
+  std::uint64_t contradictions_ = 0;
+  bool changed_ = false;
+};
+
+}  // namespace fray::scheduler

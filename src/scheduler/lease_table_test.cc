@@ -1,0 +1,399 @@
+#include "scheduler/lease_table.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace fray::scheduler {
+namespace {
+
+constexpr ProcessId kAnn = 1;  // drivers
+constexpr ProcessId kBob = 2;
+
+ResourceSet cpu(double amount) {
+  ResourceSet set;
+  EXPECT_TRUE(set.set("CPU", amount).is_ok());
+  return set;
+}
+
+DemandChange demand(std::uint32_t number, std::uint32_t count, ResourceSet resources, std::uint32_t depth = 0,
+                    WorkerKeyId key = 0) {
+  return {.demand = number, .key = key, .depth = depth, .count = count, .resources = std::move(resources)};
+}
+
+// A node of the test: carries commands out at once, workers are numbered from 100.
+class Bench {
+ public:
+  explicit Bench(double cpus, std::uint32_t max_workers = 32) : table({.total = cpu(cpus), .max_workers = max_workers}) {}
+
+  void join(ProcessId client) { table.client_joined(client); }
+  std::vector<Command> take() { return table.take_commands(); }
+  // Carries out starts until none is asked for; returns all other commands.
+  std::vector<Command> settle() {
+    std::vector<Command> others;
+    for (bool started = true; started;) {
+      started = false;
+      for (Command& command : table.take_commands()) {
+        if (const auto* start = std::get_if<StartWorker>(&command)) {
+          bring_up(start->key);
+          started = true;
+        } else {
+          others.push_back(std::move(command));
+        }
+      }
+    }
+    return others;
+  }
+  ProcessId bring_up(WorkerKeyId key) {
+    const ProcessId worker = next_worker++;
+    table.worker_starting(worker, key);
+    table.client_joined(worker);
+    table.worker_ready(worker);
+    return worker;
+  }
+
+  LeaseTable table;
+  ProcessId next_worker = 100;
+};
+
+template <typename Wanted>
+std::vector<Wanted> only(const std::vector<Command>& commands) {
+  std::vector<Wanted> chosen;
+  for (const Command& command : commands) {
+    if (const auto* found = std::get_if<Wanted>(&command)) chosen.push_back(*found);
+  }
+  return chosen;
+}
+
+TEST(LeaseTable, StartsAsManyWorkersAsDemandsWithResourcesCouldUse) {
+  Bench bench(2);
+  bench.join(kAnn);
+  bench.table.demand_changed(kAnn, demand(0, 5, cpu(1)));
+  EXPECT_EQ(bench.take(), (std::vector<Command>{StartWorker{0}, StartWorker{0}}));
+  bench.table.demand_changed(kAnn, demand(0, 6, cpu(1)));
+  EXPECT_TRUE(bench.take().empty()) << "those already asked for are counted";
+}
+
+TEST(LeaseTable, GrantsAReadyWorkerAndTakesResources) {
+  Bench bench(2);
+  bench.join(kAnn);
+  bench.table.demand_changed(kAnn, demand(7, 1, cpu(2)));
+  EXPECT_EQ(bench.settle(), (std::vector<Command>{GrantLease{1, kAnn, 7, 100}}));
+  EXPECT_TRUE(bench.table.free().empty());
+  bench.table.lease_returned(kAnn, 1);
+  EXPECT_EQ(bench.table.free(), cpu(2));
+}
+
+TEST(LeaseTable, GrantsDeeperDemandsFirst) {
+  Bench bench(1);
+  bench.join(kAnn);
+  bench.table.demand_changed(kAnn, demand(0, 1, cpu(1), 0));
+  bench.table.demand_changed(kAnn, demand(1, 1, cpu(1), 3));
+  EXPECT_EQ(only<GrantLease>(bench.settle()).at(0).demand, 1u);
+}
+
+TEST(LeaseTable, GrantsClientWithFewestLeasesThenOldestDemand) {
+  Bench bench(3);
+  bench.join(kAnn);
+  bench.join(kBob);
+  bench.table.demand_changed(kAnn, demand(0, 2, cpu(1)));
+  bench.table.demand_changed(kBob, demand(0, 2, cpu(1)));
+  const auto grants = only<GrantLease>(bench.settle());
+  ASSERT_EQ(grants.size(), 3u);
+  EXPECT_EQ(grants[0].client, kAnn);
+  EXPECT_EQ(grants[1].client, kBob);
+  EXPECT_EQ(grants[2].client, kAnn);
+}
+
+TEST(LeaseTable, FirstDemandThatCannotBeServedKeepsWhatItNeeds) {
+  Bench bench(2);
+  bench.join(kAnn);
+  bench.table.demand_changed(kAnn, demand(0, 1, cpu(1)));
+  bench.settle();
+  bench.table.demand_changed(kAnn, demand(1, 1, cpu(2), 1));
+  bench.table.demand_changed(kAnn, demand(2, 1, cpu(1), 0));
+  EXPECT_TRUE(only<GrantLease>(bench.settle()).empty());
+  bench.table.lease_returned(kAnn, 1);
+  EXPECT_EQ(only<GrantLease>(bench.settle()).at(0).demand, 1u);
+}
+
+TEST(LeaseTable, BlockedWorkersResourcesAreGrantedToOthers) {
+  Bench bench(1);
+  bench.join(kAnn);
+  bench.table.demand_changed(kAnn, demand(0, 1, cpu(1)));
+  bench.settle();
+  bench.table.demand_changed(100, demand(0, 1, cpu(1), 1));
+  EXPECT_TRUE(only<GrantLease>(bench.settle()).empty());
+  bench.table.worker_blocked(100);
+  EXPECT_EQ(only<GrantLease>(bench.settle()), (std::vector<GrantLease>{{2, 100, 0, 101}}));
+}
+
+TEST(LeaseTable, ResumedWorkerTakesResourcesBelowZeroAndNothingIsGrantedUntilTheyAreNot) {
+  Bench bench(1);
+  bench.join(kAnn);
+  bench.table.demand_changed(kAnn, demand(0, 1, cpu(1)));
+  bench.settle();
+  bench.table.worker_blocked(100);
+  bench.table.demand_changed(kAnn, demand(0, 2, cpu(1)));
+  ASSERT_EQ(only<GrantLease>(bench.settle()).size(), 1u);
+  bench.table.worker_unblocked(100);
+  EXPECT_EQ(bench.table.free().amount("CPU"), -1.0);
+  EXPECT_TRUE(only<GrantLease>(bench.settle()).empty());
+  bench.table.lease_returned(kAnn, 1);
+  EXPECT_TRUE(only<GrantLease>(bench.settle()).empty()) << "free is zero";
+  bench.table.lease_returned(kAnn, 2);
+  EXPECT_EQ(only<GrantLease>(bench.settle()).size(), 1u);
+}
+
+TEST(LeaseTable, DemandsForNothingAreGrantedUpToTheWorkerLimit) {
+  Bench bench(1, 4);
+  bench.join(kAnn);
+  bench.table.demand_changed(kAnn, demand(0, 9, ResourceSet()));
+  EXPECT_EQ(only<GrantLease>(bench.settle()).size(), 4u);
+  EXPECT_EQ(bench.table.waiting().at(0).reason, "waits: 4 workers exist, the limit");
+}
+
+TEST(LeaseTable, AtTheLimitAnIdleWorkerOfAnotherKeyMakesRoom) {
+  Bench bench(1, 1);
+  bench.join(kAnn);
+  bench.table.demand_changed(kAnn, demand(0, 1, cpu(1), 0, 5));
+  bench.settle();
+  bench.table.lease_returned(kAnn, 1);
+  bench.table.demand_changed(kAnn, demand(1, 1, cpu(1), 0, 6));
+  EXPECT_EQ(bench.settle(), (std::vector<Command>{StopWorker{100, false}}));
+  EXPECT_TRUE(bench.settle().empty()) << "one stop is enough";
+  bench.table.worker_left(100);
+  EXPECT_EQ(only<GrantLease>(bench.settle()), (std::vector<GrantLease>{{2, kAnn, 1, 101}}));
+}
+
+TEST(LeaseTable, IdleWorkersBeyondTheCpusAreStopped) {
+  Bench bench(1, 8);
+  bench.join(kAnn);
+  bench.table.demand_changed(kAnn, demand(0, 3, ResourceSet()));
+  bench.settle();
+  for (LeaseId lease = 1; lease <= 3; ++lease) bench.table.lease_returned(kAnn, lease);
+  EXPECT_EQ(only<StopWorker>(bench.settle()).size(), 2u);
+}
+
+TEST(LeaseTable, TwoClientsOnTwoCpusEndWithOneLeaseEach) {
+  Bench bench(2);
+  bench.join(kAnn);
+  bench.join(kBob);
+  bench.table.demand_changed(kAnn, demand(0, 100, cpu(1)));
+  bench.settle();
+  bench.table.demand_changed(kBob, demand(0, 100, cpu(1)));
+  EXPECT_EQ(bench.settle(), (std::vector<Command>{ReclaimLeases{kAnn, 1, 0}}));
+  bench.table.demand_changed(kBob, demand(0, 99, cpu(1)));
+  EXPECT_TRUE(bench.settle().empty()) << "asked once";
+  bench.table.lease_returned(kAnn, 1);
+  EXPECT_EQ(bench.settle(), (std::vector<Command>{GrantLease{3, kBob, 0, 101}}));
+  EXPECT_TRUE(bench.settle().empty()) << "both have their share";
+}
+
+TEST(LeaseTable, TwoClientsOnOneCpuTakeTurns) {
+  Bench bench(1);
+  bench.join(kAnn);
+  bench.join(kBob);
+  bench.table.demand_changed(kAnn, demand(0, 100, cpu(1)));
+  bench.settle();
+  bench.table.demand_changed(kBob, demand(0, 100, cpu(1)));
+  EXPECT_EQ(bench.settle(), (std::vector<Command>{ReclaimLeases{kAnn, 1, 0}}));
+  bench.table.lease_returned(kAnn, 1);
+  EXPECT_EQ(bench.settle(), (std::vector<Command>{GrantLease{2, kBob, 0, 100}, ReclaimLeases{kBob, 1, 0}}));
+}
+
+TEST(LeaseTable, NestedFloodOfOneProgramGivesToAnotherProgramThatHasNothing) {
+  Bench bench(2);
+  bench.join(kAnn);
+  bench.table.demand_changed(kAnn, demand(0, 1, cpu(1)));
+  bench.settle();
+  bench.table.worker_blocked(100);
+  bench.table.demand_changed(100, demand(0, 50, cpu(1), 1));
+  EXPECT_EQ(only<GrantLease>(bench.settle()).size(), 2u);
+  bench.join(kBob);
+  bench.table.demand_changed(kBob, demand(0, 1, cpu(1)));
+  EXPECT_EQ(bench.settle(), (std::vector<Command>{ReclaimLeases{100, 1, 0}}));
+  bench.table.lease_returned(100, 2);
+  EXPECT_EQ(only<GrantLease>(bench.settle()).at(0).client, kBob) << "although the other demand is deeper";
+}
+
+TEST(LeaseTable, OwnIdleLeaseOfAnotherShapeIsAskedFor) {
+  Bench bench(2);
+  bench.join(kAnn);
+  bench.table.demand_changed(kAnn, demand(0, 1, cpu(1)));
+  bench.settle();
+  bench.table.demand_changed(kAnn, demand(1, 1, cpu(2)));
+  EXPECT_EQ(bench.settle(), (std::vector<Command>{ReclaimLeases{kAnn, 1, 0}}));
+}
+
+TEST(LeaseTable, WaitingClientKeepsItsOnlyLeaseAgainstALessDeepDemandOfItsTree) {
+  Bench bench(1);
+  bench.join(kAnn);
+  bench.table.demand_changed(kAnn, demand(0, 1, cpu(1)));
+  bench.settle();
+  bench.table.worker_blocked(100);
+  bench.table.demand_changed(100, demand(0, 5, cpu(1), 1));
+  bench.settle();
+  bench.table.demand_changed(kAnn, demand(0, 5, cpu(1)));
+  EXPECT_TRUE(only<ReclaimLeases>(bench.settle()).empty());
+}
+
+TEST(LeaseTable, DeadWorkersLeaseIsReportedAndGivenBackOnceWhetherBlockedOrNot) {
+  for (bool blocked : {false, true}) {
+    Bench bench(1);
+    bench.join(kAnn);
+    bench.table.demand_changed(kAnn, demand(0, 1, cpu(1)));
+    bench.settle();
+    if (blocked) bench.table.worker_blocked(100);
+    bench.table.worker_left(100);
+    EXPECT_EQ(bench.settle(), (std::vector<Command>{LeaseLost{1, kAnn, 100}}));
+    EXPECT_EQ(bench.table.free(), cpu(1));
+    bench.table.worker_left(100);
+    bench.table.lease_returned(kAnn, 1);
+    EXPECT_EQ(bench.table.free(), cpu(1));
+    EXPECT_EQ(bench.table.contradictions(), 2u);
+  }
+}
+
+TEST(LeaseTable, LeavingClientsWorkersAreKilledAndItsResourcesComeWithTheirDeath) {
+  Bench bench(2);
+  bench.join(kAnn);
+  bench.table.demand_changed(kAnn, demand(0, 3, cpu(1)));
+  bench.settle();
+  bench.table.client_left(kAnn);
+  EXPECT_EQ(bench.settle(), (std::vector<Command>{StopWorker{101, true}, StopWorker{100, true}}));
+  EXPECT_TRUE(bench.table.waiting().empty());
+  EXPECT_TRUE(bench.table.free().empty());
+  bench.table.worker_left(100);
+  bench.table.worker_left(101);
+  EXPECT_TRUE(bench.settle().empty());
+  EXPECT_EQ(bench.table.free(), cpu(2));
+}
+
+TEST(LeaseTable, DeathOfAWorkerKillsTheWorkersItLeased) {
+  Bench bench(2);
+  bench.join(kAnn);
+  bench.table.demand_changed(kAnn, demand(0, 1, cpu(1)));
+  bench.settle();
+  bench.table.demand_changed(100, demand(0, 1, cpu(1), 1));
+  bench.settle();
+  bench.table.worker_left(100);
+  EXPECT_EQ(bench.settle(), (std::vector<Command>{StopWorker{101, true}, LeaseLost{1, kAnn, 100}}));
+}
+
+TEST(LeaseTable, RetiringWorkerIsGrantedToNobody) {
+  Bench bench(1);
+  bench.join(kAnn);
+  bench.table.demand_changed(kAnn, demand(0, 2, cpu(1)));
+  bench.settle();
+  bench.table.worker_retiring(100);
+  bench.table.lease_returned(kAnn, 1);
+  EXPECT_EQ(only<GrantLease>(bench.settle()), (std::vector<GrantLease>{{2, kAnn, 0, 101}}));
+}
+
+TEST(LeaseTable, KillAskedByTheHolderStopsTheWorker) {
+  Bench bench(1);
+  bench.join(kAnn);
+  bench.join(kBob);
+  bench.table.demand_changed(kAnn, demand(0, 1, cpu(1)));
+  bench.settle();
+  bench.table.lease_kill_asked(kBob, 1);
+  EXPECT_TRUE(bench.settle().empty());
+  bench.table.lease_kill_asked(kAnn, 1);
+  EXPECT_EQ(bench.settle(), (std::vector<Command>{StopWorker{100, true}}));
+}
+
+TEST(LeaseTable, DeadlockIsReportedOnceForTheDeepestDemand) {
+  Bench bench(1, 1);
+  bench.join(kAnn);
+  bench.table.demand_changed(kAnn, demand(0, 2, cpu(1)));
+  bench.settle();
+  bench.table.demand_changed(100, demand(4, 1, cpu(1), 1));
+  bench.settle();
+  EXPECT_FALSE(bench.table.deadlock_suspected());
+  bench.table.worker_blocked(100);
+  EXPECT_TRUE(bench.settle().empty());
+  ASSERT_TRUE(bench.table.deadlock_suspected());
+  bench.table.deadlock_stood();
+  const auto reports = only<ReportDeadlock>(bench.settle());
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_EQ(reports[0].client, 100u);
+  EXPECT_EQ(reports[0].demand, 4u);
+  EXPECT_EQ(reports[0].code, StatusCode::kDeadlock);
+  EXPECT_EQ(reports[0].reason, "waits: 1 workers exist, the limit, and all of them wait themselves");
+  bench.table.deadlock_stood();
+  EXPECT_EQ(only<ReportDeadlock>(bench.settle()).at(0).client, kAnn) << "the next";
+  EXPECT_FALSE(bench.table.deadlock_suspected());
+  bench.table.demand_changed(100, demand(4, 1, cpu(1), 1));
+  EXPECT_TRUE(bench.table.deadlock_suspected()) << "a change makes it new";
+}
+
+TEST(LeaseTable, ThreeFailedStartsRefuseTheDemandUntilItChanges) {
+  Bench bench(1);
+  bench.join(kAnn);
+  bench.table.demand_changed(kAnn, demand(0, 1, cpu(1)));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(bench.take(), (std::vector<Command>{StartWorker{0}}));
+    bench.table.start_failed(0);
+  }
+  const auto reports = only<ReportDeadlock>(bench.take());
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_EQ(reports[0].code, StatusCode::kUnavailable);
+  EXPECT_EQ(reports[0].reason, "its workers cannot be started: the last 3 starts failed");
+  bench.table.demand_changed(kAnn, demand(0, 1, cpu(1)));
+  EXPECT_EQ(bench.take(), (std::vector<Command>{StartWorker{0}}));
+}
+
+TEST(LeaseTable, DemandOfABrokenKeyKeepsNothingFromOthers) {
+  Bench bench(1);
+  bench.join(kAnn);
+  bench.table.demand_changed(kAnn, demand(0, 1, cpu(1), 9, 66));
+  for (int i = 0; i < 3; ++i) {
+    bench.take();
+    bench.table.start_failed(66);
+  }
+  bench.table.demand_changed(kAnn, demand(1, 1, cpu(1)));
+  EXPECT_EQ(only<GrantLease>(bench.settle()).at(0).demand, 1u);
+}
+
+TEST(LeaseTable, PrestartsNoMoreThanTheCpusCouldUse) {
+  Bench bench(2);
+  bench.join(kAnn);
+  bench.table.prestart(3, 9);
+  EXPECT_EQ(bench.take(), (std::vector<Command>{StartWorker{3}, StartWorker{3}}));
+}
+
+TEST(LeaseTable, WaitingSaysWhatIsMissing) {
+  Bench bench(2);
+  bench.join(kAnn);
+  bench.table.demand_changed(kAnn, demand(0, 1, cpu(2)));
+  bench.take();
+  EXPECT_EQ(bench.table.waiting().at(0).reason, "waits for a worker to start");
+  bench.bring_up(0);
+  bench.take();
+  bench.table.demand_changed(kAnn, demand(1, 1, cpu(1)));
+  bench.table.demand_changed(kAnn, demand(2, 1, cpu(9)));
+  bench.take();
+  EXPECT_EQ(bench.table.waiting().at(0).reason, "waits for CPU 1: the node has CPU 2, of which 0 is free");
+  EXPECT_EQ(bench.table.waiting().at(1).reason, "waits for CPU 9: the node has CPU 2 in all");
+}
+
+TEST(LeaseTable, MessagesOfStrangersChangeNothing) {
+  Bench bench(1);
+  bench.table.demand_changed(kAnn, demand(0, 1, cpu(1)));
+  bench.table.client_left(kAnn);
+  bench.table.worker_blocked(9);
+  bench.table.worker_unblocked(9);
+  bench.table.worker_ready(9);
+  bench.table.worker_retiring(9);
+  bench.table.worker_left(9);
+  bench.table.lease_returned(kAnn, 1);
+  bench.table.start_failed(0);
+  EXPECT_TRUE(bench.take().empty());
+  EXPECT_EQ(bench.table.contradictions(), 9u);
+}
+
+}  // namespace
+}  // namespace fray::scheduler

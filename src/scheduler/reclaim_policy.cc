@@ -1,0 +1,186 @@
+#include "scheduler/reclaim_policy.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace fray::scheduler {
+
+namespace {
+
+using GroupName = LeaseLedger::GroupName;
+
+// What there will be once everything asked back has come and those ahead in the queue were served.
+struct Forecast {
+  ResourceSet coming;
+  std::int64_t places = 0;
+  std::map<ProcessId, std::int64_t> running_of_tree;
+  std::map<ProcessId, std::int64_t> running_of_client;
+  std::map<GroupName, std::int64_t> running_of_group;
+  std::map<GroupName, std::int64_t> to_give;  // running leases that nobody asked back yet
+  std::map<GroupName, std::uint32_t> asks;
+};
+
+class Planner {
+ public:
+  Planner(const DemandQueue& queue, const LeaseLedger& ledger, std::int64_t places);
+  void serve(const Demand& demand);
+  std::vector<ReclaimLeases> requests() const;
+
+ private:
+  bool covered(const Demand& demand) const;
+  bool gather(const Demand& demand);
+  void take(const Demand& demand);
+  void give(const GroupName& name, const LeaseGroup& group);
+  bool helps(const Demand& demand, const LeaseGroup& group) const;
+  bool may_ask(const Demand& demand, const GroupName& name, const LeaseGroup& group) const;
+  ProcessId tree(ProcessId client) const { return ledger_.tree(client); }
+  template <typename Map, typename Key>
+  static std::int64_t count(const Map& map, const Key& key) {
+    auto found = map.find(key);
+    return found == map.end() ? 0 : found->second;
+  }
+
+  const DemandQueue& queue_;
+  const LeaseLedger& ledger_;
+  Forecast now_;
+};
+
+Planner::Planner(const DemandQueue& queue, const LeaseLedger& ledger, std::int64_t places)
+    : queue_(queue), ledger_(ledger) {
+  now_.coming = ledger.free();
+  now_.places = places;
+  for (const auto& [name, group] : ledger.groups()) {
+    const std::uint32_t asked = std::min(group.asked, group.running);
+    const std::int64_t staying = static_cast<std::int64_t>(group.running) - asked;
+    for (std::uint32_t i = 0; i < asked; ++i) now_.coming.add(group.resources);
+    now_.places += asked;
+    now_.running_of_tree[tree(name.first)] += staying;
+    now_.running_of_client[name.first] += staying;
+    now_.running_of_group[name] += staying;
+    now_.to_give[name] = staying;
+  }
+}
+
+bool Planner::covered(const Demand& demand) const {
+  return now_.places > 0 && now_.coming.covers(demand.wanted.resources);
+}
+
+void Planner::take(const Demand& demand) {
+  now_.coming.subtract(demand.wanted.resources);
+  --now_.places;
+  ++now_.running_of_tree[tree(demand.client)];
+  ++now_.running_of_client[demand.client];
+  ++now_.running_of_group[{demand.client, demand.wanted.demand}];
+}
+
+void Planner::give(const GroupName& name, const LeaseGroup& group) {
+  now_.coming.add(group.resources);
+  ++now_.places;
+  --now_.running_of_tree[tree(name.first)];
+  --now_.running_of_client[name.first];
+  --now_.running_of_group[name];
+  --now_.to_give[name];
+  ++now_.asks[name];
+}
+
+void Planner::serve(const Demand& demand) {
+  for (std::uint32_t unit = 0; unit < demand.wanted.count; ++unit) {
+    if (!covered(demand) && !gather(demand)) {
+      now_.coming.subtract(demand.wanted.resources);  // kept for it, as when granting
+      return;
+    }
+    take(demand);
+  }
+}
+
+bool Planner::gather(const Demand& demand) {
+  const Forecast before = now_;
+  while (!covered(demand)) {
+    const LeaseGroup* chosen = nullptr;
+    GroupName chosen_name;
+    for (const auto& [name, group] : ledger_.groups()) {
+      if (!helps(demand, group) || !may_ask(demand, name, group)) continue;
+      if (chosen != nullptr &&
+          count(now_.running_of_client, name.first) <= count(now_.running_of_client, chosen_name.first)) {
+        continue;
+      }
+      chosen = &group;
+      chosen_name = name;
+    }
+    if (chosen == nullptr) {
+      now_ = before;
+      return false;
+    }
+    give(chosen_name, *chosen);
+  }
+  return true;
+}
+
+bool Planner::helps(const Demand& demand, const LeaseGroup& group) const {
+  if (now_.places <= 0) return true;
+  for (const auto& [name, units] : demand.wanted.resources.units()) {
+    if (now_.coming.amount(name) >= demand.wanted.resources.amount(name)) continue;
+    if (group.resources.amount(name) > 0) return true;
+  }
+  return false;
+}
+
+bool Planner::may_ask(const Demand& demand, const GroupName& name, const LeaseGroup& group) const {
+  if (count(now_.to_give, name) <= 0) return false;
+  const ProcessId asked = name.first;
+  const ProcessId asker = demand.client;
+  const std::int64_t depth = demand.wanted.depth;
+  if (asked == asker) {
+    if (name.second == demand.wanted.demand) return false;
+    const bool wants_more = queue_.find(asked, name.second) != nullptr;
+    const GroupName own{asker, demand.wanted.demand};
+    return !wants_more || (count(now_.running_of_group, own) == 0 && depth >= group.depth);
+  }
+  const bool one_tree = tree(asked) == tree(asker);
+  if (!one_tree && count(now_.running_of_tree, tree(asker)) == 0) return true;
+  if (queue_.deepest(asked) > depth) return false;
+  const std::int64_t theirs = count(now_.running_of_client, asked);
+  const std::int64_t ours = count(now_.running_of_client, asker);
+  if (ours == 0 && (theirs >= 2 || depth >= group.depth)) return true;
+  if (theirs >= ours + 2) return true;
+  return one_tree && !queue_.waits(asked) && depth > group.depth;
+}
+
+std::vector<ReclaimLeases> Planner::requests() const {
+  std::vector<ReclaimLeases> requests;
+  for (const auto& [name, number] : now_.asks) {
+    requests.push_back({.client = name.first, .count = number, .demand = name.second});
+  }
+  return requests;
+}
+
+}  // namespace
+
+std::vector<Demand*> in_order_of_service(DemandQueue& queue, const LeaseLedger& ledger) {
+  const auto by_tree = ledger.running_by_tree();
+  const auto rank = [&](const Demand& demand) {
+    const ProcessId tree = ledger.tree(demand.client);
+    auto found = by_tree.find(tree);
+    const bool tree_runs = found != by_tree.end() && found->second > 0;
+    return std::tuple(tree_runs, tree_runs ? 0 : ledger.last_served(tree), -static_cast<std::int64_t>(demand.wanted.depth),
+                      ledger.running(demand.client), demand.since);
+  };
+  std::vector<std::pair<decltype(rank(std::declval<const Demand&>())), Demand*>> ranked;
+  for (Demand* demand : queue.all()) {
+    if (ledger.total().covers(demand->wanted.resources)) ranked.emplace_back(rank(*demand), demand);
+  }
+  std::sort(ranked.begin(), ranked.end());  // `since` differs between demands, so pointers never decide
+  std::vector<Demand*> ordered;
+  for (const auto& [key, demand] : ranked) ordered.push_back(demand);
+  return ordered;
+}
+
+std::vector<ReclaimLeases> plan_reclaims(const std::vector<Demand*>& ordered, const DemandQueue& queue,
+                                         const LeaseLedger& ledger, std::int64_t places) {
+  Planner planner(queue, ledger, places);
+  for (const Demand* demand : ordered) planner.serve(*demand);
+  return planner.requests();
+}
+
+}  // namespace fray::scheduler

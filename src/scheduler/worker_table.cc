@@ -1,0 +1,143 @@
+#include "scheduler/worker_table.h"
+
+#include <algorithm>
+
+#include "base/mutant.h"
+
+namespace fray::scheduler {
+
+void WorkerTable::start_asked(WorkerKeyId key) {
+  ++keys_[key].asked;
+  ++asked_;
+}
+
+bool WorkerTable::starting(ProcessId worker, WorkerKeyId key) {
+  if (worker == 0 || workers_.contains(worker)) return false;
+  KeyInfo& info = keys_[key];
+  const bool expected = info.asked > 0;
+  if (expected) {
+    --info.asked;
+    --asked_;
+  }
+  ++info.starting;
+  workers_.emplace(worker, Worker{.key = key});
+  return expected;
+}
+
+bool WorkerTable::ready(ProcessId worker) {
+  Worker* entry = find(worker);
+  if (entry == nullptr || entry->state != WorkerState::kStarting) return false;
+  KeyInfo& info = keys_[entry->key];
+  --info.starting;
+  info.failures = 0;
+  make_idle(worker, *entry);
+  return true;
+}
+
+bool WorkerTable::start_failed(WorkerKeyId key) {
+  KeyInfo& info = keys_[key];
+  if (info.asked == 0) return false;
+  ++info.failures;
+  if (FRAY_MUTANT(4)) return true;
+  --info.asked;
+  --asked_;
+  return true;
+}
+
+void WorkerTable::forgive(WorkerKeyId key) {
+  if (auto found = keys_.find(key); found != keys_.end()) {
+    found->second.failures = std::min(found->second.failures, kStartAttempts - 1);
+  }
+}
+
+void WorkerTable::used(WorkerKeyId key) { keys_[key].last_use = ++uses_; }
+
+void WorkerTable::lease(ProcessId worker, LeaseId lease) {
+  Worker* entry = find(worker);
+  if (entry == nullptr) return;
+  remove_idle(worker, entry->key);
+  entry->state = WorkerState::kLeased;
+  entry->lease = lease;
+  used(entry->key);
+}
+
+void WorkerTable::release(ProcessId worker) {
+  Worker* entry = find(worker);
+  if (entry == nullptr || entry->state != WorkerState::kLeased) return;
+  entry->lease = 0;
+  make_idle(worker, *entry);
+}
+
+void WorkerTable::doom(ProcessId worker) {
+  Worker* entry = find(worker);
+  if (entry == nullptr) return;
+  entry->doomed = true;
+  if (entry->state != WorkerState::kIdle) return;
+  remove_idle(worker, entry->key);
+  entry->state = WorkerState::kEnding;
+}
+
+bool WorkerTable::left(ProcessId worker) {
+  Worker* entry = find(worker);
+  if (entry == nullptr) return false;
+  if (entry->state == WorkerState::kIdle) remove_idle(worker, entry->key);
+  if (entry->state == WorkerState::kStarting) {
+    KeyInfo& info = keys_[entry->key];
+    --info.starting;
+    ++info.failures;
+  }
+  workers_.erase(worker);
+  return true;
+}
+
+Worker* WorkerTable::find(ProcessId worker) {
+  auto found = workers_.find(worker);
+  return found == workers_.end() ? nullptr : &found->second;
+}
+
+const Worker* WorkerTable::find(ProcessId worker) const {
+  auto found = workers_.find(worker);
+  return found == workers_.end() ? nullptr : &found->second;
+}
+
+KeyInfo WorkerTable::key(WorkerKeyId key) const {
+  auto found = keys_.find(key);
+  return found == keys_.end() ? KeyInfo{} : found->second;
+}
+
+bool WorkerTable::given_up(WorkerKeyId key) const {
+  auto found = keys_.find(key);
+  return found != keys_.end() && found->second.failures >= kStartAttempts;
+}
+
+std::uint32_t WorkerTable::living() const { return static_cast<std::uint32_t>(workers_.size()) + asked_; }
+
+std::uint32_t WorkerTable::count(WorkerState state) const {
+  return static_cast<std::uint32_t>(std::count_if(workers_.begin(), workers_.end(),
+                                                  [state](const auto& entry) { return entry.second.state == state; }));
+}
+
+std::vector<WorkerKeyId> WorkerTable::recent_keys(std::size_t count) const {
+  std::vector<std::pair<std::uint64_t, WorkerKeyId>> by_use;
+  for (const auto& [key, info] : keys_) {
+    if (!info.idle.empty()) by_use.emplace_back(info.last_use, key);
+  }
+  std::sort(by_use.rbegin(), by_use.rend());
+  if (by_use.size() > count) by_use.resize(count);
+  std::vector<WorkerKeyId> recent;
+  for (const auto& [use, key] : by_use) recent.push_back(key);
+  return recent;
+}
+
+void WorkerTable::remove_idle(ProcessId worker, WorkerKeyId key) { std::erase(keys_[key].idle, worker); }
+
+void WorkerTable::make_idle(ProcessId worker, Worker& entry) {
+  if (entry.doomed && !FRAY_MUTANT(3)) {
+    entry.state = WorkerState::kEnding;
+    return;
+  }
+  entry.state = WorkerState::kIdle;
+  keys_[entry.key].idle.push_back(worker);
+}
+
+}  // namespace fray::scheduler

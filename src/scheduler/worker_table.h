@@ -1,0 +1,83 @@
+// WorkerTable: the worker processes that exist or were asked for, by worker key.
+//
+//            start_asked          starting         ready            lease             released
+//   (none) ─────────────▶ asked ─────────▶ starting ─────▶ idle ───────────▶ leased ───────────▶ idle
+//                           │ failed           │ left        │ end  ◀────────────┘ end (retiring or killed)
+//                           ▼                  ▼             ▼
+//                        (none)             (none)         ending ─── left ───▶ (none)
+//
+// Threading:  confined to the LeaseTable that owns it.
+// Ownership:  owns its entries; a Worker* is valid until that worker has left.
+// Failure:    unknown workers are answered with nullptr or false; nothing changes then.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "model/ids.h"
+
+namespace fray::scheduler {
+
+enum class WorkerState : std::uint8_t { kStarting, kIdle, kLeased, kEnding };
+
+struct Worker {
+  WorkerKeyId key = 0;
+  WorkerState state = WorkerState::kStarting;
+  bool doomed = false;  // retires, was told to end or is being killed: granted to nobody any more
+  LeaseId lease = 0;    // while leased
+};
+
+// What is known of one worker key.
+struct KeyInfo {
+  std::uint32_t asked = 0;           // StartWorker commands without an answer
+  std::uint32_t starting = 0;
+  std::vector<ProcessId> idle;       // the one that was idle last at the end: its caches are warm
+  std::uint32_t failures = 0;        // starts that failed since the last one that did not
+  std::uint64_t last_use = 0;
+
+  std::uint32_t on_their_way() const { return asked + starting; }
+};
+
+class WorkerTable {
+ public:
+  static constexpr std::uint32_t kStartAttempts = 3;  // failures in a row after which a key's demands are refused
+
+  void start_asked(WorkerKeyId key);
+  // False when no start of this key was asked for; the worker is counted all the same.
+  bool starting(ProcessId worker, WorkerKeyId key);
+  bool ready(ProcessId worker);
+  bool start_failed(WorkerKeyId key);
+  // Gives a key that was given up one more attempt.
+  void forgive(WorkerKeyId key);
+  void used(WorkerKeyId key);
+
+  void lease(ProcessId worker, LeaseId lease);
+  void release(ProcessId worker);  // becomes idle, or ending when doomed
+  // Nothing is granted to it any more; an idle one is now ending.
+  void doom(ProcessId worker);
+  bool left(ProcessId worker);
+
+  Worker* find(ProcessId worker);
+  const Worker* find(ProcessId worker) const;
+  const std::map<WorkerKeyId, KeyInfo>& keys() const { return keys_; }
+  KeyInfo key(WorkerKeyId key) const;
+  bool given_up(WorkerKeyId key) const;
+  std::uint32_t living() const;  // those asked for included
+  std::uint32_t count(WorkerState state) const;
+  std::uint32_t asked() const { return asked_; }
+  // The idle workers of up to `count` keys, least recently used keys left out: see LeaseTable's surplus rule.
+  std::vector<WorkerKeyId> recent_keys(std::size_t count) const;
+
+ private:
+  void remove_idle(ProcessId worker, WorkerKeyId key);
+  void make_idle(ProcessId worker, Worker& entry);
+
+  std::unordered_map<ProcessId, Worker> workers_;
+  std::map<WorkerKeyId, KeyInfo> keys_;
+  std::uint32_t asked_ = 0;
+  std::uint64_t uses_ = 0;
+};
+
+}  // namespace fray::scheduler

@@ -1,0 +1,203 @@
+#include "store/segment_map.h"
+
+#include <cerrno>
+#include <list>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+namespace fray::store {
+namespace {
+
+Status wrong(SegmentId segment, const std::string& what) {
+  return Status(StatusCode::kCorruption, "segment " + std::to_string(segment.number) + " of process " +
+                                             std::to_string(segment.writer) + " " + what);
+}
+
+struct Facts {
+  bool is_regular = false;
+  bool is_memory = false;  // a memfd, or a file on a file system that knows seals
+  bool is_read_only = false;
+  std::uint64_t size = 0;
+};
+
+Result<Facts> look_at(int descriptor) {
+  struct stat found{};
+  if (::fstat(descriptor, &found) != 0) return Status::io_error("cannot look at a segment's descriptor", errno);
+  Facts facts;
+  facts.is_regular = S_ISREG(found.st_mode);
+  facts.is_memory = facts.is_regular && ::fcntl(descriptor, F_GET_SEALS) >= 0;
+  const int flags = ::fcntl(descriptor, F_GETFL);
+  facts.is_read_only = flags >= 0 && (flags & O_ACCMODE) == O_RDONLY;
+  facts.size = found.st_size > 0 ? static_cast<std::uint64_t>(found.st_size) : 0;
+  return facts;
+}
+
+}  // namespace
+
+// Without the seals a writer could cut the file under our feet, and reading it would be a signal.
+Status check_segment(SegmentId segment, int descriptor, std::uint64_t size, Backing backing) {
+  FRAY_ASSIGN_OR_RETURN(const Facts facts, look_at(descriptor));
+  if (!facts.is_regular) return wrong(segment, "is not a file");
+  if (facts.size != size || size == 0) {
+    return wrong(segment, "has " + std::to_string(facts.size) + " bytes instead of " + std::to_string(size));
+  }
+  if (backing == Backing::kMemory && !os::has_all_seals(descriptor)) return wrong(segment, "is not sealed");
+  if (backing == Backing::kSpillFile && !facts.is_read_only) return wrong(segment, "could be written");
+  return Status::ok();
+}
+
+Result<Backing> backing_of(int descriptor) {
+  FRAY_ASSIGN_OR_RETURN(const Facts facts, look_at(descriptor));
+  // A spill folder may lie on a tmpfs, whose files know seals, too: only ours are read-only.
+  return facts.is_memory && !facts.is_read_only ? Backing::kMemory : Backing::kSpillFile;
+}
+
+struct SegmentMap::State {
+  struct Entry {
+    std::weak_ptr<const Mapping> mapping;
+    Pin unviewed;                         // from adopt() to the first view()
+    bool is_recent = false;               // then `position` is its place in recent
+    std::list<std::pair<SegmentId, Pin>>::iterator position;
+  };
+  using Entries = std::unordered_map<SegmentId, Entry>;
+
+  State(std::uint64_t limit, os::MemoryFiles& files_in) : idle_limit_bytes(limit), files(files_in) {}
+
+  Result<Pin> map(SegmentId segment, const os::Fd& descriptor, std::uint64_t size, Backing backing);
+  Pin find(SegmentId segment);
+  void use(SegmentId segment, Entry& entry, const Pin& pin);
+  void leave_recent(Entry& entry);
+  void sweep();
+
+  const std::uint64_t idle_limit_bytes;
+  os::MemoryFiles& files;
+
+  // All below is guarded by mutex.
+  mutable std::mutex mutex;
+  Entries entries;
+  std::list<std::pair<SegmentId, Pin>> recent;  // the latest first; at most idle_limit_bytes
+  std::uint64_t recent_bytes = 0;
+  std::size_t next_sweep = 64;
+};
+
+Result<Pin> SegmentMap::State::map(SegmentId segment, const os::Fd& descriptor, std::uint64_t size, Backing backing) {
+  FRAY_RETURN_IF_ERROR(check_segment(segment, descriptor.get(), size, backing));
+  FRAY_ASSIGN_OR_RETURN(std::byte* const data, files.map(descriptor.get(), size, os::Access::kRead));
+  Pin pin = std::make_shared<const Mapping>(data, size, os::Access::kRead);
+  if (backing == Backing::kSpillFile) FRAY_RETURN_IF_ERROR(os::populate_from_file(data, size));
+  return pin;
+}
+
+Pin SegmentMap::State::find(SegmentId segment) {
+  const auto found = entries.find(segment);
+  return found == entries.end() ? nullptr : found->second.mapping.lock();
+}
+
+void SegmentMap::State::leave_recent(Entry& entry) {
+  if (!entry.is_recent) return;
+  recent_bytes -= entry.position->second->size();
+  recent.erase(entry.position);
+  entry.is_recent = false;
+}
+
+void SegmentMap::State::use(SegmentId segment, Entry& entry, const Pin& pin) {
+  entry.unviewed.reset();
+  if (pin->size() > idle_limit_bytes) return;
+  if (entry.is_recent) {
+    recent.splice(recent.begin(), recent, entry.position);
+    return;
+  }
+  recent.emplace_front(segment, pin);
+  entry.position = recent.begin();
+  entry.is_recent = true;
+  recent_bytes += pin->size();
+  while (recent_bytes > idle_limit_bytes) leave_recent(entries.at(recent.back().first));
+}
+
+// Entries whose mapping is gone are forgotten once in a while, so that each costs O(1).
+void SegmentMap::State::sweep() {
+  if (entries.size() < next_sweep) return;
+  std::erase_if(entries, [](const auto& item) { return item.second.mapping.expired(); });
+  next_sweep = 2 * entries.size() + 64;
+}
+
+SegmentMap::SegmentMap(std::uint64_t idle_limit_bytes, os::MemoryFiles& files)
+    : state_(std::make_unique<State>(idle_limit_bytes, files)) {}
+
+SegmentMap::~SegmentMap() = default;
+
+Result<Pin> SegmentMap::adopt(SegmentId segment, os::Fd descriptor, std::uint64_t size) {
+  FRAY_ASSIGN_OR_RETURN(const Backing backing, backing_of(descriptor.get()));
+  return adopt(segment, std::move(descriptor), size, backing);
+}
+
+Result<Pin> SegmentMap::adopt(SegmentId segment, os::Fd descriptor, std::uint64_t size, Backing backing) {
+  {
+    std::lock_guard lock(state_->mutex);
+    if (Pin pin = state_->find(segment)) return pin;
+  }
+  FRAY_ASSIGN_OR_RETURN(Pin pin, state_->map(segment, descriptor, size, backing));
+  std::lock_guard lock(state_->mutex);
+  if (Pin earlier = state_->find(segment)) return earlier;  // another thread was faster
+  state_->sweep();
+  State::Entry& entry = state_->entries[segment];
+  entry.mapping = pin;
+  entry.unviewed = pin;
+  return pin;
+}
+
+Result<View> SegmentMap::view(const Location& location) {
+  std::lock_guard lock(state_->mutex);
+  const auto found = state_->entries.find(location.segment);
+  Pin pin = found == state_->entries.end() ? nullptr : found->second.mapping.lock();
+  if (pin == nullptr) {
+    return Status(StatusCode::kNotFound, "segment " + std::to_string(location.segment.number) + " of process " +
+                                             std::to_string(location.segment.writer) + " is not mapped");
+  }
+  if (!lies_within(location.offset, location.size, pin->size())) {
+    return wrong(location.segment, "does not contain " + std::to_string(location.size) + " bytes at " +
+                                       std::to_string(location.offset));
+  }
+  state_->use(location.segment, found->second, pin);
+  return View{pin->bytes().subspan(location.offset, location.size), std::move(pin)};
+}
+
+void SegmentMap::forget(SegmentId segment) {
+  Pin last;  // unmapped after the lock is released
+  std::lock_guard lock(state_->mutex);
+  const auto found = state_->entries.find(segment);
+  if (found == state_->entries.end()) return;
+  last = found->second.mapping.lock();
+  state_->leave_recent(found->second);
+  state_->entries.erase(found);
+}
+
+std::uint64_t SegmentMap::release_idle() {
+  std::list<std::pair<SegmentId, Pin>> released;  // unmapped after the lock is released
+  std::lock_guard lock(state_->mutex);
+  for (auto& [segment, entry] : state_->entries) {
+    entry.is_recent = false;
+    if (entry.unviewed) released.emplace_back(segment, std::move(entry.unviewed));
+  }
+  std::uint64_t bytes = 0;
+  released.splice(released.end(), state_->recent);
+  state_->recent_bytes = 0;
+  for (const auto& [segment, pin] : released) {
+    if (pin.use_count() == 1) bytes += pin->size();
+  }
+  return bytes;
+}
+
+std::size_t SegmentMap::mapped_segments() const {
+  std::lock_guard lock(state_->mutex);
+  std::size_t count = 0;
+  for (const auto& [segment, entry] : state_->entries) count += entry.mapping.expired() ? 0 : 1;
+  return count;
+}
+
+}  // namespace fray::store

@@ -1,0 +1,33 @@
+// MappedPage: this worker's page, which the node reads to know what runs here.
+//
+// Threading:  started(), ended() and blocked() on the task thread.
+// Ownership:  owns the mapping; closes the descriptor.
+// Failure:    without a page (a bad descriptor) it writes into a private one that nobody reads.
+#pragma once
+
+#include "model/worker_page.h"
+#include "worker/task_loop.h"
+
+namespace fray::worker {
+
+class MappedPage : public Page {
+ public:
+  explicit MappedPage(int fd);
+  ~MappedPage() override;
+  MappedPage(const MappedPage&) = delete;
+  MappedPage& operator=(const MappedPage&) = delete;
+
+  void started(std::uint64_t task, std::string_view name, std::uint64_t now_ns, std::uint32_t depth) override {
+    page_->begin_task(task, name, now_ns, depth);
+  }
+  void ended() override { page_->end_task(); }
+  void blocked(bool is_blocked) override {
+    page_->state.store(is_blocked ? WorkerState::kBlocked : WorkerState::kRunning, std::memory_order_release);
+  }
+
+ private:
+  WorkerPage private_;
+  WorkerPage* page_ = &private_;
+};
+
+}  // namespace fray::worker

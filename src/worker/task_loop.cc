@@ -1,0 +1,371 @@
+#include "worker/task_loop.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <ctime>
+
+#include <poll.h>
+#include <sched.h>
+#include <sys/socket.h>
+
+namespace fray::worker {
+
+namespace {
+
+constexpr std::uint64_t kSpinNs = 20'000;
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
+constexpr std::uint64_t kTimeoutGraceNs = 2 * kSecondNs;  // from the interrupt to the end of the process
+constexpr std::size_t kFlushBytes = 64u << 10;
+
+std::uint64_t now_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * kSecondNs + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+}  // namespace
+
+TaskLoop::TaskLoop(client::Client& client, Executor& executor, Page& page)
+    : client_(client), executor_(executor), page_(page) {}
+
+void TaskLoop::run() {
+  client_.set_duty(this);
+  while (wait_for_lease()) serve();
+}
+
+// ---- Leases ----
+
+void TaskLoop::lease_arrived(LeaseId, ProcessId client, os::Fd fd) {
+  std::lock_guard lock(mutex_);
+  offers_.push_back({client, std::move(fd)});
+  lease_changed_.notify_all();
+}
+
+void TaskLoop::node_gone() {
+  std::lock_guard lock(mutex_);
+  stop_ = true;
+  // A task in the middle has nobody to answer to, and nothing it could still do may outlive the node.
+  if (running_ != 0) ::_exit(1);
+  if (connected_) ::shutdown(socket_.fd(), SHUT_RDWR);
+  lease_changed_.notify_all();
+}
+
+bool TaskLoop::wait_for_lease() {
+  std::unique_lock lock(mutex_);
+  if (offers_.empty() && !stop_) {
+    lock.unlock();
+    executor_.before_sleep();
+    lock.lock();
+    lease_changed_.wait(lock, [this] { return stop_ || !offers_.empty(); });
+    lock.unlock();
+    executor_.after_sleep();
+    lock.lock();
+  }
+  if (stop_ || retiring_) return false;
+  leased_to_ = offers_.front().client;
+  socket_ = wire::FrameSocket(std::move(offers_.front().fd));
+  offers_.pop_front();
+  connected_ = true;
+  inbox_.clear();
+  return true;
+}
+
+void TaskLoop::serve() {
+  Frame frame;
+  while (next_frame(&frame)) {
+    if (frame.header.type == static_cast<std::uint8_t>(wire::DirectType::kFunction)) {
+      executor_.define(frame.header.id, frame.body);
+    } else {
+      run_task(frame);
+    }
+  }
+  std::lock_guard lock(mutex_);
+  connected_ = false;
+  socket_.close();
+  inbox_.clear();
+}
+
+// ---- Reading ----
+
+bool TaskLoop::next_frame(Frame* frame) {
+  std::unique_lock lock(mutex_);
+  std::uint64_t spin_until = 0;
+  while (true) {
+    if (stop_) return false;
+    if (!inbox_.empty()) {
+      *frame = std::move(inbox_.front());
+      inbox_.pop_front();
+      return true;
+    }
+    if (retiring_) {
+      flush();
+      return false;
+    }
+    // Look before answering: tasks that are already here share the write of their results.
+    if (!read_socket()) return false;
+    if (!inbox_.empty() && socket_.output_bytes() < kFlushBytes) continue;
+    flush();
+    if (!inbox_.empty()) continue;
+    std::uint64_t now = now_ns();
+    if (spin_until == 0) spin_until = now + kSpinNs;
+    if (now < spin_until) {
+      lock.unlock();
+      ::sched_yield();
+      lock.lock();
+      continue;
+    }
+    pollfd set{socket_.fd(), static_cast<short>(socket_.has_output() ? POLLIN | POLLOUT : POLLIN), 0};
+    lock.unlock();
+    executor_.before_sleep();
+    ::poll(&set, 1, -1);
+    executor_.after_sleep();
+    lock.lock();
+    spin_until = 0;
+  }
+}
+
+bool TaskLoop::read_socket() {
+  if (!connected_) return false;
+  Status read = socket_.fill();
+  wire::Incoming incoming;
+  while (true) {
+    Result<bool> more = socket_.next(&incoming);
+    if (!more.is_ok()) return false;
+    if (!more.value()) break;
+    sort_frame(incoming);
+  }
+  return read.is_ok();
+}
+
+// Tasks and functions are for the task thread, in order; the rest is done at once.
+void TaskLoop::sort_frame(const wire::Incoming& incoming) {
+  switch (static_cast<wire::DirectType>(incoming.header.type)) {
+    case wire::DirectType::kTask:
+      inbox_.push_back({incoming.header, std::string(incoming.body)});
+      if (task_blocked_) return_unstarted(wire::ReturnReason::kBlocked);
+      return;
+    case wire::DirectType::kFunction:
+      inbox_.push_back({incoming.header, std::string(incoming.body)});
+      return;
+    case wire::DirectType::kCancel:
+      if (incoming.header.id == running_) {
+        interrupt_ = Interrupt::kCancelled;
+        interrupted_at_ns_ = now_ns();
+        executor_.interrupt();
+        items_taken_.notify_all();
+        return;
+      }
+      for (auto it = inbox_.begin(); it != inbox_.end(); ++it) {
+        if (it->header.type != static_cast<std::uint8_t>(wire::DirectType::kTask) ||
+            it->header.id != incoming.header.id) {
+          continue;
+        }
+        inbox_.erase(it);
+        wire::ResultHead head;
+        head.status = wire::TaskStatus::kCancelled;
+        wire::append_frame(socket_.output(), wire::DirectType::kResult, incoming.header.id,
+                           std::string_view(reinterpret_cast<const char*>(&head), sizeof(head)));
+        flush();
+        return;
+      }
+      return;
+    case wire::DirectType::kRecall:
+      return_unstarted(wire::ReturnReason::kRecalled);
+      return;
+    case wire::DirectType::kTaken: {
+      if (incoming.header.id != running_) return;
+      wire::ByteReader in(incoming.body);
+      auto bytes = in.get<std::uint64_t>();
+      if (bytes == ~std::uint64_t{0}) no_item_limit_ = true;
+      untaken_bytes_ -= std::min(untaken_bytes_, bytes);
+      items_taken_.notify_all();
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+void TaskLoop::return_unstarted(wire::ReturnReason reason) {
+  std::vector<std::uint64_t> tasks;
+  std::deque<Frame> kept;
+  for (Frame& frame : inbox_) {
+    if (frame.header.type == static_cast<std::uint8_t>(wire::DirectType::kTask)) {
+      tasks.push_back(frame.header.id);
+    } else {
+      kept.push_back(std::move(frame));
+    }
+  }
+  inbox_ = std::move(kept);
+  wire::append_frame(socket_.output(), wire::DirectType::kReturned, 0, wire::returned_body(reason, tasks));
+  flush();
+}
+
+void TaskLoop::flush() {
+  if (connected_ && socket_.has_output()) [[maybe_unused]]
+    bool sent = socket_.flush().is_ok();
+}
+
+// ---- Running ----
+
+void TaskLoop::run_task(const Frame& frame) {
+  wire::ByteReader in(frame.body);
+  TaskView task;
+  task.number = frame.header.id;
+  task.client = leased_to_;
+  task.head = in.get<wire::TaskHead>();
+  task.name = in.get_raw(task.head.name_bytes);
+  task.arguments = in.get_raw(in.left());
+  std::uint64_t started = now_ns();
+  {
+    std::lock_guard lock(mutex_);
+    running_ = task.number;
+    started_ns_ = started;
+    timeout_seconds_ = task.head.timeout_seconds;
+    interrupt_ = Interrupt::kNone;
+    untaken_bytes_ = 0;
+    no_item_limit_ = false;
+  }
+  page_.started(task.number, task.name, started, task.head.depth);
+  Outcome outcome;
+  if (in.ok()) {
+    client::Client::set_depth(task.head.depth + 1);
+    executor_.run(task, &outcome);
+  } else {
+    outcome.status = wire::TaskStatus::kFailed;
+  }
+  page_.ended();
+  // Holds on what the arguments contained, and records of what the results contain, go ahead of the answer.
+  if (outcome.retire) client_.say(wire::ControlType::kRetiring);
+  client_.flush_link();
+  std::lock_guard lock(mutex_);
+  running_ = 0;
+  if (outcome.retire) retiring_ = true;
+  wire::ResultHead head;
+  head.started_ns = started;
+  head.duration_ns = now_ns() - started;
+  head.status = outcome.status;
+  head.retiring = outcome.retire ? 1 : 0;
+  head.values = outcome.values;
+  std::string& out = socket_.output();
+  std::size_t begin = wire::begin_frame(out, wire::DirectType::kResult, task.number);
+  wire::ByteWriter(out).put(head);
+  out += outcome.bytes;
+  wire::finish_frame(out, begin);
+  if (retiring_) return_unstarted(wire::ReturnReason::kRetiring);
+}
+
+TaskLoop::Interrupt TaskLoop::interrupted() {
+  std::lock_guard lock(mutex_);
+  return running_ != 0 ? interrupt_ : Interrupt::kNone;
+}
+
+bool TaskLoop::send_item(std::uint64_t task, std::uint32_t index, std::string_view value, std::uint64_t value_bytes,
+                         std::uint64_t budget_bytes) {
+  client_.flush_link();  // what the item refers to arrives first
+  std::unique_lock lock(mutex_);
+  std::string& out = socket_.output();
+  std::size_t begin = wire::begin_frame(out, wire::DirectType::kItem, task);
+  wire::ByteWriter writer(out);
+  writer.put(index);
+  writer.put_raw(value);
+  wire::finish_frame(out, begin);
+  flush();
+  untaken_bytes_ += value_bytes;
+  if (budget_bytes == 0) return interrupt_ == Interrupt::kNone;
+  auto may_go_on = [&] {
+    return no_item_limit_ || untaken_bytes_ < budget_bytes || interrupt_ != Interrupt::kNone || stop_;
+  };
+  if (!may_go_on()) {
+    lock.unlock();
+    executor_.before_sleep();
+    lock.lock();
+    items_taken_.wait(lock, may_go_on);
+    lock.unlock();
+    executor_.after_sleep();
+    lock.lock();
+  }
+  return interrupt_ == Interrupt::kNone && !stop_;
+}
+
+// ---- The backup thread ----
+
+bool TaskLoop::tick() {
+  std::unique_lock lock(mutex_);
+  if (running_ == 0) {
+    bool was_running = seen_running_ != 0;
+    seen_running_ = 0;
+    return was_running;
+  }
+  if (running_ == seen_running_ && connected_) {
+    flush();
+    if (!read_socket()) {
+      // The client has gone; the node ends this process. A task that only waits for its items to be taken ends at once.
+      interrupt_ = Interrupt::kCancelled;
+      items_taken_.notify_all();
+    }
+    if (must_end(now_ns())) {
+      lock.unlock();
+      client_.say(wire::ControlType::kRetiring);
+      ::_exit(1);
+    }
+  }
+  seen_running_ = running_;
+  return now_ns() - started_ns_ < kSecondNs || timeout_seconds_ > 0 || interrupt_ != Interrupt::kNone;
+}
+
+int TaskLoop::poll_fd() {
+  std::lock_guard lock(mutex_);
+  return connected_ && running_ != 0 ? socket_.fd() : -1;
+}
+
+// Interrupts a task that is past its timeout. True when it has not listened and the process has to end: nothing else
+// stops a thread that never comes back to its interpreter.
+bool TaskLoop::must_end(std::uint64_t now) {
+  if (timeout_seconds_ <= 0) return false;
+  auto limit = static_cast<std::uint64_t>(timeout_seconds_ * 1e9);
+  if (now - started_ns_ < limit) return false;
+  if (interrupt_ == Interrupt::kNone) {
+    interrupt_ = Interrupt::kTimedOut;
+    interrupted_at_ns_ = now;
+    executor_.interrupt();
+    return false;
+  }
+  if (interrupt_ != Interrupt::kTimedOut || now - interrupted_at_ns_ < kTimeoutGraceNs) return false;
+  wire::ResultHead head;
+  head.started_ns = started_ns_;
+  head.duration_ns = now - started_ns_;
+  head.status = wire::TaskStatus::kTimedOut;
+  head.retiring = 1;
+  wire::append_frame(socket_.output(), wire::DirectType::kResult, running_,
+                     std::string_view(reinterpret_cast<const char*>(&head), sizeof(head)));
+  return_unstarted(wire::ReturnReason::kRetiring);
+  return true;
+}
+
+// ---- Blocking in get and wait ----
+
+void TaskLoop::blocked() {
+  {
+    std::lock_guard lock(mutex_);
+    if (running_ == 0) return;
+    task_blocked_ = true;
+    read_socket();
+    return_unstarted(wire::ReturnReason::kBlocked);
+  }
+  page_.blocked(true);
+  client_.say(wire::ControlType::kBlocked);
+}
+
+void TaskLoop::unblocked() {
+  client_.say(wire::ControlType::kUnblocked);
+  page_.blocked(false);
+  std::lock_guard lock(mutex_);
+  if (!task_blocked_) return;
+  task_blocked_ = false;
+  if (!connected_) return;
+  wire::append_frame(socket_.output(), wire::DirectType::kUnblocked, 0);
+  flush();
+}
+
+}  // namespace fray::worker

@@ -1,0 +1,133 @@
+// TaskLoop: the worker's side of a lease: reads tasks from the direct socket, has them run, and answers.
+//
+//   TaskLoop loop(client, executor, page);
+//   loop.run();                         // until the node lets go of this worker
+//
+// Threading:  lock order: the client's mutex before this one, so the client is never called with `mutex_` held. run() belongs to the task thread. The client's backup thread calls tick() about each millisecond while
+//             tasks run: it sends out finished results when the running task is slow, reads cancels and recalls, and
+//             enforces timeouts. `mutex_` guards the socket, the inbox and what is said about the running task.
+// Ownership:  owns the direct socket; the client, the executor and the page must outlive it.
+// Failure:    when the client that leased this worker is gone, unstarted tasks are dropped and the next lease is waited
+//             for (a running task's worker is killed by the node). When the node is gone the process exits.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "client/client.h"
+#include "wire/direct.h"
+
+namespace fray::worker {
+
+// A task as the executor sees it. Views look into the frame, which lives as long as the run.
+struct TaskView {
+  std::uint64_t number = 0;
+  ProcessId client = 0;
+  wire::TaskHead head;
+  std::string_view name;
+  std::string_view arguments;
+};
+
+// What came of it. `bytes` holds encoded values, one after the other.
+struct Outcome {
+  wire::TaskStatus status = wire::TaskStatus::kOk;
+  std::uint16_t values = 0;
+  std::string bytes;
+  bool retire = false;
+};
+
+// Runs tasks in some language.
+struct Executor {
+  virtual ~Executor() = default;
+  // The callable of this id. Called on the task thread before the first task that needs it.
+  virtual void define(std::uint64_t function, std::string_view payload) = 0;
+  virtual void run(const TaskView& task, Outcome* outcome) = 0;
+  // Interrupts what run() is doing, from the backup thread. It may come too late; see TaskLoop::interrupted().
+  virtual void interrupt() = 0;
+  // Around a blocking wait of the loop itself (Python: release the GIL).
+  virtual void before_sleep() = 0;
+  virtual void after_sleep() = 0;
+};
+
+// Where the node looks for what this worker is doing.
+struct Page {
+  virtual ~Page() = default;
+  virtual void started(std::uint64_t task, std::string_view name, std::uint64_t now_ns, std::uint32_t depth) = 0;
+  virtual void ended() = 0;
+  virtual void blocked(bool is_blocked) = 0;
+};
+
+class TaskLoop : public client::WorkerDuty {
+ public:
+  TaskLoop(client::Client& client, Executor& executor, Page& page);
+
+  void run();
+
+  // Whether the running task is to end now, and why. For the executor, on the task thread.
+  enum class Interrupt : std::uint8_t { kNone, kCancelled, kTimedOut };
+  Interrupt interrupted();
+
+  // Sends one item of the running generator task; waits while too many bytes are not taken. False: stop producing.
+  bool send_item(std::uint64_t task, std::uint32_t index, std::string_view value, std::uint64_t value_bytes,
+                 std::uint64_t budget_bytes);
+
+  // WorkerDuty.
+  void lease_arrived(LeaseId lease, ProcessId client, os::Fd fd) override;
+  void node_gone() override;
+  bool tick() override;
+  int poll_fd() override;
+  void blocked() override;
+  void unblocked() override;
+  void abandon() override { socket_.close(); }
+
+ private:
+  struct Frame {
+    wire::FrameHeader header;
+    std::string body;
+  };
+
+  bool wait_for_lease();
+  void serve();
+  bool next_frame(Frame* frame);
+  void run_task(const Frame& frame);
+  bool read_socket();  // false: the client is gone
+  void sort_frame(const wire::Incoming& incoming);
+  void return_unstarted(wire::ReturnReason reason);
+  void flush();
+  bool must_end(std::uint64_t now_ns);
+
+  client::Client& client_;
+  Executor& executor_;
+  Page& page_;
+
+  std::mutex mutex_;
+  std::condition_variable lease_changed_;
+  struct Offer {
+    ProcessId client = 0;
+    os::Fd fd;
+  };
+  std::deque<Offer> offers_;
+  ProcessId leased_to_ = 0;
+  wire::FrameSocket socket_;
+  bool connected_ = false;
+  std::deque<Frame> inbox_;
+  bool task_blocked_ = false;
+  bool retiring_ = false;
+
+  std::uint64_t running_ = 0;  // number of the running task; 0: none
+  std::uint64_t started_ns_ = 0;
+  double timeout_seconds_ = 0;
+  Interrupt interrupt_ = Interrupt::kNone;
+  std::uint64_t interrupted_at_ns_ = 0;
+  std::uint64_t seen_running_ = 0;   // by the last tick
+  std::uint64_t untaken_bytes_ = 0;  // items of the running generator
+  bool no_item_limit_ = false;
+  std::condition_variable items_taken_;
+  std::atomic<bool> stop_{false};
+};
+
+}  // namespace fray::worker
