@@ -81,6 +81,7 @@ PyObject* connect(PyObject*, PyObject* args) {
   if (self == nullptr) return nullptr;
   self->client = std::move(connected).value().release();
   self->duty = nullptr;
+  self->closed = false;
   living.push_back(self);
   return reinterpret_cast<PyObject*>(self);
 }
@@ -98,6 +99,7 @@ void client_dealloc(PyObject* self) {
 }
 
 PyObject* client_close(PyObject* self, PyObject*) {
+  reinterpret_cast<PythonClient*>(self)->closed = true;
   PyThreadState* state = PyEval_SaveThread();
   reinterpret_cast<PythonClient*>(self)->client->close();
   PyEval_RestoreThread(state);
@@ -183,6 +185,12 @@ PythonClient* as_client(PyObject* object) {
   if (Py_TYPE(object) == python_client_type) return reinterpret_cast<PythonClient*>(object);
   PyErr_Format(PyExc_TypeError, "a Client is needed, got %s", Py_TYPE(object)->tp_name);
   return nullptr;
+}
+
+bool check_open(PythonClient* owner) {
+  if (!owner->closed) return true;
+  raise_status(StatusCode::kUnavailable, "the context was closed");
+  return false;
 }
 
 void raise_status(StatusCode code, const std::string& message) {

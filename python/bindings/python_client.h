@@ -16,8 +16,9 @@
 namespace fray::python {
 
 struct PythonClient {
-  PyObject_HEAD client::Client* client;  // null after close() of a client that nobody refers to
-  client::WorkerDuty* duty;              // set in a worker
+  PyObject_HEAD client::Client* client;
+  client::WorkerDuty* duty;  // set in a worker
+  bool closed;               // by the user: refs must not be used any more
 };
 
 extern PyTypeObject* python_client_type;
@@ -32,6 +33,9 @@ int add_worker(PyObject* module);
 
 // The client behind an argument; sets TypeError otherwise.
 PythonClient* as_client(PyObject* object);
+
+// False, with ContextClosedError set, once close() was called.
+bool check_open(PythonClient* owner);
 
 // Sets the Python exception for an error of the engine (see fray.backend.native.failures).
 void raise_status(StatusCode code, const std::string& message);

@@ -62,6 +62,7 @@ PyObject* ref_compare(PyObject* left, PyObject* right, int operation) {
 
 PyObject* ref_next(PyObject* self) {
   PythonRef* ref = as_ref(self);
+  if (!check_open(ref->owner)) return nullptr;
   if (!ref->object->stream) {
     PyErr_SetString(PyExc_TypeError, "only the ref of a generator task can be iterated");
     return nullptr;

@@ -251,6 +251,22 @@ PyObject* raise_failure(wire::Encoding encoding, std::string_view bytes) {
   return nullptr;
 }
 
+PyObject* decode_items(PythonClient* owner, const std::vector<client::Object*>& items) {
+  GilHooks hooks(owner->duty);
+  client::WaitResult result = owner->client->wait(items, items.size(), std::nullopt, hooks);
+  if (result == client::WaitResult::kInterrupted) return nullptr;
+  if (result != client::WaitResult::kDone) {
+    raise_status(StatusCode::kUnavailable, owner->client->closed_reason());
+    return nullptr;
+  }
+  Owned values(PyList_New(0));
+  for (client::Object* item : items) {
+    Owned value(decode_object(owner, item));
+    if (!values || !value || PyList_Append(values.get(), value.get()) != 0) return nullptr;
+  }
+  return values.release();
+}
+
 // A value whose bytes are at hand. `object` and `pin` keep views alive; null for inline values.
 PyObject* decode_bytes(PythonClient* owner, wire::Encoding encoding, std::string_view bytes, client::Object* object,
                        const store::Pin& pin, std::vector<client::Object*>* nested) {
@@ -301,6 +317,7 @@ PyObject* decode_bytes(PythonClient* owner, wire::Encoding encoding, std::string
       }
       return loads(owner, pickle.get(), buffers.get(), nested);
     }
+    case Encoding::kItems: return decode_items(owner, *nested);
     case Encoding::kException:
     case Encoding::kStatus:
       return raise_failure(encoding, bytes);
@@ -353,7 +370,7 @@ Py_ssize_t note_nested_ref(PythonRef* ref) {
   if (pickling == nullptr) {
     PyErr_SetString(
         PyExc_TypeError,
-        "an ObjectRef can only be pickled by Fray: pass it as an argument, return it, or put it inside a value");
+        "a ref can only be pickled by Fray: pass it as an argument, return it, or put it inside a value");
     return -1;
   }
   if (pickling->owner != ref->owner) {

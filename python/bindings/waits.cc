@@ -97,26 +97,20 @@ PyObject* get(PyObject*, PyObject* const* args, Py_ssize_t count) {
   }
   PythonRef* ref = as_ref(args[1]);
   if (reinterpret_cast<PyObject*>(ref->owner) != args[0]) return raise_foreign("get", args[1]);
+  if (!check_open(ref->owner)) return nullptr;
   client::Object* object = ref->object;
   if (object->stream) return get_items(ref, args[2]);
   if (!object->is_ready() && !wait_ready(ref->owner, {&object, 1}, args[2])) return nullptr;
   return decode_object(ref->owner, object);
 }
 
-// Borrowed objects of a list or tuple of refs of this client.
-bool objects_of(PythonClient* owner, PyObject* sequence, const char* verb, std::vector<client::Object*>* objects) {
+// Borrowed objects of a list or tuple. False when something else than refs of this client is among them.
+bool objects_of(PythonClient* owner, PyObject* sequence, std::vector<client::Object*>* objects) {
   Py_ssize_t size = PySequence_Fast_GET_SIZE(sequence);
   PyObject** items = PySequence_Fast_ITEMS(sequence);
   objects->reserve(static_cast<std::size_t>(size));
   for (Py_ssize_t i = 0; i < size; ++i) {
-    if (!is_ref(items[i])) {
-      PyErr_Format(PyExc_TypeError, "%s needs refs; at position %zd there is a %s", verb, i, Py_TYPE(items[i])->tp_name);
-      return false;
-    }
-    if (as_ref(items[i])->owner != owner) {
-      raise_foreign(verb, items[i]);
-      return false;
-    }
+    if (!is_ref(items[i]) || as_ref(items[i])->owner != owner) return false;
     objects->push_back(as_ref(items[i])->object);
   }
   return true;
@@ -124,17 +118,18 @@ bool objects_of(PythonClient* owner, PyObject* sequence, const char* verb, std::
 
 bool is_sequence(PyObject* object) { return PyList_CheckExact(object) || PyTuple_CheckExact(object); }
 
-// get_many(client, refs, timeout) -> list of values
+// get_many(client, refs, timeout) -> list of values, or NotImplemented when not all are refs of this client
 PyObject* get_many(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 3 || !is_sequence(args[1])) {
     PyErr_SetString(PyExc_TypeError, "get_many(client, refs, timeout)");
     return nullptr;
   }
   PythonClient* owner = as_client(args[0]);
-  if (owner == nullptr) return nullptr;
+  if (owner == nullptr || !check_open(owner)) return nullptr;
   Owned refs(PySequence_Tuple(args[1]));  // holds the refs while the GIL is away
   std::vector<client::Object*> objects;
-  if (!refs || !objects_of(owner, refs.get(), "get", &objects)) return nullptr;
+  if (!refs) return nullptr;
+  if (!objects_of(owner, refs.get(), &objects)) Py_RETURN_NOTIMPLEMENTED;
   if (!wait_ready(owner, objects, args[2])) return nullptr;
   Owned values(PyList_New(static_cast<Py_ssize_t>(objects.size())));
   if (!values) return nullptr;
@@ -147,8 +142,7 @@ PyObject* get_many(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return values.release();
 }
 
-// Position of the first ref that was there before; -1: none.
-Py_ssize_t first_duplicate(std::span<client::Object* const> objects) {
+bool has_duplicate(std::span<client::Object* const> objects) {
   // A list of refs is usually long-lived objects in order; marking them would race with other threads, so hash.
   thread_local std::vector<std::pair<client::Object*, std::uint64_t>> table;
   thread_local std::uint64_t epoch = 0;
@@ -163,34 +157,28 @@ Py_ssize_t first_duplicate(std::span<client::Object* const> objects) {
   for (std::size_t i = 0; i < objects.size(); ++i) {
     auto slot = (reinterpret_cast<std::uintptr_t>(objects[i]) >> 5) * 0x9E3779B97F4A7C15ull >> 20 & mask;
     while (table[slot].second == epoch) {
-      if (table[slot].first == objects[i]) return static_cast<Py_ssize_t>(i);
+      if (table[slot].first == objects[i]) return true;
       slot = (slot + 1) & mask;
     }
     table[slot] = {objects[i], epoch};
   }
-  return -1;
+  return false;
 }
 
-// wait(client, refs, num_returns, timeout) -> (ready, others). `refs` is a list of at least one, num_returns in range.
+// wait(client, refs, num_returns, timeout) -> (ready, others), or NotImplemented when the arguments are not in order
 PyObject* wait(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 4 || !PyList_CheckExact(args[1])) {
     PyErr_SetString(PyExc_TypeError, "wait needs a list of refs");
     return nullptr;
   }
   PythonClient* owner = as_client(args[0]);
-  if (owner == nullptr) return nullptr;
+  if (owner == nullptr || !check_open(owner)) return nullptr;
   Py_ssize_t needed = PyLong_AsSsize_t(args[2]);
   if (needed == -1 && PyErr_Occurred()) return nullptr;
   std::vector<client::Object*> objects;
-  if (!objects_of(owner, args[1], "wait", &objects)) return nullptr;
-  if (needed < 1 || static_cast<std::size_t>(needed) > objects.size()) {
-    PyErr_Format(PyExc_ValueError, "wait: num_returns must be from 1 to the %zu refs given, got %zd", objects.size(),
-                 needed);
-    return nullptr;
-  }
-  if (Py_ssize_t duplicate = first_duplicate(objects); duplicate >= 0) {
-    PyErr_Format(PyExc_ValueError, "wait: the ref at position %zd was given before; give each once", duplicate);
-    return nullptr;
+  if (!objects_of(owner, args[1], &objects) || needed < 1 || static_cast<std::size_t>(needed) > objects.size() ||
+      has_duplicate(objects)) {
+    Py_RETURN_NOTIMPLEMENTED;
   }
   std::size_t ready_count = 0;
   for (client::Object* object : objects) {

@@ -140,7 +140,11 @@ class PythonExecutor : public worker::Executor {
       std::string bytes;
       std::uint64_t size = 0;
       if (!encode_value(item, owner_->client->new_object_id(), task.client, "an item", &bytes, &size)) return nullptr;
-      if (!loop_->send_item(task.number, index++, bytes, size, task.head.item_budget_bytes)) return nullptr;
+      if (!loop_->send_item(task.number, index++, bytes, size, task.head.item_budget_bytes)) {
+        // The interrupt is taken note of here, so that it cannot strike while the generator's `finally` runs.
+        if (PyErr_CheckSignals() != 0) PyErr_Clear();
+        return nullptr;
+      }
     }
     if (PyErr_Occurred() != nullptr) return nullptr;
     return Py_NewRef(Py_None);
@@ -186,7 +190,12 @@ class PythonExecutor : public worker::Executor {
 
   bool encode_several(PyObject* result, ObjectId id, const worker::TaskView& task, worker::Outcome* outcome) {
     Owned items(PySequence_Tuple(result));
-    if (!items) return false;
+    if (!items) {
+      if (!PyErr_ExceptionMatches(PyExc_TypeError)) return false;
+      PyErr_Format(PyExc_TypeError, "the task was given num_returns=%u, but its function returned one %s",
+                   task.head.returns, Py_TYPE(result)->tp_name);
+      return false;
+    }
     if (PyTuple_GET_SIZE(items.get()) != static_cast<Py_ssize_t>(task.head.returns)) {
       PyErr_Format(PyExc_ValueError, "the task was given num_returns=%u, but its function returned %zd values", task.head.returns,
                    PyTuple_GET_SIZE(items.get()));

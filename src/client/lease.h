@@ -42,6 +42,7 @@ struct Lease {
   bool blocked = false;        // its task waits in get; it takes no tasks
   bool draining = false;       // to be returned when `sent` is empty
   bool dead = false;
+  bool stalled = false;   // its running task is slow: nothing is queued behind it until it answers
   bool recalled = false;  // asked to return what it has not started
   Clock::time_point idle_since;
   Clock::time_point last_answer;

@@ -17,7 +17,8 @@ constexpr std::size_t kDeepest = 128;               // tasks sent to one worker 
 constexpr std::uint64_t kQueuedWorkNs = 5'000'000;  // about so much work may wait behind a running task
 constexpr std::uint32_t kFlushFrames = 32;
 constexpr auto kIdleLease = 1s;
-constexpr auto kStealAfter = 2ms;  // a worker silent for so long gives up what it has not started
+constexpr auto kStealAfter = 2ms;           // a worker silent for so long gives up what it has not started
+constexpr std::size_t kWorthSharing = 8;    // fewer short tasks are done before another worker has them
 
 std::size_t depth_for(std::uint64_t mean_ns) {
   if (mean_ns == 0) return 1;
@@ -80,6 +81,18 @@ void TaskTable::argument_ready(Object* object) {
   }
 }
 
+// The value of a generator task is the list of its items; it travels as refs to them.
+wire::Value TaskTable::items_to_wire(Object* stream, Task* task) {
+  wire::Value value;
+  value.encoding = wire::Encoding::kItems;
+  for (Object* item : stream->detail->stream->items) {
+    retain(item);
+    task->extra->held.push_back(item);
+    value.nested.push_back(item->id);
+  }
+  return value;
+}
+
 // Joins the argument parts into one frame. A failed argument fails the task with the same failure.
 bool TaskTable::build_frame(Task* task) {
   for (ArgumentPart& part : task->extra->parts) {
@@ -100,7 +113,7 @@ bool TaskTable::build_frame(Task* task) {
   for (ArgumentPart& part : task->extra->parts) {
     whole += part.before;
     if (part.object->sealed) objects_.share(part.object);
-    wire::encode(out, objects_.to_wire(part.object));
+    wire::encode(out, part.object->stream ? items_to_wire(part.object, task) : objects_.to_wire(part.object));
     task->extra->held.push_back(part.object);
   }
   task->extra->parts.clear();
@@ -132,6 +145,7 @@ void TaskTable::enqueue(Task* task, bool front) {
 
 std::size_t TaskTable::room(const Lease& lease, const Task& next) const {
   if (lease.idle()) return 1;
+  if (lease.stalled) return 0;
   std::uint64_t before = lease.sent.back()->function->mean_ns;
   if (before == 0 || next.function->mean_ns == 0) return 0;
   std::size_t depth = depth_for(std::max(before, next.function->mean_ns));
@@ -207,7 +221,7 @@ void TaskTable::tell_demand(TaskQueue* queue) {
     if (!lease->sent.empty()) waiting += lease->sent.size() - 1;
   }
   std::uint32_t more = active >= queue->most_leases ? 0 : queue->most_leases - active;
-  if (queue->ready.empty() && waiting < 8) waiting = 0;  // a few short tasks behind running ones need no further worker
+  if (queue->ready.empty() && waiting < kWorthSharing) waiting = 0;  // a few short tasks behind running ones need no further worker
   auto count = static_cast<std::uint32_t>(std::min<std::size_t>(waiting, more));
   if (count == queue->told) return;
   queue->told = count;
@@ -278,14 +292,22 @@ void TaskTable::reclaim(std::uint32_t count) {
   }
 }
 
+// Takes back what waits behind a slow task when somebody else could run it: a worker that is idle, or one that the node
+// may still grant.
 void TaskTable::balance(TaskQueue* queue, Clock::time_point now) {
   if (!queue->ready.empty()) return;
-  bool somebody_idle = std::any_of(queue->leases.begin(), queue->leases.end(),
-                                   [](Lease* lease) { return lease->usable() && lease->idle(); });
-  if (!somebody_idle) return;
+  std::uint32_t usable = 0;
+  bool idle = false;
   for (Lease* lease : queue->leases) {
+    usable += lease->usable();
+    idle = idle || (lease->usable() && lease->idle());
+  }
+  if (!idle && usable >= queue->most_leases) return;
+  std::vector<Lease*> leases = queue->leases;
+  for (Lease* lease : leases) {
     if (lease->recalled || lease->dead || lease->blocked || lease->sent.size() < 2) continue;
-    if (now - lease->last_answer < kStealAfter && lease->sent.size() < 8) continue;
+    lease->stalled = now - lease->last_answer >= kStealAfter;
+    if (!lease->stalled && (!idle || lease->sent.size() < kWorthSharing)) continue;
     lease->recalled = true;
     wire::append_frame(lease->socket.output(), wire::DirectType::kRecall, 0);
     send_out(lease);
@@ -322,6 +344,7 @@ void TaskTable::receive(Lease* lease) {
     if (!more.value()) break;
     handle(lease, frame);
     answered = true;
+    if (frame.header.type == static_cast<std::uint8_t>(wire::DirectType::kResult)) lease->stalled = false;
   }
   if (answered) lease->last_answer = Clock::now();
   if (!read.is_ok()) {
@@ -460,7 +483,7 @@ void TaskTable::worker_lost(LeaseId id, const wire::WorkerLost& lost) {
   drop_lease(lease);
   for (auto position = static_cast<std::ptrdiff_t>(sent.size()) - 1; position >= 0; --position) {
     Task* task = sent[static_cast<std::size_t>(position)];
-    if (position < started) {
+    if (position < started || task->cancelled) {
       retry_or_fail(task, lost);
     } else {
       enqueue(task, true);

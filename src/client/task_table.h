@@ -65,6 +65,7 @@ class TaskTable {
  private:
   void enqueue(Task* task, bool front);
   bool build_frame(Task* task);
+  wire::Value items_to_wire(Object* stream, Task* task);
   void dispatch(TaskQueue* queue);
   std::size_t room(const Lease& lease, const Task& next) const;
   void send(Lease* lease, Task* task);

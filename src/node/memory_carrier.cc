@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include "store/segment_map.h"
+
 namespace fray::node {
 
 MemoryCarrier::MemoryCarrier(event::Loop& loop, Roster& roster, std::uint64_t limit_bytes, std::string spill_folder)
@@ -18,6 +20,8 @@ Status MemoryCarrier::announce(ProcessId process, const wire::SegmentInfo& messa
   if (fds.size() != 1 || message.segment.writer != process) {
     return Status(StatusCode::kCorruption, "a segment was announced without its descriptor, or in another's name");
   }
+  FRAY_RETURN_IF_ERROR(
+      store::check_segment(message.segment, fds.front().get(), message.size, store::Backing::kMemory));
   Status announced = table_.announce(message.segment, std::move(fds.front()), message.size);
   return announced.is_ok() ? announced : Status(StatusCode::kCorruption, announced.message());
 }
@@ -49,6 +53,7 @@ Status MemoryCarrier::forget_segment(ProcessId process, SegmentId segment) {
 
 void MemoryCarrier::reserve(ProcessId process, std::uint64_t ticket, std::uint64_t bytes) {
   waiting_.push_back({process, ticket, bytes});
+  table_.retry_refused();
   serve_waiting();
 }
 
@@ -104,7 +109,10 @@ bool MemoryCarrier::spill_one() {
 void MemoryCarrier::evicted(ProcessId process, const wire::SegmentName& message) {
   auto found = spilling_.find(message.segment);
   if (found == spilling_.end() || found->second != process) return;
-  if (message.ok) return copy(message.segment);
+  if (message.ok) {
+    table_.writer_let_go(message.segment);
+    return copy(message.segment);
+  }
   refuse(message.segment);
 }
 

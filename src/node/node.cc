@@ -1,6 +1,7 @@
 #include "node/node.h"
 
 #include <chrono>
+#include <utility>
 
 #include <fmt/format.h>
 #include <sys/random.h>
@@ -69,7 +70,8 @@ Node::Node(event::Loop& loop, Settings settings, SessionFolder folder)
 Node::~Node() { loop_.set_round_hook({}); }
 
 Status Node::adopt(os::Fd socket) {
-  if (roster_.adopt(std::move(socket)) != nullptr) return Status::ok();
+  first_ = roster_.adopt(std::move(socket));
+  if (first_ != nullptr) return Status::ok();
   return Status(StatusCode::kUnavailable, "the client is gone, or belongs to another user");
 }
 
@@ -114,7 +116,6 @@ Status Node::handle_hello(Connection& connection, std::string_view body) {
       roster_.enter(connection, process);
       leases_.client_joined(process);
       objects_.process_joined(process);
-      had_driver_ = true;
       break;
     }
     default: return Status(StatusCode::kCorruption, "a hello names no known role");
@@ -224,7 +225,13 @@ Status Node::handle_memory(Connection& connection, ControlType type, wire::Incom
 }
 
 void Node::connection_ended(Connection& connection, const Status& why) {
-  if (connection.process == 0) return;
+  const bool is_first = std::exchange(first_, first_ == &connection ? nullptr : first_) == &connection;
+  if (connection.process != 0) process_left(connection, why);
+  const bool mattered = is_first || connection.role == wire::Role::kDriver;
+  if (settings_.embedded && mattered && roster_.driver_count() == 0) loop_.stop();
+}
+
+void Node::process_left(Connection& connection, const Status& why) {
   const ProcessId process = connection.process;
   leases_.client_left(process);
   objects_.process_left(process);
@@ -240,7 +247,6 @@ void Node::connection_ended(Connection& connection, const Status& why) {
   if (why.code() != StatusCode::kUnavailable) {
     fmt::print(stderr, "fray node: the connection of process {} was closed: {}\n", connection.pid, why.message());
   }
-  if (settings_.embedded && had_driver_ && roster_.driver_count() == 0) loop_.stop();
 }
 
 void Node::worker_gone(ProcessId worker, bool expected, const wire::ExitFacts& facts) {

@@ -52,6 +52,7 @@ class Node {
   Status handle_worker(Connection& connection, wire::ControlType type);
   Status handle_memory(Connection& connection, wire::ControlType type, wire::Incoming& frame);
   void connection_ended(Connection& connection, const Status& why);
+  void process_left(Connection& connection, const Status& why);
   void worker_gone(ProcessId worker, bool expected, const wire::ExitFacts& facts);
   std::vector<Connection*> log_audience(ProcessId worker) const;
   void end_round(bool complete);
@@ -68,7 +69,7 @@ class Node {
   LeaseCarrier leases_;
   MemoryCarrier memory_;
   ObjectCarrier objects_;
-  bool had_driver_ = false;
+  Connection* first_ = nullptr;  // until it ends
 };
 
 }  // namespace fray::node

@@ -190,6 +190,7 @@ void WorkerProcesses::gone(ProcessId process, int wait_status, std::uint64_t pea
   facts.exit_code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 0;
   facts.signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
   facts.peak_memory_bytes = peak_memory_bytes;
+  facts.last_task = worker.view()->task_number.load(std::memory_order_acquire);
   facts.task = worker.view()->running_task();
   facts.log_tail = logs_.finish(process);
   if (!worker.greeted && !worker.expected && worker.pid != 0) {

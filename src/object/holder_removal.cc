@@ -50,12 +50,15 @@ void HolderTable::depart_from(ObjectId object, Entry& entry, const std::vector<P
   }
 }
 
-// An entry that was made without a holder, or whose owner was not there.
+// An entry that was only mentioned, or whose owner was not there. A Register or Complete was written before whatever
+// mentioned it, so it has arrived by now; if it has not, the object was forgotten before.
 void HolderTable::apply_suspicion(ObjectId object) {
   auto found = entries_.find(object);
   if (found == entries_.end()) return;
   const bool owner_is_gone = !joined(object.owner) && !departed_.contains(object.owner);
-  if (found->second.state == State::kPending && owner_is_gone) lose(object, found->second, StatusCode::kOwnerDied);
+  if (found->second.state == State::kPending && (owner_is_gone || !found->second.confirmed)) {
+    lose(object, found->second, owner_is_gone ? StatusCode::kOwnerDied : StatusCode::kObjectLost);
+  }
   unheld_.push_back(object);
 }
 

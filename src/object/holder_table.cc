@@ -26,13 +26,21 @@ void HolderTable::process_left(ProcessId process) {
   removals_.depart(process);
 }
 
-void HolderTable::registered(ProcessId process, ObjectId object) { held(process, object); }
+void HolderTable::registered(ProcessId process, ObjectId object) {
+  if (Entry* found = hold(process, object)) found->confirmed = true;
+}
 
 void HolderTable::held(ProcessId process, ObjectId object) {
+  Entry* found = hold(process, object);
+  if (found != nullptr && !found->confirmed) removals_.suspect(object);
+}
+
+HolderTable::Entry* HolderTable::hold(ProcessId process, ObjectId object) {
   Entry* found = accept(process, object);
-  if (found == nullptr) return;
+  if (found == nullptr) return nullptr;
   removals_.cancel({.process = process, .object = object});
-  add_holder(process, object, *found);
+  add_holder(process, *found);
+  return found;
 }
 
 void HolderTable::released(ProcessId process, ObjectId object) {
@@ -52,15 +60,19 @@ bool HolderTable::completed(ProcessId holder, ObjectId object, const std::vector
   Entry& completed = entry(object);
   if (completed.state != State::kPending) return false;
   leave_pending(object, completed, State::kComplete);
+  completed.confirmed = true;
   if (joined(holder)) {
-    add_holder(holder, object, completed);
+    add_holder(holder, completed);
   } else {
     removals_.suspect(object);
   }
   if (!nested.empty()) completed.with_rare().nested = nested;
   answer_wanting(object, completed);
   for (ObjectId inner : nested) {
-    if (inner.epoch == epoch_) ++entry(inner).containers;  // invalidates no reference: the map has nodes
+    if (inner.epoch != epoch_) continue;
+    Entry& contained = entry(inner);  // `completed` stays valid: the map has nodes
+    ++contained.containers;
+    if (!contained.confirmed) removals_.suspect(inner);
   }
   return true;
 }
@@ -82,7 +94,7 @@ void HolderTable::wanted(ProcessId process, ObjectId object) {
   }
   Entry* found = accept(process, object);
   if (found == nullptr) return;
-  if (!found->held()) removals_.suspect(object);
+  if (!found->held() || !found->confirmed) removals_.suspect(object);
   if (found->state != State::kPending) return answer(process, object, *found);
   std::vector<ProcessId>& waiting = found->with_rare().wanted_by;
   if (std::find(waiting.begin(), waiting.end(), process) == waiting.end()) waiting.push_back(process);
@@ -93,6 +105,11 @@ std::vector<Command> HolderTable::take_commands() { return std::exchange(command
 bool HolderTable::is_complete(ObjectId object) const {
   auto found = entries_.find(object);
   return found != entries_.end() && found->second.state == State::kComplete;
+}
+
+bool HolderTable::is_lost(ObjectId object) const {
+  auto found = entries_.find(object);
+  return found != entries_.end() && found->second.state == State::kLost;
 }
 
 std::vector<ProcessId> HolderTable::holders(ObjectId object) const {
@@ -120,7 +137,7 @@ HolderTable::Entry& HolderTable::entry(ObjectId object) {
   return found->second;
 }
 
-void HolderTable::add_holder(ProcessId process, ObjectId /*object*/, Entry& entry) {
+void HolderTable::add_holder(ProcessId process, Entry& entry) {
   if (entry.processes.insert(process)) ++processes_.at(process).holds;
 }
 

@@ -12,13 +12,13 @@
 //
 // An object is held by processes and by registered objects that contain it. When the last holder is gone it is forgotten,
 // the objects it contained lose a holder, and Forget names it (the node then drops bytes, descriptors, spilled files).
-// Objects that contain each other in a circle would never be forgotten. Tasks and puts cannot make one: a value is fixed
-// when it is complete, and contains only refs that its maker was given or made before.
+// Objects that contain each other in a circle are never forgotten. A value contains only refs that its maker had, so a circle
+// needs a task that gets hold of the ref of its own result while it runs: through a global of its process or an actor.
 //
 // Threading:  confined to the node's loop (or a test).
 // Ownership:  ids and flags only; the bytes of a value belong to the node's object store, keyed by the same id.
-// Failure:    messages about unknown objects create an entry (they may overtake each other between sockets); an entry
-//             whose owner is gone and that nobody completed is lost. Contradictions (messages of processes that are gone,
+// Failure:    messages about unknown objects create an entry (they may overtake each other between sockets). It is lost
+//             if a grace round later nobody has registered or completed it, or its owner is gone. Contradictions (messages of processes that are gone,
 //             ids of another engine) are ignored and counted. Whoever wants an object gets an answer: Deliver or ReportLost.
 #pragma once
 
@@ -44,8 +44,9 @@ class HolderTable {
   // become lost, unless they are completed before the grace round ends; what it wanted is forgotten.
   void process_left(ProcessId process);
 
-  // The sender holds the object (its own, or one it holds already). Idempotent: a process holds an object or not.
+  // The sender holds the object, and lets it escape for the first time. Idempotent: a process holds an object or not.
   void registered(ProcessId process, ObjectId object);
+  // The sender holds an object that it got from another process, which registered it or held it before.
   void held(ProcessId process, ObjectId object);
   void released(ProcessId process, ObjectId object);
   // The value is known; `holder` holds it (in whose name the maker speaks), and it holds `nested`. A second completion of
@@ -64,6 +65,7 @@ class HolderTable {
   std::vector<Command> take_commands();
 
   bool is_complete(ObjectId object) const;
+  bool is_lost(ObjectId object) const;
   bool is_known(ObjectId object) const { return entries_.contains(object); }
   std::size_t size() const { return entries_.size(); }
   std::vector<ProcessId> holders(ObjectId object) const;  // ascending; processes only
@@ -79,6 +81,7 @@ class HolderTable {
     ProcessSet processes;
     std::unique_ptr<Rare> rare;
     std::uint32_t containers = 0;  // complete objects that contain it, each as often as it does
+    bool confirmed = false;        // registered or completed, not only mentioned
     State state = State::kPending;
     StatusCode lost_code = StatusCode::kOk;
 
@@ -93,8 +96,9 @@ class HolderTable {
   bool joined(ProcessId process) const { return processes_.contains(process); }
   // nullptr when the message is to be ignored.
   Entry* accept(ProcessId process, ObjectId object);
+  Entry* hold(ProcessId process, ObjectId object);
   Entry& entry(ObjectId object);
-  void add_holder(ProcessId process, ObjectId object, Entry& entry);
+  void add_holder(ProcessId process, Entry& entry);
   void leave_pending(ObjectId object, Entry& entry, State state);
   void lose(ObjectId object, Entry& entry, StatusCode code);
   void answer_wanting(ObjectId object, Entry& entry);

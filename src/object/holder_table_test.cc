@@ -72,7 +72,7 @@ TEST_F(HolderTableTest, ReleaseThatOvertookTheCompleteInItsNameStillCounts) {
 }
 
 TEST_F(HolderTableTest, HoldersAreASet) {
-  for (ProcessId process : {kOther, kWorker, kDriver, kWorker}) table.held(process, a);
+  for (ProcessId process : {kOther, kWorker, kDriver, kWorker}) table.registered(process, a);
   EXPECT_EQ(table.holders(a), (std::vector<ProcessId>{kDriver, kWorker, kOther}));
   table.released(kWorker, a);
   grace();
@@ -171,6 +171,19 @@ TEST_F(HolderTableTest, WantOfAnObjectThatNobodyHoldsIsAnswered) {
   table.wanted(kWorker, a);
   grace();
   EXPECT_EQ(take(), (std::vector<Command>{ReportLost{kWorker, a, StatusCode::kObjectLost}, Forget{a}}));
+}
+
+TEST_F(HolderTableTest, ObjectThatNobodyRegisteredWithinAGraceRoundIsLost) {
+  table.held(kWorker, a);
+  table.wanted(kWorker, a);
+  table.round_drained();
+  EXPECT_TRUE(take().empty());
+  table.round_drained();
+  EXPECT_EQ(take(), (std::vector<Command>{ReportLost{kWorker, a, StatusCode::kObjectLost}}));
+  table.held(kWorker, b);
+  table.registered(kDriver, b);
+  grace();
+  EXPECT_FALSE(table.is_lost(b));
 }
 
 TEST_F(HolderTableTest, LostBytesAreReported) {

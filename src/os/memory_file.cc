@@ -115,7 +115,7 @@ Status populate_from_file(std::byte* data, std::uint64_t bytes) {
 }
 
 Result<std::uint64_t> allocated_bytes(int descriptor) {
-  struct stat facts{};
+  struct stat facts {};
   if (::fstat(descriptor, &facts) != 0) return Status::io_error("cannot look at shared memory", errno);
   return static_cast<std::uint64_t>(facts.st_blocks) * 512;
 }

@@ -54,15 +54,23 @@ void LeaseTable::grant_all() {
 // Grants one lease to the first demand that can have it. Those before it keep what they will need.
 bool LeaseTable::grant_first() {
   ResourceSet available = ledger_.free();
+  std::int64_t places_left = places();
   for (const Demand* demand : servable()) {
+    const bool covered = places_left > 0 && available.covers(demand->wanted.resources);
     const KeyInfo info = workers_.key(demand->wanted.key);
-    if (!info.idle.empty() && available.covers(demand->wanted.resources)) {
+    if (covered && !info.idle.empty()) {
       grant(*demand, info.idle.back());
       return true;
     }
+    if (covered) --places_left;  // it waits for a worker of its key only
     available.subtract(demand->wanted.resources);
   }
   return false;
+}
+
+// Workers that could be leased, now or once others made room for them.
+std::int64_t LeaseTable::places() const {
+  return static_cast<std::int64_t>(limits_.max_workers) - static_cast<std::int64_t>(workers_.count(WorkerState::kLeased));
 }
 
 void LeaseTable::grant(const Demand& demand, ProcessId worker) {
@@ -156,9 +164,7 @@ void LeaseTable::stop_surplus() {
 
 void LeaseTable::reclaim() {
   if (demands_.empty()) return;
-  const std::int64_t places =
-      static_cast<std::int64_t>(limits_.max_workers) - static_cast<std::int64_t>(workers_.count(WorkerState::kLeased));
-  for (const ReclaimLeases& request : plan_reclaims(servable(), demands_, ledger_, places)) {
+  for (const ReclaimLeases& request : plan_reclaims(servable(), demands_, ledger_, places())) {
     ledger_.asked_back({request.client, request.demand}, request.count);
     commands_.emplace_back(request);
   }

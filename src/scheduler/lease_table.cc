@@ -18,7 +18,7 @@ void LeaseTable::client_left(ProcessId client) {
   demands_.drop_client(client);
   for (LeaseId orphan : ledger_.orphan(client)) stop(ledger_.find(orphan)->worker, true);
   ledger_.forget_tree(client);
-  workers_.doom(client);
+  workers_.doom(client, true);
 }
 
 void LeaseTable::demand_changed(ProcessId client, const DemandChange& demand) {
@@ -64,7 +64,7 @@ void LeaseTable::worker_unblocked(ProcessId worker) {
 void LeaseTable::worker_retiring(ProcessId worker) {
   if (workers_.find(worker) == nullptr) return contradict();
   changed_ = true;
-  workers_.doom(worker);
+  workers_.doom(worker, false);
 }
 
 void LeaseTable::worker_left(ProcessId worker) {
@@ -98,7 +98,7 @@ void LeaseTable::lease_kill_asked(ProcessId client, LeaseId lease) {
 }
 
 void LeaseTable::stop(ProcessId worker, bool kill) {
-  workers_.doom(worker);
+  workers_.doom(worker, kill);
   commands_.emplace_back(StopWorker{.worker = worker, .kill = kill});
 }
 
@@ -121,7 +121,7 @@ bool LeaseTable::deadlock_suspected() const {
   if (living < limits_.max_workers || living != ledger_.blocked()) return false;
   for (const auto& [lease, held] : ledger_.leases()) {
     const Worker* worker = workers_.find(held.worker);
-    if (worker == nullptr || worker->doomed) return false;  // its place comes free
+    if (worker == nullptr || worker->dying) return false;  // its place comes free
   }
   const auto waiting = demands_.all();
   return std::any_of(waiting.begin(), waiting.end(), [this](const Demand* demand) {

@@ -106,6 +106,7 @@ class LeaseTable {
   void start(WorkerKeyId key);
   void reclaim();
   std::uint32_t cpus() const;
+  std::int64_t places() const;
   std::string reason(const Demand& demand) const;
 
   Limits limits_;

@@ -168,6 +168,20 @@ TEST(LeaseTable, AtTheLimitAnIdleWorkerOfAnotherKeyMakesRoom) {
   EXPECT_EQ(only<GrantLease>(bench.settle()), (std::vector<GrantLease>{{2, kAnn, 1, 101}}));
 }
 
+TEST(LeaseTable, DemandThatWaitsForAnotherKeyAtTheLimitIsNotOvertakenByAFlood) {
+  Bench bench(1, 1);
+  bench.join(kAnn);
+  bench.join(kBob);
+  bench.table.demand_changed(kAnn, demand(0, 100, ResourceSet(), 0, 5));
+  bench.settle();
+  bench.table.demand_changed(kBob, demand(0, 1, ResourceSet(), 0, 6));
+  EXPECT_EQ(bench.settle(), (std::vector<Command>{ReclaimLeases{kAnn, 1, 0}}));
+  bench.table.lease_returned(kAnn, 1);
+  EXPECT_EQ(bench.settle(), (std::vector<Command>{StopWorker{100, false}}));
+  bench.table.worker_left(100);
+  EXPECT_EQ(only<GrantLease>(bench.settle()).at(0).client, kBob);
+}
+
 TEST(LeaseTable, IdleWorkersBeyondTheCpusAreStopped) {
   Bench bench(1, 8);
   bench.join(kAnn);

@@ -42,10 +42,12 @@ void LeaseWorld::run() {
   for (;; ++step_) {
     if (step_ > kMostSteps) throw SimulationViolation("it does not come to rest");
     ++log_.steps;
-    if (faults_left_ > 0 && (step_ >= kFaultySteps || random_.percent(4))) inject_fault();
+    if (faults_left_ > 0 && (step_ >= kFaultySteps || random_.percent(5))) inject_fault();
     const std::vector<Choice> possible = choices();
     if (!possible.empty()) {
       step(possible[random_.below(possible.size())]);
+    } else if (faults_left_ > 0) {
+      inject_fault();
     } else if (!wake_something()) {
       check_everything_ended();
       if (finishing_) return;
@@ -130,15 +132,16 @@ void LeaseWorld::inject_fault() {
     }
   } else if (kind == 8 && !workers.empty()) {
     log_.fault("message out of place");
-    constexpr Kind kStray[] = {Kind::kBlocked, Kind::kUnblocked};
+    // Never the opposite of what is true for longer than the next message takes.
     const ProcessId worker = any(workers);
-    // Of a worker that is not about to say the truth: both, so that the last word is right.
     Process& process = at(worker);
-    if (process.hello && !process.blocked) {
-      process.up.push_back({kStray[0]});
-      process.up.push_back({kStray[1]});
-    }
+    const bool retires = random_.percent(20);
+    if (process.hello && retires) process.up.push_back({Kind::kRetiring});
+    if (process.hello) process.up.push_back({Kind::kBlocked});
+    if (process.hello && !process.blocked) process.up.push_back({Kind::kUnblocked});
     process.up.push_back({Kind::kReturnLease, 1'000'000});
+    if (retires) process.calls_left = 1;
+    if (retires && process.running == 0) kill(worker);
   } else if (kind == 9 && !clients.empty()) {
     log_.fault("kill asked by a client");
     Process& client = at(any(clients));

@@ -57,6 +57,7 @@ class LeaseWorld {
   struct ClientLease {
     std::uint32_t demand = 0;
     std::vector<TaskId> sent;
+    bool used = false;      // something was sent
     bool paused = false;    // its worker is blocked
     bool draining = false;  // it goes back when what was sent is done
   };

@@ -48,11 +48,13 @@ void LeaseWorld::send_tasks(ProcessId id) {
   Process& process = at(id);
   for (auto& [lease, held] : process.leases) {
     Queue& queue = process.queues[held.demand];
-    while (!held.paused && !held.draining && !queue.tasks.empty() &&
+    // A new lease does one task before it goes back: otherwise it could be granted and returned for ever.
+    while (!held.paused && !(held.draining && held.used) && !queue.tasks.empty() &&
            (held.sent.empty() || (held.sent.size() < kPipelined && random_.percent(40)))) {
       const TaskId task = queue.tasks.front();
       queue.tasks.pop_front();
       held.sent.push_back(task);
+      held.used = true;
       tasks_[task].state = TaskState::kSent;
       tasks_[task].lease = lease;
       Direct& direct = directs_.at(lease);

@@ -68,10 +68,11 @@ void WorkerTable::release(ProcessId worker) {
   make_idle(worker, *entry);
 }
 
-void WorkerTable::doom(ProcessId worker) {
+void WorkerTable::doom(ProcessId worker, bool dying) {
   Worker* entry = find(worker);
   if (entry == nullptr) return;
   entry->doomed = true;
+  entry->dying |= dying;
   if (entry->state != WorkerState::kIdle) return;
   remove_idle(worker, entry->key);
   entry->state = WorkerState::kEnding;

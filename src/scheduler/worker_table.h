@@ -26,6 +26,7 @@ struct Worker {
   WorkerKeyId key = 0;
   WorkerState state = WorkerState::kStarting;
   bool doomed = false;  // retires, was told to end or is being killed: granted to nobody any more
+  bool dying = false;   // is being killed, or its socket is closed: it ends whatever it does
   LeaseId lease = 0;    // while leased
 };
 
@@ -56,7 +57,7 @@ class WorkerTable {
   void lease(ProcessId worker, LeaseId lease);
   void release(ProcessId worker);  // becomes idle, or ending when doomed
   // Nothing is granted to it any more; an idle one is now ending.
-  void doom(ProcessId worker);
+  void doom(ProcessId worker, bool dying);
   bool left(ProcessId worker);
 
   Worker* find(ProcessId worker);

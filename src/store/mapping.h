@@ -3,7 +3,8 @@
 //   Result<View> view = segments.view(location);   // view.bytes stay readable as long as view.pin lives
 //
 // Threading:  immutable; pins may be copied and dropped on any thread.
-// Ownership:  unmaps itself when the last pin is gone, whatever became of the object, its writer, the node or the client.
+// Ownership:  unmaps itself when the last pin is gone, whatever became of the object, its writer, the node or the
+//             client.
 // Failure:    none.
 #pragma once
 

@@ -18,7 +18,7 @@
 namespace fray::store {
 namespace {
 
-constexpr std::uint64_t kParallelBytes = 8ull << 20;    // below, starting threads does not pay
+constexpr std::uint64_t kParallelBytes = 8ull << 20;  // below, starting threads does not pay
 constexpr std::uint64_t kMostChunkBytes = 4ull << 20;
 constexpr std::uint64_t kLeastChunkBytes = 512ull << 10;
 constexpr std::uint64_t kLeastBulkBytes = 64ull << 10;  // below, cold pages are populated one run at a time
@@ -46,9 +46,9 @@ Result<Pieces> to_pieces(std::span<const CopyPart> parts, const Destination& to)
   pieces.reserve(parts.size());
   for (const CopyPart& part : parts) {
     if (!lies_within(part.offset, part.source.size(), to.size)) {
-      return Status(StatusCode::kInvalidArgument, "a part of " + std::to_string(part.source.size()) +
-                                                      " bytes at " + std::to_string(part.offset) +
-                                                      " does not fit into " + std::to_string(to.size));
+      return Status(StatusCode::kInvalidArgument, "a part of " + std::to_string(part.source.size()) + " bytes at " +
+                                                      std::to_string(part.offset) + " does not fit into " +
+                                                      std::to_string(to.size));
     }
     if (!part.source.empty()) pieces.push_back({to.data + part.offset, part.source.data(), part.source.size()});
   }

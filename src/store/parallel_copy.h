@@ -9,8 +9,8 @@
 //
 // Threading:  any thread; the destination must belong to the caller alone.
 // Ownership:  none kept.
-// Failure:    kResourceExhausted when memory for cold pages cannot be had; kInvalidArgument when a part does not fit. The
-//             destination is then partly written.
+// Failure:    kResourceExhausted when memory for cold pages cannot be had; kInvalidArgument when a part does not fit.
+//             The destination is then partly written.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,8 @@ struct CopyPart {
 struct Destination {
   std::byte* data = nullptr;  // page-aligned when cold
   std::uint64_t size = 0;
-  bool cold = false;          // some pages may not be allocated yet
-  int descriptor = -1;        // the unsealed file mapped at data (from its offset 0); -1: pwrite is not possible
+  bool cold = false;    // some pages may not be allocated yet
+  int descriptor = -1;  // the unsealed file mapped at data (from its offset 0); -1: pwrite is not possible
 };
 
 // How cold memory is filled; kAutomatic unless measuring or testing.

@@ -43,9 +43,9 @@ class RangeAllocator {
   std::uint64_t total_bytes_;
   std::uint64_t alignment_;
   std::uint64_t retired_bytes_ = 0;
-  std::unordered_map<std::uint64_t, std::uint64_t> used_;               // offset -> size asked for
-  std::map<std::uint64_t, std::uint64_t> holes_;                        // offset -> size; never adjacent
-  std::set<std::pair<std::uint64_t, std::uint64_t>> holes_by_size_;     // (size, offset), the same holes
+  std::unordered_map<std::uint64_t, std::uint64_t> used_;            // offset -> size asked for
+  std::map<std::uint64_t, std::uint64_t> holes_;                     // offset -> size; never adjacent
+  std::set<std::pair<std::uint64_t, std::uint64_t>> holes_by_size_;  // (size, offset), the same holes
 };
 
 }  // namespace fray::store

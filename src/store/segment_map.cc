@@ -26,7 +26,7 @@ struct Facts {
 };
 
 Result<Facts> look_at(int descriptor) {
-  struct stat found{};
+  struct stat found {};
   if (::fstat(descriptor, &found) != 0) return Status::io_error("cannot look at a segment's descriptor", errno);
   Facts facts;
   facts.is_regular = S_ISREG(found.st_mode);
@@ -60,8 +60,8 @@ Result<Backing> backing_of(int descriptor) {
 struct SegmentMap::State {
   struct Entry {
     std::weak_ptr<const Mapping> mapping;
-    Pin unviewed;                         // from adopt() to the first view()
-    bool is_recent = false;               // then `position` is its place in recent
+    Pin unviewed;            // from adopt() to the first view()
+    bool is_recent = false;  // then `position` is its place in recent
     std::list<std::pair<SegmentId, Pin>>::iterator position;
   };
   using Entries = std::unordered_map<SegmentId, Entry>;
@@ -160,8 +160,8 @@ Result<View> SegmentMap::view(const Location& location) {
                                              std::to_string(location.segment.writer) + " is not mapped");
   }
   if (!lies_within(location.offset, location.size, pin->size())) {
-    return wrong(location.segment, "does not contain " + std::to_string(location.size) + " bytes at " +
-                                       std::to_string(location.offset));
+    return wrong(location.segment,
+                 "does not contain " + std::to_string(location.size) + " bytes at " + std::to_string(location.offset));
   }
   state_->use(location.segment, found->second, pin);
   return View{pin->bytes().subspan(location.offset, location.size), std::move(pin)};

@@ -8,8 +8,8 @@
 //
 // Threading:  any thread.
 // Ownership:  a View's pin keeps its mapping alive beyond the map; descriptors are closed once mapped.
-// Failure:    kCorruption when a descriptor or a location is not what an honest writer sends (wrong size, missing seals,
-//             out of bounds): nothing of it was touched then.
+// Failure:    kCorruption when a descriptor or a location is not what an honest writer sends (wrong size, missing
+//             seals, out of bounds): nothing of it was touched then.
 #pragma once
 
 #include <cstddef>
@@ -33,8 +33,8 @@ enum class Backing : std::uint8_t {
 // Tells them apart by looking at the descriptor.
 Result<Backing> backing_of(int descriptor);
 
-// Whether the file can be read through a mapping without fear: it has this size, and nobody can cut it. The node asks this
-// of every segment announced to it, since readers cannot tell a spill file of the node's from a writer's own file.
+// Whether the file can be read through a mapping without fear: it has this size, and nobody can cut it. The node asks
+// this of every segment announced to it, since readers cannot tell a spill file of the node's from a writer's own file.
 Status check_segment(SegmentId segment, int descriptor, std::uint64_t size, Backing backing);
 
 class SegmentMap {

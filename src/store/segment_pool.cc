@@ -21,7 +21,7 @@ struct Segment {
   std::shared_ptr<Mapping> mapping;
   os::Fd descriptor;  // until published
   bool published = false;
-  bool cold = true;   // some pages may not be there
+  bool cold = true;  // some pages may not be there
 
   // Own segments.
   std::optional<std::uint64_t> object_bytes;  // none: warm

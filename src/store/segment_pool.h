@@ -6,17 +6,18 @@
 //   ...
 //   pool.free(block.location);                                         // nobody views the object any more
 //
-// Objects of 1 MiB and more have a segment (memfd) of their own; a freed one stays warm, its pages allocated and mapped,
-// until an object of half its size or more takes it. Smaller objects share 16 MiB slabs. Publishing seals a segment
-// against everybody else; this process goes on writing through the mapping it has, so a segment is announced once and
-// may then serve many objects in turn.
+// Objects of 1 MiB and more have a segment (memfd) of their own; a freed one stays warm, its pages allocated and
+// mapped, until an object of half its size or more takes it. Smaller objects share 16 MiB slabs. Publishing seals a
+// segment against everybody else; this process goes on writing through the mapping it has, so a segment is announced
+// once and may then serve many objects in turn.
 //
-// Threading:  any thread. MemoryBudget is called without the lock held. publish() and the sending of what it returns must
-//             be one step under the caller's own lock, or another thread's object in the same slab could be named to the
-//             node before the slab is.
-// Ownership:  owns mappings, and descriptors until they are published. Pins from view() outlive the pool. The budget and `files` must outlive it.
-// Failure:    kOutOfMemory (from the budget), kResourceExhausted (the machine or its limits); the pool is then unchanged.
-//             Locations that were never handed out are kNotFound or kInvalidArgument and change nothing.
+// Threading:  any thread. MemoryBudget is called without the lock held. publish() and the sending of what it returns
+//             must be one step under the caller's own lock, or another thread's object in the same slab could be named
+//             to the node before the slab is.
+// Ownership:  owns mappings, and descriptors until they are published. Pins from view() outlive the pool. The budget
+//             and `files` must outlive it.
+// Failure:    kOutOfMemory (from the budget), kResourceExhausted (the machine or its limits); the pool is then
+//             unchanged. Locations that were never handed out are kNotFound or kInvalidArgument and change nothing.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +42,8 @@ class MemoryBudget {
   virtual Status reserve(std::uint64_t bytes) = 0;
   // After a segment was dropped (or could not be made).
   virtual void unreserve(std::uint64_t bytes) = 0;
-  // A published segment is dropped and will never be named again: the node may close its descriptor. unreserve() follows.
+  // A published segment is dropped and will never be named again: the node may close its descriptor. unreserve()
+  // follows.
   virtual void forget(SegmentId segment) = 0;
 };
 
@@ -53,14 +55,14 @@ struct PoolOptions {
 struct Block {
   Location location;
   std::byte* data = nullptr;
-  bool cold = false;     // use copy_parts(); plain stores work too but are slower, see populate()
-  int descriptor = -1;   // for copy_parts(); -1 when the segment is a slab or already sealed
+  bool cold = false;    // use copy_parts(); plain stores work too but are slower, see populate()
+  int descriptor = -1;  // for copy_parts(); -1 when the segment is a slab or already sealed
 
   Destination destination() const { return {data, location.size, cold, descriptor}; }
 };
 
 struct Publication {
-  os::Fd descriptor;      // open when this call published the segment: send it to the node before any location in it
+  os::Fd descriptor;       // open when this call published the segment: send it to the node before any location in it
   std::uint64_t size = 0;  // of the whole segment
 };
 

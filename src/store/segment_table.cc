@@ -271,10 +271,10 @@ std::string SegmentTable::holders_summary(std::uint64_t asked_bytes) const {
     if (account.reserved_bytes == 0) continue;
     holders.push_back({fmt::format("process {}", process), account.reserved_bytes, objects[process]});
   }
-  if (orphan_bytes_ > 0) holders.push_back({"objects of processes that let go of them", orphan_bytes_, orphaned_objects});
-  std::sort(holders.begin(), holders.end(), [](const Holder& a, const Holder& b) {
-    return a.bytes != b.bytes ? a.bytes > b.bytes : a.name < b.name;
-  });
+  if (orphan_bytes_ > 0)
+    holders.push_back({"objects of processes that let go of them", orphan_bytes_, orphaned_objects});
+  std::sort(holders.begin(), holders.end(),
+            [](const Holder& a, const Holder& b) { return a.bytes != b.bytes ? a.bytes > b.bytes : a.name < b.name; });
 
   std::string text = fmt::format("the store is full: {} of {} used, {} more asked", readable(used_bytes_),
                                  readable(limit_bytes_), readable(asked_bytes));

@@ -1,5 +1,5 @@
-// SegmentTable: the node's record of segments: whose they are, where their bytes lie, what they hold, and how much shared
-// memory each process has been granted of the store's limit.
+// SegmentTable: the node's record of segments: whose they are, where their bytes lie, what they hold, and how much
+// shared memory each process has been granted of the store's limit.
 //
 // Memory is accounted by reservation: a process reserves before it makes a segment and unreserves after dropping it. A
 // process that dies leaves its announced segments behind (the node has their descriptors); their bytes are then charged
@@ -60,14 +60,14 @@ class SegmentTable {
   Result<Removed> object_removed(const Location& location);
 
   // --- spilling, one segment at a time or several at once
-  // The longest unused segment that may be spilled, marked as being spilled: it is in memory, holds an object, and is not
-  // a slab of a living writer (which writes other objects there). None: nothing can be spilled now.
+  // The longest unused segment that may be spilled, marked as being spilled: it is in memory, holds an object, and is
+  // not a slab of a living writer (which writes other objects there). None: nothing can be spilled now.
   std::optional<SegmentId> choose_spill();
-  // The writer answered that it has unmapped the segment; it will not hear of it again. The node pays for it from now on,
-  // until spilled(), and keeps it should the copy fail.
+  // The writer answered that it has unmapped the segment; it will not hear of it again. The node pays for it from now
+  // on, until spilled(), and keeps it should the copy fail.
   void writer_let_go(SegmentId segment);
-  // The bytes are in `file` and the writer (if alive) has let go of the memory. False: the last object left meanwhile; the
-  // segment is dropped and so should the file be.
+  // The bytes are in `file` and the writer (if alive) has let go of the memory. False: the last object left meanwhile;
+  // the segment is dropped and so should the file be.
   bool spilled(SegmentId segment, os::Fd file);
   // Not possible now: the writer still views it, or the copy failed. It is not chosen again before retry_refused().
   void spill_refused(SegmentId segment);
@@ -88,17 +88,17 @@ class SegmentTable {
   struct Segment {
     os::Fd descriptor;
     std::uint64_t size = 0;
-    std::uint64_t last_use = 0;  // key in by_use_
+    std::uint64_t last_use = 0;                      // key in by_use_
     std::map<std::uint64_t, std::uint64_t> objects;  // offset -> size
-    bool spilled = false;  // then it is an orphan, too
+    bool spilled = false;                            // then it is an orphan, too
     bool spilling = false;
     bool refused = false;
     bool orphan = false;  // its writer is gone or has let go of it; the node pays
   };
   struct Process {
     std::uint64_t reserved_bytes = 0;
-    std::uint64_t announced_bytes = 0;  // at most reserved_bytes
-      std::unordered_set<SegmentId> segments;  // announced and not abandoned
+    std::uint64_t announced_bytes = 0;       // at most reserved_bytes
+    std::unordered_set<SegmentId> segments;  // announced and not abandoned
   };
 
   void drop(SegmentId segment);

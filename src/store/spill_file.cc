@@ -18,7 +18,7 @@ namespace fray::store {
 namespace {
 
 std::string free_space(const std::string& folder) {
-  struct statvfs facts{};
+  struct statvfs facts {};
   if (::statvfs(folder.c_str(), &facts) != 0) return "an unknown number of";
   return std::to_string(static_cast<std::uint64_t>(facts.f_bavail) * facts.f_frsize);
 }

@@ -18,7 +18,7 @@
 namespace fray::store {
 
 struct SpillFile {
-  os::Fd descriptor;       // read-only
+  os::Fd descriptor;  // read-only
   std::uint64_t size = 0;
 };
 

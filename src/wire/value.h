@@ -33,9 +33,10 @@ enum class Encoding : std::uint8_t {
   kPickleBuffers = 8,  // a pickle and its out-of-band buffers; see store/buffer_layout.h
   kException = 9,      // failed: a packed exception of the user's code (fray._failures)
   kStatus = 10,        // failed: a StatusCode byte and a message of the engine
+  kItems = 11,         // the list of the values of the refs inside: what a generator task gave
 };
 
-inline bool is_failure(Encoding encoding) { return encoding >= Encoding::kException; }
+inline bool is_failure(Encoding encoding) { return encoding == Encoding::kException || encoding == Encoding::kStatus; }
 
 enum class ValueKind : std::uint8_t { kInline = 0, kSealed = 1 };
 

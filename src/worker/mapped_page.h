@@ -17,6 +17,7 @@ class MappedPage : public Page {
   MappedPage(const MappedPage&) = delete;
   MappedPage& operator=(const MappedPage&) = delete;
 
+  void leased() override { page_->task_number.store(0, std::memory_order_release); }
   void started(std::uint64_t task, std::string_view name, std::uint64_t now_ns, std::uint32_t depth) override {
     page_->begin_task(task, name, now_ns, depth);
   }

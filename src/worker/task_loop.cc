@@ -67,6 +67,7 @@ bool TaskLoop::wait_for_lease() {
   offers_.pop_front();
   connected_ = true;
   inbox_.clear();
+  page_.leased();
   return true;
 }
 

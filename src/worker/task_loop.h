@@ -56,6 +56,7 @@ struct Executor {
 // Where the node looks for what this worker is doing.
 struct Page {
   virtual ~Page() = default;
+  virtual void leased() = 0;  // to another client, which numbers its tasks anew
   virtual void started(std::uint64_t task, std::string_view name, std::uint64_t now_ns, std::uint32_t depth) = 0;
   virtual void ended() = 0;
   virtual void blocked(bool is_blocked) = 0;

@@ -94,7 +94,7 @@ class NativeJobContext(JobContext):
         context._set_up(client)
         cls._current = context
 
-    # ---- the hot path: the same checks as in the base class, made in C++
+    # ---- the hot path: what C++ finds wrong goes to the base class, which says so
 
     def run(self, fn: Callable[..., Any], *args: Any, name: str | None = None, **kwargs: Any) -> Any:
         """Start ``fn(*args, **kwargs)`` and return a ref to its result; `name` names the task."""
@@ -111,13 +111,17 @@ class NativeJobContext(JobContext):
             if kind is _native.ObjectRef:
                 return _native.get(self._client, refs, None)
             if kind is list and refs and type(refs[0]) is _native.ObjectRef:
-                return _native.get_many(self._client, refs, None)
+                values = _native.get_many(self._client, refs, None)
+                if values is not NotImplemented:
+                    return values
         return super().get(refs, timeout)
 
     def wait(self, refs: list[Any], num_returns: int = 1, timeout: float | None = None) -> tuple[list[Any], list[Any]]:
         """Split `refs` into ready ones and others; see `JobContext.wait`."""
         if timeout is None and type(refs) is list and refs and type(num_returns) is int and not self._closed:
-            return _native.wait(self._client, refs, num_returns, None)
+            answer = _native.wait(self._client, refs, num_returns, None)
+            if answer is not NotImplemented:
+                return answer
         return super().wait(refs, num_returns, timeout)
 
     # ---- what the base class asks for

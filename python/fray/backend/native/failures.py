@@ -33,7 +33,11 @@ def engine_error(code: int, message: str) -> Exception:
 def raise_unpicklable(what: str, value: object, cause: BaseException) -> NoReturn:
     """Raise the SerializationError for a value that cannot travel; it names the part that is to blame."""
     from fray._unpicklable import serialization_error
+    from fray.job.refs import ObjectRef
 
+    if isinstance(value, ObjectRef):
+        text = f"{what}: {value!r} belongs to another context than this one; get its value there and pass that"
+        raise errors.ForeignRefError(text)
     raise serialization_error(what, value, cause, can_pickle)
 
 

@@ -1,0 +1,159 @@
+// A node process and shared memory: who may have how much, and what happens when it is full.
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include "node/node_test_client.h"
+
+namespace fray::node {
+namespace {
+
+using wire::ControlType;
+
+constexpr std::uint64_t kSegmentBytes = 8u << 20;
+constexpr const char* kOptions = R"({"cpus": 1, "store_memory_bytes": 10485760})";
+
+os::Fd make_segment(char fill) {
+  os::Fd fd(::memfd_create("test-segment", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  std::string bytes(kSegmentBytes, fill);
+  EXPECT_EQ(::pwrite(fd.get(), bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
+  ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL);
+  return fd;
+}
+
+std::string reserve(TestClient& client, std::uint64_t ticket, std::uint64_t bytes) {
+  client.send(ControlType::kReserve, ticket, wire::Reserve{bytes});
+  auto answer = client.expect<wire::Reserved>(ControlType::kReserved);
+  return answer ? answer->error : "no answer";
+}
+
+// An object that fills a segment of its own.
+wire::Complete publish(TestClient& client, const wire::Welcome& welcome, std::uint32_t number) {
+  EXPECT_EQ(reserve(client, number, kSegmentBytes), "");
+  SegmentId segment{welcome.process, number};
+  client.send(ControlType::kAnnounceSegment, 0, wire::SegmentInfo{segment, kSegmentBytes, ""}, make_segment('m'));
+  wire::Complete complete;
+  complete.object = {welcome.epoch, welcome.process, number};
+  complete.holder = welcome.process;
+  complete.value.encoding = wire::Encoding::kBytes;
+  complete.value.kind = wire::ValueKind::kSealed;
+  complete.value.object = complete.object;
+  complete.value.location = {segment, 0, kSegmentBytes};
+  client.send(ControlType::kComplete, 0, complete);
+  return complete;
+}
+
+// The bytes behind a segment as a reader gets them.
+std::string read_segment(TestClient& client, SegmentId segment) {
+  client.send(ControlType::kOpenSegment, 0, wire::SegmentName{segment, true});
+  auto opened = client.receive(ControlType::kSegmentOpened);
+  EXPECT_TRUE(opened && opened->fds.size() == 1);
+  if (!opened || opened->fds.empty()) return {};
+  std::string bytes(kSegmentBytes, '\0');
+  EXPECT_EQ(::pread(opened->fds.front().get(), bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
+  return bytes;
+}
+
+TEST(NodeMemory, ReservationBeyondTheLimitIsRefusedAtOnce) {
+  TestNode node(kOptions);
+  node.join();
+  EXPECT_NE(reserve(node.client(), 7, 11u << 20).find("store is full"), std::string::npos);
+  EXPECT_EQ(reserve(node.client(), 8, kSegmentBytes), "");
+}
+
+TEST(NodeMemory, FullStoreSpillsWhatItsWriterLetsGo) {
+  TestNode node(kOptions);
+  wire::Welcome welcome = node.join();
+  wire::Complete object = publish(node.client(), welcome, 1);
+  node.client().send(ControlType::kReserve, 2, wire::Reserve{kSegmentBytes});
+  auto evict = node.client().expect<wire::SegmentName>(ControlType::kEvict);
+  ASSERT_TRUE(evict);
+  EXPECT_EQ(evict->segment, object.value.location.segment);
+  node.client().send(ControlType::kEvicted, 0, wire::SegmentName{evict->segment, true});
+  auto reserved = node.client().expect<wire::Reserved>(ControlType::kReserved);
+  ASSERT_TRUE(reserved);
+  EXPECT_EQ(reserved->error, "");
+  EXPECT_EQ(read_segment(node.client(), evict->segment), std::string(kSegmentBytes, 'm'));
+  EXPECT_EQ(node.client().status()["store"]["spilled_bytes"], kSegmentBytes);
+}
+
+TEST(NodeMemory, StoreThatNobodyLetsGoOfIsFullAndNamesTheHolder) {
+  TestNode node(kOptions);
+  wire::Welcome welcome = node.join();
+  publish(node.client(), welcome, 1);
+  node.client().send(ControlType::kReserve, 2, wire::Reserve{kSegmentBytes});
+  auto evict = node.client().expect<wire::SegmentName>(ControlType::kEvict);
+  ASSERT_TRUE(evict);
+  node.client().send(ControlType::kEvicted, 0, wire::SegmentName{evict->segment, false});
+  auto reserved = node.client().expect<wire::Reserved>(ControlType::kReserved);
+  ASSERT_TRUE(reserved);
+  EXPECT_NE(reserved->error.find("process 1"), std::string::npos) << reserved->error;
+}
+
+TEST(NodeMemory, WaitingReservationIsServedWhenMemoryComesBack) {
+  TestNode node(kOptions);
+  wire::Welcome welcome = node.join();
+  publish(node.client(), welcome, 1);
+  TestClient other = node.connect();
+  other.hello();
+  ASSERT_TRUE(other.expect<wire::Welcome>(ControlType::kWelcome));
+  other.send(ControlType::kReserve, 3, wire::Reserve{kSegmentBytes});
+  ASSERT_TRUE(node.client().expect<wire::SegmentName>(ControlType::kEvict));
+  // Instead of letting go, the writer drops the segment.
+  node.client().send(ControlType::kForgetSegment, 0, wire::SegmentName{{welcome.process, 1}, true});
+  node.client().send(ControlType::kUnreserve, 0, wire::Reserve{kSegmentBytes});
+  auto reserved = other.expect<wire::Reserved>(ControlType::kReserved);
+  ASSERT_TRUE(reserved);
+  EXPECT_EQ(reserved->error, "");
+}
+
+TEST(NodeMemory, SealedObjectOutlivesItsWriter) {
+  TestNode node(kOptions);
+  wire::Welcome mine = node.join();
+  TestClient writer = node.connect();
+  writer.hello();
+  auto joined = writer.expect<wire::Welcome>(ControlType::kWelcome);
+  ASSERT_TRUE(joined);
+  wire::Complete object = publish(writer, *joined, 1);
+  writer.status();
+  node.client().send(ControlType::kHold, 0, wire::ObjectIds{{object.object}});
+  writer.close();
+  while (node.client().status()["clients"].size() != 1) {
+  }
+  EXPECT_EQ(read_segment(node.client(), object.value.location.segment), std::string(kSegmentBytes, 'm'));
+  // Its last holder gone, the memory is free again.
+  node.client().send(ControlType::kRelease, 0, wire::ObjectIds{{object.object}});
+  while (node.client().status()["store"]["used_bytes"] != 0) {
+  }
+}
+
+TEST(NodeMemory, LastReleaseGivesTheRangeBackToItsWriter) {
+  TestNode node(kOptions);
+  wire::Welcome welcome = node.join();
+  wire::Complete object = publish(node.client(), welcome, 1);
+  node.client().send(ControlType::kRelease, 0, wire::ObjectIds{{object.object}});
+  auto freed = node.client().expect<wire::FreeRange>(ControlType::kFreeRange);
+  ASSERT_TRUE(freed);
+  EXPECT_EQ(freed->location, object.value.location);
+}
+
+TEST(NodeMemory, ValueInAnUnannouncedSegmentEndsTheConnection) {
+  TestNode node(kOptions);
+  wire::Welcome welcome = node.join();
+  TestClient liar = node.connect();
+  liar.hello();
+  auto joined = liar.expect<wire::Welcome>(ControlType::kWelcome);
+  ASSERT_TRUE(joined);
+  wire::Complete complete;
+  complete.object = {welcome.epoch, joined->process, 1};
+  complete.holder = joined->process;
+  complete.value.kind = wire::ValueKind::kSealed;
+  complete.value.object = complete.object;
+  complete.value.location = {{joined->process, 9}, 0, 100};
+  liar.send(ControlType::kComplete, 0, complete);
+  EXPECT_TRUE(liar.ends());
+}
+
+}  // namespace
+}  // namespace fray::node
