@@ -1,11 +1,12 @@
-// What the simulators (`*_sim_main.cc`) share: a seeded source of choices, violations, coverage, and the run over seeds.
+// What the simulators (`*_sim_main.cc`) share: a seeded source of choices, violations, coverage, and the run over
+// seeds.
 //
 //   int main(int argc, char** argv) {
 //     return fray::run_simulation(argc, argv, "lease", [](std::uint64_t seed, fray::SimulationLog& log) { ... });
 //   }
 //
-// Flags: --seeds N, --first S, --expect-failure (exit 0 if and only if a violation was found). Prints the seeds run, the
-// faults injected, and which (state, event) pairs were seen; a failing seed is named and stops the run.
+// Flags: --seeds N, --first S, --expect-failure (exit 0 if and only if a violation was found). Prints the seeds run,
+// the faults injected, and which (state, event) pairs were seen; a failing seed is named and stops the run.
 //
 // Threading:  one thread.
 // Ownership:  values.

@@ -74,7 +74,9 @@ Status Client::handshake() {
   FRAY_ASSIGN_OR_RETURN(welcome_, wire::Welcome::decode(frame.body));
   objects_.set_identity(welcome_.epoch, welcome_.process);
   memory_.set_process(welcome_.process);
-  tasks_.set_limits({welcome_.total.amount("CPU"), welcome_.max_workers});
+  // A worker waits for its subtasks most of the time: what it does not use, others do.
+  auto keep_idle = options_.role == wire::Role::kWorker ? Clock::duration(1ms) : Clock::duration(1s);
+  tasks_.set_limits({welcome_.total.amount("CPU"), welcome_.max_workers, keep_idle});
   open_.store(true, std::memory_order_release);
   return Status::ok();
 }
@@ -315,6 +317,12 @@ void Client::say(wire::ControlType type) {
 
 void Client::flush_link() {
   std::lock_guard lock(mutex_);
+  link_.flush();
+}
+
+void Client::task_ended() {
+  std::lock_guard lock(mutex_);
+  if (!tasks_.leases().empty()) tasks_.tick(Clock::now(), true);
   link_.flush();
 }
 

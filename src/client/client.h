@@ -148,6 +148,7 @@ class Client {
   void share(std::span<Object* const> objects);
   void say(wire::ControlType type);  // kBlocked, kUnblocked, kRetiring
   void flush_link();
+  void task_ended();  // before its answer leaves: records go out, leases that it used go back
   bool has_unfinished_work() const;
 
   // ---- The rest ----

@@ -16,7 +16,6 @@ namespace {
 constexpr std::size_t kDeepest = 128;               // tasks sent to one worker and not answered
 constexpr std::uint64_t kQueuedWorkNs = 5'000'000;  // about so much work may wait behind a running task
 constexpr std::uint32_t kFlushFrames = 32;
-constexpr auto kIdleLease = 1s;
 constexpr auto kStealAfter = 2ms;           // a worker silent for so long gives up what it has not started
 constexpr std::size_t kWorthSharing = 8;    // fewer short tasks are done before another worker has them
 
@@ -323,7 +322,7 @@ void TaskTable::tick(Clock::time_point now, bool closing) {
       if (lease->sent.size() > 1) balance(lease->queue, now);
       continue;
     }
-    if (lease->draining || closing || (now - lease->idle_since >= kIdleLease)) give_back(lease);
+    if (lease->draining || closing || now - lease->idle_since >= limits_.keep_idle) give_back(lease);
   }
 }
 

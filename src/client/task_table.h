@@ -30,6 +30,7 @@ class TaskTable {
   struct Limits {
     double total_cpus = 1;
     std::uint32_t max_workers = 32;
+    Clock::duration keep_idle = std::chrono::seconds(1);  // how long a lease without tasks is kept for the next one
   };
 
   TaskTable(NodeLink& link, ObjectTable& objects, Timeline& timeline, std::function<void(Object*)> ready);

@@ -60,7 +60,6 @@ class Connection {
   bool has_ended() const { return ended_; }
   std::size_t backlog_bytes() const { return socket_.output_bytes(); }
   pid_t peer_pid() const { return peer_.pid; }
-  uid_t peer_uid() const { return peer_.uid; }
 
   // Set by the owner once the peer has said hello.
   bool greeted = false;

@@ -89,11 +89,7 @@ void ForkServerLink::read() {
     auto next = socket_.next(&frame);
     if (!next.is_ok()) return end();
     if (!*next) break;
-    if (static_cast<wire::ControlType>(frame.header.type) == wire::ControlType::kServerReady) {
-      ready_ = true;
-    } else {
-      events_.on_frame(frame);
-    }
+    events_.on_frame(frame);
   }
   if (socket_.is_open() && !filled.is_ok()) end();
 }

@@ -23,7 +23,7 @@ namespace fray::node {
 class ForkServerLink {
  public:
   struct Events {
-    std::function<void(wire::Incoming&)> on_frame;  // kSpawned, kExited
+    std::function<void(wire::Incoming&)> on_frame;  // kServerReady, kSpawned, kExited
     std::function<void()> on_ended;
   };
 
@@ -35,7 +35,6 @@ class ForkServerLink {
 
   Status start(const wire::WorkerKey& key);
   bool is_running() const { return socket_.is_open(); }
-  bool is_ready() const { return ready_; }
   pid_t pid() const { return pid_; }
   // `fds`: control socket, stdout, stderr, worker page.
   void spawn_worker(ProcessId worker, std::vector<os::Fd> fds);
@@ -56,7 +55,6 @@ class ForkServerLink {
   os::Fd output_pipe_;
   LogTail output_;
   pid_t pid_ = 0;
-  bool ready_ = false;
   bool watches_output_ = false;
 };
 

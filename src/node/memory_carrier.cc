@@ -47,7 +47,14 @@ void MemoryCarrier::open(Connection& connection, SegmentId segment) {
 Status MemoryCarrier::forget_segment(ProcessId process, SegmentId segment) {
   if (segment.writer != process) return Status(StatusCode::kCorruption, "a segment was dropped in another's name");
   Status forgotten = table_.forget(segment);  // unknown: it was spilled meanwhile, and forgotten then
-  if (forgotten.is_ok()) spilling_.erase(segment);
+  if (!forgotten.is_ok() || !spilling_.contains(segment)) return Status::ok();
+  // It was asked back: dropping it is a yes, and if there is no object in it any more there is nothing to copy.
+  if (table_.contains(segment)) {
+    copy(segment);
+  } else {
+    spilling_.erase(segment);
+    serve_waiting();
+  }
   return Status::ok();
 }
 

@@ -61,8 +61,7 @@ Node::Node(event::Loop& loop, Settings settings, SessionFolder folder)
                     worker_gone(worker, expected, facts);
                   }}),
       leases_(loop, roster_, processes_, {settings_.options.total, settings_.options.max_workers}),
-      memory_(loop, roster_, settings_.options.store_memory_bytes,
-              settings_.options.spill_folder.empty() ? folder_.path() : settings_.options.spill_folder),
+      memory_(loop, roster_, settings_.options.store_memory_bytes, settings_.options.spill_folder),
       objects_(roster_, memory_, epoch_) {
   loop_.set_round_hook([this](bool complete) { end_round(complete); });
 }
@@ -125,7 +124,7 @@ Status Node::handle_hello(Connection& connection, std::string_view body) {
 }
 
 Status Node::welcome_worker(Connection& connection, const wire::Hello& hello) {
-  // The number was given to one process only, over a socket that only it has; still, it must be one that is expected.
+  // Only a process that a fork server was asked for and that has not spoken yet may take this number.
   auto known = processes_.workers().find(hello.process);
   if (known == processes_.workers().end() || roster_.find(hello.process) != nullptr) {
     return Status(StatusCode::kInvalidArgument, "a worker that nobody started said hello");

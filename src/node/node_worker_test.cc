@@ -160,8 +160,8 @@ TEST(NodeWorkers, MissingInterpreterIsNamed) {
 
 // Runs in a process of its own: starts a node, leases a worker with children, tells the test the process numbers, and
 // leaves behind a child that keeps the node's socket open.
-void be_a_driver(int tell) {
-  TestNode node;
+void be_a_driver(int tell, const std::string& home) {
+  TestNode node(R"({"cpus": 2})", home);
   node.join();
   TestLease lease = lease_worker(node.client());
   lease.order('c');
@@ -180,8 +180,10 @@ void be_a_driver(int tell) {
 TEST(NodeWorkers, KilledDriverLeavesNothingBehindAfterOneSecond) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
+  std::string home = testing::TempDir() + "fray-driver-XXXXXX";
+  ASSERT_NE(::mkdtemp(home.data()), nullptr);
   pid_t driver = ::fork();
-  if (driver == 0) be_a_driver(ends[1]);
+  if (driver == 0) be_a_driver(ends[1], home);
   pid_t told[5] = {};
   ASSERT_TRUE(becomes_readable(ends[0]));
   ASSERT_EQ(::read(ends[0], told, sizeof(told)), static_cast<ssize_t>(sizeof(told)));
@@ -195,6 +197,8 @@ TEST(NodeWorkers, KilledDriverLeavesNothingBehindAfterOneSecond) {
   ::kill(told[4], SIGKILL);
   ::waitpid(driver, nullptr, 0);
   for (int end : ends) ::close(end);
+  EXPECT_TRUE(std::filesystem::is_empty(home + "/run"));
+  std::filesystem::remove_all(home);
 }
 
 TEST(NodeWorkers, KilledNodeLeavesNoProcessBehind) {

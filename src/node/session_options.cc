@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -18,6 +19,8 @@ constexpr std::array<std::string_view, 7> kKeys = {"cpus",        "memory_bytes"
                                                    "resources",   "max_workers",  "session_folder"};
 constexpr std::uint32_t kFewestWorkers = 32;
 constexpr double kMostWorkers = 100'000;
+// Made for large files that outlive nobody: /tmp and the run folder are often memory themselves.
+constexpr const char* kUsualSpillFolder = "/var/tmp";
 constexpr double kStoreShare = 0.3;  // of the memory, when nothing is said
 
 Status wrong(std::string_view key, std::string_view expected) {
@@ -79,8 +82,11 @@ Result<SessionOptions> parse_options(std::string_view text_of_options) {
   FRAY_ASSIGN_OR_RETURN(double workers, number(options, "max_workers", usual_workers));
   if (workers < 1 || workers > kMostWorkers) return wrong("max_workers", "a number from 1 to 100000");
   parsed.max_workers = static_cast<std::uint32_t>(workers);
-  FRAY_ASSIGN_OR_RETURN(parsed.spill_folder, text(options, "spill_folder"));
+  FRAY_ASSIGN_OR_RETURN(std::string spill_folder, text(options, "spill_folder"));
+  // The node leaves its folder, so relative names are read now.
+  parsed.spill_folder = std::filesystem::absolute(spill_folder.empty() ? kUsualSpillFolder : spill_folder).string();
   FRAY_ASSIGN_OR_RETURN(parsed.session_folder, text(options, "session_folder"));
+  if (!parsed.session_folder.empty()) parsed.session_folder = std::filesystem::absolute(parsed.session_folder).string();
   return parsed;
 }
 

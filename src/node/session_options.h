@@ -20,7 +20,7 @@ struct SessionOptions {
   ResourceSet total;                    // CPU, memory (bytes) and the declared ones
   std::uint32_t max_workers = 0;
   std::uint64_t store_memory_bytes = 0;
-  std::string spill_folder;             // empty: the session folder
+  std::string spill_folder;             // absolute
   std::string session_folder;           // empty: a new one in the run folder
 };
 

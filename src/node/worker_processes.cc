@@ -209,12 +209,4 @@ bool WorkerProcesses::is_fork_server(pid_t pid) const {
   });
 }
 
-std::vector<pid_t> WorkerProcesses::fork_server_pids() const {
-  std::vector<pid_t> pids;
-  for (const auto& [number, key] : keys_) {
-    if (key.server) pids.push_back(key.server->pid());
-  }
-  return pids;
-}
-
 }  // namespace fray::node

@@ -69,7 +69,6 @@ class WorkerProcesses {
   bool is_fork_server(pid_t pid) const;
 
   const std::map<ProcessId, WorkerProcess>& workers() const { return workers_; }
-  std::vector<pid_t> fork_server_pids() const;
 
  private:
   struct Key {

@@ -10,16 +10,18 @@
 // Additions (register, hold, complete) count at once; removals (release, process_left) only after a grace round, see
 // round_drained(). So no acknowledgement is ever needed, in whatever order sockets are read.
 //
-// An object is held by processes and by registered objects that contain it. When the last holder is gone it is forgotten,
-// the objects it contained lose a holder, and Forget names it (the node then drops bytes, descriptors, spilled files).
-// Objects that contain each other in a circle are never forgotten. A value contains only refs that its maker had, so a circle
-// needs a task that gets hold of the ref of its own result while it runs: through a global of its process or an actor.
+// An object is held by processes and by registered objects that contain it. When the last holder is gone it is
+// forgotten, the objects it contained lose a holder, and Forget names it (the node then drops bytes, descriptors,
+// spilled files). Objects that contain each other in a circle are never forgotten. A value contains only refs that its
+// maker had, so a circle needs a task that gets hold of the ref of its own result while it runs: through a global of
+// its process or an actor.
 //
 // Threading:  confined to the node's loop (or a test).
 // Ownership:  ids and flags only; the bytes of a value belong to the node's object store, keyed by the same id.
 // Failure:    messages about unknown objects create an entry (they may overtake each other between sockets). It is lost
-//             if a grace round later nobody has registered or completed it, or its owner is gone. Contradictions (messages of processes that are gone,
-//             ids of another engine) are ignored and counted. Whoever wants an object gets an answer: Deliver or ReportLost.
+//             if a grace round later nobody has registered or completed it, or its owner is gone. Contradictions
+//             (messages of processes that are gone, ids of another engine) are ignored and counted. Whoever wants an
+//             object gets an answer: Deliver or ReportLost.
 #pragma once
 
 #include <cstddef>
@@ -40,8 +42,8 @@ class HolderTable {
   explicit HolderTable(std::uint32_t epoch) : epoch_(epoch) {}
 
   void process_joined(ProcessId process);
-  // Call it when the process's socket has been read to its end. Its holds vanish; objects it owns that are still pending
-  // become lost, unless they are completed before the grace round ends; what it wanted is forgotten.
+  // Call it when the process's socket has been read to its end. Its holds vanish; objects it owns that are still
+  // pending become lost, unless they are completed before the grace round ends; what it wanted is forgotten.
   void process_left(ProcessId process);
 
   // The sender holds the object, and lets it escape for the first time. Idempotent: a process holds an object or not.
@@ -49,9 +51,9 @@ class HolderTable {
   // The sender holds an object that it got from another process, which registered it or held it before.
   void held(ProcessId process, ObjectId object);
   void released(ProcessId process, ObjectId object);
-  // The value is known; `holder` holds it (in whose name the maker speaks), and it holds `nested`. A second completion of
-  // the same object, or one of a lost object, is dropped (a late attempt) and returns false: the caller must then drop the
-  // bytes it came with. A release by `holder` that waits for its round is not undone by this.
+  // The value is known; `holder` holds it (in whose name the maker speaks), and it holds `nested`. A second completion
+  // of the same object, or one of a lost object, is dropped (a late attempt) and returns false: the caller must then
+  // drop the bytes it came with. A release by `holder` that waits for its round is not undone by this.
   bool completed(ProcessId holder, ObjectId object, const std::vector<ObjectId>& nested);
   // The bytes are gone although the object is held (a spill file that cannot be read).
   void bytes_lost(ObjectId object);

@@ -28,7 +28,8 @@ HolderWorld::HolderWorld(std::uint64_t seed, SimulationLog& log) : random_(seed)
 
 void HolderWorld::list_possible(SimulationLog& log) {
   for (std::string_view state : {"absent", "pending", "complete", "lost"}) {
-    for (std::string_view event : {"register", "hold", "release", "complete", "want"}) log.possible.insert({state, event});
+    for (std::string_view event : {"register", "hold", "release", "complete", "want"})
+      log.possible.insert({state, event});
     if (state == "absent") continue;
     for (std::string_view event : {"owner left", "forgotten"}) log.possible.insert({state, event});
   }
@@ -50,7 +51,8 @@ void HolderWorld::run() {
       if (!drop_everything()) break;
     }
   }
-  if (table_.size() != 0) throw SimulationViolation(fmt::format("{} objects are left though nobody holds any", table_.size()));
+  if (table_.size() != 0)
+    throw SimulationViolation(fmt::format("{} objects are left though nobody holds any", table_.size()));
 }
 
 std::vector<HolderWorld::Choice> HolderWorld::choices() {
@@ -81,13 +83,21 @@ std::vector<HolderWorld::Choice> HolderWorld::choices() {
 void HolderWorld::step(const Choice& choice) {
   const auto call = static_cast<CallId>(choice.subject);
   switch (choice.act) {
-    case Act::kRead: return read(choice.process);
-    case Act::kRoundEnds: return round_ends();
-    case Act::kAnswer: return take_answer(choice.process);
-    case Act::kFrame: return take_frame(static_cast<ProcessId>(choice.subject), choice.process);
-    case Act::kFinish: return finish_work(choice.process, call);
-    case Act::kPeerDied: return peer_died(choice.process, call);
-    case Act::kDo: --at(choice.process).to_do; return act(choice.process);
+    case Act::kRead:
+      return read(choice.process);
+    case Act::kRoundEnds:
+      return round_ends();
+    case Act::kAnswer:
+      return take_answer(choice.process);
+    case Act::kFrame:
+      return take_frame(static_cast<ProcessId>(choice.subject), choice.process);
+    case Act::kFinish:
+      return finish_work(choice.process, call);
+    case Act::kPeerDied:
+      return peer_died(choice.process, call);
+    case Act::kDo:
+      --at(choice.process).to_do;
+      return act(choice.process);
   }
 }
 
@@ -125,7 +135,8 @@ void HolderWorld::inject_fault() {
   } else if (kind == 5) {
     log_.fault("ref of another engine");
     const ObjectId stray{.epoch = kEpoch + 1, .owner = chosen, .sequence = 1};
-    for (Kind each : {Kind::kRegister, Kind::kHold, Kind::kWant, Kind::kRelease}) process.up.push_back({each, stray, 0, {}});
+    for (Kind each : {Kind::kRegister, Kind::kHold, Kind::kWant, Kind::kRelease})
+      process.up.push_back({each, stray, 0, {}});
   } else {
     return;
   }
@@ -147,7 +158,8 @@ void HolderWorld::kill(ProcessId id) {
   }
 }
 
-// --- the node ---------------------------------------------------------------------------------------------------------
+// --- the node
+// ---------------------------------------------------------------------------------------------------------
 
 void HolderWorld::begin_round() {
   to_read_.clear();
@@ -206,10 +218,15 @@ void HolderWorld::to_table(ProcessId id, const Message& message) {
 void HolderWorld::note(ObjectId object, std::string_view event) {
   if (object.epoch != kEpoch) return;
   const bool known = table_.is_known(object);
-  log_.event(!known ? "absent" : table_.is_complete(object) ? "complete" : table_.is_lost(object) ? "lost" : "pending", event);
+  log_.event(!known                       ? "absent"
+             : table_.is_complete(object) ? "complete"
+             : table_.is_lost(object)     ? "lost"
+                                          : "pending",
+             event);
 }
 
-// --- judgement --------------------------------------------------------------------------------------------------------
+// --- judgement
+// --------------------------------------------------------------------------------------------------------
 
 void HolderWorld::judge_commands() {
   for (const Command& command : table_.take_commands()) {
@@ -220,7 +237,8 @@ void HolderWorld::judge_commands() {
 void HolderWorld::judge(const Deliver& command) {
   auto value = values_.find(command.object);
   if (value == values_.end()) throw SimulationViolation(text(command.object) + " is delivered and has no value");
-  if (bytes_lost_.contains(command.object)) throw SimulationViolation(text(command.object) + " is delivered without bytes");
+  if (bytes_lost_.contains(command.object))
+    throw SimulationViolation(text(command.object) + " is delivered without bytes");
   at(command.process).down.push_back({command.object, false, value->second});
 }
 
@@ -231,7 +249,8 @@ void HolderWorld::judge(const ReportLost& command) {
   auto ref = refs.find(object);
   if (ref == refs.end() || !ref->second.counted || ghosts_.contains(object) || bytes_lost_.contains(object)) return;
   if (command.code == StatusCode::kOwnerDied && at(object.owner).ended) return;
-  throw SimulationViolation(fmt::format("process {} holds {} and is told that it is lost", command.process, text(object)));
+  throw SimulationViolation(
+      fmt::format("process {} holds {} and is told that it is lost", command.process, text(object)));
 }
 
 void HolderWorld::judge(const Forget& command) {

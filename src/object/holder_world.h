@@ -1,12 +1,13 @@
-// HolderWorld: processes that pass refs to each other in miniature, to drive a real HolderTable through one seeded schedule.
+// HolderWorld: processes that pass refs to each other in miniature, to drive a real HolderTable through one seeded
+// schedule.
 //
-// Processes put values, call each other with refs as arguments, answer with refs inside, drop refs, ask for values, die.
-// Messages to the node and between processes travel in FIFO channels; which one moves next is chosen at random, so they
-// overtake each other freely. The node reads in rounds: a round ends when all that lay in the channels at its beginning was
-// read. What processes really hold is known here, so that every Forget and ReportLost can be judged.
+// Processes put values, call each other with refs as arguments, answer with refs inside, drop refs, ask for values,
+// die. Messages to the node and between processes travel in FIFO channels; which one moves next is chosen at random, so
+// they overtake each other freely. The node reads in rounds: a round ends when all that lay in the channels at its
+// beginning was read. What processes really hold is known here, so that every Forget and ReportLost can be judged.
 //
-// Not judged: refs that were received when their sender was dead already. Their holds may have been gone (`ghosts`); whoever
-// wants such an object must still get an answer.
+// Not judged: refs that were received when their sender was dead already. Their holds may have been gone (`ghosts`);
+// whoever wants such an object must still get an answer.
 //
 // Threading:  one thread.
 // Ownership:  owns everything it simulates.
@@ -38,8 +39,8 @@ class HolderWorld {
   struct Message {  // to the node
     Kind kind;
     ObjectId object;
-    ProcessId holder = 0;            // kComplete
-    std::vector<ObjectId> nested;    // kComplete
+    ProcessId holder = 0;          // kComplete
+    std::vector<ObjectId> nested;  // kComplete
   };
   struct Answer {  // from the node
     ObjectId object;
@@ -49,15 +50,15 @@ class HolderWorld {
   struct Frame {  // from process to process: a call or its result
     CallId call = 0;
     bool is_result = false;
-    bool recorded = false;           // the result was completed at the node by who made it
+    bool recorded = false;  // the result was completed at the node by who made it
     ObjectId result;
-    std::vector<ObjectId> refs;      // arguments, or what the result contains
+    std::vector<ObjectId> refs;  // arguments, or what the result contains
   };
   struct Ref {
-    std::uint32_t count = 0;     // variables, arguments of calls, values made here that contain it
-    std::uint32_t variables = 0; // of these
-    bool counted = false;        // the node was told that this process holds it
-    bool owes_release = false;   // the node may count this process as holder
+    std::uint32_t count = 0;      // variables, arguments of calls, values made here that contain it
+    std::uint32_t variables = 0;  // of these
+    bool counted = false;         // the node was told that this process holds it
+    bool owes_release = false;    // the node may count this process as holder
     bool wanted = false;
   };
   struct Call {  // of mine, or of somebody else that I work on
@@ -65,8 +66,8 @@ class HolderWorld {
     ObjectId result;
     std::vector<ObjectId> refs;
     std::uint32_t attempts = 0;
-    bool escaped = false;   // the result was registered: others may wait for it whether we still do or not
-    bool retried = false;   // an attempt that was given up may have recorded a result
+    bool escaped = false;  // the result was registered: others may wait for it whether we still do or not
+    bool retried = false;  // an attempt that was given up may have recorded a result
   };
   struct Process {
     bool alive = true;

@@ -62,7 +62,8 @@ ProcessId HolderWorld::other_than(ProcessId id) {
   return others.empty() ? 0 : others[random_.below(others.size())];
 }
 
-// Before a ref leaves the process: the node must know it, and its value if it was made here. Iterative, inner ones first.
+// Before a ref leaves the process: the node must know it, and its value if it was made here. Iterative, inner ones
+// first.
 void HolderWorld::escape(ProcessId id, ObjectId object) {
   Process& process = at(id);
   Ref& ref = process.refs.at(object);
@@ -128,7 +129,8 @@ void HolderWorld::take_answer(ProcessId id) {
   }
 }
 
-// --- calls ------------------------------------------------------------------------------------------------------------
+// --- calls
+// ------------------------------------------------------------------------------------------------------------
 
 void HolderWorld::call(ProcessId id) {
   const ProcessId peer = other_than(id);
@@ -198,8 +200,8 @@ void HolderWorld::peer_died(ProcessId id, CallId call) {
   send_call(id, call);
 }
 
-// The value is known here. If the result escaped, others wait for it, though perhaps nobody here does. Whatever was or may
-// have been recorded in our name is released in the end.
+// The value is known here. If the result escaped, others wait for it, though perhaps nobody here does. Whatever was or
+// may have been recorded in our name is released in the end.
 void HolderWorld::end_call(ProcessId id, CallId call, bool recorded) {
   Process& process = at(id);
   const Call mine = std::move(process.calls.at(call));

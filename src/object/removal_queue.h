@@ -1,8 +1,8 @@
 // RemovalQueue: releases and deaths that wait for their grace round.
 //
-// A removal read during one round of the node's loop may have been preceded by an addition in a socket that this round had
-// already passed. So it takes effect at the end of the next full round: round_drained() hands out what was there when it
-// was called last time.
+// A removal read during one round of the node's loop may have been preceded by an addition in a socket that this round
+// had already passed. So it takes effect at the end of the next full round: round_drained() hands out what was there
+// when it was called last time.
 //
 // Threading:  confined to the HolderTable that owns it.
 // Ownership:  values.
@@ -49,8 +49,8 @@ class RemovalQueue {
   Removals next_round();
 
  private:
-  Removals fresh_;  // read in this round
-  Removals aged_;   // read in the round before
+  Removals fresh_;                           // read in this round
+  Removals aged_;                            // read in the round before
   std::vector<std::uint64_t> fresh_orders_;  // of fresh_.releases, one each
   std::vector<std::uint64_t> aged_orders_;
   std::unordered_map<Hold, std::uint64_t, HoldHash> waiting_;  // the release that counts, by its order number

@@ -31,7 +31,7 @@ void AuditedLeaseTable::list_possible(SimulationLog& log) {
       for (std::string_view event : {"returned", "kill asked", "client left"}) log.possible.insert({state, event});
     }
   }
-  log.possible.erase({"absent", "left"});  // a death is reported once
+  log.possible.erase({"absent", "left"});       // a death is reported once
   log.possible.erase({"starting", "blocked"});  // messages of a worker begin with hello
   log.possible.erase({"starting", "unblocked"});
   log.possible.erase({"starting", "retiring"});
@@ -149,7 +149,8 @@ std::vector<Command> AuditedLeaseTable::take_commands() {
   for (const Command& command : commands) {
     std::visit([this](const auto& each) { check(each); }, command);
   }
-  if (!to_report_.empty()) violate(fmt::format("lease {} was lost and its client was not told", to_report_.begin()->first));
+  if (!to_report_.empty())
+    violate(fmt::format("lease {} was lost and its client was not told", to_report_.begin()->first));
   if (workers_.size() + asked_ > limits_.max_workers) violate("more workers than the limit");
   if (table_.free() != expected_free()) {
     violate(fmt::format("free is {}, the books say {}", table_.free().to_string(), expected_free().to_string()));
@@ -175,7 +176,8 @@ void AuditedLeaseTable::check(const StopWorker& command) {
   if (found == workers_.end()) {
     return;  // it left after the decision to kill it, in the same round
   }
-  if (!command.kill && (found->second.lease != 0 || !found->second.ready)) violate("a worker that is not idle is told to end");
+  if (!command.kill && (found->second.lease != 0 || !found->second.ready))
+    violate("a worker that is not idle is told to end");
   if (!command.kill) note(command.worker, "stopped");
   found->second.doomed = true;
 }

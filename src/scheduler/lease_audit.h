@@ -1,8 +1,8 @@
 // AuditedLeaseTable: a LeaseTable whose commands are checked against bookkeeping of our own, for the simulator.
 //
-// Every event goes to the table and into the books; every command that comes out is checked: the worker granted is ready,
-// idle and of the right key, the resources were there, the demand existed, the limit of workers holds, a lost lease is
-// reported to its client once; and what the table calls free equals what the books say.
+// Every event goes to the table and into the books; every command that comes out is checked: the worker granted is
+// ready, idle and of the right key, the resources were there, the demand existed, the limit of workers holds, a lost
+// lease is reported to its client once; and what the table calls free equals what the books say.
 //
 // Threading:  one thread.
 // Ownership:  owns the table.

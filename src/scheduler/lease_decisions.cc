@@ -30,9 +30,9 @@ void LeaseTable::refuse_given_up() {
     if (!workers_.key(key).idle.empty()) continue;
     demand->reported = true;
     commands_.emplace_back(ReportDeadlock{.client = demand->client,
-                                       .demand = demand->wanted.demand,
-                                       .reason = reason(*demand),
-                                       .code = StatusCode::kUnavailable});
+                                          .demand = demand->wanted.demand,
+                                          .reason = reason(*demand),
+                                          .code = StatusCode::kUnavailable});
   }
 }
 
@@ -70,7 +70,8 @@ bool LeaseTable::grant_first() {
 
 // Workers that could be leased, now or once others made room for them.
 std::int64_t LeaseTable::places() const {
-  return static_cast<std::int64_t>(limits_.max_workers) - static_cast<std::int64_t>(workers_.count(WorkerState::kLeased));
+  return static_cast<std::int64_t>(limits_.max_workers) -
+         static_cast<std::int64_t>(workers_.count(WorkerState::kLeased));
 }
 
 void LeaseTable::grant(const Demand& demand, ProcessId worker) {
@@ -196,7 +197,8 @@ std::string amounts_free(const ResourceSet& free, const ResourceSet& asked) {
 std::string LeaseTable::reason(const Demand& demand) const {
   const ResourceSet& asked = demand.wanted.resources;
   if (!limits_.total.covers(asked)) {
-    return fmt::format("waits for {}: the node has {} in all", asked.to_string(), part_of(limits_.total, asked).to_string());
+    return fmt::format("waits for {}: the node has {} in all", asked.to_string(),
+                       part_of(limits_.total, asked).to_string());
   }
   if (!ledger_.free().covers(asked)) {
     return fmt::format("waits for {}: the node has {}, of which {} is free", asked.to_string(),

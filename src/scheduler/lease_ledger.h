@@ -1,10 +1,10 @@
 // LeaseLedger: which leases exist, what they hold, and what is free.
 //
-// A lease whose worker is blocked holds nothing. A blocked lease that resumes takes its resources back, below zero if need
-// be. What a lease holds comes back exactly once, whether it was blocked or not.
+// A lease whose worker is blocked holds nothing. A blocked lease that resumes takes its resources back, below zero if
+// need be. What a lease holds comes back exactly once, whether it was blocked or not.
 //
-// The clients of a node form trees: a worker stands below the client that leased it, a driver is a root. Fairness between
-// trees is what keeps one program's nested work from starving another program.
+// The clients of a node form trees: a worker stands below the client that leased it, a driver is a root. Fairness
+// between trees is what keeps one program's nested work from starving another program.
 //
 // Threading:  confined to the LeaseTable that owns it.
 // Ownership:  owns its leases; a pointer is valid until the lease ends.
@@ -39,7 +39,7 @@ struct LeaseGroup {
   std::uint32_t blocked = 0;
   std::uint32_t asked = 0;  // to be given back, and not given back yet; never more than the group has
   std::uint32_t depth = 0;
-  ResourceSet resources;    // of one lease
+  ResourceSet resources;  // of one lease
 };
 
 class LeaseLedger {

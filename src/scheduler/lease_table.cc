@@ -140,9 +140,9 @@ void LeaseTable::deadlock_stood() {
   }
   deepest->reported = true;
   commands_.emplace_back(ReportDeadlock{.client = deepest->client,
-                                     .demand = deepest->wanted.demand,
-                                     .reason = reason(*deepest),
-                                     .code = StatusCode::kDeadlock});
+                                        .demand = deepest->wanted.demand,
+                                        .reason = reason(*deepest),
+                                        .code = StatusCode::kDeadlock});
 }
 
 }  // namespace fray::scheduler

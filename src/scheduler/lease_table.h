@@ -4,14 +4,15 @@
 //   table.demand_changed(1, {.demand = 0, .key = 0, .depth = 0, .count = 2, .resources = cpu(1)});
 //   for (Command& command : table.take_commands()) ...    // StartWorker{0}, StartWorker{0}
 //
-// Events go in through the methods below, commands come out of take_commands(); nothing else happens. Events only change
-// the state; decisions are made in take_commands(), so the node calls it once after all events of one round of its loop.
+// Events go in through the methods below, commands come out of take_commands(); nothing else happens. Events only
+// change the state; decisions are made in take_commands(), so the node calls it once after all events of one round of
+// its loop.
 //
 // Rules (docs/concepts/scheduling.md): demands are served in the order of scheduler/reclaim_policy.h; the first that
 // cannot be served keeps what it will need from those behind it. A blocked worker's resources are free; a resumed one
-// takes them back even below zero, and what needs them is not granted until they are not. Workers are started for demands
-// whose resources are there, never more than max_workers; to stay below, idle workers of another key are stopped. Idle
-// workers beyond what could be used are stopped as well, unless their own tasks still run.
+// takes them back even below zero, and what needs them is not granted until they are not. Workers are started for
+// demands whose resources are there, never more than max_workers; to stay below, idle workers of another key are
+// stopped. Idle workers beyond what could be used are stopped as well, unless their own tasks still run.
 //
 // Threading:  confined to the node's loop (or a test).
 // Ownership:  values only; refers to processes and leases by number.
@@ -55,15 +56,16 @@ class LeaseTable {
 
   // Clients: drivers, and workers once they are ready (a task may submit tasks).
   void client_joined(ProcessId client);
-  // Its demands vanish and its leased workers are killed: their tasks have nobody to answer to. A worker that is no client
-  // any more gets no further lease.
+  // Its demands vanish and its leased workers are killed: their tasks have nobody to answer to. A worker that is no
+  // client any more gets no further lease.
   void client_left(ProcessId client);
   void demand_changed(ProcessId client, const DemandChange& demand);
   // At most so many workers of this key are started before anybody asks, no more than the CPUs could use.
   void prestart(WorkerKeyId key, std::uint32_t count);
 
-  // A StartWorker was carried out and the process has a number; ready when it said hello; failed when it could not start.
-  // After WorkerTable::kStartAttempts failures in a row (death before ready is one) the key's demands are refused.
+  // A StartWorker was carried out and the process has a number; ready when it said hello; failed when it could not
+  // start. After WorkerTable::kStartAttempts failures in a row (death before ready is one) the key's demands are
+  // refused.
   void worker_starting(ProcessId worker, WorkerKeyId key);
   void worker_ready(ProcessId worker);
   void start_failed(WorkerKeyId key);
@@ -74,8 +76,9 @@ class LeaseTable {
   void lease_returned(ProcessId client, LeaseId lease);
   void lease_kill_asked(ProcessId client, LeaseId lease);
 
-  // True when as far as the events tell no waiting demand can ever be met. A wake-up may still be on its way, so the node
-  // calls deadlock_stood() only when this has been true without a break for a while (100 ms); that reports one demand.
+  // True when as far as the events tell no waiting demand can ever be met. A wake-up may still be on its way, so the
+  // node calls deadlock_stood() only when this has been true without a break for a while (100 ms); that reports one
+  // demand.
   bool deadlock_suspected() const;
   void deadlock_stood();
 
@@ -115,7 +118,8 @@ class LeaseTable {
   LeaseLedger ledger_;
   std::set<ProcessId> clients_;
   std::map<WorkerKeyId, std::uint32_t> prestarts_;
-  std::map<WorkerKeyId, std::uint32_t> needed_;  // workers that demands with resources could use, as of the last decision
+  std::map<WorkerKeyId, std::uint32_t>
+      needed_;  // workers that demands with resources could use, as of the last decision
   std::vector<Command> commands_;
   std::uint64_t contradictions_ = 0;
   bool changed_ = false;

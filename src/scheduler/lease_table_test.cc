@@ -26,7 +26,8 @@ DemandChange demand(std::uint32_t number, std::uint32_t count, ResourceSet resou
 // A node of the test: carries commands out at once, workers are numbered from 100.
 class Bench {
  public:
-  explicit Bench(double cpus, std::uint32_t max_workers = 32) : table({.total = cpu(cpus), .max_workers = max_workers}) {}
+  explicit Bench(double cpus, std::uint32_t max_workers = 32)
+      : table({.total = cpu(cpus), .max_workers = max_workers}) {}
 
   void join(ProcessId client) { table.client_joined(client); }
   std::vector<Command> take() { return table.take_commands(); }

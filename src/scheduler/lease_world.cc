@@ -81,14 +81,22 @@ std::vector<LeaseWorld::Choice> LeaseWorld::choices() const {
 void LeaseWorld::step(const Choice& choice) {
   const auto process = static_cast<ProcessId>(choice.subject);
   switch (choice.act) {
-    case Act::kUp: return read_up(process);
-    case Act::kDown: return read_down(process);
-    case Act::kToWorker: return read_direct_to_worker(choice.subject);
-    case Act::kToClient: return read_direct_to_client(choice.subject);
-    case Act::kRun: return go_on(process);
-    case Act::kSpawn: return spawn();
-    case Act::kNotice: return notice(process);
-    case Act::kDecide: return carry_out();
+    case Act::kUp:
+      return read_up(process);
+    case Act::kDown:
+      return read_down(process);
+    case Act::kToWorker:
+      return read_direct_to_worker(choice.subject);
+    case Act::kToClient:
+      return read_direct_to_client(choice.subject);
+    case Act::kRun:
+      return go_on(process);
+    case Act::kSpawn:
+      return spawn();
+    case Act::kNotice:
+      return notice(process);
+    case Act::kDecide:
+      return carry_out();
     case Act::kSubmit:
       --at(process).to_submit;
       submit(process, 0);
@@ -152,7 +160,8 @@ void LeaseWorld::inject_fault() {
   --faults_left_;
 }
 
-// --- the node ---------------------------------------------------------------------------------------------------------
+// --- the node
+// ---------------------------------------------------------------------------------------------------------
 
 void LeaseWorld::read_up(ProcessId id) {
   Process& process = at(id);
@@ -180,12 +189,18 @@ void LeaseWorld::to_table(ProcessId id, const Message& message) {
                                         .count = message.count,
                                         .resources = shape.resources});
     }
-    case Kind::kReturnLease: return table_.lease_returned(id, message.lease);
-    case Kind::kKillLease: return table_.lease_kill_asked(id, message.lease);
-    case Kind::kBlocked: return table_.worker_blocked(id);
-    case Kind::kUnblocked: return table_.worker_unblocked(id);
-    case Kind::kRetiring: return table_.worker_retiring(id);
-    default: throw SimulationViolation("the node got a message that is not for it");
+    case Kind::kReturnLease:
+      return table_.lease_returned(id, message.lease);
+    case Kind::kKillLease:
+      return table_.lease_kill_asked(id, message.lease);
+    case Kind::kBlocked:
+      return table_.worker_blocked(id);
+    case Kind::kUnblocked:
+      return table_.worker_unblocked(id);
+    case Kind::kRetiring:
+      return table_.worker_retiring(id);
+    default:
+      throw SimulationViolation("the node got a message that is not for it");
   }
 }
 
@@ -217,7 +232,9 @@ void LeaseWorld::carry_out(const ReclaimLeases& command) {
   at(command.client).down.push_back({Kind::kReclaim, 0, command.demand, command.count});
 }
 
-void LeaseWorld::carry_out(const LeaseLost& command) { at(command.client).down.push_back({Kind::kLost, command.lease}); }
+void LeaseWorld::carry_out(const LeaseLost& command) {
+  at(command.client).down.push_back({Kind::kLost, command.lease});
+}
 
 void LeaseWorld::carry_out(const ReportDeadlock& command) {
   at(command.client).down.push_back({Kind::kRefused, 0, command.demand});
@@ -271,7 +288,8 @@ void LeaseWorld::kill(ProcessId id) {
   }
 }
 
-// --- at rest ----------------------------------------------------------------------------------------------------------
+// --- at rest
+// ----------------------------------------------------------------------------------------------------------
 
 bool LeaseWorld::wake_something() {
   bool woken = false;
@@ -319,8 +337,9 @@ void LeaseWorld::check_promises() {
       if (lease.blocked || lease.orphaned || !with.covers(row.resources)) continue;
       const bool other_tree = ledger.tree(lease.client) != ledger.tree(row.client);
       if ((other_tree && has_nothing) || (lease.client == row.client && waiting.size() == 1)) {
-        throw SimulationViolation(fmt::format("client {} {} (demand {}); lease {} of client {}, demand {}, was not asked back",
-                                              row.client, row.reason, row.demand, id, lease.client, lease.demand));
+        throw SimulationViolation(
+            fmt::format("client {} {} (demand {}); lease {} of client {}, demand {}, was not asked back", row.client,
+                        row.reason, row.demand, id, lease.client, lease.demand));
       }
     }
   }
@@ -331,12 +350,14 @@ void LeaseWorld::check_everything_ended() {
     const Task& task = tasks_[id];
     if (task.state == TaskState::kEnded || task.state == TaskState::kMoot) continue;
     std::string reasons;
-    for (const Waiting& row : table_.table().waiting()) reasons += fmt::format(" [client {}: {}]", row.client, row.reason);
+    for (const Waiting& row : table_.table().waiting())
+      reasons += fmt::format(" [client {}: {}]", row.client, row.reason);
     throw SimulationViolation(fmt::format("task {} of process {} waits for ever:{}", id, task.owner, reasons));
   }
   if (!finishing_) return;
   if (!table_.table().ledger().leases().empty()) throw SimulationViolation("leases are left when all clients are gone");
-  if (table_.table().free() != table_.table().ledger().total()) throw SimulationViolation("resources are missing at the end");
+  if (table_.table().free() != table_.table().ledger().total())
+    throw SimulationViolation("resources are missing at the end");
 }
 
 }  // namespace fray::scheduler

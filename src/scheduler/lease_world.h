@@ -1,9 +1,9 @@
 // LeaseWorld: a node, drivers and workers in miniature, to drive a real LeaseTable through one seeded schedule.
 //
-// Processes talk over FIFO channels: up and down to the node, one pair per lease between client and worker. At every step
-// one of the things that could happen next is chosen at random: a message is read, a task goes on, a process starts, a
-// death is noticed; so messages of different channels overtake each other freely. Faults are injected on the way. When
-// nothing can happen any more, everything that waits must have a right to.
+// Processes talk over FIFO channels: up and down to the node, one pair per lease between client and worker. At every
+// step one of the things that could happen next is chosen at random: a message is read, a task goes on, a process
+// starts, a death is noticed; so messages of different channels overtake each other freely. Faults are injected on the
+// way. When nothing can happen any more, everything that waits must have a right to.
 //
 // Tasks are small programs: submit some children, maybe wait for them, end. Each must end exactly once for its owner.
 //
@@ -31,9 +31,23 @@ class LeaseWorld {
  private:
   using TaskId = std::uint32_t;
   enum class Kind : std::uint8_t {
-    kHello, kDemand, kReturnLease, kKillLease, kBlocked, kUnblocked, kRetiring,  // to the node
-    kGrant, kReclaim, kLost, kRefused, kQuit,                                    // from the node
-    kRun, kResult, kReturned, kPaused, kResumed,                                 // between client and worker
+    kHello,
+    kDemand,
+    kReturnLease,
+    kKillLease,
+    kBlocked,
+    kUnblocked,
+    kRetiring,  // to the node
+    kGrant,
+    kReclaim,
+    kLost,
+    kRefused,
+    kQuit,  // from the node
+    kRun,
+    kResult,
+    kReturned,
+    kPaused,
+    kResumed,  // between client and worker
   };
   struct Message {
     Kind kind;
@@ -75,9 +89,9 @@ class LeaseWorld {
   struct Process {
     bool driver = false;
     bool alive = true;
-    bool hello = false;    // the node has read it
-    bool noticed = false;  // the node knows of its death
-    bool half_noticed = false;  // the node has seen the EOF of its socket only
+    bool hello = false;               // the node has read it
+    bool noticed = false;             // the node knows of its death
+    bool half_noticed = false;        // the node has seen the EOF of its socket only
     std::uint32_t stopped_until = 0;  // a step
     std::uint32_t mute_until = 0;     // its socket is not read before this step
     std::uint32_t to_submit = 0;      // drivers: root tasks to come

@@ -34,7 +34,8 @@ void LeaseWorld::end(TaskId id) {
   task.state = TaskState::kEnded;
 }
 
-// --- clients ----------------------------------------------------------------------------------------------------------
+// --- clients
+// ----------------------------------------------------------------------------------------------------------
 
 void LeaseWorld::pump(ProcessId id) {
   if (!at(id).alive) return;
@@ -95,17 +96,25 @@ void LeaseWorld::read_down(ProcessId id) {
       process.queues[message.number].announced = kUnsure;
       process.leases[message.lease].demand = message.number;
       break;
-    case Kind::kReclaim: process.queues[message.number].owed += message.count; break;
-    case Kind::kLost: lose_lease(id, message.lease); break;
-    case Kind::kRefused: refuse(id, message.number); break;
-    case Kind::kQuit: return kill(id);
-    default: throw SimulationViolation("a process got a message that is not for it");
+    case Kind::kReclaim:
+      process.queues[message.number].owed += message.count;
+      break;
+    case Kind::kLost:
+      lose_lease(id, message.lease);
+      break;
+    case Kind::kRefused:
+      refuse(id, message.number);
+      break;
+    case Kind::kQuit:
+      return kill(id);
+    default:
+      throw SimulationViolation("a process got a message that is not for it");
   }
   pump(id);
 }
 
-// What is owed is a number, not a mark on a lease: a lease that was chosen may block, and one that seemed blocked may have
-// resumed. At any time the running leases with least to do get nothing more and go back when they are idle.
+// What is owed is a number, not a mark on a lease: a lease that was chosen may block, and one that seemed blocked may
+// have resumed. At any time the running leases with least to do get nothing more and go back when they are idle.
 void LeaseWorld::choose_draining(ProcessId id) {
   for (auto& [demand, queue] : at(id).queues) {
     std::vector<std::pair<std::size_t, ClientLease*>> running;
@@ -154,21 +163,29 @@ void LeaseWorld::read_direct_to_client(LeaseId lease) {
     if (std::erase(held.sent, message.number) == 0) throw SimulationViolation("an answer for a task that was not sent");
   }
   switch (message.kind) {
-    case Kind::kPaused: held.paused = true; break;
-    case Kind::kResumed: held.paused = false; break;
-    case Kind::kResult: end(message.number); break;
+    case Kind::kPaused:
+      held.paused = true;
+      break;
+    case Kind::kResumed:
+      held.paused = false;
+      break;
+    case Kind::kResult:
+      end(message.number);
+      break;
     case Kind::kReturned: {
       Task& task = tasks_[message.number];
       task.state = TaskState::kQueued;
       at(direct.client).queues[demand_number(task)].tasks.push_front(message.number);
       break;
     }
-    default: throw SimulationViolation("a client got a message that is not for it");
+    default:
+      throw SimulationViolation("a client got a message that is not for it");
   }
   pump(direct.client);
 }
 
-// --- workers ----------------------------------------------------------------------------------------------------------
+// --- workers
+// ----------------------------------------------------------------------------------------------------------
 
 void LeaseWorld::read_direct_to_worker(LeaseId lease) {
   Direct& direct = directs_.at(lease);

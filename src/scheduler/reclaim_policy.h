@@ -1,8 +1,8 @@
 // ReclaimPolicy: whom to ask for leases so that those who wait get theirs. Pure: state in, requests out.
 //
 // Order of service. A tree (a driver and the workers below it) that has nothing running goes first, the one that had
-// nothing for longest at the front; then deeper demands; then the client with fewer running leases; then the demand that
-// waits longer. A grant or a returned lease puts a demand behind its equals.
+// nothing for longest at the front; then deeper demands; then the client with fewer running leases; then the demand
+// that waits longer. A grant or a returned lease puts a demand behind its equals.
 //
 // A waiting demand d of client c may be given a lease of client v, when what is free or already asked back does not
 // suffice and the lease has some of what is missing, if one of these holds:
@@ -11,10 +11,10 @@
 //   nothing    c has nothing running, and v has two, or d is at least as deep as the lease;
 //   share      v has at least two more running than c;
 //   depth      v waits for nothing, is in c's tree, and d is deeper than the lease (it may be kept idle).
-// The last three only if v waits for nothing deeper than d: it would be served first again. So a client that waits never
-// gives its only lease to a less deep demand of its own tree, whoever floods gives back in time, two clients on two CPUs
-// end with one lease each, and with one CPU they take turns. Those who have most are asked first. A demand whose missing
-// amount cannot be gathered in this way asks nobody.
+// The last three only if v waits for nothing deeper than d: it would be served first again. So a client that waits
+// never gives its only lease to a less deep demand of its own tree, whoever floods gives back in time, two clients on
+// two CPUs end with one lease each, and with one CPU they take turns. Those who have most are asked first. A demand
+// whose missing amount cannot be gathered in this way asks nobody.
 //
 // Threading:  pure functions.
 // Ownership:  none.
@@ -33,8 +33,8 @@ namespace fray::scheduler {
 // The waiting demands, in the order of service. Those that the node could never cover are left out.
 std::vector<Demand*> in_order_of_service(DemandQueue& queue, const LeaseLedger& ledger);
 
-// `ordered`: of in_order_of_service. `places`: workers that are idle, on their way or ending, and those that may still be
-// started.
+// `ordered`: of in_order_of_service. `places`: workers that are idle, on their way or ending, and those that may still
+// be started.
 std::vector<ReclaimLeases> plan_reclaims(const std::vector<Demand*>& ordered, const DemandQueue& queue,
                                          const LeaseLedger& ledger, std::int64_t places);
 

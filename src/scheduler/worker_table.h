@@ -32,10 +32,10 @@ struct Worker {
 
 // What is known of one worker key.
 struct KeyInfo {
-  std::uint32_t asked = 0;           // StartWorker commands without an answer
+  std::uint32_t asked = 0;  // StartWorker commands without an answer
   std::uint32_t starting = 0;
-  std::vector<ProcessId> idle;       // the one that was idle last at the end: its caches are warm
-  std::uint32_t failures = 0;        // starts that failed since the last one that did not
+  std::vector<ProcessId> idle;  // the one that was idle last at the end: its caches are warm
+  std::uint32_t failures = 0;   // starts that failed since the last one that did not
   std::uint64_t last_use = 0;
 
   std::uint32_t on_their_way() const { return asked + starting; }
@@ -68,7 +68,7 @@ class WorkerTable {
   std::uint32_t living() const;  // those asked for included
   std::uint32_t count(WorkerState state) const;
   std::uint32_t asked() const { return asked_; }
-  // The idle workers of up to `count` keys, least recently used keys left out: see LeaseTable's surplus rule.
+  // Keys that have idle workers, the one used last first, at most `count`.
   std::vector<WorkerKeyId> recent_keys(std::size_t count) const;
 
  private:

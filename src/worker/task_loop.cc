@@ -52,6 +52,7 @@ void TaskLoop::node_gone() {
 
 bool TaskLoop::wait_for_lease() {
   std::unique_lock lock(mutex_);
+  if (retiring_) return false;
   if (offers_.empty() && !stop_) {
     lock.unlock();
     executor_.before_sleep();
@@ -61,7 +62,7 @@ bool TaskLoop::wait_for_lease() {
     executor_.after_sleep();
     lock.lock();
   }
-  if (stop_ || retiring_) return false;
+  if (stop_) return false;
   leased_to_ = offers_.front().client;
   socket_ = wire::FrameSocket(std::move(offers_.front().fd));
   offers_.pop_front();
@@ -238,7 +239,7 @@ void TaskLoop::run_task(const Frame& frame) {
   page_.ended();
   // Holds on what the arguments contained, and records of what the results contain, go ahead of the answer.
   if (outcome.retire) client_.say(wire::ControlType::kRetiring);
-  client_.flush_link();
+  client_.task_ended();
   std::lock_guard lock(mutex_);
   running_ = 0;
   if (outcome.retire) retiring_ = true;
