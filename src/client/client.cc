@@ -321,9 +321,17 @@ void Client::flush_link() {
 }
 
 void Client::task_ended() {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (!tasks_.leases().empty()) tasks_.tick(Clock::now(), true);
   link_.flush();
+  // The answer must not overtake the records, so this waits for the node to take them.
+  while (link_.is_open() && link_.has_output()) {
+    pollfd set{link_.fd(), POLLOUT, 0};
+    lock.unlock();
+    ::poll(&set, 1, 100);
+    lock.lock();
+    link_.flush();
+  }
 }
 
 bool Client::has_unfinished_work() const {

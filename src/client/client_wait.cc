@@ -98,7 +98,7 @@ void Client::handle(wire::Incoming& frame) {
     case ControlType::kReclaim: {
       auto message = wire::Reclaim::decode(frame.body);
       if (!message.is_ok()) return broken(message.status());
-      return tasks_.reclaim(message->count);
+      return tasks_.reclaim(message->demand, message->count);
     }
     case ControlType::kWorkerLost: {
       auto message = wire::WorkerLost::decode(frame.body);

@@ -20,13 +20,16 @@ namespace fray::client {
 
 using Clock = std::chrono::steady_clock;
 
+inline constexpr std::uint32_t kUnknownDemand = ~0u;
+
 struct TaskQueue {
   std::uint32_t number = 0;  // the demand's number
   std::uint32_t key = 0;
   std::uint32_t depth = 0;
   ResourceSet resources;
   std::uint32_t most_leases = 1;  // how many such workers could ever run at once
-  std::uint32_t told = 0;         // the demand that the node knows
+  std::uint32_t told = 0;         // the demand that the node knows, or kUnknownDemand
+  std::uint32_t owed = 0;         // leases that the node asked back and did not get
   std::deque<Task*> ready;
   std::vector<Lease*> leases;
 };

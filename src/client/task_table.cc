@@ -242,7 +242,7 @@ void TaskTable::granted(LeaseId id, const wire::Grant& grant, os::Fd fd) {
     return;
   }
   TaskQueue* queue = by_number_[grant.demand];
-  if (queue->told > 0) --queue->told;
+  queue->told = kUnknownDemand;  // the grant may have crossed our last word on the road
   auto lease = std::make_unique<Lease>();
   lease->id = id;
   lease->worker = grant.worker;
@@ -266,27 +266,37 @@ void TaskTable::give_back(Lease* lease) {
 
 void TaskTable::drop_lease(Lease* lease) {
   std::erase(lease->queue->leases, lease);
+  if (lease->queue->leases.empty()) lease->queue->owed = 0;
   std::erase(open_leases_, lease);
   std::erase(unflushed_, lease);
   leases_.erase(lease->id);
 }
 
-void TaskTable::reclaim(std::uint32_t count) {
-  std::vector<Lease*> candidates = open_leases_;
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](Lease* a, Lease* b) { return a->sent.size() < b->sent.size(); });
-  for (Lease* lease : candidates) {
-    if (count == 0) break;
-    if (!lease->usable()) continue;
-    --count;
-    if (lease->idle()) {
-      give_back(lease);
-    } else {
-      lease->draining = true;
-      if (lease->sent.size() > 1) {
-        wire::append_frame(lease->socket.output(), wire::DirectType::kRecall, 0);
-        send_out(lease);
-      }
+void TaskTable::reclaim(std::uint32_t demand, std::uint32_t count) {
+  if (demand >= by_number_.size()) return;
+  by_number_[demand]->owed += count;
+  pay(by_number_[demand]);
+}
+
+// Gives back what was asked for: idle leases at once, busy ones when what was sent to them is done. What cannot be given
+// now, because every lease is blocked, stays owed.
+void TaskTable::pay(TaskQueue* queue) {
+  while (queue->owed > 0) {
+    Lease* chosen = nullptr;
+    for (Lease* lease : queue->leases) {
+      if (!lease->usable()) continue;
+      if (chosen == nullptr || lease->sent.size() < chosen->sent.size()) chosen = lease;
+    }
+    if (chosen == nullptr) return;
+    --queue->owed;
+    if (chosen->idle()) {
+      give_back(chosen);
+      continue;
+    }
+    chosen->draining = true;
+    if (chosen->sent.size() > 1) {
+      wire::append_frame(chosen->socket.output(), wire::DirectType::kRecall, 0);
+      send_out(chosen);
     }
   }
 }
@@ -360,6 +370,8 @@ void TaskTable::receive(Lease* lease) {
       return;
     }
   }
+  pay(queue);
+  if (leases_.find(id) == leases_.end()) return tell_demand(queue);
   dispatch(queue);
   if (lease->buffered > 0 && lease->sent.size() - lease->buffered <= kDeepest / 2) send_out(lease);
 }
@@ -452,7 +464,12 @@ void TaskTable::on_returned(Lease* lease, std::string_view body) {
   Result<wire::Returned> returned = wire::decode_returned(body);
   if (!returned.is_ok()) return lease_ended(lease);
   lease->recalled = false;
-  if (returned->reason == wire::ReturnReason::kBlocked) lease->blocked = true;
+  if (returned->reason == wire::ReturnReason::kBlocked) {
+    lease->blocked = true;
+    // Its resources are free already; what it was to give back, another has to.
+    if (lease->draining) ++lease->queue->owed;
+    lease->draining = false;
+  }
   if (returned->reason == wire::ReturnReason::kRetiring) lease->draining = true;
   for (auto it = returned->tasks.rbegin(); it != returned->tasks.rend(); ++it) {
     if (Task* task = take_sent(lease, *it)) enqueue(task, true);
@@ -498,6 +515,11 @@ void TaskTable::retry_or_fail(Task* task, const wire::WorkerLost& lost) {
     return fail(task, StatusCode::kWorkerDied, describe_loss(task->function->name, lost.facts));
   }
   if (task->retries_left > 0) --task->retries_left;
+  // The lost attempt may have recorded results at the node in our name, which only a release takes away.
+  objects_.adopt_result(task->first_result);
+  if (task->extra) {
+    for (Object* result : task->extra->more_results) objects_.adopt_result(result);
+  }
   if (task->attempt < 255) ++task->attempt;
   enqueue(task, true);
 }

@@ -48,7 +48,7 @@ class TaskTable {
   void receive(Lease* lease);  // reads and handles what its socket has
   void worker_lost(LeaseId id, const wire::WorkerLost& lost);
   void refused(std::uint32_t demand, StatusCode code, const std::string& reason);  // the node can never meet it
-  void reclaim(std::uint32_t count);
+  void reclaim(std::uint32_t demand, std::uint32_t count);
   void fail_all(StatusCode code, const std::string& message);
 
   void close_sockets();  // in a child of fork()
@@ -73,6 +73,7 @@ class TaskTable {
   bool send_out(Lease* lease);
   void tell_demand(TaskQueue* queue);
   void balance(TaskQueue* queue, Clock::time_point now);
+  void pay(TaskQueue* queue);
   void give_back(Lease* lease);
   void drop_lease(Lease* lease);
 

@@ -59,7 +59,7 @@ class TaskTableTest : public ::testing::Test {
   TaskTableTest() {
     objects_.set_identity(77, 1);
     memory_.set_process(1);
-    table_.set_limits({2, 32});
+    table_.set_limits({2, 32, std::chrono::seconds(1)});
     function_->id = 5;
     function_->name = "f";
     function_->payload = "x";
@@ -293,7 +293,7 @@ TEST_F(TaskTableTest, ReclaimTakesIdleLeasesAtOnceAndBusyOnesWhenDone) {
   first.read();
   first.answer(first.tasks[0]);
   table_.receive(lease(0));
-  table_.reclaim(2);
+  table_.reclaim(0, 2);
   read_node();
   EXPECT_EQ(returned_leases_, 1);
   second.read();
