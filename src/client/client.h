@@ -150,6 +150,7 @@ class Client {
   void flush_link();
   void task_ended();  // before its answer leaves: records go out, leases that it used go back
   bool has_unfinished_work() const;
+  void wake_backup();  // a task begins; after TaskLoop has noted it
 
   // ---- The rest ----
   Result<std::string> status(WaitHooks& hooks);  // the node's JSON
@@ -221,6 +222,7 @@ class Client {
   std::vector<EarlyLease> early_leases_;  // that came before the duty was set
   WorkerDuty* duty_ = nullptr;
   os::Fd wake_;
+  std::atomic<bool> backup_asleep_{false};
   std::atomic<bool> stopping_{false};
   std::atomic<bool> abandoned_{false};  // in a child of fork(): the mutex may be locked for ever
   std::thread backup_;

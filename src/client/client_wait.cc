@@ -210,6 +210,11 @@ void Client::fill_poll_set(std::vector<pollfd>& set) {
   }
 }
 
+// A worker's task begins: somebody has to watch its socket. What the sleeper watches was fixed when it fell asleep.
+void Client::wake_backup() {
+  if (backup_asleep_) wake_poll();
+}
+
 void Client::wake_poll() {
   std::uint64_t one = 1;
   [[maybe_unused]] ssize_t written = ::write(wake_.get(), &one, sizeof(one));
@@ -465,9 +470,11 @@ void Client::backup_loop() {
     fill_poll_set(set);
     int timeout = tasks_.unfinished() > 0 ? 100 : tasks_.leases().empty() ? -1 : 250;
     lock.unlock();
+    backup_asleep_ = true;
     if (duty != nullptr && duty->poll_fd() >= 0) set.push_back({duty->poll_fd(), POLLIN, 0});
     if (!open_) timeout = 1000;
     int events = ::poll(set.data(), set.size(), timeout);
+    backup_asleep_ = false;
     if (events > 0) idle_ticks = 0;
     if (events > 0 && (set[0].revents & POLLIN) != 0) {
       std::uint64_t count = 0;

@@ -228,6 +228,7 @@ void TaskLoop::run_task(const Frame& frame) {
     untaken_bytes_ = 0;
     no_item_limit_ = false;
   }
+  client_.wake_backup();
   page_.started(task.number, task.name, started, task.head.depth);
   Outcome outcome;
   if (in.ok()) {
