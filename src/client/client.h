@@ -174,7 +174,7 @@ class Client {
   void became_ready(Object* object);
   void wake_poll();
   void fill_poll_set(std::vector<pollfd>& set);
-  // `condition` is asked under the mutex.
+  // `condition` is asked under the mutex, more than once: it must only look.
   WaitResult wait_until(FunctionRef<bool()> condition, Deadline deadline, WaitHooks& hooks);
   void deliver_logs(std::unique_lock<std::mutex>& lock);
   void object_arrived(ObjectId id, wire::Value value);

@@ -33,17 +33,12 @@ Status Client::ask_for_memory(std::uint64_t bytes) {
     message.bytes = bytes;
     link_.send(wire::ControlType::kReserve, ticket, message);
   }
-  std::string error;
-  auto answered = [&] {
-    auto found = reserve_answers_.find(ticket);
-    if (found == reserve_answers_.end()) return false;
-    error = std::move(found->second);
-    reserve_answers_.erase(found);
-    return true;
-  };
+  auto answered = [&] { return reserve_answers_.contains(ticket); };
   WaitResult result = wait_until(answered, std::nullopt, current_hooks != nullptr ? *current_hooks : none);
   if (result == WaitResult::kInterrupted) return Status(StatusCode::kCancelled, "interrupted");
   if (result == WaitResult::kClosed) return Status(StatusCode::kUnavailable, closed_reason());
+  std::lock_guard lock(mutex_);
+  std::string error = std::move(reserve_answers_.extract(ticket).mapped());
   return error.empty() ? Status::ok() : Status(StatusCode::kOutOfMemory, error);
 }
 
