@@ -317,7 +317,8 @@ PyObject* decode_bytes(PythonClient* owner, wire::Encoding encoding, std::string
       }
       return loads(owner, pickle.get(), buffers.get(), nested);
     }
-    case Encoding::kItems: return decode_items(owner, *nested);
+    case Encoding::kItems:
+      return decode_items(owner, *nested);
     case Encoding::kException:
     case Encoding::kStatus:
       return raise_failure(encoding, bytes);
@@ -368,9 +369,8 @@ PyObject* decode_value(PythonClient* owner, const wire::ValueView& value) {
 
 Py_ssize_t note_nested_ref(PythonRef* ref) {
   if (pickling == nullptr) {
-    PyErr_SetString(
-        PyExc_TypeError,
-        "a ref can only be pickled by Fray: pass it as an argument, return it, or put it inside a value");
+    PyErr_SetString(PyExc_TypeError,
+                    "a ref can only be pickled by Fray: pass it as an argument, return it, or put it inside a value");
     return -1;
   }
   if (pickling->owner != ref->owner) {

@@ -134,8 +134,9 @@ PyObject* get_many(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Owned values(PyList_New(static_cast<Py_ssize_t>(objects.size())));
   if (!values) return nullptr;
   for (std::size_t i = 0; i < objects.size(); ++i) {
-    PyObject* value = objects[i]->stream ? get_items(as_ref(PyTuple_GET_ITEM(refs.get(), static_cast<Py_ssize_t>(i))), args[2])
-                                         : decode_object(owner, objects[i]);
+    PyObject* value = objects[i]->stream
+                          ? get_items(as_ref(PyTuple_GET_ITEM(refs.get(), static_cast<Py_ssize_t>(i))), args[2])
+                          : decode_object(owner, objects[i]);
     if (value == nullptr) return nullptr;
     PyList_SET_ITEM(values.get(), static_cast<Py_ssize_t>(i), value);
   }

@@ -197,8 +197,8 @@ class PythonExecutor : public worker::Executor {
       return false;
     }
     if (PyTuple_GET_SIZE(items.get()) != static_cast<Py_ssize_t>(task.head.returns)) {
-      PyErr_Format(PyExc_ValueError, "the task was given num_returns=%u, but its function returned %zd values", task.head.returns,
-                   PyTuple_GET_SIZE(items.get()));
+      PyErr_Format(PyExc_ValueError, "the task was given num_returns=%u, but its function returned %zd values",
+                   task.head.returns, PyTuple_GET_SIZE(items.get()));
       return false;
     }
     std::uint64_t size = 0;

@@ -5,8 +5,8 @@
 // Failure:    exit codes as in cli/exit_codes.h.
 #include <exception>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "cli/exit_codes.h"
 #include "cli/status_command.h"

@@ -29,7 +29,8 @@ int exit_code_of(const Status& status) {
 std::string choose_socket(const std::vector<node::SessionInfo>& sessions) {
   if (sessions.size() > 1) {
     fmt::print(stderr, "{} nodes run; this is the newest. Name another by its socket:\n", sessions.size());
-    for (const node::SessionInfo& session : sessions) fmt::print(stderr, "  {}  (pid {})\n", session.socket, session.pid);
+    for (const node::SessionInfo& session : sessions)
+      fmt::print(stderr, "  {}  (pid {})\n", session.socket, session.pid);
   }
   return sessions.front().socket;
 }
@@ -41,8 +42,10 @@ int run_status(const StatusArguments& arguments) {
   if (socket.empty()) {
     std::vector<node::SessionInfo> sessions = node::find_sessions();
     if (sessions.empty()) {
-      fmt::print(stderr, "no node of this user runs (looked in {})\nhint: an embedded node lives as long as its program; "
-                         "name a node by its socket with `fray status SOCKET`\n", os::run_folder_path());
+      fmt::print(stderr,
+                 "no node of this user runs (looked in {})\nhint: an embedded node lives as long as its program; "
+                 "name a node by its socket with `fray status SOCKET`\n",
+                 os::run_folder_path());
       return kExitUnreachable;
     }
     socket = choose_socket(sessions);

@@ -15,8 +15,9 @@ TEST(StatusText, SaysWhatRunsAndWhyTheRestWaits) {
     "waiting": [{"client": 1, "count": 2, "depth": 0, "resources": {"CPU": 1.0}, "reason": "waits for CPU 1"}],
     "objects": {"count": 4}, "store": {"used_bytes": 2048, "limit_bytes": 4096, "spilled_bytes": 0}})");
   std::string text = status_text(report);
-  for (const char* part : {"node 0.1.0 (pid 7), up 2 min", "CPU  0.5 of 2 free", "memory  1.0 MiB of 1.0 MiB free",
-                           "store  2.0 KiB of 4.0 KiB used", "running", "count  1.5 s", "2 x CPU 1", "waits for CPU 1"}) {
+  for (const char* part :
+       {"node 0.1.0 (pid 7), up 2 min", "CPU  0.5 of 2 free", "memory  1.0 MiB of 1.0 MiB free",
+        "store  2.0 KiB of 4.0 KiB used", "running", "count  1.5 s", "2 x CPU 1", "waits for CPU 1"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
   }
 }

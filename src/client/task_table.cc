@@ -16,8 +16,8 @@ namespace {
 constexpr std::size_t kDeepest = 128;               // tasks sent to one worker and not answered
 constexpr std::uint64_t kQueuedWorkNs = 5'000'000;  // about so much work may wait behind a running task
 constexpr std::uint32_t kFlushFrames = 32;
-constexpr auto kStealAfter = 2ms;           // a worker silent for so long gives up what it has not started
-constexpr std::size_t kWorthSharing = 8;    // fewer short tasks are done before another worker has them
+constexpr auto kStealAfter = 2ms;         // a worker silent for so long gives up what it has not started
+constexpr std::size_t kWorthSharing = 8;  // fewer short tasks are done before another worker has them
 
 std::size_t depth_for(std::uint64_t mean_ns) {
   if (mean_ns == 0) return 1;
@@ -220,7 +220,8 @@ void TaskTable::tell_demand(TaskQueue* queue) {
     if (!lease->sent.empty()) waiting += lease->sent.size() - 1;
   }
   std::uint32_t more = active >= queue->most_leases ? 0 : queue->most_leases - active;
-  if (queue->ready.empty() && waiting < kWorthSharing) waiting = 0;  // a few short tasks behind running ones need no further worker
+  if (queue->ready.empty() && waiting < kWorthSharing)
+    waiting = 0;  // a few short tasks behind running ones need no further worker
   auto count = static_cast<std::uint32_t>(std::min<std::size_t>(waiting, more));
   if (count == queue->told) return;
   queue->told = count;

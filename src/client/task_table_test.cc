@@ -30,10 +30,17 @@ struct FakeWorker {
     wire::Incoming frame;
     while (socket.next(&frame).value()) {
       switch (static_cast<DirectType>(frame.header.type)) {
-        case DirectType::kTask: tasks.push_back(frame.header.id); break;
-        case DirectType::kRecall: ++recalls; break;
-        case DirectType::kFunction: ++functions; break;
-        default: break;
+        case DirectType::kTask:
+          tasks.push_back(frame.header.id);
+          break;
+        case DirectType::kRecall:
+          ++recalls;
+          break;
+        case DirectType::kFunction:
+          ++functions;
+          break;
+        default:
+          break;
       }
     }
   }

@@ -63,9 +63,11 @@ TEST(Loop, RoundIsCompleteUnlessACallbackLeftSomething) {
   bool leave = true;
   std::vector<bool> rounds;
   loop->set_round_hook([&](bool complete) { rounds.push_back(complete); });
-  ASSERT_TRUE(loop->add(pair.near.get(), EPOLLIN, [&](std::uint32_t) {
-    if (leave) loop->leave_rest();
-  }).is_ok());
+  ASSERT_TRUE(loop->add(pair.near.get(), EPOLLIN,
+                        [&](std::uint32_t) {
+                          if (leave) loop->leave_rest();
+                        })
+                  .is_ok());
   pair.write();
   loop->run_once(milliseconds(1000));
   leave = false;

@@ -6,8 +6,8 @@ namespace fray::node {
 
 namespace {
 constexpr std::size_t kReadLimit = 256u << 10;  // a round; one peer's flood must not keep others waiting
-constexpr int kMostReads = 256;  // of a drain: somebody else may hold the socket and write for ever
-}
+constexpr int kMostReads = 256;                 // of a drain: somebody else may hold the socket and write for ever
+}  // namespace
 
 Connection::Connection(event::Loop& loop, Owner& owner, os::Fd socket, os::Peer peer)
     : loop_(loop), owner_(owner), socket_(std::move(socket)), peer_(std::move(peer)) {}

@@ -57,7 +57,8 @@ Status LeaseCarrier::define_key(ProcessId client, const wire::DefineKey& message
 
 Status LeaseCarrier::demand(ProcessId client, const wire::Demand& message) {
   auto key = keys_.find({client, message.key});
-  if (key == keys_.end()) return Status(StatusCode::kInvalidArgument, "a demand names a worker key that was not defined");
+  if (key == keys_.end())
+    return Status(StatusCode::kInvalidArgument, "a demand names a worker key that was not defined");
   demand_keys_[{client, message.demand}] = key->second;
   table_.demand_changed(client, {message.demand, key->second, message.depth, message.count, message.resources});
   return Status::ok();

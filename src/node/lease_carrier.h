@@ -67,7 +67,7 @@ class LeaseCarrier {
   Roster& roster_;
   WorkerProcesses& processes_;
   scheduler::LeaseTable table_;
-  std::map<std::pair<ProcessId, std::uint32_t>, WorkerKeyId> keys_;          // by client and its own number
+  std::map<std::pair<ProcessId, std::uint32_t>, WorkerKeyId> keys_;         // by client and its own number
   std::map<std::pair<ProcessId, std::uint32_t>, WorkerKeyId> demand_keys_;  // by client and demand
   std::unordered_map<ProcessId, ProcessId> last_clients_;                   // by worker
   std::unordered_map<ProcessId, Loss> losses_;                              // by worker, until told

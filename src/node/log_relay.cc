@@ -36,7 +36,8 @@ void LogRelay::set_pid(ProcessId worker, std::int32_t pid) {
 
 Status LogRelay::watch(ProcessId worker, std::size_t index) {
   Stream& stream = sources_.at(worker)->streams[index];
-  FRAY_RETURN_IF_ERROR(loop_.add(stream.pipe.get(), EPOLLIN, [this, worker, index](std::uint32_t) { ready(worker, index); }));
+  FRAY_RETURN_IF_ERROR(
+      loop_.add(stream.pipe.get(), EPOLLIN, [this, worker, index](std::uint32_t) { ready(worker, index); }));
   stream.watched = true;
   return Status::ok();
 }

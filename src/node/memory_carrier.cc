@@ -20,8 +20,7 @@ Status MemoryCarrier::announce(ProcessId process, const wire::SegmentInfo& messa
   if (fds.size() != 1 || message.segment.writer != process) {
     return Status(StatusCode::kCorruption, "a segment was announced without its descriptor, or in another's name");
   }
-  FRAY_RETURN_IF_ERROR(
-      store::check_segment(message.segment, fds.front().get(), message.size, store::Backing::kMemory));
+  FRAY_RETURN_IF_ERROR(store::check_segment(message.segment, fds.front().get(), message.size, store::Backing::kMemory));
   Status announced = table_.announce(message.segment, std::move(fds.front()), message.size);
   return announced.is_ok() ? announced : Status(StatusCode::kCorruption, announced.message());
 }

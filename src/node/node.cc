@@ -29,8 +29,8 @@ std::uint32_t draw_epoch() {
 }
 
 Status forbidden(const Connection& connection, ControlType type) {
-  return Status(StatusCode::kInvalidArgument, fmt::format("process {} may not send a message of type {}", connection.pid,
-                                                          static_cast<unsigned>(type)));
+  return Status(StatusCode::kInvalidArgument, fmt::format("process {} may not send a message of type {}",
+                                                          connection.pid, static_cast<unsigned>(type)));
 }
 
 }  // namespace
@@ -102,14 +102,17 @@ Status Node::handle_hello(Connection& connection, std::string_view body) {
   FRAY_ASSIGN_OR_RETURN(wire::Hello hello, wire::Hello::decode(body));
   connection.pid = connection.peer_pid() != 0 ? connection.peer_pid() : hello.pid;
   if (hello.release != settings_.release) {
-    roster_.refuse(connection, fmt::format("client {}, node {}: both must come from the same Fray release", hello.release,
-                                           settings_.release));
+    roster_.refuse(connection, fmt::format("client {}, node {}: both must come from the same Fray release",
+                                           hello.release, settings_.release));
     return Status::ok();
   }
   connection.role = hello.role;
   switch (hello.role) {
-    case wire::Role::kWorker: return welcome_worker(connection, hello);
-    case wire::Role::kObserver: connection.greeted = true; break;
+    case wire::Role::kWorker:
+      return welcome_worker(connection, hello);
+    case wire::Role::kObserver:
+      connection.greeted = true;
+      break;
     case wire::Role::kDriver: {
       ProcessId process = roster_.new_process();
       roster_.enter(connection, process);
@@ -117,7 +120,8 @@ Status Node::handle_hello(Connection& connection, std::string_view body) {
       objects_.process_joined(process);
       break;
     }
-    default: return Status(StatusCode::kCorruption, "a hello names no known role");
+    default:
+      return Status(StatusCode::kCorruption, "a hello names no known role");
   }
   welcome(connection, connection.process);
   return Status::ok();
@@ -160,8 +164,12 @@ Status Node::handle_client(Connection& connection, ControlType type, wire::Incom
       FRAY_ASSIGN_OR_RETURN(wire::Demand message, wire::Demand::decode(frame.body));
       return leases_.demand(process, message);
     }
-    case ControlType::kReturnLease: leases_.return_lease(process, frame.header.id); return Status::ok();
-    case ControlType::kKillLease: leases_.kill_lease(process, frame.header.id); return Status::ok();
+    case ControlType::kReturnLease:
+      leases_.return_lease(process, frame.header.id);
+      return Status::ok();
+    case ControlType::kKillLease:
+      leases_.kill_lease(process, frame.header.id);
+      return Status::ok();
     case ControlType::kRegister:
     case ControlType::kHold:
     case ControlType::kRelease:
@@ -175,8 +183,10 @@ Status Node::handle_client(Connection& connection, ControlType type, wire::Incom
     }
     case ControlType::kBlocked:
     case ControlType::kUnblocked:
-    case ControlType::kRetiring: return handle_worker(connection, type);
-    default: return handle_memory(connection, type, frame);
+    case ControlType::kRetiring:
+      return handle_worker(connection, type);
+    default:
+      return handle_memory(connection, type, frame);
   }
 }
 
@@ -219,7 +229,8 @@ Status Node::handle_memory(Connection& connection, ControlType type, wire::Incom
       memory_.unreserve(process, message.bytes);
       return Status::ok();
     }
-    default: return forbidden(connection, type);
+    default:
+      return forbidden(connection, type);
   }
 }
 

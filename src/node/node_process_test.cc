@@ -33,7 +33,8 @@ TEST(NodeProcess, UnknownOptionIsRefusedWithTheKnownOnes) {
   TestNode node(R"({"cpu": 2})");
   auto refused = node.client().expect<wire::Text>(ControlType::kRefused);
   ASSERT_TRUE(refused);
-  EXPECT_NE(refused->text.find("no option cpu; the options are cpus, memory_bytes"), std::string::npos) << refused->text;
+  EXPECT_NE(refused->text.find("no option cpu; the options are cpus, memory_bytes"), std::string::npos)
+      << refused->text;
 }
 
 TEST(NodeProcess, FirstFrameOtherThanHelloEndsThatConnectionOnly) {

@@ -22,10 +22,18 @@ std::string_view why_lost(StatusCode code) {
 Status ObjectCarrier::records(ProcessId process, wire::ControlType type, const wire::ObjectIds& message) {
   for (const ObjectId& id : message.ids) {
     switch (type) {
-      case wire::ControlType::kRegister: table_.registered(process, id); break;
-      case wire::ControlType::kHold: table_.held(process, id); break;
-      case wire::ControlType::kRelease: table_.released(process, id); break;
-      default: table_.wanted(process, id); break;
+      case wire::ControlType::kRegister:
+        table_.registered(process, id);
+        break;
+      case wire::ControlType::kHold:
+        table_.held(process, id);
+        break;
+      case wire::ControlType::kRelease:
+        table_.released(process, id);
+        break;
+      default:
+        table_.wanted(process, id);
+        break;
     }
   }
   return Status::ok();

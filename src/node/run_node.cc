@@ -82,7 +82,8 @@ Status serve(const NodeArguments& arguments, SessionOptions options) {
   Node::Settings settings{std::move(options), arguments.release, arguments.embedded};
   FRAY_ASSIGN_OR_RETURN(std::unique_ptr<Node> node, Node::create(*loop, std::move(settings)));
   Node& wired = *node;
-  FRAY_RETURN_IF_ERROR(loop->add(signals.get(), EPOLLIN, [&](std::uint32_t) { handle_signals(signals.get(), *loop, wired); }));
+  FRAY_RETURN_IF_ERROR(
+      loop->add(signals.get(), EPOLLIN, [&](std::uint32_t) { handle_signals(signals.get(), *loop, wired); }));
   if (arguments.client_fd >= 0) {
     // A client that is gone already is no failure of the node's.
     if (Status adopted = node->adopt(os::Fd(kClientFd)); !adopted.is_ok()) return Status::ok();

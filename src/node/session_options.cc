@@ -15,8 +15,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, 7> kKeys = {"cpus",        "memory_bytes", "store_memory_bytes", "spill_folder",
-                                                   "resources",   "max_workers",  "session_folder"};
+constexpr std::array<std::string_view, 7> kKeys = {"cpus",      "memory_bytes", "store_memory_bytes", "spill_folder",
+                                                   "resources", "max_workers",  "session_folder"};
 constexpr std::uint32_t kFewestWorkers = 32;
 constexpr double kMostWorkers = 100'000;
 // Made for large files that outlive nobody: /tmp and the run folder are often memory themselves.

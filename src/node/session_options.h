@@ -17,11 +17,11 @@
 namespace fray::node {
 
 struct SessionOptions {
-  ResourceSet total;                    // CPU, memory (bytes) and the declared ones
+  ResourceSet total;  // CPU, memory (bytes) and the declared ones
   std::uint32_t max_workers = 0;
   std::uint64_t store_memory_bytes = 0;
-  std::string spill_folder;             // absolute
-  std::string session_folder;           // empty: a new one in the run folder
+  std::string spill_folder;    // absolute
+  std::string session_folder;  // empty: a new one in the run folder
 };
 
 Result<SessionOptions> parse_options(std::string_view json);

@@ -17,7 +17,8 @@ TEST(SessionOptions, UnsaidIsWhatTheMachineHas) {
 
 TEST(SessionOptions, SaidIsKept) {
   SessionOptions options =
-      parse_options(R"({"cpus": 1.5, "memory_bytes": 1000, "store_memory_bytes": 10, "resources": {"TPU": 4}, "max_workers": 3})")
+      parse_options(
+          R"({"cpus": 1.5, "memory_bytes": 1000, "store_memory_bytes": 10, "resources": {"TPU": 4}, "max_workers": 3})")
           .value();
   EXPECT_EQ(options.total.to_string(), "CPU 1.5, TPU 4, memory 1000");
   EXPECT_EQ(options.store_memory_bytes, 10u);
@@ -29,8 +30,9 @@ TEST(SessionOptions, NullCountsAsUnsaid) {
 }
 
 TEST(SessionOptions, NonsenseIsRefused) {
-  for (const char* text : {"", "[]", R"({"cpus": -1})", R"({"cpus": "two"})", R"({"resources": {"TPU": -4}})",
-                           R"({"resources": 3})", R"({"max_workers": 0})", R"({"spill_folder": 3})", R"({"unknown": 1})"}) {
+  for (const char* text :
+       {"", "[]", R"({"cpus": -1})", R"({"cpus": "two"})", R"({"resources": {"TPU": -4}})", R"({"resources": 3})",
+        R"({"max_workers": 0})", R"({"spill_folder": 3})", R"({"unknown": 1})"}) {
     EXPECT_EQ(parse_options(text).status().code(), StatusCode::kInvalidArgument) << text;
   }
 }

@@ -59,7 +59,8 @@ void Spiller::run() {
     jobs_.pop_front();
     lock.unlock();
     auto copied = store::spill_to_file(job.source.get(), job.size, folder_);
-    Result<os::Fd> file = copied.is_ok() ? Result<os::Fd>(std::move(copied->descriptor)) : Result<os::Fd>(copied.status());
+    Result<os::Fd> file =
+        copied.is_ok() ? Result<os::Fd>(std::move(copied->descriptor)) : Result<os::Fd>(copied.status());
     lock.lock();
     done_.push_back({job.segment, std::move(file)});
     std::uint64_t one = 1;

@@ -50,9 +50,9 @@ class Spiller {
   os::Fd wake_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Job> jobs_;       // guarded by mutex_
-  std::vector<Done> done_;     // guarded by mutex_
-  bool stopping_ = false;      // guarded by mutex_
+  std::deque<Job> jobs_;    // guarded by mutex_
+  std::vector<Done> done_;  // guarded by mutex_
+  bool stopping_ = false;   // guarded by mutex_
   std::thread thread_;
 };
 

@@ -1,7 +1,7 @@
 #include "node/status_report.h"
 
-#include <nlohmann/json.hpp>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include "node/lease_carrier.h"
 #include "node/memory_carrier.h"
@@ -46,7 +46,8 @@ json workers(const StatusSources& sources) {
                 {"pid", worker.pid},
                 {"state", state_name(worker, entry, lease != nullptr && lease->blocked)},
                 {"task", task}};
-    if (!task.empty()) row["running_seconds"] = seconds_since(worker.view()->started_ns.load(std::memory_order_relaxed));
+    if (!task.empty())
+      row["running_seconds"] = seconds_since(worker.view()->started_ns.load(std::memory_order_relaxed));
     if (lease != nullptr) {
       row["client"] = lease->client;
       row["depth"] = lease->depth;
@@ -72,7 +73,8 @@ json waiting(const scheduler::LeaseTable& table) {
 
 json clients(const Roster& roster) {
   json rows = json::array();
-  for (const Connection* driver : roster.drivers()) rows.push_back({{"process", driver->process}, {"pid", driver->pid}});
+  for (const Connection* driver : roster.drivers())
+    rows.push_back({{"process", driver->process}, {"pid", driver->pid}});
   return rows;
 }
 

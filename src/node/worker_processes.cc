@@ -14,10 +14,10 @@
 namespace fray::node {
 
 namespace {
-constexpr std::chrono::seconds kEndLimit{5};        // from being told to end to being killed
-constexpr std::chrono::seconds kOrphanLimit{1};     // for news of workers whose fork server died
+constexpr std::chrono::seconds kEndLimit{5};     // from being told to end to being killed
+constexpr std::chrono::seconds kOrphanLimit{1};  // for news of workers whose fork server died
 constexpr std::chrono::milliseconds kFirstDelay{100};
-constexpr int kKilled = SIGKILL;                    // as a wait status
+constexpr int kKilled = SIGKILL;  // as a wait status
 }  // namespace
 
 WorkerProcesses::WorkerProcesses(event::Loop& loop, LogRelay& logs, Events events)
@@ -116,7 +116,8 @@ void WorkerProcesses::server_frame(wire::Incoming& frame) {
       if (message.is_ok()) gone(worker, message->wait_status, message->peak_memory_bytes);
       break;
     }
-    default: break;
+    default:
+      break;
   }
 }
 
@@ -158,7 +159,8 @@ void WorkerProcesses::expect_end(ProcessId worker) {
 void WorkerProcesses::server_ended(WorkerKeyId number) {
   Key& key = keys_.at(number);
   std::string lines = key.server->last_lines();
-  failed(key, lines.empty() ? "the fork server ended without a word" : "the fork server ended; its last output:\n" + lines);
+  failed(key,
+         lines.empty() ? "the fork server ended without a word" : "the fork server ended; its last output:\n" + lines);
   key.ended.push_back(std::move(key.server));
   std::vector<ProcessId> unborn;
   std::vector<ProcessId> orphans;
@@ -194,8 +196,8 @@ void WorkerProcesses::gone(ProcessId process, int wait_status, std::uint64_t pea
   facts.task = worker.view()->running_task();
   facts.log_tail = logs_.finish(process);
   if (!worker.greeted && !worker.expected && worker.pid != 0) {
-    failed(keys_.at(worker.key), fmt::format("a worker ended at its start (exit code {}, signal {}): {}", facts.exit_code,
-                                             facts.signal, facts.log_tail));
+    failed(keys_.at(worker.key), fmt::format("a worker ended at its start (exit code {}, signal {}): {}",
+                                             facts.exit_code, facts.signal, facts.log_tail));
   }
   bool expected = worker.expected;
   loop_.cancel(worker.end_timer);
@@ -204,9 +206,8 @@ void WorkerProcesses::gone(ProcessId process, int wait_status, std::uint64_t pea
 }
 
 bool WorkerProcesses::is_fork_server(pid_t pid) const {
-  return std::any_of(keys_.begin(), keys_.end(), [pid](const auto& entry) {
-    return entry.second.server && entry.second.server->pid() == pid;
-  });
+  return std::any_of(keys_.begin(), keys_.end(),
+                     [pid](const auto& entry) { return entry.second.server && entry.second.server->pid() == pid; });
 }
 
 }  // namespace fray::node

@@ -30,11 +30,11 @@ namespace fray::node {
 
 struct WorkerProcess {
   WorkerKeyId key = 0;
-  std::int32_t pid = 0;       // 0: not forked yet
+  std::int32_t pid = 0;  // 0: not forked yet
   os::Fd pidfd;
   os::SharedPage page;
   bool greeted = false;
-  bool expected = false;      // it was told to end, or said that it will
+  bool expected = false;  // it was told to end, or said that it will
   event::TimerId end_timer = 0;
 
   const WorkerPage* view() const { return static_cast<const WorkerPage*>(page.data()); }
@@ -75,7 +75,7 @@ class WorkerProcesses {
     wire::WorkerKey description;
     std::unique_ptr<ForkServerLink> server;
     std::vector<std::unique_ptr<ForkServerLink>> ended;  // until their callbacks have returned
-    std::uint32_t failures = 0;  // in a row
+    std::uint32_t failures = 0;                          // in a row
     std::string reason;
   };
 

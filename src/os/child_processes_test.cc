@@ -35,38 +35,40 @@ int in_child(Body body) {
 
 TEST(ChildProcesses, KillAllReachesDetachedGrandchildren) {
   EXPECT_EQ(in_child([] {
-    if (!become_subreaper().is_ok()) return 1;
-    int ends[2];
-    if (::pipe(ends) != 0) return 2;
-    pid_t middle = ::fork();
-    if (middle == 0) {
-      ::setsid();
-      pid_t orphan = fork_sleeper();
-      if (::write(ends[1], &orphan, sizeof(orphan)) < 0) ::_exit(1);
-      ::_exit(0);
-    }
-    pid_t orphan = 0;
-    if (::read(ends[0], &orphan, sizeof(orphan)) != static_cast<ssize_t>(sizeof(orphan))) return 3;
-    auto watched = open_pidfd(orphan);
-    fork_sleeper();
-    if (!watched.is_ok() || !kill_all_descendants(std::chrono::seconds(5)).is_ok()) return 4;
-    return has_ended(*watched) && children_of_this_process().empty() ? 0 : 5;
-  }), 0);
+              if (!become_subreaper().is_ok()) return 1;
+              int ends[2];
+              if (::pipe(ends) != 0) return 2;
+              pid_t middle = ::fork();
+              if (middle == 0) {
+                ::setsid();
+                pid_t orphan = fork_sleeper();
+                if (::write(ends[1], &orphan, sizeof(orphan)) < 0) ::_exit(1);
+                ::_exit(0);
+              }
+              pid_t orphan = 0;
+              if (::read(ends[0], &orphan, sizeof(orphan)) != static_cast<ssize_t>(sizeof(orphan))) return 3;
+              auto watched = open_pidfd(orphan);
+              fork_sleeper();
+              if (!watched.is_ok() || !kill_all_descendants(std::chrono::seconds(5)).is_ok()) return 4;
+              return has_ended(*watched) && children_of_this_process().empty() ? 0 : 5;
+            }),
+            0);
 }
 
 TEST(ChildProcesses, ReapTellsHowAChildEnded) {
   EXPECT_EQ(in_child([] {
-    pid_t pid = fork_sleeper();
-    std::vector<pid_t> children = children_of_this_process();
-    if (std::find(children.begin(), children.end(), pid) == children.end()) return 1;
-    auto watched = open_pidfd(pid);
-    if (!watched.is_ok() || reap_one()) return 2;
-    if (!send_signal(*watched, SIGTERM).is_ok()) return 3;
-    pollfd ready{watched->get(), POLLIN, 0};
-    ::poll(&ready, 1, 5000);
-    auto ended = reap_one();
-    return ended && ended->pid == pid && WTERMSIG(ended->wait_status) == SIGTERM ? 0 : 4;
-  }), 0);
+              pid_t pid = fork_sleeper();
+              std::vector<pid_t> children = children_of_this_process();
+              if (std::find(children.begin(), children.end(), pid) == children.end()) return 1;
+              auto watched = open_pidfd(pid);
+              if (!watched.is_ok() || reap_one()) return 2;
+              if (!send_signal(*watched, SIGTERM).is_ok()) return 3;
+              pollfd ready{watched->get(), POLLIN, 0};
+              ::poll(&ready, 1, 5000);
+              auto ended = reap_one();
+              return ended && ended->pid == pid && WTERMSIG(ended->wait_status) == SIGTERM ? 0 : 4;
+            }),
+            0);
 }
 
 TEST(Pidfd, GoneProcessIsNotFound) {

@@ -16,7 +16,8 @@ Status check_kernel_release(std::string_view release) {
   std::string text(release);
   bool read = std::sscanf(text.c_str(), "%d.%d", &major, &minor) == 2;
   if (read && (major > 5 || (major == 5 && minor >= 4))) return Status::ok();
-  return Status(StatusCode::kUnavailable, fmt::format("Fray's engine needs Linux 5.4 or later; this is Linux {}", release));
+  return Status(StatusCode::kUnavailable,
+                fmt::format("Fray's engine needs Linux 5.4 or later; this is Linux {}", release));
 }
 
 Status check_kernel() {
@@ -26,7 +27,8 @@ Status check_kernel() {
   auto self = open_pidfd(::getpid());
   if (self.is_ok()) return Status::ok();
   return Status(StatusCode::kUnavailable,
-                fmt::format("Fray's engine needs pidfd_open, and this kernel or sandbox refuses it: {}", self.status().message()));
+                fmt::format("Fray's engine needs pidfd_open, and this kernel or sandbox refuses it: {}",
+                            self.status().message()));
 }
 
 }  // namespace fray::os

@@ -18,8 +18,8 @@ constexpr std::size_t kLongestPath = sizeof(sockaddr_un::sun_path) - 1;
 Result<sockaddr_un> address_of(const std::string& path) {
   if (path.empty() || path.size() > kLongestPath) {
     return Status(StatusCode::kInvalidArgument,
-                  fmt::format("the socket path {} has {} bytes; Linux allows {}. Set FRAY_HOME to a shorter folder", path,
-                              path.size(), kLongestPath));
+                  fmt::format("the socket path {} has {} bytes; Linux allows {}. Set FRAY_HOME to a shorter folder",
+                              path, path.size(), kLongestPath));
   }
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

@@ -17,7 +17,8 @@ namespace fray::os {
 class Listener {
  public:
   static Result<Listener> listen(const std::string& path);
-  Listener(Listener&& other) noexcept : fd_(std::move(other.fd_)), reserve_(std::move(other.reserve_)), path_(std::move(other.path_)) {
+  Listener(Listener&& other) noexcept
+      : fd_(std::move(other.fd_)), reserve_(std::move(other.reserve_)), path_(std::move(other.path_)) {
     other.path_.clear();
   }
   Listener& operator=(Listener&&) = delete;
@@ -29,7 +30,8 @@ class Listener {
   std::optional<Fd> accept(bool* more);
 
  private:
-  Listener(Fd fd, Fd reserve, std::string path) : fd_(std::move(fd)), reserve_(std::move(reserve)), path_(std::move(path)) {}
+  Listener(Fd fd, Fd reserve, std::string path)
+      : fd_(std::move(fd)), reserve_(std::move(reserve)), path_(std::move(path)) {}
 
   Fd fd_;
   Fd reserve_;

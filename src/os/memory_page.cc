@@ -13,14 +13,16 @@ Result<SharedPage> SharedPage::make(const char* name) {
   Fd fd(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd.is_open()) return Status::io_error("memfd_create", errno);
   if (::ftruncate(fd.get(), kBytes) != 0) return Status::io_error("ftruncate", errno);
-  if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) return Status::io_error("seals", errno);
+  if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+    return Status::io_error("seals", errno);
   return map(std::move(fd));
 }
 
 Result<SharedPage> SharedPage::map(Fd fd) {
   struct stat found {};
   if (::fstat(fd.get(), &found) != 0) return Status::io_error("fstat", errno);
-  if (found.st_size != static_cast<off_t>(kBytes)) return Status(StatusCode::kCorruption, "a shared page has a wrong size");
+  if (found.st_size != static_cast<off_t>(kBytes))
+    return Status(StatusCode::kCorruption, "a shared page has a wrong size");
   void* data = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
   if (data == MAP_FAILED) return Status::io_error("mmap", errno);
   SharedPage page;

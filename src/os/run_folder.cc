@@ -42,8 +42,9 @@ Status make_private_folder(const std::string& path) {
   Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!folder.is_open()) {
     if (errno == ELOOP || errno == ENOTDIR) {
-      return Status(StatusCode::kInvalidArgument,
-                    fmt::format("{} is a symbolic link or no folder; remove it, or set FRAY_HOME to a folder of yours", path));
+      return Status(
+          StatusCode::kInvalidArgument,
+          fmt::format("{} is a symbolic link or no folder; remove it, or set FRAY_HOME to a folder of yours", path));
     }
     return Status::io_error("cannot open " + path, errno);
   }

@@ -17,10 +17,10 @@ namespace fray::os {
 
 struct SpawnRequest {
   std::vector<std::string> command;
-  std::string folder;                                             // empty: this process's
+  std::string folder;                                            // empty: this process's
   std::vector<std::pair<std::string, std::string>> environment;  // whole
-  std::vector<std::pair<int, int>> fds;                           // (descriptor here, number there, from 3 on)
-  int standard_output = -1;                                       // -1: /dev/null
+  std::vector<std::pair<int, int>> fds;                          // (descriptor here, number there, from 3 on)
+  int standard_output = -1;                                      // -1: /dev/null
   int standard_error = -1;
 };
 

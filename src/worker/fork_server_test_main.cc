@@ -22,7 +22,6 @@ namespace {
 
 using namespace fray;
 
-
 void answer(int fd, const void* bytes, std::size_t size) {
   if (::write(fd, bytes, size) != static_cast<ssize_t>(size)) ::_exit(9);
 }
@@ -54,8 +53,11 @@ pid_t leave_orphan() {
 
 void obey(char order, int fd) {
   switch (order) {
-    case 'k': ::raise(SIGKILL); break;
-    case 'x': ::_exit(7);
+    case 'k':
+      ::raise(SIGKILL);
+      break;
+    case 'x':
+      ::_exit(7);
     case 'l':
       std::printf("first line\nsecond line\n");
       std::fflush(stdout);
@@ -67,7 +69,8 @@ void obey(char order, int fd) {
         if (::write(1, endless.data(), endless.size()) < 0) ::_exit(8);
       }
     }
-    default: break;
+    default:
+      break;
   }
   pid_t made = 0;
   if (order == 'c') made = fork_sleeper();

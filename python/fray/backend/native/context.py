@@ -107,7 +107,7 @@ class NativeJobContext(JobContext):
     def get(self, refs: Any, timeout: float | None = None) -> Any:
         """Return the value of a ref, or the values of a list or tuple of refs; see `JobContext.get`."""
         if timeout is None and not self._closed:
-            kind = type(refs)
+            kind: type[Any] = type(refs)  # pyright: ignore[reportUnknownVariableType]
             if kind is _native.ObjectRef:
                 return _native.get(self._client, refs, None)
             if kind is list and refs and type(refs[0]) is _native.ObjectRef:

@@ -78,7 +78,7 @@ def _interpreter_flags() -> list[str]:
     )
     options = [f"-{letters}"] if letters else []
     options += [f"-W{option}" for option in sys.warnoptions]
-    for name, value in sys._xoptions.items():
+    for name, value in sys._xoptions.items():  # pyright: ignore[reportPrivateUsage]
         options += ["-X", name if value is True else f"{name}={value}"]
     return options
 

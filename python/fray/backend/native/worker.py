@@ -44,9 +44,9 @@ def main(process: int, control_fd: int, page_fd: int) -> None:
     try:
         _native.run_worker(client, sys.modules[__name__], page_fd)
         atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage]
-    except BaseException:
+    except BaseException as error:
         code = 1
-        sys.excepthook(*sys.exc_info())
+        sys.excepthook(type(error), error, error.__traceback__)
     finally:
         for stream in (sys.stdout, sys.stderr):
             try:

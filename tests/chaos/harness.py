@@ -1,0 +1,302 @@
+"""What the chaos tests share: conditions to wait for, processes by their marker, drivers in processes of their own."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+ROOT = Path(__file__).resolve().parents[2]
+MARKER = "FRAY_TEST_MARKER"
+"""Every process that a test starts has this variable in its environment, with a value that only this test has."""
+
+PATIENCE = 20.0
+"""Seconds within which anything must happen that has no figure of its own: long enough for a busy machine."""
+
+PROMPT = 1.0
+"""Seconds within which nothing may be left of an engine whose driver or node has died."""
+
+if os.environ.get("CI") == "true":
+    PROMPT = 3.0
+
+T = TypeVar("T")
+
+
+def eventually(condition: Callable[[], T], within: float = PATIENCE, what: str = "") -> T:
+    """Ask until `condition` gives something true, and return that."""
+    deadline = time.monotonic() + within
+    while True:
+        answer = condition()
+        if answer:
+            return answer
+        if time.monotonic() >= deadline:
+            raise AssertionError(f"not within {within} s: {what or getattr(condition, '__name__', condition)}")
+        time.sleep(0.002)
+
+
+# ---- processes
+
+
+@dataclass(frozen=True)
+class Process:
+    pid: int
+    started: int
+    """Start time in clock ticks: with the pid, the name of one process for ever."""
+    parent: int
+    state: str
+    command: str
+
+    def is_alive(self) -> bool:
+        now = look_at(self.pid)
+        return now is not None and now.started == self.started and now.state not in "ZX"
+
+    def signal(self, number: int) -> None:
+        """Send a signal to this very process, not to one that has got its pid since."""
+        try:
+            descriptor = os.pidfd_open(self.pid)
+        except ProcessLookupError:
+            return
+        try:
+            if self.is_alive():
+                signal.pidfd_send_signal(descriptor, number)
+        except ProcessLookupError:
+            pass
+        finally:
+            os.close(descriptor)
+
+
+def look_at(pid: int) -> Process | None:
+    """Return what /proc says of a process, or None when there is none."""
+    try:
+        raw = Path(f"/proc/{pid}/stat").read_bytes()
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (OSError, ValueError):
+        return None
+    fields = raw[raw.rindex(b")") + 2 :].split()
+    words = command.rstrip(b"\0").split(b"\0")
+    text = b" ".join(word[:80] for word in words).decode(errors="replace")
+    return Process(pid, int(fields[19]), int(fields[1]), fields[0].decode(), text)
+
+
+def all_pids() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def marked_processes(marker: str) -> list[Process]:
+    """Return the living processes, apart from this one, whose environment carries the marker."""
+    wanted = f"{MARKER}={marker}".encode()
+    found: list[Process] = []
+    for pid in all_pids():
+        if pid == os.getpid():
+            continue
+        try:
+            environment = Path(f"/proc/{pid}/environ").read_bytes()
+        except OSError:
+            continue
+        process = look_at(pid) if wanted in environment.split(b"\0") else None
+        if process is not None and process.state not in "ZX":
+            found.append(process)
+    return found
+
+
+def current_marker() -> str:
+    return os.environ[MARKER]
+
+
+def nodes() -> list[Process]:
+    """Return the nodes that this test has started."""
+    return [process for process in marked_processes(current_marker()) if " node " in f"{process.command} "]
+
+
+def the_node() -> Process:
+    found = nodes()
+    assert len(found) == 1, found
+    return found[0]
+
+
+def node_socket() -> str:
+    """Return the path of the socket of the one node that this test has started."""
+    folder = Path(os.environ["FRAY_HOME"])
+    found = eventually(lambda: [path for path in folder.rglob("*") if path.is_socket()], what=f"a socket in {folder}")
+    assert len(found) == 1, found
+    return str(found[0])
+
+
+def resident_bytes(pid: int) -> int:
+    fields = Path(f"/proc/{pid}/statm").read_text().split()
+    return int(fields[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def cpu_seconds(pid: int) -> float:
+    raw = Path(f"/proc/{pid}/stat").read_text()
+    fields = raw[raw.rindex(")") + 2 :].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+# ---- drivers
+
+
+_PRELUDE = """\
+import os, sys, time, signal, threading
+import fray
+from fray.backend.native import NativeJobContext
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started the tests with it ignored
+"""
+
+
+class Driver:
+    """A program of its own process and process group that uses Fray; it talks in lines over its pipes."""
+
+    def __init__(self, source: str, *arguments: object, wrapper: tuple[str, ...] = (), **options: Any) -> None:
+        folder = Path(os.environ["FRAY_HOME"])
+        self.path = folder / f"driver-{time.monotonic_ns()}.py"
+        self.path.write_text(_PRELUDE + textwrap.dedent(source))
+        self._pending = b""
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+        environment.update(options.pop("env", {}))
+        self.process = subprocess.Popen(
+            [*wrapper, sys.executable, "-u", str(self.path), *map(str, arguments)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+            start_new_session=True,
+            cwd=folder,
+            **options,
+        )
+
+    def __enter__(self) -> Driver:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def line(self, within: float = PATIENCE) -> str:
+        """Return the next line that the driver prints to stdout."""
+        assert self.process.stdout is not None
+        descriptor = self.process.stdout.fileno()
+        deadline = time.monotonic() + within
+        while b"\n" not in self._pending:
+            left = deadline - time.monotonic()
+            ready = select.select([descriptor], [], [], max(left, 0))[0]
+            if not ready:
+                raise AssertionError(f"the driver printed nothing within {within} s; so far {self._pending!r}")
+            got = os.read(descriptor, 65536)
+            if not got:
+                raise AssertionError(f"the driver ended: {self._pending.decode()}\n{self.finish().stderr}")
+            self._pending += got
+        line, _, self._pending = self._pending.partition(b"\n")
+        return line.decode()
+
+    def say(self, text: str = "") -> None:
+        """Give the driver a line to read."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(text.encode() + b"\n")
+        self.process.stdin.flush()
+
+    def signal(self, number: int) -> None:
+        self.process.send_signal(number)
+
+    def finish(self, within: float = PATIENCE) -> Finished:
+        """Wait for the driver's end and return how it ended. A hang is a failure."""
+        try:
+            out, err = self.process.communicate(timeout=within)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            out, err = self.process.communicate()
+            said = f"--- stdout\n{(self._pending + out).decode()}\n--- stderr\n{err.decode()}"
+            raise AssertionError(f"the driver did not end within {within} s\n{said}") from None
+        return Finished(self.process.returncode, (self._pending + out).decode(), err.decode())
+
+
+@dataclass(frozen=True)
+class Finished:
+    code: int
+    stdout: str
+    stderr: str
+
+    def ok(self) -> str:
+        """Check that it ended well and without noise; return what it printed."""
+        assert (self.code, self.stderr) == (0, ""), self
+        return self.stdout
+
+
+def run_driver(source: str, *arguments: object, within: float = 60.0, **options: Any) -> Finished:
+    """Run a driver to its end."""
+    with Driver(source, *arguments, **options) as driver:
+        return driver.finish(within)
+
+
+# ---- raw bytes to a node
+
+
+RELEASE = "0.1.0"
+WIRE_VERSION = 0xF101
+HELLO, STATUS_REQUEST, SHUTDOWN = 1, 19, 20
+DRIVER_ROLE, OBSERVER_ROLE = 0, 2
+
+
+def frame(
+    kind: int, body: bytes = b"", *, version: int = WIRE_VERSION, length: int | None = None, fds: int = 0
+) -> bytes:
+    """Return a frame as src/wire/frame.h draws it; every field can be made wrong."""
+    size = len(body) if length is None else length
+    header = size.to_bytes(4, "little") + bytes([kind, fds]) + version.to_bytes(2, "little") + bytes(8)
+    return header + body
+
+
+def hello(role: int = DRIVER_ROLE, release: str = RELEASE) -> bytes:
+    text = release.encode()
+    body = bytes([role]) + os.getpid().to_bytes(4, "little") + bytes(4) + len(text).to_bytes(4, "little") + text
+    return frame(HELLO, body)
+
+
+@dataclass
+class RawClient:
+    """Somebody who speaks to a node without being Fray."""
+
+    path: str
+    socket: socket.socket = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.socket.connect(self.path)
+        self.socket.settimeout(PATIENCE)
+
+    def __enter__(self) -> RawClient:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.socket.close()
+
+    def send(self, data: bytes) -> None:
+        # The node may have closed it already.
+        with suppress(BrokenPipeError, ConnectionResetError):
+            self.socket.sendall(data)
+
+    def is_closed_by_node(self) -> bool:
+        """Read to the end of what the node says; true when an end comes."""
+        try:
+            while self.socket.recv(65536):
+                pass
+        except ConnectionResetError:
+            pass
+        except TimeoutError:
+            return False
+        return True

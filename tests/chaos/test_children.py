@@ -1,0 +1,272 @@
+"""Processes that user code starts, in the driver and in workers: deaths are still noticed, and nothing stays."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+
+import fray
+import pytest
+from fray import NodeDiedError, TaskOptions, WorkerDiedError
+from fray.backend.native import NativeJobContext
+
+from tests.chaos.harness import (
+    PROMPT,
+    Driver,
+    current_marker,
+    eventually,
+    look_at,
+    marked_processes,
+    run_driver,
+    the_node,
+)
+from tests.chaos.tasks import echo, pid, random_words, sleep_forever
+from tests.conformance.gates import Journal
+
+
+def fork_and_hang(journal: Journal, escape: bool) -> None:
+    """Leave a child behind that holds all of this process's sockets, and hang."""
+    if os.fork() == 0:
+        if escape:
+            os.setsid()
+            if os.fork() != 0:
+                os._exit(0)
+        journal.add(f"child {os.getpid()}")
+        sleep_forever()
+    journal.add(f"worker {os.getpid()}")
+    sleep_forever()
+
+
+def pids_in(journal: Journal) -> dict[str, int]:
+    return {kind: int(number) for kind, number in (line.split() for line in journal.lines())}
+
+
+@pytest.mark.parametrize("escape", [False, True], ids=["child", "daemon"])
+def test_the_death_of_a_worker_whose_child_holds_its_sockets_is_noticed(
+    ctx: NativeJobContext, journal: Journal, escape: bool
+) -> None:
+    ref = ctx.create_task(fork_and_hang, (journal, escape), options=TaskOptions(max_retries=0))
+    eventually(lambda: len(journal.lines()) == 2)
+    found = pids_in(journal)
+    worker, child = look_at(found["worker"]), look_at(found["child"])
+    assert worker is not None and child is not None
+    worker.signal(signal.SIGKILL)
+    with pytest.raises(WorkerDiedError):
+        ctx.get(ref, timeout=20)
+    eventually(lambda: not child.is_alive(), what="the child of a dead worker is ended")
+    assert ctx.get(ctx.run(echo, 1), timeout=20) == 1
+
+
+@pytest.mark.parametrize("escape", [False, True], ids=["child", "daemon"])
+def test_children_of_workers_end_with_the_context(
+    engine: Callable[..., NativeJobContext], journal: Journal, escape: bool
+) -> None:
+    ctx = engine()
+    ctx.run(fork_and_hang, journal, escape)
+    eventually(lambda: len(journal.lines()) == 2)
+    child = look_at(pids_in(journal)["child"])
+    assert child is not None
+    ctx.close()
+    eventually(lambda: not child.is_alive(), what="the child of a worker is ended")
+
+
+def test_a_subprocess_of_a_task_ends_with_the_context(
+    engine: Callable[..., NativeJobContext], journal: Journal
+) -> None:
+    def start() -> None:
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3600)"], start_new_session=True)
+        journal.add(child.pid)
+
+    ctx = engine()
+    ctx.get(ctx.run(start))
+    child = look_at(int(journal.lines()[0]))
+    assert child is not None and child.is_alive()
+    ctx.close()
+    eventually(lambda: not child.is_alive())
+
+
+def test_a_subprocess_of_a_task_does_not_keep_the_end_of_the_driver_unnoticed() -> None:
+    finished = run_driver(
+        """
+        import subprocess
+        def start():
+            subprocess.Popen(["sleep", "3600"], close_fds=False, start_new_session=True)
+        ctx = NativeJobContext(cpus=2)
+        ctx.get(ctx.run(start))
+        """
+    )
+    finished.ok()
+
+
+def square(number: int) -> int:
+    return number * number
+
+
+def test_a_task_can_use_a_pool_of_forked_processes(ctx: NativeJobContext) -> None:
+    def with_pool() -> list[int]:
+        with multiprocessing.get_context("fork").Pool(2) as pool:
+            return pool.map(square, range(20))
+
+    assert ctx.get(ctx.run(with_pool), timeout=30) == [number * number for number in range(20)]
+
+
+def test_the_driver_can_use_a_pool_of_forked_processes_beside_the_engine(ctx: NativeJobContext) -> None:
+    ref = ctx.put(list(range(1000)))
+    assert ctx.get(ctx.run(echo, 1)) == 1
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        assert pool.map(square, range(100)) == [number * number for number in range(100)]
+        assert ctx.get([ctx.run(echo, number) for number in range(200)]) == list(range(200))
+    assert ctx.get(ref) == list(range(1000))
+
+
+LOADER = """
+    import multiprocessing, numpy
+    def produce(queue, seed):
+        for number in range(20):
+            queue.put(numpy.full(1000, number))
+        time.sleep(3600)
+    ctx = NativeJobContext(cpus=2)
+    ctx.get(ctx.run(pow, 2, 3))
+    fork = multiprocessing.get_context("fork")
+    queue = fork.Queue()
+    loaders = [fork.Process(target=produce, args=(queue, seed), daemon=True) for seed in range(2)]
+    for loader in loaders:
+        loader.start()
+    total = sum(int(queue.get().sum()) for _ in range(40))
+    print(total, flush=True)
+"""
+
+
+def test_data_loader_children_of_the_driver_do_not_disturb_and_do_not_stay() -> None:
+    finished = run_driver(LOADER + "    print(ctx.get(ctx.run(pow, 2, 5)))\n")
+    assert finished.ok() == "380000\n32\n"
+
+
+def test_the_death_of_a_driver_whose_children_hold_its_sockets_is_noticed() -> None:
+    """Its own children are not the engine's to end; everything else goes."""
+    with Driver(LOADER + "    sys.stdin.readline()\n") as driver:
+        assert driver.line() == "380000"
+        engine_processes = [
+            process for process in marked_processes(current_marker()) if driver.pid not in (process.pid, process.parent)
+        ]
+        assert engine_processes
+        children = [process for process in marked_processes(current_marker()) if process.parent == driver.pid]
+        driver.signal(signal.SIGKILL)
+        try:
+            eventually(
+                lambda: not any(p.is_alive() for p in engine_processes), PROMPT, "the engine of a dead driver ends"
+            )
+        finally:
+            for child in children:
+                child.signal(signal.SIGKILL)
+
+
+def test_the_death_of_the_node_is_noticed_although_a_forked_child_of_the_driver_lives(ctx: NativeJobContext) -> None:
+    ref = ctx.run(sleep_forever)
+    child = os.fork()
+    if child == 0:
+        signal.pause()
+        os._exit(0)
+    try:
+        the_node().signal(signal.SIGKILL)
+        with pytest.raises(NodeDiedError):
+            ctx.get(ref, timeout=20)
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def test_a_forked_child_of_the_driver_cannot_use_its_context_and_does_no_harm(ctx: NativeJobContext) -> None:
+    """It gets an error or an engine of its own, and the parent's goes on."""
+    kept = ctx.run(echo, "kept")
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            ctx.get(ctx.run(echo, 1), timeout=5)
+            os.write(write, b"answered")
+        except Exception as error:
+            os.write(write, type(error).__name__.encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    said = os.read(read, 100).decode()
+    os.close(read)
+    assert os.waitpid(child, 0)[1] == 0
+    assert said in ("answered", "ContextClosedError", "FrayError", "UnsupportedError", "NodeDiedError")
+    assert ctx.get(kept, timeout=20) == "kept"
+    assert ctx.get([ctx.run(echo, number) for number in range(100)], timeout=20) == list(range(100))
+
+
+def test_a_forked_child_that_ends_normally_leaves_the_parents_engine_running() -> None:
+    finished = run_driver(
+        """
+        ctx = NativeJobContext(cpus=2)
+        ref = ctx.put([1, 2])
+        child = os.fork()
+        if child == 0:
+            sys.exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        print(ctx.get(ref), ctx.get(ctx.run(pow, 2, 3)))
+        """
+    )
+    assert finished.ok() == "[1, 2] 8\n"
+
+
+def test_a_forked_child_of_a_task_that_ends_normally_does_not_answer_for_it(
+    engine: Callable[..., NativeJobContext],
+) -> None:
+    def fork_and_return() -> int:
+        child = os.fork()
+        if child == 0:
+            os._exit(0)
+        os.waitpid(child, 0)
+        return os.getpid()
+
+    ctx = engine(cpus=1)
+    worker = ctx.get(ctx.run(pid))
+    assert ctx.get([ctx.run(fork_and_return) for _ in range(10)], timeout=30) == [worker] * 10
+
+
+def test_numpys_global_generator_differs_between_workers(
+    engine: Callable[..., NativeJobContext], journal: Journal
+) -> None:
+    def words_and_pid() -> tuple[int, list[int]]:
+        inner = fray.get_job_context()
+        del inner
+        journal.add(os.getpid())
+        eventually(lambda: len(set(journal.lines())) == 3)  # so three workers are at it
+        return os.getpid(), random_words()
+
+    ctx = engine(cpus=3)
+    found = dict(ctx.get([ctx.run(words_and_pid) for _ in range(3)], timeout=30))
+    assert len(found) == 3
+    assert len({tuple(words) for words in found.values()}) == 3
+
+
+def test_pythons_global_generator_differs_between_workers(
+    engine: Callable[..., NativeJobContext], journal: Journal
+) -> None:
+    def number_and_pid() -> tuple[int, float]:
+        import random
+
+        journal.add(os.getpid())
+        eventually(lambda: len(set(journal.lines())) == 3)
+        return os.getpid(), random.random()
+
+    ctx = engine(cpus=3)
+    found = dict(ctx.get([ctx.run(number_and_pid) for _ in range(3)], timeout=30))
+    assert len(set(found.values())) == 3
+
+
+def test_workers_hand_no_descriptor_of_the_engine_to_programs_that_they_start(ctx: NativeJobContext) -> None:
+    def descriptors() -> str:
+        return subprocess.check_output(["ls", "-l", "/proc/self/fd"], close_fds=False, text=True)
+
+    listing = ctx.get(ctx.run(descriptors), timeout=20)
+    assert "memfd" not in listing
+    assert "socket:" not in listing

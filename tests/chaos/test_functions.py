@@ -1,0 +1,172 @@
+"""A function that was sent by value is never run as it was before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from fray.backend.native import NativeJobContext
+
+from tests.chaos.harness import run_driver
+
+
+def loose_module(source: str) -> dict[str, Any]:
+    """Return the names of a module that workers cannot import, so that its functions travel by value."""
+    names: dict[str, Any] = {"__name__": "module_that_is_not_there"}
+    exec(source, names)
+    return names
+
+
+@pytest.mark.parametrize("values", [(1, 2), (1, True), (0.0, -0.0), ("a", b"a"), ((1,), (1.0,))], ids=repr)
+def test_a_changed_cell_is_seen(ctx: NativeJobContext, values: tuple[object, object]) -> None:
+    held: object = None
+
+    def read() -> tuple[str, object]:
+        return type(held).__name__, held
+
+    for held in values * 3:
+        assert repr(ctx.get(ctx.run(read))) == repr((type(held).__name__, held))
+
+
+def test_a_changed_default_is_seen(ctx: NativeJobContext) -> None:
+    def read(value: int = 1, *, other: int = 10) -> int:
+        return value + other
+
+    assert ctx.get(ctx.run(read)) == 11
+    read.__defaults__ = (2,)
+    assert ctx.get(ctx.run(read)) == 12
+    read.__kwdefaults__["other"] = 20
+    assert ctx.get(ctx.run(read)) == 22
+
+
+def test_a_changed_global_is_seen(ctx: NativeJobContext) -> None:
+    names = loose_module("VALUE = 0\ndef read():\n    return VALUE\n")
+    for value in range(20):
+        names["VALUE"] = value
+        assert ctx.get(ctx.run(names["read"])) == value
+
+
+def test_a_global_used_only_by_an_inner_function_is_seen(ctx: NativeJobContext) -> None:
+    names = loose_module("VALUE = 0\ndef read():\n    return [(lambda: VALUE)() for _ in range(1)][0]\n")
+    for value in range(5):
+        names["VALUE"] = value
+        assert ctx.get(ctx.run(names["read"])) == value
+
+
+def test_a_changed_helper_is_seen(ctx: NativeJobContext) -> None:
+    names = loose_module("def helper():\n    return 0\ndef read():\n    return helper()\n")
+    assert ctx.get(ctx.run(names["read"])) == 0
+    exec("def helper():\n    return 1\n", names)
+    assert ctx.get(ctx.run(names["read"])) == 1
+    names["helper"].__code__ = (lambda: 2).__code__
+    assert ctx.get(ctx.run(names["read"])) == 2
+
+
+@pytest.mark.parametrize(
+    ("held", "change"),
+    [
+        ([0], lambda held: held.append(1)),
+        ({"n": 0}, lambda held: held.update(n=1)),
+        ({0}, lambda held: held.add(1)),
+        (bytearray(b"0"), lambda held: held.extend(b"1")),
+        (([0],), lambda held: held[0].append(1)),
+    ],
+    ids=["list", "dict", "set", "bytearray", "list in a tuple"],
+)
+def test_a_mutable_captured_value_is_seen_as_it_is(
+    ctx: NativeJobContext, held: Any, change: Callable[[Any], None]
+) -> None:
+    def read() -> str:
+        return repr(held)
+
+    assert ctx.get(ctx.run(read)) == repr(held)
+    change(held)
+    assert ctx.get(ctx.run(read)) == repr(held)
+
+
+def test_an_attribute_of_a_captured_object_is_seen(ctx: NativeJobContext) -> None:
+    class Holder:
+        value = 0
+
+    holder = Holder()
+
+    def read() -> int:
+        return holder.value
+
+    for value in range(5):
+        holder.value = value
+        assert ctx.get(ctx.run(read)) == value
+
+
+def test_a_changed_class_attribute_is_seen(ctx: NativeJobContext) -> None:
+    class Holder:
+        value = 0
+
+    def read() -> int:
+        return Holder.value
+
+    for value in range(5):
+        Holder.value = value
+        assert ctx.get(ctx.run(read)) == value
+
+
+def test_a_changed_code_object_is_run(ctx: NativeJobContext) -> None:
+    def answer() -> int:
+        return 1
+
+    assert ctx.get(ctx.run(answer)) == 1
+    answer.__code__ = (lambda: 2).__code__
+    assert ctx.get(ctx.run(answer)) == 2
+
+
+def test_a_name_bound_anew_in_a_loop_runs_what_it_names_now(ctx: NativeJobContext) -> None:
+    refs = []
+    for number in range(300):
+
+        def answer(number: int = number) -> int:
+            return number
+
+        refs.append(ctx.run(answer))
+    assert ctx.get(refs) == list(range(300))
+
+
+def test_closures_made_and_dropped_in_a_loop_never_meet_in_the_cache(ctx: NativeJobContext) -> None:
+    """A new function often gets the address of the one before."""
+
+    def make(number: int) -> Callable[[], int]:
+        return lambda: number
+
+    assert [ctx.get(ctx.run(make(number))) for number in range(1500)] == list(range(1500))
+
+
+def test_changes_made_after_the_submission_are_not_seen(ctx: NativeJobContext) -> None:
+    held = [0]
+
+    def read() -> int:
+        return held[0]
+
+    refs = []
+    for number in range(100):
+        held[0] = number
+        refs.append(ctx.run(read))
+    assert ctx.get(refs) == list(range(100))
+
+
+def test_a_function_of_the_main_program_runs_as_it_is_at_each_submission() -> None:
+    finished = run_driver(
+        """
+        FACTOR = 1
+        def scale(n):
+            return n * FACTOR
+        with NativeJobContext(cpus=2) as ctx:
+            answers = []
+            for FACTOR in (1, 2, 3):
+                answers.append(ctx.get(ctx.run(scale, 10)))
+            def scale(n):
+                return -n
+            answers.append(ctx.get(ctx.run(scale, 10)))
+            print(answers)
+        """
+    )
+    assert finished.ok() == "[10, 20, 30, -10]\n"

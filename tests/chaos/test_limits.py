@@ -1,0 +1,324 @@
+"""Memory, disk and descriptors that run out: a clear error, nothing lost, usable again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy
+import pytest
+from fray import StoreFullError
+from fray.backend.native import NativeJobContext
+
+from tests.chaos.harness import run_driver
+from tests.chaos.tasks import array
+
+MIB = 1 << 20
+
+
+def can_mount() -> bool:
+    """Whether a mount namespace of one's own can be had, so that nothing outside sees the small disk."""
+    if shutil.which("unshare") is None:
+        return False
+    command = ["unshare", "-m", "sh", "-c", "mount -t tmpfs -o size=1m none /mnt"]
+    return subprocess.run(command, capture_output=True).returncode == 0
+
+
+needs_mounts = pytest.mark.skipif(not can_mount(), reason="needs the right to mount in a namespace of its own")
+
+
+def on_a_small_disk(folder: str, size: str) -> tuple[str, ...]:
+    """Return the words before a command that runs it where `folder` is a disk of that size."""
+    script = f'mount -t tmpfs -o size={size} none {folder} && exec "$0" "$@"'
+    return ("unshare", "-m", "sh", "-c", script)
+
+
+FILL = """
+    import numpy
+    ctx = NativeJobContext(cpus=2, store_memory=32 << 20, spill_dir=sys.argv[1])
+    held = []
+    error = None
+    for number in range(40):
+        try:
+            held.append(ctx.put(numpy.full(1 << 20, number)))
+        except fray.StoreFullError as caught:
+            error = caught
+            break
+    assert error is not None, "40 objects of 8 MiB fit into 32 MiB and a disk of 16"
+    print(len(held) >= 3, "MiB" in str(error) or "bytes" in str(error))
+    for number, ref in enumerate(held):
+        assert int(ctx.get(ref)[-1]) == number, "an object was lost when the disk ran full"
+    assert ctx.get(ctx.run(pow, 2, 3)) == 8
+    held.clear()
+    del ref
+    deadline = time.monotonic() + 10
+    while True:
+        try:
+            again = ctx.put(numpy.full(1 << 20, 77))
+            break
+        except fray.StoreFullError:
+            assert time.monotonic() < deadline, "the room of dropped objects never came back"
+            time.sleep(0.01)
+    print(int(ctx.get(again).sum()))
+    ctx.close()
+"""
+
+
+@needs_mounts
+def test_a_spill_disk_that_runs_full_is_an_error_and_loses_nothing(tmp_path: Path) -> None:
+    finished = run_driver(FILL, tmp_path, wrapper=on_a_small_disk(str(tmp_path), "16m"))
+    assert finished.ok() == f"True True\n{77 << 20}\n"
+
+
+@needs_mounts
+def test_a_task_whose_result_has_no_room_fails_alone(tmp_path: Path) -> None:
+    finished = run_driver(
+        """
+        def make(count):
+            import numpy
+            return numpy.ones(count)
+        ctx = NativeJobContext(cpus=2, store_memory=16 << 20, spill_dir=sys.argv[1])
+        try:
+            ctx.get(ctx.run(make, 16 << 20))
+            print("no error")
+        except fray.StoreFullError:
+            print("full")
+        print(int(ctx.get(ctx.run(make, 1 << 18)).sum()))
+        ctx.close()
+        """,
+        tmp_path,
+        wrapper=on_a_small_disk(str(tmp_path), "4m"),
+    )
+    assert finished.ok() == "full\n262144\n"
+
+
+@needs_mounts
+def test_a_small_dev_shm_does_not_matter() -> None:
+    finished = run_driver(
+        """
+        import numpy
+        ctx = NativeJobContext(cpus=2)
+        refs = [ctx.put(numpy.full(1 << 20, number)) for number in range(8)]
+        def total(values):
+            return int(values.sum())
+        print(ctx.get([ctx.run(total, ref) for ref in refs]) == [number << 20 for number in range(8)])
+        ctx.close()
+        """,
+        wrapper=on_a_small_disk("/dev/shm", "1m"),
+    )
+    assert finished.ok() == "True\n"
+
+
+def test_objects_over_the_memory_limit_are_spilled_and_come_back(
+    engine: Callable[..., NativeJobContext], tmp_path: Path
+) -> None:
+    ctx = engine(store_memory=32 * MIB, spill_dir=tmp_path)
+    refs = [ctx.put(numpy.full(MIB, number)) for number in range(20)]
+    refs += [ctx.run(array, MIB, number) for number in range(20, 30)]
+    for number, ref in enumerate(refs):
+        assert int(ctx.get(ref, timeout=30).sum()) == number * MIB
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()], "spilled bytes lie in files without names"
+
+
+def test_views_that_are_looked_at_are_not_counted_out_and_the_error_names_the_holders(
+    engine: Callable[..., NativeJobContext], tmp_path: Path
+) -> None:
+    ctx = engine(store_memory=32 * MIB, spill_dir=tmp_path)
+    views = []
+    with pytest.raises(StoreFullError) as caught:
+        for number in range(20):
+            views.append(ctx.get(ctx.put(numpy.full(MIB, number))))
+    assert len(views) >= 2
+    assert str(os.getpid()) in str(caught.value) or "driver" in str(caught.value)
+    assert [int(values[0]) for values in views] == list(range(len(views)))
+    views.clear()
+    assert int(ctx.get(ctx.put(numpy.full(MIB, 5)))[0]) == 5
+
+
+def test_one_object_larger_than_the_store_says_so(engine: Callable[..., NativeJobContext], tmp_path: Path) -> None:
+    ctx = engine(store_memory=16 * MIB, spill_dir=tmp_path)
+    with pytest.raises(StoreFullError):
+        ctx.get(ctx.put(numpy.zeros(100 * MIB, numpy.uint8)))
+    assert ctx.get(ctx.put(1)) == 1
+
+
+def test_memory_of_dropped_objects_is_used_again(engine: Callable[..., NativeJobContext], tmp_path: Path) -> None:
+    ctx = engine(store_memory=64 * MIB, spill_dir=tmp_path)
+    for number in range(100):
+        assert int(ctx.get(ctx.put(numpy.full(MIB, number)))[-1]) == number
+
+
+# ---- a memory limit of the container
+
+
+@pytest.fixture
+def memory_group() -> Iterator[Path]:
+    """A memory cgroup of 400 MiB, version 1 or 2."""
+    for root, limit in (
+        (Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes"),
+        (Path("/sys/fs/cgroup"), "memory.max"),
+    ):
+        group = root / f"fray-test-{uuid.uuid4().hex[:12]}"
+        try:
+            group.mkdir()
+        except OSError:
+            continue
+        try:
+            (group / limit).write_text(str(400 * MIB))
+        except OSError:
+            group.rmdir()
+            continue
+        yield group
+        for line in (group / "cgroup.procs").read_text().split():
+            os.kill(int(line), signal.SIGKILL)
+        for _ in range(200):
+            try:
+                group.rmdir()
+                return
+            except OSError:
+                import time
+
+                time.sleep(0.01)
+        return
+    pytest.skip("no memory cgroup can be made here")
+
+
+def inside(group: Path) -> tuple[str, ...]:
+    return ("sh", "-c", f'echo $$ > {group}/cgroup.procs && exec "$0" "$@"')
+
+
+def test_the_memory_of_the_node_is_what_the_container_gives(memory_group: Path) -> None:
+    finished = run_driver(
+        """
+        ctx = NativeJobContext(cpus=1)
+        print(ctx._client.total_resources()["memory"] <= 400 << 20)
+        ctx.close()
+        """,
+        wrapper=inside(memory_group),
+    )
+    assert finished.ok() == "True\n"
+
+
+def test_a_task_that_takes_all_the_memory_of_the_container_dies_alone(memory_group: Path) -> None:
+    finished = run_driver(
+        """
+        def take_all():
+            held = []
+            while True:
+                held.append(bytearray(os.urandom(1 << 20) * 8))
+        with NativeJobContext(cpus=2) as ctx:
+            kept = ctx.put([1, 2])
+            ref = ctx.create_task(take_all, options=fray.TaskOptions(max_retries=0, name="glutton"))
+            try:
+                ctx.get(ref, timeout=50)
+            except fray.WorkerDiedError as error:
+                print("SIGKILL" in str(error), "glutton" in str(error), "peak memory" in str(error))
+            except MemoryError:
+                print("True True True")
+            print(ctx.get(kept), ctx.get(ctx.run(pow, 2, 3)))
+        """,
+        wrapper=inside(memory_group),
+    )
+    assert finished.stdout == "True True True\n[1, 2] 8\n", finished
+    assert finished.code == 0
+
+
+# ---- descriptors
+
+
+FEW_DESCRIPTORS = """
+    import resource
+    resource.setrlimit(resource.RLIMIT_NOFILE, (int(sys.argv[1]),) * 2)
+    ctx = NativeJobContext(cpus=2)
+    assert ctx.get(ctx.run(pow, 2, 3)) == 8
+"""
+
+
+@pytest.mark.parametrize("limit", [40, 64, 128])
+def test_large_objects_beyond_the_descriptors_are_an_error_or_work_and_nothing_is_lost(limit: int) -> None:
+    finished = run_driver(
+        FEW_DESCRIPTORS
+        + """
+    held, errors = [], 0
+    for number in range(300):
+        try:
+            held.append((number, ctx.put(bytearray([number % 256]) * (1 << 20))))
+        except (fray.FrayError, OSError):
+            errors += 1
+    for number, ref in held:
+        try:
+            value = ctx.get(ref)
+        except (fray.FrayError, OSError):
+            errors += 1
+            continue
+        assert value[0] == value[-1] == number % 256
+        del value
+    held.clear()
+    del ref
+    assert len(ctx.get(ctx.put(bytearray(1 << 20)))) == 1 << 20
+    print(ctx.get(ctx.run(pow, 2, 3)))
+    ctx.close()
+    """,
+        limit,
+    )
+    assert finished.ok() == "8\n"
+
+
+def test_a_program_that_uses_up_its_descriptors_gets_errors_and_its_engine_back() -> None:
+    finished = run_driver(
+        FEW_DESCRIPTORS
+        + """
+    taken = []
+    while True:
+        try:
+            taken.append(os.open("/dev/null", os.O_RDONLY))
+        except OSError:
+            break
+    try:
+        refs = [ctx.run(pow, number, 2) for number in range(100)]
+        ctx.get(refs, timeout=10)
+    except (fray.FrayError, OSError):
+        pass
+    for descriptor in taken:
+        os.close(descriptor)
+    print(ctx.get(ctx.run(pow, 2, 3), timeout=10))
+    ctx.close()
+    """,
+        128,
+    )
+    assert finished.ok() == "8\n"
+
+
+def test_too_few_descriptors_to_start_are_a_clear_error_and_no_hang() -> None:
+    finished = run_driver(
+        """
+        import resource
+        resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) + 1,) * 2)
+        try:
+            ctx = NativeJobContext(cpus=2)
+            print(ctx.get(ctx.run(pow, 2, 3)))
+            ctx.close()
+        except (fray.FrayError, OSError) as error:
+            print("refused")
+        """
+    )
+    assert finished.code == 0, finished
+    assert finished.stdout in ("refused\n", "8\n")
+
+
+def test_10000_tasks_leave_no_descriptor_behind(ctx: NativeJobContext) -> None:
+    from tests.chaos.harness import the_node
+    from tests.chaos.tasks import echo, pid
+
+    worker = ctx.get(ctx.run(pid))
+    ctx.get([ctx.run(echo, number) for number in range(100)])
+    counts = [len(os.listdir(f"/proc/{number}/fd")) for number in (os.getpid(), the_node().pid, worker)]
+    for _ in range(10):
+        ctx.get([ctx.run(echo, number) for number in range(1000)])
+    after = [len(os.listdir(f"/proc/{number}/fd")) for number in (os.getpid(), the_node().pid, worker)]
+    assert all(now <= before + 2 for now, before in zip(after, counts, strict=True)), (counts, after)

@@ -1,0 +1,213 @@
+"""Waiting from many threads, in an event loop, and being interrupted in it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+from collections.abc import Callable
+
+import pytest
+from fray import GetTimeoutError
+from fray.backend.native import NativeJobContext
+
+from tests.chaos.harness import Driver
+from tests.chaos.tasks import add, array, echo, sleep_forever
+from tests.conformance.gates import Gate
+
+CTRL_C_SECONDS = 0.05
+"""From the signal to the KeyboardInterrupt; the median of several, for one may meet a busy machine."""
+
+
+def test_get_works_from_32_threads(ctx: NativeJobContext) -> None:
+    failures: list[BaseException] = []
+    start = threading.Barrier(32)
+
+    def work(thread: int) -> None:
+        try:
+            start.wait()
+            for step in range(40):
+                refs = [ctx.run(add, thread * 1000 + step, offset) for offset in range(5)]
+                assert ctx.get(refs[0]) == thread * 1000 + step
+                assert ctx.get(refs) == [thread * 1000 + step + offset for offset in range(5)]
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(32)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads), "a get hangs"
+    assert not failures
+
+
+def test_32_threads_get_the_same_unready_ref(ctx: NativeJobContext, gate: Callable[[], Gate]) -> None:
+    go = gate()
+    ref = ctx.run(go.wait)
+    large = ctx.run(lambda _: array(300_000, 1), ref)
+    sums: list[int] = []
+    threads = [threading.Thread(target=lambda: sums.append(int(ctx.get(large).sum()))) for _ in range(32)]
+    for thread in threads:
+        thread.start()
+    go.open()
+    for thread in threads:
+        thread.join(30)
+    assert sums == [300_000] * 32
+
+
+def test_10000_awaits_on_one_loop(ctx: NativeJobContext) -> None:
+    async def one(number: int) -> int:
+        return await ctx.run(add, number, 1)
+
+    async def all_of_them() -> list[int]:
+        return await asyncio.gather(*(one(number) for number in range(10_000)))
+
+    assert asyncio.run(all_of_them()) == [number + 1 for number in range(10_000)]
+
+
+def test_awaits_leave_other_coroutines_running(ctx: NativeJobContext, gate: Callable[[], Gate]) -> None:
+    go = gate()
+
+    async def main() -> int:
+        waiting = asyncio.ensure_future(_await(ctx.run(go.wait)))
+        beats = 0
+        while beats < 50:
+            await asyncio.sleep(0)
+            beats += 1
+        assert not waiting.done()
+        await asyncio.to_thread(go.open)
+        await asyncio.wait_for(waiting, 20)
+        return beats
+
+    assert asyncio.run(main()) == 50
+
+
+def test_an_await_that_is_cancelled_leaves_the_task_and_the_loop_alone(
+    ctx: NativeJobContext, gate: Callable[[], Gate]
+) -> None:
+    go = gate()
+
+    async def main() -> object:
+        ref = ctx.run(go.wait)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(_await(ref), 0.05)
+        await asyncio.to_thread(go.open)
+        await _await(ref)
+        return await _await(ctx.run(echo, "still here"))
+
+    assert asyncio.run(main()) == "still here"
+
+
+def test_several_loops_in_turn_and_at_once_each_get_their_values(ctx: NativeJobContext) -> None:
+    async def some(count: int) -> int:
+        return sum(await asyncio.gather(*(_await(ctx.run(echo, 1)) for _ in range(count))))
+
+    assert [asyncio.run(some(50)) for _ in range(5)] == [50] * 5
+    sums: list[int] = []
+    threads = [threading.Thread(target=lambda: sums.append(asyncio.run(some(100)))) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert sums == [100] * 6
+
+
+async def _await(ref: object) -> object:
+    return await ref  # type: ignore[misc]
+
+
+def test_threads_stay_usable_after_one_of_them_gave_up(ctx: NativeJobContext) -> None:
+    hanging = ctx.run(sleep_forever)
+    with pytest.raises(GetTimeoutError):
+        ctx.get(hanging, timeout=0.05)
+    assert ctx.get(ctx.run(echo, 1), timeout=20) == 1
+    ctx.cancel(hanging)
+
+
+INTERRUPTED = """
+    def hang():
+        time.sleep(3600)
+    ctx = NativeJobContext(cpus=2)
+    hanging = ctx.run(hang)
+    waits = {
+        "get": lambda: ctx.get(hanging),
+        "get with a timeout": lambda: ctx.get(hanging, timeout=3600),
+        "get of a list": lambda: ctx.get([hanging, hanging]),
+        "wait": lambda: ctx.wait([hanging]),
+        "result": lambda: hanging.result(),
+        "second reader": lambda: ctx.get(hanging),
+    }
+    wait = waits[sys.argv[1]]
+    if sys.argv[1] == "second reader":
+        threading.Thread(target=lambda: ctx.wait([hanging]), daemon=True).start()
+    for _ in range(5):
+        sys.stdin.readline()
+        print("waiting")
+        try:
+            wait()
+        except KeyboardInterrupt:
+            print(time.clock_gettime(time.CLOCK_MONOTONIC))
+    print(ctx.get(ctx.run(pow, 2, 10)))
+    ctx.cancel(hanging)
+    ctx.close()
+"""
+
+
+@pytest.mark.parametrize("kind", ["get", "get with a timeout", "get of a list", "wait", "result", "second reader"])
+def test_ctrl_c_in_a_wait_is_felt_within_50_ms_and_the_engine_is_usable_after(kind: str) -> None:
+    import time
+
+    with Driver(INTERRUPTED, kind) as driver:
+        delays: list[float] = []
+        for _ in range(5):
+            driver.say()
+            assert driver.line() == "waiting"
+            _let_it_sleep(driver.pid)
+            sent = time.clock_gettime(time.CLOCK_MONOTONIC)
+            driver.signal(signal.SIGINT)
+            delays.append(float(driver.line()) - sent)
+        assert driver.line() == "1024"
+        driver.finish().ok()
+    assert sorted(delays)[len(delays) // 2] <= CTRL_C_SECONDS, delays
+
+
+def _let_it_sleep(pid: int) -> None:
+    """Wait until the main thread is blocked in the kernel, some looks in a row."""
+    import time
+    from pathlib import Path
+
+    asleep = 0
+    deadline = time.monotonic() + 10
+    while asleep < 5 and time.monotonic() < deadline:
+        raw = Path(f"/proc/{pid}/task/{pid}/stat").read_text()
+        asleep = asleep + 1 if raw[raw.rindex(")") + 2] == "S" else 0
+        time.sleep(0.002)
+
+
+def test_ctrl_c_to_the_whole_process_group_does_not_reach_the_workers() -> None:
+    """A terminal sends it to the foreground group; workers are outside of it."""
+    import os
+
+    with Driver(
+        """
+        def slow(path):
+            open(path, "w").close()
+            time.sleep(0.3)
+            return "finished"
+        path = os.path.join(os.environ["FRAY_HOME"], "started")
+        with NativeJobContext(cpus=2) as ctx:
+            ref = ctx.run(slow, path)
+            while not os.path.exists(path):
+                time.sleep(0.001)
+            print("waiting")
+            try:
+                ctx.get(ref)
+            except KeyboardInterrupt:
+                print(ctx.get(ref))
+        """
+    ) as driver:
+        assert driver.line() == "waiting"
+        _let_it_sleep(driver.pid)
+        os.killpg(driver.pid, signal.SIGINT)
+        assert driver.finish().ok() == "finished\n"

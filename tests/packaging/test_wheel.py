@@ -1,0 +1,82 @@
+"""What is in the wheel, and what is not."""
+
+from __future__ import annotations
+
+import email
+import re
+import stat
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def archive(wheel: Path) -> Iterator[zipfile.ZipFile]:
+    with zipfile.ZipFile(wheel) as opened:
+        yield opened
+
+
+def metadata(archive: zipfile.ZipFile) -> email.message.Message:
+    (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+    return email.message_from_string(archive.read(name).decode())
+
+
+def test_the_extension_the_program_and_the_stubs_are_in_it(archive: zipfile.ZipFile) -> None:
+    names = archive.namelist()
+    assert len([name for name in names if re.fullmatch(r"fray/_native\.[^/]*so", name)]) == 1
+    assert "fray/_native.pyi" in names
+    assert "fray/py.typed" in names
+    assert "fray/_bin/fray" in names
+
+
+def test_the_program_may_be_executed(archive: zipfile.ZipFile) -> None:
+    mode = archive.getinfo("fray/_bin/fray").external_attr >> 16
+    assert mode & stat.S_IXUSR
+
+
+def test_every_module_of_the_package_is_in_it_and_nothing_else(archive: zipfile.ZipFile) -> None:
+    source = {str(path.relative_to(ROOT / "python")) for path in (ROOT / "python" / "fray").rglob("*.py")}
+    assert {name for name in archive.namelist() if name.endswith(".py")} == source
+    top = {name.split("/")[0] for name in archive.namelist()}
+    assert {name for name in top if not name.startswith("fray-")} == {"fray"}
+    assert not [name for name in archive.namelist() if re.search(r"__pycache__|\.(pyc|cc|h|o|a|cmake|orig)$", name)]
+
+
+def test_name_version_licence_and_dependencies_are_those_of_the_project(archive: zipfile.ZipFile) -> None:
+    version = re.search(r'^VERSION = "(.*)"$', (ROOT / "python" / "fray" / "_version.py").read_text(), re.MULTILINE)
+    assert version is not None
+    fields = metadata(archive)
+    assert (fields["Name"], fields["Version"]) == ("fray", version[1])
+    assert fields["License-Expression"] == "Apache-2.0"
+    assert any(name.endswith("LICENSE") for name in archive.namelist())
+    needed = [line for line in fields.get_all("Requires-Dist", []) if "extra ==" not in line]
+    assert [re.split(r"[<>=!~ ;\[]", line)[0] for line in needed] == ["cloudpickle"]
+
+
+def test_no_path_of_the_machine_it_was_built_on_is_in_it(archive: zipfile.ZipFile) -> None:
+    needle = str(ROOT).encode()
+    for name in archive.namelist():
+        assert needle not in archive.read(name), name
+
+
+def test_its_name_says_which_python_and_which_system(wheel: Path) -> None:
+    python = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    assert re.fullmatch(rf"fray-[0-9.]+-{python}-(abi3|{python})-(many)?linux\w+\.whl", wheel.name)
+
+
+def test_its_binaries_need_only_libraries_that_a_plain_system_has(archive: zipfile.ZipFile, tmp_path: Path) -> None:
+    """A wheel that needs boost or spdlog from the machine does not run on another one."""
+    allowed = re.compile(r"(libc|libm|libstdc\+\+|libgcc_s|libpthread|libdl|librt|ld-linux-[\w-]+)\.so\.\d+")
+    for name in archive.namelist():
+        if name.endswith(".so") or name == "fray/_bin/fray":
+            path = Path(archive.extract(name, tmp_path))
+            listing = subprocess.run(["readelf", "-d", str(path)], capture_output=True, text=True, check=True).stdout
+            needed = re.findall(r"\(NEEDED\).*\[(.*)\]", listing)
+            assert needed
+            assert [library for library in needed if not allowed.fullmatch(library)] == []

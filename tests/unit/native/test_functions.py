@@ -1,0 +1,198 @@
+"""Which callables travel by name, which by value, and when a pickle may be used again."""
+
+from __future__ import annotations
+
+import functools
+import operator
+import os.path
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from fray import SerializationError
+from fray.backend.native.functions import FunctionTable
+
+GLOBAL = 1
+
+
+def by_name() -> int:
+    return GLOBAL
+
+
+class Tool:
+    def method(self) -> None:
+        pass
+
+    @staticmethod
+    def static() -> None:
+        pass
+
+    @classmethod
+    def of_class(cls) -> None:
+        pass
+
+    def __call__(self) -> None:
+        pass
+
+
+@pytest.fixture
+def table() -> FunctionTable:
+    return FunctionTable()
+
+
+def same_handle(table: FunctionTable, fn: Any) -> bool:
+    return table.handle(fn, None, 0)[0] is table.handle(fn, None, 0)[0]
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [by_name, pow, print, operator.add, os.path.join, Tool, Tool.static, int],
+    ids=lambda fn: fn.__name__,
+)
+def test_what_workers_can_import_is_sent_once(table: FunctionTable, fn: Any) -> None:
+    assert same_handle(table, fn)
+
+
+def test_a_closure_over_immutable_values_is_pickled_once(table: FunctionTable) -> None:
+    factor, names, pair = 3, ("a", "b"), frozenset({1})
+
+    def scale() -> object:
+        return factor, names, pair, len(names)
+
+    assert same_handle(table, scale)
+
+
+@pytest.mark.parametrize("held", [[1], {"a": 1}, {1}, bytearray(b"a"), ([1],), object(), Tool()], ids=repr)
+def test_a_closure_over_what_can_change_is_pickled_every_time(table: FunctionTable, held: object) -> None:
+    if type(held) is object:
+        held = type("Plain", (), {})()
+
+    def read() -> object:
+        return held
+
+    assert not same_handle(table, read)
+
+
+def loose(source: str) -> dict[str, Any]:
+    names: dict[str, Any] = {"__name__": "a_module_that_is_not_there"}
+    exec(source, names)
+    return names
+
+
+CHANGES: dict[str, tuple[str, Callable[[dict[str, Any]], object]]] = {
+    "a global": ("X = 1\ndef f():\n    return X", lambda names: names.update(X=2)),
+    "an equal global of another type": ("X = 1\ndef f():\n    return X", lambda names: names.update(X=True)),
+    "a global that was missing": ("def f():\n    return X", lambda names: names.update(X=2)),
+    "a global of a lambda inside": ("X = 1\ndef f():\n    return (lambda: X)()", lambda names: names.update(X=2)),
+    "a builtin that is shadowed": ("def f():\n    return len('')", lambda names: names.update(len=2)),
+    "the code": ("def f():\n    return 1", lambda names: setattr(names["f"], "__code__", (lambda: 2).__code__)),
+    "the defaults": ("def f(x=1):\n    return x", lambda names: setattr(names["f"], "__defaults__", (2,))),
+    "a keyword default": ("def f(*, x=1):\n    return x", lambda names: names["f"].__kwdefaults__.update(x=2)),
+    "an attribute": ("def f():\n    return f.x\nf.x = 1", lambda names: setattr(names["f"], "x", 2)),
+    "a helper": (
+        "def g():\n    return 1\ndef f():\n    return g()",
+        lambda names: exec("def g():\n    return 2", names),
+    ),
+    "a helper's code": (
+        "def g():\n    return 1\ndef f():\n    return g()",
+        lambda names: setattr(names["g"], "__code__", (lambda: 2).__code__),
+    ),
+    "a helper's global": (
+        "X = 1\ndef g():\n    return X\ndef f():\n    return g()",
+        lambda names: names.update(X=2),
+    ),
+    "a class": (
+        "class C:\n    x = 1\ndef f():\n    return C.x",
+        lambda names: setattr(names["C"], "x", 2),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_function_is_pickled_again_when_something_changed(table: FunctionTable, what: str) -> None:
+    source, change = CHANGES[what]
+    names = loose(source)
+    before = table.handle(names["f"], None, 0)[0]
+    change(names)
+    assert table.handle(names["f"], None, 0)[0] is not before
+
+
+def test_a_cell_that_is_bound_anew_is_seen(table: FunctionTable) -> None:
+    value = 1
+
+    def read() -> int:
+        return value
+
+    before = table.handle(read, None, 0)[0]
+    value = 2
+    assert table.handle(read, None, 0)[0] is not before
+
+
+def test_a_cell_that_is_empty_is_no_error_of_the_cache(table: FunctionTable) -> None:
+    def make() -> Any:
+        def read() -> Any:
+            return later
+
+        handle = table.handle(read, None, 0)
+        later = 1
+        return handle, later
+
+    assert make()[1] == 1
+
+
+def test_names_and_max_calls_make_functions_of_their_own(table: FunctionTable) -> None:
+    plain = table.handle(by_name, None, 0)[0]
+    assert table.handle(by_name, "other", 0)[0] is not plain
+    assert table.handle(by_name, None, 2)[0] is not plain
+
+
+def test_a_generator_function_is_known_as_one(table: FunctionTable) -> None:
+    def items() -> Any:
+        yield 1
+
+    assert table.handle(items, None, 0)[1]
+    assert not table.handle(by_name, None, 0)[1]
+
+
+@pytest.mark.parametrize("fn", [functools.partial(pow, 2), Tool(), Tool().method, Tool.of_class], ids=str)
+def test_callables_that_are_no_functions_can_be_sent(table: FunctionTable, fn: Any) -> None:
+    assert table.handle(fn, None, 0)[0] is not None
+
+
+def test_an_unhashable_callable_can_be_sent(table: FunctionTable) -> None:
+    class Unhashable:
+        def __eq__(self, other: object) -> bool:
+            return self is other
+
+        def __call__(self) -> None:
+            pass
+
+    assert table.handle(Unhashable(), None, 0)[0] is not None
+
+
+def test_a_captured_variable_that_cannot_be_pickled_is_named(table: FunctionTable) -> None:
+    my_lock = threading.Lock()
+
+    def use() -> None:
+        my_lock.acquire()
+
+    with pytest.raises(SerializationError, match="my_lock"):
+        table.handle(use, None, 0)
+
+
+def test_a_function_that_carries_megabytes_is_warned_about_with_the_variable(table: FunctionTable) -> None:
+    small, big_table = b"x", bytes(2 << 20)
+
+    def use() -> int:
+        return len(small) + len(big_table)
+
+    with pytest.warns(UserWarning, match="big_table"):
+        table.handle(use, None, 0)
+
+
+def test_1500_closures_that_come_and_go_do_not_grow_the_table(table: FunctionTable) -> None:
+    for number in range(1500):
+        table.handle(lambda number=number: number, None, 0)
+        table.handle((lambda n: lambda: n)(number), None, 0)
+    assert len(table._by_value) <= 1024  # pyright: ignore[reportPrivateUsage]
