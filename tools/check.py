@@ -98,6 +98,9 @@ def generate_stub(path: Path) -> list[str]:
     path.parent.mkdir(parents=True, exist_ok=True)
     if problems := run(sys.executable, "-m", "nanobind.stubgen", "-q", "-m", "fray._native", "-o", path):
         return problems
+    # Functions of the plain C API have no signature that stubgen could see.
+    text = path.read_text().replace("*args, **kwargs", "*args: Any, **kwargs: Any")
+    path.write_text(text)
     return run(BIN / "ruff", "format", "--quiet", path)
 
 

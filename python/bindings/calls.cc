@@ -5,6 +5,7 @@
 // Failure:    what cannot be pickled is named with its place; nothing is submitted then.
 #include <cstring>
 
+#define XXH_INLINE_ALL  // no library to carry along
 #include <xxhash.h>
 
 #include "values.h"

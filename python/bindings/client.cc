@@ -152,6 +152,14 @@ PyObject* client_session(PyObject* self, PyObject*) {
   return PyUnicode_DecodeFSDefault(reinterpret_cast<PythonClient*>(self)->client->node().session_folder.c_str());
 }
 
+PyObject* client_drain_output(PyObject* self, PyObject*) {
+  auto* owner = reinterpret_cast<PythonClient*>(self);
+  GilHooks hooks(owner->duty);
+  owner->client->drain_output(hooks);
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  Py_RETURN_NONE;
+}
+
 PyObject* client_is_open(PyObject* self, PyObject*) {
   return PyBool_FromLong(reinterpret_cast<PythonClient*>(self)->client->is_open());
 }
@@ -163,6 +171,7 @@ PyMethodDef client_methods[] = {
     {"timeline", client_timeline, METH_NOARGS, "[(name, task, started_ns, duration_ns, pid, status)]"},
     {"total_resources", client_total, METH_NOARGS, "What the node owns."},
     {"session_folder", client_session, METH_NOARGS, "The folder with the node's socket."},
+    {"drain_output", client_drain_output, METH_NOARGS, "Waits, shortly, for what workers had written before their results."},
     {"is_open", client_is_open, METH_NOARGS, "Whether the node is there."},
     {nullptr, nullptr, 0, nullptr}};
 PyType_Slot client_slots[] = {

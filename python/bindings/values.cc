@@ -81,6 +81,15 @@ PyTypeObject* collector_type = nullptr;
 
 bool mentions_main(const char* data, std::size_t size) { return ::memmem(data, size, "__main__", 8) != nullptr; }
 
+bool is_foreign_ref_error() {
+  static PyObject* error = nullptr;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  bool foreign = imported(&error, "fray.errors", "ForeignRefError") != nullptr && PyErr_GivenExceptionMatches(type, error);
+  PyErr_Restore(type, value, traceback);
+  return foreign;
+}
+
 void raise_unpicklable(const char* what, PyObject* value) {
   PyObject *type, *error, *traceback;
   PyErr_Fetch(&type, &error, &traceback);
@@ -177,7 +186,7 @@ bool Encoded::pickle(PythonClient* owner, PyObject* value, const char* what) {
   ContextScope scope(&pickling, owner, &nested_);
 
   bool done = dump(slot_dumps, value, callback.get());
-  if (!done && !PyErr_ExceptionMatches(PyExc_Exception)) return false;
+  if (!done && (!PyErr_ExceptionMatches(PyExc_Exception) || is_foreign_ref_error())) return false;
   if (!done ||
       mentions_main(PyBytes_AS_STRING(whole_.get()), static_cast<std::size_t>(PyBytes_GET_SIZE(whole_.get())))) {
     PyErr_Clear();

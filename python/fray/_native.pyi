@@ -5,12 +5,12 @@ from typing import Any
 
 RELEASE: str = "0.1.0"
 
-def connect(*args, **kwargs) -> Any:
+def connect(*args: Any, **kwargs: Any) -> Any:
     """
     connect(fd, role, process, release, prestart, command, path, folder, environment) -> Client
     """
 
-def empty(*args, **kwargs) -> Any:
+def empty(*args: Any, **kwargs: Any) -> Any:
     """empty(client, bytes) -> Room"""
 
 class ObjectRef:
@@ -53,40 +53,40 @@ class ObjectRef:
 
     result: types.MethodDescriptorType = ...
 
-def make_function(*args, **kwargs) -> Any:
+def make_function(*args: Any, **kwargs: Any) -> Any:
     """make_function(kind, payload, name, max_calls) -> Function"""
 
-def make_plan(*args, **kwargs) -> Any:
+def make_plan(*args: Any, **kwargs: Any) -> Any:
     """
     make_plan(resources, key, max_retries, returns, generator, timeout, item_budget) -> Plan
     """
 
-def submit(*args, **kwargs) -> Any:
+def submit(*args: Any, **kwargs: Any) -> Any:
     """submit(client, function, plan, args, kwargs) -> ref or list of refs"""
 
-def put(*args, **kwargs) -> Any:
+def put(*args: Any, **kwargs: Any) -> Any:
     """put(client, value) -> ref"""
 
-def get(*args, **kwargs) -> Any:
+def get(*args: Any, **kwargs: Any) -> Any:
     """get(client, ref, timeout) -> value"""
 
-def get_many(*args, **kwargs) -> Any:
+def get_many(*args: Any, **kwargs: Any) -> Any:
     """get_many(client, refs, timeout) -> list of values"""
 
-def wait(*args, **kwargs) -> Any:
+def wait(*args: Any, **kwargs: Any) -> Any:
     """wait(client, refs, num_returns, timeout) -> (ready, others)"""
 
-def cancel(*args, **kwargs) -> Any:
+def cancel(*args: Any, **kwargs: Any) -> Any:
     """cancel(client, ref, force) -> whether the task had not ended"""
 
-def make_queue(*args, **kwargs) -> Any:
+def make_queue(*args: Any, **kwargs: Any) -> Any:
     """make_queue(client) -> CompletionQueue"""
 
-def run_worker(*args, **kwargs) -> Any:
+def run_worker(*args: Any, **kwargs: Any) -> Any:
     """run_worker(client, support, page_fd)"""
 
-def interrupt_reason(*args, **kwargs) -> Any:
+def interrupt_reason(*args: Any, **kwargs: Any) -> Any:
     """0 nothing, 1 cancelled, 2 past its timeout"""
 
-def run_fork_server(*args, **kwargs) -> Any:
+def run_fork_server(*args: Any, **kwargs: Any) -> Any:
     """run_fork_server(fd) -> (process, control_fd, page_fd), in each child"""

@@ -37,6 +37,7 @@ enum class [[nodiscard]] StatusCode : unsigned char {
   kIoError,            // a system call failed; the message has errno's text
   kCorruption,         // bytes from a peer or a disk break the format
   kInternal,           // a broken invariant that was survived
+  kVersionMismatch,    // the two sides come from different releases
 };
 
 std::string_view to_string(StatusCode code);

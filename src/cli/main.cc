@@ -34,7 +34,7 @@ void add_status(CLI::App& app, cli::StatusArguments& arguments) {
 int run(int argc, char** argv) {
   CLI::App app("Fray runs functions, actors and jobs on this machine's cores.", "fray");
   app.footer(cli::kExitCodesText);
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);
   node::NodeArguments node_arguments;
   node_arguments.release = FRAY_VERSION;
   cli::StatusArguments status_arguments;
@@ -45,6 +45,10 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? cli::kExitOk : cli::kExitUsage;
+  }
+  if (app.get_subcommands().empty()) {
+    fmt::print(stderr, "{}", app.help());
+    return cli::kExitUsage;
   }
   if (app.got_subcommand("node")) return node::run_node(node_arguments);
   if (app.got_subcommand("status")) return cli::run_status(status_arguments);

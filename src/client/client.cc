@@ -69,7 +69,7 @@ Status Client::handshake() {
   }
   if (frame.header.type == static_cast<std::uint8_t>(wire::ControlType::kRefused)) {
     FRAY_ASSIGN_OR_RETURN(wire::Text refusal, wire::Text::decode(frame.body));
-    return Status(StatusCode::kUnavailable, "the node refused the connection: " + refusal.text);
+    return Status(refusal.code, "the node refused the connection: " + refusal.text);
   }
   FRAY_ASSIGN_OR_RETURN(welcome_, wire::Welcome::decode(frame.body));
   objects_.set_identity(welcome_.epoch, welcome_.process);
@@ -302,6 +302,7 @@ void Client::record_result(ObjectId id, ProcessId holder, wire::Value& value, Ob
   Status published = Status::ok();
   if (made != nullptr) {
     if (made->own_block) published = memory_.publish(made->detail->location.segment, link_);
+    objects_.no_longer_private(made);
     made->own_block = false;  // the node frees it
     value.object = id;
   }

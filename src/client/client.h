@@ -154,6 +154,8 @@ class Client {
 
   // ---- The rest ----
   Result<std::string> status(WaitHooks& hooks);  // the node's JSON
+  // Waits, shortly, for what workers had written before their results came.
+  void drain_output(WaitHooks& hooks);
   std::vector<Timeline::Run> timeline() const;
   // Sends what is pending, returns leases, closes. Unfinished tasks fail. Idempotent.
   void close();

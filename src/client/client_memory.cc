@@ -75,6 +75,7 @@ Object* Client::new_sealed(wire::Encoding encoding, const Location& location) {
   object->details().location = location;
   std::lock_guard lock(mutex_);
   object->id = objects_.own_id(objects_.take_sequence(1));
+  objects_.note_private(object);
   object->state.store(Object::State::kReady, std::memory_order_release);
   return object;
 }

@@ -148,6 +148,11 @@ void Client::handle(wire::Incoming& frame) {
       message->ok = memory_.evict(message->segment);
       return link_.send(ControlType::kEvicted, 0, message.value());
     }
+    case ControlType::kYieldMemory:
+      objects_.share_private();
+      memory_.give_back_warm();
+      return_memory();
+      return link_.send(ControlType::kMemoryYielded);
     case ControlType::kLog: {
       auto message = wire::Log::decode(frame.body);
       if (!message.is_ok()) return broken(message.status());
@@ -424,6 +429,21 @@ Result<std::string> Client::status(WaitHooks& hooks) {
   WaitResult result = wait_until([this] { return status_arrived_; }, Clock::now() + 5s, hooks);
   if (result == WaitResult::kDone) return status_reply_;
   return Status(StatusCode::kUnavailable, "the node did not answer");
+}
+
+// A worker's last lines reach the node before its result reaches us; they come with the answer after the next one, for
+// the node reads all that is there in each of its rounds.
+void Client::drain_output(WaitHooks& hooks) {
+  for (int round = 0; round < 2 && open_; ++round) {
+    {
+      std::lock_guard lock(mutex_);
+      status_arrived_ = false;
+      link_.send(wire::ControlType::kStatusRequest);
+    }
+    if (wait_until([this] { return status_arrived_; }, Clock::now() + 300ms, hooks) != WaitResult::kDone) return;
+  }
+  std::unique_lock lock(mutex_);
+  deliver_logs(lock);
 }
 
 // ---- The backup thread ----

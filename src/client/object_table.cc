@@ -24,6 +24,12 @@ void ObjectTable::share(Object* object) {
   }
 }
 
+void ObjectTable::share_private() {
+  std::unordered_set<Object*> objects = std::move(private_blocks_);
+  private_blocks_.clear();
+  for (Object* object : objects) share(object);
+}
+
 Object* ObjectTable::find(ObjectId id) {
   auto found = table_.find(id);
   return found == table_.end() ? nullptr : found->second;
@@ -84,6 +90,7 @@ wire::Value ObjectTable::to_wire(Object* object) {
         return value;
       }
       object->own_block = false;
+      private_blocks_.erase(object);
     }
   } else {
     value.bytes = object->bytes;
@@ -105,7 +112,10 @@ void ObjectTable::destroy(Object* object) {
       link_.record(wire::ControlType::kRelease, next->id);
     }
     if (next->detail) {
-      if (next->own_block) memory_.free(next->detail->location);
+      if (next->own_block) {
+        private_blocks_.erase(next);
+        memory_.free(next->detail->location);
+      }
       for (Object* nested : next->detail->nested) {
         if (nested->references.fetch_sub(1, std::memory_order_acq_rel) == 1) dead.push_back(nested);
       }

@@ -10,6 +10,7 @@
 
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "client/node_link.h"
@@ -51,6 +52,12 @@ class ObjectTable {
   // No count is left. Deletes it.
   void destroy(Object* object);
 
+  // Objects of this process in its own shared memory that nobody else knows. The node can only spill what it knows.
+  void note_private(Object* object) { private_blocks_.insert(object); }
+  void no_longer_private(Object* object) { private_blocks_.erase(object); }
+  // Makes them all known.
+  void share_private();
+
   Object* find(ObjectId id);
   // Every object in the table that is pending and not made here.
   std::vector<Object*> foreign_pending() const;
@@ -64,6 +71,7 @@ class ObjectTable {
   ProcessId process_ = 0;
   std::uint64_t next_sequence_ = 1;
   std::unordered_map<ObjectId, Object*> table_;
+  std::unordered_set<Object*> private_blocks_;
 };
 
 }  // namespace fray::client

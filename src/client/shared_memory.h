@@ -51,6 +51,8 @@ class SharedMemory : public store::MemoryBudget {
   Status publish(SegmentId segment, NodeLink& link);
 
   Result<store::View> view(const Location& location);
+  // Freed segments that are kept for reuse go back to the node.
+  void give_back_warm() { pool_->trim(); }
   Status adopt(SegmentId segment, os::Fd fd, std::uint64_t size);
   // Lets go of a segment that the node wants to spill. False while it is viewed here.
   bool evict(SegmentId segment);

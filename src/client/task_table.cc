@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t kDeepest = 128;               // tasks sent to one worker and not answered
 constexpr std::uint64_t kQueuedWorkNs = 5'000'000;  // about so much work may wait behind a running task
 constexpr std::uint32_t kFlushFrames = 32;
+constexpr auto kPause = 50ms;  // after a grant that could not be used
 constexpr auto kStealAfter = 2ms;         // a worker silent for so long gives up what it has not started
 constexpr std::size_t kWorthSharing = 8;  // fewer short tasks are done before another worker has them
 
@@ -223,6 +224,7 @@ void TaskTable::tell_demand(TaskQueue* queue) {
   if (queue->ready.empty() && waiting < kWorthSharing)
     waiting = 0;  // a few short tasks behind running ones need no further worker
   auto count = static_cast<std::uint32_t>(std::min<std::size_t>(waiting, more));
+  if (queue->pause_until && Clock::now() < *queue->pause_until) count = 0;
   if (count == queue->told) return;
   queue->told = count;
   wire::Demand message;
@@ -244,6 +246,11 @@ void TaskTable::granted(LeaseId id, const wire::Grant& grant, os::Fd fd) {
   }
   TaskQueue* queue = by_number_[grant.demand];
   queue->told = kUnknownDemand;  // the grant may have crossed our last word on the road
+  if (!fd.is_open()) {  // no descriptor was free for it: try again when some may be
+    link_.send(wire::ControlType::kReturnLease, id);
+    queue->pause_until = Clock::now() + kPause;
+    return tell_demand(queue);
+  }
   auto lease = std::make_unique<Lease>();
   lease->id = id;
   lease->worker = grant.worker;
@@ -326,6 +333,11 @@ void TaskTable::balance(TaskQueue* queue, Clock::time_point now) {
 
 void TaskTable::tick(Clock::time_point now, bool closing) {
   flush();
+  for (TaskQueue* queue : by_number_) {
+    if (!queue->pause_until || now < *queue->pause_until) continue;
+    queue->pause_until.reset();
+    tell_demand(queue);
+  }
   std::vector<Lease*> leases = open_leases_;
   for (Lease* lease : leases) {
     if (lease->dead || lease->blocked) continue;

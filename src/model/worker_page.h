@@ -58,7 +58,7 @@ struct WorkerPage {
     return task_name();
   }
   std::string task_name() const {
-    constexpr int kAttempts = 64;
+    constexpr int kAttempts = 100'000;  // some milliseconds: a writer may be off its core
     std::string text;
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       std::uint32_t before = version.load(std::memory_order_acquire);

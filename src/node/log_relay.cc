@@ -95,7 +95,7 @@ void LogRelay::forward(ProcessId worker, Source& source, std::size_t index, bool
   wire::Log message;
   message.pid = source.pid;
   message.stream = static_cast<std::uint8_t>(index + 1);
-  message.task = source.page != nullptr ? source.page->running_task() : std::string();
+  message.task = source.page != nullptr ? source.page->task_name() : std::string();
   message.text = line.substr(0, size);
   if (message.text.back() != '\n') message.text += '\n';
   line.erase(0, size);

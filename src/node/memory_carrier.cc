@@ -10,11 +10,23 @@
 
 namespace fray::node {
 
+namespace {
+constexpr std::chrono::milliseconds kPatience{500};  // with clients that do not answer kYieldMemory: one may be stopped
+}
+
 MemoryCarrier::MemoryCarrier(event::Loop& loop, Roster& roster, std::uint64_t limit_bytes, std::string spill_folder)
-    : roster_(roster),
+    : loop_(loop),
+      roster_(roster),
       table_(limit_bytes),
       spiller_(loop, std::move(spill_folder),
-               [this](SegmentId segment, Result<os::Fd> file) { copied(segment, std::move(file)); }) {}
+               [this](SegmentId segment, Result<os::Fd> file) { copied(segment, std::move(file)); }) {
+  table_.set_names([this](ProcessId process) {
+    Connection* connection = roster_.find(process);
+    if (connection == nullptr) return fmt::format("process {}", process);
+    bool driver = connection->role == wire::Role::kDriver;
+    return fmt::format("{} (pid {})", driver ? "driver" : "worker", connection->pid);
+  });
+}
 
 Status MemoryCarrier::announce(ProcessId process, const wire::SegmentInfo& message, std::vector<os::Fd> fds) {
   if (fds.size() != 1 || message.segment.writer != process) {
@@ -74,7 +86,12 @@ void MemoryCarrier::serve_waiting() {
     Status granted = table_.reserve(first.process, first.bytes);
     if (!granted.is_ok()) {
       bool possible = first.bytes <= table_.limit();
-      if (possible && (spill_one() || !spilling_.empty())) return;
+      if (possible && (!asked_.empty() || spill_one() || !spilling_.empty())) return;
+      if (possible && !first.clients_asked) {
+        first.clients_asked = true;
+        ask_clients();
+        if (!asked_.empty()) return;
+      }
       std::string reason = granted.message();
       if (!last_failure_.empty()) reason += "; spilling failed: " + last_failure_;
       answer(first, std::move(reason));
@@ -93,6 +110,27 @@ void MemoryCarrier::answer(const Waiting& waiting, std::string error) {
   message.bytes = waiting.bytes;
   message.error = std::move(error);
   connection->send(wire::ControlType::kReserved, waiting.ticket, message);
+}
+
+// Objects that a process never showed to anybody can only be spilled once they are announced, and warm segments are its
+// own to give back.
+void MemoryCarrier::ask_clients() {
+  for (Connection* client : roster_.clients()) {
+    asked_.insert(client->process);
+    client->send_frame(wire::frame(wire::ControlType::kYieldMemory), {});
+  }
+  loop_.cancel(patience_);
+  patience_ = loop_.after(kPatience, [this] {
+    asked_.clear();
+    serve_waiting();
+  });
+}
+
+void MemoryCarrier::yielded(ProcessId process) {
+  if (asked_.erase(process) == 0 || !asked_.empty()) return;
+  loop_.cancel(patience_);
+  table_.retry_refused();
+  serve_waiting();
 }
 
 // Several may be on their way at once only while their writers are asked: one copy at a time is enough for a disk.
@@ -151,6 +189,7 @@ void MemoryCarrier::refuse(SegmentId segment) {
 }
 
 void MemoryCarrier::process_left(ProcessId process) {
+  asked_.erase(process);
   for (SegmentId dropped : table_.process_left(process)) spilling_.erase(dropped);
   std::vector<SegmentId> unanswered;
   for (const auto& [segment, writer] : spilling_) {

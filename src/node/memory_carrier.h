@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -32,6 +33,7 @@ class MemoryCarrier {
   void reserve(ProcessId process, std::uint64_t ticket, std::uint64_t bytes);
   void unreserve(ProcessId process, std::uint64_t bytes);
   void evicted(ProcessId process, const wire::SegmentName& message);
+  void yielded(ProcessId process);
   void process_left(ProcessId process);
 
   // An object's bytes lie there from now on, or no longer.
@@ -47,20 +49,25 @@ class MemoryCarrier {
     ProcessId process = 0;
     std::uint64_t ticket = 0;
     std::uint64_t bytes = 0;
+    bool clients_asked = false;  // to yield memory, on behalf of this one
   };
 
   void serve_waiting();
   bool spill_one();
+  void ask_clients();
   void copy(SegmentId segment);
   void copied(SegmentId segment, Result<os::Fd> file);
   void refuse(SegmentId segment);
   void answer(const Waiting& waiting, std::string error);
 
+  event::Loop& loop_;
   Roster& roster_;
   store::SegmentTable table_;
   Spiller spiller_;
   std::deque<Waiting> waiting_;
   std::unordered_map<SegmentId, ProcessId> spilling_;  // asked back or being copied, and its writer
+  std::set<ProcessId> asked_;                          // have not answered kYieldMemory
+  event::TimerId patience_ = 0;                        // with those
   std::string last_failure_;                           // of a copy
 };
 

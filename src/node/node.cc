@@ -87,7 +87,7 @@ Status Node::frame_arrived(Connection& connection, wire::Incoming& frame) {
     return type == ControlType::kHello ? handle_hello(connection, frame.body) : forbidden(connection, type);
   }
   if (type == ControlType::kStatusRequest) {
-    connection.send(ControlType::kStatusReply, frame.header.id, wire::Text{report()});
+    connection.send(ControlType::kStatusReply, frame.header.id, wire::Text{StatusCode::kOk, report()});
     return Status::ok();
   }
   if (type == ControlType::kShutdown && connection.role != wire::Role::kWorker) {
@@ -102,7 +102,7 @@ Status Node::handle_hello(Connection& connection, std::string_view body) {
   FRAY_ASSIGN_OR_RETURN(wire::Hello hello, wire::Hello::decode(body));
   connection.pid = connection.peer_pid() != 0 ? connection.peer_pid() : hello.pid;
   if (hello.release != settings_.release) {
-    roster_.refuse(connection, fmt::format("client {}, node {}: both must come from the same Fray release",
+    roster_.refuse(connection, StatusCode::kVersionMismatch, fmt::format("client {}, node {}: both must come from the same Fray release",
                                            hello.release, settings_.release));
     return Status::ok();
   }
@@ -214,6 +214,9 @@ Status Node::handle_memory(Connection& connection, ControlType type, wire::Incom
       FRAY_ASSIGN_OR_RETURN(wire::SegmentName message, wire::SegmentName::decode(frame.body));
       return memory_.forget_segment(process, message.segment);
     }
+    case ControlType::kMemoryYielded:
+      memory_.yielded(connection.process);
+      return Status::ok();
     case ControlType::kEvicted: {
       FRAY_ASSIGN_OR_RETURN(wire::SegmentName message, wire::SegmentName::decode(frame.body));
       memory_.evicted(process, message);

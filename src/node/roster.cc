@@ -43,8 +43,8 @@ Connection* Roster::adopt(os::Fd socket) {
   return raw;
 }
 
-void Roster::refuse(Connection& connection, const std::string& reason) {
-  connection.send(wire::ControlType::kRefused, 0, wire::Text{reason});
+void Roster::refuse(Connection& connection, StatusCode code, const std::string& reason) {
+  connection.send(wire::ControlType::kRefused, 0, wire::Text{code, reason});
   connection.flush();
   connection.end(Status(StatusCode::kUnavailable, reason));
 }
@@ -58,6 +58,14 @@ void Roster::enter(Connection& connection, ProcessId process) {
 Connection* Roster::find(ProcessId process) const {
   auto found = by_process_.find(process);
   return found == by_process_.end() ? nullptr : found->second;
+}
+
+std::vector<Connection*> Roster::clients() const {
+  std::vector<Connection*> found;
+  for (const auto& [process, connection] : by_process_) {
+    if (connection->role != wire::Role::kObserver) found.push_back(connection);
+  }
+  return found;
 }
 
 std::vector<Connection*> Roster::drivers() const {

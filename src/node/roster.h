@@ -39,13 +39,14 @@ class Roster : public Connection::Owner {
   // Takes a connected socket; returns nullptr when the peer is not welcome or gone.
   Connection* adopt(os::Fd socket);
   // Says why and closes.
-  void refuse(Connection& connection, const std::string& reason);
+  void refuse(Connection& connection, StatusCode code, const std::string& reason);
 
   ProcessId new_process() { return next_process_++; }
   // The connection speaks for this process from now on.
   void enter(Connection& connection, ProcessId process);
   Connection* find(ProcessId process) const;
   std::vector<Connection*> drivers() const;
+  std::vector<Connection*> clients() const;  // drivers and workers
   std::size_t driver_count() const;
 
   // Sends what was said in this round and forgets connections that ended.

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -83,6 +84,8 @@ class SegmentTable {
 
   // "the store is full: 4.0 GiB of 4.0 GiB used, 1.0 MiB more asked; largest: process 3 2.1 GiB in 12 objects, ..."
   std::string holders_summary(std::uint64_t asked_bytes) const;
+  // How processes are called in holders_summary(); by default by their number.
+  void set_names(std::function<std::string(ProcessId)> name) { name_ = std::move(name); }
 
  private:
   struct Segment {
@@ -106,6 +109,7 @@ class SegmentTable {
   void requeue(SegmentId segment, Segment& entry, bool used);
   static bool may_spill(SegmentId segment, const Segment& entry);
 
+  std::function<std::string(ProcessId)> name_;
   const std::uint64_t limit_bytes_;
   std::uint64_t used_bytes_ = 0;
   std::uint64_t spilled_bytes_ = 0;

@@ -325,11 +325,15 @@ Result<Deadlock> Deadlock::decode(std::string_view body) {
   return finish(in, std::move(message), "Deadlock");
 }
 
-void Text::encode(ByteWriter& out) const { out.put_string(text); }
+void Text::encode(ByteWriter& out) const {
+  out.put(code);
+  out.put_string(text);
+}
 
 Result<Text> Text::decode(std::string_view body) {
   ByteReader in(body);
   Text message;
+  message.code = in.get<StatusCode>();
   message.text = in.get_string();
   return finish(in, std::move(message), "Text");
 }

@@ -45,6 +45,7 @@ enum class ControlType : std::uint8_t {
   kStatusRequest,  // no body
   kShutdown,       // no body
   kForgetSegment,  // SegmentName: the writer dropped an announced segment
+  kMemoryYielded,  // no body: the answer to kYieldMemory
   // node -> client
   kWelcome = 64,
   kGrant,  // with one descriptor
@@ -61,6 +62,7 @@ enum class ControlType : std::uint8_t {
   kDeadlock,
   kRefused,  // the connection is refused: a reason, then EOF
   kStatusReply,
+  kYieldMemory,  // no body: memory is short; announce what is yours alone, give back what is warm, then say so
   // node <-> fork server
   kSpawn = 128,  // with four descriptors: control socket, stdout, stderr, worker page. id: process
   kSpawned,      // id: process
@@ -266,6 +268,7 @@ struct Deadlock {
 };
 
 struct Text {  // kRefused: why; kStatusReply: a JSON document
+  StatusCode code = StatusCode::kUnavailable;  // kRefused only
   std::string text;
   void encode(ByteWriter& out) const;
   static Result<Text> decode(std::string_view body);

@@ -113,6 +113,7 @@ Status FrameSocket::fill(std::size_t limit, bool* drained) {
       }
       return peer_gone(errno);
     }
+    const std::size_t received_before = received_.size();
     for (cmsghdr* head = CMSG_FIRSTHDR(&message); head != nullptr; head = CMSG_NXTHDR(&message, head)) {
       if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) continue;
       std::size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -122,10 +123,9 @@ Status FrameSocket::fill(std::size_t limit, bool* drained) {
         received_.emplace_back(fd);
       }
     }
-    if ((message.msg_flags & MSG_CTRUNC) != 0) {
-      return Status(StatusCode::kResourceExhausted,
-                    "descriptors were lost on arrival: the limit of open files is reached");
-    }
+    // No number was free for the descriptor: a closed one stands in its place, and whoever reads the frame sees that.
+    // One read brings the descriptors of one frame at most; frames with several are refused when some are missing.
+    if ((message.msg_flags & MSG_CTRUNC) != 0 && received_.size() == received_before) received_.emplace_back();
     if (got == 0) return peer_gone(0);
     in_size_ += static_cast<std::size_t>(got);
     total += static_cast<std::size_t>(got);

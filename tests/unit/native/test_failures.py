@@ -18,6 +18,7 @@ EXPECTED: dict[str, type[Exception]] = {
     "kUnavailable": fray.NodeDiedError,
     "kWorkerDied": fray.WorkerDiedError,
     "kOwnerDied": fray.OwnerDiedError,
+    "kVersionMismatch": fray.VersionMismatchError,
     "kObjectLost": fray.ObjectLostError,
     "kDeadlock": fray.DeadlockError,
 }

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from fray import _native
 from fray.backend.native.functions import FunctionTable
-from fray.backend.native.launch import attach, start_embedded, worker_key
+from fray.backend.native.launch import attach, check_settings, start_embedded, worker_key
 from fray.errors import UnsupportedError
 from fray.job.context import JobContext
 from fray.job.refs import ObjectRef
@@ -62,6 +62,7 @@ class NativeJobContext(JobContext):
         if address is not None:
             client = attach(address)
         else:
+            check_settings(cpus, memory, store_memory, max_workers, spill_dir)
             options = {
                 "cpus": cpus,
                 "memory_bytes": memory,
@@ -75,12 +76,12 @@ class NativeJobContext(JobContext):
 
     def _set_up(self, client: Any) -> None:
         self._client = client
+        _contexts.add(self)
         self._functions = FunctionTable()
         self._plans: dict[tuple[int, bool], tuple[TaskOptions, Any]] = {}
         self._keys: dict[tuple[tuple[str, str], ...], int] = {}
         self._parallelism = max(1, int(client.total_resources().get("CPU", 1)))
         self._plain = self._plan(_DEFAULTS, False)
-        _open_contexts.add(self)
 
     @classmethod
     def current(cls) -> NativeJobContext | None:
@@ -153,6 +154,7 @@ class NativeJobContext(JobContext):
         return ref._client is self._client
 
     def _close(self) -> None:
+        self._client.drain_output()
         self._client.close()
 
     def _empty(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
@@ -181,6 +183,10 @@ class NativeJobContext(JobContext):
                 "tid": pid,
                 "args": {"task": task, "status": _STATUSES[status]},
             }
+
+    def _drain_output(self) -> None:
+        if not self._closed:
+            self._client.drain_output()
 
     # ---- options
 
@@ -220,7 +226,6 @@ class NativeJobContext(JobContext):
 
 
 _STATUSES = ("succeeded", "failed", "cancelled", "timed out")
-_open_contexts: weakref.WeakSet[NativeJobContext] = weakref.WeakSet()
 
 
 class _Retrying:
@@ -245,8 +250,13 @@ def _retrying(fn: Callable[..., Any], options: TaskOptions) -> Callable[..., Any
     return _Retrying(fn, options)
 
 
+_contexts: weakref.WeakSet[NativeJobContext] = weakref.WeakSet()
+
+
 @atexit.register
-def _close_all() -> None:
-    for context in list(_open_contexts):
+def _drain_all() -> None:
+    # Contexts are not closed here: threads that still wait would be woken with an error, at a time when the interpreter
+    # is going. The node sees that this process has ended.
+    for context in list(_contexts):
         if context is not NativeJobContext.current():
-            context.close()
+            context._drain_output()  # pyright: ignore[reportPrivateUsage]

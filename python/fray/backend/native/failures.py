@@ -19,6 +19,7 @@ _CODES: dict[int, type[Exception]] = {
     10: errors.OwnerDiedError,
     11: errors.ObjectLostError,
     12: errors.DeadlockError,
+    16: errors.VersionMismatchError,
 }
 _CLOSED = "the context was closed"
 

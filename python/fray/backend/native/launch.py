@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import socket
 import sys
@@ -12,10 +13,35 @@ from typing import Any
 from fray import _native
 from fray.errors import NodeDiedError
 
-__all__ = ["attach", "start_embedded", "worker_key"]
+__all__ = ["attach", "check_settings", "start_embedded", "worker_key"]
 
 _DRIVER = 0
 _NODE_FD = 3
+
+
+def check_settings(
+    cpus: float | None,
+    memory: int | None,
+    store_memory: int | None,
+    max_workers: int | None,
+    spill_dir: str | os.PathLike[str] | None,
+) -> None:
+    """Check what a node is to be started with, before anything starts.
+
+    Raises:
+        TypeError: no number.
+        ValueError: an amount that is not above 0 and finite, or a spill folder that cannot be written to.
+    """
+    amounts = {"cpus": cpus, "memory": memory, "store_memory": store_memory, "max_workers": max_workers}
+    for name, amount in amounts.items():
+        if amount is None:
+            continue
+        if isinstance(amount, bool) or not isinstance(amount, (int, float)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"{name} must be a number, got {amount!r}")
+        if not math.isfinite(amount) or amount <= 0:
+            raise ValueError(f"{name} must be a finite number above 0, got {amount!r}; leave it out for the default")
+    if spill_dir is not None and not (os.path.isdir(spill_dir) and os.access(spill_dir, os.W_OK | os.X_OK)):
+        raise ValueError(f"spill_dir {os.fspath(spill_dir)!r} is not a folder that can be written to; make it first")
 
 
 def start_embedded(options: dict[str, Any], prestart: int) -> Any:
