@@ -171,7 +171,8 @@ PyMethodDef client_methods[] = {
     {"timeline", client_timeline, METH_NOARGS, "[(name, task, started_ns, duration_ns, pid, status)]"},
     {"total_resources", client_total, METH_NOARGS, "What the node owns."},
     {"session_folder", client_session, METH_NOARGS, "The folder with the node's socket."},
-    {"drain_output", client_drain_output, METH_NOARGS, "Waits, shortly, for what workers had written before their results."},
+    {"drain_output", client_drain_output, METH_NOARGS,
+     "Waits, shortly, for what workers had written before their results."},
     {"is_open", client_is_open, METH_NOARGS, "Whether the node is there."},
     {nullptr, nullptr, 0, nullptr}};
 PyType_Slot client_slots[] = {

@@ -85,7 +85,8 @@ bool is_foreign_ref_error() {
   static PyObject* error = nullptr;
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
-  bool foreign = imported(&error, "fray.errors", "ForeignRefError") != nullptr && PyErr_GivenExceptionMatches(type, error);
+  bool foreign =
+      imported(&error, "fray.errors", "ForeignRefError") != nullptr && PyErr_GivenExceptionMatches(type, error);
   PyErr_Restore(type, value, traceback);
   return foreign;
 }

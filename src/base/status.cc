@@ -45,7 +45,8 @@ std::string_view to_string(StatusCode code) {
       return "corruption";
     case StatusCode::kInternal:
       return "internal error";
-    case StatusCode::kVersionMismatch: return "version mismatch";
+    case StatusCode::kVersionMismatch:
+      return "version mismatch";
   }
   return "unknown";
 }

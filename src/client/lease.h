@@ -28,9 +28,9 @@ struct TaskQueue {
   std::uint32_t key = 0;
   std::uint32_t depth = 0;
   ResourceSet resources;
-  std::uint32_t most_leases = 1;  // how many such workers could ever run at once
-  std::uint32_t told = 0;         // the demand that the node knows, or kUnknownDemand
-  std::uint32_t owed = 0;         // leases that the node asked back and did not get
+  std::uint32_t most_leases = 1;                 // how many such workers could ever run at once
+  std::uint32_t told = 0;                        // the demand that the node knows, or kUnknownDemand
+  std::uint32_t owed = 0;                        // leases that the node asked back and did not get
   std::optional<Clock::time_point> pause_until;  // no demand before; the process was out of descriptors
   std::deque<Task*> ready;
   std::vector<Lease*> leases;

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kDeepest = 128;               // tasks sent to one worker and not answered
 constexpr std::uint64_t kQueuedWorkNs = 5'000'000;  // about so much work may wait behind a running task
 constexpr std::uint32_t kFlushFrames = 32;
-constexpr auto kPause = 50ms;  // after a grant that could not be used
+constexpr auto kPause = 50ms;             // after a grant that could not be used
 constexpr auto kStealAfter = 2ms;         // a worker silent for so long gives up what it has not started
 constexpr std::size_t kWorthSharing = 8;  // fewer short tasks are done before another worker has them
 
@@ -246,7 +246,7 @@ void TaskTable::granted(LeaseId id, const wire::Grant& grant, os::Fd fd) {
   }
   TaskQueue* queue = by_number_[grant.demand];
   queue->told = kUnknownDemand;  // the grant may have crossed our last word on the road
-  if (!fd.is_open()) {  // no descriptor was free for it: try again when some may be
+  if (!fd.is_open()) {           // no descriptor was free for it: try again when some may be
     link_.send(wire::ControlType::kReturnLease, id);
     queue->pause_until = Clock::now() + kPause;
     return tell_demand(queue);

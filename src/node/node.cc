@@ -102,8 +102,9 @@ Status Node::handle_hello(Connection& connection, std::string_view body) {
   FRAY_ASSIGN_OR_RETURN(wire::Hello hello, wire::Hello::decode(body));
   connection.pid = connection.peer_pid() != 0 ? connection.peer_pid() : hello.pid;
   if (hello.release != settings_.release) {
-    roster_.refuse(connection, StatusCode::kVersionMismatch, fmt::format("client {}, node {}: both must come from the same Fray release",
-                                           hello.release, settings_.release));
+    roster_.refuse(
+        connection, StatusCode::kVersionMismatch,
+        fmt::format("client {}, node {}: both must come from the same Fray release", hello.release, settings_.release));
     return Status::ok();
   }
   connection.role = hello.role;

@@ -88,7 +88,7 @@ TEST(NodeMemory, StoreThatNobodyLetsGoOfIsFullAndNamesTheHolder) {
   node.client().send(ControlType::kEvicted, 0, wire::SegmentName{evict->segment, false});
   auto reserved = node.client().expect<wire::Reserved>(ControlType::kReserved);
   ASSERT_TRUE(reserved);
-  EXPECT_NE(reserved->error.find("process 1"), std::string::npos) << reserved->error;
+  EXPECT_NE(reserved->error.find("driver (pid "), std::string::npos) << reserved->error;
 }
 
 TEST(NodeMemory, WaitingReservationIsServedWhenMemoryComesBack) {

@@ -63,7 +63,8 @@ Result<os::Fd> block_signals() {
 
 void tell_client(const Status& why) {
   wire::FrameSocket socket{os::Fd(kClientFd)};
-  socket.queue(wire::frame(wire::ControlType::kRefused, 0, wire::Text{why.code(), "the node cannot start: " + why.message()}));
+  socket.queue(
+      wire::frame(wire::ControlType::kRefused, 0, wire::Text{why.code(), "the node cannot start: " + why.message()}));
   if (!socket.flush().is_ok()) return;
 }
 

@@ -269,7 +269,8 @@ std::string SegmentTable::holders_summary(std::uint64_t asked_bytes) const {
   std::vector<Holder> holders;
   for (const auto& [process, account] : processes_) {
     if (account.reserved_bytes == 0) continue;
-    holders.push_back({name_ ? name_(process) : fmt::format("process {}", process), account.reserved_bytes, objects[process]});
+    holders.push_back(
+        {name_ ? name_(process) : fmt::format("process {}", process), account.reserved_bytes, objects[process]});
   }
   if (orphan_bytes_ > 0)
     holders.push_back({"objects of processes that let go of them", orphan_bytes_, orphaned_objects});

@@ -267,7 +267,7 @@ struct Deadlock {
   static Result<Deadlock> decode(std::string_view body);
 };
 
-struct Text {  // kRefused: why; kStatusReply: a JSON document
+struct Text {                                  // kRefused: why; kStatusReply: a JSON document
   StatusCode code = StatusCode::kUnavailable;  // kRefused only
   std::string text;
   void encode(ByteWriter& out) const;

@@ -17,13 +17,27 @@ from fray.errors import TaskCancelledError, TaskTimeoutError
 __all__ = ["load_function", "main", "pack_exception"]
 
 _WORKER = 1
+_loading = False
 
 
 def load_function(kind: int, payload: bytes) -> Any:
-    """Return the callable of a task: by its name (kind 0) or from its pickle (kind 1)."""
-    if kind == 1:
-        return pickle.loads(payload)
-    module_name, _, path = payload.decode().partition(":")
+    """Return the callable of a task: by its name (kind 0) or from its pickle (kind 1).
+
+    An interrupt waits meanwhile: a half-imported module would have to be imported again by the next task, which could
+    be interrupted in its turn, and so for ever.
+    """
+    global _loading
+    _loading = True
+    try:
+        found = _find(payload.decode()) if kind == 0 else pickle.loads(payload)
+    finally:
+        _loading = False
+    _raise_interrupt()
+    return found
+
+
+def _find(name: str) -> Any:
+    module_name, _, path = name.partition(":")
     found: Any = importlib.import_module(module_name)
     for part in path.split("."):
         found = getattr(found, part)
@@ -60,6 +74,11 @@ def main(process: int, control_fd: int, page_fd: int) -> None:
 def _on_interrupt(number: int, frame: Any) -> None:
     """Raise what the running task is interrupted with. A signal that comes after its task has ended does nothing."""
     del number, frame
+    if not _loading:
+        _raise_interrupt()
+
+
+def _raise_interrupt() -> None:
     reason = _native.interrupt_reason()
     if reason == 1:
         raise TaskCancelledError("the task was cancelled")

@@ -1,0 +1,63 @@
+"""Ray, by its plain API."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import ray
+
+from benchmarks.engines import CPUS, Engine
+
+STORE_BYTES = 4 << 30
+
+
+@contextmanager
+def open_ray(address: str | None) -> Iterator[Engine]:
+    """Connect to the Ray at `address`, or start one."""
+    with connection(address):
+        yield Engine(
+            bind=lambda function: ray.remote(function).remote,
+            bind_retrying=lambda function: ray.remote(max_retries=3)(function).remote,
+            get=ray.get,
+            put=ray.put,
+            wait=ray.wait,
+        )
+
+
+@contextmanager
+def connection(address: str | None) -> Iterator[Any]:
+    """Yield Ray's context; daemons that were started here end with it, and their folder goes too."""
+    os.environ.update(ENVIRONMENT)
+    if address is not None:
+        yield ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+        ray.shutdown()
+        return
+    # The path of Ray's sockets must stay short.
+    folder = tempfile.mkdtemp(prefix="ray-", dir="/tmp")
+    try:
+        yield ray.init(
+            num_cpus=CPUS,
+            include_dashboard=False,
+            object_store_memory=STORE_BYTES,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+            _temp_dir=folder,
+        )
+    finally:
+        ray.shutdown()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+ENVIRONMENT = {
+    # Without it Ray's workers run at niceness 15, and any neighbour starves them.
+    "RAY_worker_niceness": "0",
+    "RAY_AUTH_MODE": "disabled",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+}

@@ -1,0 +1,66 @@
+"""How much of two cores real work gets."""
+
+from __future__ import annotations
+
+import statistics
+
+from benchmarks.bench import Bench
+from benchmarks.engines import CPUS
+from benchmarks.measurement import Measurement
+from benchmarks.payloads import burn
+from benchmarks.program import Program
+from benchmarks.row import Round, Row
+from benchmarks.target import AtLeast
+from benchmarks.timing import seconds_of
+
+TASK_SECONDS = 200e-6
+_PROBE_TURNS = 100_000
+
+
+def efficiency_200us(bench: Bench) -> Round:
+    """Percent of what two bare processes do that have half of the work each, measured in the same round."""
+    count = bench.size(2000, 200)
+    turns = _turns_for(TASK_SECONDS)
+    bare = [
+        bench.closing.enter_context(Program("burn", str(turns), str(count // CPUS), environment=bench.environment()))
+        for _ in range(CPUS)
+    ]
+    for program in bare:
+        program.answer()
+    engine = bench.engine()
+    submit = engine.bind(burn)
+
+    def run_all() -> None:
+        engine.get([submit(turns) for _ in range(count)])
+
+    def one_round() -> Measurement:
+        ideal = _together(bare)
+        actual = seconds_of(run_all)
+        return Measurement(100 * ideal / actual, {"ideal_ms": ideal * 1e3, "actual_ms": actual * 1e3})
+
+    return one_round
+
+
+def _turns_for(seconds: float) -> int:
+    fastest = min(seconds_of(burn, _PROBE_TURNS) for _ in range(10))
+    return round(_PROBE_TURNS * seconds / fastest)
+
+
+def _together(programs: list[Program]) -> float:
+    """Let all work at once; return the mean of their times, which perfect balance would give."""
+    for program in programs:
+        program.ask()
+    return statistics.mean(float(program.answer()) for program in programs)
+
+
+ROWS = (
+    Row(
+        "efficiency_200us",
+        "%",
+        "higher",
+        "2000 tasks of 200 us on 2 workers, against two bare processes",
+        efficiency_200us,
+        peers=("fray", "ray", "pool"),
+        targets=(AtLeast(95),),
+    ),
+)

@@ -1,0 +1,67 @@
+"""From nothing to the first result, in a fresh process each time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from benchmarks.bench import Bench
+from benchmarks.measurement import Measurement
+from benchmarks.program import Program
+from benchmarks.row import Round, Row
+from benchmarks.target import AtMost
+from benchmarks.timing import seconds_of
+
+_IMPORTS = {"fray": "fray", "ray": "ray", "pool": "multiprocessing.pool"}
+
+
+def first_result(bench: Bench) -> Round:
+    """Milliseconds from the import to the printed result of the first task."""
+
+    def one_round() -> Measurement:
+        with Program(f"hello_{bench.peer}") as program:
+            program.answer()
+            return Measurement(float(program.answer()) * 1e3)
+
+    return one_round
+
+
+def import_time(bench: Bench) -> Round:
+    """Milliseconds of the import alone."""
+    module = _IMPORTS[bench.peer]
+    code = f"import time; start = time.perf_counter(); import {module}; print(time.perf_counter() - start)"
+    command = [sys.executable, "-c", code]
+    return lambda: Measurement(float(subprocess.run(command, check=True, capture_output=True).stdout) * 1e3)
+
+
+def bare_start(bench: Bench) -> Round:
+    """Milliseconds from the start to the end of a Python that does nothing."""
+    del bench
+    command = [sys.executable, "-S", "-E", "-c", "pass"]
+    return lambda: Measurement(seconds_of(subprocess.run, command) * 1e3)
+
+
+ROWS = (
+    Row(
+        "first_result",
+        "ms",
+        "lower",
+        "fresh process, from import to the printed result; p90 over the runs",
+        first_result,
+        peers=("fray", "ray", "pool"),
+        limit=bare_start,
+        targets=(AtMost(150), AtMost(300, "p90")),
+        rounds={"fray": 20, "ray": 3, "pool": 20, "limit": 20},
+    ),
+    Row(
+        "import_time",
+        "ms",
+        "lower",
+        "fresh process, the import alone",
+        import_time,
+        peers=("fray", "ray", "pool"),
+        limit=bare_start,
+        targets=(AtMost(60),),
+        rounds={"fray": 20, "ray": 5, "pool": 20, "limit": 20},
+    ),
+)

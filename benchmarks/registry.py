@@ -1,0 +1,32 @@
+"""All rows, in the order of the report. A new group is a module in groups/ with `ROWS`, and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchmarks.groups import faults, limits, memory, objects, parallel, startup, tasks, waits
+from benchmarks.row import Row
+
+ROWS: tuple[Row, ...] = (
+    *tasks.ROWS,
+    *objects.ROWS,
+    *waits.ROWS,
+    *startup.ROWS,
+    *memory.ROWS,
+    *parallel.ROWS,
+    *faults.ROWS,
+    *limits.ROWS,
+)
+
+
+def select(names: Sequence[str], rows: Sequence[Row] = ROWS) -> list[Row]:
+    """Return the rows named, in the order of the report; all of them where none is named.
+
+    Raises:
+        ValueError: a name that no row has.
+    """
+    known = [row.name for row in rows]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ValueError(f"BENCH_ONLY: no row {', '.join(unknown)}; there are {', '.join(known)}")
+    return [row for row in rows if not names or row.name in names]
