@@ -143,25 +143,13 @@ PyObject* get_many(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return values.release();
 }
 
+// Whether an object is there twice. Marks objects with the number of this look; the GIL guards marks and numbers.
 bool has_duplicate(std::span<client::Object* const> objects) {
-  // A list of refs is usually long-lived objects in order; marking them would race with other threads, so hash.
-  thread_local std::vector<std::pair<client::Object*, std::uint64_t>> table;
-  thread_local std::uint64_t epoch = 0;
-  std::size_t capacity = 16;
-  while (capacity < objects.size() * 2) capacity *= 2;
-  if (table.size() < capacity) {
-    table.assign(capacity, {nullptr, 0});
-    epoch = 0;
-  }
-  ++epoch;
-  std::size_t mask = table.size() - 1;
-  for (std::size_t i = 0; i < objects.size(); ++i) {
-    auto slot = (reinterpret_cast<std::uintptr_t>(objects[i]) >> 5) * 0x9E3779B97F4A7C15ull >> 20 & mask;
-    while (table[slot].second == epoch) {
-      if (table[slot].first == objects[i]) return true;
-      slot = (slot + 1) & mask;
-    }
-    table[slot] = {objects[i], epoch};
+  static std::uint64_t look = 0;
+  ++look;
+  for (client::Object* object : objects) {
+    if (object->mark == look) return true;
+    object->mark = look;
   }
   return false;
 }
@@ -210,9 +198,15 @@ PyObject* wait(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (PyList_Append(is_ready ? ready.get() : others.get(), items[position]) != 0) return nullptr;
   }
   if (position < size) {
+    Owned rest(refs ? PySequence_List(refs.get()) : PyList_GetSlice(args[1], position, size));
+    if (rest && refs && PyList_SetSlice(rest.get(), 0, position, nullptr) != 0) return nullptr;
+    if (!rest) return nullptr;
     Py_ssize_t before = PyList_GET_SIZE(others.get());
-    Owned rest(refs ? PySequence_GetSlice(refs.get(), position, size) : PyList_GetSlice(args[1], position, size));
-    if (!rest || PyList_SetSlice(others.get(), before, before, rest.get()) != 0) return nullptr;
+    if (before == 0) {
+      others = std::move(rest);
+    } else if (PyList_SetSlice(others.get(), before, before, rest.get()) != 0) {
+      return nullptr;
+    }
   }
   return PyTuple_Pack(2, ready.get(), others.get());
 }

@@ -53,6 +53,7 @@ struct Object {
   bool own_block = false;   // the bytes lie in this process's own segments and nobody else knows them
   bool wanted = false;      // the node was asked for the value
   ObjectId id;
+  std::uint64_t mark = 0;    // for the language binding, guarded by its own lock
   Task* producer = nullptr;  // the unfinished task of this process that will make it
   std::string bytes;         // an inline value
   std::unique_ptr<ObjectDetail> detail;
