@@ -47,6 +47,8 @@ std::string_view to_string(StatusCode code) {
       return "internal error";
     case StatusCode::kVersionMismatch:
       return "version mismatch";
+    case StatusCode::kActorDied:
+      return "actor died";
   }
   return "unknown";
 }

@@ -24,6 +24,7 @@ Client::Client(ClientOptions options)
       memory_(memory_of_the_node()),
       objects_(link_, memory_),
       tasks_(link_, objects_, timeline_, [this](Object* object) { became_ready(object); }),
+      actors_(link_, objects_, tasks_),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 Client::~Client() { close(); }
@@ -141,6 +142,8 @@ void Client::deliver_leases() {
   if (duty_ == nullptr) return;
   for (EarlyLease& early : early_leases_) duty_->lease_arrived(early.lease, early.client, std::move(early.fd));
   early_leases_.clear();
+  if (early_actor_) duty_->actor_arrived(std::move(*early_actor_));
+  early_actor_.reset();
 }
 
 // ---- Tasks ----
@@ -169,7 +172,16 @@ Result<std::vector<Object*>> Client::submit(Call call) {
                     call.task->function->name, call.options.resources.to_string(), welcome_.total.to_string()));
   }
   Task* task = call.task.release();
-  std::uint32_t count = std::max<std::uint32_t>(1, call.options.returns);
+  std::vector<Object*> results = make_results(task, call.options);
+  task->queue = tasks_.queue(call.options.resources, call.options.key, current_depth);
+  tasks_.submit(task);
+  settle();
+  return results;
+}
+
+// Numbers the task and gives it its result objects, with a count for the caller and one for the task each.
+std::vector<Object*> Client::make_results(Task* task, const TaskOptions& options) {
+  std::uint32_t count = std::max<std::uint32_t>(1, options.returns);
   std::uint64_t sequence = objects_.take_sequence(count);
   std::vector<Object*> results;
   results.reserve(count);
@@ -177,13 +189,13 @@ Result<std::vector<Object*>> Client::submit(Call call) {
     auto* result = new Object;
     result->id = objects_.own_id(sequence + i);
     result->producer = task;
-    result->references.store(2, std::memory_order_relaxed);  // the caller's and the task's
+    result->references.store(2, std::memory_order_relaxed);
     results.push_back(result);
   }
   task->first_result = results.front();
   task->returns = static_cast<std::uint16_t>(count);
-  task->retries_left = call.options.max_retries;
-  task->generator = call.options.generator;
+  task->retries_left = options.max_retries;
+  task->generator = options.generator;
   if (count > 1) {
     if (!task->extra) task->extra = std::make_unique<Task::Extra>();
     task->extra->more_results.assign(results.begin() + 1, results.end());
@@ -197,9 +209,6 @@ Result<std::vector<Object*>> Client::submit(Call call) {
   std::memcpy(begin.data() + offsetof(wire::FrameHeader, id), &sequence, sizeof(sequence));
   auto* head = reinterpret_cast<wire::TaskHead*>(begin.data() + kHeadOffset);
   head->depth = current_depth;
-  task->queue = tasks_.queue(call.options.resources, call.options.key, current_depth);
-  tasks_.submit(task);
-  settle();
   return results;
 }
 

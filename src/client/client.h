@@ -30,6 +30,7 @@
 #include <poll.h>
 
 #include "base/function_ref.h"
+#include "client/actor_table.h"
 #include "client/completion_queue.h"
 #include "client/node_link.h"
 #include "client/object_table.h"
@@ -53,12 +54,32 @@ struct Call {
   TaskOptions options;
 };
 
+// A new actor. `constructor` holds the class as its function.
+struct ActorRequest {
+  std::string name_space;
+  std::string name;  // empty: none
+  bool get_if_exists = false;
+  bool detached = false;
+  std::int32_t max_restarts = 0;  // -1: no limit
+  std::string class_name;
+  std::string description;  // what a handle made by name needs
+  std::string settings;     // what the worker needs
+  Call constructor;
+};
+
+// A handle's object, counted for the caller. `description` is that of its creator; empty when this is the creator.
+struct FoundActor {
+  Object* object = nullptr;
+  std::string description;
+};
+
 enum class WaitResult { kDone, kTimedOut, kInterrupted, kClosed };
 
 // A worker's own duties towards the client that leased it.
 struct WorkerDuty {
   virtual ~WorkerDuty() = default;
   virtual void lease_arrived(LeaseId lease, ProcessId client, os::Fd fd) = 0;
+  virtual void actor_arrived(wire::HostActor actor) = 0;  // the worker becomes an actor
   virtual void node_gone() = 0;
   // Called by the backup thread about each millisecond while it ticks, without the client's mutex. True: keep ticking.
   virtual bool tick() = 0;
@@ -107,6 +128,17 @@ class Client {
   std::uint32_t define_key(const wire::WorkerKey& key);
   // Depth of tasks that this thread submits.
   static void set_depth(std::uint32_t depth);
+
+  // ---- Actors (client_actors.cc) ----
+  // Waits for the node only when the actor has a name. kAlreadyExists: the name is taken.
+  Result<FoundActor> create_actor(ActorRequest request, WaitHooks& hooks);
+  // kResourceExhausted when `most_pending` calls (-1: no limit) of this process have no answer.
+  Result<std::vector<Object*>> call_actor(Object* actor, Call call, std::int64_t most_pending);
+  Result<FoundActor> find_actor(std::string_view name_space, std::string_view name, WaitHooks& hooks);
+  Result<wire::ActorNames> list_actors(std::string_view name_space, bool all, WaitHooks& hooks);
+  void kill_actor(Object* actor, bool no_restart);
+  void become_actor(ActorId self);
+  void say_actor_failed(const wire::Value& error);
 
   // ---- Objects ----
   // An object with an inline value. Takes over the counts of `nested`.
@@ -183,6 +215,9 @@ class Client {
   SharedMemory::Node memory_of_the_node();
   Status ask_for_memory(std::uint64_t bytes);
   void return_memory();
+  std::vector<Object*> make_results(Task* task, const TaskOptions& options);
+  void handle_actor(wire::Incoming& frame);
+  Status await_answer(std::uint64_t ticket, WaitHooks& hooks, std::string* answer);
   Object* new_sealed(wire::Encoding encoding, const Location& location);
   Status open_segment(SegmentId segment, WaitHooks& hooks);
 
@@ -197,6 +232,7 @@ class Client {
   ObjectTable objects_;
   Timeline timeline_;
   TaskTable tasks_;
+  ActorTable actors_;
   std::vector<Object*> newly_ready_;  // counted
   std::vector<wire::Log> logs_;
   std::vector<std::pair<wire::WorkerKey, std::uint32_t>> keys_;
@@ -206,6 +242,8 @@ class Client {
   bool status_arrived_ = false;
   std::uint64_t reserve_tickets_ = 0;
   std::unordered_map<std::uint64_t, std::string> reserve_answers_;  // by ticket; empty: granted
+  std::uint64_t actor_tickets_ = 0;
+  std::unordered_map<std::uint64_t, std::string> actor_answers_;  // bodies, by ticket
   std::unordered_map<SegmentId, Status> opened_segments_;           // answers to kOpenSegment
   std::unordered_map<const std::byte*, Room> rooms_;
   std::mutex returns_mutex_;
@@ -222,6 +260,7 @@ class Client {
   };
   void deliver_leases();
   std::vector<EarlyLease> early_leases_;  // that came before the duty was set
+  std::optional<wire::HostActor> early_actor_;
   WorkerDuty* duty_ = nullptr;
   os::Fd wake_;
   std::atomic<bool> backup_asleep_{false};

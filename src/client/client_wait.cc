@@ -78,6 +78,7 @@ void Client::settle() {
       if (object->references.fetch_sub(1, std::memory_order_acq_rel) == 1) objects_.destroy(object);
     }
   }
+  actors_.collect();
 }
 
 void Client::handle(wire::Incoming& frame) {
@@ -166,6 +167,12 @@ void Client::handle(wire::Incoming& frame) {
       status_arrived_ = true;
       return;
     }
+    case ControlType::kActorAnswer:
+    case ControlType::kActorNames:
+    case ControlType::kActorConnected:
+    case ControlType::kActorLost:
+    case ControlType::kHostActor:
+      return handle_actor(frame);
     default:
       return broken(Status(StatusCode::kCorruption, "the node sent a message of an unknown type"));
   }
@@ -208,7 +215,7 @@ void Client::fill_poll_set(std::vector<pollfd>& set) {
     set.push_back({link_.fd(), events, 0});
   }
   for (Lease* lease : tasks_.leases()) {
-    if (lease->dead) continue;
+    if (lease->dead || (lease->actor != nullptr && lease->idle())) continue;  // the node tells of an actor's end
     short events = POLLIN;
     if (lease->socket.has_output()) events |= POLLOUT;
     set.push_back({lease->socket.fd(), events, 0});
@@ -473,6 +480,7 @@ void Client::backup_loop() {
     if (open_) {
       return_memory();
       tasks_.tick(Clock::now(), false);
+      actors_.tick(Clock::now());
     }
     settle();
     deliver_logs(lock);

@@ -1,4 +1,5 @@
 // Lease: one leased worker, seen from the client: its direct socket and the tasks that were sent and not answered.
+// A connection to an actor is a lease too: one that several clients share, and that lasts as long as the actor's instance.
 // TaskQueue: tasks of one (resources, worker key, depth) that wait for a worker, and the leases for them.
 //
 // Threading:  guarded by Client's mutex.
@@ -40,7 +41,8 @@ struct Lease {
   LeaseId id = 0;
   ProcessId worker = 0;
   std::int32_t pid = 0;
-  TaskQueue* queue = nullptr;
+  TaskQueue* queue = nullptr;   // null for an actor
+  ActorQueue* actor = nullptr;  // whose calls it carries
   wire::FrameSocket socket;
   std::deque<Task*> sent;      // in the order sent
   std::uint32_t buffered = 0;  // of them, frames not yet flushed

@@ -23,6 +23,7 @@ namespace fray::client {
 class CompletionQueue;
 struct Object;
 struct Task;
+struct ActorQueue;
 
 // Items of a generator task that have arrived and were not taken.
 struct ItemStream {
@@ -38,6 +39,7 @@ struct ObjectDetail {
   std::vector<CompletionQueue*> listeners;  // told once, when the object is ready
   Location location;
   std::unique_ptr<ItemStream> stream;  // generator tasks
+  ActorQueue* actor = nullptr;         // of an actor's handles: what was called; owned by ActorTable
 };
 
 struct Object {
@@ -52,6 +54,7 @@ struct Object {
   bool registered = false;  // the node knows it and this process as a holder; it is in the client's table
   bool own_block = false;   // the bytes lie in this process's own segments and nobody else knows them
   bool wanted = false;      // the node was asked for the value
+  bool uncounted = false;   // stands for the actor that this process is: in the table, but not known to the node
   ObjectId id;
   std::uint64_t mark = 0;    // for the language binding, guarded by its own lock
   Task* producer = nullptr;  // the unfinished task of this process that will make it

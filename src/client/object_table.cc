@@ -13,6 +13,11 @@ void ObjectTable::share(Object* object) {
     pending.pop_back();
     if (next->registered) continue;
     next->registered = true;
+    if (next->uncounted) {
+      next->uncounted = false;
+      link_.record(wire::ControlType::kHold, next->id);
+      continue;
+    }
     next->linked.store(true, std::memory_order_relaxed);
     table_.emplace(next->id, next);
     link_.record(wire::ControlType::kRegister, next->id);
@@ -42,10 +47,11 @@ Object* ObjectTable::adopt(ObjectId id) {
   }
   auto* object = new Object;
   object->id = id;
-  object->registered = true;
   object->linked.store(true, std::memory_order_relaxed);
   table_.emplace(id, object);
-  link_.record(wire::ControlType::kHold, id);
+  object->uncounted = id == self_;
+  object->registered = !object->uncounted;
+  if (object->registered) link_.record(wire::ControlType::kHold, id);
   return object;
 }
 
@@ -107,10 +113,9 @@ void ObjectTable::destroy(Object* object) {
   while (!dead.empty()) {
     Object* next = dead.back();
     dead.pop_back();
-    if (next->registered) {
-      table_.erase(next->id);
-      link_.record(wire::ControlType::kRelease, next->id);
-    }
+    if (next->detail && next->detail->actor != nullptr) actor_dropped_(next->detail->actor);
+    if (next->registered || next->uncounted) table_.erase(next->id);
+    if (next->registered) link_.record(wire::ControlType::kRelease, next->id);
     if (next->detail) {
       if (next->own_block) {
         private_blocks_.erase(next);

@@ -8,6 +8,7 @@
 // Failure:    none; a lost node is the Client's business.
 #pragma once
 
+#include <functional>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -28,6 +29,10 @@ class ObjectTable {
     epoch_ = epoch;
     process_ = process;
   }
+  // The actor that this process is. A handle that it only keeps does not count: it would hold itself.
+  void set_self(ActorId self) { self_ = self; }
+  // Called when the last handle of an actor that was called goes.
+  void on_actor_dropped(std::function<void(ActorQueue*)> dropped) { actor_dropped_ = std::move(dropped); }
   ProcessId process() const { return process_; }
   std::uint32_t epoch() const { return epoch_; }
 
@@ -68,6 +73,8 @@ class ObjectTable {
   NodeLink& link_;
   SharedMemory& memory_;
   std::uint32_t epoch_ = 0;
+  ActorId self_;
+  std::function<void(ActorQueue*)> actor_dropped_;
   ProcessId process_ = 0;
   std::uint64_t next_sequence_ = 1;
   std::unordered_map<ObjectId, Object*> table_;

@@ -19,6 +19,7 @@
 
 namespace fray::client {
 
+struct ActorQueue;
 struct Lease;
 struct TaskQueue;
 
@@ -42,13 +43,15 @@ struct Task {
   State state = State::kWaiting;
   bool cancelled = false;
   bool generator = false;
+  bool constructs = false;  // an actor: it goes to the node, and has no result
   std::uint8_t attempt = 0;
   std::int32_t retries_left = 0;  // for lost workers; -1: no limit
   std::uint16_t returns = 1;
   std::uint32_t missing = 0;       // arguments that are not ready
   Object* first_result = nullptr;  // counted; null once done
   std::shared_ptr<Function> function;
-  TaskQueue* queue = nullptr;
+  TaskQueue* queue = nullptr;   // null for calls of actors
+  ActorQueue* actor = nullptr;  // null for tasks
   Lease* lease = nullptr;
   std::string frame;         // the whole frame; with arguments that are objects: what comes after the last part
   Task* previous = nullptr;  // list of unfinished tasks

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "client/actor_table.h"
 #include "client/exit_text.h"
 
 namespace fray::client {
@@ -132,6 +133,7 @@ void TaskTable::enqueue(Task* task, bool front) {
   }
   task->state = Task::State::kQueued;
   task->lease = nullptr;
+  if (task->actor != nullptr) return actors_->call_ready(task);
   TaskQueue* queue = task->queue;
   if (front) {
     queue->ready.push_front(task);
@@ -171,7 +173,7 @@ void TaskTable::dispatch(TaskQueue* queue) {
 
 void TaskTable::send(Lease* lease, Task* task) {
   const Function& function = *task->function;
-  if (lease->last_function != function.id) {
+  if (lease->actor == nullptr && lease->last_function != function.id) {
     lease->last_function = function.id;
     if (lease->functions.insert(function.id).second) {
       wire::append_frame(lease->socket.output(), wire::DirectType::kFunction, function.id, function.payload);
@@ -210,6 +212,12 @@ void TaskTable::flush() {
     if (!send_out(lease)) unflushed_.push_back(lease);
   }
   link_.flush();
+}
+
+void TaskTable::send_call(Lease* connection, Task* call) {
+  bool was_idle = connection->idle();
+  send(connection, call);
+  if (was_idle || connection->buffered >= kFlushFrames) send_out(connection);
 }
 
 void TaskTable::tell_demand(TaskQueue* queue) {
@@ -280,6 +288,11 @@ void TaskTable::drop_lease(Lease* lease) {
   leases_.erase(lease->id);
 }
 
+void TaskTable::close_connection(Lease* connection) {
+  std::erase(open_leases_, connection);
+  std::erase(unflushed_, connection);
+}
+
 void TaskTable::reclaim(std::uint32_t demand, std::uint32_t count) {
   if (demand >= by_number_.size()) return;
   by_number_[demand]->owed += count;
@@ -340,7 +353,7 @@ void TaskTable::tick(Clock::time_point now, bool closing) {
   }
   std::vector<Lease*> leases = open_leases_;
   for (Lease* lease : leases) {
-    if (lease->dead || lease->blocked) continue;
+    if (lease->dead || lease->blocked || lease->actor != nullptr) continue;
     if (!lease->idle()) {
       if (lease->sent.size() > 1) balance(lease->queue, now);
       continue;
@@ -367,6 +380,10 @@ void TaskTable::receive(Lease* lease) {
     handle(lease, frame);
     answered = true;
     if (frame.header.type == static_cast<std::uint8_t>(wire::DirectType::kResult)) lease->stalled = false;
+  }
+  if (lease->actor != nullptr) {
+    if (!read.is_ok()) lease_ended(lease);
+    return actors_->answered(lease);
   }
   if (answered) lease->last_answer = Clock::now();
   if (!read.is_ok()) {
@@ -527,6 +544,11 @@ void TaskTable::retry_or_fail(Task* task, const wire::WorkerLost& lost) {
   if (task->retries_left == 0 || streamed) {
     return fail(task, StatusCode::kWorkerDied, describe_loss(task->function->name, lost.facts));
   }
+  prepare_retry(task);
+  enqueue(task, true);
+}
+
+void TaskTable::prepare_retry(Task* task) {
   if (task->retries_left > 0) --task->retries_left;
   // The lost attempt may have recorded results at the node in our name, which only a release takes away.
   objects_.adopt_result(task->first_result);
@@ -534,7 +556,6 @@ void TaskTable::retry_or_fail(Task* task, const wire::WorkerLost& lost) {
     for (Object* result : task->extra->more_results) objects_.adopt_result(result);
   }
   if (task->attempt < 255) ++task->attempt;
-  enqueue(task, true);
 }
 
 void TaskTable::refused(std::uint32_t demand, StatusCode code, const std::string& reason) {
@@ -548,6 +569,7 @@ void TaskTable::refused(std::uint32_t demand, StatusCode code, const std::string
 
 void TaskTable::fail_all(StatusCode code, const std::string& message) {
   for (TaskQueue* queue : by_number_) queue->ready.clear();
+  actors_->clear();
   for (Lease* lease : open_leases_) {
     lease->sent.clear();
     lease_ended(lease);
@@ -564,13 +586,13 @@ bool TaskTable::cancel(Object* object, bool force) {
   if (task == nullptr) return false;
   task->cancelled = true;
   if (task->state != Task::State::kSent) {
-    if (task->state == Task::State::kQueued) std::erase(task->queue->ready, task);
+    if (task->state == Task::State::kQueued && task->queue != nullptr) std::erase(task->queue->ready, task);
     fail(task, StatusCode::kCancelled, "the task was cancelled before it started");
     return true;
   }
   Lease* lease = task->lease;
   if (lease->dead) return true;
-  if (force && lease->sent.front() == task) {
+  if (force && lease->actor == nullptr && lease->sent.front() == task) {
     link_.send(wire::ControlType::kKillLease, lease->id);
     link_.flush();
   } else {
@@ -605,6 +627,15 @@ void TaskTable::fail(Task* task, StatusCode code, const std::string& message) {
   wire::ValueView failure;
   failure.encoding = wire::Encoding::kStatus;
   failure.bytes = bytes;
+  fail(task, failure);
+}
+
+void TaskTable::end_without_result(Task* task) {
+  complete(task->first_result, wire::ValueView());
+  finish(task);
+}
+
+void TaskTable::fail(Task* task, const wire::ValueView& failure) {
   complete(task->first_result, failure);
   if (task->extra) {
     for (Object* result : task->extra->more_results) complete(result, failure);
@@ -613,6 +644,7 @@ void TaskTable::fail(Task* task, StatusCode code, const std::string& message) {
 }
 
 void TaskTable::finish(Task* task) {
+  if (task->actor != nullptr) actors_->finished(task);
   if (task->previous != nullptr) task->previous->next = task->next;
   if (task->next != nullptr) task->next->previous = task->previous;
   if (first_task_ == task) first_task_ = task->next;

@@ -25,6 +25,8 @@
 
 namespace fray::client {
 
+class ActorTable;
+
 class TaskTable {
  public:
   struct Limits {
@@ -37,6 +39,7 @@ class TaskTable {
   ~TaskTable();
 
   void set_limits(Limits limits) { limits_ = limits; }
+  void set_actors(ActorTable* actors) { actors_ = actors; }
   TaskQueue* queue(const ResourceSet& resources, std::uint32_t key, std::uint32_t depth);
 
   void submit(Task* task);
@@ -59,6 +62,15 @@ class TaskTable {
   void tick(Clock::time_point now, bool closing);
   // A generator's items were taken.
   void taken(Object* stream, std::uint64_t bytes);
+
+  // For ActorTable. A connection is watched and read like a lease; it belongs to its ActorQueue.
+  void open_connection(Lease* connection) { open_leases_.push_back(connection); }
+  void close_connection(Lease* connection);
+  void send_call(Lease* connection, Task* call);
+  void end_without_result(Task* task);
+  void fail(Task* task, const wire::ValueView& failure);
+  void fail(Task* task, StatusCode code, const std::string& message);
+  void prepare_retry(Task* task);
 
   const std::vector<Lease*>& leases() const { return open_leases_; }
   std::size_t unfinished() const { return unfinished_; }
@@ -86,13 +98,13 @@ class TaskTable {
   void retry_or_fail(Task* task, const wire::WorkerLost& lost);
 
   void complete(Object* object, const wire::ValueView& value);
-  void fail(Task* task, StatusCode code, const std::string& message);
   void finish(Task* task);  // drops what the task held and deletes it
 
   NodeLink& link_;
   ObjectTable& objects_;
   Timeline& timeline_;
   std::function<void(Object*)> ready_;
+  ActorTable* actors_ = nullptr;
   Limits limits_;
   Task* first_task_ = nullptr;  // every unfinished task
   std::size_t unfinished_ = 0;

@@ -32,6 +32,9 @@ struct ObjectId {
 };
 static_assert(sizeof(ObjectId) == 16);
 
+// An actor: the object that its handles are refs to.
+using ActorId = ObjectId;
+
 // A memfd of one writer. Large objects have a segment each, small ones share slabs.
 struct SegmentId {
   ProcessId writer = 0;

@@ -4,6 +4,8 @@
 //          +--------+-------+---------+-----------+-----------+---------+----------+-----------------+
 //          | task   | state | version | started   | heartbeat | depth   | reserved | name, 0-ended   |
 //          +--------+-------+---------+-----------+-----------+---------+----------+-----------------+
+//   from byte 168: a slot of 16 bytes for each caller of an actor: its process number, and the number of the last call of
+//   it that was started. Calls of one caller start in ascending order.
 //
 // Threading:  one thread of the worker writes; any process that maps the page reads. `version` is a seqlock over task,
 //             started and name: odd while they change. Bytes of the name are relaxed atomics, as a seqlock needs.
@@ -33,6 +35,13 @@ struct WorkerPage {
   std::atomic<std::uint32_t> depth{0};
   std::atomic<std::uint32_t> reserved{0};
   std::atomic<char> name[kNameBytes] = {};
+  struct Caller {
+    std::atomic<std::uint32_t> client{0};  // 0: a free slot
+    std::atomic<std::uint32_t> reserved{0};
+    std::atomic<std::uint64_t> last_call{0};
+  };
+  static constexpr std::uint32_t kCallers = 128;
+  Caller callers[kCallers];
 
   // The worker's side.
   void begin_task(std::uint64_t number, std::string_view task_name, std::uint64_t now_ns,
@@ -49,6 +58,14 @@ struct WorkerPage {
     version.store(before + 2, std::memory_order_release);
     state.store(WorkerState::kRunning, std::memory_order_release);
   }
+  void caller_joined(std::uint32_t slot, std::uint32_t client) {
+    callers[slot].last_call.store(0, std::memory_order_relaxed);
+    callers[slot].client.store(client, std::memory_order_release);
+  }
+  void caller_left(std::uint32_t slot) { callers[slot].client.store(0, std::memory_order_release); }
+  void call_started(std::uint32_t slot, std::uint64_t number) {
+    callers[slot].last_call.store(number, std::memory_order_release);
+  }
   void end_task() { state.store(WorkerState::kIdle, std::memory_order_release); }
 
   // A reader's side. Empty when no task runs.
@@ -56,6 +73,13 @@ struct WorkerPage {
     WorkerState now = state.load(std::memory_order_acquire);
     if (now != WorkerState::kRunning && now != WorkerState::kBlocked) return {};
     return task_name();
+  }
+  // The last call of this caller that was started; `otherwise` when it has no slot.
+  std::uint64_t last_call(std::uint32_t client, std::uint64_t otherwise) const {
+    for (const Caller& caller : callers) {
+      if (caller.client.load(std::memory_order_acquire) == client) return caller.last_call.load(std::memory_order_acquire);
+    }
+    return otherwise;
   }
   std::string task_name() const {
     constexpr int kAttempts = 100'000;  // some milliseconds: a writer may be off its core
@@ -74,7 +98,7 @@ struct WorkerPage {
     return text;
   }
 };
-static_assert(sizeof(WorkerPage) == 168);
+static_assert(sizeof(WorkerPage) == 168 + 16 * WorkerPage::kCallers);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 }  // namespace fray

@@ -46,6 +46,15 @@ enum class ControlType : std::uint8_t {
   kShutdown,       // no body
   kForgetSegment,  // SegmentName: the writer dropped an announced segment
   kMemoryYielded,  // no body: the answer to kYieldMemory
+  // client -> node, about actors (wire/actor.h)
+  kCreateActor = 40,  // id: ticket of the answer; 0: none wanted
+  kConstructActor,
+  kConnectActor,  // ActorName
+  kKillActor,
+  kFindActor,    // id: ticket
+  kListActors,   // id: ticket
+  kActorReady,   // from the actor's worker; no body
+  kActorFailed,  // from the actor's worker: ActorFailure
   // node -> client
   kWelcome = 64,
   kGrant,  // with one descriptor
@@ -63,6 +72,12 @@ enum class ControlType : std::uint8_t {
   kRefused,  // the connection is refused: a reason, then EOF
   kStatusReply,
   kYieldMemory,  // no body: memory is short; announce what is yours alone, give back what is warm, then say so
+  // node -> client, about actors
+  kActorAnswer = 100,  // id: ticket
+  kActorNames,         // id: ticket
+  kActorConnected,     // with one descriptor
+  kActorLost,
+  kHostActor,  // to the worker that becomes an actor
   // node <-> fork server
   kSpawn = 128,  // with four descriptors: control socket, stdout, stderr, worker page. id: process
   kSpawned,      // id: process

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "wire/actor.h"
 #include "wire/control.h"
 #include "wire/direct.h"
 
@@ -20,6 +21,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   decode_all<Hello, Welcome, DefineKey, Demand, Grant, Lease, Reclaim, WorkerLost, ObjectIds, Complete, ObjectReady,
              ObjectLost, SegmentInfo, SegmentName, FreeRange, Reserve, Reserved, Log, Deadlock, Text, Spawned, Exited>(
       body);
+  decode_all<CreateActor, ConstructActor, ActorName, FindActor, ActorFailure, ActorAnswer, ActorNames, ActorConnected,
+             ActorLost, ActorDeath, HostActor>(body);
   (void)decode_returned(body);
   ByteReader in(body);
   while (in.ok() && in.left() > 0) {

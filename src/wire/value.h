@@ -34,9 +34,12 @@ enum class Encoding : std::uint8_t {
   kException = 9,      // failed: a packed exception of the user's code (fray._failures)
   kStatus = 10,        // failed: a StatusCode byte and a message of the engine
   kItems = 11,         // the list of the values of the refs inside: what a generator task gave
+  kActorDied = 12,     // failed: wire::ActorDeath
 };
 
-inline bool is_failure(Encoding encoding) { return encoding == Encoding::kException || encoding == Encoding::kStatus; }
+inline bool is_failure(Encoding encoding) {
+  return encoding == Encoding::kException || encoding == Encoding::kStatus || encoding == Encoding::kActorDied;
+}
 
 enum class ValueKind : std::uint8_t { kInline = 0, kSealed = 1 };
 

@@ -21,6 +21,9 @@ class MappedPage : public Page {
   void started(std::uint64_t task, std::string_view name, std::uint64_t now_ns, std::uint32_t depth) override {
     page_->begin_task(task, name, now_ns, depth);
   }
+  void caller_joined(std::uint32_t slot, ProcessId client) override { page_->caller_joined(slot, client); }
+  void caller_left(std::uint32_t slot) override { page_->caller_left(slot); }
+  void call_started(std::uint32_t slot, std::uint64_t number) override { page_->call_started(slot, number); }
   void ended() override { page_->end_task(); }
   void blocked(bool is_blocked) override {
     page_->state.store(is_blocked ? WorkerState::kBlocked : WorkerState::kRunning, std::memory_order_release);

@@ -41,6 +41,17 @@ void TaskLoop::lease_arrived(LeaseId, ProcessId client, os::Fd fd) {
   lease_changed_.notify_all();
 }
 
+void TaskLoop::actor_arrived(wire::HostActor actor) {
+  std::lock_guard lock(mutex_);
+  actor_ = std::move(actor);
+  lease_changed_.notify_all();
+}
+
+std::optional<wire::HostActor> TaskLoop::take_actor() {
+  std::lock_guard lock(mutex_);
+  return std::exchange(actor_, std::nullopt);
+}
+
 void TaskLoop::node_gone() {
   std::lock_guard lock(mutex_);
   stop_ = true;
@@ -53,16 +64,16 @@ void TaskLoop::node_gone() {
 bool TaskLoop::wait_for_lease() {
   std::unique_lock lock(mutex_);
   if (retiring_) return false;
-  if (offers_.empty() && !stop_) {
+  if (offers_.empty() && !stop_ && !actor_) {
     lock.unlock();
     executor_.before_sleep();
     lock.lock();
-    lease_changed_.wait(lock, [this] { return stop_ || !offers_.empty(); });
+    lease_changed_.wait(lock, [this] { return stop_ || actor_ || !offers_.empty(); });
     lock.unlock();
     executor_.after_sleep();
     lock.lock();
   }
-  if (stop_) return false;
+  if (stop_ || actor_) return false;
   leased_to_ = offers_.front().client;
   socket_ = wire::FrameSocket(std::move(offers_.front().fd));
   offers_.pop_front();

@@ -1,7 +1,7 @@
 // TaskLoop: the worker's side of a lease: reads tasks from the direct socket, has them run, and answers.
 //
 //   TaskLoop loop(client, executor, page);
-//   loop.run();                         // until the node lets go of this worker
+//   loop.run();                         // until the node lets go of this worker, or makes an actor of it
 //
 // Threading:  lock order: the client's mutex before this one, so the client is never called with `mutex_` held. run() belongs to the task thread. The client's backup thread calls tick() about each millisecond while
 //             tasks run: it sends out finished results when the running task is slow, reads cancels and recalls, and
@@ -19,6 +19,7 @@
 #include <string>
 
 #include "client/client.h"
+#include "wire/actor.h"
 #include "wire/direct.h"
 
 namespace fray::worker {
@@ -58,6 +59,10 @@ struct Page {
   virtual ~Page() = default;
   virtual void leased() = 0;  // to another client, which numbers its tasks anew
   virtual void started(std::uint64_t task, std::string_view name, std::uint64_t now_ns, std::uint32_t depth) = 0;
+  // An actor's callers; see WorkerPage.
+  virtual void caller_joined(std::uint32_t slot, ProcessId client) = 0;
+  virtual void caller_left(std::uint32_t slot) = 0;
+  virtual void call_started(std::uint32_t slot, std::uint64_t number) = 0;
   virtual void ended() = 0;
   virtual void blocked(bool is_blocked) = 0;
 };
@@ -67,6 +72,8 @@ class TaskLoop : public client::WorkerDuty {
   TaskLoop(client::Client& client, Executor& executor, Page& page);
 
   void run();
+  // The actor that this worker is to become from now on.
+  std::optional<wire::HostActor> take_actor();
 
   // Whether the running task is to end now, and why. For the executor, on the task thread.
   enum class Interrupt : std::uint8_t { kNone, kCancelled, kTimedOut };
@@ -78,6 +85,7 @@ class TaskLoop : public client::WorkerDuty {
 
   // WorkerDuty.
   void lease_arrived(LeaseId lease, ProcessId client, os::Fd fd) override;
+  void actor_arrived(wire::HostActor actor) override;
   void node_gone() override;
   bool tick() override;
   int poll_fd() override;
@@ -112,6 +120,7 @@ class TaskLoop : public client::WorkerDuty {
     os::Fd fd;
   };
   std::deque<Offer> offers_;
+  std::optional<wire::HostActor> actor_;
   ProcessId leased_to_ = 0;
   wire::FrameSocket socket_;
   bool connected_ = false;

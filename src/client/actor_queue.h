@@ -1,0 +1,33 @@
+// ActorQueue: the calls of one actor that this process made and that were not sent yet, and the connection to the actor.
+//
+//            call          ActorConnected
+//   kIdle ─────────▶ kAsked ────────────▶ kConnected ─┐ ActorLost, another instance comes
+//                      ▲                              │
+//                      └──────────────────────────────┘      from any: ActorLost, dead ──▶ kDead
+//
+// Threading:  guarded by Client's mutex.
+// Ownership:  ActorTable owns it, from the first call until the last handle in this process goes. It holds a count of the
+//             actor's object while calls are unfinished: an actor that is called is not unreferenced.
+// Failure:    `death` says why an actor is dead; every later call fails with it.
+#pragma once
+
+#include <deque>
+#include <memory>
+
+#include "client/lease.h"
+#include "wire/actor.h"
+
+namespace fray::client {
+
+struct ActorQueue {
+  enum class State : std::uint8_t { kIdle, kAsked, kConnected, kDead };
+
+  Object* object = nullptr;
+  State state = State::kIdle;
+  std::deque<Task*> ready;            // waiting for arguments, or ready to be sent; in the order of submission
+  std::unique_ptr<Lease> connection;  // kConnected; it outlives a broken socket until the node says what happened
+  std::size_t unfinished = 0;         // calls without an answer, sent or not
+  wire::ActorDeath death;             // kDead
+};
+
+}  // namespace fray::client

@@ -1,0 +1,240 @@
+#include "client/actor_table.h"
+
+#include <algorithm>
+
+#include "client/task_table.h"
+
+namespace fray::client {
+
+namespace {
+
+constexpr auto kPause = std::chrono::milliseconds(50);  // after a connection that could not be used
+constexpr std::size_t kMostSent = 8192;  // calls sent and not answered; the rest waits here, where it can be cancelled
+
+}  // namespace
+
+ActorTable::ActorTable(NodeLink& link, ObjectTable& objects, TaskTable& tasks)
+    : link_(link), objects_(objects), tasks_(tasks) {
+  tasks_.set_actors(this);
+  objects_.on_actor_dropped([this](ActorQueue* queue) { dropped(queue); });
+}
+
+ActorQueue* ActorTable::queue(Object* object) {
+  ActorQueue*& known = object->details().actor;
+  if (known == nullptr) {
+    auto made = std::make_unique<ActorQueue>();
+    made->object = object;
+    known = made.get();
+    queues_[object->id] = std::move(made);
+  }
+  return known;
+}
+
+void ActorTable::dropped(ActorQueue* queue) {
+  if (queue->connection) tasks_.close_connection(queue->connection.get());
+  queues_.erase(queue->object->id);
+}
+
+// ---- Calls ----
+
+void ActorTable::call(ActorQueue* queue, Task* task) {
+  task->actor = queue;
+  if (queue->unfinished++ == 0) retain(queue->object);
+  if (queue->state == ActorQueue::State::kIdle) ask(queue);
+  queue->ready.push_back(task);
+  tasks_.submit(task);
+  if (queue->state == ActorQueue::State::kDead) advance(queue);
+}
+
+void ActorTable::construct(ActorQueue* queue, Task* task, std::string settings) {
+  task->actor = queue;
+  task->constructs = true;
+  settings_[task] = std::move(settings);
+  if (queue->unfinished++ == 0) retain(queue->object);
+  tasks_.submit(task);
+}
+
+void ActorTable::ask(ActorQueue* queue) {
+  queue->state = ActorQueue::State::kAsked;
+  if (!queue->object->uncounted) objects_.share(queue->object);
+  link_.send(wire::ControlType::kConnectActor, 0, wire::ActorName{queue->object->id});
+  link_.flush();
+}
+
+void ActorTable::call_ready(Task* task) {
+  if (task->constructs) return send_constructor(task);
+  advance(task->actor);
+}
+
+void ActorTable::advance(ActorQueue* queue) {
+  if (queue->state == ActorQueue::State::kDead) {
+    std::deque<Task*> ready = std::move(queue->ready);
+    queue->ready.clear();
+    for (Task* task : ready) {
+      task->state = Task::State::kDone;
+      fail(queue, task, wire::ActorDeath::Executed::kNo);
+    }
+    return;
+  }
+  if (queue->state != ActorQueue::State::kConnected || queue->connection->dead) return;
+  Lease* connection = queue->connection.get();
+  while (!queue->ready.empty() && connection->sent.size() < kMostSent && !connection->dead) {
+    Task* task = queue->ready.front();
+    if (task->state != Task::State::kQueued) return;  // its arguments are not ready; those behind it wait
+    queue->ready.pop_front();
+    tasks_.send_call(connection, task);
+  }
+}
+
+void ActorTable::send_constructor(Task* task) {
+  wire::ConstructActor message;
+  message.actor = task->actor->object->id;
+  wire::ByteWriter out(message.constructor);
+  out.put_string(task->function->payload);
+  out.put_string(settings_[task]);
+  out.put_raw(std::string_view(task->frame).substr(sizeof(wire::FrameHeader)));
+  if (task->extra) {
+    for (const Object* held : task->extra->held) message.held.push_back(held->id);
+  }
+  link_.send(wire::ControlType::kConstructActor, 0, message);
+  link_.flush();
+  tasks_.end_without_result(task);
+}
+
+// An argument of a constructor failed: its actor has nothing to be made of.
+void ActorTable::finished(Task* task) {
+  ActorQueue* queue = task->actor;
+  if (task->constructs) {
+    settings_.erase(task);
+    if (task->first_result->failed()) {
+      wire::ConstructActor message;
+      message.actor = queue->object->id;
+      message.failure.encoding = task->first_result->encoding;
+      message.failure.bytes = task->first_result->bytes;
+      link_.send(wire::ControlType::kConstructActor, 0, message);
+    }
+  } else if (task->state == Task::State::kWaiting || task->state == Task::State::kQueued) {
+    auto place = std::find(queue->ready.begin(), queue->ready.end(), task);
+    if (place != queue->ready.end()) {
+      bool was_first = place == queue->ready.begin();
+      queue->ready.erase(place);
+      if (was_first) advance(queue);
+    }
+  }
+  if (--queue->unfinished == 0) finished_.push_back(queue->object);
+}
+
+void ActorTable::collect() {
+  while (!finished_.empty()) {
+    std::vector<Object*> objects = std::move(finished_);
+    finished_.clear();
+    for (Object* object : objects) {
+      if (object->references.fetch_sub(1, std::memory_order_acq_rel) == 1) objects_.destroy(object);
+    }
+  }
+}
+
+void ActorTable::tick(Clock::time_point now) {
+  while (!paused_.empty() && paused_.front().second <= now) {
+    auto found = queues_.find(paused_.front().first);
+    paused_.erase(paused_.begin());
+    if (found != queues_.end()) ask(found->second.get());
+  }
+}
+
+void ActorTable::clear() {
+  for (auto& [id, queue] : queues_) queue->ready.clear();
+}
+
+// ---- The connection ----
+
+void ActorTable::connected(const wire::ActorConnected& message, os::Fd fd) {
+  auto found = queues_.find(message.actor);
+  if (found == queues_.end()) return;
+  if (!fd.is_open()) {  // no descriptor was free for it: try again when some may be
+    paused_.emplace_back(message.actor, Clock::now() + kPause);
+    return;
+  }
+  ActorQueue* queue = found->second.get();
+  // The last socket broke although the instance lives: nobody knows how far it came.
+  if (queue->connection) sort_out(queue, wire::ActorLost::kUnknown, false);
+  auto connection = std::make_unique<Lease>();
+  connection->actor = queue;
+  connection->pid = message.pid;
+  connection->socket = wire::FrameSocket(std::move(fd));
+  queue->connection = std::move(connection);
+  queue->state = ActorQueue::State::kConnected;
+  tasks_.open_connection(queue->connection.get());
+  advance(queue);
+  tasks_.flush();
+}
+
+void ActorTable::answered(Lease* connection) {
+  if (connection->dead) {
+    // Dead or only cut off? The node knows. Its word may be on its way already; then this changes nothing.
+    if (connection->actor->state == ActorQueue::State::kConnected) ask(connection->actor);
+    return;
+  }
+  advance(connection->actor);
+}
+
+void ActorTable::lost(const wire::ActorLost& message) {
+  auto found = queues_.find(message.actor);
+  if (found == queues_.end()) return;
+  ActorQueue* queue = found->second.get();
+  queue->state = ActorQueue::State::kAsked;
+  queue->death.text = message.cause;
+  queue->death.error = message.error.encoding == wire::Encoding::kException ? message.error.bytes : "";
+  if (queue->connection) tasks_.receive(queue->connection.get());  // what it still answered
+  if (message.dead) queue->state = ActorQueue::State::kDead;
+  sort_out(queue, message.last_call, message.dead);
+  advance(queue);
+}
+
+std::deque<Task*> ActorTable::take_sent(ActorQueue* queue) {
+  if (!queue->connection) return {};
+  std::deque<Task*> sent = std::move(queue->connection->sent);
+  tasks_.close_connection(queue->connection.get());
+  queue->connection.reset();
+  return sent;
+}
+
+void ActorTable::sort_out(ActorQueue* queue, std::uint64_t last_call, bool dead) {
+  std::deque<Task*> sent = take_sent(queue);
+  std::vector<Task*> failed;
+  for (auto it = sent.rbegin(); it != sent.rend(); ++it) {
+    Task* task = *it;
+    task->lease = nullptr;
+    const bool started = task->number() <= last_call;
+    const bool again = !dead && !task->cancelled && (!started || (task->retries_left != 0 && !task->generator));
+    if (!again) {
+      failed.push_back(task);
+      continue;
+    }
+    if (started) tasks_.prepare_retry(task);
+    task->state = Task::State::kQueued;
+    queue->ready.push_front(task);
+  }
+  for (auto it = failed.rbegin(); it != failed.rend(); ++it) {
+    if ((*it)->cancelled) {
+      tasks_.fail(*it, StatusCode::kCancelled, "the call was cancelled; its actor's process has ended");
+      continue;
+    }
+    const bool started = (*it)->number() <= last_call;
+    fail(queue, *it, started ? wire::ActorDeath::Executed::kUnknown : wire::ActorDeath::Executed::kNo);
+  }
+}
+
+void ActorTable::fail(ActorQueue* queue, Task* task, wire::ActorDeath::Executed executed) {
+  wire::ActorDeath death = queue->death;
+  death.executed = executed;
+  std::string bytes;
+  wire::ByteWriter out(bytes);
+  death.encode(out);
+  wire::ValueView failure;
+  failure.encoding = wire::Encoding::kActorDied;
+  failure.bytes = bytes;
+  tasks_.fail(task, failure);
+}
+
+}  // namespace fray::client

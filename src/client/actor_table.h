@@ -1,0 +1,68 @@
+// ActorTable: the caller's side of actors: calls in order, one connection each, and what becomes of calls when an actor dies.
+//
+//   ActorQueue* queue = table.queue(actor);
+//   table.call(queue, task);              // sent when it is its turn and its arguments are ready
+//   table.connected(message, fd);         // the node connected us to an instance
+//   table.lost(message);                  // the instance is gone; docs/decisions/0004 has the rules
+//
+// Threading:  guarded by Client's mutex.
+// Ownership:  owns queues and connections; tasks belong to TaskTable.
+// Failure:    a call that cannot have a result fails with Encoding::kActorDied, which says whether it may have run.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "client/actor_queue.h"
+#include "client/node_link.h"
+#include "client/object_table.h"
+
+namespace fray::client {
+
+class TaskTable;
+
+class ActorTable {
+ public:
+  ActorTable(NodeLink& link, ObjectTable& objects, TaskTable& tasks);
+
+  // The queue of the actor that `object` stands for.
+  ActorQueue* queue(Object* object);
+  void call(ActorQueue* queue, Task* task);
+  // Sends class and arguments to the node as soon as the arguments are ready; `settings` are for the worker.
+  void construct(ActorQueue* queue, Task* task, std::string settings);
+
+  void connected(const wire::ActorConnected& message, os::Fd fd);
+  void lost(const wire::ActorLost& message);
+
+  // From TaskTable.
+  void call_ready(Task* task);          // its arguments are there and its frame is whole
+  void finished(Task* task);            // it is about to be deleted
+  void answered(Lease* connection);     // its socket was read
+  void clear();                         // the node is gone; TaskTable fails every task
+  void dropped(ActorQueue* queue);      // the last handle is gone
+
+  // Lets go of actors whose last call has ended. Not from within the reading of a socket, which may be theirs.
+  void collect();
+  // Asks again for connections that could not be made.
+  void tick(Clock::time_point now);
+
+ private:
+  void ask(ActorQueue* queue);
+  void advance(ActorQueue* queue);
+  void send_constructor(Task* task);
+  std::deque<Task*> take_sent(ActorQueue* queue);
+  void sort_out(ActorQueue* queue, std::uint64_t last_call, bool dead);
+  void fail(ActorQueue* queue, Task* task, wire::ActorDeath::Executed executed);
+
+  NodeLink& link_;
+  ObjectTable& objects_;
+  TaskTable& tasks_;
+  std::unordered_map<ObjectId, std::unique_ptr<ActorQueue>> queues_;
+  std::unordered_map<Task*, std::string> settings_;  // of constructors that wait for their arguments
+  std::vector<Object*> finished_;                    // actors without unfinished calls; counted
+  std::vector<std::pair<ObjectId, Clock::time_point>> paused_;
+};
+
+}  // namespace fray::client

@@ -1,0 +1,175 @@
+// What a client asks the node about actors, and what the node says of them.
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "client/client.h"
+
+namespace fray::client {
+
+using namespace std::chrono_literals;
+
+namespace {
+constexpr auto kAnswerLimit = 30s;
+}  // namespace
+
+Result<FoundActor> Client::create_actor(ActorRequest request, WaitHooks& hooks) {
+  wire::CreateActor message;
+  std::uint64_t ticket = 0;
+  FoundActor made;
+  {
+    std::lock_guard lock(mutex_);
+    if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
+    const TaskOptions& options = request.constructor.options;
+    if (!welcome_.total.covers(options.resources)) {
+      return Status(StatusCode::kInvalidArgument,
+                    fmt::format("actor {} asks for {}; this node has {} and can never run it. Ask for less, or declare more "
+                                "with fray.init(cpus=..., resources=...)",
+                                request.class_name, options.resources.to_string(), welcome_.total.to_string()));
+    }
+    made.object = new Object;
+    made.object->id = objects_.own_id(objects_.take_sequence(1));
+    objects_.share(made.object);
+    message.actor = made.object->id;
+    message.key = options.key;
+    message.max_restarts = request.max_restarts;
+    message.detached = request.detached;
+    message.get_if_exists = request.get_if_exists;
+    message.resources = options.resources;
+    message.name_space = request.name_space;
+    message.name = request.name;
+    message.class_name = request.class_name;
+    message.description = request.description;
+    if (!request.name.empty()) ticket = ++actor_tickets_;
+    link_.send(wire::ControlType::kCreateActor, ticket, message);
+    link_.flush();
+  }
+  if (ticket != 0) {
+    std::string body;
+    Status waited = await_answer(ticket, hooks, &body);
+    auto answer = waited.is_ok() ? wire::ActorAnswer::decode(body) : Result<wire::ActorAnswer>(waited);
+    Status refused = !answer.is_ok()                       ? answer.status()
+                     : answer->code != StatusCode::kOk ? Status(answer->code, answer->message)
+                                                       : Status::ok();
+    if (!refused.is_ok() || answer->actor != message.actor) {
+      if (!waited.is_ok()) kill_actor(made.object, true);  // nobody would ever construct it
+      release(made.object);
+      if (!refused.is_ok()) return refused;
+      std::lock_guard lock(mutex_);
+      return FoundActor{objects_.adopt(answer->actor), std::move(answer->description)};
+    }
+  }
+  std::lock_guard lock(mutex_);
+  if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
+  Task* task = request.constructor.task.release();
+  for (Object* result : make_results(task, request.constructor.options)) {
+    result->references.fetch_sub(1, std::memory_order_acq_rel);  // nobody asks for it
+  }
+  actors_.construct(actors_.queue(made.object), task, std::move(request.settings));
+  settle();
+  return made;
+}
+
+Result<std::vector<Object*>> Client::call_actor(Object* actor, Call call, std::int64_t most_pending) {
+  std::lock_guard lock(mutex_);
+  if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
+  ActorQueue* queue = actors_.queue(actor);
+  if (most_pending >= 0 && queue->unfinished >= static_cast<std::size_t>(most_pending)) {
+    return Status(StatusCode::kResourceExhausted,
+                  fmt::format("{} calls of this actor have no answer yet, the limit that its max_pending_calls sets",
+                              queue->unfinished));
+  }
+  Task* task = call.task.release();
+  std::vector<Object*> results = make_results(task, call.options);
+  actors_.call(queue, task);
+  settle();
+  return results;
+}
+
+Result<FoundActor> Client::find_actor(std::string_view name_space, std::string_view name, WaitHooks& hooks) {
+  std::uint64_t ticket = 0;
+  {
+    std::lock_guard lock(mutex_);
+    if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
+    ticket = ++actor_tickets_;
+    link_.send(wire::ControlType::kFindActor, ticket, wire::FindActor{std::string(name_space), std::string(name)});
+  }
+  std::string body;
+  FRAY_RETURN_IF_ERROR(await_answer(ticket, hooks, &body));
+  FRAY_ASSIGN_OR_RETURN(wire::ActorAnswer answer, wire::ActorAnswer::decode(body));
+  if (answer.code != StatusCode::kOk) return Status(answer.code, answer.message);
+  std::lock_guard lock(mutex_);
+  return FoundActor{objects_.adopt(answer.actor), std::move(answer.description)};
+}
+
+Result<wire::ActorNames> Client::list_actors(std::string_view name_space, bool all, WaitHooks& hooks) {
+  std::uint64_t ticket = 0;
+  {
+    std::lock_guard lock(mutex_);
+    if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
+    ticket = ++actor_tickets_;
+    link_.send(wire::ControlType::kListActors, ticket, wire::FindActor{std::string(name_space), "", all});
+  }
+  std::string body;
+  FRAY_RETURN_IF_ERROR(await_answer(ticket, hooks, &body));
+  return wire::ActorNames::decode(body);
+}
+
+Status Client::await_answer(std::uint64_t ticket, WaitHooks& hooks, std::string* answer) {
+  WaitResult result = wait_until([&] { return actor_answers_.contains(ticket); }, Clock::now() + kAnswerLimit, hooks);
+  std::lock_guard lock(mutex_);
+  auto found = actor_answers_.find(ticket);
+  if (found == actor_answers_.end()) {
+    if (result == WaitResult::kInterrupted) return Status(StatusCode::kCancelled, "interrupted");
+    return Status(StatusCode::kUnavailable, open_ ? "the node did not answer" : closed_reason_);
+  }
+  *answer = std::move(found->second);
+  actor_answers_.erase(found);
+  return Status::ok();
+}
+
+void Client::kill_actor(Object* actor, bool no_restart) {
+  std::lock_guard lock(mutex_);
+  if (!open_) return;
+  if (!actor->uncounted) objects_.share(actor);
+  link_.send(wire::ControlType::kKillActor, 0, wire::ActorName{actor->id, no_restart});
+  link_.flush();
+}
+
+void Client::become_actor(ActorId self) {
+  std::lock_guard lock(mutex_);
+  objects_.set_self(self);
+}
+
+void Client::say_actor_failed(const wire::Value& error) {
+  std::lock_guard lock(mutex_);
+  link_.send(wire::ControlType::kActorFailed, 0, wire::ActorFailure{error});
+  link_.flush();
+}
+
+void Client::handle_actor(wire::Incoming& frame) {
+  using wire::ControlType;
+  auto broken = [this](const Status& status) { node_lost(status.message()); };
+  switch (static_cast<ControlType>(frame.header.type)) {
+    case ControlType::kActorConnected: {
+      auto message = wire::ActorConnected::decode(frame.body);
+      if (!message.is_ok() || frame.fds.size() != 1) return broken(message.status());
+      return actors_.connected(message.value(), std::move(frame.fds.front()));
+    }
+    case ControlType::kActorLost: {
+      auto message = wire::ActorLost::decode(frame.body);
+      if (!message.is_ok()) return broken(message.status());
+      return actors_.lost(message.value());
+    }
+    case ControlType::kHostActor: {
+      auto message = wire::HostActor::decode(frame.body);
+      if (!message.is_ok()) return broken(message.status());
+      early_actor_ = std::move(message.value());
+      return deliver_leases();
+    }
+    default:
+      actor_answers_[frame.header.id] = std::string(frame.body);
+  }
+}
+
+}  // namespace fray::client

@@ -1,0 +1,200 @@
+#include "wire/actor.h"
+
+#include <fmt/format.h>
+
+namespace fray::wire {
+
+namespace {
+
+template <typename Message>
+Result<Message> finish(const ByteReader& in, Message message, std::string_view name) {
+  if (!in.done()) return Status(StatusCode::kCorruption, fmt::format("a {} message does not fit its format", name));
+  return message;
+}
+
+}  // namespace
+
+void CreateActor::encode(ByteWriter& out) const {
+  out.put(actor);
+  out.put(key);
+  out.put(depth);
+  out.put(max_restarts);
+  out.put(static_cast<std::uint8_t>(detached));
+  out.put(static_cast<std::uint8_t>(get_if_exists));
+  wire::encode(out, resources);
+  for (const std::string* text : {&name_space, &name, &class_name, &description}) out.put_string(*text);
+}
+
+Result<CreateActor> CreateActor::decode(std::string_view body) {
+  ByteReader in(body);
+  CreateActor message;
+  message.actor = in.get<ActorId>();
+  message.key = in.get<std::uint32_t>();
+  message.depth = in.get<std::uint32_t>();
+  message.max_restarts = in.get<std::int32_t>();
+  message.detached = in.get<std::uint8_t>() != 0;
+  message.get_if_exists = in.get<std::uint8_t>() != 0;
+  message.resources = decode_resource_set(in);
+  for (std::string* text : {&message.name_space, &message.name, &message.class_name, &message.description}) {
+    *text = in.get_string();
+  }
+  return finish(in, std::move(message), "CreateActor");
+}
+
+void ConstructActor::encode(ByteWriter& out) const {
+  out.put(actor);
+  out.put_string(constructor);
+  out.put(static_cast<std::uint32_t>(held.size()));
+  for (const ObjectId& id : held) out.put(id);
+  wire::encode(out, failure);
+}
+
+Result<ConstructActor> ConstructActor::decode(std::string_view body) {
+  ByteReader in(body);
+  ConstructActor message;
+  message.actor = in.get<ActorId>();
+  message.constructor = in.get_string();
+  message.held.resize(in.get_count(sizeof(ObjectId)));
+  for (ObjectId& id : message.held) id = in.get<ObjectId>();
+  message.failure = decode_value(in).to_value();
+  return finish(in, std::move(message), "ConstructActor");
+}
+
+void ActorName::encode(ByteWriter& out) const {
+  out.put(actor);
+  out.put(static_cast<std::uint8_t>(no_restart));
+}
+
+Result<ActorName> ActorName::decode(std::string_view body) {
+  ByteReader in(body);
+  ActorName message;
+  message.actor = in.get<ActorId>();
+  message.no_restart = in.get<std::uint8_t>() != 0;
+  return finish(in, message, "ActorName");
+}
+
+void FindActor::encode(ByteWriter& out) const {
+  out.put_string(name_space);
+  out.put_string(name);
+  out.put(static_cast<std::uint8_t>(all_namespaces));
+}
+
+Result<FindActor> FindActor::decode(std::string_view body) {
+  ByteReader in(body);
+  FindActor message;
+  message.name_space = in.get_string();
+  message.name = in.get_string();
+  message.all_namespaces = in.get<std::uint8_t>() != 0;
+  return finish(in, std::move(message), "FindActor");
+}
+
+void ActorFailure::encode(ByteWriter& out) const { wire::encode(out, error); }
+
+Result<ActorFailure> ActorFailure::decode(std::string_view body) {
+  ByteReader in(body);
+  ActorFailure message;
+  message.error = decode_value(in).to_value();
+  return finish(in, std::move(message), "ActorFailure");
+}
+
+void ActorAnswer::encode(ByteWriter& out) const {
+  out.put(actor);
+  out.put(code);
+  out.put_string(message);
+  out.put_string(description);
+}
+
+Result<ActorAnswer> ActorAnswer::decode(std::string_view body) {
+  ByteReader in(body);
+  ActorAnswer message;
+  message.actor = in.get<ActorId>();
+  message.code = in.get<StatusCode>();
+  message.message = in.get_string();
+  message.description = in.get_string();
+  return finish(in, std::move(message), "ActorAnswer");
+}
+
+void ActorNames::encode(ByteWriter& out) const {
+  out.put(static_cast<std::uint32_t>(names.size()));
+  for (const auto& [name_space, name] : names) {
+    out.put_string(name_space);
+    out.put_string(name);
+  }
+}
+
+Result<ActorNames> ActorNames::decode(std::string_view body) {
+  ByteReader in(body);
+  ActorNames message;
+  message.names.resize(in.get_count(2 * sizeof(std::uint32_t)));
+  for (auto& [name_space, name] : message.names) {
+    name_space = in.get_string();
+    name = in.get_string();
+  }
+  return finish(in, std::move(message), "ActorNames");
+}
+
+void ActorConnected::encode(ByteWriter& out) const {
+  out.put(actor);
+  out.put(incarnation);
+  out.put(pid);
+}
+
+Result<ActorConnected> ActorConnected::decode(std::string_view body) {
+  ByteReader in(body);
+  ActorConnected message;
+  message.actor = in.get<ActorId>();
+  message.incarnation = in.get<std::uint32_t>();
+  message.pid = in.get<std::int32_t>();
+  return finish(in, message, "ActorConnected");
+}
+
+void ActorLost::encode(ByteWriter& out) const {
+  out.put(actor);
+  out.put(static_cast<std::uint8_t>(dead));
+  out.put(last_call);
+  out.put_string(cause);
+  wire::encode(out, error);
+}
+
+Result<ActorLost> ActorLost::decode(std::string_view body) {
+  ByteReader in(body);
+  ActorLost message;
+  message.actor = in.get<ActorId>();
+  message.dead = in.get<std::uint8_t>() != 0;
+  message.last_call = in.get<std::uint64_t>();
+  message.cause = in.get_string();
+  message.error = decode_value(in).to_value();
+  return finish(in, std::move(message), "ActorLost");
+}
+
+void ActorDeath::encode(ByteWriter& out) const {
+  out.put(executed);
+  out.put_string(text);
+  out.put_string(error);
+}
+
+Result<ActorDeath> ActorDeath::decode(std::string_view body) {
+  ByteReader in(body);
+  ActorDeath death;
+  death.executed = in.get<Executed>();
+  death.text = in.get_string();
+  death.error = in.get_string();
+  return finish(in, std::move(death), "ActorDeath");
+}
+
+void HostActor::encode(ByteWriter& out) const {
+  out.put(actor);
+  out.put(incarnation);
+  out.put_string(constructor);
+}
+
+Result<HostActor> HostActor::decode(std::string_view body) {
+  ByteReader in(body);
+  HostActor message;
+  message.actor = in.get<ActorId>();
+  message.incarnation = in.get<std::uint32_t>();
+  message.constructor = in.get_string();
+  return finish(in, std::move(message), "HostActor");
+}
+
+}  // namespace fray::wire

@@ -1,0 +1,124 @@
+// Messages about actors, between a client and the node. Calls themselves are task frames on a direct socket
+// (wire/direct.h): TaskHead::function is the hash of the method's name, which is the frame's name.
+//
+// Threading:  values.
+// Ownership:  messages own their strings.
+// Failure:    decode() returns kCorruption when the body does not fit; the connection must then be closed.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "wire/control.h"
+
+namespace fray::wire {
+
+struct CreateActor {
+  static constexpr ControlType kType = ControlType::kCreateActor;
+  ActorId actor;
+  std::uint32_t key = 0;
+  std::uint32_t depth = 0;
+  std::int32_t max_restarts = 0;  // -1: no limit
+  bool detached = false;
+  bool get_if_exists = false;
+  ResourceSet resources;
+  std::string name_space;
+  std::string name;  // empty: none
+  std::string class_name;
+  std::string description;  // what handles that are made by name need; opaque to the engine
+  void encode(ByteWriter& out) const;
+  static Result<CreateActor> decode(std::string_view body);
+};
+
+// The class and the constructor's arguments, once these are ready.
+struct ConstructActor {
+  static constexpr ControlType kType = ControlType::kConstructActor;
+  ActorId actor;
+  std::string constructor;     // as in HostActor
+  std::vector<ObjectId> held;  // refs among and inside the arguments
+  Value failure;               // is_failure(): an argument failed, and so does the actor
+  void encode(ByteWriter& out) const;
+  static Result<ConstructActor> decode(std::string_view body);
+};
+
+struct ActorName {  // kConnectActor, kKillActor
+  ActorId actor;
+  bool no_restart = true;  // kKillActor
+  void encode(ByteWriter& out) const;
+  static Result<ActorName> decode(std::string_view body);
+};
+
+struct FindActor {  // kFindActor, kListActors
+  std::string name_space;
+  std::string name;
+  bool all_namespaces = false;
+  void encode(ByteWriter& out) const;
+  static Result<FindActor> decode(std::string_view body);
+};
+
+struct ActorFailure {
+  static constexpr ControlType kType = ControlType::kActorFailed;
+  Value error;  // what the constructor raised
+  void encode(ByteWriter& out) const;
+  static Result<ActorFailure> decode(std::string_view body);
+};
+
+struct ActorAnswer {
+  static constexpr ControlType kType = ControlType::kActorAnswer;
+  ActorId actor;  // the one that has the name
+  StatusCode code = StatusCode::kOk;
+  std::string message;
+  std::string description;
+  void encode(ByteWriter& out) const;
+  static Result<ActorAnswer> decode(std::string_view body);
+};
+
+struct ActorNames {
+  static constexpr ControlType kType = ControlType::kActorNames;
+  std::vector<std::pair<std::string, std::string>> names;  // namespace, name
+  void encode(ByteWriter& out) const;
+  static Result<ActorNames> decode(std::string_view body);
+};
+
+struct ActorConnected {
+  static constexpr ControlType kType = ControlType::kActorConnected;
+  ActorId actor;
+  std::uint32_t incarnation = 0;
+  std::int32_t pid = 0;
+  void encode(ByteWriter& out) const;
+  static Result<ActorConnected> decode(std::string_view body);
+};
+
+struct ActorLost {
+  static constexpr ControlType kType = ControlType::kActorLost;
+  static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
+  ActorId actor;
+  bool dead = false;            // else another instance comes
+  std::uint64_t last_call = 0;  // of this client, that the instance started; those after it never started
+  std::string cause;            // one sentence and the last lines of the log, for people
+  Value error;                  // is_failure(): what the constructor raised
+  void encode(ByteWriter& out) const;
+  static Result<ActorLost> decode(std::string_view body);
+};
+
+// Why a call has no result (Encoding::kActorDied): the bytes of its value.
+struct ActorDeath {
+  enum class Executed : std::uint8_t { kNo = 0, kYes = 1, kUnknown = 2 };
+  Executed executed = Executed::kNo;
+  std::string text;   // for people
+  std::string error;  // what the constructor raised, packed; else empty
+  void encode(ByteWriter& out) const;
+  static Result<ActorDeath> decode(std::string_view body);
+};
+
+struct HostActor {
+  static constexpr ControlType kType = ControlType::kHostActor;
+  ActorId actor;
+  std::uint32_t incarnation = 0;
+  std::string constructor;  // a string: the class as a function's payload; a string: settings; then a task's body
+  void encode(ByteWriter& out) const;
+  static Result<HostActor> decode(std::string_view body);
+};
+
+}  // namespace fray::wire

@@ -1,0 +1,408 @@
+#include "worker/actor_loop.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <ctime>
+
+#include <poll.h>
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+namespace fray::worker {
+
+namespace {
+
+constexpr std::uint64_t kSpinNs = 20'000;
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
+constexpr std::size_t kFlushBytes = 64u << 10;
+constexpr std::uint64_t kWakeId = 0;
+
+std::uint64_t now_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * kSecondNs + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+}  // namespace
+
+ActorLoop::ActorLoop(client::Client& client, Page& page, std::string actor_name)
+    : client_(client),
+      page_(page),
+      actor_name_(std::move(actor_name)),
+      epoll_(::epoll_create1(EPOLL_CLOEXEC)),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = kWakeId;
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_.get(), &event);
+  for (std::uint32_t slot = WorkerPage::kCallers; slot > 0; --slot) free_slots_.push_back(slot - 1);
+}
+
+ActorLoop::~ActorLoop() = default;
+
+void ActorLoop::wake() {
+  std::uint64_t one = 1;
+  [[maybe_unused]] ssize_t written = ::write(wake_.get(), &one, sizeof(one));
+}
+
+// ---- Callers ----
+
+void ActorLoop::lease_arrived(LeaseId, ProcessId client, os::Fd fd) {
+  std::lock_guard lock(mutex_);
+  if (!fd.is_open()) return;
+  std::uint64_t id = ++last_caller_;
+  Caller caller;
+  caller.client = client;
+  if (!free_slots_.empty()) {
+    caller.slot = static_cast<int>(free_slots_.back());
+    free_slots_.pop_back();
+    page_.caller_joined(static_cast<std::uint32_t>(caller.slot), client);
+  }
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = id;
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd.get(), &event);
+  caller.socket = wire::FrameSocket(std::move(fd));
+  callers_.emplace(id, std::move(caller));
+}
+
+void ActorLoop::drop(std::uint64_t id) {
+  auto found = callers_.find(id);
+  if (found == callers_.end()) return;
+  Caller& caller = found->second;
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, caller.socket.fd(), nullptr);
+  if (caller.slot >= 0) {
+    page_.caller_left(static_cast<std::uint32_t>(caller.slot));
+    free_slots_.push_back(static_cast<std::uint32_t>(caller.slot));
+  }
+  std::erase(dirty_, id);
+  callers_.erase(found);
+  std::erase_if(inbox_, [id](const Frame& frame) { return frame.caller == id; });
+  for (ActorCall& call : running_) {
+    if (call.caller == id) call.cancelled = true;
+  }
+  items_taken_.notify_all();
+}
+
+// ---- Reading ----
+
+// Reads every socket that has something; waits up to `timeout_ms` for that, with the mutex free.
+void ActorLoop::read_ready(int timeout_ms, std::unique_lock<std::mutex>* lock) {
+  if (timeout_ms == 0 && callers_.size() == 1) return read(callers_.begin()->first);
+  std::array<epoll_event, 64> events;
+  if (timeout_ms != 0) lock->unlock();
+  int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), timeout_ms);
+  if (timeout_ms != 0) lock->lock();
+  for (int i = 0; i < count; ++i) {
+    const epoll_event& event = events[static_cast<std::size_t>(i)];
+    if (event.data.u64 == kWakeId) {
+      std::uint64_t times = 0;
+      [[maybe_unused]] ssize_t got = ::read(wake_.get(), &times, sizeof(times));
+      continue;
+    }
+    if ((event.events & EPOLLOUT) != 0) {
+      if (auto found = callers_.find(event.data.u64); found != callers_.end()) flush(found->first, found->second);
+    }
+    if ((event.events & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0) read(event.data.u64);
+  }
+}
+
+void ActorLoop::read(std::uint64_t id) {
+  auto found = callers_.find(id);
+  if (found == callers_.end()) return;
+  wire::FrameSocket& socket = found->second.socket;
+  Status read = socket.fill();
+  wire::Incoming incoming;
+  while (true) {
+    Result<bool> more = socket.next(&incoming);
+    if (!more.is_ok()) return drop(id);
+    if (!more.value()) break;
+    sort_frame(id, incoming);
+  }
+  if (!read.is_ok()) drop(id);
+}
+
+void ActorLoop::sort_frame(std::uint64_t id, const wire::Incoming& incoming) {
+  switch (static_cast<wire::DirectType>(incoming.header.type)) {
+    case wire::DirectType::kTask:
+      inbox_.push_back({id, incoming.header.id, std::string(incoming.body)});
+      return;
+    case wire::DirectType::kCancel:
+      return cancel(id, incoming.header.id);
+    case wire::DirectType::kTaken: {
+      ActorCall* call = find_running(id, incoming.header.id);
+      if (call == nullptr) return;
+      wire::ByteReader in(incoming.body);
+      auto bytes = in.get<std::uint64_t>();
+      if (bytes == ~std::uint64_t{0}) call->no_item_limit = true;
+      call->untaken_bytes -= std::min(call->untaken_bytes, bytes);
+      items_taken_.notify_all();
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+ActorCall* ActorLoop::find_running(std::uint64_t id, std::uint64_t number) {
+  for (ActorCall& call : running_) {
+    if (call.caller == id && call.task.number == number) return &call;
+  }
+  return nullptr;
+}
+
+// One that has not started is answered at once. A running plain method goes on; an async one is told by the event loop.
+void ActorLoop::cancel(std::uint64_t id, std::uint64_t number) {
+  if (ActorCall* call = find_running(id, number)) {
+    call->cancelled = true;
+    items_taken_.notify_all();
+    return;
+  }
+  auto place = std::find_if(inbox_.begin(), inbox_.end(),
+                            [&](const Frame& frame) { return frame.caller == id && frame.number == number; });
+  if (place == inbox_.end()) return;
+  inbox_.erase(place);
+  wire::ResultHead head;
+  head.status = wire::TaskStatus::kCancelled;
+  Caller& caller = callers_.at(id);
+  wire::append_frame(caller.socket.output(), wire::DirectType::kResult, number,
+                     std::string_view(reinterpret_cast<const char*>(&head), sizeof(head)));
+  mark_dirty(id, caller);
+}
+
+// ---- Calls ----
+
+ActorCall* ActorLoop::take() {
+  Frame& frame = inbox_.front();
+  ActorCall& call = running_.emplace_back();
+  call.place = std::prev(running_.end());
+  call.caller = frame.caller;
+  call.body = std::move(frame.body);
+  call.task.number = frame.number;
+  inbox_.pop_front();
+  Caller& caller = callers_.at(call.caller);
+  call.task.client = caller.client;
+  wire::ByteReader in(call.body);
+  call.task.head = in.get<wire::TaskHead>();
+  call.task.name = in.get_raw(call.task.head.name_bytes);
+  call.task.arguments = in.get_raw(in.left());
+  call.started_ns = now_ns();
+  ++begun_;
+  if (caller.slot >= 0) page_.call_started(static_cast<std::uint32_t>(caller.slot), call.task.number);
+  std::string name = actor_name_;
+  name += '.';
+  name += call.task.name;
+  page_.started(call.task.number, name, call.started_ns, call.task.head.depth);
+  return &call;
+}
+
+ActorCall* ActorLoop::next(bool wait, client::WaitHooks& hooks) {
+  std::unique_lock lock(mutex_);
+  std::uint64_t spin_until = 0;
+  while (!stop_) {
+    if (inbox_.empty() && !reader_busy_) read_ready(0, nullptr);  // answers to what is here already share one write
+    if (!inbox_.empty()) {
+      ActorCall* call = take();
+      if (sleepers_ > 0) calls_changed_.notify_one();  // somebody else reads, or has the call after this one
+      lock.unlock();
+      client_.wake_backup();
+      return call;
+    }
+    flush_all();
+    if (!wait) return nullptr;
+    if (reader_busy_) {
+      lock.unlock();
+      hooks.before_sleep();
+      lock.lock();
+      ++sleepers_;
+      calls_changed_.wait(lock, [this] { return stop_ || !inbox_.empty() || !reader_busy_; });
+      --sleepers_;
+      lock.unlock();
+      hooks.after_sleep();
+      lock.lock();
+      continue;
+    }
+    std::uint64_t now = now_ns();
+    if (spin_until == 0) spin_until = now + kSpinNs;
+    if (now < spin_until) {
+      lock.unlock();
+      ::sched_yield();
+      lock.lock();
+      continue;
+    }
+    spin_until = 0;
+    reader_busy_ = true;
+    lock.unlock();
+    hooks.before_sleep();
+    lock.lock();
+    if (!stop_ && inbox_.empty()) read_ready(-1, &lock);
+    reader_busy_ = false;
+    lock.unlock();
+    hooks.after_sleep();
+    if (hooks.interrupted()) return nullptr;
+    lock.lock();
+  }
+  return nullptr;
+}
+
+void ActorLoop::answer(ActorCall* call, const Outcome& outcome) {
+  // Holds on what the arguments contained, and records of what the results contain, go ahead of the answer.
+  client_.task_ended();
+  std::lock_guard lock(mutex_);
+  if (auto found = callers_.find(call->caller); found != callers_.end()) {
+    wire::ResultHead head;
+    head.started_ns = call->started_ns;
+    head.duration_ns = now_ns() - call->started_ns;
+    head.status = outcome.status;
+    head.values = outcome.values;
+    std::string& out = found->second.socket.output();
+    std::size_t begin = wire::begin_frame(out, wire::DirectType::kResult, call->task.number);
+    wire::ByteWriter(out).put(head);
+    out += outcome.bytes;
+    wire::finish_frame(out, begin);
+    mark_dirty(found->first, found->second);
+    if (found->second.socket.output_bytes() > kFlushBytes) flush(found->first, found->second);
+  }
+  running_.erase(call->place);
+  if (running_.empty()) page_.ended();
+}
+
+bool ActorLoop::has_ended() {
+  std::lock_guard lock(mutex_);
+  return stop_;
+}
+
+bool ActorLoop::send_item(ActorCall* call, std::uint32_t index, std::string_view value, std::uint64_t value_bytes,
+                          bool wait, client::WaitHooks& hooks) {
+  client_.flush_link();  // what the item refers to arrives first
+  std::unique_lock lock(mutex_);
+  auto found = callers_.find(call->caller);
+  if (found == callers_.end() || call->cancelled) return false;
+  std::string& out = found->second.socket.output();
+  std::size_t begin = wire::begin_frame(out, wire::DirectType::kItem, call->task.number);
+  wire::ByteWriter writer(out);
+  writer.put(index);
+  writer.put_raw(value);
+  wire::finish_frame(out, begin);
+  flush(found->first, found->second);
+  call->untaken_bytes += value_bytes;
+  const std::uint64_t budget = call->task.head.item_budget_bytes;
+  auto may_go_on = [&] {
+    return budget == 0 || call->no_item_limit || call->untaken_bytes < budget || call->cancelled || stop_;
+  };
+  if (wait && !may_go_on()) {
+    lock.unlock();
+    hooks.before_sleep();
+    lock.lock();
+    items_taken_.wait(lock, may_go_on);
+    lock.unlock();
+    hooks.after_sleep();
+    lock.lock();
+  }
+  return !call->cancelled && !stop_;
+}
+
+bool ActorLoop::may_send(ActorCall* call) {
+  std::lock_guard lock(mutex_);
+  const std::uint64_t budget = call->task.head.item_budget_bytes;
+  return budget == 0 || call->no_item_limit || call->untaken_bytes < budget || call->cancelled || stop_;
+}
+
+std::vector<ActorCall*> ActorLoop::take_cancelled() {
+  std::lock_guard lock(mutex_);
+  std::vector<ActorCall*> cancelled;
+  for (ActorCall& call : running_) {
+    if (!call.cancelled || call.told) continue;
+    call.told = true;
+    cancelled.push_back(&call);
+  }
+  return cancelled;
+}
+
+// ---- Writing ----
+
+void ActorLoop::mark_dirty(std::uint64_t id, Caller& caller) {
+  if (std::exchange(caller.dirty, true)) return;
+  dirty_.push_back(id);
+}
+
+void ActorLoop::flush() {
+  std::lock_guard lock(mutex_);
+  flush_all();
+}
+
+void ActorLoop::flush_all() {
+  for (std::uint64_t id : std::exchange(dirty_, {})) {
+    auto found = callers_.find(id);
+    if (found == callers_.end()) continue;
+    found->second.dirty = false;
+    flush(id, found->second);
+  }
+}
+
+void ActorLoop::flush(std::uint64_t id, Caller& caller) {
+  if (!caller.socket.is_open()) return;
+  [[maybe_unused]] bool sent = caller.socket.flush().is_ok();  // a caller that is gone is found when it is read
+  if (caller.socket.has_output() == caller.watches_output) return;
+  caller.watches_output = !caller.watches_output;
+  epoll_event event{};
+  event.events = EPOLLIN | (caller.watches_output ? static_cast<std::uint32_t>(EPOLLOUT) : 0u);
+  event.data.u64 = id;
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, caller.socket.fd(), &event);
+}
+
+// ---- The backup thread ----
+
+void ActorLoop::node_gone() {
+  std::lock_guard lock(mutex_);
+  stop_ = true;
+  // A call in the middle has nobody to answer to, and nothing it could still do may outlive the node.
+  if (!running_.empty()) ::_exit(1);
+  wake();
+  calls_changed_.notify_all();
+  items_taken_.notify_all();
+}
+
+bool ActorLoop::tick() {
+  std::lock_guard lock(mutex_);
+  if (running_.empty()) {
+    bool was_running = seen_begun_ != begun_;
+    seen_begun_ = begun_;
+    return was_running;
+  }
+  if (begun_ == seen_begun_) {  // what runs is slow: finished answers go out, cancels come in
+    flush_all();
+    if (mode_ == Mode::kThreads && !reader_busy_) {
+      read_ready(0, nullptr);
+      if (!inbox_.empty() && sleepers_ > 0) calls_changed_.notify_one();
+    }
+  }
+  seen_begun_ = begun_;
+  return now_ns() - running_.back().started_ns < kSecondNs;
+}
+
+int ActorLoop::poll_fd() {
+  std::lock_guard lock(mutex_);
+  return mode_ == Mode::kThreads && !running_.empty() && !reader_busy_ ? epoll_.get() : -1;
+}
+
+// ---- Blocking in get and wait: an actor keeps what it has ----
+
+void ActorLoop::blocked() {
+  {
+    std::lock_guard lock(mutex_);
+    flush_all();
+  }
+  page_.blocked(true);
+}
+
+void ActorLoop::unblocked() { page_.blocked(false); }
+
+void ActorLoop::abandon() {
+  for (auto& [id, caller] : callers_) caller.socket.close();
+}
+
+}  // namespace fray::worker

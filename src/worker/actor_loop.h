@@ -1,0 +1,131 @@
+// ActorLoop: the actor's side of its callers' sockets: calls come out in the order of arrival, answers go back.
+//
+//   ActorLoop loop(client, page, ActorLoop::Mode::kThreads);
+//   while (ActorCall* call = loop.next(true, hooks)) { run it; loop.answer(call, outcome); }
+//
+// Any number of threads may run this `while`: whoever finds no call reads the sockets for all (the leader), others sleep
+// until it has something. An event loop calls next(false) instead, whenever poll_fd() is readable.
+//
+// Threading:  next(), answer() and send_item() from any thread; the client's backup thread calls tick(). `mutex_` guards
+//             everything; the client is never called with it held, for the client's own mutex comes first.
+// Ownership:  owns the callers' sockets and the calls that were handed out, each until its answer.
+// Failure:    the calls of a caller that is gone are dropped, those that run end unheard. When the node is gone next()
+//             returns null, and the process exits if a call is running: nobody is left to answer to.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <list>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "client/client.h"
+#include "model/worker_page.h"
+#include "wire/direct.h"
+#include "worker/task_loop.h"
+
+namespace fray::worker {
+
+// A call that was handed out. `task` looks into `body`.
+struct ActorCall {
+  std::uint64_t caller = 0;
+  std::string body;
+  TaskView task;
+  std::uint64_t started_ns = 0;
+  std::uint64_t untaken_bytes = 0;  // items of a generator method
+  bool no_item_limit = false;
+  bool cancelled = false;
+  bool told = false;  // take_cancelled() has named it
+  std::list<ActorCall>::iterator place;  // among those that run
+};
+
+class ActorLoop : public client::WorkerDuty {
+ public:
+  enum class Mode { kThreads, kEventLoop };
+
+  // `actor_name` stands before the method's name where people read it.
+  ActorLoop(client::Client& client, Page& page, std::string actor_name);
+  ~ActorLoop() override;
+
+  // Before the first call. An event loop's sockets are read by it alone.
+  void set_mode(Mode mode) { mode_ = mode; }
+
+  // The next call, or null: none is there (not `wait`), the wait was interrupted, or the loop has ended.
+  ActorCall* next(bool wait, client::WaitHooks& hooks);
+  void answer(ActorCall* call, const Outcome& outcome);
+  // Sends what answers wait to be sent.
+  void flush();
+  bool has_ended();
+
+  // One item of a generator method. With `wait`, returns when more may be sent; false: stop producing.
+  bool send_item(ActorCall* call, std::uint32_t index, std::string_view value, std::uint64_t value_bytes, bool wait,
+                 client::WaitHooks& hooks);
+  bool may_send(ActorCall* call);
+  // Running calls that were cancelled since the last time.
+  std::vector<ActorCall*> take_cancelled();
+
+  // WorkerDuty.
+  void lease_arrived(LeaseId lease, ProcessId client, os::Fd fd) override;
+  void actor_arrived(wire::HostActor) override {}
+  void node_gone() override;
+  bool tick() override;
+  int poll_fd() override;
+  void blocked() override;
+  void unblocked() override;
+  void abandon() override;
+
+  // Readable when next(false) may have something.
+  int event_fd() const { return epoll_.get(); }
+
+ private:
+  struct Caller {
+    ProcessId client = 0;
+    int slot = -1;  // in the page
+    bool watches_output = false;
+    bool dirty = false;
+    wire::FrameSocket socket;
+  };
+  struct Frame {
+    std::uint64_t caller = 0;
+    std::uint64_t number = 0;
+    std::string body;
+  };
+
+  ActorCall* take();
+  void read_ready(int timeout_ms, std::unique_lock<std::mutex>* unlocked_while_waiting);
+  void read(std::uint64_t id);
+  void sort_frame(std::uint64_t id, const wire::Incoming& incoming);
+  void cancel(std::uint64_t id, std::uint64_t number);
+  ActorCall* find_running(std::uint64_t id, std::uint64_t number);
+  void drop(std::uint64_t id);
+  void flush_all();
+  void flush(std::uint64_t id, Caller& caller);
+  void mark_dirty(std::uint64_t id, Caller& caller);
+  void wake();
+
+  client::Client& client_;
+  Page& page_;
+  const std::string actor_name_;
+  Mode mode_ = Mode::kThreads;
+
+  std::mutex mutex_;
+  std::condition_variable calls_changed_;
+  std::condition_variable items_taken_;
+  os::Fd epoll_;
+  os::Fd wake_;
+  std::unordered_map<std::uint64_t, Caller> callers_;
+  std::uint64_t last_caller_ = 0;
+  std::deque<Frame> inbox_;
+  std::list<ActorCall> running_;
+  std::vector<std::uint64_t> dirty_;
+  std::vector<std::uint32_t> free_slots_;
+  bool reader_busy_ = false;
+  int sleepers_ = 0;
+  bool stop_ = false;
+  std::uint64_t begun_ = 0;       // calls taken so far
+  std::uint64_t seen_begun_ = 0;  // by the last tick
+};
+
+}  // namespace fray::worker
