@@ -32,7 +32,7 @@ struct ObjectId {
 };
 static_assert(sizeof(ObjectId) == 16);
 
-// An actor: the object that its handles are refs to.
+// An actor is named by an object that its creator drew: its handles are refs to that object.
 using ActorId = ObjectId;
 
 // A memfd of one writer. Large objects have a segment each, small ones share slabs.

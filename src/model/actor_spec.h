@@ -1,0 +1,36 @@
+// ActorSpec: what an actor is to be, as its creator asked for it. The constructor itself (class and arguments) is bytes
+// that the node keeps beside it.
+//
+// Threading:  a value.
+// Ownership:  owns its strings.
+// Failure:    none; the ActorTable checks it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "model/ids.h"
+#include "model/resource_set.h"
+
+namespace fray {
+
+struct ActorSpec {
+  static constexpr std::int32_t kNoRestartLimit = -1;
+
+  ActorId id;
+  ProcessId home = 0;  // a number of no process, drawn by the node: asks for the actor's workers, holds its arguments
+  ProcessId root = 0;  // the driver (or job) whose end is the actor's end, unless it is detached
+  ProcessId creator = 0;
+  std::string ns = "default";
+  std::optional<std::string> name;
+  std::string class_name;
+  bool detached = false;
+  bool get_if_exists = false;     // a living actor of that name will do
+  std::int32_t max_restarts = 0;  // kNoRestartLimit: as often as it takes
+  WorkerKeyId key = 0;
+  ResourceSet resources;  // held for the actor's life, also while it waits
+  std::uint32_t depth = 0;
+};
+
+}  // namespace fray
