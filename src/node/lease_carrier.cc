@@ -55,12 +55,33 @@ Status LeaseCarrier::define_key(ProcessId client, const wire::DefineKey& message
   return Status::ok();
 }
 
+Result<WorkerKeyId> LeaseCarrier::key_of(ProcessId client, std::uint32_t number) const {
+  auto key = keys_.find({client, number});
+  if (key != keys_.end()) return key->second;
+  return Status(StatusCode::kInvalidArgument, "a message names a worker key that was not defined");
+}
+
+void LeaseCarrier::demand_for_home(ProcessId home, ProcessId root, WorkerKeyId key, std::uint32_t depth,
+                                   const ResourceSet& resources) {
+  if (homes_.insert(home).second) {
+    table_.client_joined(home, root);
+    last_clients_[home] = root;
+  }
+  demand_keys_[{home, 0}] = key;
+  table_.demand_changed(home, {0, key, depth, 1, resources, true});
+}
+
+void LeaseCarrier::close_home(ProcessId home) {
+  if (homes_.erase(home) == 0) return;
+  table_.client_left(home);
+  last_clients_.erase(home);
+  demand_keys_.erase({home, 0});
+}
+
 Status LeaseCarrier::demand(ProcessId client, const wire::Demand& message) {
-  auto key = keys_.find({client, message.key});
-  if (key == keys_.end())
-    return Status(StatusCode::kInvalidArgument, "a demand names a worker key that was not defined");
-  demand_keys_[{client, message.demand}] = key->second;
-  table_.demand_changed(client, {message.demand, key->second, message.depth, message.count, message.resources});
+  FRAY_ASSIGN_OR_RETURN(WorkerKeyId key, key_of(client, message.key));
+  demand_keys_[{client, message.demand}] = key;
+  table_.demand_changed(client, {message.demand, key, message.depth, message.count, message.resources});
   return Status::ok();
 }
 
@@ -120,6 +141,10 @@ void LeaseCarrier::carry_out(const scheduler::StopWorker& command) {
 }
 
 void LeaseCarrier::carry_out(const scheduler::GrantLease& command) {
+  if (homes_.contains(command.client)) {
+    last_clients_[command.worker] = command.client;
+    return homes_events_.granted(command.client, command.lease, command.worker);
+  }
   Connection* client = roster_.find(command.client);
   Connection* worker = roster_.find(command.worker);
   if (client == nullptr || worker == nullptr) return;  // their end is being told to the table
@@ -168,8 +193,6 @@ void LeaseCarrier::carry_out(const scheduler::LeaseLost& command) {
 }
 
 void LeaseCarrier::carry_out(const scheduler::ReportDeadlock& command) {
-  Connection* client = roster_.find(command.client);
-  if (client == nullptr) return;
   wire::Deadlock message;
   message.demand = command.demand;
   message.code = command.code;
@@ -178,12 +201,24 @@ void LeaseCarrier::carry_out(const scheduler::ReportDeadlock& command) {
   if (command.code == StatusCode::kUnavailable && key != demand_keys_.end()) {
     message.reason += ": " + processes_.failure_reason(key->second);
   }
+  if (homes_.contains(command.client)) return homes_events_.refused(command.client, message.code, message.reason);
+  Connection* client = roster_.find(command.client);
+  if (client == nullptr) return;
   client->send(wire::ControlType::kDeadlock, 0, message);
+}
+
+bool LeaseCarrier::an_actor_works() const {
+  for (ProcessId worker : table_.unblocked_dedicated()) {
+    auto process = processes_.workers().find(worker);
+    if (process == processes_.workers().end()) continue;
+    if (process->second.view()->state.load(std::memory_order_relaxed) == WorkerState::kRunning) return true;
+  }
+  return false;
 }
 
 // A wake-up that is still on its way may end what looks like a deadlock: only one that lasts counts.
 void LeaseCarrier::watch_for_deadlock() {
-  if (!table_.deadlock_suspected()) {
+  if (!table_.deadlock_suspected() || an_actor_works()) {
     loop_.cancel(deadlock_timer_);
     deadlock_timer_ = 0;
   } else if (deadlock_timer_ == 0) {

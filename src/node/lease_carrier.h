@@ -13,6 +13,7 @@
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "event/loop.h"
@@ -40,6 +41,17 @@ class LeaseCarrier {
   void unblocked(ProcessId worker) { table_.worker_unblocked(worker); }
   void retiring(ProcessId worker);
 
+  // Homes of actors (scheduler/lease_table.h): their leases are told to this.
+  struct Homes {
+    std::function<void(ProcessId home, LeaseId lease, ProcessId worker)> granted;
+    std::function<void(ProcessId home, StatusCode code, const std::string& reason)> refused;
+  };
+  void set_homes(Homes homes) { homes_events_ = std::move(homes); }
+  void demand_for_home(ProcessId home, ProcessId root, WorkerKeyId key, std::uint32_t depth,
+                       const ResourceSet& resources);
+  void close_home(ProcessId home);
+  Result<WorkerKeyId> key_of(ProcessId client, std::uint32_t number) const;
+
   void carry_out();
 
   const scheduler::LeaseTable& table() const { return table_; }
@@ -61,6 +73,7 @@ class LeaseCarrier {
   void carry_out(const scheduler::LeaseLost& command);
   void carry_out(const scheduler::ReportDeadlock& command);
   void start_worker(WorkerKeyId key);
+  bool an_actor_works() const;
   void watch_for_deadlock();
 
   event::Loop& loop_;
@@ -71,6 +84,8 @@ class LeaseCarrier {
   std::map<std::pair<ProcessId, std::uint32_t>, WorkerKeyId> demand_keys_;  // by client and demand
   std::unordered_map<ProcessId, ProcessId> last_clients_;                   // by worker
   std::unordered_map<ProcessId, Loss> losses_;                              // by worker, until told
+  std::unordered_set<ProcessId> homes_;
+  Homes homes_events_;
   event::TimerId deadlock_timer_ = 0;
 };
 

@@ -57,12 +57,13 @@ Node::Node(event::Loop& loop, Settings settings, SessionFolder folder)
       logs_(loop, [this](ProcessId worker) { return log_audience(worker); }),
       processes_(loop, logs_,
                  {[this](ProcessId, os::Fd socket) { return roster_.adopt(std::move(socket)) != nullptr; },
-                  [this](ProcessId worker, bool expected, const wire::ExitFacts& facts) {
-                    worker_gone(worker, expected, facts);
+                  [this](ProcessId worker, bool expected, const wire::ExitFacts& facts, const WorkerPage& page) {
+                    worker_gone(worker, expected, facts, page);
                   }}),
       leases_(loop, roster_, processes_, {settings_.options.total, settings_.options.max_workers}),
       memory_(loop, roster_, settings_.options.store_memory_bytes, settings_.options.spill_folder),
-      objects_(roster_, memory_, epoch_) {
+      objects_(roster_, memory_, epoch_),
+      actors_(loop, roster_, leases_, objects_) {
   loop_.set_round_hook([this](bool complete) { end_round(complete); });
 }
 
@@ -76,9 +77,16 @@ Status Node::adopt(os::Fd socket) {
 
 void Node::end_round(bool complete) {
   if (objects_.end_round(complete)) loop_.request_round();
-  leases_.carry_out();
+  carry_out();
   roster_.end_round();
   logs_.resume();
+}
+
+// Leases and actors decide in turn: a granted lease starts an actor, a dead actor ends its lease.
+void Node::carry_out() {
+  do {
+    leases_.carry_out();
+  } while (actors_.carry_out());
 }
 
 Status Node::frame_arrived(Connection& connection, wire::Incoming& frame) {
@@ -119,6 +127,7 @@ Status Node::handle_hello(Connection& connection, std::string_view body) {
       roster_.enter(connection, process);
       leases_.client_joined(process);
       objects_.process_joined(process);
+      actors_.client_joined(process);
       break;
     }
     default:
@@ -138,6 +147,7 @@ Status Node::welcome_worker(Connection& connection, const wire::Hello& hello) {
   roster_.enter(connection, hello.process);
   objects_.process_joined(hello.process);
   leases_.worker_ready(hello.process);
+  actors_.client_joined(hello.process);
   welcome(connection, hello.process);
   return Status::ok();
 }
@@ -186,6 +196,15 @@ Status Node::handle_client(Connection& connection, ControlType type, wire::Incom
     case ControlType::kUnblocked:
     case ControlType::kRetiring:
       return handle_worker(connection, type);
+    case ControlType::kCreateActor:
+    case ControlType::kConstructActor:
+    case ControlType::kConnectActor:
+    case ControlType::kKillActor:
+    case ControlType::kFindActor:
+    case ControlType::kListActors:
+    case ControlType::kActorReady:
+    case ControlType::kActorFailed:
+      return handle_actor(connection, type, frame);
     default:
       return handle_memory(connection, type, frame);
   }
@@ -197,6 +216,46 @@ Status Node::handle_worker(Connection& connection, ControlType type) {
   if (type == ControlType::kUnblocked) leases_.unblocked(connection.process);
   if (type == ControlType::kRetiring) leases_.retiring(connection.process);
   return Status::ok();
+}
+
+Status Node::handle_actor(Connection& connection, ControlType type, wire::Incoming& frame) {
+  const ProcessId process = connection.process;
+  switch (type) {
+    case ControlType::kCreateActor: {
+      FRAY_ASSIGN_OR_RETURN(wire::CreateActor message, wire::CreateActor::decode(frame.body));
+      return actors_.create(connection, frame.header.id, std::move(message));
+    }
+    case ControlType::kConstructActor: {
+      FRAY_ASSIGN_OR_RETURN(wire::ConstructActor message, wire::ConstructActor::decode(frame.body));
+      return actors_.construct(process, std::move(message));
+    }
+    case ControlType::kConnectActor: {
+      FRAY_ASSIGN_OR_RETURN(wire::ActorName message, wire::ActorName::decode(frame.body));
+      actors_.connect(process, message.actor);
+      return Status::ok();
+    }
+    case ControlType::kKillActor: {
+      FRAY_ASSIGN_OR_RETURN(wire::ActorName message, wire::ActorName::decode(frame.body));
+      actors_.kill(message.actor, message.no_restart);
+      return Status::ok();
+    }
+    case ControlType::kFindActor:
+    case ControlType::kListActors: {
+      FRAY_ASSIGN_OR_RETURN(wire::FindActor message, wire::FindActor::decode(frame.body));
+      if (type == ControlType::kFindActor) {
+        actors_.find(connection, frame.header.id, message);
+      } else {
+        actors_.list(connection, frame.header.id, message);
+      }
+      return Status::ok();
+    }
+    case ControlType::kActorReady:
+      return actors_.constructed(process);
+    default: {
+      FRAY_ASSIGN_OR_RETURN(wire::ActorFailure message, wire::ActorFailure::decode(frame.body));
+      return actors_.constructor_raised(process, std::move(message.error));
+    }
+  }
 }
 
 Status Node::handle_memory(Connection& connection, ControlType type, wire::Incoming& frame) {
@@ -247,6 +306,7 @@ void Node::connection_ended(Connection& connection, const Status& why) {
 
 void Node::process_left(Connection& connection, const Status& why) {
   const ProcessId process = connection.process;
+  actors_.client_left(process);  // first: it asks whose child the process was
   leases_.client_left(process);
   objects_.process_left(process);
   memory_.process_left(process);
@@ -263,12 +323,13 @@ void Node::process_left(Connection& connection, const Status& why) {
   }
 }
 
-void Node::worker_gone(ProcessId worker, bool expected, const wire::ExitFacts& facts) {
+void Node::worker_gone(ProcessId worker, bool expected, const wire::ExitFacts& facts, const WorkerPage& page) {
   if (Connection* connection = roster_.find(worker)) {
     connection->drain();  // what it said before its end counts
     connection->end(Status(StatusCode::kUnavailable, "the worker has ended"));
   }
   leases_.worker_gone(worker, expected, facts);
+  actors_.worker_gone(worker, facts, page);
 }
 
 std::vector<Connection*> Node::log_audience(ProcessId worker) const {

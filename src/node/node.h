@@ -11,6 +11,7 @@
 #include <string>
 
 #include "event/loop.h"
+#include "node/actor_carrier.h"
 #include "node/lease_carrier.h"
 #include "node/log_relay.h"
 #include "node/memory_carrier.h"
@@ -53,9 +54,11 @@ class Node {
   Status handle_memory(Connection& connection, wire::ControlType type, wire::Incoming& frame);
   void connection_ended(Connection& connection, const Status& why);
   void process_left(Connection& connection, const Status& why);
-  void worker_gone(ProcessId worker, bool expected, const wire::ExitFacts& facts);
+  void worker_gone(ProcessId worker, bool expected, const wire::ExitFacts& facts, const WorkerPage& page);
+  Status handle_actor(Connection& connection, wire::ControlType type, wire::Incoming& frame);
   std::vector<Connection*> log_audience(ProcessId worker) const;
   void end_round(bool complete);
+  void carry_out();
   std::string report() const;
 
   event::Loop& loop_;
@@ -69,6 +72,7 @@ class Node {
   LeaseCarrier leases_;
   MemoryCarrier memory_;
   ObjectCarrier objects_;
+  ActorCarrier actors_;
   Connection* first_ = nullptr;  // until it ends
 };
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <unordered_map>
 
 #include "node/memory_carrier.h"
@@ -23,6 +24,9 @@ class ObjectCarrier {
 
   void process_joined(ProcessId process) { table_.process_joined(process); }
   void process_left(ProcessId process) { table_.process_left(process); }
+  void hold(ProcessId process, ObjectId object) { table_.held(process, object); }
+  // Called when nobody holds an object any more.
+  void set_on_forget(std::function<void(const ObjectId&)> on_forget) { on_forget_ = std::move(on_forget); }
   // kRegister, kHold, kRelease, kWant.
   Status records(ProcessId process, wire::ControlType type, const wire::ObjectIds& message);
   Status complete(wire::Complete message);
@@ -43,6 +47,7 @@ class ObjectCarrier {
   MemoryCarrier& memory_;
   object::HolderTable table_;
   std::unordered_map<ObjectId, wire::Value> values_;
+  std::function<void(const ObjectId&)> on_forget_;
   std::uint64_t inline_bytes_ = 0;
 };
 

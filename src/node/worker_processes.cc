@@ -201,8 +201,9 @@ void WorkerProcesses::gone(ProcessId process, int wait_status, std::uint64_t pea
   }
   bool expected = worker.expected;
   loop_.cancel(worker.end_timer);
+  os::SharedPage page = std::move(worker.page);
   workers_.erase(found);
-  events_.on_gone(process, expected, facts);
+  events_.on_gone(process, expected, facts, *static_cast<const WorkerPage*>(page.data()));
 }
 
 bool WorkerProcesses::is_fork_server(pid_t pid) const {

@@ -45,7 +45,7 @@ class WorkerProcesses {
   struct Events {
     // The worker's end of the node: the socket it will say hello on.
     std::function<bool(ProcessId worker, os::Fd control)> on_socket;
-    std::function<void(ProcessId worker, bool expected, const wire::ExitFacts& facts)> on_gone;
+    std::function<void(ProcessId worker, bool expected, const wire::ExitFacts& facts, const WorkerPage& page)> on_gone;
   };
 
   WorkerProcesses(event::Loop& loop, LogRelay& logs, Events events);

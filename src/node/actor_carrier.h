@@ -1,0 +1,90 @@
+// ActorCarrier: carries out what the ActorTable decides: gets workers from the lease table, sends constructors, connects
+// callers, tells them of losses; and keeps what actors are made of.
+//
+// Threading:  the node's loop.
+// Ownership:  owns the table, constructors and exceptions of constructors. Roster, leases and objects must outlive it.
+// Failure:    messages about actors that are gone are answered (dead: unknown actor) or ignored; a caller that cannot be
+//             connected because descriptors ran out is connected later.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "actor/actor_table.h"
+#include "event/loop.h"
+#include "model/worker_page.h"
+#include "node/lease_carrier.h"
+#include "node/object_carrier.h"
+#include "node/roster.h"
+#include "wire/actor.h"
+
+namespace fray::node {
+
+class ActorCarrier {
+ public:
+  ActorCarrier(event::Loop& loop, Roster& roster, LeaseCarrier& leases, ObjectCarrier& objects);
+
+  // Messages of clients. Not ok: the connection breaks the rules.
+  Status create(Connection& client, std::uint64_t ticket, wire::CreateActor message);
+  Status construct(ProcessId client, wire::ConstructActor message);
+  void connect(ProcessId client, ActorId actor);
+  void kill(ActorId actor, bool no_restart) { table_.kill(actor, no_restart); }
+  void find(Connection& client, std::uint64_t ticket, const wire::FindActor& message);
+  void list(Connection& client, std::uint64_t ticket, const wire::FindActor& message);
+  // Messages of the worker that is, or becomes, the actor.
+  Status constructed(ProcessId worker);
+  Status constructor_raised(ProcessId worker, wire::Value error);
+
+  void client_joined(ProcessId client) { table_.client_joined(client); }
+  void client_left(ProcessId client);
+  void worker_gone(ProcessId worker, const wire::ExitFacts& facts, const WorkerPage& page);
+  void forgotten(const ObjectId& object);
+
+  bool carry_out();  // true when there was something to do
+
+  const actor::ActorTable& table() const { return table_; }
+
+ private:
+  // What the table does not need to know.
+  struct Kept {
+    ProcessId creator = 0;
+    std::string description;
+    std::string constructor;
+    bool has_constructor = false;
+    bool wants_worker = false;  // as soon as it has its constructor
+    wire::Value error;          // what its constructor raised
+    LeaseId lease = 0;          // of its present worker
+  };
+  using LastCalls = std::unordered_map<ProcessId, std::uint64_t>;  // by caller
+
+  void carry_out(const actor::RequestWorker& command);
+  void carry_out(const actor::StartActor& command);
+  void carry_out(const actor::EndWorker& command);
+  void carry_out(const actor::KillWorker& command);
+  void carry_out(const actor::Connect& command);
+  void carry_out(const actor::ReportLost& command);
+  void carry_out(const actor::ReportDead& command);
+  void carry_out(const actor::CloseHome& command);
+  void carry_out(const actor::Forget& command);
+
+  void request_worker(const ActorId& actor);
+  void granted(ProcessId home, LeaseId lease, ProcessId worker);
+  void refused(ProcessId home, StatusCode code, const std::string& reason);
+  std::uint64_t last_call(const ActorId& actor, ProcessId client) const;
+  void watch_clock();
+  static actor::Moment now();
+
+  event::Loop& loop_;
+  Roster& roster_;
+  LeaseCarrier& leases_;
+  ObjectCarrier& objects_;
+  actor::ActorTable table_;
+  std::unordered_map<ActorId, Kept> kept_;
+  std::unordered_map<ActorId, LastCalls> last_calls_;  // of instances that were lost in this round
+  event::TimerId timer_ = 0;
+  actor::Moment timer_due_{0};
+};
+
+}  // namespace fray::node

@@ -1,0 +1,19 @@
+// What a user is told when a process that worked for him is gone.
+//
+// Threading:  pure.
+// Ownership:  values.
+// Failure:    none.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "wire/control.h"
+
+namespace fray::wire {
+
+// "pid 12 was killed by signal 9 (SIGKILL); its peak memory was ...; its last output: ..."
+std::string describe_exit(const ExitFacts& facts);
+std::string describe_loss(std::string_view task, const ExitFacts& facts);
+
+}  // namespace fray::wire
