@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 from fray._lazy import lazy_attribute
 from fray._version import VERSION as __version__
 from fray.errors import (
+    ActorDiedError,
+    ActorNotFoundError,
     AlreadyInitializedError,
     ContextClosedError,
     DeadlockError,
@@ -23,9 +25,11 @@ from fray.errors import (
     FrayError,
     GetTimeoutError,
     InfeasibleError,
+    NameTakenError,
     NodeDiedError,
     ObjectLostError,
     OwnerDiedError,
+    PendingCallsLimitError,
     RemoteTraceback,
     SerializationError,
     SettingsError,
@@ -55,8 +59,14 @@ if TYPE_CHECKING:
     from fray._timeline import timeline
     from fray.backend.local.sync import LocalJobContext, SyncContext
     from fray.backend.local.thread import ThreadContext
+    from fray.job.actors import ActorContext, ActorHandle, ActorMethod, current_actor
 
 __all__ = [
+    "ActorContext",
+    "ActorDiedError",
+    "ActorHandle",
+    "ActorMethod",
+    "ActorNotFoundError",
     "ActorOptions",
     "AlreadyInitializedError",
     "ContextClosedError",
@@ -69,10 +79,12 @@ __all__ = [
     "JobContext",
     "Lifetime",
     "LocalJobContext",
+    "NameTakenError",
     "NodeDiedError",
     "ObjectLostError",
     "ObjectRef",
     "OwnerDiedError",
+    "PendingCallsLimitError",
     "RemoteTraceback",
     "RuntimeEnv",
     "SerializationError",
@@ -89,6 +101,7 @@ __all__ = [
     "WorkerDiedError",
     "__version__",
     "create_job_ctx",
+    "current_actor",
     "fray_default_job_ctx",
     "get_default_job_ctx",
     "get_job_context",
@@ -100,10 +113,14 @@ __all__ = [
 ]
 
 _LAZY = {
+    "ActorContext": ("fray.job.actors", "ActorContext"),
+    "ActorHandle": ("fray.job.actors", "ActorHandle"),
+    "ActorMethod": ("fray.job.actors", "ActorMethod"),
     "LocalJobContext": ("fray.backend.local.sync", "LocalJobContext"),
     "SyncContext": ("fray.backend.local.sync", "SyncContext"),
     "ThreadContext": ("fray.backend.local.thread", "ThreadContext"),
     "RayJobContext": ("fray.backend.ray.ray_job", "RayJobContext"),
+    "current_actor": ("fray.job.actors", "current_actor"),
     "progress": ("fray._progress", "progress"),
     "timeline": ("fray._timeline", "timeline"),
 }

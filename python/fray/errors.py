@@ -12,12 +12,16 @@ A task's own exception reaches the caller as itself (``except ValueError`` works
     ├── NodeDiedError               the node died, and with it every object and actor it held
     ├── OwnerDiedError              the process that submitted the task died before the task ended
     ├── ObjectLostError             the object's bytes are gone
+    ├── ActorDiedError              the actor of the call has ended
+    ├── ActorNotFoundError          no actor has that name (also ValueError)
+    ├── NameTakenError              another actor has that name (also ValueError)
+    ├── PendingCallsLimitError      the actor has as many unanswered calls as its options allow
     ├── StoreFullError              neither memory nor the spill disk has room for the object
     ├── DeadlockError               a wait that can never end (also RuntimeError)
     ├── InfeasibleError             resources that this node can never have (also ValueError)
     ├── SerializationError          a function or value cannot be pickled (also TypeError)
     ├── ContextClosedError          the context was closed (also RuntimeError)
-    ├── ForeignRefError             the ref belongs to another context (also ValueError)
+    ├── ForeignRefError             the ref or handle belongs to another context (also ValueError)
     ├── SettingsError               an unknown scheme, key or value in the settings (also ValueError)
     ├── AlreadyInitializedError     a second `init` asks for other settings (also RuntimeError)
     ├── UnsupportedError            this context or this build cannot do it (also NotImplementedError)
@@ -28,7 +32,11 @@ A task's own exception reaches the caller as itself (``except ValueError`` works
 
 from __future__ import annotations
 
+from typing import Literal
+
 __all__ = [
+    "ActorDiedError",
+    "ActorNotFoundError",
     "AlreadyInitializedError",
     "ContextClosedError",
     "DeadlockError",
@@ -36,9 +44,11 @@ __all__ = [
     "FrayError",
     "GetTimeoutError",
     "InfeasibleError",
+    "NameTakenError",
     "NodeDiedError",
     "ObjectLostError",
     "OwnerDiedError",
+    "PendingCallsLimitError",
     "RemoteTraceback",
     "SerializationError",
     "SettingsError",
@@ -100,6 +110,42 @@ class ObjectLostError(FrayError):
     """The object's bytes are gone."""
 
 
+class ActorDiedError(FrayError):
+    """The actor of the call has ended: its constructor raised, its process died, it was killed, or nobody held it.
+
+    Attributes:
+        executed: ``"no"`` when the method never started, ``"yes"`` when it ran to its end and only its result is
+            lost, ``"unknown"`` when it had started: it may have done all, some or nothing.
+        class_name: name of the actor's class.
+        actor_name: name of the actor, None for one without.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        executed: Literal["yes", "no", "unknown"] = "unknown",
+        class_name: str = "",
+        actor_name: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.executed: Literal["yes", "no", "unknown"] = executed
+        self.class_name = class_name
+        self.actor_name = actor_name
+
+
+class ActorNotFoundError(FrayError, ValueError):
+    """No living actor has that name in that namespace."""
+
+
+class NameTakenError(FrayError, ValueError):
+    """An actor of that name lives in that namespace already."""
+
+
+class PendingCallsLimitError(FrayError):
+    """The actor has as many unanswered calls of this process as its `max_pending_calls` allows."""
+
+
 class StoreFullError(FrayError):
     """Neither the store's memory nor its spill disk has room; the message names the largest holders."""
 
@@ -121,7 +167,7 @@ class ContextClosedError(FrayError, RuntimeError):
 
 
 class ForeignRefError(FrayError, ValueError):
-    """The ref was made by another context."""
+    """The ref or the actor handle was made by another context."""
 
 
 class SettingsError(FrayError, ValueError):

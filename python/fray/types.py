@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["VERSION", "ActorOptions", "EntryPoint", "Lifetime", "RuntimeEnv", "TaskOptions"]
 
+HEAD_NODE_SHARE = 0.0001
+"""How much of the resource ``head_node`` one thing takes that is to run there."""
+_MAX_NAME_LENGTH = 255
+
 EntryPoint: TypeAlias = "str | Callable[[JobContext], None]"
 """What a job runs: a shell command, or a function that gets the job's context."""
 
@@ -32,6 +36,7 @@ _HINTS = {
     "env_vars": "env={...}",
     "image": "container_image='...'",
     "retries": "max_retries=n",
+    "preemptible": "schedule_on_head=True",
     "timeout_s": "timeout=seconds",
 }
 
@@ -136,40 +141,89 @@ class TaskOptions(_CheckedKeywords):
 
 @dataclass(frozen=True, slots=True)
 class ActorOptions(_CheckedKeywords):
-    """How one actor runs.
+    """How one actor lives and runs.
 
     Args:
-        name: name to find it by, unique in its namespace.
-        get_if_exists: return the actor of that name if there is one.
-        lifetime: how long it lives; the texts ``"detached"`` and ``"non_detached"`` are accepted.
-        resources: what it holds while it lives; nothing by default.
+        name: name to find it by, unique in its namespace: up to 255 printable characters.
+        get_if_exists: return the actor of that name if there is one; what it would be made from is then ignored.
+        lifetime: how long it lives; the texts ``"detached"``, which needs a name, and ``"non_detached"`` are accepted.
+        resources: what it holds while it lives, no CPU by default.
+        max_restarts: times that it is started again, with a new state, after its process died; -1 for no limit.
+        max_task_retries: attempts after the first for a call that was running when it died; -1 for no limit.
+        max_concurrency: calls that run in it at the same time; by default 1000 where the class has an ``async def``
+            among its methods, else 1.
         runtime_env: environment that it runs in.
-        max_restarts: times that it is started again after its process died; -1 for no limit.
-        max_task_retries: attempts after the first for the call that was running when it died; -1 for no limit.
-        max_concurrency: calls that run in it at the same time.
+        namespace: where its name lives; by default that of the context.
         schedule_on_head: short for ``resources={"head_node": 0.0001}``.
+        max_pending_calls: calls of one process that have not ended, before the next one is refused; -1 for no limit.
     """
 
     name: str | None = None
     get_if_exists: bool = False
     lifetime: Lifetime = Lifetime.JOB
     resources: Mapping[str, float] = field(default_factory=dict[str, float])
-    runtime_env: RuntimeEnv | None = None
     max_restarts: int = 0
     max_task_retries: int = 0
-    max_concurrency: int = 1
+    max_concurrency: int | None = None
+    runtime_env: RuntimeEnv | None = None
+    namespace: str | None = None
     schedule_on_head: bool = False
+    max_pending_calls: int = -1
 
     def __post_init__(self) -> None:
-        _check_name(self.name, "ActorOptions")
+        if self.name is not None:
+            check_actor_name(self.name, "ActorOptions: name")
+        if self.namespace is not None:
+            check_actor_name(self.namespace, "ActorOptions: namespace")
+        _check_flag(self.get_if_exists, "ActorOptions: get_if_exists")
+        _check_flag(self.schedule_on_head, "ActorOptions: schedule_on_head")
         object.__setattr__(self, "lifetime", _check_lifetime(self.lifetime))
         object.__setattr__(self, "resources", check_resources(self.resources, "ActorOptions"))
         _check_runtime_env(self.runtime_env, "ActorOptions")
         _check_count(self.max_restarts, -1, "ActorOptions: max_restarts")
         _check_count(self.max_task_retries, -1, "ActorOptions: max_task_retries")
-        _check_count(self.max_concurrency, 1, "ActorOptions: max_concurrency")
-        if self.get_if_exists and self.name is None:
+        if self.max_concurrency is not None:
+            _check_count(self.max_concurrency, 1, "ActorOptions: max_concurrency")
+        _check_pending(self.max_pending_calls)
+        if self.name is None and self.get_if_exists:
             raise ValueError("ActorOptions: get_if_exists needs a name to look for")
+        if self.name is None and self.lifetime is Lifetime.DETACHED:
+            raise ValueError("ActorOptions: a detached actor needs a name, for nothing else would find it again")
+
+    def demand(self) -> dict[str, float]:
+        """Return the resources that the actor holds while it lives, with what the defaults stand for filled in."""
+        head = {"head_node": HEAD_NODE_SHARE} if self.schedule_on_head else {}
+        return {"CPU": 0, **head, **self.resources}
+
+
+def check_actor_name(name: object, what: str) -> str:
+    """Return `name` if an actor or a namespace can have it; `what` opens the messages.
+
+    Raises:
+        TypeError: it is no text.
+        ValueError: it is empty, too long or not printable.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"{what} must be text, got {name!r}")
+    if not name:
+        raise ValueError(f"{what} is empty; give at least one character")
+    if len(name) > _MAX_NAME_LENGTH:
+        raise ValueError(f"{what} has {len(name)} characters; at most {_MAX_NAME_LENGTH} are allowed")
+    if not name.isprintable():
+        position = next(index for index, character in enumerate(name) if not character.isprintable())
+        raise ValueError(f"{what} has the unprintable character {name[position]!r} at position {position}: {name!r}")
+    return name
+
+
+def _check_flag(value: object, what: str) -> None:
+    if not isinstance(value, bool):
+        raise TypeError(f"{what} must be True or False, got {value!r}")
+
+
+def _check_pending(value: object) -> None:
+    _check_count(value, -1, "ActorOptions: max_pending_calls")
+    if value == 0:
+        raise ValueError("ActorOptions: max_pending_calls must be at least 1, or -1 for no limit; 0 allows no call")
 
 
 def _check_name(name: object, owner: str) -> None:

@@ -130,11 +130,59 @@ def test_options_keep_their_own_copy_of_resources():
 
 
 def test_actor_options_accept_old_texts_and_refuse_others():
-    assert ActorOptions(lifetime="detached").lifetime is Lifetime.DETACHED  # type: ignore[arg-type]
+    assert ActorOptions(name="a", lifetime="detached").lifetime is Lifetime.DETACHED  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="known are 'detached', 'non_detached'"):
         ActorOptions(lifetime="forever")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="needs a name"):
         ActorOptions(get_if_exists=True)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "kind", "text"),
+    [
+        ("name", "", ValueError, "name is empty"),
+        ("name", 3, TypeError, "name must be text, got 3"),
+        ("name", "a\tb", ValueError, r"unprintable character '\\t' at position 1"),
+        ("name", "a\x00", ValueError, "unprintable character"),
+        ("name", "\ud800", ValueError, "unprintable character"),
+        ("name", "n" * 256, ValueError, "has 256 characters; at most 255"),
+        ("namespace", "a\nb", ValueError, "namespace has the unprintable character"),
+        ("namespace", "", ValueError, "namespace is empty"),
+        ("get_if_exists", 1, TypeError, "get_if_exists must be True or False, got 1"),
+        ("schedule_on_head", "no", TypeError, "schedule_on_head must be True or False"),
+        ("lifetime", "detached", ValueError, "a detached actor needs a name"),
+        ("max_concurrency", 0, ValueError, "max_concurrency must be at least 1, got 0"),
+        ("max_concurrency", 1.5, TypeError, "max_concurrency must be a whole number"),
+        ("max_restarts", -2, ValueError, "max_restarts must be at least -1"),
+        ("max_task_retries", True, TypeError, "max_task_retries must be a whole number"),
+        ("max_pending_calls", 0, ValueError, "at least 1, or -1 for no limit"),
+        ("max_pending_calls", -2, ValueError, "at least -1"),
+        ("runtime_env", {}, TypeError, "RuntimeEnv"),
+        ("resources", {"cpu": 1}, ValueError, "did you mean 'CPU'"),
+        ("preemptible", False, TypeError, "write schedule_on_head=True for 'preemptible'"),
+    ],
+)
+def test_wrong_actor_options_are_refused(key, value, kind, text):
+    with pytest.raises(kind, match=text):
+        ActorOptions(**{key: value})
+
+
+def test_longest_name_and_any_script_are_allowed():
+    assert ActorOptions(name="n" * 255).name == "n" * 255
+    assert ActorOptions(name="Zähler 計数/1", namespace="täst").namespace == "täst"
+
+
+@pytest.mark.parametrize(
+    ("options", "demand"),
+    [
+        (ActorOptions(), {"CPU": 0}),
+        (ActorOptions(resources={"CPU": 2, "GPU": 0.5}), {"CPU": 2, "GPU": 0.5}),
+        (ActorOptions(schedule_on_head=True), {"CPU": 0, "head_node": 0.0001}),
+        (ActorOptions(schedule_on_head=True, resources={"head_node": 0.5}), {"CPU": 0, "head_node": 0.5}),
+    ],
+)
+def test_actors_hold_no_cpu_by_default(options, demand):
+    assert options.demand() == demand
 
 
 def test_version_has_three_numbers():

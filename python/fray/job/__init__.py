@@ -17,14 +17,19 @@ from fray.job.refs import ObjectRef
 
 if TYPE_CHECKING:
     from fray.backend.local import LocalJobContext, SyncContext, ThreadContext
+    from fray.job.actors import ActorContext, ActorHandle, ActorMethod, current_actor
 
 __all__ = [
+    "ActorContext",
+    "ActorHandle",
+    "ActorMethod",
     "JobContext",
     "LocalJobContext",
     "ObjectRef",
     "SyncContext",
     "ThreadContext",
     "create_job_ctx",
+    "current_actor",
     "fray_default_job_ctx",
     "get_default_job_ctx",
     "get_job_context",
@@ -35,6 +40,14 @@ GeneratorFuture = ObjectRef
 """Older name: the ref of a generator task is an ObjectRef that can be iterated."""
 
 _LAZY = {
+    "ActorContext": ("fray.job.actors", "ActorContext"),
+    "ActorHandle": ("fray.job.actors", "ActorHandle"),
+    "ActorMethod": ("fray.job.actors", "ActorMethod"),
+    "current_actor": ("fray.job.actors", "current_actor"),
+    # Names that handles and methods had in older versions.
+    "SimpleActor": ("fray.job.actors", "ActorHandle"),
+    "ThreadActorHandle": ("fray.job.actors", "ActorHandle"),
+    "ThreadActorMethod": ("fray.job.actors", "ActorMethod"),
     "LocalJobContext": ("fray.backend.local.sync", "LocalJobContext"),
     "SyncContext": ("fray.backend.local.sync", "SyncContext"),
     "ThreadContext": ("fray.backend.local.thread", "ThreadContext"),

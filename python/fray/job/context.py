@@ -14,11 +14,14 @@ from fray._lazy import lazy_attribute
 from fray.errors import ContextClosedError, ForeignRefError, UnsupportedError
 from fray.job.checks import check_timeout, first_duplicate
 from fray.job.refs import ObjectRef
-from fray.types import TaskOptions
+from fray.types import ActorOptions, Lifetime, TaskOptions, check_actor_name
 
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
+
+    from fray.job.actor_methods import MethodKind
+    from fray.job.actors import ActorContext, ActorHandle, ActorLink
 
 __all__ = ["JobContext"]
 
@@ -35,6 +38,8 @@ class JobContext(ABC):
     _parallelism: int = 1
     """How many tasks run at the same time; 0 where a task has ended when it was submitted."""
     _closed: bool = False
+    _namespace: str = "default"
+    """Where names of actors live that do not say so."""
 
     # ---- tasks
 
@@ -125,6 +130,114 @@ class JobContext(ABC):
         """
         self._check_refs([ref], "cancel")
         self._cancel(ref, force)
+
+    # ---- actors
+
+    def create_actor(
+        self,
+        cls: type[Any],
+        *args: Any,
+        options: ActorOptions | None = None,
+        name: str | None = None,
+        get_if_exists: bool | None = None,
+        lifetime: Lifetime | str | None = None,
+        preemptible: bool | None = None,
+        num_cpus: float | None = None,
+        **kwargs: Any,
+    ) -> ActorHandle:
+        """Start an actor, ``cls(*args, **kwargs)`` in a place of its own, and return its handle at once.
+
+        A ref among the arguments is replaced by its value. What the constructor raises ends the actor: every call of it
+        raises ActorDiedError with that as its cause.
+
+        Args:
+            cls: its class; public methods can be called through the handle.
+            args: for the constructor.
+            options: everything that can be chosen, or else the keywords that follow.
+            name: as in `ActorOptions`.
+            get_if_exists: as in `ActorOptions`.
+            lifetime: as in `ActorOptions`.
+            preemptible: False for ``schedule_on_head``.
+            num_cpus: CPUs that it holds while it lives.
+            kwargs: for the constructor; those that are called like one of the above can only be given by position.
+
+        Raises:
+            TypeError: `cls` is no class, or its constructor does not take these arguments.
+            NameTakenError: the name has an actor, and `get_if_exists` is not set.
+            InfeasibleError: it asks for resources that there never are.
+            SerializationError: the class or an argument cannot be pickled.
+        """
+        from fray.job.actor_methods import check_constructor, methods_of
+        from fray.job.actor_request import actor_options
+        from fray.job.actors import ActorHandle
+
+        keywords = {
+            "name": name,
+            "get_if_exists": get_if_exists,
+            "lifetime": lifetime,
+            "preemptible": preemptible,
+            "num_cpus": num_cpus,
+        }
+        chosen = actor_options(options, {key: value for key, value in keywords.items() if value is not None})
+        if not isinstance(cls, type):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"create_actor needs a class, got {cls!r}; pass the class and its arguments apart")
+        check_constructor(cls, args, kwargs, ActorOptions.__dataclass_fields__)
+        self._check_open()
+        return ActorHandle(self._create_actor(cls, args, kwargs, chosen, methods_of(cls)))
+
+    def get_actor(self, name: str, namespace: str | None = None) -> ActorHandle:
+        """Return a handle of the living actor of that name.
+
+        Raises:
+            ActorNotFoundError: there is none.
+        """
+        from fray.job.actor_request import not_found
+        from fray.job.actors import ActorHandle
+
+        check_actor_name(name, "get_actor: name")
+        space = self._namespace if namespace is None else check_actor_name(namespace, "get_actor: namespace")
+        self._check_open()
+        link = self._find_actor(name, space)
+        if link is None:
+            raise not_found(name, space, self._named_actors())
+        return ActorHandle(link)
+
+    @overload
+    def list_named_actors(self, all_namespaces: Literal[False] = False) -> list[str]: ...
+    @overload
+    def list_named_actors(self, all_namespaces: Literal[True]) -> list[dict[str, str]]: ...
+    def list_named_actors(self, all_namespaces: bool = False) -> Any:
+        """Return the names of the living actors of this context's namespace, sorted.
+
+        With `all_namespaces` they are dicts with a ``name`` and a ``namespace``.
+        """
+        self._check_open()
+        named = sorted(self._named_actors())
+        if all_namespaces:
+            return [{"name": name, "namespace": space} for space, name in named]
+        return [name for space, name in named if space == self._namespace]
+
+    def kill(self, actor: ActorHandle, no_restart: bool = True) -> None:
+        """End an actor at once; calls of it that have not ended raise ActorDiedError. No effect on an ended one.
+
+        Args:
+            actor: any handle of it.
+            no_restart: False to have it started again where its `max_restarts` allows, as after a death.
+        """
+        from fray.job.actors import ActorHandle
+
+        if not isinstance(actor, ActorHandle):  # pyright: ignore[reportUnnecessaryIsInstance]
+            hint = "; cancel(ref) ends a task" if isinstance(actor, ObjectRef) else ""
+            raise TypeError(f"kill needs an actor's handle, got {type(actor).__name__}{hint}")
+        self._check_open()
+        self._check_actor(actor, "kill")
+        self._kill_actor(actor._fray_link, no_restart)  # pyright: ignore[reportPrivateUsage]
+
+    def current_actor(self) -> ActorContext:
+        """Return the actor whose constructor or method this code runs in; RuntimeError where there is none."""
+        from fray.job.actors import current_actor
+
+        return current_actor()
 
     # ---- objects
 
@@ -246,6 +359,13 @@ class JobContext(ABC):
                 "get its value there and pass that"
             )
 
+    def _check_actor(self, handle: ActorHandle, verb: str) -> None:
+        if not self._owns_actor(handle._fray_link):  # pyright: ignore[reportPrivateUsage]
+            raise ForeignRefError(
+                f"{verb}: {handle!r} belongs to another context than this {type(self).__name__}; "
+                "create the actor here, or look it up with get_actor"
+            )
+
     def _check_refs(self, refs: Sequence[ObjectRef[Any]], verb: str) -> None:
         """Check that all are refs of this open context, and that none is there twice."""
         self._check_open()
@@ -302,6 +422,40 @@ class JobContext(ABC):
     @abstractmethod
     def _cancel(self, ref: Any, force: bool) -> None:
         """Cancel the task of `ref`; no effect on an object that was put or a task that has ended."""
+
+    def _create_actor(
+        self,
+        cls: type[Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        options: ActorOptions,
+        methods: Mapping[str, MethodKind],
+    ) -> ActorLink:
+        """Start an actor, or find the one that `options` allow to get, in one step; return a link to it.
+
+        Refs among `args` and `kwargs` were not checked. A name without a namespace is in ``self._namespace``. The names
+        of an actor that has ended, or whose constructor raised, are free.
+
+        Raises:
+            NameTakenError: made by `fray.job.actor_request.name_taken`.
+        """
+        raise UnsupportedError(f"{type(self).__name__} has no actors")
+
+    def _find_actor(self, name: str, namespace: str) -> ActorLink | None:
+        """Return a link to the living actor of that name; one whose constructor still runs is living."""
+        raise UnsupportedError(f"{type(self).__name__} has no actors")
+
+    def _named_actors(self) -> list[tuple[str, str]]:
+        """Return (namespace, name) of every living actor that has a name, in any order."""
+        raise UnsupportedError(f"{type(self).__name__} has no actors")
+
+    def _kill_actor(self, link: Any, no_restart: bool) -> None:
+        """End the actor of `link`, which this context owns; see `kill`."""
+        raise UnsupportedError(f"{type(self).__name__} has no actors")
+
+    def _owns_actor(self, link: Any) -> bool:
+        """Return whether `link` leads to an actor of this context."""
+        raise UnsupportedError(f"{type(self).__name__} has no actors")
 
     @abstractmethod
     def _owns(self, ref: Any) -> bool:

@@ -1,0 +1,79 @@
+"""Which methods of a class can be called through a handle, and what each is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
+from typing import Any
+
+__all__ = ["MethodKind", "check_constructor", "methods_of", "missing_method", "runs_on_loop"]
+
+
+class MethodKind(StrEnum):
+    """What calling a method gives, as far as its definition tells."""
+
+    PLAIN = "plain"
+    GENERATOR = "generator"
+    ASYNC = "async"
+    ASYNC_GENERATOR = "async generator"
+
+
+def methods_of(cls: type[Any]) -> dict[str, MethodKind]:
+    """Return the public methods of `cls`, inherited ones included."""
+    found: dict[str, MethodKind] = {}
+    for name in dir(cls):
+        if name.startswith("_"):
+            continue
+        value = getattr(cls, name, None)
+        if callable(value) and not isinstance(value, type):
+            found[name] = _kind_of(value)
+    return found
+
+
+def runs_on_loop(methods: Mapping[str, MethodKind]) -> bool:
+    """Return whether an actor with these methods runs all of them on one event loop."""
+    return any(kind in (MethodKind.ASYNC, MethodKind.ASYNC_GENERATOR) for kind in methods.values())
+
+
+def check_constructor(cls: type[Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], options: Iterable[str]) -> None:
+    """Raise TypeError where `cls` cannot be called with these arguments; `options` are names that may be meant."""
+    import inspect
+
+    try:
+        signature = inspect.signature(cls)
+    except (TypeError, ValueError):  # a class written in C does not say
+        return
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        misplaced = [key for key in kwargs if key in options and key not in signature.parameters]
+        hint = "".join(f"; {key} is an option of actors: write options=ActorOptions({key}=...)" for key in misplaced)
+        raise TypeError(f"create_actor: {cls.__qualname__}{signature} {error}{hint}") from None
+
+
+def missing_method(class_name: str, methods: Mapping[str, MethodKind], name: str) -> AttributeError:
+    """Return the error for a method that is not there, with the names that are like it."""
+    if name.startswith("_"):
+        return AttributeError(f"{name!r} is private to the actor {class_name}; only public methods can be called")
+    import difflib
+
+    near = difflib.get_close_matches(name, methods, n=3, cutoff=0.5)
+    if near:
+        hint = f"did you mean {' or '.join(repr(item) for item in near)}?"
+    elif methods:
+        hint = f"it has {', '.join(sorted(methods))}"
+    else:
+        hint = "it has no public methods"
+    return AttributeError(f"the actor {class_name} has no method {name!r}; {hint}")
+
+
+def _kind_of(method: Callable[..., Any]) -> MethodKind:
+    import inspect
+
+    if inspect.isasyncgenfunction(method):
+        return MethodKind.ASYNC_GENERATOR
+    if inspect.iscoroutinefunction(method):
+        return MethodKind.ASYNC
+    if inspect.isgeneratorfunction(method):
+        return MethodKind.GENERATOR
+    return MethodKind.PLAIN

@@ -1,0 +1,69 @@
+"""What `create_actor` and `get_actor` are asked for, and their answers where a name says no."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from fray.errors import ActorNotFoundError, NameTakenError
+from fray.types import ActorOptions, Lifetime
+
+__all__ = ["actor_options", "name_taken", "not_found"]
+
+
+def actor_options(options: ActorOptions | None, keywords: Mapping[str, Any]) -> ActorOptions:
+    """Return the options of an actor, given as such or by the keywords of `create_actor` that are not None.
+
+    Raises:
+        TypeError: both are given, or a value of a wrong type.
+    """
+    if options is None:
+        return _from_keywords(**keywords) if keywords else ActorOptions()
+    if not isinstance(options, ActorOptions):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"create_actor: options must be an ActorOptions(...), got {type(options).__name__}")
+    if keywords:
+        listed = ", ".join(keywords)
+        raise TypeError(f"create_actor: options and the keywords {listed} are both given; put {listed} into options")
+    return options
+
+
+def _from_keywords(
+    name: str | None = None,
+    get_if_exists: bool = False,
+    lifetime: Lifetime = Lifetime.JOB,
+    preemptible: bool = True,
+    num_cpus: float | None = None,
+) -> ActorOptions:
+    if not isinstance(preemptible, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"create_actor: preemptible must be True or False, got {preemptible!r}")
+    return ActorOptions(
+        name=name,
+        get_if_exists=get_if_exists,
+        lifetime=lifetime,
+        resources={} if num_cpus is None else {"CPU": num_cpus},
+        schedule_on_head=not preemptible,
+    )
+
+
+def name_taken(name: str, namespace: str) -> NameTakenError:
+    """Return the error for a name that another actor has."""
+    return NameTakenError(
+        f"Actor {name} already exists in namespace {namespace!r}; "
+        "give get_if_exists=True to get that one, kill it, or choose another name"
+    )
+
+
+def not_found(name: str, namespace: str, named: Iterable[tuple[str, str]]) -> ActorNotFoundError:
+    """Return the error for a name that no actor has; `named` are (namespace, name) of those there are."""
+    import difflib
+
+    everywhere = sorted(named)
+    elsewhere = [space for space, other in everywhere if other == name]
+    near = difflib.get_close_matches(name, [other for space, other in everywhere if space == namespace], n=3)
+    if elsewhere:
+        hint = f"; there is one in namespace {' and '.join(map(repr, elsewhere))}"
+    elif near:
+        hint = f"; did you mean {' or '.join(map(repr, near))}?"
+    else:
+        hint = ""
+    return ActorNotFoundError(f"no actor named {name!r} lives in namespace {namespace!r}{hint}")
