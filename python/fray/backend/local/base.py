@@ -8,9 +8,9 @@ import time
 import weakref
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from fray.backend.local.call import TaskCall
 from fray.backend.local.cell import Cell
@@ -18,14 +18,25 @@ from fray.backend.local.codec import Codec
 from fray.backend.local.environment import check_supported, suspended
 from fray.backend.local.refs import LocalRef
 from fray.backend.local.span import Span
-from fray.errors import ContextClosedError, ForeignRefError, GetTimeoutError
+from fray.backend.local.waits import Waits
+from fray.errors import ContextClosedError, DeadlockError, ForeignRefError, GetTimeoutError
+from fray.job.actors import ActorHandle
 from fray.job.context import JobContext
 from fray.job.refs import ObjectRef
-from fray.types import TaskOptions
+from fray.types import ActorOptions, TaskOptions
+
+if TYPE_CHECKING:
+    from fray.backend.local.actor import LocalActor
+    from fray.backend.local.actor_call import ActorCall
+    from fray.backend.local.mailbox import Mailbox
+    from fray.backend.local.runner import Runner
+    from fray.job.actor_methods import MethodKind
 
 __all__ = ["InProcessContext"]
 
 MAX_SPANS = 100_000
+CLOSE_GRACE_SECONDS = 1.0
+"""How long closing waits for calls that run."""
 
 
 class InProcessContext(JobContext):
@@ -42,12 +53,27 @@ class InProcessContext(JobContext):
         self.condition = threading.Condition(self.lock)
         self._open_cells: weakref.WeakSet[Cell] = weakref.WeakSet()
         self._spans: deque[Span] = deque(maxlen=MAX_SPANS)
+        self.waits = Waits(self.lock)
+        self._actors: weakref.WeakSet[LocalActor] = weakref.WeakSet()
+        self._names: dict[tuple[str, str], LocalActor] = {}
+        """The living actors that have a name, by namespace and name."""
 
     # ---- what a subclass implements
 
     @abstractmethod
     def _start(self, call: TaskCall) -> None:
         """Run the call, or see to it that it runs."""
+
+    @abstractmethod
+    def _runner(self, mailbox: Mailbox, name: str) -> Runner:
+        """Return what runs the calls of an actor that has no async methods."""
+
+    @abstractmethod
+    def _start_call(self, call: ActorCall) -> None:
+        """See to it that a call which lies in its actor's mailbox runs."""
+
+    def _help(self, cell: Cell) -> None:
+        """Run what nobody else will run, before this thread waits for `cell`."""
 
     def _blocking(self) -> AbstractContextManager[None]:
         """Surround a wait of this thread; entered and left without the condition held."""
@@ -59,9 +85,7 @@ class InProcessContext(JobContext):
         self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions
     ) -> Any:
         check_supported(options.runtime_env)
-        for value in (*args, *kwargs.values()):
-            if isinstance(value, ObjectRef):
-                self._check_owned(cast("ObjectRef[Any]", value), "create_task")
+        self._check_arguments((*args, *kwargs.values()), "create_task")
         call = TaskCall(self, fn, args, kwargs, options)
         refs = [LocalRef[Any](self, cell) for cell in call.cells]
         for dependency in call.dependencies:
@@ -69,10 +93,18 @@ class InProcessContext(JobContext):
         self._start(call)
         return refs if options.num_returns > 1 else refs[0]
 
+    def _check_arguments(self, values: Iterable[Any], verb: str) -> None:
+        for value in values:
+            if isinstance(value, ObjectRef):
+                self._check_owned(cast("ObjectRef[Any]", value), verb)
+            elif isinstance(value, ActorHandle):
+                self._check_actor(value, verb)
+
     def _cancel(self, ref: LocalRef[Any], force: bool) -> None:
-        cancel = ref.cell.cancel_task
-        if cancel is not None and not ref.cell.done:
-            cancel()
+        call = ref.cell.call
+        if call is not None:
+            call.check_cancel(force)
+            call.cancel()
 
     def new_cell(self, name: str) -> Cell:
         """Return a pending cell, which ends with the context at the latest."""
@@ -80,6 +112,88 @@ class InProcessContext(JobContext):
         with self.condition:
             self._open_cells.add(cell)
         return cell
+
+    # ---- actors
+
+    def _create_actor(
+        self,
+        cls: type[Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        options: ActorOptions,
+        methods: Mapping[str, MethodKind],
+    ) -> LocalActor:
+        from fray.backend.local.actor import LocalActor
+
+        check_supported(options.runtime_env)
+        self._check_arguments((*args, *kwargs.values()), "create_actor")
+        space = options.namespace or self._namespace
+        existing = self._same_name(options, space)
+        if existing is not None:
+            return existing
+        actor = LocalActor(self, cls, options, methods, space)
+        call = actor.constructor(args, kwargs)
+        with self.condition:
+            existing = self._same_name(options, space)
+            if existing is not None:
+                return existing
+            if options.name is not None:
+                self._names[space, options.name] = actor
+            self._actors.add(actor)
+            actor.put(call)
+        for dependency in call.dependencies:
+            dependency.cell.want_all()
+        self._start_call(call)
+        return actor
+
+    def _same_name(self, options: ActorOptions, space: str) -> LocalActor | None:
+        existing = None if options.name is None else self._names.get((space, options.name))
+        if existing is not None and not options.get_if_exists:
+            from fray.job.actor_request import name_taken
+
+            raise name_taken(options.name or "", space)
+        return existing
+
+    def _find_actor(self, name: str, namespace: str) -> LocalActor | None:
+        return self._names.get((namespace, name))
+
+    def _named_actors(self) -> list[tuple[str, str]]:
+        with self.condition:
+            return list(self._names)
+
+    def _kill_actor(self, link: LocalActor, no_restart: bool) -> None:
+        if no_restart or not link.restart():
+            link.end("it was killed")
+
+    def _owns_actor(self, link: Any) -> bool:
+        return getattr(link, "context", None) is self
+
+    def call_actor(self, call: ActorCall) -> Any:
+        """Submit a call and return its ref, or the list of its refs."""
+        refs = [LocalRef[Any](self, cell) for cell in call.cells]
+        for dependency in call.dependencies:
+            dependency.cell.want_all()
+        call.actor.put(call)
+        self._start_call(call)
+        return refs if call.options.num_returns > 1 else refs[0]
+
+    def check_call(self, actor: LocalActor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Raise where `actor` cannot be called from here with these arguments."""
+        self._check_open()
+        self._check_arguments((*args, *kwargs.values()), f"a call of {actor.class_name}")
+
+    def runner_for(self, mailbox: Mailbox, name: str, on_loop: bool) -> Runner:
+        """Return what runs the calls in `mailbox`."""
+        if on_loop:
+            from fray.backend.local.loop_runner import LoopRunner
+
+            return LoopRunner(mailbox, name)
+        return self._runner(mailbox, name)
+
+    def forget_name(self, actor: LocalActor) -> None:
+        """Free the name of an actor that has ended; the condition is held."""
+        if actor.name is not None and self._names.get((actor.namespace, actor.name)) is actor:
+            del self._names[actor.namespace, actor.name]
 
     # ---- objects
 
@@ -93,7 +207,7 @@ class InProcessContext(JobContext):
         if not cell.done:
             cell.want_all()
             self._pump_all(cell)
-            if not self._wait_until(lambda: cell.done, timeout):
+            if not self._wait_for(cell, timeout):
                 raise GetTimeoutError(f"task {cell.name!r} had no result after {timeout} s")
         return self.value_of(cell)
 
@@ -126,14 +240,17 @@ class InProcessContext(JobContext):
                 stream = cell.stream
                 if stream is not None and stream.items:
                     item = stream.items.popleft()
+                    stream.tell_producer()
                     self.condition.notify_all()
                     break
                 if cell.done:
                     raise self._end_of_stream(cell)
-            if stream is not None and stream.pump is not None:
-                stream.pump()
+                pump = None if stream is None else stream.pump
+            if pump is not None:
+                pump()
             else:
-                self._wait_until(cell.ready, None)
+                self._help(cell)
+                self.wait_until(cell.ready, None)
         item_cell = Cell(self.condition, f"an item of {cell.name}")
         item_cell.finish(item)
         return LocalRef(self, item_cell)
@@ -147,8 +264,8 @@ class InProcessContext(JobContext):
 
     def _pump_all(self, cell: Cell) -> None:
         stream = cell.stream
-        while not cell.done and stream is not None and stream.pump is not None:
-            stream.pump()
+        while not cell.done and stream is not None and (pump := stream.pump) is not None:
+            pump()
 
     # ---- waiting
 
@@ -156,7 +273,9 @@ class InProcessContext(JobContext):
         self, refs: list[LocalRef[Any]], num_returns: int, timeout: float | None
     ) -> tuple[list[LocalRef[Any]], list[LocalRef[Any]]]:
         cells = [ref.cell for ref in refs]
-        self._wait_until(lambda: sum(cell.ready() for cell in cells) >= num_returns, timeout)
+        for cell in cells:
+            self._help(cell)
+        self.wait_until(lambda: sum(cell.ready() for cell in cells) >= num_returns, timeout)
         ready: list[LocalRef[Any]] = []
         others: list[LocalRef[Any]] = []
         with self.condition:
@@ -164,7 +283,20 @@ class InProcessContext(JobContext):
                 (ready if len(ready) < num_returns and ref.cell.ready() else others).append(ref)
         return ready, others
 
-    def _wait_until(self, reached: Callable[[], bool], timeout: float | None) -> bool:
+    def _wait_for(self, cell: Cell, timeout: float | None) -> bool:
+        self._help(cell)
+        if timeout is not None:
+            return self.wait_until(lambda: cell.done, timeout)
+        with self.waits.of_this_thread(cell) as can_end:
+            if not can_end:
+                raise DeadlockError(
+                    f"the result of {cell.name!r} can never come: it needs an actor or a thread that is busy with what "
+                    "waits for it here; do not wait for it here, await it in an async method, or raise max_concurrency"
+                )
+            return self.wait_until(lambda: cell.done, None)
+
+    def wait_until(self, reached: Callable[[], bool], timeout: float | None) -> bool:
+        """Block until `reached()`, or the time is over; return whether it is reached."""
         with self.condition:
             if reached():
                 return True
@@ -181,6 +313,7 @@ class InProcessContext(JobContext):
         cell = ref.cell
         cell.want_all()
         self._pump_all(cell)
+        self._help(cell)
         loop = asyncio.get_running_loop()
         future: asyncio.Future[None] = loop.create_future()
 
@@ -232,7 +365,14 @@ class InProcessContext(JobContext):
     def _close(self) -> None:
         with self.condition:
             cells = list(self._open_cells)
+            actors = list(self._actors)
+            instances = [actor.close() for actor in actors]
+            self._names.clear()
         error = ContextClosedError(f"this {type(self).__name__} was closed before the task ended")
         for cell in cells:
             if not cell.done:
                 cell.fail(self.codec.pack_failure(error, cell.name))
+        deadline = time.monotonic() + CLOSE_GRACE_SECONDS
+        for actor in actors:
+            actor.runner.join(deadline)
+        del instances

@@ -1,4 +1,4 @@
-"""One task inside this process, from its arguments to its settled cells. Shared by all contexts here.
+"""One call inside this process, of a task or of an actor's method, from its arguments to its settled cells.
 
 A call runs in a copy of the context variables of whoever submitted it, with its own context as the current one.
 """
@@ -9,7 +9,8 @@ import itertools
 import math
 import threading
 import time
-from collections.abc import Callable, Generator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Iterable
 from contextvars import Context, ContextVar, copy_context
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, cast
@@ -19,6 +20,7 @@ from fray.backend.local.environment import applied
 from fray.backend.local.refs import LocalRef
 from fray.backend.local.span import Span
 from fray.errors import TaskCancelledError, TaskTimeoutError
+from fray.job.actors import enter_actor
 from fray.job.current import enter_context
 from fray.types import TaskOptions
 
@@ -26,51 +28,84 @@ if TYPE_CHECKING:
     from fray.backend.local.base import InProcessContext
     from fray.backend.local.cell import Cell
 
-__all__ = ["TaskCall"]
+__all__ = ["Call", "TaskCall"]
 
 _depth: ContextVar[int] = ContextVar("fray_task_depth", default=0)
 """How many tasks this code is nested in."""
 
 
-class TaskCall:
-    """A submitted task."""
+class Call(ABC):
+    """Something submitted; a subclass says which function it calls."""
 
     __slots__ = (
         "_arguments",
-        "_fn",
-        "_owner",
-        "_variables",
         "attempt_started",
         "cells",
         "dependencies",
         "depth",
         "name",
         "options",
+        "owner",
+        "thread",
+        "variables",
     )
 
     def __init__(
-        self,
-        owner: InProcessContext,
-        fn: Callable[..., Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        options: TaskOptions,
+        self, owner: InProcessContext, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions
     ) -> None:
-        self._owner = owner
+        self.owner = owner
         self.options = options
-        self.name = options.name or getattr(fn, "__name__", type(fn).__name__)
-        codec = owner.codec
-        self._fn = codec.pack_function(fn, f"the function of task {self.name!r}")
-        self._arguments = codec.pack((args, kwargs), f"an argument of task {self.name!r}")
+        self.name = name
+        self._arguments = owner.codec.pack((args, kwargs), f"an argument of {self.what()}")
         self.dependencies: list[LocalRef[Any]] = [
             cast("LocalRef[Any]", value) for value in (*args, *kwargs.values()) if type(value) is LocalRef
         ]
         self.depth = _depth.get() + 1
         self.attempt_started = time.monotonic()
-        self._variables = self._fresh_variables()
+        self.thread: int | None = None
+        """The thread that runs it."""
+        self.variables = self._fresh_variables()
         self.cells: list[Cell] = [owner.new_cell(self.name) for _ in range(options.num_returns)]
         for cell in self.cells:
-            cell.cancel_task = self.cancel
+            cell.call = self
+
+    # ---- what a subclass implements
+
+    @abstractmethod
+    def function(self) -> Callable[..., Any]:
+        """Return what is called, opened anew for every attempt."""
+
+    @abstractmethod
+    def help(self) -> None:
+        """Run it here, where it waits and nobody else will run it."""
+
+    @abstractmethod
+    def check_cancel(self, force: bool) -> None:
+        """Raise ValueError where it cannot be cancelled like that."""
+
+    def what(self) -> str:
+        """Return how messages name the call."""
+        return f"task {self.name!r}"
+
+    def blockers(self) -> Iterable[int | Cell]:
+        """Return what must end or go on before this call can end: threads by their ids, and cells."""
+        if self.thread is not None:
+            return (self.thread,)
+        return [ref.cell for ref in self.dependencies if not ref.cell.done]
+
+    def _attempts(self) -> Any:
+        return self.enter(self.call_once)
+
+    def _refuse_coroutine(self) -> TypeError:
+        return TypeError(f"{self.what()} is an async function; wrap it: lambda: asyncio.run(fn())")
+
+    def arguments(self) -> tuple[Any, list[LocalRef[Any]]]:
+        """Return the packed arguments and the refs among them."""
+        return self._arguments, self.dependencies
+
+    def take_arguments(self, arguments: tuple[Any, list[LocalRef[Any]]]) -> None:
+        """Have the arguments of another call."""
+        self._arguments, self.dependencies = arguments
 
     # ---- settling
 
@@ -80,11 +115,11 @@ class TaskCall:
 
     def fail(self, exc: BaseException) -> None:
         """End every cell with what the task raised."""
-        self._fail_packed(self._owner.codec.pack_failure(exc, self.name))
+        self.fail_packed(self.owner.codec.pack_failure(exc, self.name))
 
     def cancel(self) -> None:
         """End every cell as cancelled."""
-        self.fail(TaskCancelledError(f"task {self.name!r} was cancelled"))
+        self.fail(TaskCancelledError(f"{self.what()} was cancelled"))
 
     def seconds_left(self) -> float:
         """Return what is left of the running attempt's `timeout`; negative when it is over."""
@@ -93,15 +128,22 @@ class TaskCall:
 
     def expire(self) -> None:
         """End every cell as timed out."""
-        self.fail(TaskTimeoutError(f"task {self.name!r} ran longer than its timeout of {self.options.timeout} s"))
+        self.fail(TaskTimeoutError(f"{self.what()} ran longer than its timeout of {self.options.timeout} s"))
 
-    def _fail_packed(self, failure: Any) -> None:
+    def fail_packed(self, failure: Any) -> None:
+        """End every cell with a packed failure."""
         for cell in self.cells:
             cell.fail(failure)
 
+    def finish(self, packed: list[Any]) -> None:
+        """End the cells with a packed value each."""
+        with self.owner.condition:
+            for cell, value in zip(self.cells, packed, strict=True):
+                cell.finish(value)
+
     # ---- running
 
-    def run(self, drive: Callable[[TaskCall, Generator[Any, Any, Any]], None]) -> None:
+    def run(self, drive: Callable[[Call, Generator[Any, Any, Any]], None]) -> None:
         """Call the function and settle the cells; `drive` takes a generator over.
 
         KeyboardInterrupt settles the cells and goes on up; nothing else is raised.
@@ -109,48 +151,60 @@ class TaskCall:
         if self.settled():
             return
         started = time.monotonic()
+        self.thread = threading.get_ident()
         try:
             self._run(drive)
         finally:
-            ended_well = self.cells[0].failure is None
-            self._owner.record(Span(self.name, started, time.monotonic(), threading.get_ident(), ended_well))
+            self.record(started)
+            self.thread = None
 
-    def _run(self, drive: Callable[[TaskCall, Generator[Any, Any, Any]], None]) -> None:
-        failure = next((ref.cell.failure for ref in self.dependencies if ref.cell.failure is not None), None)
+    def record(self, started: float) -> None:
+        """Remember when it ran."""
+        ended_well = self.cells[0].failure is None
+        self.owner.record(Span(self.name, started, time.monotonic(), threading.get_ident(), ended_well))
+
+    def failed_dependency(self) -> Any:
+        """Return the packed failure of an argument, None where there is none."""
+        return next((ref.cell.failure for ref in self.dependencies if ref.cell.failure is not None), None)
+
+    def _run(self, drive: Callable[[Call, Generator[Any, Any, Any]], None]) -> None:
+        failure = self.failed_dependency()
         if failure is not None:
-            self._fail_packed(failure)
+            self.fail_packed(failure)
             return
         try:
-            result = call_with_retries(lambda: self.enter(self._call_once), self.options, self.settled)
+            result = self._attempts()
             if isinstance(result, CoroutineType):
                 result.close()
-                raise TypeError(f"task {self.name!r} is an async function; wrap it: lambda: asyncio.run(fn())")
+                raise self._refuse_coroutine()
             if isinstance(result, Generator) and len(self.cells) == 1:
                 drive(self, cast("Generator[Any, Any, Any]", result))
                 return
-            packed = self._pack_result(result)
+            packed = self.pack_result(result)
         except BaseException as exc:
             self.fail(exc)
             if isinstance(exc, KeyboardInterrupt):
                 raise
             return
-        for cell, value in zip(self.cells, packed, strict=True):
-            cell.finish(value)
+        self.finish(packed)
 
     def enter(self, step: Callable[[], Any]) -> Any:
         """Run `step` with this call's context variables and environment."""
         with applied(self.options.runtime_env):
-            return self._variables.run(step)
+            return self.variables.run(step)
 
     def next_item(self, items: Generator[Any, Any, Any]) -> Any:
         """Return the next item of the task's generator, packed."""
-        item = self.enter(lambda: next(items))
-        return self._owner.codec.pack(item, f"an item of task {self.name!r}")
+        return self.pack_item(self.enter(lambda: next(items)))
 
-    def _call_once(self) -> Any:
-        open_value = self._owner.codec.open
-        fn = open_value(self._fn)
-        args, kwargs = open_value(self._arguments)
+    def pack_item(self, item: Any) -> Any:
+        """Return an item of the call's stream, packed."""
+        return self.owner.codec.pack(item, f"an item of {self.what()}")
+
+    def call_once(self) -> Any:
+        """Call the function with its arguments, and return what it returns."""
+        fn = self.function()
+        args, kwargs = self.owner.codec.open(self._arguments)
         values = [self._resolve(value) for value in args]
         named = {key: self._resolve(value) for key, value in kwargs.items()}
         self.attempt_started = time.monotonic()
@@ -160,27 +214,59 @@ class TaskCall:
         return result
 
     def _resolve(self, value: Any) -> Any:
-        return self._owner.value_of(cast("LocalRef[Any]", value).cell) if type(value) is LocalRef else value
+        return self.owner.value_of(cast("LocalRef[Any]", value).cell) if type(value) is LocalRef else value
 
-    def _pack_result(self, result: Any) -> list[Any]:
+    def pack_result(self, result: Any) -> list[Any]:
+        """Return the packed values of the cells."""
         count = len(self.cells)
         if count == 1:
-            return [self._owner.codec.pack(result, f"the result of task {self.name!r}")]
+            return [self.owner.codec.pack(result, f"the result of {self.what()}")]
         try:
             values: list[Any] = list(itertools.islice(iter(result), count + 1))
         except TypeError:
             raise TypeError(
-                f"task {self.name!r} has num_returns={count} and must return {count} values, "
+                f"{self.what()} has num_returns={count} and must return {count} values, "
                 f"but it returned a {type(result).__name__}"
             ) from None
         if len(values) != count:
             got = "more" if len(values) > count else str(len(values))
-            raise ValueError(f"task {self.name!r} has num_returns={count}, but it returned {got} values")
-        what = f"a result of task {self.name!r}"
-        return [self._owner.codec.pack(value, what) for value in values]
+            raise ValueError(f"{self.what()} has num_returns={count}, but it returned {got} values")
+        what = f"a result of {self.what()}"
+        return [self.owner.codec.pack(value, what) for value in values]
 
     def _fresh_variables(self) -> Context:
         variables = copy_context()
         variables.run(_depth.set, self.depth)
-        variables.run(enter_context, self._owner)
+        variables.run(enter_context, self.owner)
+        variables.run(enter_actor, None)
         return variables
+
+
+class TaskCall(Call):
+    """A submitted task."""
+
+    __slots__ = ("_fn",)
+
+    def __init__(
+        self,
+        owner: InProcessContext,
+        fn: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        options: TaskOptions,
+    ) -> None:
+        name = options.name or getattr(fn, "__name__", type(fn).__name__)
+        self._fn = owner.codec.pack_function(fn, f"the function of task {name!r}")
+        super().__init__(owner, name, args, kwargs, options)
+
+    def function(self) -> Callable[..., Any]:
+        return self.owner.codec.open(self._fn)
+
+    def help(self) -> None:
+        """Nothing is to be done: a task runs where it was submitted, or a thread of the pool takes it."""
+
+    def check_cancel(self, force: bool) -> None:
+        """Both are allowed."""
+
+    def _attempts(self) -> Any:
+        return call_with_retries(lambda: self.enter(self.call_once), self.options, self.settled)

@@ -8,15 +8,22 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fray.backend.local.call import Call
 
 __all__ = ["Cell", "Stream"]
+
+
+STREAM_ITEMS = 16
+"""Items that a generator may be ahead of its reader, where it does not run in the reader's thread."""
 
 
 class Stream:
     """The items of a generator task that nobody has taken yet, packed."""
 
-    __slots__ = ("items", "pump", "unbounded")
+    __slots__ = ("items", "listener", "pump", "unbounded")
 
     def __init__(self, pump: Callable[[], None] | None) -> None:
         self.items: deque[Any] = deque()
@@ -24,6 +31,14 @@ class Stream:
         """Somebody wants all items, so the producer need not wait for a reader."""
         self.pump = pump
         """Produces one more item or ends the cell, where there is no producer of its own."""
+        self.listener: Callable[[], None] | None = None
+        """Called, in any thread, when a producer that does not wait for the condition may have to look again."""
+
+    def tell_producer(self) -> None:
+        """Say that items were taken, or are wanted no more."""
+        listener = self.listener
+        if listener is not None:
+            listener()
 
 
 class Cell:
@@ -34,7 +49,7 @@ class Cell:
         "_condition",
         "_watchers",
         "abandoned",
-        "cancel_task",
+        "call",
         "done",
         "failure",
         "name",
@@ -55,8 +70,8 @@ class Cell:
         self.wants_all = False
         self.abandoned = False
         """No ref is left."""
-        self.cancel_task: Callable[[], None] | None = None
-        """Settles every cell of the task as cancelled; None where there is no task."""
+        self.call: Call | None = None
+        """What will end this cell; None where nothing is under way."""
 
     def ready(self) -> bool:
         """Whether `wait` counts it: ended, or the next item is there."""
@@ -75,7 +90,10 @@ class Cell:
         with self._condition:
             if self.done:
                 return
-            self.done, self.value, self.failure = True, value, failure
+            self.done, self.value, self.failure, self.call = True, value, failure, None
+            if self.stream is not None:
+                self.stream.pump = None
+                self.stream.tell_producer()
             self.notify()
 
     def start_stream(self, pump: Callable[[], None] | None) -> Stream:
@@ -92,6 +110,7 @@ class Cell:
             self.wants_all = True
             if self.stream is not None:
                 self.stream.unbounded = True
+                self.stream.tell_producer()
                 self._condition.notify_all()
 
     def abandon(self) -> None:
@@ -99,6 +118,7 @@ class Cell:
         self.abandoned = True
         if self.stream is not None and not self.done:
             with self._condition:
+                self.stream.tell_producer()
                 self._condition.notify_all()
 
     def watch(self, callback: Callable[[], None]) -> bool:

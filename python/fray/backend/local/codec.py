@@ -2,7 +2,7 @@
 
 A codec turns a value into a *packed* one, which is opened anew for every reader. `PlainCodec` hands the same object to
 everybody. `PickleCodec` makes copies; buffers of arrays arrive read-only, and functions of ``__main__`` and closures
-travel by value. Refs inside a value are kept apart in a list, so that they stay the same refs.
+travel by value. Refs and actor handles inside a value are kept apart in a list, so that they stay the same ones.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, cast
 from fray._failures import in_process_failure, pack_exception, unpack_exception
 from fray._unpicklable import serialization_error
 from fray.backend.local.refs import LocalRef
+from fray.job.actors import ActorHandle
 
 __all__ = ["Codec", "PickleCodec", "PlainCodec"]
 
@@ -70,7 +71,7 @@ class PlainCodec(Codec):
 class _Packed(NamedTuple):
     data: bytes
     buffers: list[bytes]
-    refs: list[LocalRef[Any]]
+    kept: list[Any]
 
 
 class PickleCodec(Codec):
@@ -81,7 +82,7 @@ class PickleCodec(Codec):
 
     def open(self, packed: _Packed) -> Any:
         unpickler: Any = _Unpickler(io.BytesIO(packed.data), buffers=packed.buffers)
-        unpickler.refs = packed.refs
+        unpickler.kept = packed.kept
         return unpickler.load()
 
     def pack_function(self, fn: Callable[..., Any], what: str) -> Any:
@@ -102,24 +103,24 @@ class PickleCodec(Codec):
 
 
 class _Unpickler(pickle.Unpickler):
-    refs: list[LocalRef[Any]]
+    kept: list[Any]
 
     def persistent_load(self, pid: int) -> Any:
-        return self.refs[pid]
+        return self.kept[pid]
 
 
 class _Pickler(pickle.Pickler):
-    refs: list[LocalRef[Any]]
+    kept: list[Any]
 
     def persistent_id(self, obj: Any) -> int | None:
-        return _ref_place(self.refs, obj)
+        return _place_of(self.kept, obj)
 
 
-def _ref_place(refs: list[LocalRef[Any]], obj: Any) -> int | None:
-    if type(obj) is not LocalRef:
+def _place_of(kept: list[Any], obj: Any) -> int | None:
+    if type(obj) is not LocalRef and type(obj) is not ActorHandle:
         return None
-    refs.append(cast("LocalRef[Any]", obj))
-    return len(refs) - 1
+    kept.append(obj)
+    return len(kept) - 1
 
 
 def _dump(value: Any, by_value: bool) -> _Packed:
@@ -139,10 +140,10 @@ def _dump_with(pickler_class: Any, value: Any) -> _Packed:
         buffers.append(bytes(buffer.raw()))
 
     pickler = pickler_class(stream, protocol=5, buffer_callback=keep)
-    refs: list[LocalRef[Any]] = []
-    pickler.refs = refs
+    kept: list[Any] = []
+    pickler.kept = kept
     pickler.dump(value)
-    return _Packed(stream.getvalue(), buffers, refs)
+    return _Packed(stream.getvalue(), buffers, kept)
 
 
 _cloud_class: Any = None
@@ -157,10 +158,10 @@ def _cloud_pickler() -> Any:
         base: Any = cloudpickle.Pickler
 
         class CloudPickler(base):
-            refs: list[LocalRef[Any]]
+            kept: list[Any]
 
             def persistent_id(self, obj: Any) -> int | None:
-                return _ref_place(self.refs, obj)
+                return _place_of(self.kept, obj)
 
         _cloud_class = CloudPickler
     return _cloud_class

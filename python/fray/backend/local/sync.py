@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Generator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from fray.backend.local.base import InProcessContext
 from fray.backend.local.call import TaskCall
+from fray.backend.local.cell import Cell
 from fray.backend.local.codec import PickleCodec, PlainCodec
+from fray.backend.local.lazy import drive_lazily
+
+if TYPE_CHECKING:
+    from fray.backend.local.actor_call import ActorCall
+    from fray.backend.local.mailbox import Mailbox
+    from fray.backend.local.runner import Runner
 
 __all__ = ["LocalJobContext", "SyncContext"]
 
@@ -17,7 +22,8 @@ class LocalJobContext(InProcessContext):
     """For tests and for debugging: deterministic, no processes, no threads.
 
     `create_task` returns when the task has ended; what it raised is kept and raised by `get`. A generator task runs on
-    when an item is asked for.
+    when an item is asked for. Constructors and methods of actors run at once too; a call of an actor by the code that
+    runs in it waits until that has ended. An actor with async methods is the exception: its event loop has a thread.
 
     Args:
         serialize: send every function, argument, result and object through pickle, as the native engine does, so that
@@ -32,32 +38,27 @@ class LocalJobContext(InProcessContext):
     def _start(self, call: TaskCall) -> None:
         for dependency in call.dependencies:
             self._pump_all(dependency.cell)
-        call.run(_drive)
+        call.run(drive_lazily)
+
+    def _runner(self, mailbox: Mailbox, name: str) -> Runner:
+        from fray.backend.local.turn_runner import TurnRunner
+
+        return TurnRunner(mailbox, self)
+
+    def _start_call(self, call: ActorCall) -> None:
+        from fray.backend.local.turn_runner import TurnRunner
+
+        for dependency in call.dependencies:
+            self._pump_all(dependency.cell)
+        runner = call.actor.runner
+        if isinstance(runner, TurnRunner):
+            runner.run(call)
+
+    def _help(self, cell: Cell) -> None:
+        call = cell.call
+        if call is not None:
+            call.help()
 
 
 SyncContext = LocalJobContext
 """Older name of `LocalJobContext`."""
-
-
-def _drive(call: TaskCall, items: Generator[Any, Any, Any]) -> None:
-    """Make a stream that runs the generator in the thread that asks for an item."""
-    cell = call.cells[0]
-    turn = threading.RLock()
-
-    def pump() -> None:
-        with turn:
-            if cell.done:
-                items.close()
-                return
-            try:
-                item = call.next_item(items)
-            except StopIteration:
-                cell.finish(None)
-            except BaseException as exc:
-                call.fail(exc)
-                if isinstance(exc, KeyboardInterrupt):
-                    raise
-            else:
-                stream.items.append(item)
-
-    stream = cell.start_stream(pump)

@@ -7,27 +7,29 @@ import threading
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fray.backend.local.base import InProcessContext
-from fray.backend.local.call import TaskCall
-from fray.backend.local.cell import Cell, Stream
+from fray.backend.local.base import CLOSE_GRACE_SECONDS, InProcessContext
+from fray.backend.local.call import Call, TaskCall
+from fray.backend.local.cell import STREAM_ITEMS, Cell, Stream
 from fray.backend.local.codec import PlainCodec
 from fray.backend.local.environment import suspended
 from fray.backend.local.pool import ThreadPool
 
-__all__ = ["ThreadContext"]
+if TYPE_CHECKING:
+    from fray.backend.local.actor_call import ActorCall
+    from fray.backend.local.mailbox import Mailbox
+    from fray.backend.local.runner import Runner
 
-STREAM_ITEMS = 16
-"""Items that a generator may be ahead of its reader."""
-CLOSE_GRACE_SECONDS = 1.0
+__all__ = ["ThreadContext"]
 
 
 class ThreadContext(InProcessContext):
     """For work that waits, and for code that releases the interpreter lock.
 
     Values are not copied: caller and task see the same objects. A task that runs cannot be stopped from outside: when
-    it is cancelled or over its `timeout` its ref says so at once, and what it still does goes unseen.
+    it is cancelled or over its `timeout` its ref says so at once, and what it still does goes unseen. An actor has
+    threads of its own, which do not count as workers.
 
     Args:
         max_workers: tasks that run at the same time; by default the CPUs of the machine. Tasks that wait for others do
@@ -60,6 +62,14 @@ class ThreadContext(InProcessContext):
                     waiting_for[0] += 1
             one_ready()
 
+    def _runner(self, mailbox: Mailbox, name: str) -> Runner:
+        from fray.backend.local.thread_runner import ThreadRunner
+
+        return ThreadRunner(mailbox, name, self._drive)
+
+    def _start_call(self, call: ActorCall) -> None:
+        """Nothing is to be done: the actor's own threads take it from the mailbox."""
+
     def _run(self, call: TaskCall) -> None:
         if call.options.timeout is None:
             call.run(self._drive)
@@ -73,7 +83,7 @@ class ThreadContext(InProcessContext):
         finally:
             over.set()
 
-    def _drive(self, call: TaskCall, items: Generator[Any, Any, Any]) -> None:
+    def _drive(self, call: Call, items: Generator[Any, Any, Any]) -> None:
         """Run the generator here, a few items ahead of its reader."""
         cell = call.cells[0]
         stream = cell.start_stream(None)
@@ -98,7 +108,7 @@ class ThreadContext(InProcessContext):
         def decided() -> bool:
             return cell.done or cell.abandoned or stream.unbounded or len(stream.items) < STREAM_ITEMS
 
-        self._wait_until(decided, None)
+        self.wait_until(decided, None)
         return not (cell.done or (cell.abandoned and not stream.unbounded))
 
     @contextmanager
