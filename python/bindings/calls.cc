@@ -8,24 +8,26 @@
 #define XXH_INLINE_ALL  // no library to carry along
 #include <xxhash.h>
 
-#include "values.h"
+#include "call_builder.h"
 
 namespace fray::python {
 
-namespace {
-
-struct PythonFunction {
-  PyObject_HEAD std::shared_ptr<client::Function>* function;
-};
 PyTypeObject* function_type = nullptr;
-
-// How tasks of one TaskOptions are submitted; made once per options object and kept by Python.
-struct PythonPlan {
-  PyObject_HEAD client::TaskOptions* options;
-  double timeout_seconds;
-  std::uint64_t item_budget_bytes;
-};
 PyTypeObject* plan_type = nullptr;
+
+PythonFunction* as_function(PyObject* object) {
+  if (Py_TYPE(object) == function_type) return reinterpret_cast<PythonFunction*>(object);
+  PyErr_Format(PyExc_TypeError, "a Function is needed, got %s", Py_TYPE(object)->tp_name);
+  return nullptr;
+}
+
+PythonPlan* as_plan(PyObject* object) {
+  if (Py_TYPE(object) == plan_type) return reinterpret_cast<PythonPlan*>(object);
+  PyErr_Format(PyExc_TypeError, "a Plan is needed, got %s", Py_TYPE(object)->tp_name);
+  return nullptr;
+}
+
+namespace {
 
 void function_dealloc(PyObject* self) {
   delete reinterpret_cast<PythonFunction*>(self)->function;
@@ -106,107 +108,6 @@ PyObject* make_plan(PyObject*, PyObject* args) {
   return reinterpret_cast<PyObject*>(self);
 }
 
-// Builds one task's frame.
-class CallBuilder {
- public:
-  CallBuilder(PythonClient* owner, const std::shared_ptr<client::Function>& function) : owner_(owner) {
-    task_ = std::make_unique<client::Task>();
-    task_->function = function;
-  }
-  ~CallBuilder() {
-    if (!task_ || !task_->extra) return;
-    for (client::ArgumentPart& part : task_->extra->parts) owner_->client->release(part.object);
-    for (client::Object* held : task_->extra->held) owner_->client->release(held);
-  }
-
-  void begin(const PythonPlan& plan, Py_ssize_t positional, Py_ssize_t keywords) {
-    wire::TaskHead head;
-    head.function = task_->function->id;
-    head.timeout_seconds = plan.timeout_seconds;
-    head.returns = plan.options->returns;
-    head.positional = static_cast<std::uint16_t>(positional);
-    head.keywords = static_cast<std::uint16_t>(keywords);
-    std::string_view name(task_->function->name);
-    name = name.substr(0, 120);
-    head.name_bytes = static_cast<std::uint16_t>(name.size());
-    head.generator = plan.options->generator ? 1 : 0;
-    head.item_budget_bytes = plan.item_budget_bytes;
-    std::string& out = task_->frame;
-    out.reserve(160);
-    wire::begin_frame(out, wire::DirectType::kTask, 0);
-    wire::ByteWriter writer(out);
-    writer.put(head);
-    writer.put_raw(name);
-  }
-
-  bool keyword(PyObject* name) {
-    Py_ssize_t size = 0;
-    const char* text = PyUnicode_AsUTF8AndSize(name, &size);
-    if (text == nullptr) return false;
-    wire::ByteWriter(task_->frame).put_string({text, static_cast<std::size_t>(size)});
-    return true;
-  }
-
-  bool argument(PyObject* value, const char* what) {
-    if (is_ref(value)) return add_ref(as_ref(value));
-    Encoded encoded;
-    if (!encoded.encode(owner_, value, what)) return false;
-    if (encoded.is_large()) {
-      client::Object* object = encoded.store(owner_);
-      if (object == nullptr) return false;
-      add_object(object);
-      return true;
-    }
-    wire::ValueView view;
-    view.encoding = encoded.encoding();
-    view.bytes = encoded.inline_bytes();
-    std::vector<client::Object*> nested = encoded.take_nested();
-    if (nested.empty()) {
-      wire::ByteWriter out(task_->frame);
-      wire::encode(out, view);
-      return true;
-    }
-    std::vector<ObjectId> ids;
-    for (client::Object* object : nested) ids.push_back(object->id);
-    view.nested_count = static_cast<std::uint32_t>(ids.size());
-    view.nested_bytes = {reinterpret_cast<const char*>(ids.data()), ids.size() * sizeof(ObjectId)};
-    wire::ByteWriter out(task_->frame);
-    wire::encode(out, view);
-    std::vector<client::Object*>& held = extra().held;
-    held.insert(held.end(), nested.begin(), nested.end());
-    return true;
-  }
-
-  client::Call finish(const client::TaskOptions& options) { return {std::move(task_), options}; }
-
- private:
-  client::Task::Extra& extra() {
-    if (!task_->extra) task_->extra = std::make_unique<client::Task::Extra>();
-    return *task_->extra;
-  }
-
-  bool add_ref(PythonRef* ref) {
-    if (ref->owner != owner_) {
-      static PyObject* error = nullptr;
-      if (imported(&error, "fray.errors", "ForeignRefError") == nullptr) return false;
-      PyErr_SetString(error, "an argument is a ref of another context; get its value there and pass that");
-      return false;
-    }
-    client::retain(ref->object);
-    if (ref->object->stream) owner_->client->lift_item_limit(ref->object);
-    add_object(ref->object);
-    return true;
-  }
-
-  void add_object(client::Object* object) {
-    extra().parts.push_back({std::move(task_->frame), object});
-    task_->frame.clear();
-  }
-
-  PythonClient* owner_;
-  std::unique_ptr<client::Task> task_;
-};
-
 // submit(client, function, plan, args, kwargs) -> ref, or list of refs
 PyObject* submit(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 5 || Py_TYPE(args[1]) != function_type || Py_TYPE(args[2]) != plan_type || !PyTuple_Check(args[3])) {
@@ -217,45 +118,12 @@ PyObject* submit(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (owner == nullptr) return nullptr;
   const auto& function = *reinterpret_cast<PythonFunction*>(args[1])->function;
   auto* plan = reinterpret_cast<PythonPlan*>(args[2]);
-  PyObject* keywords = args[4];
-  Py_ssize_t keyword_count = keywords == Py_None ? 0 : PyDict_GET_SIZE(keywords);
-  Py_ssize_t positional = PyTuple_GET_SIZE(args[3]);
-  if (positional > 60'000 || keyword_count > 60'000) {
-    PyErr_SetString(PyExc_ValueError, "a task takes at most 60000 arguments; pass a list");
-    return nullptr;
-  }
-
   CallBuilder builder(owner, function);
-  builder.begin(*plan, positional, keyword_count);
-  for (Py_ssize_t i = 0; i < positional; ++i) {
-    std::string what;
-    PyObject* value = PyTuple_GET_ITEM(args[3], i);
-    char text[32];
-    std::snprintf(text, sizeof(text), "argument %zd", i);
-    if (!builder.argument(value, text)) return nullptr;
-  }
-  if (keyword_count > 0) {
-    Py_ssize_t position = 0;
-    PyObject *name = nullptr, *value = nullptr;
-    while (PyDict_Next(keywords, &position, &name, &value)) {
-      if (!builder.keyword(name)) return nullptr;
-      if (!builder.argument(value, PyUnicode_AsUTF8(name))) return nullptr;
-    }
-  }
+  if (!builder.build(*plan, function->name, args[3], args[4])) return nullptr;
   auto results = owner->client->submit(builder.finish(*plan->options));
-  if (!results.is_ok()) {
-    raise_status(results.status());
-    return nullptr;
-  }
-  if (results->size() == 1) return new_ref(owner, results->front());
-  Owned list(PyList_New(static_cast<Py_ssize_t>(results->size())));
-  if (!list) return nullptr;
-  for (std::size_t i = 0; i < results->size(); ++i) {
-    PyObject* ref = new_ref(owner, (*results)[i]);
-    if (ref == nullptr) return nullptr;
-    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), ref);
-  }
-  return list.release();
+  if (results.is_ok()) return refs_of(owner, *results);
+  raise_status(results.status());
+  return nullptr;
 }
 
 // put(client, value) -> ref

@@ -30,6 +30,8 @@ int add_values(PyObject* module);
 int add_calls(PyObject* module);
 int add_waits(PyObject* module);
 int add_worker(PyObject* module);
+int add_actors(PyObject* module);
+int add_actor_host(PyObject* module);
 
 // The client behind an argument; sets TypeError otherwise.
 PythonClient* as_client(PyObject* object);

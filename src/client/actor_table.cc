@@ -157,7 +157,12 @@ void ActorTable::connected(const wire::ActorConnected& message, os::Fd fd) {
   }
   ActorQueue* queue = found->second.get();
   // The last socket broke although the instance lives: nobody knows how far it came.
-  if (queue->connection) sort_out(queue, wire::ActorLost::kUnknown, false);
+  if (queue->connection) {
+    wire::ActorLost cut;
+    cut.last_started = wire::ActorLost::kUnknown;
+    queue->death.text = "its connection broke while it ran the call";
+    sort_out(queue, cut);
+  }
   auto connection = std::make_unique<Lease>();
   connection->actor = queue;
   connection->pid = message.pid;
@@ -187,7 +192,7 @@ void ActorTable::lost(const wire::ActorLost& message) {
   queue->death.error = message.error.encoding == wire::Encoding::kException ? message.error.bytes : "";
   if (queue->connection) tasks_.receive(queue->connection.get());  // what it still answered
   if (message.dead) queue->state = ActorQueue::State::kDead;
-  sort_out(queue, message.last_call, message.dead);
+  sort_out(queue, message);
   advance(queue);
 }
 
@@ -199,14 +204,15 @@ std::deque<Task*> ActorTable::take_sent(ActorQueue* queue) {
   return sent;
 }
 
-void ActorTable::sort_out(ActorQueue* queue, std::uint64_t last_call, bool dead) {
+// Calls that were sent and not answered: again, or failed. docs/decisions/0004 has the table.
+void ActorTable::sort_out(ActorQueue* queue, const wire::ActorLost& lost) {
   std::deque<Task*> sent = take_sent(queue);
   std::vector<Task*> failed;
   for (auto it = sent.rbegin(); it != sent.rend(); ++it) {
     Task* task = *it;
     task->lease = nullptr;
-    const bool started = task->number() <= last_call;
-    const bool again = !dead && !task->cancelled && (!started || (task->retries_left != 0 && !task->generator));
+    const bool started = task->number() <= lost.last_started;
+    const bool again = !lost.dead && !task->cancelled && (!started || (task->retries_left != 0 && !task->generator));
     if (!again) {
       failed.push_back(task);
       continue;
@@ -220,8 +226,12 @@ void ActorTable::sort_out(ActorQueue* queue, std::uint64_t last_call, bool dead)
       tasks_.fail(*it, StatusCode::kCancelled, "the call was cancelled; its actor's process has ended");
       continue;
     }
-    const bool started = (*it)->number() <= last_call;
-    fail(queue, *it, started ? wire::ActorDeath::Executed::kUnknown : wire::ActorDeath::Executed::kNo);
+    using Executed = wire::ActorDeath::Executed;
+    const std::uint64_t number = (*it)->number();
+    fail(queue, *it,
+         number > lost.last_started   ? Executed::kNo
+         : number <= lost.last_ended ? Executed::kYes
+                                      : Executed::kUnknown);
   }
 }
 

@@ -53,7 +53,7 @@ class ActorTable {
   void advance(ActorQueue* queue);
   void send_constructor(Task* task);
   std::deque<Task*> take_sent(ActorQueue* queue);
-  void sort_out(ActorQueue* queue, std::uint64_t last_call, bool dead);
+  void sort_out(ActorQueue* queue, const wire::ActorLost& lost);
   void fail(ActorQueue* queue, Task* task, wire::ActorDeath::Executed executed);
 
   NodeLink& link_;

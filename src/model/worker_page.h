@@ -4,8 +4,9 @@
 //          +--------+-------+---------+-----------+-----------+---------+----------+-----------------+
 //          | task   | state | version | started   | heartbeat | depth   | reserved | name, 0-ended   |
 //          +--------+-------+---------+-----------+-----------+---------+----------+-----------------+
-//   from byte 168: a slot of 16 bytes for each caller of an actor: its process number, and the number of the last call of
-//   it that was started. Calls of one caller start in ascending order.
+//   from byte 168: a slot of 24 bytes for each caller of an actor: its process number, the number of the last call of it
+//   that was started (calls of one caller start in ascending order), and of the last that ended (by actors that run one
+//   call at a time).
 //
 // Threading:  one thread of the worker writes; any process that maps the page reads. `version` is a seqlock over task,
 //             started and name: odd while they change. Bytes of the name are relaxed atomics, as a seqlock needs.
@@ -38,7 +39,8 @@ struct WorkerPage {
   struct Caller {
     std::atomic<std::uint32_t> client{0};  // 0: a free slot
     std::atomic<std::uint32_t> reserved{0};
-    std::atomic<std::uint64_t> last_call{0};
+    std::atomic<std::uint64_t> last_started{0};
+    std::atomic<std::uint64_t> last_ended{0};
   };
   static constexpr std::uint32_t kCallers = 128;
   Caller callers[kCallers];
@@ -59,12 +61,16 @@ struct WorkerPage {
     state.store(WorkerState::kRunning, std::memory_order_release);
   }
   void caller_joined(std::uint32_t slot, std::uint32_t client) {
-    callers[slot].last_call.store(0, std::memory_order_relaxed);
+    callers[slot].last_started.store(0, std::memory_order_relaxed);
+    callers[slot].last_ended.store(0, std::memory_order_relaxed);
     callers[slot].client.store(client, std::memory_order_release);
   }
   void caller_left(std::uint32_t slot) { callers[slot].client.store(0, std::memory_order_release); }
   void call_started(std::uint32_t slot, std::uint64_t number) {
-    callers[slot].last_call.store(number, std::memory_order_release);
+    callers[slot].last_started.store(number, std::memory_order_release);
+  }
+  void call_ended(std::uint32_t slot, std::uint64_t number) {
+    callers[slot].last_ended.store(number, std::memory_order_release);
   }
   void end_task() { state.store(WorkerState::kIdle, std::memory_order_release); }
 
@@ -73,13 +79,6 @@ struct WorkerPage {
     WorkerState now = state.load(std::memory_order_acquire);
     if (now != WorkerState::kRunning && now != WorkerState::kBlocked) return {};
     return task_name();
-  }
-  // The last call of this caller that was started; `otherwise` when it has no slot.
-  std::uint64_t last_call(std::uint32_t client, std::uint64_t otherwise) const {
-    for (const Caller& caller : callers) {
-      if (caller.client.load(std::memory_order_acquire) == client) return caller.last_call.load(std::memory_order_acquire);
-    }
-    return otherwise;
   }
   std::string task_name() const {
     constexpr int kAttempts = 100'000;  // some milliseconds: a writer may be off its core
@@ -98,7 +97,7 @@ struct WorkerPage {
     return text;
   }
 };
-static_assert(sizeof(WorkerPage) == 168 + 16 * WorkerPage::kCallers);
+static_assert(sizeof(WorkerPage) == 168 + 24 * WorkerPage::kCallers);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 }  // namespace fray

@@ -135,21 +135,26 @@ Status ActorCarrier::constructor_raised(ProcessId worker, wire::Value error) {
 void ActorCarrier::worker_gone(ProcessId worker, const wire::ExitFacts& facts, const WorkerPage& page) {
   auto actor = table_.actor_of_worker(worker);
   if (!actor) return;
-  LastCalls& calls = last_calls_[*actor];
+  CallsOfCallers& calls = last_calls_[*actor];
   for (const WorkerPage::Caller& caller : page.callers) {
     const ProcessId client = caller.client.load(std::memory_order_acquire);
-    if (client != 0) calls[client] = caller.last_call.load(std::memory_order_acquire);
+    if (client == 0) continue;
+    calls[client] = {caller.last_started.load(std::memory_order_acquire),
+                     caller.last_ended.load(std::memory_order_acquire)};
   }
   table_.worker_lost(*actor, worker, wire::describe_exit(facts), now());
 }
 
-std::uint64_t ActorCarrier::last_call(const ActorId& actor, ProcessId client) const {
-  auto calls = last_calls_.find(actor);
-  if (calls == last_calls_.end()) return wire::ActorLost::kUnknown;
-  auto found = calls->second.find(client);
-  if (found != calls->second.end()) return found->second;
-  // One without a slot: there were more callers than slots, or it never got through.
-  return calls->second.size() >= WorkerPage::kCallers ? wire::ActorLost::kUnknown : 0;
+void ActorCarrier::add_last_calls(wire::ActorLost& message, ProcessId client) const {
+  message.last_started = wire::ActorLost::kUnknown;
+  auto calls = last_calls_.find(message.actor);
+  if (calls == last_calls_.end()) return;
+  if (auto found = calls->second.find(client); found != calls->second.end()) {
+    message.last_started = found->second.started;
+    message.last_ended = found->second.ended;
+  } else if (calls->second.size() < WorkerPage::kCallers) {
+    message.last_started = 0;  // it never got through
+  }
 }
 
 void ActorCarrier::forgotten(const ObjectId& object) {
@@ -246,7 +251,7 @@ void ActorCarrier::carry_out(const actor::ReportLost& command) {
   if (client == nullptr) return;
   wire::ActorLost message;
   message.actor = command.actor;
-  message.last_call = last_call(command.actor, command.client);
+  add_last_calls(message, command.client);
   message.cause = "its process ended while it ran the call; another instance takes its place";
   client->send(wire::ControlType::kActorLost, 0, message);
 }
@@ -257,7 +262,7 @@ void ActorCarrier::carry_out(const actor::ReportDead& command) {
   wire::ActorLost message;
   message.actor = command.actor;
   message.dead = true;
-  message.last_call = last_call(command.actor, command.client);
+  add_last_calls(message, command.client);
   message.cause = command.death.text;
   if (auto kept = kept_.find(command.actor); kept != kept_.end()) message.error = kept->second.error;
   client->send(wire::ControlType::kActorLost, 0, message);

@@ -57,7 +57,11 @@ class ActorCarrier {
     wire::Value error;          // what its constructor raised
     LeaseId lease = 0;          // of its present worker
   };
-  using LastCalls = std::unordered_map<ProcessId, std::uint64_t>;  // by caller
+  struct LastCalls {
+    std::uint64_t started = 0;
+    std::uint64_t ended = 0;
+  };
+  using CallsOfCallers = std::unordered_map<ProcessId, LastCalls>;
 
   void carry_out(const actor::RequestWorker& command);
   void carry_out(const actor::StartActor& command);
@@ -72,7 +76,7 @@ class ActorCarrier {
   void request_worker(const ActorId& actor);
   void granted(ProcessId home, LeaseId lease, ProcessId worker);
   void refused(ProcessId home, StatusCode code, const std::string& reason);
-  std::uint64_t last_call(const ActorId& actor, ProcessId client) const;
+  void add_last_calls(wire::ActorLost& message, ProcessId client) const;
   void watch_clock();
   static actor::Moment now();
 
@@ -82,7 +86,7 @@ class ActorCarrier {
   ObjectCarrier& objects_;
   actor::ActorTable table_;
   std::unordered_map<ActorId, Kept> kept_;
-  std::unordered_map<ActorId, LastCalls> last_calls_;  // of instances that were lost in this round
+  std::unordered_map<ActorId, CallsOfCallers> last_calls_;  // of instances that were lost in this round
   event::TimerId timer_ = 0;
   actor::Moment timer_due_{0};
 };

@@ -151,7 +151,8 @@ Result<ActorConnected> ActorConnected::decode(std::string_view body) {
 void ActorLost::encode(ByteWriter& out) const {
   out.put(actor);
   out.put(static_cast<std::uint8_t>(dead));
-  out.put(last_call);
+  out.put(last_started);
+  out.put(last_ended);
   out.put_string(cause);
   wire::encode(out, error);
 }
@@ -161,7 +162,8 @@ Result<ActorLost> ActorLost::decode(std::string_view body) {
   ActorLost message;
   message.actor = in.get<ActorId>();
   message.dead = in.get<std::uint8_t>() != 0;
-  message.last_call = in.get<std::uint64_t>();
+  message.last_started = in.get<std::uint64_t>();
+  message.last_ended = in.get<std::uint64_t>();
   message.cause = in.get_string();
   message.error = decode_value(in).to_value();
   return finish(in, std::move(message), "ActorLost");

@@ -199,6 +199,11 @@ ActorCall* ActorLoop::take() {
   return &call;
 }
 
+void ActorLoop::read() {
+  std::lock_guard lock(mutex_);
+  if (!reader_busy_) read_ready(0, nullptr);
+}
+
 ActorCall* ActorLoop::next(bool wait, client::WaitHooks& hooks) {
   std::unique_lock lock(mutex_);
   std::uint64_t spin_until = 0;
@@ -227,7 +232,7 @@ ActorCall* ActorLoop::next(bool wait, client::WaitHooks& hooks) {
     }
     std::uint64_t now = now_ns();
     if (spin_until == 0) spin_until = now + kSpinNs;
-    if (now < spin_until) {
+    if (now < spin_until && mode_ == Mode::kSerial) {
       lock.unlock();
       ::sched_yield();
       lock.lock();
@@ -264,6 +269,9 @@ void ActorLoop::answer(ActorCall* call, const Outcome& outcome) {
     out += outcome.bytes;
     wire::finish_frame(out, begin);
     mark_dirty(found->first, found->second);
+    if (mode_ == Mode::kSerial && found->second.slot >= 0) {
+      page_.call_ended(static_cast<std::uint32_t>(found->second.slot), call->task.number);
+    }
     if (found->second.socket.output_bytes() > kFlushBytes) flush(found->first, found->second);
   }
   running_.erase(call->place);
@@ -375,7 +383,7 @@ bool ActorLoop::tick() {
   }
   if (begun_ == seen_begun_) {  // what runs is slow: finished answers go out, cancels come in
     flush_all();
-    if (mode_ == Mode::kThreads && !reader_busy_) {
+    if (mode_ != Mode::kEventLoop && !reader_busy_) {
       read_ready(0, nullptr);
       if (!inbox_.empty() && sleepers_ > 0) calls_changed_.notify_one();
     }
@@ -386,7 +394,7 @@ bool ActorLoop::tick() {
 
 int ActorLoop::poll_fd() {
   std::lock_guard lock(mutex_);
-  return mode_ == Mode::kThreads && !running_.empty() && !reader_busy_ ? epoll_.get() : -1;
+  return mode_ != Mode::kEventLoop && !running_.empty() && !reader_busy_ ? epoll_.get() : -1;
 }
 
 // ---- Blocking in get and wait: an actor keeps what it has ----

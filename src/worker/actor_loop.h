@@ -1,6 +1,6 @@
 // ActorLoop: the actor's side of its callers' sockets: calls come out in the order of arrival, answers go back.
 //
-//   ActorLoop loop(client, page, ActorLoop::Mode::kThreads);
+//   ActorLoop loop(client, page, "Counter");
 //   while (ActorCall* call = loop.next(true, hooks)) { run it; loop.answer(call, outcome); }
 //
 // Any number of threads may run this `while`: whoever finds no call reads the sockets for all (the leader), others sleep
@@ -43,13 +43,14 @@ struct ActorCall {
 
 class ActorLoop : public client::WorkerDuty {
  public:
-  enum class Mode { kThreads, kEventLoop };
+  // One thread, which runs one call at a time; several of them; or an event loop, whose sockets are read by it alone.
+  enum class Mode { kSerial, kThreads, kEventLoop };
 
   // `actor_name` stands before the method's name where people read it.
   ActorLoop(client::Client& client, Page& page, std::string actor_name);
   ~ActorLoop() override;
 
-  // Before the first call. An event loop's sockets are read by it alone.
+  // Before the first call.
   void set_mode(Mode mode) { mode_ = mode; }
 
   // The next call, or null: none is there (not `wait`), the wait was interrupted, or the loop has ended.
@@ -58,6 +59,8 @@ class ActorLoop : public client::WorkerDuty {
   // Sends what answers wait to be sent.
   void flush();
   bool has_ended();
+  const std::string& actor_name() const { return actor_name_; }
+  void read();  // what is there, without taking a call
 
   // One item of a generator method. With `wait`, returns when more may be sent; false: stop producing.
   bool send_item(ActorCall* call, std::uint32_t index, std::string_view value, std::uint64_t value_bytes, bool wait,
@@ -108,7 +111,7 @@ class ActorLoop : public client::WorkerDuty {
   client::Client& client_;
   Page& page_;
   const std::string actor_name_;
-  Mode mode_ = Mode::kThreads;
+  Mode mode_ = Mode::kSerial;
 
   std::mutex mutex_;
   std::condition_variable calls_changed_;

@@ -24,6 +24,7 @@ class MappedPage : public Page {
   void caller_joined(std::uint32_t slot, ProcessId client) override { page_->caller_joined(slot, client); }
   void caller_left(std::uint32_t slot) override { page_->caller_left(slot); }
   void call_started(std::uint32_t slot, std::uint64_t number) override { page_->call_started(slot, number); }
+  void call_ended(std::uint32_t slot, std::uint64_t number) override { page_->call_ended(slot, number); }
   void ended() override { page_->end_task(); }
   void blocked(bool is_blocked) override {
     page_->state.store(is_blocked ? WorkerState::kBlocked : WorkerState::kRunning, std::memory_order_release);

@@ -63,6 +63,7 @@ struct Page {
   virtual void caller_joined(std::uint32_t slot, ProcessId client) = 0;
   virtual void caller_left(std::uint32_t slot) = 0;
   virtual void call_started(std::uint32_t slot, std::uint64_t number) = 0;
+  virtual void call_ended(std::uint32_t slot, std::uint64_t number) = 0;
   virtual void ended() = 0;
   virtual void blocked(bool is_blocked) = 0;
 };

@@ -1,0 +1,376 @@
+#include "actor_host.h"
+
+#include <unordered_map>
+
+#include "call_runner.h"
+#include "worker/actor_loop.h"
+
+namespace fray::python {
+
+namespace {
+
+using wire::TaskStatus;
+using worker::ActorCall;
+
+struct Host {
+  Host(PythonClient* client, PyObject* support_module, wire::HostActor message, std::unique_ptr<worker::MappedPage> shared)
+      : owner(client), actor(std::move(message)), page(std::move(shared)), runner(client, support_module) {}
+
+  PythonClient* owner;
+  wire::HostActor actor;
+  std::unique_ptr<worker::MappedPage> page;
+  CallRunner runner;
+  std::unique_ptr<worker::ActorLoop> loop;
+  PyObject* instance = nullptr;
+  std::unordered_map<std::uint64_t, PyObject*> methods;  // bound, by the hash of the name
+};
+
+struct PythonActorHost {
+  PyObject_HEAD Host* host;
+};
+PyTypeObject* host_type = nullptr;
+
+Host* as_host(PyObject* self) { return reinterpret_cast<PythonActorHost*>(self)->host; }
+
+void host_dealloc(PyObject* self) {
+  // The process ends with it; what the user's objects refer to is not taken down.
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_Free(self);
+  Py_DECREF(reinterpret_cast<PyObject*>(type));
+}
+
+// ---- The constructor ----
+
+struct Constructor {
+  std::string_view function;
+  std::string_view settings;
+  std::string_view body;
+};
+
+Constructor constructor_of(const Host& host) {
+  wire::ByteReader in(host.actor.constructor);
+  Constructor parts;
+  parts.function = in.get_string();
+  parts.settings = in.get_string();
+  parts.body = in.get_raw(in.left());
+  return parts;
+}
+
+PyObject* host_settings(PyObject* self, PyObject*) {
+  std::string_view settings = constructor_of(*as_host(self)).settings;
+  return PyBytes_FromStringAndSize(settings.data(), static_cast<Py_ssize_t>(settings.size()));
+}
+
+PyObject* host_self_ref(PyObject* self, PyObject*) {
+  Host& host = *as_host(self);
+  ObjectId id = host.actor.actor;
+  return new_ref(host.owner, host.owner->client->adopt({&id, 1}).front());
+}
+
+// open(name): from now on calls are kept; `name` stands before the methods' names.
+PyObject* host_open(PyObject* self, PyObject* name) {
+  Host& host = *as_host(self);
+  const char* text = PyUnicode_AsUTF8(name);
+  if (text == nullptr) return nullptr;
+  host.owner->client->become_actor(host.actor.actor);
+  host.loop = std::make_unique<worker::ActorLoop>(*host.owner->client, *host.page, text);
+  host.owner->duty = host.loop.get();
+  PyThreadState* state = PyEval_SaveThread();
+  host.owner->client->set_duty(host.loop.get());
+  PyEval_RestoreThread(state);
+  Py_RETURN_NONE;
+}
+
+// construct() -> the instance
+PyObject* host_construct(PyObject* self, PyObject*) {
+  Host& host = *as_host(self);
+  const Constructor parts = constructor_of(host);
+  constexpr std::size_t kPrefix = 5;  // kind and max_calls; see make_function
+  if (parts.function.size() < kPrefix) {
+    PyErr_SetString(PyExc_RuntimeError, "the actor's class did not arrive");
+    return nullptr;
+  }
+  Owned cls(PyObject_CallMethod(host.runner.support(), "load_function", "iy#", static_cast<int>(parts.function[0]),
+                                parts.function.data() + kPrefix,
+                                static_cast<Py_ssize_t>(parts.function.size() - kPrefix)));
+  if (!cls) return nullptr;
+  wire::ByteReader in(parts.body);
+  worker::TaskView task;
+  task.client = host.actor.actor.owner;
+  task.head = in.get<wire::TaskHead>();
+  task.name = in.get_raw(task.head.name_bytes);
+  task.arguments = in.get_raw(in.left());
+  client::Client::set_depth(task.head.depth + 1);
+  host.instance = host.runner.call(cls.get(), task);
+  return Py_XNewRef(host.instance);
+}
+
+PyObject* host_ready(PyObject* self, PyObject*) {
+  as_host(self)->owner->client->say(wire::ControlType::kActorReady);
+  Py_RETURN_NONE;
+}
+
+// failed(exception): the constructor raised it
+PyObject* host_failed(PyObject* self, PyObject* error) {
+  Host& host = *as_host(self);
+  worker::Outcome outcome;
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error)), error);
+  host.runner.fail("the constructor", &outcome);
+  wire::ByteReader in(outcome.bytes);
+  host.owner->client->say_actor_failed(wire::decode_value(in).to_value());
+  Py_RETURN_NONE;
+}
+
+// set_mode(mode): 0 one call at a time, 1 several threads, 2 an event loop
+PyObject* host_set_mode(PyObject* self, PyObject* mode) {
+  long number = PyLong_AsLong(mode);
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  as_host(self)->loop->set_mode(static_cast<worker::ActorLoop::Mode>(number));
+  Py_RETURN_NONE;
+}
+
+// ---- Calls on threads ----
+
+// Borrowed; null with an exception set.
+PyObject* bound_method(Host& host, const worker::TaskView& task) {
+  PyObject*& known = host.methods[task.head.function];
+  if (known == nullptr) {
+    std::string name(task.name);
+    known = PyObject_GetAttrString(host.instance, name.c_str());
+  }
+  return known;
+}
+
+// Runs a generator method; its items go out one by one.
+PyObject* stream(Host& host, ActorCall* call, PyObject* method, GilHooks& hooks) {
+  Owned generator(host.runner.call(method, call->task));
+  if (!generator) return nullptr;
+  Owned iterator(PyObject_GetIter(generator.get()));
+  if (!iterator) return nullptr;
+  std::uint32_t index = 0;
+  while (PyObject* item = PyIter_Next(iterator.get())) {
+    Owned holder(item);
+    std::string bytes;
+    std::uint64_t size = 0;
+    if (!host.runner.encode_value(item, host.owner->client->new_object_id(), call->task.client, "an item", &bytes,
+                                  &size)) {
+      return nullptr;
+    }
+    if (!host.loop->send_item(call, index++, bytes, size, true, hooks)) return Py_NewRef(Py_None);
+  }
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  return Py_NewRef(Py_None);
+}
+
+std::string full_name(const Host& host, const worker::TaskView& task) {
+  return host.loop->actor_name() + "." + std::string(task.name);
+}
+
+void run_call(Host& host, ActorCall* call, GilHooks& hooks) {
+  client::Client::set_depth(call->task.head.depth + 1);
+  worker::Outcome outcome;
+  PyObject* method = bound_method(host, call->task);
+  PyObject* result = nullptr;
+  if (method != nullptr) {
+    result = call->task.head.generator != 0 ? stream(host, call, method, hooks) : host.runner.call(method, call->task);
+  }
+  const bool streamed_and_dropped = call->cancelled && call->task.head.generator != 0;
+  if (streamed_and_dropped) {
+    PyErr_Clear();
+    outcome.status = TaskStatus::kCancelled;
+  } else if (result == nullptr || !host.runner.encode_results(result, call->task, &outcome)) {
+    outcome = worker::Outcome();
+    host.runner.fail(full_name(host, call->task), &outcome);
+  }
+  if (PyErr_Occurred() != nullptr) PyErr_Clear();
+  Py_XDECREF(result);
+  host.loop->answer(call, outcome);
+}
+
+// serve(): runs calls on this thread until the actor ends.
+PyObject* host_serve(PyObject* self, PyObject*) {
+  Host& host = *as_host(self);
+  GilHooks hooks(host.owner->duty);
+  while (true) {
+    ActorCall* call = host.loop->next(true, hooks);
+    if (call != nullptr) {
+      run_call(host, call, hooks);
+      continue;
+    }
+    if (host.loop->has_ended()) break;
+    PyErr_Clear();  // an interrupt is for nobody here
+  }
+  Py_RETURN_NONE;
+}
+
+// ---- Calls on an event loop ----
+
+ActorCall* call_of(PyObject* number) { return static_cast<ActorCall*>(PyLong_AsVoidPtr(number)); }
+
+// take(count) -> [(call, method name, args, kwargs or None, generator)]: at most so many. It reads the sockets in any case.
+PyObject* host_take(PyObject* self, PyObject* argument) {
+  Host& host = *as_host(self);
+  long count = PyLong_AsLong(argument);
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  GilHooks hooks(nullptr);
+  Owned list(PyList_New(0));
+  if (!list) return nullptr;
+  if (count <= 0) host.loop->read();
+  while (count-- > 0) {
+    ActorCall* call = host.loop->next(false, hooks);
+    if (call == nullptr) break;
+    std::vector<PyObject*> values;
+    Owned names;
+    if (!host.runner.arguments(call->task, &values, &names)) {
+      for (PyObject* value : values) Py_DECREF(value);
+      worker::Outcome outcome;
+      host.runner.fail(full_name(host, call->task), &outcome);
+      host.loop->answer(call, outcome);
+      continue;
+    }
+    const auto positional = static_cast<Py_ssize_t>(call->task.head.positional);
+    Owned args(PyTuple_New(positional));
+    Owned kwargs(names ? PyDict_New() : Py_NewRef(Py_None));
+    if (!args || !kwargs) return nullptr;
+    for (Py_ssize_t i = 0; i < static_cast<Py_ssize_t>(values.size()); ++i) {
+      PyObject* value = values[static_cast<std::size_t>(i)];
+      if (i < positional) {
+        PyTuple_SET_ITEM(args.get(), i, value);
+      } else {
+        PyDict_SetItem(kwargs.get(), PyTuple_GET_ITEM(names.get(), i - positional), value);
+        Py_DECREF(value);
+      }
+    }
+    PyObject* method = bound_method(host, call->task);
+    Owned row;
+    if (method != nullptr) {
+      row = Owned(Py_BuildValue("NOOOi", PyLong_FromVoidPtr(call), method, args.get(), kwargs.get(),
+                                static_cast<int>(call->task.head.generator)));
+    } else {
+      worker::Outcome outcome;
+      host.runner.fail(full_name(host, call->task), &outcome);
+      host.loop->answer(call, outcome);
+      continue;
+    }
+    if (!row || PyList_Append(list.get(), row.get()) != 0) return nullptr;
+  }
+  return list.release();
+}
+
+// finish(call, result)
+PyObject* host_finish(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+  if (count != 2) return PyErr_Format(PyExc_TypeError, "finish(call, result)");
+  Host& host = *as_host(self);
+  ActorCall* call = call_of(args[0]);
+  worker::Outcome outcome;
+  if (!host.runner.encode_results(args[1], call->task, &outcome)) {
+    outcome = worker::Outcome();
+    host.runner.fail(full_name(host, call->task), &outcome);
+  }
+  host.loop->answer(call, outcome);
+  Py_RETURN_NONE;
+}
+
+// fail(call, exception): None for a cancelled call
+PyObject* host_fail(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+  if (count != 2) return PyErr_Format(PyExc_TypeError, "fail(call, exception)");
+  Host& host = *as_host(self);
+  ActorCall* call = call_of(args[0]);
+  worker::Outcome outcome;
+  if (args[1] == Py_None) {
+    outcome.status = TaskStatus::kCancelled;
+  } else {
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(args[1])), args[1]);
+    host.runner.fail(full_name(host, call->task), &outcome);
+  }
+  host.loop->answer(call, outcome);
+  Py_RETURN_NONE;
+}
+
+// item(call, index, value) -> bool: False to stop
+PyObject* host_item(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+  if (count != 3) return PyErr_Format(PyExc_TypeError, "item(call, index, value)");
+  Host& host = *as_host(self);
+  ActorCall* call = call_of(args[0]);
+  auto index = static_cast<std::uint32_t>(PyLong_AsUnsignedLong(args[1]));
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  std::string bytes;
+  std::uint64_t size = 0;
+  if (!host.runner.encode_value(args[2], host.owner->client->new_object_id(), call->task.client, "an item", &bytes,
+                                &size)) {
+    return nullptr;
+  }
+  GilHooks hooks(nullptr);
+  return PyBool_FromLong(host.loop->send_item(call, index, bytes, size, false, hooks));
+}
+
+PyObject* host_may_send(PyObject* self, PyObject* call) {
+  return PyBool_FromLong(as_host(self)->loop->may_send(call_of(call)));
+}
+
+// cancelled() -> [call]: since the last time
+PyObject* host_cancelled(PyObject* self, PyObject*) {
+  Owned list(PyList_New(0));
+  if (!list) return nullptr;
+  for (ActorCall* call : as_host(self)->loop->take_cancelled()) {
+    Owned number(PyLong_FromVoidPtr(call));
+    if (!number || PyList_Append(list.get(), number.get()) != 0) return nullptr;
+  }
+  return list.release();
+}
+
+PyObject* host_flush(PyObject* self, PyObject*) {
+  as_host(self)->loop->flush();
+  Py_RETURN_NONE;
+}
+
+PyObject* host_fileno(PyObject* self, PyObject*) { return PyLong_FromLong(as_host(self)->loop->event_fd()); }
+
+PyObject* host_has_ended(PyObject* self, PyObject*) { return PyBool_FromLong(as_host(self)->loop->has_ended()); }
+
+PyCFunction fast(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t)) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
+PyMethodDef host_methods[] = {
+    {"settings", host_settings, METH_NOARGS, "What the creator's Python side sent along, as bytes."},
+    {"self_ref", host_self_ref, METH_NOARGS, "The object that handles of this actor refer to; it does not count."},
+    {"open", host_open, METH_O, "open(name): take callers; `name` stands before the names of methods."},
+    {"construct", host_construct, METH_NOARGS, "The instance; raises what its constructor raises."},
+    {"ready", host_ready, METH_NOARGS, "Tells the node that calls may come."},
+    {"failed", host_failed, METH_O, "failed(exception): tells the node what the constructor raised."},
+    {"set_mode", host_set_mode, METH_O, "set_mode(mode): 0 one call at a time, 1 several threads, 2 an event loop."},
+    {"serve", host_serve, METH_NOARGS, "Runs calls on this thread until the actor ends."},
+    {"take", host_take, METH_O, "take(count) -> [(call, method, args, kwargs, generator)]"},
+    {"finish", fast(host_finish), METH_FASTCALL, "finish(call, result)"},
+    {"fail", fast(host_fail), METH_FASTCALL, "fail(call, exception), or None for a cancelled call"},
+    {"item", fast(host_item), METH_FASTCALL, "item(call, index, value) -> whether to go on"},
+    {"may_send", host_may_send, METH_O, "may_send(call): whether a further item may be sent now"},
+    {"cancelled", host_cancelled, METH_NOARGS, "Running calls that were cancelled since the last time."},
+    {"flush", host_flush, METH_NOARGS, "Sends the answers that wait."},
+    {"fileno", host_fileno, METH_NOARGS, "Readable when take() may have something."},
+    {"has_ended", host_has_ended, METH_NOARGS, "Whether the node has let go of this actor."},
+    {nullptr, nullptr, 0, nullptr}};
+PyType_Slot host_slots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void*>(host_dealloc)}, {Py_tp_methods, host_methods}, {0, nullptr}};
+PyType_Spec host_spec{"fray._native.ActorHost", sizeof(PythonActorHost), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, host_slots};
+
+}  // namespace
+
+PyObject* new_actor_host(PythonClient* owner, PyObject* support, wire::HostActor actor,
+                         std::unique_ptr<worker::MappedPage> page) {
+  auto* self = PyObject_New(PythonActorHost, host_type);
+  if (self == nullptr) return nullptr;
+  Py_INCREF(reinterpret_cast<PyObject*>(owner));
+  Py_INCREF(support);
+  self->host = new Host(owner, support, std::move(actor), std::move(page));
+  return reinterpret_cast<PyObject*>(self);
+}
+
+int add_actor_host(PyObject*) {
+  host_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&host_spec));
+  return host_type == nullptr ? -1 : 0;
+}
+
+}  // namespace fray::python

@@ -1,0 +1,58 @@
+// What a call is made of: functions and plans as Python holds them, and the builder of a task's frame.
+//
+// Threading:  any thread with the GIL.
+// Ownership:  a Function is shared by Python and by the tasks that call it. CallBuilder owns the task until finish().
+// Failure:    functions return false with a Python exception set; nothing is submitted then.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "values.h"
+
+namespace fray::python {
+
+struct PythonFunction {
+  PyObject_HEAD std::shared_ptr<client::Function>* function;
+};
+extern PyTypeObject* function_type;
+
+// How tasks of one TaskOptions are submitted; made once per options object and kept by Python.
+struct PythonPlan {
+  PyObject_HEAD client::TaskOptions* options;
+  double timeout_seconds;
+  std::uint64_t item_budget_bytes;
+};
+extern PyTypeObject* plan_type;
+
+// Null, with TypeError set, when `object` is none.
+PythonFunction* as_function(PyObject* object);
+PythonPlan* as_plan(PyObject* object);
+
+class CallBuilder {
+ public:
+  CallBuilder(PythonClient* owner, const std::shared_ptr<client::Function>& function);
+  ~CallBuilder();
+  CallBuilder(const CallBuilder&) = delete;
+  CallBuilder& operator=(const CallBuilder&) = delete;
+
+  // The whole call; `name` is what the worker knows it by. `args` is a tuple, `kwargs` a dict, None or null.
+  bool build(const PythonPlan& plan, std::string_view name, PyObject* args, PyObject* kwargs);
+  client::Call finish(const client::TaskOptions& options) { return {std::move(task_), options}; }
+
+ private:
+  void begin(const PythonPlan& plan, std::string_view name, Py_ssize_t positional, Py_ssize_t keywords);
+  bool keyword(PyObject* name);
+  bool argument(PyObject* value, const char* what);
+  bool add_ref(PythonRef* ref);
+  void add_object(client::Object* object);
+  client::Task::Extra& extra();
+
+  PythonClient* owner_;
+  std::unique_ptr<client::Task> task_;
+};
+
+// The ref of one result, or the list of refs of several. Takes over the counts.
+PyObject* refs_of(PythonClient* owner, const std::vector<client::Object*>& results);
+
+}  // namespace fray::python

@@ -1,0 +1,139 @@
+#include "call_runner.h"
+
+namespace fray::python {
+
+using wire::TaskStatus;
+
+// Positional and keyword arguments of a frame; null with an exception set.
+bool CallRunner::arguments(const worker::TaskView& task, std::vector<PyObject*>* values, Owned* names) {
+  wire::ByteReader in(task.arguments);
+  for (int i = 0; i < task.head.positional; ++i) {
+    PyObject* value = decode_value(owner_, wire::decode_value(in));
+    if (value == nullptr) return false;
+    values->push_back(value);
+  }
+  if (task.head.keywords > 0) {
+    *names = Owned(PyTuple_New(task.head.keywords));
+    if (!*names) return false;
+  }
+  for (int i = 0; i < task.head.keywords; ++i) {
+    std::string_view name = in.get_string();
+    PyObject* text = PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size()));
+    if (text == nullptr) return false;
+    PyTuple_SET_ITEM(names->get(), i, text);
+    PyObject* value = decode_value(owner_, wire::decode_value(in));
+    if (value == nullptr) return false;
+    values->push_back(value);
+  }
+  if (in.done()) return true;
+  PyErr_SetString(PyExc_RuntimeError, "the task's arguments do not fit their format");
+  return false;
+}
+
+PyObject* CallRunner::call(PyObject* callable, const worker::TaskView& task) {
+  std::vector<PyObject*> values;
+  values.reserve(static_cast<std::size_t>(task.head.positional) + task.head.keywords + 1u);
+  values.push_back(nullptr);  // room for a bound method's self
+  Owned names;
+  PyObject* result = nullptr;
+  if (arguments(task, &values, &names)) {
+    result = PyObject_Vectorcall(callable, values.data() + 1, task.head.positional | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                 names.get());
+  }
+  for (PyObject* value : values) Py_XDECREF(value);
+  return result;
+}
+
+// One value of a result or item, as it goes into a frame. What others have to hold is recorded at the node first.
+bool CallRunner::encode_value(PyObject* value, ObjectId id, ProcessId client, const char* what, std::string* out,
+                  std::uint64_t* size) {
+  Encoded encoded;
+  if (!encoded.encode(owner_, value, what)) return false;
+  wire::Value wire_value;
+  wire_value.encoding = encoded.encoding();
+  client::Object* made = nullptr;
+  if (!encoded.nested().empty()) {
+    owner_->client->share(encoded.nested());
+    for (client::Object* object : encoded.nested()) wire_value.nested.push_back(object->id);
+  }
+  if (encoded.is_large()) {
+    made = encoded.store(owner_);
+    if (made == nullptr) return false;
+    wire_value.kind = wire::ValueKind::kSealed;
+    wire_value.location = made->detail->location;
+    *size = wire_value.location.size;
+  } else {
+    wire_value.bytes = encoded.inline_bytes();
+    wire_value.object = id;
+    *size = wire_value.bytes.size() + 1;
+  }
+  if (made != nullptr || !wire_value.nested.empty()) owner_->client->record_result(id, client, wire_value, made);
+  if (made != nullptr) owner_->client->release(made);
+  wire::ByteWriter writer(*out);
+  wire::encode(writer, wire_value);
+  return true;
+}
+
+bool CallRunner::encode_results(PyObject* result, const worker::TaskView& task, worker::Outcome* outcome) {
+  ObjectId id{owner_->client->node().epoch, task.client, task.number};
+  std::uint64_t size = 0;
+  if (task.head.returns != 1) return encode_several(result, id, task, outcome);
+  outcome->values = 1;
+  return encode_value(result, id, task.client, "the result", &outcome->bytes, &size);
+}
+
+bool CallRunner::encode_several(PyObject* result, ObjectId id, const worker::TaskView& task, worker::Outcome* outcome) {
+  Owned items(PySequence_Tuple(result));
+  if (!items) {
+    if (!PyErr_ExceptionMatches(PyExc_TypeError)) return false;
+    PyErr_Format(PyExc_TypeError, "the task was given num_returns=%u, but its function returned one %s",
+                 task.head.returns, Py_TYPE(result)->tp_name);
+    return false;
+  }
+  if (PyTuple_GET_SIZE(items.get()) != static_cast<Py_ssize_t>(task.head.returns)) {
+    PyErr_Format(PyExc_ValueError, "the task was given num_returns=%u, but its function returned %zd values",
+                 task.head.returns, PyTuple_GET_SIZE(items.get()));
+    return false;
+  }
+  std::uint64_t size = 0;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
+    ObjectId item_id = id;
+    item_id.sequence += static_cast<std::uint64_t>(i);
+    if (!encode_value(PyTuple_GET_ITEM(items.get(), i), item_id, task.client, "a result", &outcome->bytes, &size)) {
+      return false;
+    }
+  }
+  outcome->values = static_cast<std::uint16_t>(task.head.returns);
+  return true;
+}
+
+// The raised exception, packed.
+void CallRunner::fail(std::string_view name, worker::Outcome* outcome) {
+  PyObject *type, *error, *traceback;
+  PyErr_Fetch(&type, &error, &traceback);
+  PyErr_NormalizeException(&type, &error, &traceback);
+  if (traceback != nullptr && error != nullptr) PyException_SetTraceback(error, traceback);
+  outcome->status = TaskStatus::kFailed;
+  outcome->values = 1;
+  outcome->bytes.clear();
+  wire::Value value;
+  value.encoding = wire::Encoding::kException;
+  Owned pack(PyObject_GetAttrString(support_, "pack_exception"));
+  Owned packed(pack && error != nullptr ? PyObject_CallFunction(pack.get(), "Os#", error, name.data(),
+                                                                static_cast<Py_ssize_t>(name.size()))
+                                        : nullptr);
+  if (packed && PyBytes_Check(packed.get())) {
+    value.bytes.assign(PyBytes_AS_STRING(packed.get()), static_cast<std::size_t>(PyBytes_GET_SIZE(packed.get())));
+  } else {
+    PyErr_Clear();
+    value.encoding = wire::Encoding::kStatus;
+    value.bytes = std::string(1, static_cast<char>(StatusCode::kInternal)) + "the task failed, and so did its report";
+  }
+  wire::ByteWriter out(outcome->bytes);
+  wire::encode(out, value);
+  Py_XDECREF(type);
+  Py_XDECREF(error);
+  Py_XDECREF(traceback);
+}
+
+}  // namespace fray::python

@@ -1,0 +1,41 @@
+// CallRunner: one call in a worker, between its frame and its answer: arguments in, results or the exception out.
+//
+// Threading:  any thread with the GIL.
+// Ownership:  borrows the client and the support module (fray.backend.native.worker), which outlive it.
+// Failure:    false or null with a Python exception set; fail() makes an outcome of it and clears it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "values.h"
+#include "worker/task_loop.h"
+
+namespace fray::python {
+
+class CallRunner {
+ public:
+  CallRunner(PythonClient* owner, PyObject* support) : owner_(owner), support_(support) {}
+
+  // Positional, then keyword arguments of a frame, as new references; `names` of the keywords.
+  bool arguments(const worker::TaskView& task, std::vector<PyObject*>* values, Owned* names);
+  PyObject* call(PyObject* callable, const worker::TaskView& task);
+
+  // One value of a result or item, as it goes into a frame. What others have to hold is recorded at the node first.
+  bool encode_value(PyObject* value, ObjectId id, ProcessId client, const char* what, std::string* out,
+                    std::uint64_t* size);
+  bool encode_results(PyObject* result, const worker::TaskView& task, worker::Outcome* outcome);
+  // The raised exception, packed. `name` is the task's.
+  void fail(std::string_view name, worker::Outcome* outcome);
+
+  PythonClient* owner() const { return owner_; }
+  PyObject* support() const { return support_; }
+
+ private:
+  bool encode_several(PyObject* result, ObjectId id, const worker::TaskView& task, worker::Outcome* outcome);
+
+  PythonClient* owner_;
+  PyObject* support_;
+};
+
+}  // namespace fray::python
