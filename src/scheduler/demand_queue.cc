@@ -46,9 +46,9 @@ const Demand* DemandQueue::find(ProcessId client, std::uint32_t demand) const {
   return found == demands_.end() ? nullptr : &found->second;
 }
 
-bool DemandQueue::waits(ProcessId client) const {
-  auto first = demands_.lower_bound({client, 0});
-  return first != demands_.end() && first->first.first == client;
+const Demand* DemandQueue::first(ProcessId client) const {
+  auto found = demands_.lower_bound({client, 0});
+  return found != demands_.end() && found->first.first == client ? &found->second : nullptr;
 }
 
 std::int64_t DemandQueue::deepest(ProcessId client) const {

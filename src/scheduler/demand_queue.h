@@ -21,6 +21,10 @@ struct DemandChange {
   std::uint32_t depth = 0;
   std::uint32_t count = 0;  // further leases wanted now; absolute
   ResourceSet resources;
+  bool dedicated = false;  // for an actor: a worker of its own for its life; see lease_table.h
+
+  // It takes nothing from anybody, so it is served first and counts for nothing.
+  bool at_once() const { return dedicated && resources.empty(); }
 };
 
 struct Demand {
@@ -41,7 +45,8 @@ class DemandQueue {
 
   Demand* find(ProcessId client, std::uint32_t demand);
   const Demand* find(ProcessId client, std::uint32_t demand) const;
-  bool waits(ProcessId client) const;
+  const Demand* first(ProcessId client) const;  // that with the lowest number; nullptr when it waits for nothing
+  bool waits(ProcessId client) const { return first(client) != nullptr; }
   // Of the client's waiting demands; -1 when it has none.
   std::int64_t deepest(ProcessId client) const;
   std::vector<Demand*> all();

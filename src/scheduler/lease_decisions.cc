@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/mutant.h"
 #include "scheduler/lease_table.h"
 #include "scheduler/reclaim_policy.h"
 
@@ -40,7 +41,7 @@ void LeaseTable::refuse_given_up() {
 std::vector<Demand*> LeaseTable::servable() {
   std::vector<Demand*> ordered = in_order_of_service(demands_, ledger_);
   std::erase_if(ordered, [this](const Demand* demand) {
-    const KeyInfo info = workers_.key(demand->wanted.key);
+    const KeyInfo& info = workers_.key(demand->wanted.key);
     return workers_.given_up(demand->wanted.key) && info.idle.empty() && info.on_their_way() == 0;
   });
   return ordered;
@@ -56,13 +57,14 @@ bool LeaseTable::grant_first() {
   ResourceSet available = ledger_.free();
   std::int64_t places_left = places();
   for (const Demand* demand : servable()) {
-    const bool covered = places_left > 0 && available.covers(demand->wanted.resources);
-    const KeyInfo info = workers_.key(demand->wanted.key);
+    const bool has_place = demand->wanted.dedicated || places_left > 0;
+    const bool covered = has_place && available.covers(demand->wanted.resources);
+    const KeyInfo& info = workers_.key(demand->wanted.key);
     if (covered && !info.idle.empty()) {
       grant(*demand, info.idle.back());
       return true;
     }
-    if (covered) --places_left;  // it waits for a worker of its key only
+    if (covered && !demand->wanted.dedicated) --places_left;  // it waits for a worker of its key only
     available.subtract(demand->wanted.resources);
   }
   return false;
@@ -70,8 +72,8 @@ bool LeaseTable::grant_first() {
 
 // Workers that could be leased, now or once others made room for them.
 std::int64_t LeaseTable::places() const {
-  return static_cast<std::int64_t>(limits_.max_workers) -
-         static_cast<std::int64_t>(workers_.count(WorkerState::kLeased));
+  const std::uint32_t leased = FRAY_MUTANT(9) ? workers_.count(WorkerState::kLeased) : workers_.leased();
+  return static_cast<std::int64_t>(limits_.max_workers) - static_cast<std::int64_t>(leased);
 }
 
 void LeaseTable::grant(const Demand& demand, ProcessId worker) {
@@ -81,26 +83,29 @@ void LeaseTable::grant(const Demand& demand, ProcessId worker) {
                                        .demand = number,
                                        .depth = demand.wanted.depth,
                                        .worker = worker,
-                                       .resources = demand.wanted.resources});
-  workers_.lease(worker, lease);
+                                       .resources = demand.wanted.resources,
+                                       .dedicated = demand.wanted.dedicated});
+  workers_.lease(worker, lease, demand.wanted.dedicated);
   demands_.granted(client, number);
   commands_.emplace_back(GrantLease{.lease = lease, .client = client, .demand = number, .worker = worker});
 }
 
 void LeaseTable::start_for_demands() {
   needed_.clear();
+  needed_dedicated_ = 0;
   ResourceSet available = ledger_.free();
-  std::uint32_t needed_in_all = 0;
+  std::int64_t places_left = places();
   std::uint32_t ending = workers_.count(WorkerState::kEnding);
   for (const Demand* demand : servable()) {
+    const bool dedicated = demand->wanted.dedicated;
     for (std::uint32_t unit = 0; unit < demand->wanted.count; ++unit) {
-      if (needed_in_all >= limits_.max_workers || !available.covers(demand->wanted.resources)) break;
+      if ((!dedicated && places_left <= 0) || !available.covers(demand->wanted.resources)) break;
       available.subtract(demand->wanted.resources);
-      ++needed_in_all;
+      dedicated ? ++needed_dedicated_ : --places_left;
       const WorkerKeyId key = demand->wanted.key;
-      const KeyInfo info = workers_.key(key);
+      const KeyInfo& info = workers_.key(key);
       if (++needed_[key] <= info.idle.size() + info.on_their_way() || workers_.given_up(key)) continue;
-      if (workers_.living() < limits_.max_workers) {
+      if (dedicated || workers_.living() < limits_.max_workers + needed_dedicated_) {
         start(key);
       } else if (ending > 0) {
         --ending;  // its place will do
@@ -138,7 +143,7 @@ bool LeaseTable::works_as_client(ProcessId worker) const {
 void LeaseTable::start_for_prestart() {
   for (const auto& [key, count] : std::exchange(prestarts_, {})) {
     if (workers_.given_up(key)) continue;
-    const KeyInfo info = workers_.key(key);
+    const KeyInfo& info = workers_.key(key);
     for (std::size_t have = info.idle.size() + info.on_their_way(); have < count; ++have) {
       if (workers_.living() >= limits_.max_workers) return;
       start(key);
@@ -147,8 +152,13 @@ void LeaseTable::start_for_prestart() {
 }
 
 // Of the keys used last, as many idle workers are kept as CPUs could use, and one for each blocked worker (when it
-// resumes, others end); of other keys none. What demands need now is kept in any case.
+// resumes, others end); of other keys none. What demands need now is kept in any case. A worker that was started for an
+// actor which is gone by now may be one too many.
 void LeaseTable::stop_surplus() {
+  const std::uint32_t staying = workers_.living() - workers_.count(WorkerState::kEnding);
+  const std::uint32_t allowed = limits_.max_workers + needed_dedicated_;
+  for (std::uint32_t excess = allowed; excess < staying && make_room(needed_); ++excess) {
+  }
   const std::vector<WorkerKeyId> recent = workers_.recent_keys(kRecentKeys);
   std::vector<ProcessId> surplus;
   for (const auto& [key, info] : workers_.keys()) {
@@ -204,12 +214,12 @@ std::string LeaseTable::reason(const Demand& demand) const {
     return fmt::format("waits for {}: the node has {}, of which {} is free", asked.to_string(),
                        part_of(limits_.total, asked).to_string(), amounts_free(ledger_.free(), asked));
   }
-  const KeyInfo info = workers_.key(demand.wanted.key);
+  const KeyInfo& info = workers_.key(demand.wanted.key);
   if (workers_.given_up(demand.wanted.key)) {
     return fmt::format("its workers cannot be started: the last {} starts failed", info.failures);
   }
   if (info.on_their_way() > 0) return "waits for a worker to start";
-  if (workers_.living() >= limits_.max_workers) {
+  if (workers_.living() >= limits_.max_workers && !demand.wanted.dedicated) {
     if (ledger_.blocked() == workers_.living()) {
       return fmt::format("waits: {} workers exist, the limit, and all of them wait themselves", limits_.max_workers);
     }
@@ -226,9 +236,15 @@ std::vector<Waiting> LeaseTable::waiting() const {
                     .count = demand->wanted.count,
                     .depth = demand->wanted.depth,
                     .resources = demand->wanted.resources,
+                    .dedicated = demand->wanted.dedicated,
                     .reason = reason(*demand)});
   }
   return rows;
+}
+
+std::string LeaseTable::why_waiting(ProcessId client) const {
+  const Demand* demand = demands_.first(client);
+  return demand == nullptr ? std::string() : reason(*demand);
 }
 
 }  // namespace fray::scheduler

@@ -13,7 +13,8 @@ LeaseId LeaseLedger::grant(HeldLease lease) {
   ++group.running;
   group.depth = lease.depth;
   group.resources = lease.resources;
-  served_[tree(lease.client)] = lease.id;
+  group.dedicated = lease.dedicated;
+  if (lease.takes_turns()) served_[tree(lease.client)] = lease.id;
   lease_of_worker_[lease.worker] = lease.id;
   leases_.emplace(lease.id, std::move(lease));
   return last_lease_;
@@ -23,8 +24,8 @@ void LeaseLedger::end(LeaseId lease) {
   auto found = leases_.find(lease);
   if (found == leases_.end()) return;
   HeldLease& held = found->second;
-  if (held.blocked) --blocked_;
-  if (!held.blocked || FRAY_MUTANT(2)) free_.add(held.resources);
+  if (held.holds_nothing()) --blocked_;
+  if (!held.holds_nothing() || FRAY_MUTANT(2)) free_.add(held.resources);
   if (!held.orphaned) leave_group(held, true);
   lease_of_worker_.erase(held.worker);
   leases_.erase(found);
@@ -35,6 +36,7 @@ bool LeaseLedger::block(LeaseId lease) {
   if (found == leases_.end() || found->second.blocked) return false;
   HeldLease& held = found->second;
   held.blocked = true;
+  if (held.dedicated && !FRAY_MUTANT(10)) return true;
   ++blocked_;
   free_.add(held.resources);
   if (held.orphaned) return true;
@@ -49,6 +51,7 @@ bool LeaseLedger::unblock(LeaseId lease) {
   if (found == leases_.end() || !found->second.blocked) return false;
   HeldLease& held = found->second;
   held.blocked = false;
+  if (held.dedicated) return true;
   --blocked_;
   if (!FRAY_MUTANT(1)) free_.subtract(held.resources);
   if (held.orphaned) return true;
@@ -81,7 +84,7 @@ void LeaseLedger::leave_group(const HeldLease& lease, bool given_back) {
   auto found = groups_.find({lease.client, lease.demand});
   if (found == groups_.end()) return;
   LeaseGroup& group = found->second;
-  --(lease.blocked ? group.blocked : group.running);
+  --(lease.holds_nothing() ? group.blocked : group.running);
   if (given_back && group.asked > 0 && !FRAY_MUTANT(5)) --group.asked;
   if (group.running + group.blocked == 0 && !(FRAY_MUTANT(5) && group.asked > 0)) groups_.erase(found);
 }
@@ -101,17 +104,26 @@ std::uint32_t LeaseLedger::running(ProcessId client) const {
 
 ProcessId LeaseLedger::tree(ProcessId client) const {
   // Bounded: idle workers with demands of their own could lease each other in a circle.
-  for (std::size_t step = 0; step <= leases_.size(); ++step) {
-    auto found = lease_of_worker_.find(client);
-    if (found == lease_of_worker_.end()) break;
-    client = leases_.at(found->second).client;
+  for (std::size_t step = 0; step <= leases_.size() + parents_.size(); ++step) {
+    if (auto lease = lease_of_worker_.find(client); lease != lease_of_worker_.end()) {
+      client = leases_.at(lease->second).client;
+    } else if (auto parent = parents_.find(client); parent != parents_.end()) {
+      client = parent->second;
+    } else {
+      break;
+    }
   }
   return client;
 }
 
+void LeaseLedger::forget_tree(ProcessId tree) {
+  served_.erase(tree);
+  std::erase_if(parents_, [tree](const auto& each) { return each.first == tree || each.second == tree; });
+}
+
 std::map<ProcessId, std::uint32_t> LeaseLedger::running_by_tree() const {
   std::map<ProcessId, std::uint32_t> running;
-  for (const auto& [name, group] : groups_) running[tree(name.first)] += group.running;
+  for (const auto& [name, group] : groups_) running[tree(name.first)] += group.taking_turns();
   return running;
 }
 

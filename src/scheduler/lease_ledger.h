@@ -1,10 +1,12 @@
 // LeaseLedger: which leases exist, what they hold, and what is free.
 //
 // A lease whose worker is blocked holds nothing. A blocked lease that resumes takes its resources back, below zero if
-// need be. What a lease holds comes back exactly once, whether it was blocked or not.
+// need be. What a lease holds comes back exactly once, whether it was blocked or not. A dedicated lease keeps what it
+// holds while it is blocked.
 //
-// The clients of a node form trees: a worker stands below the client that leased it, a driver is a root. Fairness
-// between trees is what keeps one program's nested work from starving another program.
+// The clients of a node form trees: a worker stands below the client that leased it, an actor's home below the parent
+// it was given, a driver is a root. Fairness between trees is what keeps one program's nested work from starving another
+// program. There a dedicated lease that holds no resources counts for nothing.
 //
 // Threading:  confined to the LeaseTable that owns it.
 // Ownership:  owns its leases; a pointer is valid until the lease ends.
@@ -29,8 +31,12 @@ struct HeldLease {
   std::uint32_t depth = 0;
   ProcessId worker = 0;
   ResourceSet resources;
+  bool dedicated = false;
   bool blocked = false;
   bool orphaned = false;  // its client is gone; it ends with its worker
+
+  bool holds_nothing() const { return blocked && !dedicated; }
+  bool takes_turns() const { return !dedicated || !resources.empty(); }
 };
 
 // The leases that one client holds for one of its demands.
@@ -40,6 +46,9 @@ struct LeaseGroup {
   std::uint32_t asked = 0;  // to be given back, and not given back yet; never more than the group has
   std::uint32_t depth = 0;
   ResourceSet resources;  // of one lease
+  bool dedicated = false;
+
+  std::uint32_t taking_turns() const { return dedicated && resources.empty() ? 0 : running; }
 };
 
 class LeaseLedger {
@@ -64,14 +73,16 @@ class LeaseLedger {
   const std::map<GroupName, LeaseGroup>& groups() const { return groups_; }
   const std::unordered_map<LeaseId, HeldLease>& leases() const { return leases_; }
   std::uint32_t running(ProcessId client) const;
-  std::uint32_t blocked() const { return blocked_; }
+  std::uint32_t blocked() const { return blocked_; }  // dedicated ones not counted
 
-  // The root above `client`: itself unless it is a leased worker.
+  // The root above `client`: itself unless it is a leased worker or has a parent.
   ProcessId tree(ProcessId client) const;
+  void place_below(ProcessId client, ProcessId parent) { parents_[client] = parent; }
   std::map<ProcessId, std::uint32_t> running_by_tree() const;
   // Order number of the tree's last grant; 0: none yet.
   std::uint64_t last_served(ProcessId tree) const;
-  void forget_tree(ProcessId tree) { served_.erase(tree); }
+  // Those below it that are no leased workers become roots.
+  void forget_tree(ProcessId tree);
 
  private:
   void leave_group(const HeldLease& lease, bool given_back);
@@ -82,6 +93,7 @@ class LeaseLedger {
   std::unordered_map<ProcessId, LeaseId> lease_of_worker_;
   std::map<GroupName, LeaseGroup> groups_;
   std::unordered_map<ProcessId, std::uint64_t> served_;
+  std::unordered_map<ProcessId, ProcessId> parents_;
   LeaseId last_lease_ = 0;
   std::uint32_t blocked_ = 0;
 };

@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/mutant.h"
+
 namespace fray::scheduler {
 
 LeaseTable::LeaseTable(Limits limits) : limits_(std::move(limits)), ledger_(limits_.total) {}
 
-void LeaseTable::client_joined(ProcessId client) {
-  if (client == 0 || !clients_.insert(client).second) contradict();
+void LeaseTable::client_joined(ProcessId client, ProcessId parent) {
+  if (client == 0 || !clients_.insert(client).second) return contradict();
+  if (parent != 0) ledger_.place_below(client, parent);
 }
 
 void LeaseTable::client_left(ProcessId client) {
@@ -83,8 +86,9 @@ void LeaseTable::worker_left(ProcessId worker) {
 void LeaseTable::lease_returned(ProcessId client, LeaseId lease) {
   const HeldLease* held = ledger_.find(lease);
   if (held == nullptr || held->client != client || held->orphaned) return contradict();
-  changed_ = true;
   const ProcessId worker = held->worker;
+  if (held->dedicated && !FRAY_MUTANT(11)) return workers_.find(worker)->doomed ? contradict() : stop(worker, false);
+  changed_ = true;
   demands_.goes_behind(client, held->demand);
   ledger_.end(lease);
   workers_.release(worker);
@@ -124,16 +128,27 @@ bool LeaseTable::deadlock_suspected() const {
     if (worker == nullptr || worker->dying) return false;  // its place comes free
   }
   const auto waiting = demands_.all();
-  return std::any_of(waiting.begin(), waiting.end(), [this](const Demand* demand) {
-    return !demand->reported && limits_.total.covers(demand->wanted.resources);
-  });
+  return std::any_of(waiting.begin(), waiting.end(), [this](const Demand* demand) { return waits_in_vain(*demand); });
+}
+
+// A dedicated demand needs no place among the workers.
+bool LeaseTable::waits_in_vain(const Demand& demand) const {
+  return !demand.reported && !demand.wanted.dedicated && limits_.total.covers(demand.wanted.resources);
+}
+
+std::vector<ProcessId> LeaseTable::unblocked_dedicated() const {
+  std::vector<ProcessId> workers;
+  for (const auto& [lease, held] : ledger_.leases()) {
+    if (held.dedicated && !held.blocked) workers.push_back(held.worker);
+  }
+  return workers;
 }
 
 void LeaseTable::deadlock_stood() {
   if (!deadlock_suspected()) return;
   Demand* deepest = nullptr;
   for (Demand* demand : demands_.all()) {
-    if (demand->reported || !limits_.total.covers(demand->wanted.resources)) continue;
+    if (!waits_in_vain(*demand)) continue;
     const bool deeper = deepest == nullptr || demand->wanted.depth > deepest->wanted.depth ||
                         (demand->wanted.depth == deepest->wanted.depth && demand->since < deepest->since);
     if (deeper) deepest = demand;

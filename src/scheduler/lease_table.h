@@ -14,6 +14,11 @@
 // demands whose resources are there, never more than max_workers; to stay below, idle workers of another key are
 // stopped. Idle workers beyond what could be used are stopped as well, unless their own tasks still run.
 //
+// A dedicated lease is an actor's. It is asked for in the name of a home: a client without a process, one for each
+// actor, below the actor's root. Its worker does not count towards max_workers, keeps its resources while it is blocked,
+// is never asked back, and ends when the lease is returned. A dedicated demand for no resources is served before all
+// others: with an idle worker of its key, else with a new one.
+//
 // Threading:  confined to the node's loop (or a test).
 // Ownership:  values only; refers to processes and leases by number.
 // Failure:    events that contradict the state (a lease returned twice, an unknown worker) are ignored and counted in
@@ -47,6 +52,7 @@ struct Waiting {
   std::uint32_t count = 0;
   std::uint32_t depth = 0;
   ResourceSet resources;
+  bool dedicated = false;
   std::string reason;
 };
 
@@ -54,8 +60,9 @@ class LeaseTable {
  public:
   explicit LeaseTable(Limits limits);
 
-  // Clients: drivers, and workers once they are ready (a task may submit tasks).
-  void client_joined(ProcessId client);
+  // Clients: drivers, workers once they are ready (a task may submit tasks), and homes of actors. `parent`: of a home,
+  // the process to whose tree its worker and all below it belong; 0: a tree of its own.
+  void client_joined(ProcessId client, ProcessId parent = 0);
   // Its demands vanish and its leased workers are killed: their tasks have nobody to answer to. A worker that is no
   // client any more gets no further lease.
   void client_left(ProcessId client);
@@ -73,20 +80,24 @@ class LeaseTable {
   void worker_unblocked(ProcessId worker);
   void worker_retiring(ProcessId worker);  // granted to nobody any more
   void worker_left(ProcessId worker);      // dead, for whatever reason; it has left as a client too
+  // A dedicated lease goes on until its worker, which is now told to end, has left.
   void lease_returned(ProcessId client, LeaseId lease);
   void lease_kill_asked(ProcessId client, LeaseId lease);
 
   // True when as far as the events tell no waiting demand can ever be met. A wake-up may still be on its way, so the
   // node calls deadlock_stood() only when this has been true without a break for a while (100 ms); that reports one
-  // demand.
+  // demand. Actors are not looked at: a task may wait for one that works. So the node also has to see for itself that
+  // none of unblocked_dedicated() runs a call.
   bool deadlock_suspected() const;
   void deadlock_stood();
+  std::vector<ProcessId> unblocked_dedicated() const;  // workers
 
   std::vector<Command> take_commands();
 
   // Views for status and for tests.
   const ResourceSet& free() const { return ledger_.free(); }  // may be negative
   std::vector<Waiting> waiting() const;
+  std::string why_waiting(ProcessId client) const;  // its first demand; empty when it has none
   std::uint64_t contradictions() const { return contradictions_; }
   const WorkerTable& workers() const { return workers_; }
   const LeaseLedger& ledger() const { return ledger_; }
@@ -105,6 +116,7 @@ class LeaseTable {
   void start_for_prestart();
   void stop_surplus();
   bool works_as_client(ProcessId worker) const;
+  bool waits_in_vain(const Demand& demand) const;
   void stop(ProcessId worker, bool kill);
   void start(WorkerKeyId key);
   void reclaim();
@@ -119,7 +131,8 @@ class LeaseTable {
   std::set<ProcessId> clients_;
   std::map<WorkerKeyId, std::uint32_t> prestarts_;
   std::map<WorkerKeyId, std::uint32_t>
-      needed_;  // workers that demands with resources could use, as of the last decision
+      needed_;                          // workers that demands with resources could use, as of the last decision
+  std::uint32_t needed_dedicated_ = 0;  // of these, dedicated ones
   std::vector<Command> commands_;
   std::uint64_t contradictions_ = 0;
   bool changed_ = false;

@@ -395,6 +395,194 @@ TEST(LeaseTable, WaitingSaysWhatIsMissing) {
   EXPECT_EQ(bench.table.waiting().at(1).reason, "waits for CPU 9: the node has CPU 2 in all");
 }
 
+DemandChange dedicated(ResourceSet resources = {}, WorkerKeyId key = 0) {
+  DemandChange change = demand(0, 1, std::move(resources), 0, key);
+  change.dedicated = true;
+  return change;
+}
+
+constexpr ProcessId kHome = 50;  // and above: homes of actors
+
+TEST(LeaseTable, IdleActorsDoNotCountTowardsTheWorkerLimit) {
+  Bench bench(1, 2);
+  bench.join(kAnn);
+  for (ProcessId home = kHome; home < kHome + 30; ++home) {
+    bench.table.client_joined(home, kAnn);
+    bench.table.demand_changed(home, dedicated());
+  }
+  EXPECT_EQ(only<GrantLease>(bench.settle()).size(), 30u);
+  bench.table.demand_changed(kAnn, demand(0, 5, ResourceSet()));
+  EXPECT_EQ(only<GrantLease>(bench.settle()).size(), 2u) << "of tasks, the limit";
+}
+
+TEST(LeaseTable, ActorStartsAlthoughAllWorkersAreTaken) {
+  Bench bench(1, 1);
+  bench.join(kAnn);
+  bench.table.demand_changed(kAnn, demand(0, 9, cpu(1)));
+  bench.settle();
+  bench.table.client_joined(kHome, kAnn);
+  bench.table.demand_changed(kHome, dedicated());
+  EXPECT_EQ(bench.settle(), (std::vector<Command>{GrantLease{2, kHome, 0, 101}}));
+}
+
+TEST(LeaseTable, ActorTakesAnIdleWorkerOfItsKey) {
+  Bench bench(1);
+  bench.join(kAnn);
+  bench.table.prestart(0, 1);
+  bench.settle();
+  bench.table.client_joined(kHome, kAnn);
+  bench.table.demand_changed(kHome, dedicated());
+  EXPECT_EQ(bench.take(), (std::vector<Command>{GrantLease{1, kHome, 0, 100}}));
+}
+
+TEST(LeaseTable, ActorWithoutResourcesGoesBeforeTasksThatWaitLonger) {
+  Bench bench(1, 1);
+  bench.join(kAnn);
+  bench.join(kBob);
+  bench.table.demand_changed(kAnn, demand(0, 1, cpu(1), 7));
+  bench.table.client_joined(kHome, kBob);
+  bench.table.demand_changed(kHome, dedicated());
+  EXPECT_EQ(bench.take(), (std::vector<Command>{StartWorker{0}, StartWorker{0}}));
+  bench.bring_up(0);
+  EXPECT_EQ(bench.take(), (std::vector<Command>{GrantLease{1, kHome, 0, 100}}));
+}
+
+TEST(LeaseTable, ActorWithResourcesWaitsForThemWithAReasonAndAsksForLeases) {
+  Bench bench(2);
+  bench.join(kAnn);
+  bench.table.demand_changed(kAnn, demand(0, 9, cpu(1)));
+  bench.settle();
+  bench.table.client_joined(kHome, kAnn);
+  bench.table.demand_changed(kHome, dedicated(cpu(1)));
+  EXPECT_EQ(bench.settle(), (std::vector<Command>{ReclaimLeases{kAnn, 1, 0}}));
+  EXPECT_EQ(bench.table.why_waiting(kHome), "waits for CPU 1: the node has CPU 2, of which 0 is free");
+  bench.table.lease_returned(kAnn, 1);
+  EXPECT_EQ(only<GrantLease>(bench.settle()).at(0).client, kHome);
+  EXPECT_EQ(bench.table.why_waiting(kHome), "");
+}
+
+TEST(LeaseTable, BlockedActorKeepsItsResources) {
+  Bench bench(1);
+  bench.join(kAnn);
+  bench.table.client_joined(kHome, kAnn);
+  bench.table.demand_changed(kHome, dedicated(cpu(1)));
+  bench.settle();
+  EXPECT_EQ(bench.table.unblocked_dedicated(), std::vector<ProcessId>{100});
+  bench.table.worker_blocked(100);
+  EXPECT_EQ(bench.table.unblocked_dedicated(), std::vector<ProcessId>{});
+  EXPECT_TRUE(bench.table.free().empty());
+  bench.table.demand_changed(kAnn, demand(0, 1, cpu(1)));
+  EXPECT_TRUE(bench.settle().empty());
+  bench.table.worker_unblocked(100);
+  EXPECT_TRUE(bench.table.free().empty());
+  EXPECT_EQ(bench.table.contradictions(), 0u);
+}
+
+TEST(LeaseTable, ActorsLeaseIsNeverAskedBack) {
+  Bench bench(1);
+  bench.join(kAnn);
+  bench.join(kBob);
+  bench.table.client_joined(kHome, kAnn);
+  bench.table.demand_changed(kHome, dedicated(cpu(1)));
+  bench.settle();
+  bench.table.demand_changed(kBob, demand(0, 1, cpu(1), 5));
+  EXPECT_TRUE(bench.settle().empty());
+}
+
+TEST(LeaseTable, ReturnedDedicatedLeaseEndsItsWorkerAndHoldsUntilThen) {
+  Bench bench(1);
+  bench.join(kAnn);
+  bench.table.client_joined(kHome, kAnn);
+  bench.table.demand_changed(kHome, dedicated(cpu(1)));
+  bench.settle();
+  bench.table.lease_returned(kHome, 1);
+  EXPECT_EQ(bench.settle(), (std::vector<Command>{StopWorker{100, false}}));
+  EXPECT_TRUE(bench.table.free().empty());
+  bench.table.lease_returned(kHome, 1);
+  EXPECT_TRUE(bench.settle().empty()) << "told once";
+  bench.table.worker_left(100);
+  EXPECT_EQ(bench.settle(), (std::vector<Command>{LeaseLost{1, kHome, 100}}));
+  EXPECT_EQ(bench.table.free(), cpu(1));
+}
+
+TEST(LeaseTable, LeavingHomeKillsItsWorker) {
+  Bench bench(1);
+  bench.join(kAnn);
+  bench.table.client_joined(kHome, kAnn);
+  bench.table.demand_changed(kHome, dedicated());
+  bench.settle();
+  bench.table.client_left(kHome);
+  EXPECT_EQ(bench.settle(), (std::vector<Command>{StopWorker{100, true}}));
+}
+
+TEST(LeaseTable, WorkerStartedForAnActorThatIsGoneEndsWhenItIsOneTooMany) {
+  Bench bench(1, 1);
+  bench.join(kAnn);
+  bench.table.demand_changed(kAnn, demand(0, 1, cpu(1)));
+  bench.settle();
+  bench.table.client_joined(kHome, kAnn);
+  bench.table.demand_changed(kHome, dedicated());
+  EXPECT_EQ(bench.take(), (std::vector<Command>{StartWorker{0}}));
+  bench.table.client_left(kHome);
+  bench.bring_up(0);
+  EXPECT_EQ(bench.take(), (std::vector<Command>{StopWorker{101, false}}));
+}
+
+TEST(LeaseTable, TasksOfAnActorBelongToTheTreeOfItsRoot) {
+  Bench bench(2);
+  bench.join(kAnn);
+  bench.join(kBob);
+  bench.table.client_joined(kHome, kAnn);
+  bench.table.demand_changed(kHome, dedicated());
+  bench.settle();
+  EXPECT_EQ(bench.table.ledger().tree(100), kAnn);
+  bench.table.demand_changed(100, demand(0, 9, cpu(1), 4));
+  EXPECT_EQ(only<GrantLease>(bench.settle()).size(), 2u);
+  bench.table.demand_changed(kAnn, demand(0, 1, cpu(1)));
+  bench.table.demand_changed(kBob, demand(0, 1, cpu(1)));
+  EXPECT_EQ(bench.settle(), (std::vector<Command>{ReclaimLeases{100, 1, 0}}));
+  bench.table.lease_returned(100, 2);
+  EXPECT_EQ(only<GrantLease>(bench.settle()).at(0).client, kBob) << "whose tree has nothing";
+}
+
+TEST(LeaseTable, ProgramWithAnIdleActorHasNothingRunning) {
+  Bench bench(1);
+  bench.join(kAnn);
+  bench.join(kBob);
+  bench.table.client_joined(kHome, kBob);
+  bench.table.demand_changed(kHome, dedicated());
+  bench.settle();
+  bench.table.demand_changed(kAnn, demand(0, 1, cpu(1)));
+  bench.settle();
+  bench.table.worker_blocked(101);
+  bench.table.demand_changed(101, demand(0, 9, cpu(1), 3));
+  bench.settle();
+  bench.table.demand_changed(kBob, demand(0, 1, cpu(1)));
+  EXPECT_EQ(bench.settle(), (std::vector<Command>{ReclaimLeases{101, 1, 0}}));
+}
+
+TEST(LeaseTable, DeadlockIsSeenBesideActorsAndNotWhileOneStarts) {
+  Bench bench(1, 1);
+  bench.join(kAnn);
+  bench.table.client_joined(kHome, kAnn);
+  bench.table.demand_changed(kHome, dedicated());
+  bench.settle();
+  bench.table.demand_changed(kAnn, demand(0, 2, cpu(1)));
+  bench.settle();
+  bench.table.worker_blocked(101);
+  EXPECT_TRUE(bench.settle().empty());
+  EXPECT_TRUE(bench.table.deadlock_suspected());
+  bench.table.client_joined(kHome + 1, kAnn);
+  bench.table.demand_changed(kHome + 1, dedicated());
+  EXPECT_EQ(bench.take(), (std::vector<Command>{StartWorker{0}}));
+  EXPECT_FALSE(bench.table.deadlock_suspected()) << "a task may wait for it";
+  bench.bring_up(0);
+  bench.take();
+  ASSERT_TRUE(bench.table.deadlock_suspected());
+  bench.table.deadlock_stood();
+  EXPECT_EQ(only<ReportDeadlock>(bench.settle()).at(0).client, kAnn);
+}
+
 TEST(LeaseTable, MessagesOfStrangersChangeNothing) {
   Bench bench(1);
   bench.table.demand_changed(kAnn, demand(0, 1, cpu(1)));

@@ -4,6 +4,8 @@
 #include <map>
 #include <tuple>
 
+#include "base/mutant.h"
+
 namespace fray::scheduler {
 
 namespace {
@@ -55,21 +57,21 @@ Planner::Planner(const DemandQueue& queue, const LeaseLedger& ledger, std::int64
     const std::int64_t staying = static_cast<std::int64_t>(group.running) - asked;
     for (std::uint32_t i = 0; i < asked; ++i) now_.coming.add(group.resources);
     now_.places += asked;
-    now_.running_of_tree[tree(name.first)] += staying;
+    if (group.taking_turns() > 0) now_.running_of_tree[tree(name.first)] += staying;
     now_.running_of_client[name.first] += staying;
     now_.running_of_group[name] += staying;
-    now_.to_give[name] = staying;
+    if (!group.dedicated || FRAY_MUTANT(12)) now_.to_give[name] = staying;
   }
 }
 
 bool Planner::covered(const Demand& demand) const {
-  return now_.places > 0 && now_.coming.covers(demand.wanted.resources);
+  return (demand.wanted.dedicated || now_.places > 0) && now_.coming.covers(demand.wanted.resources);
 }
 
 void Planner::take(const Demand& demand) {
   now_.coming.subtract(demand.wanted.resources);
-  --now_.places;
-  ++now_.running_of_tree[tree(demand.client)];
+  if (!demand.wanted.dedicated) --now_.places;
+  if (!demand.wanted.at_once()) ++now_.running_of_tree[tree(demand.client)];
   ++now_.running_of_client[demand.client];
   ++now_.running_of_group[{demand.client, demand.wanted.demand}];
 }
@@ -118,7 +120,7 @@ bool Planner::gather(const Demand& demand) {
 }
 
 bool Planner::helps(const Demand& demand, const LeaseGroup& group) const {
-  if (now_.places <= 0) return true;
+  if (!demand.wanted.dedicated && now_.places <= 0) return true;
   for (const auto& [name, units] : demand.wanted.resources.units()) {
     if (now_.coming.amount(name) >= demand.wanted.resources.amount(name)) continue;
     if (group.resources.amount(name) > 0) return true;
@@ -163,7 +165,7 @@ std::vector<Demand*> in_order_of_service(DemandQueue& queue, const LeaseLedger& 
     const ProcessId tree = ledger.tree(demand.client);
     auto found = by_tree.find(tree);
     const bool tree_runs = found != by_tree.end() && found->second > 0;
-    return std::tuple(tree_runs, tree_runs ? 0 : ledger.last_served(tree),
+    return std::tuple(!demand.wanted.at_once(), tree_runs, tree_runs ? 0 : ledger.last_served(tree),
                       -static_cast<std::int64_t>(demand.wanted.depth), ledger.running(demand.client), demand.since);
   };
   std::vector<std::pair<decltype(rank(std::declval<const Demand&>())), Demand*>> ranked;

@@ -1,7 +1,7 @@
 // ReclaimPolicy: whom to ask for leases so that those who wait get theirs. Pure: state in, requests out.
 //
-// Order of service. A tree (a driver and the workers below it) that has nothing running goes first, the one that had
-// nothing for longest at the front; then deeper demands; then the client with fewer running leases; then the demand
+// Order of service. Dedicated demands for no resources go first of all. Then a tree (a driver and the workers below it)
+// that has nothing running goes first, the one that had nothing for longest at the front; then deeper demands; then the client with fewer running leases; then the demand
 // that waits longer. A grant or a returned lease puts a demand behind its equals.
 //
 // A waiting demand d of client c may be given a lease of client v, when what is free or already asked back does not
@@ -14,7 +14,8 @@
 // The last three only if v waits for nothing deeper than d: it would be served first again. So a client that waits
 // never gives its only lease to a less deep demand of its own tree, whoever floods gives back in time, two clients on
 // two CPUs end with one lease each, and with one CPU they take turns. Those who have most are asked first. A demand
-// whose missing amount cannot be gathered in this way asks nobody.
+// whose missing amount cannot be gathered in this way asks nobody. Dedicated leases are never asked for; dedicated
+// demands need resources only, no place.
 //
 // Threading:  pure functions.
 // Ownership:  none.

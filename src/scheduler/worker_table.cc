@@ -52,12 +52,14 @@ void WorkerTable::forgive(WorkerKeyId key) {
 
 void WorkerTable::used(WorkerKeyId key) { keys_[key].last_use = ++uses_; }
 
-void WorkerTable::lease(ProcessId worker, LeaseId lease) {
+void WorkerTable::lease(ProcessId worker, LeaseId lease, bool dedicated) {
   Worker* entry = find(worker);
   if (entry == nullptr) return;
   remove_idle(worker, entry->key);
   entry->state = WorkerState::kLeased;
   entry->lease = lease;
+  entry->dedicated = dedicated;
+  if (dedicated) ++dedicated_;
   used(entry->key);
 }
 
@@ -87,6 +89,7 @@ bool WorkerTable::left(ProcessId worker) {
     --info.starting;
     ++info.failures;
   }
+  if (entry->dedicated) --dedicated_;
   workers_.erase(worker);
   return true;
 }
@@ -101,9 +104,10 @@ const Worker* WorkerTable::find(ProcessId worker) const {
   return found == workers_.end() ? nullptr : &found->second;
 }
 
-KeyInfo WorkerTable::key(WorkerKeyId key) const {
+const KeyInfo& WorkerTable::key(WorkerKeyId key) const {
+  static const KeyInfo kNothing;
   auto found = keys_.find(key);
-  return found == keys_.end() ? KeyInfo{} : found->second;
+  return found == keys_.end() ? kNothing : found->second;
 }
 
 bool WorkerTable::given_up(WorkerKeyId key) const {
@@ -111,7 +115,7 @@ bool WorkerTable::given_up(WorkerKeyId key) const {
   return found != keys_.end() && found->second.failures >= kStartAttempts;
 }
 
-std::uint32_t WorkerTable::living() const { return static_cast<std::uint32_t>(workers_.size()) + asked_; }
+std::uint32_t WorkerTable::living() const { return static_cast<std::uint32_t>(workers_.size()) + asked_ - dedicated_; }
 
 std::uint32_t WorkerTable::count(WorkerState state) const {
   return static_cast<std::uint32_t>(std::count_if(workers_.begin(), workers_.end(),

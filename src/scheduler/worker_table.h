@@ -25,9 +25,10 @@ enum class WorkerState : std::uint8_t { kStarting, kIdle, kLeased, kEnding };
 struct Worker {
   WorkerKeyId key = 0;
   WorkerState state = WorkerState::kStarting;
-  bool doomed = false;  // retires, was told to end or is being killed: granted to nobody any more
-  bool dying = false;   // is being killed, or its socket is closed: it ends whatever it does
-  LeaseId lease = 0;    // while leased
+  bool doomed = false;     // retires, was told to end or is being killed: granted to nobody any more
+  bool dying = false;      // is being killed, or its socket is closed: it ends whatever it does
+  LeaseId lease = 0;       // while leased
+  bool dedicated = false;  // the lease is one for an actor: it ends with the worker
 };
 
 // What is known of one worker key.
@@ -54,7 +55,7 @@ class WorkerTable {
   void forgive(WorkerKeyId key);
   void used(WorkerKeyId key);
 
-  void lease(ProcessId worker, LeaseId lease);
+  void lease(ProcessId worker, LeaseId lease, bool dedicated);
   void release(ProcessId worker);  // becomes idle, or ending when doomed
   // Nothing is granted to it any more; an idle one is now ending.
   void doom(ProcessId worker, bool dying);
@@ -63,9 +64,11 @@ class WorkerTable {
   Worker* find(ProcessId worker);
   const Worker* find(ProcessId worker) const;
   const std::map<WorkerKeyId, KeyInfo>& keys() const { return keys_; }
-  KeyInfo key(WorkerKeyId key) const;
+  const KeyInfo& key(WorkerKeyId key) const;
   bool given_up(WorkerKeyId key) const;
-  std::uint32_t living() const;  // those asked for included
+  // Those asked for included, dedicated ones not.
+  std::uint32_t living() const;
+  std::uint32_t leased() const { return count(WorkerState::kLeased) - dedicated_; }  // dedicated ones not
   std::uint32_t count(WorkerState state) const;
   std::uint32_t asked() const { return asked_; }
   // Keys that have idle workers, the one used last first, at most `count`.
@@ -78,6 +81,7 @@ class WorkerTable {
   std::unordered_map<ProcessId, Worker> workers_;
   std::map<WorkerKeyId, KeyInfo> keys_;
   std::uint32_t asked_ = 0;
+  std::uint32_t dedicated_ = 0;
   std::uint64_t uses_ = 0;
 };
 
