@@ -110,14 +110,17 @@ PyObject* host_ready(PyObject* self, PyObject*) {
   Py_RETURN_NONE;
 }
 
-// failed(exception): the constructor raised it
-PyObject* host_failed(PyObject* self, PyObject* error) {
+// failed(exception, text): the constructor raised it
+PyObject* host_failed(PyObject* self, PyObject* args) {
   Host& host = *as_host(self);
+  PyObject* error = nullptr;
+  const char* text = nullptr;
+  if (!PyArg_ParseTuple(args, "Os", &error, &text)) return nullptr;
   worker::Outcome outcome;
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error)), error);
   host.runner.fail("the constructor", &outcome);
   wire::ByteReader in(outcome.bytes);
-  host.owner->client->say_actor_failed(wire::decode_value(in).to_value());
+  host.owner->client->say_actor_failed({wire::decode_value(in).to_value(), text});
   Py_RETURN_NONE;
 }
 
@@ -338,7 +341,7 @@ PyMethodDef host_methods[] = {
     {"open", host_open, METH_O, "open(name): take callers; `name` stands before the names of methods."},
     {"construct", host_construct, METH_NOARGS, "The instance; raises what its constructor raises."},
     {"ready", host_ready, METH_NOARGS, "Tells the node that calls may come."},
-    {"failed", host_failed, METH_O, "failed(exception): tells the node what the constructor raised."},
+    {"failed", host_failed, METH_VARARGS, "failed(exception, text): tells the node what the constructor raised."},
     {"set_mode", host_set_mode, METH_O, "set_mode(mode): 0 one call at a time, 1 several threads, 2 an event loop."},
     {"serve", host_serve, METH_NOARGS, "Runs calls on this thread until the actor ends."},
     {"take", host_take, METH_O, "take(count) -> [(call, method, args, kwargs, generator)]"},

@@ -107,7 +107,12 @@ PyObject* call_actor(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (!builder.build(*plan, std::string_view(method->payload).substr(kPrefix), args[4], args[5])) return nullptr;
   auto results = owner->client->call_actor(as_ref(args[1])->object, builder.finish(*plan->options), most_pending);
   if (results.is_ok()) return refs_of(owner, *results);
-  raise_status(results.status());
+  static PyObject* limit_error = nullptr;
+  if (results.status().code() != StatusCode::kResourceExhausted) {
+    raise_status(results.status());
+  } else if (imported(&limit_error, "fray.errors", "PendingCallsLimitError") != nullptr) {
+    PyErr_SetString(limit_error, results.status().message().c_str());
+  }
   return nullptr;
 }
 
@@ -118,8 +123,11 @@ PyObject* kill_actor(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "Op", &actor, &no_restart)) return nullptr;
   if (!is_ref(actor)) return PyErr_Format(PyExc_TypeError, "an actor is needed");
   PythonRef* ref = as_ref(actor);
-  ref->owner->client->kill_actor(ref->object, no_restart != 0);
-  Py_RETURN_NONE;
+  GilHooks hooks(ref->owner->duty);
+  Status killed = ref->owner->client->kill_actor(ref->object, no_restart != 0, hooks);
+  if (killed.is_ok()) Py_RETURN_NONE;
+  if (PyErr_Occurred() == nullptr) raise_status(killed);
+  return nullptr;
 }
 
 PyMethodDef actor_functions[] = {

@@ -119,6 +119,12 @@ PyObject* ref_ready(PyObject* self, PyObject*) { return PyBool_FromLong(as_ref(s
 
 PyObject* ref_is_stream(PyObject* self, PyObject*) { return PyBool_FromLong(as_ref(self)->object->stream); }
 
+PyObject* ref_id(PyObject* self, PyObject*) {
+  const ObjectId& id = as_ref(self)->object->id;
+  std::string text = fmt::format("{:08x}.{}.{}", id.epoch, id.owner, id.sequence);
+  return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
+}
+
 PyObject* ref_client(PyObject* self, void*) { return Py_NewRef(reinterpret_cast<PyObject*>(as_ref(self)->owner)); }
 
 PyMethodDef ref_methods[] = {
@@ -127,6 +133,7 @@ PyMethodDef ref_methods[] = {
      "result(timeout=None): the value, waiting for it."},
     {"_ready", ref_ready, METH_NOARGS, "Whether the value is there."},
     {"_is_stream", ref_is_stream, METH_NOARGS, "Whether this is the ref of a generator task."},
+    {"_id", ref_id, METH_NOARGS, "Names the object among all that there ever were."},
     {"__class_getitem__", Py_GenericAlias, METH_O | METH_CLASS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -5,6 +5,7 @@
 #include <structmember.h>
 
 #include "store/buffer_layout.h"
+#include "wire/actor.h"
 
 namespace fray::python {
 
@@ -244,6 +245,22 @@ PyObject* loads(PythonClient* owner, PyObject* data, PyObject* buffers, std::vec
   return PyObject_Vectorcall(slot_loads, args + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, names);
 }
 
+PyObject* raise_actor_died(std::string_view bytes) {
+  static PyObject* slot = nullptr;
+  Result<wire::ActorDeath> death = wire::ActorDeath::decode(bytes);
+  if (!death.is_ok()) {
+    raise_status(death.status());
+    return nullptr;
+  }
+  if (imported(&slot, "fray.backend.native.failures", "actor_died") == nullptr) return nullptr;
+  Owned error(PyObject_CallFunction(slot, "isss#y#", static_cast<int>(death->executed), death->class_name.c_str(),
+                                    death->name.c_str(), death->text.data(),
+                                    static_cast<Py_ssize_t>(death->text.size()), death->error.data(),
+                                    static_cast<Py_ssize_t>(death->error.size())));
+  if (error) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
+  return nullptr;
+}
+
 PyObject* raise_failure(wire::Encoding encoding, std::string_view bytes) {
   if (encoding == wire::Encoding::kStatus) {
     if (bytes.empty()) {
@@ -253,6 +270,7 @@ PyObject* raise_failure(wire::Encoding encoding, std::string_view bytes) {
     }
     return nullptr;
   }
+  if (encoding == wire::Encoding::kActorDied) return raise_actor_died(bytes);
   if (imported(&slot_unpack, "fray._failures", "unpack_exception") == nullptr) return nullptr;
   Owned data(PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size())));
   if (!data) return nullptr;
@@ -331,6 +349,7 @@ PyObject* decode_bytes(PythonClient* owner, wire::Encoding encoding, std::string
       return decode_items(owner, *nested);
     case Encoding::kException:
     case Encoding::kStatus:
+    case Encoding::kActorDied:
       return raise_failure(encoding, bytes);
   }
   raise_status(StatusCode::kCorruption, "a value does not fit its encoding");

@@ -188,6 +188,8 @@ void ActorTable::lost(const wire::ActorLost& message) {
   if (found == queues_.end()) return;
   ActorQueue* queue = found->second.get();
   queue->state = ActorQueue::State::kAsked;
+  queue->death.class_name = message.class_name;
+  queue->death.name = message.name;
   queue->death.text = message.cause;
   queue->death.error = message.error.encoding == wire::Encoding::kException ? message.error.bytes : "";
   if (queue->connection) tasks_.receive(queue->connection.get());  // what it still answered

@@ -136,9 +136,10 @@ class Client {
   Result<std::vector<Object*>> call_actor(Object* actor, Call call, std::int64_t most_pending);
   Result<FoundActor> find_actor(std::string_view name_space, std::string_view name, WaitHooks& hooks);
   Result<wire::ActorNames> list_actors(std::string_view name_space, bool all, WaitHooks& hooks);
-  void kill_actor(Object* actor, bool no_restart);
+  // Returns when the node has done it: later calls of this process fail.
+  Status kill_actor(Object* actor, bool no_restart, WaitHooks& hooks);
   void become_actor(ActorId self);
-  void say_actor_failed(const wire::Value& error);
+  void say_actor_failed(const wire::ActorFailure& failure);
 
   // ---- Objects ----
   // An object with an inline value. Takes over the counts of `nested`.
@@ -217,6 +218,7 @@ class Client {
   void return_memory();
   std::vector<Object*> make_results(Task* task, const TaskOptions& options);
   void handle_actor(wire::Incoming& frame);
+  void withdraw(Object* actor);
   Status await_answer(std::uint64_t ticket, WaitHooks& hooks, std::string* answer);
   Object* new_sealed(wire::Encoding encoding, const Location& location);
   Status open_segment(SegmentId segment, WaitHooks& hooks);

@@ -52,7 +52,7 @@ Result<FoundActor> Client::create_actor(ActorRequest request, WaitHooks& hooks) 
                      : answer->code != StatusCode::kOk ? Status(answer->code, answer->message)
                                                        : Status::ok();
     if (!refused.is_ok() || answer->actor != message.actor) {
-      if (!waited.is_ok()) kill_actor(made.object, true);  // nobody would ever construct it
+      if (!waited.is_ok()) withdraw(made.object);  // nobody would ever construct it
       release(made.object);
       if (!refused.is_ok()) return refused;
       std::lock_guard lock(mutex_);
@@ -128,12 +128,17 @@ Status Client::await_answer(std::uint64_t ticket, WaitHooks& hooks, std::string*
   return Status::ok();
 }
 
-void Client::kill_actor(Object* actor, bool no_restart) {
-  std::lock_guard lock(mutex_);
-  if (!open_) return;
-  if (!actor->uncounted) objects_.share(actor);
-  link_.send(wire::ControlType::kKillActor, 0, wire::ActorName{actor->id, no_restart});
-  link_.flush();
+Status Client::kill_actor(Object* actor, bool no_restart, WaitHooks& hooks) {
+  std::uint64_t ticket = 0;
+  {
+    std::lock_guard lock(mutex_);
+    if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
+    ticket = ++actor_tickets_;
+    if (!actor->uncounted) objects_.share(actor);
+    link_.send(wire::ControlType::kKillActor, ticket, wire::ActorName{actor->id, no_restart});
+  }
+  std::string done;
+  return await_answer(ticket, hooks, &done);
 }
 
 void Client::become_actor(ActorId self) {
@@ -141,9 +146,14 @@ void Client::become_actor(ActorId self) {
   objects_.set_self(self);
 }
 
-void Client::say_actor_failed(const wire::Value& error) {
+void Client::withdraw(Object* actor) {
   std::lock_guard lock(mutex_);
-  link_.send(wire::ControlType::kActorFailed, 0, wire::ActorFailure{error});
+  link_.send(wire::ControlType::kKillActor, 0, wire::ActorName{actor->id});
+}
+
+void Client::say_actor_failed(const wire::ActorFailure& failure) {
+  std::lock_guard lock(mutex_);
+  link_.send(wire::ControlType::kActorFailed, 0, failure);
   link_.flush();
 }
 

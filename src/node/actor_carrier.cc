@@ -86,6 +86,11 @@ Status ActorCarrier::construct(ProcessId client, wire::ConstructActor message) {
 
 void ActorCarrier::connect(ProcessId client, ActorId actor) { table_.connect(client, actor); }
 
+void ActorCarrier::kill(Connection& client, std::uint64_t ticket, const wire::ActorName& message) {
+  table_.kill(message.actor, message.no_restart);
+  if (ticket != 0) kills_.emplace_back(client.process, ticket);
+}
+
 void ActorCarrier::find(Connection& client, std::uint64_t ticket, const wire::FindActor& message) {
   wire::ActorAnswer answer;
   Result<ActorId> found = table_.find(message.name_space, message.name);
@@ -124,11 +129,11 @@ Status ActorCarrier::constructed(ProcessId worker) {
   return Status::ok();
 }
 
-Status ActorCarrier::constructor_raised(ProcessId worker, wire::Value error) {
+Status ActorCarrier::constructor_raised(ProcessId worker, wire::ActorFailure failure) {
   auto actor = table_.actor_of_worker(worker);
   if (!actor) return Status::ok();
-  kept_[*actor].error = std::move(error);
-  table_.constructor_raised(*actor, table_.view(*actor)->incarnation, "its constructor raised an exception");
+  kept_[*actor].error = std::move(failure.error);
+  table_.constructor_raised(*actor, table_.view(*actor)->incarnation, failure.text);
   return Status::ok();
 }
 
@@ -176,6 +181,10 @@ bool ActorCarrier::carry_out() {
     }
   }
   last_calls_.clear();
+  for (const auto& [client, ticket] : std::exchange(kills_, {})) {  // after what was said about the ends
+    Connection* connection = roster_.find(client);
+    if (connection != nullptr) connection->send(wire::ControlType::kActorAnswer, ticket, wire::ActorAnswer());
+  }
   watch_clock();
   return something;
 }
@@ -246,12 +255,21 @@ void ActorCarrier::carry_out(const actor::Connect& command) {
   worker->send(wire::ControlType::kLease, 0, lease, std::move(ends->second));
 }
 
+wire::ActorLost ActorCarrier::lost_message(const ActorId& actor, ProcessId client) const {
+  wire::ActorLost message;
+  message.actor = actor;
+  if (const ActorSpec* spec = table_.spec(actor)) {
+    message.class_name = spec->class_name;
+    message.name = spec->name.value_or("");
+  }
+  add_last_calls(message, client);
+  return message;
+}
+
 void ActorCarrier::carry_out(const actor::ReportLost& command) {
   Connection* client = roster_.find(command.client);
   if (client == nullptr) return;
-  wire::ActorLost message;
-  message.actor = command.actor;
-  add_last_calls(message, command.client);
+  wire::ActorLost message = lost_message(command.actor, command.client);
   message.cause = "its process ended while it ran the call; another instance takes its place";
   client->send(wire::ControlType::kActorLost, 0, message);
 }
@@ -259,10 +277,8 @@ void ActorCarrier::carry_out(const actor::ReportLost& command) {
 void ActorCarrier::carry_out(const actor::ReportDead& command) {
   Connection* client = roster_.find(command.client);
   if (client == nullptr) return;
-  wire::ActorLost message;
-  message.actor = command.actor;
+  wire::ActorLost message = lost_message(command.actor, command.client);
   message.dead = true;
-  add_last_calls(message, command.client);
   message.cause = command.death.text;
   if (auto kept = kept_.find(command.actor); kept != kept_.end()) message.error = kept->second.error;
   client->send(wire::ControlType::kActorLost, 0, message);

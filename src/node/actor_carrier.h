@@ -11,6 +11,8 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "actor/actor_table.h"
 #include "event/loop.h"
@@ -30,12 +32,12 @@ class ActorCarrier {
   Status create(Connection& client, std::uint64_t ticket, wire::CreateActor message);
   Status construct(ProcessId client, wire::ConstructActor message);
   void connect(ProcessId client, ActorId actor);
-  void kill(ActorId actor, bool no_restart) { table_.kill(actor, no_restart); }
+  void kill(Connection& client, std::uint64_t ticket, const wire::ActorName& message);
   void find(Connection& client, std::uint64_t ticket, const wire::FindActor& message);
   void list(Connection& client, std::uint64_t ticket, const wire::FindActor& message);
   // Messages of the worker that is, or becomes, the actor.
   Status constructed(ProcessId worker);
-  Status constructor_raised(ProcessId worker, wire::Value error);
+  Status constructor_raised(ProcessId worker, wire::ActorFailure failure);
 
   void client_joined(ProcessId client) { table_.client_joined(client); }
   void client_left(ProcessId client);
@@ -76,6 +78,7 @@ class ActorCarrier {
   void request_worker(const ActorId& actor);
   void granted(ProcessId home, LeaseId lease, ProcessId worker);
   void refused(ProcessId home, StatusCode code, const std::string& reason);
+  wire::ActorLost lost_message(const ActorId& actor, ProcessId client) const;
   void add_last_calls(wire::ActorLost& message, ProcessId client) const;
   void watch_clock();
   static actor::Moment now();
@@ -87,6 +90,7 @@ class ActorCarrier {
   actor::ActorTable table_;
   std::unordered_map<ActorId, Kept> kept_;
   std::unordered_map<ActorId, CallsOfCallers> last_calls_;  // of instances that were lost in this round
+  std::vector<std::pair<ProcessId, std::uint64_t>> kills_;  // to be answered: client, ticket
   event::TimerId timer_ = 0;
   actor::Moment timer_due_{0};
 };

@@ -236,7 +236,7 @@ Status Node::handle_actor(Connection& connection, ControlType type, wire::Incomi
     }
     case ControlType::kKillActor: {
       FRAY_ASSIGN_OR_RETURN(wire::ActorName message, wire::ActorName::decode(frame.body));
-      actors_.kill(message.actor, message.no_restart);
+      actors_.kill(connection, frame.header.id, message);
       return Status::ok();
     }
     case ControlType::kFindActor:
@@ -253,7 +253,7 @@ Status Node::handle_actor(Connection& connection, ControlType type, wire::Incomi
       return actors_.constructed(process);
     default: {
       FRAY_ASSIGN_OR_RETURN(wire::ActorFailure message, wire::ActorFailure::decode(frame.body));
-      return actors_.constructor_raised(process, std::move(message.error));
+      return actors_.constructor_raised(process, std::move(message));
     }
   }
 }

@@ -88,12 +88,16 @@ Result<FindActor> FindActor::decode(std::string_view body) {
   return finish(in, std::move(message), "FindActor");
 }
 
-void ActorFailure::encode(ByteWriter& out) const { wire::encode(out, error); }
+void ActorFailure::encode(ByteWriter& out) const {
+  wire::encode(out, error);
+  out.put_string(text);
+}
 
 Result<ActorFailure> ActorFailure::decode(std::string_view body) {
   ByteReader in(body);
   ActorFailure message;
   message.error = decode_value(in).to_value();
+  message.text = in.get_string();
   return finish(in, std::move(message), "ActorFailure");
 }
 
@@ -153,7 +157,7 @@ void ActorLost::encode(ByteWriter& out) const {
   out.put(static_cast<std::uint8_t>(dead));
   out.put(last_started);
   out.put(last_ended);
-  out.put_string(cause);
+  for (const std::string* text : {&class_name, &name, &cause}) out.put_string(*text);
   wire::encode(out, error);
 }
 
@@ -164,23 +168,21 @@ Result<ActorLost> ActorLost::decode(std::string_view body) {
   message.dead = in.get<std::uint8_t>() != 0;
   message.last_started = in.get<std::uint64_t>();
   message.last_ended = in.get<std::uint64_t>();
-  message.cause = in.get_string();
+  for (std::string* text : {&message.class_name, &message.name, &message.cause}) *text = in.get_string();
   message.error = decode_value(in).to_value();
   return finish(in, std::move(message), "ActorLost");
 }
 
 void ActorDeath::encode(ByteWriter& out) const {
   out.put(executed);
-  out.put_string(text);
-  out.put_string(error);
+  for (const std::string* part : {&class_name, &name, &text, &error}) out.put_string(*part);
 }
 
 Result<ActorDeath> ActorDeath::decode(std::string_view body) {
   ByteReader in(body);
   ActorDeath death;
   death.executed = in.get<Executed>();
-  death.text = in.get_string();
-  death.error = in.get_string();
+  for (std::string* part : {&death.class_name, &death.name, &death.text, &death.error}) *part = in.get_string();
   return finish(in, std::move(death), "ActorDeath");
 }
 

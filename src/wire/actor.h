@@ -59,7 +59,8 @@ struct FindActor {  // kFindActor, kListActors
 
 struct ActorFailure {
   static constexpr ControlType kType = ControlType::kActorFailed;
-  Value error;  // what the constructor raised
+  Value error;       // what the constructor raised
+  std::string text;  // its type and message
   void encode(ByteWriter& out) const;
   static Result<ActorFailure> decode(std::string_view body);
 };
@@ -97,7 +98,9 @@ struct ActorLost {
   bool dead = false;            // else another instance comes
   std::uint64_t last_started = 0;  // call of this client; those after it never started. kUnknown: nobody can tell
   std::uint64_t last_ended = 0;    // call of this client; it and those before it ran to their end
-  std::string cause;            // one sentence and the last lines of the log, for people
+  std::string class_name;
+  std::string name;   // empty: none
+  std::string cause;  // one sentence and the last lines of the log, for people
   Value error;                  // is_failure(): what the constructor raised
   void encode(ByteWriter& out) const;
   static Result<ActorLost> decode(std::string_view body);
@@ -107,7 +110,9 @@ struct ActorLost {
 struct ActorDeath {
   enum class Executed : std::uint8_t { kNo = 0, kYes = 1, kUnknown = 2 };
   Executed executed = Executed::kNo;
-  std::string text;   // for people
+  std::string class_name;
+  std::string name;   // empty: none
+  std::string text;   // the cause, for people
   std::string error;  // what the constructor raised, packed; else empty
   void encode(ByteWriter& out) const;
   static Result<ActorDeath> decode(std::string_view body);

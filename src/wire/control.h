@@ -50,7 +50,7 @@ enum class ControlType : std::uint8_t {
   kCreateActor = 40,  // id: ticket of the answer; 0: none wanted
   kConstructActor,
   kConnectActor,  // ActorName
-  kKillActor,
+  kKillActor,    // id: ticket; 0: no answer wanted
   kFindActor,    // id: ticket
   kListActors,   // id: ticket
   kActorReady,   // from the actor's worker; no body

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import atexit
 import os
+import pickle
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import isgeneratorfunction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from fray import _native
 from fray.backend.native.functions import FunctionTable
 from fray.backend.native.launch import attach, check_settings, start_embedded, worker_key
-from fray.errors import UnsupportedError
+from fray.errors import ActorNotFoundError, UnsupportedError
 from fray.job.context import JobContext
 from fray.job.refs import ObjectRef
-from fray.types import RuntimeEnv, TaskOptions
+from fray.types import ActorOptions, Lifetime, RuntimeEnv, TaskOptions
+
+if TYPE_CHECKING:
+    from fray.job.actor_methods import MethodKind
+    from fray.job.actors import ActorLink
 
 __all__ = ["NativeJobContext"]
 
@@ -152,6 +157,71 @@ class NativeJobContext(JobContext):
 
     def _owns(self, ref: Any) -> bool:
         return ref._client is self._client
+
+    # ---- actors
+
+    def _create_actor(
+        self,
+        cls: type[Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        options: ActorOptions,
+        methods: Mapping[str, MethodKind],
+    ) -> ActorLink:
+        from fray.backend.native.actors import ActorDescription, NativeActorLink
+        from fray.job.actor_methods import runs_on_loop
+
+        namespace = options.namespace or self._namespace
+        concurrency = options.max_concurrency or (1000 if runs_on_loop(methods) else 1)
+        description = ActorDescription(
+            cls.__qualname__.replace("<locals>.", ""),
+            options.name,
+            namespace,
+            methods,
+            options.max_task_retries,
+            options.max_pending_calls,
+            concurrency,
+        )
+        packed = description.pack()
+        handle, _ = self._functions.handle(cls, None, 0)
+        key = self._worker_key(options.runtime_env)
+        plan = _native.make_plan(options.demand(), key, 0, 1, False, 0.0, 0)
+        ref, existing = _native.create_actor(
+            self._client,
+            handle,
+            plan,
+            args,
+            kwargs or None,
+            namespace,
+            description.class_name,
+            options.name,
+            options.get_if_exists,
+            options.lifetime is Lifetime.DETACHED,
+            options.max_restarts,
+            packed,
+            pickle.dumps(packed),
+        )
+        return NativeActorLink(ref, ActorDescription.unpack(existing) if existing else description)
+
+    def _find_actor(self, name: str, namespace: str) -> ActorLink | None:
+        from fray.backend.native.actors import ActorDescription, NativeActorLink
+
+        try:
+            ref, description = _native.find_actor(self._client, namespace, name)
+        except ActorNotFoundError:
+            return None
+        return NativeActorLink(ref, ActorDescription.unpack(description))
+
+    def _named_actors(self) -> list[tuple[str, str]]:
+        return _native.list_actors(self._client)
+
+    def _kill_actor(self, link: Any, no_restart: bool) -> None:
+        link.kill(no_restart)
+
+    def _owns_actor(self, link: Any) -> bool:
+        from fray.backend.native.actors import NativeActorLink
+
+        return isinstance(link, NativeActorLink) and link.belongs_to(self._client)
 
     def _close(self) -> None:
         self._client.drain_output()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Literal, NoReturn
 
 from fray import errors
 
-__all__ = ["can_pickle", "engine_error", "raise_unpicklable"]
+__all__ = ["actor_died", "can_pickle", "engine_error", "raise_unpicklable"]
 
 # Numbers of StatusCode in src/base/status.h.
 _CODES: dict[int, type[Exception]] = {
@@ -18,9 +18,12 @@ _CODES: dict[int, type[Exception]] = {
     9: errors.WorkerDiedError,
     10: errors.OwnerDiedError,
     11: errors.ObjectLostError,
+    2: errors.ActorNotFoundError,
+    3: errors.NameTakenError,
     12: errors.DeadlockError,
     16: errors.VersionMismatchError,
 }
+_EXECUTED: tuple[Literal["no"], Literal["yes"], Literal["unknown"]] = ("no", "yes", "unknown")
 _CLOSED = "the context was closed"
 
 
@@ -29,6 +32,20 @@ def engine_error(code: int, message: str) -> Exception:
     if message == _CLOSED:
         return errors.ContextClosedError(f"{message}; make a new one, or call fray.init() again")
     return _CODES.get(code, errors.FrayError)(message)
+
+
+def actor_died(executed: int, class_name: str, name: str, cause: str, packed: bytes) -> Exception:
+    """Return the error of a call that has no result; `packed` is what the actor's constructor raised, or empty."""
+    ran = ("the call had not started", "the call had ended, its result is lost", "the call may have run")[executed]
+    who = f"actor {class_name}" + (f" {name!r}" if name else "") if class_name else "the actor"
+    error = errors.ActorDiedError(
+        f"{who} has ended: {cause} ({ran})", executed=_EXECUTED[executed], class_name=class_name, actor_name=name or None
+    )
+    if packed:
+        from fray._failures import unpack_exception
+
+        error.__cause__ = unpack_exception(packed)
+    return error
 
 
 def raise_unpicklable(what: str, value: object, cause: BaseException) -> NoReturn:

@@ -56,7 +56,11 @@ def main(process: int, control_fd: int, page_fd: int) -> None:
     NativeJobContext._adopt(client)  # pyright: ignore[reportPrivateUsage]
     code = 0
     try:
-        _native.run_worker(client, sys.modules[__name__], page_fd)
+        actor = _native.run_worker(client, sys.modules[__name__], page_fd)
+        if actor is not None:
+            from fray.backend.native.actor_host import host_actor
+
+            host_actor(actor)
         atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage]
     except BaseException as error:
         code = 1

@@ -1,0 +1,91 @@
+"""Actors of the native engine, from the caller's side."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from fray import _native
+from fray.job.actor_methods import MethodKind
+from fray.job.actors import ActorHandle, ActorLink, CallOptions
+
+__all__ = ["ActorDescription", "NativeActorLink"]
+
+_METHOD = 2  # the kind of a function that is an actor's method: its payload is the method's name
+_STREAMS = (MethodKind.GENERATOR, MethodKind.ASYNC_GENERATOR)
+_ITEM_BUDGET_BYTES = 16 << 20
+_PLAIN = CallOptions()
+_MOST_NAME_BYTES = 120
+
+
+class ActorDescription(NamedTuple):
+    """What every handle of an actor knows, wherever it came from."""
+
+    class_name: str
+    name: str | None
+    namespace: str
+    methods: Mapping[str, MethodKind]
+    max_task_retries: int
+    max_pending_calls: int
+    max_concurrency: int
+
+    def pack(self) -> bytes:
+        """Return bytes that `unpack` reads; the engine keeps them with the actor's name."""
+        return pickle.dumps((*self[:3], {name: str(kind) for name, kind in self.methods.items()}, *self[4:]), protocol=5)
+
+    @classmethod
+    def unpack(cls, data: bytes) -> ActorDescription:
+        """Read what `pack` wrote."""
+        class_name, name, namespace, methods, *limits = pickle.loads(data)
+        return cls(class_name, name, namespace, {key: MethodKind(kind) for key, kind in methods.items()}, *limits)
+
+
+class NativeActorLink(ActorLink):
+    """Connects handles to an actor by the ref to its object, which the engine counts like any other."""
+
+    __slots__ = ("_client", "_description", "_plans", "_ref", "actor_id", "class_name", "methods", "name")
+
+    def __init__(self, ref: Any, description: ActorDescription) -> None:
+        self._ref = ref
+        self._client = ref._client
+        self._description = description
+        self._plans: dict[tuple[str, CallOptions], tuple[Any, Any]] = {}
+        self.actor_id = ref._id()
+        self.class_name = description.class_name
+        self.name = description.name
+        self.methods = description.methods
+
+    def submit(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any], options: CallOptions) -> Any:
+        """Send a call behind all others of this process; see `ActorLink.submit`."""
+        plan = self._plans.get((method, options)) or self._plan(method, options)
+        return _native.call_actor(
+            self._client, self._ref, plan[0], plan[1], args, kwargs, self._description.max_pending_calls
+        )
+
+    def reduce(self) -> tuple[Callable[..., ActorHandle], tuple[Any, ...]]:
+        """Pickle as the ref, which the engine counts on its way, and the description."""
+        return _restore, (self._ref, self._description.pack())
+
+    def kill(self, no_restart: bool) -> None:
+        """End the actor's process; with `no_restart` the actor as well."""
+        _native.kill_actor(self._ref, no_restart)
+
+    def belongs_to(self, client: Any) -> bool:
+        """Return whether the actor is one of this client's node."""
+        return self._client is client
+
+    def _plan(self, method: str, options: CallOptions) -> tuple[Any, Any]:
+        if len(method.encode()) > _MOST_NAME_BYTES:
+            raise ValueError(f"the method's name {method!r} is longer than {_MOST_NAME_BYTES} bytes")
+        label = options.name or f"{self.class_name}.{method}"
+        function = _native.make_function(_METHOD, method.encode(), label, 0)
+        streams = self.methods[method] in _STREAMS
+        retries = self._description.max_task_retries
+        plan = _native.make_plan({}, 0, retries, options.num_returns, streams, 0.0, _ITEM_BUDGET_BYTES)
+        made = self._plans[method, options] = (function, plan)
+        return made
+
+
+def _restore(ref: Any, description: bytes) -> ActorHandle:
+    return ActorHandle(NativeActorLink(ref, ActorDescription.unpack(description)))
