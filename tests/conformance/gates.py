@@ -27,6 +27,19 @@ class Gate:
         with open(self.path, "wb"):
             pass
 
+    def announce_and_wait(self, started: Gate) -> None:
+        """Open `started`, then block until `open_if_waited_for`."""
+        # Open for both ends, so that reading waits although nobody writes.
+        with open(self.path, "r+b", buffering=0) as pipe:
+            started.open()
+            pipe.read(1)
+
+    def open_if_waited_for(self) -> None:
+        """Let an `announce_and_wait` go, if there is still one; never blocks."""
+        fd = os.open(self.path, os.O_RDWR | os.O_NONBLOCK)
+        os.write(fd, b"x")
+        os.close(fd)
+
 
 @dataclass(frozen=True)
 class Journal:

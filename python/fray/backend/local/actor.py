@@ -128,15 +128,16 @@ class LocalActor(ActorLink):
             call.stop()
         del instance  # its finalizer runs here, where no lock is held
 
-    def restart(self) -> bool:
-        """Build a new instance in the place of this one; False where the options do not allow it."""
+    def restart(self) -> ConstructorCall | None:
+        """Make room for a new instance and return the call that makes it; None where the options allow none."""
         with self.context.condition:
             if self._restarts_left == 0 or self.death is not None:
-                return False
+                return None
             self._restarts_left = max(-1, self._restarts_left - 1)
             running, waiting, instance = self._stop()
             self._open_mailbox()
-            self.mailbox.put(self._constructor_again())
+            constructor = self._constructor_again()
+            self.mailbox.put(constructor)
             lost: list[ActorCall] = []
             for call in (*running, *waiting):
                 if isinstance(call, ConstructorCall):
@@ -153,7 +154,7 @@ class LocalActor(ActorLink):
         for call in running:
             call.stop()
         del instance
-        return True
+        return constructor
 
     def close(self) -> Any:
         """End with the context, whose condition is held; return the instance, to be dropped without it."""

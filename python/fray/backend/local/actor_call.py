@@ -85,6 +85,7 @@ class ActorCall(Call):
             return None
         successor = ActorCall(self.actor, self.method, (), {}, CallOptions(self.options.num_returns, self.name))
         successor.take_arguments(self.arguments())
+        successor.left_behind = True
         successor.retries_left = max(-1, self.retries_left - 1)
         successor.cells, self.cells = self.cells, successor.cells
         for call in (self, successor):

@@ -55,6 +55,8 @@ class InProcessContext(JobContext):
         self._spans: deque[Span] = deque(maxlen=MAX_SPANS)
         self.waits = Waits(self.lock)
         self._actors: weakref.WeakSet[LocalActor] = weakref.WeakSet()
+        self._runners: weakref.WeakSet[Runner] = weakref.WeakSet()
+        """Those of actors that have ended too, while a thread of theirs goes on."""
         self._names: dict[tuple[str, str], LocalActor] = {}
         """The living actors that have a name, by namespace and name."""
 
@@ -162,8 +164,11 @@ class InProcessContext(JobContext):
             return list(self._names)
 
     def _kill_actor(self, link: LocalActor, no_restart: bool) -> None:
-        if no_restart or not link.restart():
+        constructor = None if no_restart else link.restart()
+        if constructor is None:
             link.end("it was killed")
+        else:
+            self._start_call(constructor)
 
     def _owns_actor(self, link: Any) -> bool:
         return getattr(link, "context", None) is self
@@ -187,8 +192,11 @@ class InProcessContext(JobContext):
         if on_loop:
             from fray.backend.local.loop_runner import LoopRunner
 
-            return LoopRunner(mailbox, name)
-        return self._runner(mailbox, name)
+            runner = LoopRunner(mailbox, name)
+        else:
+            runner = self._runner(mailbox, name)
+        self._runners.add(runner)
+        return runner
 
     def forget_name(self, actor: LocalActor) -> None:
         """Free the name of an actor that has ended; the condition is held."""
@@ -365,14 +373,14 @@ class InProcessContext(JobContext):
     def _close(self) -> None:
         with self.condition:
             cells = list(self._open_cells)
-            actors = list(self._actors)
-            instances = [actor.close() for actor in actors]
+            instances = [actor.close() for actor in list(self._actors)]
+            runners = list(self._runners)
             self._names.clear()
         error = ContextClosedError(f"this {type(self).__name__} was closed before the task ended")
         for cell in cells:
             if not cell.done:
                 cell.fail(self.codec.pack_failure(error, cell.name))
         deadline = time.monotonic() + CLOSE_GRACE_SECONDS
-        for actor in actors:
-            actor.runner.join(deadline)
+        for runner in runners:
+            runner.join(deadline)
         del instances

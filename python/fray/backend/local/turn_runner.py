@@ -34,15 +34,19 @@ class TurnRunner(Runner):
     def run(self, call: ActorCall) -> None:
         """Run a call that was put into the mailbox, or leave it behind."""
         mailbox, context = self._mailbox, self._context
-        if not self._wait(call, lambda: call.settled() or mailbox.startable() is call):
+        if not self._wait(call, lambda: mailbox.closed or call.settled() or mailbox.startable() is call):
             call.left_behind = True
             return
         with context.condition:
-            if call.settled():
-                return
-            mailbox.start(call)
-        self._run(call)
-        self.help()
+            runner = call.actor.runner
+            may_run = not (mailbox.closed or call.settled())
+            if may_run:
+                mailbox.start(call)
+        if may_run:
+            self._run(call)
+            self.help()
+        elif runner is not self and isinstance(runner, TurnRunner):  # the actor was started anew
+            runner.run(call)
 
     def help(self) -> None:
         while True:
