@@ -177,6 +177,16 @@ class Meeting:
             await asyncio.sleep(0)
             yield number * number
 
+    async def endless(self, ended: Journal) -> AsyncIterator[int]:
+        try:
+            number = 0
+            while True:
+                yield number
+                number += 1
+        finally:
+            await asyncio.sleep(0)
+            ended.add("closed")
+
     def plain_squares(self, n: int) -> Iterator[int]:
         for number in range(n):
             yield number * number

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -207,6 +208,20 @@ def test_generator_methods_stream(ctx: JobContext):
         squares = method(40)
         assert ctx.get(next(squares)) == 0
         assert ctx.get(squares) == [number * number for number in range(1, 40)]
+
+
+@pytest.mark.behaviour("T112")
+def test_dropping_the_stream_of_an_async_method_ends_it(ctx: JobContext, tmp_path):
+    ended = Journal(str(tmp_path / "ended"))
+    meeting = ctx.create_actor(Meeting)
+    stream = meeting.endless(ended)
+    assert ctx.get([next(stream) for _ in range(3)]) == [0, 1, 2]
+    assert ended.lines() == []
+    del stream
+    gc.collect()
+    while not ended.lines():
+        ctx.get(meeting.add(1, 2))
+    assert ended.lines() == ["closed"]
 
 
 @pytest.mark.behaviour("T113")
@@ -414,10 +429,9 @@ def test_wrong_requests_are_refused(ctx: JobContext):
 def test_one_pending_call_too_many_is_refused(ctx: JobContext, gate):
     door, started = gate(), gate()
     counter = ctx.create_actor(Counter, options=ActorOptions(max_pending_calls=3))
-    ctx.get(counter.get())
     running = counter.stop_at(door, started)
-    started.wait()
     waiting = [counter.add(), counter.add()]
+    started.wait()
     with pytest.raises(PendingCallsLimitError, match="max_pending_calls"):
         counter.add()
     door.open_if_waited_for()

@@ -96,7 +96,10 @@ class LocalActor(ActorLink):
 
     def _check_limit(self) -> None:
         limit = self.options.max_pending_calls
-        if limit != -1 and self.mailbox.unended() >= limit:
+        if limit == -1:
+            return
+        calls = (*self.mailbox.running(), *self.mailbox.waiting())
+        if sum(not (call.settled() or isinstance(call, ConstructorCall)) for call in calls) >= limit:
             raise PendingCallsLimitError(
                 f"{describe(self)} has {limit} calls that have not ended, as many as its max_pending_calls allows; "
                 "get some of their refs first, or raise the limit"

@@ -106,12 +106,7 @@ class ActorCall(Call):
                 "leave force out, or kill the actor"
             )
 
-    def cancel(self) -> None:
-        super().cancel()
-        self.stop()
-
     def stop(self) -> None:
-        """Interrupt it where that is possible."""
         if self._stop is not None:
             self._stop()
 

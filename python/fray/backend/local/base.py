@@ -107,6 +107,7 @@ class InProcessContext(JobContext):
         if call is not None:
             call.check_cancel(force)
             call.cancel()
+            call.stop()
 
     def new_cell(self, name: str) -> Cell:
         """Return a pending cell, which ends with the context at the latest."""

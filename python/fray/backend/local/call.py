@@ -80,6 +80,10 @@ class Call(ABC):
         """Run it here, where it waits and nobody else will run it."""
 
     @abstractmethod
+    def stop(self) -> None:
+        """Interrupt what runs, where that is possible; called in any thread, after the cells have ended."""
+
+    @abstractmethod
     def check_cancel(self, force: bool) -> None:
         """Raise ValueError where it cannot be cancelled like that."""
 
@@ -264,6 +268,9 @@ class TaskCall(Call):
 
     def help(self) -> None:
         """Nothing is to be done: a task runs where it was submitted, or a thread of the pool takes it."""
+
+    def stop(self) -> None:
+        """A thread cannot be interrupted."""
 
     def check_cancel(self, force: bool) -> None:
         """Both are allowed."""

@@ -82,10 +82,6 @@ class Mailbox:
         """Return the calls that have none."""
         return list(self._queue)
 
-    def unended(self) -> int:
-        """Return how many calls have not ended."""
-        return sum(not call.settled() for call in (*self._queue, *self._running))
-
     def close(self) -> None:
         """Start nothing more and let go of the calls."""
         self.closed = True
