@@ -1,0 +1,221 @@
+from __future__ import annotations
+
+import gc
+import pickle
+import threading
+import weakref
+
+import fray
+import pytest
+from fray import ActorDiedError, ActorOptions, ContextClosedError, ForeignRefError, LocalJobContext, ThreadContext
+
+CONTEXTS = [LocalJobContext, ThreadContext]
+
+
+class Bag:
+    def __init__(self):
+        self.values = []
+        self.myself = fray.current_actor().handle
+
+    def add(self, value):
+        self.values.append(value)
+        return len(self.values)
+
+    def self(self):
+        return self
+
+    def end(self):
+        fray.get_job_context().kill(self.myself)
+        return "unseen"
+
+    def close(self):
+        fray.get_job_context().close()
+        return "unseen"
+
+
+class AsyncBag(Bag):
+    async def add_async(self, value):
+        return self.add(value)
+
+
+@pytest.fixture(params=CONTEXTS)
+def ctx(request):
+    with request.param() as context:
+        yield context
+
+
+@pytest.mark.parametrize("kind", [Bag, AsyncBag])
+def test_instance_is_collected_after_the_last_handle(ctx, kind):
+    bag = ctx.create_actor(kind)
+    instance = weakref.ref(ctx.get(bag.self()))
+    assert instance() is not None
+    del bag
+    gc.collect()
+    assert instance() is None
+
+
+def test_instance_is_dropped_when_the_actor_is_killed(ctx):
+    bag = ctx.create_actor(Bag, name="bag")
+    instance = weakref.ref(ctx.get(bag.self()))
+    ctx.kill(bag)
+    gc.collect()
+    assert instance() is None
+
+
+def test_actor_can_kill_itself(ctx):
+    bag = ctx.create_actor(Bag)
+    with pytest.raises(ActorDiedError) as caught:
+        ctx.get(bag.end())
+    assert caught.value.executed == "unknown"
+    with pytest.raises(ActorDiedError):
+        ctx.get(bag.add(1))
+
+
+def test_actor_can_close_its_context(ctx):
+    bag = ctx.create_actor(Bag)
+    ref = bag.close()
+    with pytest.raises(ContextClosedError):
+        ctx.get(ref)
+
+
+def test_finalizer_may_use_the_context(ctx):
+    class Last:
+        def __init__(self):
+            self.ctx = fray.get_job_context()
+
+        def ping(self):
+            return "pong"
+
+        def __del__(self):
+            seen.append(self.ctx.get(self.ctx.run(len, "abc")))
+
+    seen = []
+    actor = ctx.create_actor(Last)
+    assert ctx.get(actor.ping()) == "pong"
+    ctx.kill(actor)
+    gc.collect()
+    assert seen == [3]
+
+
+def test_handle_pickled_by_hand_means_the_same_actor_while_it_lives(ctx):
+    bag = ctx.create_actor(Bag)
+    data = pickle.dumps(bag)
+    assert ctx.get(pickle.loads(data).add(1)) == 1
+    del bag
+    gc.collect()
+    with pytest.raises(ForeignRefError, match="pickled outside Fray"):
+        pickle.loads(data)
+
+
+def test_two_contexts_have_names_of_their_own():
+    with LocalJobContext() as first, ThreadContext() as second:
+        one, other = first.create_actor(Bag, name="bag"), second.create_actor(Bag, name="bag")
+        assert one != other
+        assert second.get_actor("bag") == other
+
+
+def test_environment_is_refused_where_calls_would_share_it(ctx):
+    options = ActorOptions(runtime_env=fray.RuntimeEnv(env={"A": "b"}))
+    with pytest.raises(fray.UnsupportedError, match="async methods"):
+        ctx.create_actor(AsyncBag, options=options)
+
+
+def test_coroutine_hidden_by_a_decorator_is_explained(ctx):
+    def hide(fn):
+        return lambda self: fn(self)
+
+    class Hidden:
+        @hide
+        async def go(self): ...
+
+    with pytest.raises(TypeError, match="a decorator may hide it"):
+        ctx.get(ctx.create_actor(Hidden).go())
+
+
+def test_interrupt_in_a_threaded_actor_leaves_it_alive():
+    class Interrupted(Bag):
+        def interrupt(self):
+            raise KeyboardInterrupt
+
+    with ThreadContext() as ctx:
+        actor = ctx.create_actor(Interrupted)
+        with pytest.raises(fray.TaskError, match="KeyboardInterrupt"):
+            ctx.get(actor.interrupt())
+        assert ctx.get(actor.add(1)) == 1
+
+
+def test_interrupt_at_once_leaves_the_actor_alive():
+    class Interrupted(Bag):
+        def interrupt(self):
+            raise KeyboardInterrupt
+
+    with LocalJobContext() as ctx:
+        actor = ctx.create_actor(Interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            actor.interrupt()
+        assert ctx.get(actor.add(1)) == 1
+
+
+def test_constructor_failure_frees_the_racing_name_for_the_next():
+    tries = []
+
+    class Moody:
+        def __init__(self):
+            tries.append(1)
+            if len(tries) < 3:
+                raise OSError("not yet")
+
+        def ping(self):
+            return "pong"
+
+    with ThreadContext() as ctx:
+        for _ in range(2):
+            with pytest.raises(ActorDiedError, match="not yet"):
+                ctx.get(ctx.create_actor(Moody, name="moody", get_if_exists=True).ping())
+        assert ctx.get(ctx.create_actor(Moody, name="moody", get_if_exists=True).ping()) == "pong"
+
+
+def test_closing_ends_actors_whose_calls_wait_and_leaves_no_thread():
+    inside, stop = threading.Event(), threading.Event()
+
+    class Stuck:
+        def work(self):
+            inside.set()
+            stop.wait()
+
+        def later(self): ...
+
+    ctx = ThreadContext()
+    actor = ctx.create_actor(Stuck)
+    refs = [actor.work(), actor.later()]
+    inside.wait()
+    threading.Timer(0.05, stop.set).start()
+    ctx.close()
+    assert [type(ctx.codec.open_failure(ref.cell.failure)) for ref in refs] == [ContextClosedError] * 2
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("fray-actor")]
+
+
+def test_restart_in_the_middle_of_a_call_shows_nothing_of_the_old_run():
+    inside, stop = threading.Event(), threading.Event()
+    made = []
+
+    class Slow:
+        def __init__(self):
+            made.append(self)
+
+        def work(self):
+            if len(made) == 1:
+                inside.set()
+                stop.wait()
+                return "old"
+            return "new"
+
+    with ThreadContext() as ctx:
+        actor = ctx.create_actor(Slow, options=ActorOptions(max_restarts=-1, max_task_retries=-1))
+        ref = actor.work()
+        inside.wait()
+        ctx.kill(actor, no_restart=False)
+        assert ctx.get(ref) == "new"
+        stop.set()
+        assert ctx.get(actor.work()) == "new"
+    assert len(made) == 2
