@@ -8,11 +8,16 @@ from pathlib import Path
 import fray
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "guides" / "contexts.md"
-BLOCKS = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+GUIDES = Path(__file__).parents[2] / "docs" / "guides"
+BLOCKS = [
+    pytest.param(page, block, id=f"{page}-{number}")
+    for page in ("actors.md", "contexts.md")
+    for number, block in enumerate(re.findall(r"```python\n(.*?)```", (GUIDES / page).read_text(), re.DOTALL))
+]
 
 
-@pytest.mark.parametrize("number", range(len(BLOCKS)))
-def test_block_of_the_contexts_guide_runs(number: int):
-    with fray.LocalJobContext() as context, fray.fray_default_job_ctx(context):
-        exec(compile(BLOCKS[number], f"{PAGE.name} block {number}", "exec"), {"__name__": "guide"})
+@pytest.mark.parametrize("make", [fray.LocalJobContext, fray.ThreadContext])
+@pytest.mark.parametrize(("page", "block"), BLOCKS)
+def test_block_of_a_guide_runs(page: str, block: str, make: type[fray.JobContext]):
+    with make() as context, fray.fray_default_job_ctx(context):
+        exec(compile(block, page, "exec"), {"__name__": "guide"})
