@@ -50,6 +50,7 @@ NORMAL_PARTS = (
     Part("unit C++", 120, cpp_build="dev"),
     Part("unit and conformance Python", 300, folders=("tests/unit", "tests/conformance")),
     Part("chaos", 240, folders=("tests/chaos",)),
+    Part("plugs", 90, folders=("tests/plugs",)),
     Part("packaging and examples", 240, folders=("tests/packaging", "tests/examples")),
 )
 

@@ -1,4 +1,4 @@
-// get, wait, cancel and the completion queue of event loops.
+// get, wait, cancel and the completion queue of event loops and executors.
 //
 // Threading:  any thread with the GIL; waits release it after a spin of at most 20 microseconds.
 // Ownership:  borrows its arguments for the length of the call.
@@ -221,7 +221,17 @@ PyObject* cancel(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return PyBool_FromLong(ref->owner->client->cancel(ref->object, PyObject_IsTrue(args[2]) == 1));
 }
 
-// ---- Event loops ----
+// is_waiting(client, ref, cancel) -> whether the task was not sent to a worker; with `cancel` it never will be
+PyObject* is_waiting(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 3 || !is_ref(args[1])) {
+    PyErr_SetString(PyExc_TypeError, "is_waiting(client, ref, cancel)");
+    return nullptr;
+  }
+  PythonRef* ref = as_ref(args[1]);
+  return PyBool_FromLong(ref->owner->client->is_waiting(ref->object, PyObject_IsTrue(args[2]) == 1));
+}
+
+// ---- Completion queues ----
 
 struct PythonQueue {
   PyObject_HEAD client::CompletionQueue* queue;
@@ -263,13 +273,15 @@ PyObject* queue_fileno(PyObject* self, PyObject*) {
   return PyLong_FromLong(reinterpret_cast<PythonQueue*>(self)->queue->fd());
 }
 
-// add(ref, callback): callback is called by run() once the ref is ready.
+// add(ref, callback, flush=True): callback is called by run() once the ref is ready. Without `flush` a task that is
+// buffered behind running ones is sent when a thread waits, so many can be added at little cost.
 PyObject* queue_add(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   auto* queue = reinterpret_cast<PythonQueue*>(self);
-  if (count != 2 || !is_ref(args[0])) {
-    PyErr_SetString(PyExc_TypeError, "add(ref, callback)");
+  if (count < 2 || count > 3 || !is_ref(args[0])) {
+    PyErr_SetString(PyExc_TypeError, "add(ref, callback, flush=True)");
     return nullptr;
   }
+  bool flush = count == 2 || PyObject_IsTrue(args[2]) == 1;
   client::Object* object = as_ref(args[0])->object;
   auto [place, fresh] = queue->waiting->try_emplace(object, nullptr);
   if (fresh) {
@@ -277,8 +289,22 @@ PyObject* queue_add(PyObject* self, PyObject* const* args, Py_ssize_t count) {
     client::retain(object);
   }
   if (PyList_Append(place->second, args[1]) != 0) return nullptr;
-  if (fresh) queue->owner->client->listen(object, queue->queue);
+  if (fresh) queue->owner->client->listen(object, queue->queue, flush);
   Py_RETURN_NONE;
+}
+
+// wait(timeout) -> whether run() has something to do; this thread reads the sockets meanwhile.
+PyObject* queue_wait(PyObject* self, PyObject* timeout) {
+  auto* queue = reinterpret_cast<PythonQueue*>(self);
+  if (!check_open(queue->owner)) return nullptr;
+  bool ok = false;
+  Client::Deadline deadline = deadline_of(timeout, &ok);
+  if (!ok) return nullptr;
+  GilHooks hooks(queue->owner->duty);
+  WaitResult result = queue->owner->client->wait_completed(queue->queue, deadline, hooks);
+  if (result == WaitResult::kDone) Py_RETURN_TRUE;
+  if (result == WaitResult::kTimedOut) Py_RETURN_FALSE;
+  return raise_wait(queue->owner, result, 0, 1);
 }
 
 PyObject* queue_run(PyObject* self, PyObject*) {
@@ -300,7 +326,8 @@ PyObject* queue_run(PyObject* self, PyObject*) {
 PyMethodDef queue_methods[] = {
     {"fileno", queue_fileno, METH_NOARGS, "The descriptor that is readable when run() has something to do."},
     {"add", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(queue_add)), METH_FASTCALL,
-     "add(ref, callback)"},
+     "add(ref, callback, flush=True)"},
+    {"wait", queue_wait, METH_O, "wait(timeout) -> whether run() has something to do"},
     {"run", queue_run, METH_NOARGS, "Calls the callbacks of refs that became ready."},
     {nullptr, nullptr, 0, nullptr}};
 PyType_Slot queue_slots[] = {
@@ -315,6 +342,7 @@ PyMethodDef wait_functions[] = {
     {"get_many", FAST(get_many), "get_many(client, refs, timeout) -> list of values"},
     {"wait", FAST(wait), "wait(client, refs, num_returns, timeout) -> (ready, others)"},
     {"cancel", FAST(cancel), "cancel(client, ref, force) -> whether the task had not ended"},
+    {"is_waiting", FAST(is_waiting), "is_waiting(client, ref, cancel) -> whether no worker had the task"},
     {"make_queue", make_queue, METH_O, "make_queue(client) -> CompletionQueue"},
     {nullptr, nullptr, 0, nullptr}};
 

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from fray.backend.local.sync import LocalJobContext, SyncContext
     from fray.backend.local.thread import ThreadContext
     from fray.job.actors import ActorContext, ActorHandle, ActorMethod, current_actor
+    from fray.executor import Executor
 
 __all__ = [
     "ActorContext",
@@ -72,6 +73,7 @@ __all__ = [
     "ContextClosedError",
     "DeadlockError",
     "EntryPoint",
+    "Executor",
     "ForeignRefError",
     "FrayError",
     "GetTimeoutError",
@@ -116,6 +118,7 @@ _LAZY = {
     "ActorContext": ("fray.job.actors", "ActorContext"),
     "ActorHandle": ("fray.job.actors", "ActorHandle"),
     "ActorMethod": ("fray.job.actors", "ActorMethod"),
+    "Executor": ("fray.executor", "Executor"),
     "LocalJobContext": ("fray.backend.local.sync", "LocalJobContext"),
     "SyncContext": ("fray.backend.local.sync", "SyncContext"),
     "ThreadContext": ("fray.backend.local.thread", "ThreadContext"),

@@ -79,6 +79,9 @@ def wait(*args: Any, **kwargs: Any) -> Any:
 def cancel(*args: Any, **kwargs: Any) -> Any:
     """cancel(client, ref, force) -> whether the task had not ended"""
 
+def is_waiting(*args: Any, **kwargs: Any) -> Any:
+    """is_waiting(client, ref, cancel) -> whether no worker had the task"""
+
 def make_queue(*args: Any, **kwargs: Any) -> Any:
     """make_queue(client) -> CompletionQueue"""
 

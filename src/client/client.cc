@@ -219,6 +219,17 @@ bool Client::cancel(Object* object, bool force) {
   return cancelled;
 }
 
+bool Client::is_waiting(Object* object, bool cancel) {
+  std::lock_guard lock(mutex_);
+  Task* task = object->producer;
+  bool waiting = task != nullptr && task->state != Task::State::kSent;
+  if (waiting && cancel) {
+    tasks_.cancel(object, false);
+    settle();
+  }
+  return waiting;
+}
+
 // ---- Objects ----
 
 Object* Client::put_inline(wire::Encoding encoding, std::string bytes, std::vector<Object*> nested) {

@@ -124,6 +124,8 @@ class Client {
   // New counts on each result. kInvalidArgument when the node can never have the resources.
   Result<std::vector<Object*>> submit(Call call);
   bool cancel(Object* object, bool force);
+  // Whether the task of `object` was not sent to a worker yet; with `cancel` it never will be.
+  bool is_waiting(Object* object, bool cancel);
   // The number of a further worker key (a runtime env). Equal keys share a number.
   std::uint32_t define_key(const wire::WorkerKey& key);
   // Depth of tasks that this thread submits.
@@ -168,8 +170,11 @@ class Client {
   // Waits for the end of a generator task; the items that were not taken, with counts. They stay in the stream.
   WaitResult all_items(Object* stream, std::vector<Object*>* items, Deadline deadline, WaitHooks& hooks);
   void lift_item_limit(Object* stream);
-  // `queue` is told when `object` is ready, at once if it is.
-  void listen(Object* object, CompletionQueue* queue);
+  // `queue` is told when `object` is ready, at once if it is. Without `flush`, frames that are buffered behind running
+  // tasks stay so until somebody waits.
+  void listen(Object* object, CompletionQueue* queue, bool flush = true);
+  // Until something has arrived in `queue`.
+  WaitResult wait_completed(CompletionQueue* queue, Deadline deadline, WaitHooks& hooks);
   void forget_listener(CompletionQueue* queue, std::span<Object* const> objects);
   std::vector<Object*> take_completed(CompletionQueue* queue);
 

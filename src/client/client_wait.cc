@@ -404,15 +404,22 @@ void Client::lift_item_limit(Object* stream) {
   if (stream->stream) tasks_.taken(stream, ~std::uint64_t{0});
 }
 
-void Client::listen(Object* object, CompletionQueue* queue) {
+void Client::listen(Object* object, CompletionQueue* queue, bool flush) {
   std::lock_guard lock(mutex_);
   if (object->is_ready()) {
     queue->add(object);
+    // For a thread in wait_completed(), whether it leads or follows.
+    wake_poll();
+    if (followers_ > 0) readers_changed_.notify_all();
     return;
   }
   objects_.want(object);
   object->details().listeners.push_back(queue);
-  tasks_.flush();
+  if (flush) tasks_.flush();
+}
+
+WaitResult Client::wait_completed(CompletionQueue* queue, Deadline deadline, WaitHooks& hooks) {
+  return wait_until([queue] { return !queue->empty(); }, deadline, hooks);
 }
 
 void Client::forget_listener(CompletionQueue* queue, std::span<Object* const> objects) {

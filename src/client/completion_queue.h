@@ -19,6 +19,7 @@ class CompletionQueue {
   CompletionQueue();
   int fd() const { return event_.get(); }
   void add(Object* object);
+  bool empty() const { return ready_.empty(); }
   std::vector<Object*> take();
 
  private:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast, overload
 
 from fray._lazy import lazy_attribute
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from fray.job.actor_methods import MethodKind
     from fray.job.actors import ActorContext, ActorHandle, ActorLink
+    from fray.job.watch import Watch
 
 __all__ = ["JobContext"]
 
@@ -456,6 +458,20 @@ class JobContext(ABC):
     def _owns_actor(self, link: Any) -> bool:
         """Return whether `link` leads to an actor of this context."""
         raise UnsupportedError(f"{type(self).__name__} has no actors")
+    def _is_waiting(self, ref: Any, cancel: bool = False) -> bool:
+        """Return whether the task of `ref` has not begun, as far as is known; with `cancel` it never will then."""
+        del ref, cancel
+        return False
+
+    def _watch(self) -> Watch:
+        """Return a new watch over refs of this context."""
+        from fray.job.watch import PollingWatch
+
+        return PollingWatch(self)
+
+    def _blocking(self) -> AbstractContextManager[None]:
+        """Surround a wait of this thread that the context does not see, so that its place can be lent."""
+        return nullcontext()
 
     @abstractmethod
     def _owns(self, ref: Any) -> bool:

@@ -19,10 +19,12 @@ from fray.backend.local.environment import check_supported, suspended
 from fray.backend.local.refs import LocalRef
 from fray.backend.local.span import Span
 from fray.backend.local.waits import Waits
+from fray.backend.local.watch import CellWatch
 from fray.errors import ContextClosedError, DeadlockError, ForeignRefError, GetTimeoutError
 from fray.job.actors import ActorHandle
 from fray.job.context import JobContext
 from fray.job.refs import ObjectRef
+from fray.job.watch import Watch
 from fray.types import ActorOptions, TaskOptions
 
 if TYPE_CHECKING:
@@ -108,6 +110,17 @@ class InProcessContext(JobContext):
             call.check_cancel(force)
             call.cancel()
             call.stop()
+
+    def _is_waiting(self, ref: LocalRef[Any], cancel: bool = False) -> bool:
+        cell = ref.cell
+        with self.condition:
+            waiting = cell.call is not None and not cell.started and not cell.done
+            if waiting and cancel:
+                self._cancel(ref, False)
+            return waiting
+
+    def _watch(self) -> Watch:
+        return CellWatch(self)
 
     def new_cell(self, name: str) -> Cell:
         """Return a pending cell, which ends with the context at the latest."""

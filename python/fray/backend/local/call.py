@@ -152,7 +152,7 @@ class Call(ABC):
 
         KeyboardInterrupt settles the cells and goes on up; nothing else is raised.
         """
-        if self.settled():
+        if not self._begin():
             return
         started = time.monotonic()
         self.thread = threading.get_ident()
@@ -170,6 +170,14 @@ class Call(ABC):
     def failed_dependency(self) -> Any:
         """Return the packed failure of an argument, None where there is none."""
         return next((ref.cell.failure for ref in self.dependencies if ref.cell.failure is not None), None)
+
+    def _begin(self) -> bool:
+        with self.owner.condition:
+            if self.settled():
+                return False
+            for cell in self.cells:
+                cell.started = True
+            return True
 
     def _run(self, drive: Callable[[Call, Generator[Any, Any, Any]], None]) -> None:
         failure = self.failed_dependency()

@@ -53,6 +53,7 @@ class Cell:
         "done",
         "failure",
         "name",
+        "started",
         "stream",
         "value",
         "wants_all",
@@ -63,6 +64,7 @@ class Cell:
         self._watchers: list[Callable[[], None]] = []
         self.name = name
         self.done = False
+        self.started = False
         self.value: Any = None
         self.failure: Any = None
         """The packed failure, None where there is none."""

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from fray import _native
 from fray.backend.native.functions import FunctionTable
 from fray.backend.native.launch import attach, check_settings, start_embedded, worker_key
+from fray.backend.native.watch import QueueWatch
 from fray.errors import ActorNotFoundError, UnsupportedError
 from fray.job.context import JobContext
 from fray.job.refs import ObjectRef
+from fray.job.watch import Watch
 from fray.types import ActorOptions, Lifetime, RuntimeEnv, TaskOptions
 
 if TYPE_CHECKING:
@@ -154,6 +156,12 @@ class NativeJobContext(JobContext):
 
     def _cancel(self, ref: Any, force: bool) -> None:
         _native.cancel(self._client, ref, force)
+
+    def _is_waiting(self, ref: Any, cancel: bool = False) -> bool:
+        return _native.is_waiting(self._client, ref, cancel)
+
+    def _watch(self) -> Watch:
+        return QueueWatch(self._client)
 
     def _owns(self, ref: Any) -> bool:
         return ref._client is self._client

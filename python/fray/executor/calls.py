@@ -1,0 +1,68 @@
+"""What an `Executor` runs in workers besides the user's function: chunks of a map, and initialisers."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from fray._failures import pack_exception
+
+__all__ = ["InitializerFailedError", "call_chunk", "with_initializer"]
+
+_lock = threading.RLock()
+_pools: dict[str, BaseException | None] = {}
+"""The pools whose initialiser has run in this process, with what it raised."""
+
+
+class InitializerFailedError(Exception):
+    """An executor's initializer raised; the cause says what."""
+
+
+def call_chunk(fn: Callable[..., Any], chunk: list[tuple[Any, ...]]) -> tuple[list[Any], bytes | None]:
+    """Return the values of ``fn(*arguments)`` up to the first that fails, and how that failed, packed."""
+    values: list[Any] = []
+    for arguments in chunk:
+        try:
+            values.append(fn(*arguments))
+        except Exception as error:
+            return values, pack_exception(error, getattr(fn, "__name__", "map"))
+    return values, None
+
+
+def with_initializer(pool: str, payload: bytes) -> Callable[..., Any]:
+    """Return a function that calls its first argument, after the initialiser in `payload` has run in that process.
+
+    It is a closure over immutable values, so that it is pickled once and sent to each worker once.
+    """
+
+    def call(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        initialize(pool, payload)
+        return fn(*args, **kwargs)
+
+    return call
+
+
+def initialize(pool: str, payload: bytes) -> None:
+    """Run the initialiser in `payload`, a pickled (function, arguments), once in this process.
+
+    Raises:
+        InitializerFailedError: it raised, now or before.
+    """
+    with _lock:
+        if pool not in _pools:
+            import pickle
+
+            try:
+                initializer, arguments = pickle.loads(payload)
+                initializer(*arguments)
+                _pools[pool] = None
+            except Exception as error:
+                print("Exception in initializer:", file=sys.stderr)
+                traceback.print_exc()
+                _pools[pool] = error
+    failure = _pools[pool]
+    if failure is not None:
+        raise InitializerFailedError("an initializer failed") from failure

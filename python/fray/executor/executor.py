@@ -1,0 +1,181 @@
+"""`Executor`: the front of a `CallPool`, as `concurrent.futures` wants it."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+import uuid
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent import futures
+from typing import Any, TypeVar
+
+from fray._failures import unpack_exception
+from fray.executor.calls import call_chunk
+from fray.executor.future import TaskFuture
+from fray.executor.pool import CallPool
+from fray.job.context import JobContext
+from fray.job.current import get_job_context
+from fray.job.factory import worker_context
+from fray.types import TaskOptions
+
+__all__ = ["Executor"]
+
+T = TypeVar("T")
+
+_DEFAULTS = TaskOptions(max_retries=0)
+
+
+class Executor(futures.Executor):
+    """A `concurrent.futures.Executor` whose calls are tasks of a context.
+
+    Made inside a task of the native engine, its calls hold no CPU: the task waits for them with its CPU in hand. In a
+    task of a `ThreadContext`, wait with `result`, not with `concurrent.futures.wait`, which the context does not see.
+
+    Args:
+        max_workers: most calls that run at the same time; by default what the context runs.
+        context: where the calls run; by default the current context. It is not closed by `shutdown`.
+        options: of every call. By default no call is ever made twice: when a worker dies, the calls that it had begun
+            and not answered have a WorkerDiedError, and the others go on.
+        initializer: called once in each worker process before its first call.
+        initargs: arguments of the initializer.
+
+    Raises:
+        ValueError: `max_workers` is below 1, or ``options.num_returns`` is not 1.
+        TypeError: an argument of another type.
+    """
+
+    def __init__(
+        self,
+        max_workers: int | None = None,
+        *,
+        context: JobContext | None = None,
+        options: TaskOptions | None = None,
+        initializer: Callable[..., object] | None = None,
+        initargs: tuple[Any, ...] = (),
+    ) -> None:
+        _check_count(max_workers, "max_workers")
+        if options is not None and not isinstance(options, TaskOptions):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"Executor: options must be a TaskOptions(...) or None, got {type(options).__name__}")
+        if options is not None and options.num_returns != 1:
+            raise ValueError(f"Executor: a future has one result; num_returns must be 1, got {options.num_returns}")
+        if initializer is not None and not callable(initializer):
+            raise TypeError(f"Executor: initializer must be a function or None, got {initializer!r}")
+        chosen = context or get_job_context()
+        parallelism: int = chosen._parallelism  # pyright: ignore[reportPrivateUsage]
+        limit = max_workers
+        if options is None and max_workers is not None and max_workers >= parallelism:
+            limit = None  # the context's own limit is as low
+        settled = options or _DEFAULTS
+        if chosen is worker_context():
+            settled = _without_cpu(settled)
+            limit = max_workers or parallelism
+        self._pool = CallPool(chosen, settled, limit, _pack_initializer(initializer, initargs))
+        self._end = weakref.finalize(self, self._pool.close)
+        self._end.atexit = False  # see CallPool
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> TaskFuture[T]:
+        """Start ``fn(*args, **kwargs)`` and return its future.
+
+        Raises:
+            RuntimeError: after `shutdown`.
+            BrokenExecutor: the initializer has failed, or the context is gone.
+        """
+        return self._pool.submit(fn, args, kwargs)
+
+    def map(
+        self,
+        fn: Callable[..., T],
+        *iterables: Iterable[Any],
+        timeout: float | None = None,
+        chunksize: int = 1,
+        buffersize: int | None = None,
+    ) -> Iterator[T]:
+        """Return an iterator of ``fn(*items)``, in order. Calls start now; the rest is cancelled when one raises.
+
+        Args:
+            fn: called with one item of each iterable.
+            iterables: taken from until the shortest ends, at once unless `buffersize` is given.
+            timeout: seconds from now within which each result must be there.
+            chunksize: items for one task.
+            buffersize: most chunks whose results were not taken; for endless iterables.
+
+        Raises:
+            TimeoutError: when a result is not there in time.
+        """
+        _check_count(chunksize, "map: chunksize")
+        _check_count(buffersize, "map: buffersize")
+        deadline = None if timeout is None else time.monotonic() + timeout
+        items = zip(*iterables, strict=False)
+        if chunksize == 1:
+            calls = (self.submit(fn, *arguments) for arguments in items)
+        else:
+            calls = (self.submit(call_chunk, fn, chunk) for chunk in _chunks(items, chunksize))
+        started = deque(calls if buffersize is None else itertools.islice(calls, buffersize))
+        return _results(started, calls, deadline, chunksize > 1)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Take no more calls.
+
+        Args:
+            wait: return when all calls have ended.
+            cancel_futures: cancel the calls that have not begun.
+        """
+        self._pool.close(cancel_futures)
+        if wait:
+            self._pool.join()
+
+
+def _results(
+    started: deque[TaskFuture[Any]], more: Iterator[TaskFuture[Any]], deadline: float | None, chunked: bool
+) -> Iterator[Any]:
+    try:
+        while started:
+            future = started[0]
+            value: Any = future.result(None if deadline is None else deadline - time.monotonic())
+            started.popleft()
+            del future
+            started.extend(itertools.islice(more, 1))
+            if not chunked:
+                yield value
+                continue
+            values, failure = value
+            yield from values
+            if failure is not None:
+                raise unpack_exception(failure)
+    finally:
+        while started:
+            started.pop().cancel()
+
+
+def _chunks(items: Iterator[tuple[Any, ...]], size: int) -> Iterator[list[tuple[Any, ...]]]:
+    while chunk := list(itertools.islice(items, size)):
+        yield chunk
+
+
+def _pack_initializer(
+    initializer: Callable[..., object] | None, arguments: tuple[Any, ...]
+) -> tuple[str, bytes] | None:
+    if initializer is None:
+        return None
+    import cloudpickle
+
+    payload: bytes = cloudpickle.dumps((initializer, arguments), protocol=5)  # pyright: ignore[reportUnknownMemberType]
+    return f"{os.getpid()}.{uuid.uuid4().hex}", payload
+
+
+def _without_cpu(options: TaskOptions) -> TaskOptions:
+    from dataclasses import replace
+
+    return replace(options, resources={"CPU": 0, **options.resources})
+
+
+def _check_count(value: object, what: str) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"Executor: {what} must be a whole number of at least 1, got {value!r}")
+    if value < 1:
+        raise ValueError(f"Executor: {what} must be at least 1, got {value}")

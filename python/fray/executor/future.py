@@ -1,0 +1,155 @@
+"""`TaskFuture`: the `concurrent.futures.Future` of a task, made and ended at little cost.
+
+A plain Future has a condition of its own, which costs more than a task does. This one has a lock in its place, under
+the same name, for `wait` and `as_completed` take it; a thread that waits in `result` brings a lock of its own to sleep
+on. Everything else of Future that would touch the condition is written anew here.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Future, InvalidStateError
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from concurrent.futures import _base as base  # pyright: ignore[reportPrivateUsage]
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, TypeVar
+
+__all__ = ["Owner", "TaskFuture"]
+
+T = TypeVar("T")
+
+_PENDING, _FINISHED = base.PENDING, base.FINISHED
+_CANCELLED, _NOTIFIED = base.CANCELLED, base.CANCELLED_AND_NOTIFIED
+_DONE = (_FINISHED, _NOTIFIED, _CANCELLED)
+
+
+class Owner(Protocol):
+    """Who runs the task of a future."""
+
+    def is_waiting(self, future: TaskFuture[Any], cancel: bool) -> bool:
+        """Return whether the task has not begun; with `cancel` it never will then."""
+        ...
+
+    def blocking(self) -> AbstractContextManager[None]:
+        """Surround a wait of this thread."""
+        ...
+
+
+class TaskFuture(Future[T]):
+    """The result of a call that `Executor.submit` was given.
+
+    Threading: `_condition`, a lock, guards the state, the waiters and the sleepers.
+    """
+
+    def __init__(self, owner: Owner) -> None:
+        # Not super().__init__(): see above. These are the attributes that concurrent.futures knows.
+        self._condition: Any = threading.RLock()
+        self._state = _PENDING
+        self._result: Any = None
+        self._exception: BaseException | None = None
+        self._waiters: list[Any] = []
+        self._done_callbacks: list[Callable[[Any], object]] = []
+        self._sleepers: list[Any] = []
+        self.owner = owner
+        self.ref: Any = None
+        """The task's ref from when it is handed to the context until it has ended."""
+
+    # ---- asked by users
+
+    def cancel(self) -> bool:
+        """Cancel the call if it has not begun; return whether it is cancelled."""
+        if not self.done():
+            if not self.owner.is_waiting(self, cancel=True):
+                return False
+            self.withdraw()
+        return self.cancelled()
+
+    def running(self) -> bool:
+        """Return whether the call has begun and not ended. One that stands next in line at a worker counts as begun."""
+        return self._state not in _DONE and not self.owner.is_waiting(self, cancel=False)
+
+    def done(self) -> bool:
+        """Return whether the call has ended or was cancelled."""
+        return self._state in _DONE
+
+    def result(self, timeout: float | None = None) -> T:
+        """Return what the call returned, or raise what it raised; wait at most `timeout` seconds for it."""
+        try:
+            if self._state not in _DONE:
+                self._sleep(timeout)
+            if self._state != _FINISHED:
+                raise CancelledError()
+            if self._exception is not None:
+                raise self._exception
+            return self._result
+        finally:
+            self = None  # pyright: ignore[reportAssignmentType]  # the exception's frames must not hold the future
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        """Return what the call raised, or None; wait at most `timeout` seconds for it."""
+        if self._state not in _DONE:
+            self._sleep(timeout)
+        if self._state != _FINISHED:
+            raise CancelledError()
+        return self._exception
+
+    # ---- told by the owner, or by tests
+
+    def set_result(self, result: T) -> None:
+        """End with a value."""
+        if not self._end(_FINISHED, result, None):
+            raise InvalidStateError(f"{self._state}: {self!r}")
+
+    def set_exception(self, exception: BaseException | None) -> None:
+        """End with an exception."""
+        if not self._end(_FINISHED, None, exception):
+            raise InvalidStateError(f"{self._state}: {self!r}")
+
+    def finish(self, result: Any, exception: BaseException | None = None) -> None:
+        """End, unless it has ended."""
+        self._end(_FINISHED, result, exception)
+
+    def withdraw(self) -> None:
+        """End as cancelled, unless it has ended."""
+        self._end(_NOTIFIED, None, None)
+
+    def _end(self, state: str, result: Any, exception: BaseException | None) -> bool:
+        with self._condition:
+            if self._state in _DONE:
+                return False
+            self._result, self._exception, self._state = result, exception, state
+            for waiter in self._waiters:
+                if state == _NOTIFIED:
+                    waiter.add_cancelled(self)
+                elif exception is not None:
+                    waiter.add_exception(self)
+                else:
+                    waiter.add_result(self)
+            for sleeper in self._sleepers:
+                sleeper.release()
+            self._sleepers.clear()
+        self.ref = None
+        if self._done_callbacks:
+            self._invoke_callbacks()  # pyright: ignore
+        return True
+
+    def _sleep(self, timeout: float | None) -> None:
+        sleeper = threading.Lock()
+        sleeper.acquire()
+        with self._condition:
+            if self._state in _DONE:
+                return
+            self._sleepers.append(sleeper)
+        seconds = -1 if timeout is None else min(max(0.0, timeout), threading.TIMEOUT_MAX)
+        woken = False
+        try:
+            with self.owner.blocking():
+                woken = sleeper.acquire(timeout=seconds)
+        finally:
+            if not woken:
+                with self._condition:
+                    if sleeper in self._sleepers:
+                        self._sleepers.remove(sleeper)
+        if self._state not in _DONE:
+            raise FutureTimeoutError()

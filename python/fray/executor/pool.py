@@ -1,0 +1,217 @@
+"""`CallPool`: the calls of one executor, and the thread that serves their ends.
+
+No thread waits for a single future: the context tells one watch of all that has arrived. The pool knows nothing of the
+`Executor` in front of it, so that one that is dropped can be collected while its last calls run.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import Any
+from weakref import WeakSet
+
+from fray.errors import TaskCancelledError
+from fray.executor.calls import InitializerFailedError, with_initializer
+from fray.executor.future import TaskFuture
+from fray.job.context import JobContext
+from fray.types import TaskOptions
+
+__all__ = ["CallPool"]
+
+Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+
+
+class CallPool:
+    """Hands calls to a context, at most `limit` at a time, and ends their futures.
+
+    Threading: `_lock` guards the attributes. User code (pickling, callbacks) never runs with it held.
+    """
+
+    def __init__(
+        self, context: JobContext, options: TaskOptions, limit: int | None, initializer: tuple[str, bytes] | None
+    ) -> None:
+        self.context = context
+        self._options = options
+        self._limit = limit
+        self._wrapper = None if initializer is None else with_initializer(*initializer)
+        # Reentrant: the garbage collector may end an executor while this thread holds it.
+        self._lock = threading.RLock()
+        self._waiting: OrderedDict[TaskFuture[Any], Call] = OrderedDict()
+        self._in_flight: set[TaskFuture[Any]] = set()
+        self._arrived: deque[TaskFuture[Any]] = deque()
+        self._watch = context._watch()  # pyright: ignore[reportPrivateUsage]
+        self._closing = False
+        self._broken: str | None = None
+        self._broken_by: BaseException | None = None
+        self._thread: threading.Thread | None = None
+        self._idle = False
+        self._work = threading.Lock()  # released to wake the thread when it is idle
+        self._work.acquire()
+
+    # ---- from any thread
+
+    def submit(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> TaskFuture[Any]:
+        """Start a call, or queue it where as many as may run do."""
+        future = TaskFuture[Any](self)
+        with self._lock:
+            if self._closing or _exiting or self._broken is not None:
+                raise self._refusal()
+            if self._limit is not None and len(self._in_flight) >= self._limit:
+                self._waiting[future] = (fn, args, kwargs)
+                return future
+            self._in_flight.add(future)
+            if self._idle:
+                self._idle = False
+                self._work.release()
+            elif self._thread is None:
+                self._start_thread()
+        self._send(future, fn, args, kwargs)
+        return future
+
+    def is_waiting(self, future: TaskFuture[Any], cancel: bool) -> bool:
+        """Return whether the call of `future` has not begun; with `cancel` it never will then."""
+        with self._lock:
+            if future in self._waiting:
+                if cancel:
+                    del self._waiting[future]
+                return True
+            ref = future.ref
+        return ref is not None and self.context._is_waiting(ref, cancel)  # pyright: ignore[reportPrivateUsage]
+
+    def blocking(self) -> AbstractContextManager[None]:
+        """Surround a wait for a future, in case that this thread runs a task."""
+        return self.context._blocking()  # pyright: ignore[reportPrivateUsage]
+
+    def close(self, cancel: bool = False) -> None:
+        """Take no more calls. With `cancel`, those that have not begun are cancelled."""
+        with self._lock:
+            self._closing = True
+            # The newest first, so that none of them begins because another one went.
+            futures = [*self._in_flight, *self._waiting] if cancel else []
+            if self._idle:
+                self._idle = False
+                self._work.release()
+        for future in reversed(futures):
+            future.cancel()
+
+    def join(self) -> None:
+        """Wait for the end of all calls."""
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+
+    # ---- sending
+
+    def _send(self, future: TaskFuture[Any], fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        arrived = partial(self._arrived.append, future)
+        try:
+            if self._wrapper is not None:
+                fn, args, kwargs = self._wrapper, (fn, args, kwargs), {}
+            ref = self.context.create_task(fn, args, kwargs, self._options)
+            future.ref = ref
+            self._watch.add(ref, arrived)
+        except Exception as error:
+            future.finish(None, error)
+            arrived()
+            self._watch.wake()
+
+    def _send_waiting(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting or (self._limit is not None and len(self._in_flight) >= self._limit):
+                    return
+                future, call = self._waiting.popitem(last=False)
+                self._in_flight.add(future)
+            self._send(future, *call)
+
+    # ---- the thread
+
+    def _start_thread(self) -> None:
+        _pools.add(self)
+        self._thread = threading.Thread(target=self._serve, name="fray-executor")
+        self._thread.start()
+
+    def _serve(self) -> None:
+        while self._wait_for_work():
+            try:
+                self._watch.serve()
+            except Exception as error:
+                self._break(f"the executor's context is gone: {error}", error)
+            self._settle()
+            if self._waiting:
+                self._send_waiting()
+
+    def _wait_for_work(self) -> bool:
+        """Sleep while nothing is in flight; False when nothing ever will be again."""
+        while True:
+            with self._lock:
+                if self._in_flight:
+                    return True
+                if self._closing or self._broken is not None:
+                    return False
+                self._idle = True
+            self._work.acquire()
+
+    def _settle(self) -> None:
+        """End the futures that have arrived."""
+        arrived = self._arrived
+        get = self.context.get
+        while arrived:
+            future = arrived.popleft()
+            try:
+                ref = future.ref
+                if ref is not None:
+                    future.finish(get(ref))
+            except InitializerFailedError as error:
+                self._break(f"the executor's initializer failed: {error.__cause__!r}", error.__cause__)
+            except TaskCancelledError as error:
+                if error.__cause__ is None:
+                    future.withdraw()
+                else:  # of another task, raised on by this one
+                    future.finish(None, error.with_traceback(None))
+            except BaseException as error:
+                # Without the frames of this thread, which would hold the future in a circle.
+                future.finish(None, error.with_traceback(None))
+            self._in_flight.discard(future)
+
+    def _break(self, why: str, cause: BaseException | None) -> None:
+        """End everything with an error, now and from now on."""
+        with self._lock:
+            self._broken, self._broken_by = why, cause
+            futures = [*self._in_flight, *self._waiting]
+            self._in_flight.clear()
+            self._waiting.clear()
+        for future in futures:
+            future.finish(None, self._refusal())
+
+    def _refusal(self) -> Exception:
+        if self._broken is not None:
+            error = BrokenExecutor(self._broken)
+            error.__cause__ = self._broken_by
+            return error
+        what = "interpreter shutdown" if _exiting else "shutdown"
+        return RuntimeError(f"cannot schedule new futures after {what}")
+
+
+_pools: WeakSet[CallPool] = WeakSet()
+_exiting = False
+
+
+def _finish_all() -> None:
+    """End all calls before the interpreter ends, as the executors of the standard library do."""
+    global _exiting
+    _exiting = True
+    pools = list(_pools)
+    for pool in pools:
+        pool.close()
+    for pool in pools:
+        pool.join()
+
+
+# Called before threads are joined; atexit would be too late.
+threading._register_atexit(_finish_all)  # type: ignore[attr-defined]  # pyright: ignore

@@ -1,0 +1,69 @@
+"""`Watch`: many refs that one thread waits for, each with something to call when it is ready."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from fray.job.context import JobContext
+    from fray.job.refs import ObjectRef
+
+__all__ = ["PollingWatch", "Watch"]
+
+_POLL_SECONDS = 0.02
+
+
+class Watch(Protocol):
+    """`add` and `wake` may be called from any thread, `serve` from one at a time."""
+
+    def add(self, ref: Any, arrived: Callable[[], object]) -> None:
+        """Have `arrived` called by `serve` once `ref` is ready. It must be quick and raise nothing."""
+        ...
+
+    def serve(self) -> None:
+        """Wait until something is ready, or `wake` is called, and call what belongs to it.
+
+        Raises:
+            FrayError: the context was closed, or its node has died.
+        """
+        ...
+
+    def wake(self) -> None:
+        """Let the `serve` that runs, or the next one, return."""
+        ...
+
+
+class PollingWatch:
+    """For a context that has no better way than `wait`."""
+
+    def __init__(self, context: JobContext) -> None:
+        self._context = context
+        self._lock = threading.Lock()
+        self._waiting: dict[ObjectRef[Any], list[Callable[[], object]]] = {}
+        self._woken = threading.Event()
+
+    def add(self, ref: Any, arrived: Callable[[], object]) -> None:
+        with self._lock:
+            self._waiting.setdefault(ref, []).append(arrived)
+
+    def serve(self) -> None:
+        while True:
+            with self._lock:
+                pending = list(self._waiting)
+            if not pending:
+                self._woken.wait(_POLL_SECONDS)
+            elif not self._context.wait(pending, 1, _POLL_SECONDS)[0]:
+                pending = []
+            ready = self._context.wait(pending, len(pending), 0)[0] if pending else []
+            with self._lock:
+                arrived = [callback for ref in ready for callback in self._waiting.pop(ref)]
+            for callback in arrived:
+                callback()
+            if arrived or self._woken.is_set():
+                self._woken.clear()
+                return
+
+    def wake(self) -> None:
+        self._woken.set()

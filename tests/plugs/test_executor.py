@@ -1,0 +1,436 @@
+"""`fray.Executor` keeps the contract of `concurrent.futures.Executor`, on every context."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from concurrent import futures
+from pathlib import Path
+from typing import Any
+
+import fray
+import pytest
+
+from tests.conformance.gates import Gate, Journal
+
+WITHIN = 20.0
+"""Seconds after which something that must happen is taken not to happen."""
+
+
+@pytest.fixture(scope="module")
+def native() -> Iterator[fray.JobContext]:
+    with fray.create_job_ctx("local", cpus=2) as context:
+        yield context
+
+
+CONTEXTS = ("native", "thread", "sync")
+
+
+@pytest.fixture(params=CONTEXTS)
+def ctx(request: pytest.FixtureRequest) -> Iterator[fray.JobContext]:
+    if request.param == "native":
+        yield request.getfixturevalue("native")
+        return
+    with fray.create_job_ctx(request.param, max_workers=2) as context:
+        yield context
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Callable[[], Gate]:
+    count = itertools.count()
+    return lambda: Gate.make(str(tmp_path / f"gate{next(count)}"))
+
+
+def add(a: int, b: int = 1) -> int:
+    return a + b
+
+
+def fail(text: str) -> None:
+    raise ValueError(text)
+
+
+def wait_at(gate: Gate, value: int = 0) -> int:
+    gate.wait()
+    return value
+
+
+def test_submit_gives_result_exception_and_remote_traceback(ctx: fray.JobContext) -> None:
+    with fray.Executor(context=ctx) as executor:
+        assert executor.submit(add, 1, b=2).result(WITHIN) == 3
+        failed = executor.submit(fail, "no")
+        with pytest.raises(ValueError, match="no") as caught:
+            failed.result(WITHIN)
+        assert isinstance(failed.exception(), ValueError)
+        assert failed.done()
+        assert not failed.cancelled()
+    if type(ctx).__name__ == "NativeJobContext":
+        assert isinstance(caught.value.__cause__, fray.RemoteTraceback)
+        assert "raise ValueError(text)" in str(caught.value.__cause__)
+
+
+def test_thousands_of_calls_come_back_in_their_places(ctx: fray.JobContext) -> None:
+    with fray.Executor(context=ctx) as executor:
+        calls = [executor.submit(add, number) for number in range(5000)]
+        assert [call.result(WITHIN) for call in calls] == list(range(1, 5001))
+
+
+def test_map_is_lazy_in_its_results_and_ordered(ctx: fray.JobContext) -> None:
+    with fray.Executor(context=ctx) as executor:
+        for chunksize in (1, 3, 1000):
+            assert list(executor.map(add, range(10), range(10), chunksize=chunksize)) == list(range(0, 20, 2))
+        assert list(executor.map(add, [])) == []
+
+
+@pytest.mark.parametrize("chunksize", [1, 4])
+def test_map_gives_what_came_before_an_exception_and_ends_there(ctx: fray.JobContext, chunksize: int) -> None:
+    with fray.Executor(context=ctx) as executor:
+        results = executor.map(int, ["0", "1", "two", "3"], chunksize=chunksize)
+        assert [next(results), next(results)] == [0, 1]
+        with pytest.raises(ValueError, match="two"):
+            next(results)
+        assert list(results) == []
+
+
+def test_map_takes_from_endless_iterables_with_a_buffer(ctx: fray.JobContext) -> None:
+    with fray.Executor(context=ctx) as executor:
+        results = executor.map(add, itertools.count(), buffersize=4)
+        assert list(itertools.islice(results, 20)) == list(range(1, 21))
+
+
+def test_map_times_out_and_cancels_the_rest(native: fray.JobContext, gate: Callable[[], Gate]) -> None:
+    closed, ran = gate(), []
+    with fray.Executor(1, context=native) as executor:
+        results = executor.map(wait_at, [closed, closed, closed], timeout=0.05)
+        with pytest.raises(TimeoutError):
+            next(results)
+        ran = list(executor._pool._waiting)
+        closed.open()
+    assert ran == []
+
+
+def test_futures_work_with_wait_and_as_completed(ctx: fray.JobContext) -> None:
+    with fray.Executor(context=ctx) as executor, futures.ThreadPoolExecutor(2) as other:
+        calls = [pool.submit(add, n) for n in range(50) for pool in (executor, other)]
+        assert {call.result() for call in futures.as_completed(calls, WITHIN)} == set(range(1, 51))
+        assert futures.wait(calls, WITHIN).not_done == set()
+        failing = [executor.submit(fail, "first"), *calls]
+        assert futures.wait(failing, WITHIN, futures.FIRST_EXCEPTION).done
+
+
+def test_result_and_as_completed_time_out(native: fray.JobContext, gate: Callable[[], Gate]) -> None:
+    closed = gate()
+    with fray.Executor(context=native) as executor:
+        call = executor.submit(wait_at, closed)
+        with pytest.raises(futures.TimeoutError):
+            call.result(0.02)
+        with pytest.raises(futures.TimeoutError):
+            call.exception(timeout=0)
+        with pytest.raises(futures.TimeoutError):
+            next(futures.as_completed([call], 0.02))
+        assert futures.wait([call], 0.02).not_done == {call}
+        closed.open()
+        assert call.result(WITHIN) == 0
+
+
+def test_calls_that_wait_can_be_cancelled_and_running_ones_cannot(
+    native: fray.JobContext, gate: Callable[[], Gate], tmp_path: Path
+) -> None:
+    journal = Journal(str(tmp_path / "journal"))
+    for limit in (1, None):
+        gates = [gate() for _ in range(limit or 2)]
+        with fray.Executor(limit, context=native) as executor:
+            running = [executor.submit(wait_at, closed) for closed in gates]
+            waiting = [executor.submit(journal.add, number) for number in range(5)]
+            until(lambda running=running: all(call.running() for call in running))
+            assert not any(call.cancel() for call in running)
+            assert not any(call.running() for call in waiting)
+            assert all(call.cancel() for call in waiting)
+            assert all(call.cancelled() and call.done() and call.cancel() for call in waiting)
+            with pytest.raises(futures.CancelledError):
+                waiting[0].result()
+            with pytest.raises(futures.CancelledError):
+                waiting[0].exception()
+            assert futures.wait(waiting, 0).not_done == set()
+            for closed in gates:
+                closed.open()
+            assert [call.result(WITHIN) for call in running] == [0] * len(running)
+            assert not running[0].cancel()
+    assert journal.lines() == []
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Give other threads and processes time until `condition` holds."""
+    for _ in range(int(WITHIN / 0.002)):
+        if condition():
+            return
+        threading.Event().wait(0.002)
+    raise AssertionError("it never came to that")
+
+
+def test_a_thread_in_result_wakes_when_the_call_is_cancelled(native: fray.JobContext, gate: Callable[[], Gate]) -> None:
+    closed = gate()
+    with fray.Executor(1, context=native) as executor:
+        running, waiting = executor.submit(wait_at, closed), executor.submit(add, 1)
+        with futures.ThreadPoolExecutor(1) as threads:
+            outcome = threads.submit(waiting.result)
+            until(lambda: bool(waiting._sleepers))
+            assert waiting.cancel()
+            with pytest.raises(futures.CancelledError):
+                outcome.result(WITHIN)
+        closed.open()
+        assert running.result(WITHIN) == 0
+
+
+def test_limit_holds(native: fray.JobContext, gate: Callable[[], Gate]) -> None:
+    closed = gate()
+    with fray.Executor(1, context=native) as executor:
+        calls = [executor.submit(wait_at, closed, number) for number in range(3)]
+        for number in range(3):
+            until(lambda number=number: calls[number].running())
+            assert [call.running() for call in calls[number:]] == [True] + [False] * (2 - number)
+            closed.open()
+            assert calls[number].result(WITHIN) == number
+
+
+# ---- callbacks
+
+
+def test_callbacks_run_once_in_order_and_their_errors_are_logged(
+    ctx: fray.JobContext, caplog: pytest.LogCaptureFixture
+) -> None:
+    seen: list[object] = []
+    with fray.Executor(context=ctx) as executor:
+        call = executor.submit(add, 1)
+        call.add_done_callback(lambda future: seen.append(future.result()))
+        call.add_done_callback(lambda future: fail("in a callback"))
+        call.add_done_callback(lambda future: seen.append("last"))
+    call.add_done_callback(lambda future: seen.append("after"))
+    assert seen == [2, "last", "after"]
+    assert "in a callback" in caplog.text
+
+
+def test_callbacks_submit_more_without_a_deadlock(ctx: fray.JobContext) -> None:
+    done = threading.Event()
+    left = itertools.count(300, -1)
+    with fray.Executor(2, context=ctx) as executor:
+
+        def again(future: futures.Future[int]) -> None:
+            assert future.result() == 1
+            if next(left) > 0:
+                executor.submit(add, 0).add_done_callback(again)
+            else:
+                done.set()
+
+        for _ in range(4):
+            executor.submit(add, 0).add_done_callback(again)
+        assert done.wait(WITHIN)
+
+
+def test_many_threads_submit_at_once(ctx: fray.JobContext) -> None:
+    with fray.Executor(context=ctx) as executor, futures.ThreadPoolExecutor(8) as threads:
+
+        def work(first: int) -> int:
+            return sum(call.result(WITHIN) for call in [executor.submit(add, first + n) for n in range(100)])
+
+        assert sum(threads.map(work, range(0, 800, 100))) == sum(range(1, 801))
+
+
+# ---- initializer
+
+
+def remember(value: str) -> None:
+    os.environ["FRAY_TEST_INITIALIZED"] = os.environ.get("FRAY_TEST_INITIALIZED", "") + value
+
+
+def remembered() -> tuple[int, str]:
+    return os.getpid(), os.environ.get("FRAY_TEST_INITIALIZED", "")
+
+
+def test_initializer_runs_once_in_each_worker_and_pool(native: fray.JobContext) -> None:
+    by_worker: dict[int, set[str]] = {}
+    for name in "ab":
+        with fray.Executor(context=native, initializer=remember, initargs=(name,)) as executor:
+            for pid, text in (call.result(WITHIN) for call in [executor.submit(remembered) for _ in range(50)]):
+                assert text.count(name) == 1
+                by_worker.setdefault(pid, set()).add(text)
+    assert all(len(texts) <= 2 for texts in by_worker.values())
+
+
+def test_initializer_that_raises_breaks_the_pool(ctx: fray.JobContext, capfd: pytest.CaptureFixture[str]) -> None:
+    executor = fray.Executor(context=ctx, initializer=fail, initargs=("no start",))
+    calls = [executor.submit(add, 1)]
+    with contextlib.suppress(futures.BrokenExecutor):
+        calls += [executor.submit(add, 1) for _ in range(3)]
+    for call in calls:
+        with pytest.raises(futures.BrokenExecutor, match="no start") as caught:
+            call.result(WITHIN)
+        assert isinstance(caught.value.__cause__, ValueError)
+    with pytest.raises(futures.BrokenExecutor, match="no start"):
+        executor.submit(add, 1)
+    executor.shutdown()
+
+
+# ---- the end
+
+
+def test_shutdown_waits_and_refuses_later_calls(ctx: fray.JobContext) -> None:
+    executor = fray.Executor(context=ctx)
+    calls = [executor.submit(add, n) for n in range(20)]
+    executor.shutdown()
+    assert all(call.done() for call in calls)
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        executor.submit(add, 1)
+    executor.shutdown()
+    assert ctx.get(ctx.run(add, 1)) == 2, "the context lives on"
+
+
+def test_shutdown_can_cancel_what_has_not_begun(native: fray.JobContext, gate: Callable[[], Gate]) -> None:
+    gates = [gate(), gate()]
+    executor = fray.Executor(context=native)
+    running = [executor.submit(wait_at, closed) for closed in gates]
+    waiting = [executor.submit(add, n) for n in range(50)]
+    until(lambda: all(call.running() for call in running))
+    executor.shutdown(wait=False, cancel_futures=True)
+    assert all(call.cancelled() for call in waiting)
+    for closed in gates:
+        closed.open()
+    executor.shutdown()
+    assert [call.result(0) for call in running] == [0, 0]
+
+
+def test_an_executor_that_is_dropped_ends_its_calls_and_its_thread(ctx: fray.JobContext) -> None:
+    executor = fray.Executor(context=ctx)
+    call = executor.submit(add, 1)
+    thread, gone = executor._pool._thread, weakref.ref(executor)
+    del executor
+    gc.collect()
+    assert gone() is None
+    assert call.result(WITHIN) == 2
+    assert thread is not None
+    thread.join(WITHIN)
+    assert not thread.is_alive()
+
+
+def test_interpreter_exit_waits_for_the_calls(tmp_path: Path) -> None:
+    program = """
+import fray, sys, os, time
+def slow(path):
+    time.sleep(0.2)
+    open(path, "w").write("done")
+fray.init(cpus=1)
+fray.Executor().submit(slow, sys.argv[1]).add_done_callback(lambda future: print("called"))
+"""
+    command = [sys.executable, "-c", program, str(tmp_path / "file")]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "called\n", "")
+    assert (tmp_path / "file").read_text() == "done"
+
+
+def test_closed_context_ends_the_futures_with_an_error(gate: Callable[[], Gate]) -> None:
+    closed = gate()
+    context = fray.create_job_ctx("local", cpus=1)
+    executor = fray.Executor(context=context)
+    calls = [executor.submit(wait_at, closed) for _ in range(3)]
+    until(lambda: calls[0].running())
+    context.close()
+    for call in calls:
+        assert isinstance(call.exception(WITHIN), (futures.BrokenExecutor, fray.FrayError))
+    executor.shutdown()
+
+
+def die(number: int) -> int:
+    if number == 7:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def failures(executor: futures.Executor) -> dict[int, BaseException | None]:
+    calls = [executor.submit(die, number) for number in range(100)]
+    errors = {number: call.exception(WITHIN) for number, call in enumerate(calls)}
+    return {number: error for number, error in errors.items() if error is not None}
+
+
+def test_death_of_a_worker_does_not_break_the_pool(native: fray.JobContext) -> None:
+    with fray.Executor(context=native) as executor:
+        failed = failures(executor)
+        assert 7 in failed
+        assert len(failed) < 50, "only what that worker had begun"
+        assert all(isinstance(error, fray.WorkerDiedError) and "SIGKILL" in str(error) for error in failed.values())
+        assert executor.submit(add, 1).result(WITHIN) == 2
+
+
+def test_retries_leave_only_the_call_that_kills_its_worker(native: fray.JobContext) -> None:
+    with fray.Executor(context=native, options=fray.TaskOptions(max_retries=8)) as executor:
+        assert list(failures(executor)) == [7]
+
+
+# ---- elsewhere
+
+
+async def in_a_loop(context: fray.JobContext) -> list[int]:
+    loop = asyncio.get_running_loop()
+    with fray.Executor(context=context) as executor:
+        first = [loop.run_in_executor(executor, add, number) for number in range(100)]
+        return await asyncio.gather(*first, asyncio.wrap_future(executor.submit(add, 100)))
+
+
+def test_event_loops_run_calls_in_it(ctx: fray.JobContext) -> None:
+    assert asyncio.run(in_a_loop(ctx)) == list(range(1, 102))
+
+
+def nested(count: int, wait: bool = False) -> int:
+    with fray.Executor() as executor:
+        calls = [executor.submit(add, number) for number in range(count)]
+        if wait:
+            futures.wait(calls)
+        return sum(call.result() for call in calls)
+
+
+def test_executors_in_tasks_do_not_wait_for_their_own_place(ctx: fray.JobContext) -> None:
+    with fray.Executor(context=ctx) as executor:
+        assert [call.result(WITHIN) for call in [executor.submit(nested, 5) for _ in range(4)]] == [15] * 4
+
+
+def test_wait_in_tasks_does_not_wait_for_their_own_place(native: fray.JobContext) -> None:
+    with fray.Executor(context=native) as executor:
+        assert [call.result(WITHIN) for call in [executor.submit(nested, 5, True) for _ in range(4)]] == [15] * 4
+
+
+def test_what_cannot_be_pickled_is_the_exception_of_its_future(native: fray.JobContext) -> None:
+    with fray.Executor(context=native) as executor:
+        assert isinstance(executor.submit(add, threading.Lock()).exception(WITHIN), fray.SerializationError)
+        assert isinstance(executor.submit(threading.Lock).exception(WITHIN), fray.FrayError)
+        assert executor.submit(lambda: 5).result(WITHIN) == 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"max_workers": 0}, ValueError, "at least 1"),
+        ({"max_workers": 1.5}, TypeError, "whole number"),
+        ({"options": {"CPU": 1}}, TypeError, "TaskOptions"),
+        ({"options": fray.TaskOptions(num_returns=2)}, ValueError, "num_returns"),
+        ({"initializer": 3}, TypeError, "initializer"),
+    ],
+)
+def test_bad_arguments_are_named(arguments: dict[str, Any], error: type[Exception], message: str) -> None:
+    with fray.LocalJobContext() as context, pytest.raises(error, match=message):
+        fray.Executor(context=context, **arguments)
+
+
+def test_bad_sizes_of_map_are_named() -> None:
+    with fray.LocalJobContext() as context, fray.Executor(context=context) as executor:
+        with pytest.raises(ValueError, match="chunksize"):
+            executor.map(add, [1], chunksize=0)
+        with pytest.raises(ValueError, match="buffersize"):
+            executor.map(add, [1], buffersize=0)
+        assert isinstance(executor.submit(3).exception(WITHIN), TypeError)  # type: ignore[arg-type]
