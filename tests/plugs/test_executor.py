@@ -26,12 +26,6 @@ WITHIN = 20.0
 """Seconds after which something that must happen is taken not to happen."""
 
 
-@pytest.fixture(scope="module")
-def native() -> Iterator[fray.JobContext]:
-    with fray.create_job_ctx("local", cpus=2) as context:
-        yield context
-
-
 CONTEXTS = ("native", "thread", "sync")
 
 

@@ -66,9 +66,9 @@ class Executor(futures.Executor):
         chosen = context or get_job_context()
         parallelism: int = chosen._parallelism  # pyright: ignore[reportPrivateUsage]
         limit = max_workers
-        if options is None and max_workers is not None and max_workers >= parallelism:
-            limit = None  # the context's own limit is as low
         settled = options or _DEFAULTS
+        if not settled.resources and max_workers is not None and max_workers >= parallelism:
+            limit = None  # the context's own limit is as low
         if chosen is worker_context():
             settled = _without_cpu(settled)
             limit = max_workers or parallelism
@@ -115,6 +115,10 @@ class Executor(futures.Executor):
             calls = (self.submit(call_chunk, fn, chunk) for chunk in _chunks(items, chunksize))
         started = deque(calls if buffersize is None else itertools.islice(calls, buffersize))
         return _results(started, calls, deadline, chunksize > 1)
+
+    def interrupt(self) -> None:
+        """Cancel all calls, also those that run: a TaskCancelledError is raised in them. Takes calls as before."""
+        self._pool.interrupt()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Take no more calls.

@@ -87,6 +87,15 @@ class CallPool:
         """Surround a wait for a future, in case that this thread runs a task."""
         return self.context._blocking()  # pyright: ignore[reportPrivateUsage]
 
+    def interrupt(self) -> None:
+        """Cancel every call, also those that have begun."""
+        with self._lock:
+            futures = [*self._in_flight, *self._waiting]
+        for future in reversed(futures):
+            ref = future.ref
+            if not future.cancel() and ref is not None and not self.context.closed:
+                self.context.cancel(ref)
+
     def close(self, cancel: bool = False) -> None:
         """Take no more calls. With `cancel`, those that have not begun are cancelled."""
         with self._lock:

@@ -1,0 +1,227 @@
+"""Joblib on Fray, and with it scikit-learn.
+
+::
+
+    import fray.joblib, joblib
+
+    fray.joblib.register()
+    with joblib.parallel_config("fray"):
+        search.fit(X, y)
+
+Large arrays and frames among the arguments go to the object store once a call, and workers see them without a copy,
+read-only. A `Parallel` inside a task runs on Fray as well, one level deep.
+"""
+
+# pyright: basic, reportMissingTypeStubs=false
+# joblib brings no types.
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from typing import Any
+
+from joblib.parallel import (
+    AutoBatchingMixin,
+    FallbackToBackend,
+    ParallelBackendBase,
+    SequentialBackend,
+    ThreadingBackend,
+    parallel_config,
+    register_parallel_backend,
+)
+
+from fray.executor import Executor
+from fray.job.context import JobContext
+from fray.job.current import get_job_context
+from fray.types import RuntimeEnv, TaskOptions
+
+__all__ = ["FrayBackend", "register"]
+
+_LARGE_BYTES = 1 << 20
+_DEEPEST = 1
+
+
+def register(make_default: bool = False) -> None:
+    """Make ``joblib.parallel_config("fray")`` known to joblib; with `make_default` nothing else has to be said."""
+    register_parallel_backend("fray", FrayBackend, make_default=make_default)
+
+
+class FrayBackend(AutoBatchingMixin, ParallelBackendBase):
+    """Runs the batches of `joblib.Parallel` as tasks.
+
+    Args:
+        context: where they run; by default the current context at the time of the call.
+        options: of every batch.
+        nesting_level, inner_max_num_threads: given by joblib.
+    """
+
+    supports_retrieve_callback = True  # also means: generators and timeouts
+    supports_inner_max_num_threads = True
+    default_n_jobs = -1
+    MIN_IDEAL_BATCH_DURATION = 0.02
+    MAX_IDEAL_BATCH_DURATION = 0.2
+
+    def __init__(
+        self,
+        context: JobContext | None = None,
+        options: TaskOptions | None = None,
+        nesting_level: int | None = None,
+        inner_max_num_threads: int | None = None,
+    ) -> None:
+        super().__init__(nesting_level=nesting_level, inner_max_num_threads=inner_max_num_threads)
+        self._chosen = context
+        self._options = options or TaskOptions()
+        self._executor: Executor | None = None
+        self._shared = _Shared(None)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel without the context: in a task, the current one is the right one."""
+        return FrayBackend, (None, self._options, self.nesting_level, self.inner_max_num_threads)
+
+    @property
+    def _context(self) -> JobContext:
+        return self._chosen or get_job_context()
+
+    def effective_n_jobs(self, n_jobs: int | None) -> int:
+        """Return how many batches may run at the same time."""
+        if n_jobs == 0:
+            raise ValueError("n_jobs == 0 in Parallel has no meaning")
+        if n_jobs is None:
+            n_jobs = self.default_n_jobs
+        if n_jobs > 0:
+            return n_jobs
+        return max(self._context._parallelism + 1 + n_jobs, 1)
+
+    def configure(self, n_jobs: int = 1, parallel: Any = None, prefer: str | None = None, **unused: Any) -> int:
+        """Get ready for a call of Parallel; inside a task, one that prefers threads gets them."""
+        del unused
+        n_jobs = self.effective_n_jobs(n_jobs)
+        if n_jobs == 1:
+            raise FallbackToBackend(SequentialBackend(nesting_level=self.nesting_level))
+        if self.nesting_level and prefer == "threads":
+            raise FallbackToBackend(ThreadingBackend(nesting_level=self.nesting_level))
+        self.parallel = parallel
+        context = self._context
+        self._executor = Executor(n_jobs, context=context, options=self._settled_options())
+        self._shared = _Shared(context)
+        return n_jobs
+
+    def submit(self, func: Any, callback: Callable[[Any], object] | None = None) -> Future[Any]:
+        """Start a batch."""
+        assert self._executor is not None
+        items, values = self._shared.split(func.items)
+        future = self._executor.submit(_call_batch, items, func._backend, func._n_jobs, *values)
+        if callback is not None:
+            future.add_done_callback(callback)
+        return future
+
+    def retrieve_result_callback(self, out: Future[Any]) -> Any:
+        """Return what a batch brought, or raise."""
+        return out.result()
+
+    def stop_call(self) -> None:
+        """Let go of the arguments of this call."""
+        self._shared = _Shared(self._shared.context)
+
+    def abort_everything(self, ensure_ready: bool = True) -> None:
+        """Stop what runs and forget what waits."""
+        executor, self._executor = self._executor, None
+        if executor is not None:
+            executor.interrupt()
+            executor.shutdown(wait=False)
+        if ensure_ready:
+            self.configure(n_jobs=self.parallel.n_jobs, parallel=self.parallel)
+
+    def terminate(self) -> None:
+        """End after the last call."""
+        executor, self._executor = self._executor, None
+        self._shared = _Shared(None)
+        if executor is not None:
+            executor.shutdown(wait=False, cancel_futures=True)
+        self.reset_batch_stats()
+
+    def get_nested_backend(self) -> tuple[ParallelBackendBase, int | None]:
+        """Return what a Parallel inside a task uses: parallel only where it says so itself."""
+        level = (self.nesting_level or 0) + 1
+        if level > _DEEPEST:
+            return SequentialBackend(nesting_level=level), None
+        return FrayBackend(None, self._options, level), 1
+
+    def _settled_options(self) -> TaskOptions:
+        if self.inner_max_num_threads is None:
+            return self._options
+        before = self._options.runtime_env or RuntimeEnv()
+        limits = dict.fromkeys(self.MAX_NUM_THREADS_VARS, str(self.inner_max_num_threads))
+        return replace(self._options, runtime_env=replace(before, env={**before.env, **limits}))
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Stands in a call for the large argument that comes beside it."""
+
+    number: int
+
+
+class _Shared:
+    """The large arguments of one call, each put once. As with joblib's memmaps, what is changed later is not seen."""
+
+    def __init__(self, context: JobContext | None) -> None:
+        self.context = context
+        self._refs: dict[int, tuple[weakref.ref[Any], Any]] = {}
+
+    def split(self, items: list[tuple[Any, Any, Any]]) -> tuple[list[tuple[Any, Any, Any]], list[Any]]:
+        """Return the calls with places in them, and the refs for the places."""
+        values: list[Any] = []
+
+        def place(value: Any) -> Any:
+            if _size(value) < _LARGE_BYTES:
+                return value
+            ref = self._put(value)
+            if ref not in values:
+                values.append(ref)
+            return _Place(values.index(ref))
+
+        calls = [
+            (function, tuple(place(value) for value in args), {name: place(value) for name, value in kwargs.items()})
+            for function, args, kwargs in items
+        ]
+        return calls, values
+
+    def _put(self, value: Any) -> Any:
+        assert self.context is not None
+        known = self._refs.get(id(value))
+        if known is not None and known[0]() is value:
+            return known[1]
+        ref = self.context.put(value)
+        name, refs = id(value), self._refs
+        self._refs[name] = (weakref.ref(value, lambda gone: refs.pop(name, None)), ref)
+        return ref
+
+
+def _size(value: Any) -> int:
+    """Return the bytes of an array, a sparse matrix or a frame; 0 for what is to travel in the call itself."""
+    kind = type(value)
+    try:
+        if hasattr(kind, "memory_usage"):  # pandas
+            return int(value.memory_usage(deep=False).sum()) if hasattr(kind, "columns") else int(value.nbytes)
+        if hasattr(kind, "nnz"):  # scipy.sparse
+            return int(value.data.nbytes)
+        size = value.nbytes if hasattr(kind, "nbytes") else 0
+        weakref.ref(value)
+        return size if isinstance(size, int) else 0
+    except Exception:
+        return 0
+
+
+def _call_batch(items: list[tuple[Any, Any, Any]], backend: Any, n_jobs: int | None, *values: Any) -> list[Any]:
+    def find(value: Any) -> Any:
+        return values[value.number] if type(value) is _Place else value
+
+    with parallel_config(backend=backend, n_jobs=n_jobs):
+        return [
+            function(*(find(value) for value in args), **{name: find(value) for name, value in kwargs.items()})
+            for function, args, kwargs in items
+        ]
