@@ -1,0 +1,230 @@
+"""Dask on Fray.
+
+::
+
+    import dask, fray.dask
+
+    dask.compute(collection, scheduler=fray.dask.get)      # once
+    dask.config.set(scheduler=fray.dask.get)               # from now on
+
+Each task of the graph is a task of the context, whose arguments are the refs of what it depends on. Intermediate
+results stay where they are made; only those asked for come here. Tasks are handed over in Dask's own order and only a
+few ahead, so that what was begun ends, and its memory is free, before more is begun.
+"""
+
+# pyright: basic, reportMissingTypeStubs=false
+# dask has no types to speak of.
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from dask._task_spec import Alias, DataNode, GraphNode, convert_legacy_graph, cull
+from dask.callbacks import local_callbacks, unpack_callbacks
+from dask.core import flatten
+from dask.order import order
+from dask.utils import ensure_dict, key_split
+
+from fray.job.context import JobContext
+from fray.job.current import get_job_context
+from fray.types import TaskOptions
+
+__all__ = ["get"]
+
+_SLICE_SECONDS = 0.02
+_MOST_AHEAD = 1000
+_LEAST_PER_WORKER = 2
+
+
+def get(
+    dsk: Any,
+    keys: Any,
+    *,
+    context: JobContext | None = None,
+    options: TaskOptions | None = None,
+    num_workers: int | None = None,
+    **unused: Any,
+) -> Any:
+    """Compute `keys` of the graph `dsk`: what Dask calls a scheduler.
+
+    Args:
+        dsk: a graph, in the old or the new format.
+        keys: a key, or nested lists of keys.
+        context: where the tasks run; by default the current context.
+        options: of every task; the name is that of the key.
+        num_workers: most tasks at the same time; by default what the context runs.
+
+    Raises:
+        Exception: what a task raised, with the key as a note.
+    """
+    del unused  # what other schedulers are told
+    wanted = set(flatten([keys]))
+    graph = dict(ensure_dict(dsk.__dask_graph__() if hasattr(dsk, "__dask_graph__") else dsk))
+    missing = [key for key in wanted if key not in graph]
+    if missing:
+        raise KeyError(f"{missing[0]!r} is not in the graph")
+    with local_callbacks() as callbacks, _Told(graph, callbacks) as told:
+        graph = cull(convert_legacy_graph(graph), wanted)
+        run = _Run(context or get_job_context(), graph, wanted, options or TaskOptions(), num_workers)
+        return _arrange(keys, run.values(told))
+
+
+def _arrange(keys: Any, values: Mapping[Any, Any]) -> Any:
+    if isinstance(keys, list):
+        return tuple(_arrange(key, values) for key in keys)
+    return values[keys]
+
+
+class _Run:
+    """One computation of a graph."""
+
+    def __init__(
+        self,
+        context: JobContext,
+        graph: Mapping[Any, GraphNode],
+        wanted: set[Any],
+        options: TaskOptions,
+        num_workers: int | None,
+    ) -> None:
+        self._context = context
+        self._graph = graph
+        self._wanted = wanted
+        self._options = options
+        self._named: dict[str, TaskOptions] = {}
+        self._uses = Counter(name for node in graph.values() for name in node.dependencies)
+        self._refs: dict[Any, Any] = {}
+        self._outstanding: dict[Any, Any] = {}
+        """Of tasks that have not ended, by key: the ref that tells whether it went well, and that of the value."""
+        self._arrived: deque[Any] = deque()
+        self._watch = context._watch()
+        self._limit = num_workers
+        self._least = num_workers or _LEAST_PER_WORKER * max(context._parallelism, 1)
+        self._ahead = self._least
+        self._ended = 0
+        self._slice_began = time.monotonic()
+
+    def values(self, told: _Told) -> dict[Any, Any]:
+        """Run everything and return the values of the keys that are wanted."""
+        first = order(self._graph)
+        told.start(self._graph)
+        try:
+            for key in sorted(self._graph, key=first.__getitem__):
+                while len(self._outstanding) >= self._ahead:
+                    self._take(told)
+                self._send(key, told)
+            while self._outstanding:
+                self._take(told)
+            got = list(self._wanted)
+            return dict(zip(got, map(_own, self._context.get([self._refs[key] for key in got])), strict=True))
+        finally:
+            self._cancel_rest()
+
+    def _send(self, key: Any, told: _Told) -> None:
+        node = self._graph[key]
+        if isinstance(node, Alias):
+            self._refs[key] = self._refs[node.target]
+        elif isinstance(node, DataNode):
+            self._refs[key] = self._context.put(node.value)
+        else:
+            told.begun(key)
+            names = tuple(node.dependencies)
+            arguments = (node, names, *(self._refs[name] for name in names))
+            done, ref = self._context.create_task(_call, arguments, options=self._options_for(key))  # type: ignore
+            self._refs[key] = ref
+            self._outstanding[key] = (done, ref)
+            self._watch.add(done, partial(self._arrived.append, key))
+        for name in node.dependencies:
+            self._uses[name] -= 1
+            if self._uses[name] == 0 and name not in self._wanted:
+                del self._refs[name]  # the tasks that were sent hold what they need
+
+    def _take(self, told: _Told) -> None:
+        """Wait until tasks have ended; raise what one of them raised."""
+        self._watch.serve()
+        self._look_ahead(len(self._arrived))
+        while self._arrived:
+            key = self._arrived.popleft()
+            done, ref = self._outstanding.pop(key)
+            try:
+                self._context.get(done)
+            except Exception as error:
+                error.add_note(f"in the Dask task {key!r}")
+                raise
+            told.ended(key, partial(self._context.get, ref))
+
+    def _look_ahead(self, count: int) -> None:
+        """Let as many tasks be outstanding as ended in the last slice of time: few long ones, many short ones."""
+        self._ended += count
+        now = time.monotonic()
+        if self._limit is None and now - self._slice_began >= _SLICE_SECONDS:
+            self._ahead = max(self._least, min(self._ended, _MOST_AHEAD))
+            self._ended, self._slice_began = 0, now
+
+    def _cancel_rest(self) -> None:
+        if not self._context.closed:
+            for done, _ in self._outstanding.values():
+                self._context.cancel(done)
+
+    def _options_for(self, key: Hashable) -> TaskOptions:
+        name = str(key_split(key))
+        if name not in self._named:
+            self._named[name] = replace(self._options, name=self._options.name or name, num_returns=2)
+        return self._named[name]
+
+
+class _Told:
+    """Dask's callbacks (progress bars, profilers, caches) and the state that they are shown."""
+
+    def __init__(self, graph: dict[Any, Any], callbacks: Any) -> None:
+        starts, self._start_states, self._before, self._after, self._finishes = unpack_callbacks(callbacks)
+        self._graph: Mapping[Any, Any] = graph
+        self._state: dict[str, Any] = {"ready": [], "running": set(), "finished": set(), "cache": {}}
+        for tell in starts:
+            tell(graph)  # which may put values into it
+
+    def __enter__(self) -> _Told:
+        return self
+
+    def __exit__(self, kind: Any, *rest: Any) -> None:
+        for tell in self._finishes:
+            tell(self._graph, self._state, kind is not None)
+
+    def start(self, graph: Mapping[Any, GraphNode]) -> None:
+        self._graph = graph
+        self._state["waiting"] = dict.fromkeys(graph)
+        self._state["dependencies"] = {key: set(node.dependencies) for key, node in graph.items()}
+        for tell in self._start_states:
+            tell(graph, self._state)
+
+    def begun(self, key: Any) -> None:
+        self._state["waiting"].pop(key, None)
+        self._state["running"].add(key)
+        for tell in self._before:
+            tell(key, self._graph, self._state)
+
+    def ended(self, key: Any, value: Any) -> None:
+        """`value` is called for what the task returned, where somebody wants it."""
+        self._state["running"].discard(key)
+        self._state["finished"].add(key)
+        if self._after:
+            found = value()
+            for tell in self._after:
+                tell(key, found, self._graph, self._state, None)
+
+
+def _call(node: GraphNode, names: tuple[Any, ...], *values: Any) -> tuple[None, Any]:
+    """Run a task of the graph; the first of the two results tells without its value that it went well."""
+    return None, node(dict(zip(names, values, strict=True)))
+
+
+def _own(value: Any) -> Any:
+    """Return what may be written to: arrays in the store are read-only."""
+    module = type(value).__module__.partition(".")[0]
+    if module == "numpy" and hasattr(value, "flags"):
+        return value if value.flags.writeable or not value.ndim else value.copy()
+    return value.copy() if module == "pandas" and hasattr(value, "copy") else value
