@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-import uuid
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,40 +12,21 @@ import numpy  # noqa: F401  (its threads start here, not in a test)
 import pytest
 from fray.backend.native import NativeJobContext
 
-from tests.chaos.harness import MARKER
-from tests.chaos.leaks import LeakChecker
 from tests.conformance.gates import Gate, Journal
 
-_FAILED = pytest.StashKey[bool]()
 
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-    report = yield
-    if report.failed:
-        item.stash[_FAILED] = True
-    return report
+@pytest.fixture
+def fray_leak_options() -> Mapping[str, Any]:
+    """The check of fray.pytest_plugin, with threads."""
+    return {"threads": True}
 
 
 @pytest.fixture(autouse=True)
-def leaves_nothing(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[None]:
-    """Fail a test that leaves a process, descriptor, thread or shared memory behind."""
-    marker = uuid.uuid4().hex
-    # A short path: that of a Unix socket may have 107 bytes.
-    folder = Path(tempfile.mkdtemp(prefix="fray-chaos-"))
-    monkeypatch.setenv(MARKER, marker)
-    monkeypatch.setenv("FRAY_HOME", str(folder))
-    monkeypatch.delenv("FRAY_CLUSTER_SPEC", raising=False)
-    monkeypatch.delenv("FRAY_NODE", raising=False)
-    checker = LeakChecker(marker)
+def leaves_nothing(fray_no_leaks: str) -> Iterator[None]:
+    """Have every test here checked, and forget the context that it set."""
     yield
     fray.shutdown()
     fray.set_job_context(None)
-    # A closed context gives its last descriptors back when it is dropped. A failed test is held by its traceback.
-    request.node.funcargs.clear()
-    left = checker.check(only_processes=request.node.stash.get(_FAILED, False))
-    shutil.rmtree(folder, ignore_errors=True)
-    assert not left, "left behind:\n" + "\n".join(left)
 
 
 @pytest.fixture

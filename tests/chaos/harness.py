@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 import socket
 import subprocess
 import sys
@@ -16,10 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-ROOT = Path(__file__).resolve().parents[2]
-MARKER = "FRAY_TEST_MARKER"
-"""Every process that a test starts has this variable in its environment, with a value that only this test has."""
+from fray._leaks import MARKER, Process, marked_processes
+from fray._leaks import look_at as look_at
 
+ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 20.0
 """Seconds within which anything must happen that has no figure of its own: long enough for a busy machine."""
 
@@ -45,68 +44,6 @@ def eventually(condition: Callable[[], T], within: float = PATIENCE, what: str =
 
 
 # ---- processes
-
-
-@dataclass(frozen=True)
-class Process:
-    pid: int
-    started: int
-    """Start time in clock ticks: with the pid, the name of one process for ever."""
-    parent: int
-    state: str
-    command: str
-
-    def is_alive(self) -> bool:
-        now = look_at(self.pid)
-        return now is not None and now.started == self.started and now.state not in "ZX"
-
-    def signal(self, number: int) -> None:
-        """Send a signal to this very process, not to one that has got its pid since."""
-        try:
-            descriptor = os.pidfd_open(self.pid)
-        except ProcessLookupError:
-            return
-        try:
-            if self.is_alive():
-                signal.pidfd_send_signal(descriptor, number)
-        except ProcessLookupError:
-            pass
-        finally:
-            os.close(descriptor)
-
-
-def look_at(pid: int) -> Process | None:
-    """Return what /proc says of a process, or None when there is none."""
-    try:
-        raw = Path(f"/proc/{pid}/stat").read_bytes()
-        command = Path(f"/proc/{pid}/cmdline").read_bytes()
-    except (OSError, ValueError):
-        return None
-    fields = raw[raw.rindex(b")") + 2 :].split()
-    words = command.rstrip(b"\0").split(b"\0")
-    text = b" ".join(word[:80] for word in words).decode(errors="replace")
-    return Process(pid, int(fields[19]), int(fields[1]), fields[0].decode(), text)
-
-
-def all_pids() -> list[int]:
-    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
-
-
-def marked_processes(marker: str) -> list[Process]:
-    """Return the living processes, apart from this one, whose environment carries the marker."""
-    wanted = f"{MARKER}={marker}".encode()
-    found: list[Process] = []
-    for pid in all_pids():
-        if pid == os.getpid():
-            continue
-        try:
-            environment = Path(f"/proc/{pid}/environ").read_bytes()
-        except OSError:
-            continue
-        process = look_at(pid) if wanted in environment.split(b"\0") else None
-        if process is not None and process.state not in "ZX":
-            found.append(process)
-    return found
 
 
 def current_marker() -> str:

@@ -123,7 +123,7 @@ def check_ending(name: str) -> None:
     assert finished.code == ending.code, finished
     if ending.stderr:
         assert ending.stderr in finished.stderr
-        assert "fray" not in finished.stderr.lower().replace("fray-chaos", "").replace("fray/", "") or name.startswith(
+        assert "fray" not in finished.stderr.lower().replace("fray-test-", "").replace("fray/", "") or name.startswith(
             "uncaught"
         ), finished.stderr
     else:

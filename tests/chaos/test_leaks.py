@@ -12,9 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
-
-from tests.chaos.harness import MARKER
-from tests.chaos.leaks import LeakChecker
+from fray._leaks import MARKER, LeakChecker
 
 
 @contextmanager
@@ -83,8 +81,8 @@ LEAKS = {
 @pytest.mark.parametrize("what", LEAKS)
 def test_a_leak_is_found_and_gone_when_it_is_gone(what: str) -> None:
     leak: Callable[[], AbstractContextManager[None]] = LEAKS[what]
-    checker = LeakChecker(os.environ[MARKER])
+    checker = LeakChecker(os.environ[MARKER], threads=True)
     assert checker.leftovers() == []
     with leak():
         assert any(what.split()[0] in line for line in checker.leftovers())
-    assert LeakChecker(os.environ[MARKER]).leftovers() == []
+    assert LeakChecker(os.environ[MARKER], threads=True).leftovers() == []

@@ -227,7 +227,7 @@ def test_another_user_is_refused_before_a_byte_is_read(ctx: NativeJobContext) ->
     """Even when the folder was opened to all."""
     path = Path(node_socket())
     for folder in (path, *path.parents[:-1]):
-        if str(folder).startswith("/tmp/fray-chaos-"):
+        if str(folder).startswith("/tmp/fray-test-"):
             folder.chmod(0o777)
     script = (
         "import os, socket, sys\n"

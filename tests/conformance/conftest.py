@@ -90,18 +90,12 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     return report
 
 
-@pytest.fixture(scope="session")
-def native_context() -> Iterator[JobContext]:
-    """The one engine of the session: starting it is not what most tests are about."""
-    with native() as context:
-        yield context
-
-
 @pytest.fixture
 def ctx(context_name: str, request: pytest.FixtureRequest) -> Iterator[JobContext]:
     """The context under test, which is also the current one."""
     if context_name == "native":
-        context = request.getfixturevalue("native_context")
+        # The one engine of the session: starting it is not what most tests are about.
+        context = request.getfixturevalue("fray_session_context")
         with fray.fray_default_job_ctx(context):
             yield context
             end_named_actors(context)

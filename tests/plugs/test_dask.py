@@ -22,7 +22,7 @@ from tests.conformance.gates import Journal
 
 
 @pytest.fixture(autouse=True)
-def scheduler(current: fray.JobContext) -> Iterator[None]:
+def scheduler(native: fray.JobContext) -> Iterator[None]:
     with dask.config.set(scheduler=fray.dask.get):
         yield
 
@@ -97,11 +97,11 @@ def test_exception_comes_as_itself_with_key_and_traceback_and_ends_the_rest(tmp_
 
 
 def test_intermediate_results_do_not_come_to_the_driver(
-    current: fray.JobContext, monkeypatch: pytest.MonkeyPatch
+    native: fray.JobContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     got: list[Any] = []
-    get = current.get
-    monkeypatch.setattr(current, "get", lambda refs, *rest: got.append(get(refs, *rest)) or got[-1])
+    get = native.get
+    monkeypatch.setattr(native, "get", lambda refs, *rest: got.append(get(refs, *rest)) or got[-1])
     array = dask.array.ones((4000, 1000), chunks=(500, 1000))
     assert array.sum().compute() == 4_000_000
     sizes = [value.nbytes for values in got if isinstance(values, list) for value in values]

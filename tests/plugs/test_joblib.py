@@ -19,7 +19,7 @@ from tests.conformance.gates import Gate, Journal
 
 
 @pytest.fixture(autouse=True)
-def backend(current: fray.JobContext) -> Iterator[None]:
+def backend(native: fray.JobContext) -> Iterator[None]:
     fray.joblib.register()
     with joblib.parallel_config("fray", n_jobs=2):
         yield
@@ -97,11 +97,11 @@ def address(array: np.ndarray, other: np.ndarray, *, factor: int) -> tuple[bool,
     return array.flags.writeable, array is other, float(array[-1]) * factor
 
 
-def test_large_arrays_are_put_once(current: fray.JobContext, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_arrays_are_put_once(native: fray.JobContext, monkeypatch: pytest.MonkeyPatch) -> None:
     array = np.arange(1 << 18, dtype=np.float64)
     puts = []
-    put = current.put
-    monkeypatch.setattr(current, "put", lambda value: puts.append(value) or put(value))
+    put = native.put
+    monkeypatch.setattr(native, "put", lambda value: puts.append(value) or put(value))
     results = Parallel()(delayed(address)(array, array, factor=number) for number in range(40))
     assert len(puts) == 1
     assert results == [(False, True, float(array[-1]) * number) for number in range(40)]

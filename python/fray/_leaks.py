@@ -1,0 +1,184 @@
+"""What a test may not leave behind: processes, descriptors, threads, shared memory. Reads /proc; needs nothing else."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+__all__ = ["MARKER", "LeakChecker", "Process", "look_at", "marked_processes"]
+
+MARKER = "FRAY_TEST_MARKER"
+"""Every process that a test starts has this variable in its environment, with a value that only this test has."""
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process as it was when it was looked at."""
+
+    pid: int
+    started: int
+    """Start time in clock ticks: with the pid, the name of one process for ever."""
+    parent: int
+    state: str
+    command: str
+
+    def is_alive(self) -> bool:
+        """Return whether this very process still runs."""
+        now = look_at(self.pid)
+        return now is not None and now.started == self.started and now.state not in "ZX"
+
+    def signal(self, number: int) -> None:
+        """Send a signal to this very process, not to one that has got its pid since."""
+        try:
+            descriptor = os.pidfd_open(self.pid)
+        except ProcessLookupError:
+            return
+        try:
+            if self.is_alive():
+                signal.pidfd_send_signal(descriptor, number)
+        except ProcessLookupError:
+            pass
+        finally:
+            os.close(descriptor)
+
+
+def look_at(pid: int) -> Process | None:
+    """Return what /proc says of a process, or None when there is none."""
+    try:
+        raw = Path(f"/proc/{pid}/stat").read_bytes()
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (OSError, ValueError):
+        return None
+    fields = raw[raw.rindex(b")") + 2 :].split()
+    words = command.rstrip(b"\0").split(b"\0")
+    text = b" ".join(word[:80] for word in words).decode(errors="replace")
+    return Process(pid, int(fields[19]), int(fields[1]), fields[0].decode(), text)
+
+
+def all_processes() -> list[Process]:
+    """Return every process that can be seen."""
+    found = [look_at(int(name)) for name in os.listdir("/proc") if name.isdigit()]
+    return [process for process in found if process is not None]
+
+
+def marked_processes(marker: str) -> list[Process]:
+    """Return the living processes, apart from this one, whose environment carries the marker."""
+    wanted = f"{MARKER}={marker}".encode()
+    found: list[Process] = []
+    for name in os.listdir("/proc"):
+        if not name.isdigit() or int(name) == os.getpid():
+            continue
+        try:
+            environment = Path(f"/proc/{name}/environ").read_bytes()
+        except OSError:
+            continue
+        process = look_at(int(name)) if wanted in environment.split(b"\0") else None
+        if process is not None and process.state not in "ZX":
+            found.append(process)
+    return found
+
+
+def descendants() -> list[Process]:
+    """Return the children of this process, their children, and so on."""
+    children: dict[int, list[Process]] = {}
+    for process in all_processes():
+        children.setdefault(process.parent, []).append(process)
+    found: list[Process] = []
+    parents = [os.getpid()]
+    while parents:
+        below = children.get(parents.pop(), [])
+        found += below
+        parents += [process.pid for process in below]
+    return found
+
+
+def open_descriptors() -> dict[int, str]:
+    """Return the open descriptors of this process and what they are."""
+    found: dict[int, str] = {}
+    for name in os.listdir("/proc/self/fd"):
+        with suppress(OSError):  # the descriptor of this very listing
+            found[int(name)] = os.readlink(f"/proc/self/fd/{name}")
+    return found
+
+
+def shared_memory_files() -> set[str]:
+    """Return our files in /dev/shm; beside other test processes only those that are surely Fray's."""
+    among_others = "PYTEST_XDIST_WORKER" in os.environ
+    found: set[str] = set()
+    for path in Path("/dev/shm").iterdir():
+        with suppress(OSError):
+            if path.stat().st_uid == os.getuid() and (not among_others or path.name.startswith("fray")):
+                found.add(path.name)
+    return found
+
+
+def shared_memory_maps() -> int:
+    """Return how many maps of anonymous shared files this process has."""
+    return sum("memfd:" in line for line in Path("/proc/self/maps").read_text().splitlines())
+
+
+def thread_numbers() -> set[int]:
+    """Return the threads of this process, those without Python too."""
+    return {int(name) for name in os.listdir("/proc/self/task")}
+
+
+@dataclass
+class LeakChecker:
+    """Takes stock before a test, and says after it what is there in addition.
+
+    Args:
+        marker: value of the variable `MARKER` in the environment of what the test starts.
+        within: seconds in which things may still go.
+        threads: look for threads too. Libraries start some when they are first used, so that is not the default.
+    """
+
+    marker: str
+    within: float = 5.0
+    threads: bool = False
+    _descriptors: dict[int, str] = field(default_factory=open_descriptors)
+    _memory_files: set[str] = field(default_factory=shared_memory_files)
+    _memory_maps: int = field(default_factory=shared_memory_maps)
+    _threads: set[int] = field(default_factory=thread_numbers)
+    _children: set[int] = field(default_factory=lambda: {process.pid for process in descendants()})
+
+    def processes(self) -> list[Process]:
+        """Return the processes that were not there before."""
+        ours = {process.pid: process for process in marked_processes(self.marker)}
+        ours.update({process.pid: process for process in descendants() if process.pid not in self._children})
+        return list(ours.values())
+
+    def processes_left(self) -> list[str]:
+        """Return a line for each process that was not there before."""
+        return [f"process {process.pid}: {process.command} ({process.state})" for process in self.processes()]
+
+    def leftovers(self) -> list[str]:
+        """Return a line for each thing that was not there before."""
+        found = self.processes_left()
+        now = open_descriptors()
+        found += [
+            f"descriptor {number}: {what}" for number, what in now.items() if self._descriptors.get(number) != what
+        ]
+        found += [f"shared memory: /dev/shm/{name}" for name in shared_memory_files() - self._memory_files]
+        if self.threads:
+            found += [f"thread {number}" for number in thread_numbers() - self._threads]
+        more_maps = shared_memory_maps() - self._memory_maps
+        if more_maps > 0:
+            found.append(f"{more_maps} maps of shared memory: arrays of a context that somebody still holds")
+        return found
+
+    def check(self, only_processes: bool = False) -> list[str]:
+        """Wait until nothing is left over; return what still is, having ended the processes among it."""
+        gc.collect()
+        look = self.processes_left if only_processes else self.leftovers
+        deadline = time.monotonic() + self.within
+        while (left := look()) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        for process in self.processes():
+            process.signal(signal.SIGCONT)
+            process.signal(signal.SIGKILL)
+        return left
