@@ -122,7 +122,7 @@ def test_refs_can_be_awaited_in_a_cell(notebook: Notebook) -> None:
 
 
 def test_what_tasks_print_appears_below_the_cell(notebook: Notebook) -> None:
-    assert "hello from a task" in notebook.text("ctx.get(ctx.run(print, 'hello from a task'))\ntime.sleep(0.5)")
+    until(lambda: "hello from a task" in notebook.text("ctx.get(ctx.run(print, 'hello from a task'))"))
 
 
 def test_progress_is_one_bar_that_is_updated_in_place(notebook: Notebook) -> None:
