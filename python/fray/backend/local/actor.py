@@ -62,6 +62,8 @@ class LocalActor(ActorLink):
         """Why it has ended, and the exception behind it."""
         self._restarts_left = options.max_restarts
         self._constructor_arguments: Any = None
+        self.constructing: ConstructorCall | None = None
+        """The call that makes the instance, until it has ended."""
         self.mailbox: Mailbox
         self.runner: Runner
         self._open_mailbox()
@@ -77,6 +79,7 @@ class LocalActor(ActorLink):
         call = ConstructorCall(self, "__init__", args, kwargs, CallOptions())
         if self._restarts_left != 0:
             self._constructor_arguments = call.arguments()
+        self.constructing = call
         return call
 
     def put(self, call: ActorCall) -> None:
@@ -175,11 +178,13 @@ class LocalActor(ActorLink):
     def _constructor_again(self) -> ConstructorCall:
         call = ConstructorCall(self, "__init__", (), {}, CallOptions())
         call.take_arguments(self._constructor_arguments)
+        self.constructing = call
         return call
 
     def construction_failed(self, call: ConstructorCall, failure: Any) -> None:
-        """End with what the constructor raised, unless that is old news."""
-        if self.death is None and not self.context.closed:
+        """End with what the constructor raised, unless it was that of an earlier instance."""
+        if self.constructing is call and self.death is None and not self.context.closed:
+            self.constructing = None
             error = self.context.codec.open_failure(failure)
             self.end(f"its constructor failed with {type(error).__name__}: {error}", error)
 

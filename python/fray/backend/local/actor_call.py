@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 from types import CoroutineType
@@ -21,7 +22,7 @@ __all__ = ["ActorCall", "ConstructorCall"]
 class ActorCall(Call):
     """A submitted call. It holds its actor, which therefore lives at least until the call has ended."""
 
-    __slots__ = ("_stop", "actor", "left_behind", "method", "retries_left")
+    __slots__ = ("_instance", "_stop", "actor", "left_behind", "method", "retries_left")
 
     def __init__(
         self, actor: LocalActor, method: str, args: tuple[Any, ...], kwargs: dict[str, Any], options: CallOptions
@@ -32,6 +33,7 @@ class ActorCall(Call):
         self.retries_left = actor.options.max_task_retries
         self.left_behind = False
         """Its submitter did not wait for its turn: whoever ends a call before it runs it."""
+        self._instance: Any = None
         self._stop: Callable[[], None] | None = None
         env = actor.options.runtime_env
         own = TaskOptions(options.name, max_retries=0, num_returns=options.num_returns, runtime_env=env)
@@ -43,7 +45,7 @@ class ActorCall(Call):
         self.variables.run(enter_actor, context)
 
     def function(self) -> Callable[..., Any]:
-        return getattr(self.actor.instance, self.method)
+        return getattr(self._instance, self.method)
 
     def help(self) -> None:
         self.actor.runner.help()
@@ -63,6 +65,10 @@ class ActorCall(Call):
         """Whether it could run; the condition is held."""
         return all(ref.cell.done for ref in self.dependencies)
 
+    def begin(self) -> None:
+        """It got a place, and runs on the instance that there is now; the condition is held."""
+        self._instance = self.actor.instance
+
     def blockers(self) -> Iterable[int | Cell]:
         if self.actor.on_loop:
             return () if self.actor.runner.thread is None else (self.actor.runner.thread,)
@@ -72,9 +78,9 @@ class ActorCall(Call):
         if mailbox.places > 1:
             return ()
         running = [call.thread for call in mailbox.running() if call.thread is not None]
-        first = mailbox.first()
-        waits_for = [] if first is None else [ref.cell for ref in first.dependencies if not ref.cell.done]
-        return [*running, *waits_for]
+        ahead = itertools.takewhile(lambda call: call is not self, mailbox.waiting())
+        arguments = [ref.cell for call in (*ahead, self) for ref in call.dependencies if not ref.cell.done]
+        return [*running, *arguments]
 
     def again(self) -> ActorCall | None:
         """Return a call in the place of this one, whose run was lost; None where none is allowed. The lock is held.
@@ -155,8 +161,8 @@ class ConstructorCall(ActorCall):
         def construct(*args: Any, **kwargs: Any) -> None:
             instance = cls(*args, **kwargs)
             with self.owner.lock:
-                if not self.settled():
-                    actor.instance = instance
+                if actor.constructing is self:
+                    actor.instance, actor.constructing = instance, None
 
         return construct
 

@@ -151,7 +151,8 @@ class InProcessContext(JobContext):
         call = actor.constructor(args, kwargs)
         with self.condition:
             existing = self._same_name(options, space)
-            if existing is not None:
+            if existing is not None:  # another thread was faster
+                actor.close()
                 return existing
             if options.name is not None:
                 self._names[space, options.name] = actor
@@ -395,6 +396,8 @@ class InProcessContext(JobContext):
             if not cell.done:
                 cell.fail(self.codec.pack_failure(error, cell.name))
         deadline = time.monotonic() + CLOSE_GRACE_SECONDS
+        for runner in runners:
+            runner.close()
         for runner in runners:
             runner.join(deadline)
         del instances

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from typing import Any
 
 from fray.backend.local.actor_call import ActorCall
+from fray.backend.local.background import BackgroundThread
 from fray.backend.local.call import Call
 from fray.backend.local.cell import STREAM_ITEMS, Cell, Stream
 from fray.backend.local.mailbox import Mailbox
@@ -26,9 +25,12 @@ class LoopRunner(Runner):
         self._loop = asyncio.new_event_loop()
         self._closing = self._loop.create_future()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._thread = threading.Thread(target=self._run, name=f"fray-actor {name}", daemon=True)
-        self._thread.start()
-        self.thread = self._thread.ident
+        self._thread = BackgroundThread(self._run, f"fray-actor {name}")
+        self._thread.launch()
+
+    @property
+    def thread(self) -> int | None:
+        return self._thread.ident
 
     def wake(self) -> None:
         self._soon(self._start_calls)
@@ -42,8 +44,7 @@ class LoopRunner(Runner):
         """Its loop runs every call."""
 
     def join(self, deadline: float) -> None:
-        if self._thread is not threading.current_thread():
-            self._thread.join(max(0.0, deadline - time.monotonic()))
+        self._thread.join_until(deadline)
 
     def _soon(self, step: Callable[[], Any]) -> None:
         with suppress(RuntimeError):  # the loop is closed: nothing is left to be told

@@ -59,6 +59,7 @@ class Mailbox:
         """Give a place to `call`, which is startable."""
         self._queue.popleft()
         self._running.append(call)
+        call.begin()
 
     def full(self) -> bool:
         """Whether every place is taken."""

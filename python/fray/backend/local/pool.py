@@ -12,7 +12,9 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from typing import cast
 
+from fray.backend.local.background import BackgroundThread
 from fray.backend.local.call import TaskCall
 from fray.errors import DeadlockError
 
@@ -38,7 +40,7 @@ class ThreadPool:
         self._work = threading.Condition(lock)
         self._queue: list[tuple[int, int, TaskCall]] = []
         self._order = itertools.count()
-        self._threads: set[threading.Thread] = set()
+        self._threads: set[BackgroundThread] = set()
         self._active = 0
         self._blocked = 0
         self._closed = False
@@ -82,10 +84,10 @@ class ThreadPool:
             self._closed = True
             self._queue.clear()
             self._work.notify_all()
-            threads = [thread for thread in self._threads if thread is not threading.current_thread()]
+            threads = list(self._threads)
         deadline = time.monotonic() + grace_seconds
         for thread in threads:
-            thread.join(max(0.0, deadline - time.monotonic()))
+            thread.join_until(deadline)
 
     def _wake(self) -> None:
         """Have a thread for each call that may run now."""
@@ -94,9 +96,9 @@ class ThreadPool:
             return
         spare = len(self._threads) - self._active - self._blocked
         while spare < wanted and len(self._threads) < MAX_THREADS:
-            thread = threading.Thread(target=self._loop, name="fray-task", daemon=True)
+            thread = BackgroundThread(self._loop, "fray-task")
             self._threads.add(thread)
-            thread.start()
+            thread.launch()
             spare += 1
         self._work.notify(wanted)
 
@@ -119,7 +121,7 @@ class ThreadPool:
             while not (self._queue and self._active < self._max_workers):
                 in_time = not self._closed and self._work.wait(IDLE_SECONDS)
                 if not in_time and not self._queue:
-                    self._threads.discard(threading.current_thread())
+                    self._threads.discard(cast("BackgroundThread", threading.current_thread()))
                     return None
             self._active += 1
             return heapq.heappop(self._queue)[2]

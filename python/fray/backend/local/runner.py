@@ -15,11 +15,13 @@ class Runner(ABC):
     Ownership: a runner does not hold the actor while nothing is to be run; the actor closes it when it ends.
     """
 
-    thread: int | None = None
-    """The one thread that all calls run on, where there is such a one."""
-
     def __init__(self, mailbox: Mailbox) -> None:
         self._mailbox = mailbox
+
+    @property
+    def thread(self) -> int | None:
+        """The one thread that all calls run on, where there is such a one."""
+        return None
 
     @abstractmethod
     def wake(self) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable, Generator
 from contextlib import suppress
 from typing import Any
 
 from fray.backend.local.actor_call import ActorCall
+from fray.backend.local.background import BackgroundThread
 from fray.backend.local.call import Call
 from fray.backend.local.mailbox import Mailbox
 from fray.backend.local.runner import Runner
@@ -23,7 +22,7 @@ class ThreadRunner(Runner):
         super().__init__(mailbox)
         self._name = name
         self._drive = drive
-        self._threads: list[threading.Thread] = []
+        self._threads: list[BackgroundThread] = []
         self._idle = 0
 
     def wake(self) -> None:
@@ -31,10 +30,10 @@ class ThreadRunner(Runner):
             if self._mailbox.startable() is None:
                 return
             if self._idle == 0 and len(self._threads) < self._mailbox.places:
-                thread = threading.Thread(target=self._loop, name=f"fray-actor {self._name}", daemon=True)
+                thread = BackgroundThread(self._loop, f"fray-actor {self._name}")
                 self._threads.append(thread)
                 self._idle += 1
-                thread.start()
+                thread.launch()
             self._mailbox.changed.notify_all()
 
     def close(self) -> None:
@@ -46,8 +45,7 @@ class ThreadRunner(Runner):
 
     def join(self, deadline: float) -> None:
         for thread in self._threads:
-            if thread is not threading.current_thread():
-                thread.join(max(0.0, deadline - time.monotonic()))
+            thread.join_until(deadline)
 
     def _loop(self) -> None:
         while (call := self._take()) is not None:

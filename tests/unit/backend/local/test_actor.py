@@ -1,13 +1,23 @@
 from __future__ import annotations
 
+import contextlib
 import gc
 import pickle
+import random
 import threading
 import weakref
 
 import fray
 import pytest
-from fray import ActorDiedError, ActorOptions, ContextClosedError, ForeignRefError, LocalJobContext, ThreadContext
+from fray import (
+    ActorDiedError,
+    ActorOptions,
+    ContextClosedError,
+    ForeignRefError,
+    LocalJobContext,
+    TaskCancelledError,
+    ThreadContext,
+)
 
 CONTEXTS = [LocalJobContext, ThreadContext]
 
@@ -225,3 +235,64 @@ def test_restart_in_the_middle_of_a_call_shows_nothing_of_the_old_run():
         stop.set()
         assert ctx.get(actor.work()) == "new"
     assert len(made) == 2
+
+
+def test_restart_in_the_middle_of_the_constructor_keeps_the_new_instance():
+    inside, stop = threading.Event(), threading.Event()
+    made = []
+
+    class Slow:
+        def __init__(self):
+            made.append(self)
+            self.number = len(made)
+            if self.number == 1:
+                inside.set()
+                stop.wait()
+
+        def get(self):
+            return self.number
+
+    with ThreadContext() as ctx:
+        actor = ctx.create_actor(Slow, options=ActorOptions(max_restarts=1))
+        ref = actor.get()
+        inside.wait()
+        ctx.kill(actor, no_restart=False)
+        assert ctx.get(ref) == 2
+        before = [thread for thread in threading.enumerate() if thread.name == "fray-actor " + Slow.__qualname__]
+        stop.set()
+        while len([thread for thread in before if thread.is_alive()]) > 1:
+            pass
+        assert ctx.get(actor.get()) == 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_callers_killers_and_droppers_at_once(ctx, seed):
+    """Whatever happens to actors under their callers, each ref gets its value or ActorDiedError, and nothing hangs."""
+    errors = []
+
+    def use(number):
+        choice = random.Random(10 * seed + number)
+        try:
+            for _ in range(60):
+                options = ActorOptions(name=choice.choice("ab"), get_if_exists=True, max_restarts=1, max_task_retries=1)
+                bag = ctx.create_actor(choice.choice([Bag, AsyncBag]), options=options)
+                refs = [bag.add(0) for _ in range(choice.randrange(6))]
+                what = choice.randrange(4)
+                if what == 0:
+                    ctx.kill(bag, no_restart=choice.random() < 0.5)
+                elif what == 1 and refs:
+                    ctx.cancel(refs[-1])
+                elif what == 2:
+                    refs.append(ctx.run(lambda bag=bag: bag.add(1).result()))
+                for ref in refs:
+                    with contextlib.suppress(ActorDiedError, TaskCancelledError):
+                        assert ctx.get(ref) > 0
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=use, args=(number,)) for number in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
