@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "actor/actor_table.h"
+#include "base/mutant.h"
 
 namespace fray::actor {
 
@@ -17,7 +18,7 @@ ActorTable::Actor* ActorTable::entry(ActorId actor) {
 
 ActorTable::Actor* ActorTable::running(ActorId id, std::uint32_t incarnation) {
   auto found = actors_.find(id);
-  if (found != actors_.end() && found->second.incarnation == incarnation) {
+  if (found != actors_.end() && (found->second.incarnation == incarnation || FRAY_MUTANT(14))) {
     const ActorState state = found->second.state;
     if (state == ActorState::kStarting || state == ActorState::kAlive) return &found->second;
   }
@@ -98,6 +99,7 @@ void ActorTable::worker_lost(ActorId id, ProcessId worker, std::string_view how,
     for (ProcessId client : actor->clients) {
       commands_.emplace_back(ReportLost{.client = client, .actor = id, .incarnation = actor->incarnation});
     }
+    if (FRAY_MUTANT(15)) actor->clients.clear();
   }
   if (*due <= now) return pend(*actor);
   actor->state = ActorState::kBackingOff;
@@ -142,11 +144,11 @@ void ActorTable::forgotten(ActorId id) {
 void ActorTable::end(Actor& actor, Death death, bool kill) {
   if (actor.state == ActorState::kDead) return;
   if (actor.state == ActorState::kEnding) {
-    if (kill) kill_worker(actor);
+    if (kill && !FRAY_MUTANT(17)) kill_worker(actor);
     return;
   }
   const ActorId id = actor.spec.id;
-  if (actor.spec.name) names_.release(actor.spec.ns, *actor.spec.name);
+  if (actor.spec.name && !FRAY_MUTANT(13)) names_.release(actor.spec.ns, *actor.spec.name);
   if (actor.state == ActorState::kBackingOff) due_.erase({actor.due, id});
   actor.state = ActorState::kEnding;
   actor.death = std::move(death);
@@ -172,8 +174,11 @@ void ActorTable::bury(Actor& actor) {
     root->second.erase(actor.spec.id);
     if (root->second.empty()) roots_.erase(root);
   }
-  commands_.emplace_back(CloseHome{.actor = actor.spec.id, .home = actor.spec.home});
+  const ProcessId home = actor.spec.home;
+  const bool may_own = actor.spec.detached;
+  commands_.emplace_back(CloseHome{.actor = actor.spec.id, .home = home});
   if (actor.unheld) remove(actor.spec.id);
+  if (may_own) client_left(home);
 }
 
 void ActorTable::remove(ActorId id) {

@@ -81,7 +81,8 @@ struct ActorView {
 
 class ActorTable {
  public:
-  // Processes that may own actors (as their root) or connect to them: drivers, and workers once they are ready.
+  // Processes that may own actors (as their root) or connect to them: drivers, and workers once they are ready. The home
+  // of a detached actor may own actors as well, without having joined.
   void client_joined(ProcessId client);
   // It is connected to nobody any more. Actors whose root it is are killed, unless they are detached.
   void client_left(ProcessId client);

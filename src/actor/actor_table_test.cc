@@ -336,6 +336,22 @@ TEST_F(ActorTableTest, DetachedActorOutlivesItsRoot) {
   EXPECT_EQ(*table.find("default", "shared"), actor);
 }
 
+TEST_F(ActorTableTest, WhatADetachedActorCreatesEndsWithIt) {
+  ActorSpec asked = spec(1, "shared");
+  asked.detached = true;
+  const ActorId parent = live(asked);
+  ActorSpec inner = spec(2);
+  inner.root = asked.home;
+  const ActorId child = create(inner);
+  table.client_left(kAnn);
+  EXPECT_EQ(state(child), ActorState::kPending);
+  take();
+  table.kill(parent, true);
+  table.worker_lost(parent, kWorker, "", kNow);
+  EXPECT_EQ(take_only<CloseHome>(), (std::vector<CloseHome>{{parent, kHome + 1}, {child, kHome + 2}}));
+  EXPECT_EQ(death(child).cause, DeathCause::kRootGone);
+}
+
 TEST_F(ActorTableTest, UnreferencedActorFinishesWhatItHasUnlessItIsNamed) {
   const ActorId actor = live(spec(1));
   table.unreferenced(actor);

@@ -20,7 +20,9 @@ struct ActorSpec {
 
   ActorId id;
   ProcessId home = 0;  // a number of no process, drawn by the node: asks for the actor's workers, holds its arguments
-  ProcessId root = 0;  // the driver (or job) whose end is the actor's end, unless it is detached
+  // Whose end is the actor's end, unless it is detached: a driver, a job, or the home of a detached actor (for what that
+  // one's tree creates).
+  ProcessId root = 0;
   ProcessId creator = 0;
   std::string ns = "default";
   std::optional<std::string> name;
