@@ -55,6 +55,9 @@ std::string worker_text(const json& worker) {
     line += fmt::format(" {}  {}", task, seconds_text(worker.value("running_seconds", 0.0)));
   }
   if (auto resources = worker.find("resources"); resources != worker.end()) line += "  " + amounts_text(*resources);
+  if (auto stopped = worker.find("stopped_seconds"); stopped != worker.end()) {
+    line += "  (for " + seconds_text(stopped->get<double>()) + " or longer)";
+  }
   return line + "\n";
 }
 

@@ -22,6 +22,13 @@ TEST(StatusText, SaysWhatRunsAndWhyTheRestWaits) {
   }
 }
 
+TEST(StatusText, SaysSinceWhenAWorkerIsStopped) {
+  auto report = nlohmann::json::parse(
+      R"({"workers": [{"pid": 9, "state": "stopped", "task": "count", "running_seconds": 9.5, "stopped_seconds": 4.5}]})");
+  EXPECT_NE(status_text(report).find("pid 9        stopped   count  9.5 s  (for 4.5 s or longer)\n"), std::string::npos)
+      << status_text(report);
+}
+
 TEST(StatusText, EmptyDocumentIsNoCrash) { EXPECT_FALSE(status_text(nlohmann::json::object()).empty()); }
 
 }  // namespace

@@ -1,10 +1,10 @@
-// WorkerPage: what a worker tells about itself without a system call: the task that it runs, and that it is alive.
+// WorkerPage: what a worker tells about itself without a system call: the task that it runs.
 //
-//   byte   0        8       12        16          24          32        36         40               168
-//          +--------+-------+---------+-----------+-----------+---------+----------+-----------------+
-//          | task   | state | version | started   | heartbeat | depth   | reserved | name, 0-ended   |
-//          +--------+-------+---------+-----------+-----------+---------+----------+-----------------+
-//   from byte 168: a slot of 24 bytes for each caller of an actor: its process number, the number of the last call of it
+//   byte   0        8       12        16          24        28         32               160
+//          +--------+-------+---------+-----------+---------+----------+-----------------+
+//          | task   | state | version | started   | depth   | reserved | name, 0-ended   |
+//          +--------+-------+---------+-----------+---------+----------+-----------------+
+//   from byte 160: a slot of 24 bytes for each caller of an actor: its process number, the number of the last call of it
 //   that was started (calls of one caller start in ascending order), and of the last that ended (by actors that run one
 //   call at a time).
 //
@@ -32,7 +32,6 @@ struct WorkerPage {
   std::atomic<WorkerState> state{WorkerState::kStarting};
   std::atomic<std::uint32_t> version{0};
   std::atomic<std::uint64_t> started_ns{0};  // CLOCK_MONOTONIC
-  std::atomic<std::uint64_t> heartbeat{0};   // counts up while the worker's backup thread lives
   std::atomic<std::uint32_t> depth{0};
   std::atomic<std::uint32_t> reserved{0};
   std::atomic<char> name[kNameBytes] = {};
@@ -74,12 +73,13 @@ struct WorkerPage {
   }
   void end_task() { state.store(WorkerState::kIdle, std::memory_order_release); }
 
-  // A reader's side. Empty when no task runs.
-  std::string running_task() const {
+  // A reader's side.
+  bool runs_a_task() const {
     WorkerState now = state.load(std::memory_order_acquire);
-    if (now != WorkerState::kRunning && now != WorkerState::kBlocked) return {};
-    return task_name();
+    return now == WorkerState::kRunning || now == WorkerState::kBlocked;
   }
+  // Empty when no task runs.
+  std::string running_task() const { return runs_a_task() ? task_name() : std::string(); }
   std::string task_name() const {
     constexpr int kAttempts = 100'000;  // some milliseconds: a writer may be off its core
     std::string text;
@@ -97,7 +97,7 @@ struct WorkerPage {
     return text;
   }
 };
-static_assert(sizeof(WorkerPage) == 168 + 24 * WorkerPage::kCallers);
+static_assert(sizeof(WorkerPage) == 160 + 24 * WorkerPage::kCallers);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 }  // namespace fray

@@ -102,6 +102,17 @@ void LogRelay::forward(ProcessId worker, Source& source, std::size_t index, bool
   for (Connection* driver : audience_(worker)) driver->send(wire::ControlType::kLog, 0, message);
 }
 
+void LogRelay::note(ProcessId worker, const std::string& line) {
+  auto found = sources_.find(worker);
+  if (found == sources_.end()) return;
+  wire::Log message;
+  message.pid = found->second->pid;
+  message.stream = 2;
+  message.task = found->second->page->running_task();
+  message.text = line + "\n";
+  for (Connection* driver : audience_(worker)) driver->send(wire::ControlType::kLog, 0, message);
+}
+
 std::string LogRelay::finish(ProcessId worker) {
   auto found = sources_.find(worker);
   if (found == sources_.end()) return {};

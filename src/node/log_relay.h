@@ -34,6 +34,8 @@ class LogRelay {
   // `page` must stay mapped until finish().
   Status attach(ProcessId worker, os::Fd standard_output, os::Fd standard_error, const WorkerPage* page);
   void set_pid(ProcessId worker, std::int32_t pid);
+  // A line of the node's about this worker, for those who see what it prints.
+  void note(ProcessId worker, const std::string& line);
   // The worker is dead: reads what is left in its pipes and returns its last lines.
   std::string finish(ProcessId worker);
 

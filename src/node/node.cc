@@ -63,7 +63,9 @@ Node::Node(event::Loop& loop, Settings settings, SessionFolder folder)
       leases_(loop, roster_, processes_, {settings_.options.total, settings_.options.max_workers}),
       memory_(loop, roster_, settings_.options.store_memory_bytes, settings_.options.spill_folder),
       objects_(roster_, memory_, epoch_),
-      actors_(loop, roster_, leases_, objects_) {
+      actors_(loop, roster_, leases_, objects_),
+      watch_(loop, processes_, leases_.table(),
+             [this](ProcessId worker, const std::string& line) { logs_.note(worker, line); }) {
   loop_.set_round_hook([this](bool complete) { end_round(complete); });
 }
 
@@ -78,6 +80,7 @@ Status Node::adopt(os::Fd socket) {
 void Node::end_round(bool complete) {
   if (objects_.end_round(complete)) loop_.request_round();
   carry_out();
+  watch_.follow_leases();
   roster_.end_round();
   logs_.resume();
 }
@@ -353,9 +356,10 @@ void Node::reap_children() {
 
 Status Node::kill_everything() { return os::kill_all_descendants(kKillLimit); }
 
-std::string Node::report() const {
+std::string Node::report() {
+  watch_.look_for_stops();
   return status_report({settings_.release, folder_.path(), started_ns_, settings_.options.total,
-                        settings_.options.max_workers, roster_, processes_, leases_, objects_, memory_});
+                        settings_.options.max_workers, roster_, processes_, leases_, objects_, memory_, watch_});
 }
 
 }  // namespace fray::node

@@ -20,6 +20,7 @@
 #include "node/session_folder.h"
 #include "node/session_options.h"
 #include "node/worker_processes.h"
+#include "node/worker_watch.h"
 
 namespace fray::node {
 
@@ -59,7 +60,7 @@ class Node {
   std::vector<Connection*> log_audience(ProcessId worker) const;
   void end_round(bool complete);
   void carry_out();
-  std::string report() const;
+  std::string report();
 
   event::Loop& loop_;
   const Settings settings_;
@@ -73,6 +74,7 @@ class Node {
   MemoryCarrier memory_;
   ObjectCarrier objects_;
   ActorCarrier actors_;
+  WorkerWatch watch_;
   Connection* first_ = nullptr;  // until it ends
 };
 

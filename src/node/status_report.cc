@@ -8,6 +8,7 @@
 #include "node/object_carrier.h"
 #include "node/roster.h"
 #include "node/worker_processes.h"
+#include "node/worker_watch.h"
 #include "os/clock.h"
 
 namespace fray::node {
@@ -48,6 +49,10 @@ json workers(const StatusSources& sources) {
                 {"task", task}};
     if (!task.empty())
       row["running_seconds"] = seconds_since(worker.view()->started_ns.load(std::memory_order_relaxed));
+    if (std::uint64_t since_ns = sources.watch.stopped_since_ns(process); since_ns != 0) {
+      row["state"] = "stopped";
+      row["stopped_seconds"] = seconds_since(since_ns);
+    }
     if (lease != nullptr) {
       row["client"] = lease->client;
       row["depth"] = lease->depth;

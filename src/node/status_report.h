@@ -17,6 +17,7 @@ class MemoryCarrier;
 class ObjectCarrier;
 class Roster;
 class WorkerProcesses;
+class WorkerWatch;
 
 struct StatusSources {
   std::string release;
@@ -29,6 +30,7 @@ struct StatusSources {
   const LeaseCarrier& leases;
   const ObjectCarrier& objects;
   const MemoryCarrier& memory;
+  const WorkerWatch& watch;
 };
 
 std::string status_report(const StatusSources& sources);

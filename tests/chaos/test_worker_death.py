@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -15,7 +16,7 @@ import pytest
 from fray import TaskCancelledError, TaskOptions, WorkerDiedError
 from fray.backend.native import NativeJobContext
 
-from tests.chaos.harness import PATIENCE, Process, eventually, look_at
+from tests.chaos.harness import PATIENCE, Driver, Process, eventually, look_at
 from tests.chaos.tasks import (
     add,
     array,
@@ -215,6 +216,70 @@ def test_a_context_with_a_stopped_worker_closes(engine: Callable[..., NativeJobC
     worker.signal(signal.SIGSTOP)
     ctx.close()
     eventually(lambda: not worker.is_alive())
+
+
+def status_of(ctx: NativeJobContext, worker: Process) -> dict[str, Any]:
+    rows = json.loads(ctx._client.status())["workers"]
+    return next(row for row in rows if row["pid"] == worker.pid)
+
+
+def test_the_status_of_a_stopped_worker_says_so_and_since_when(ctx: NativeJobContext, journal: Journal) -> None:
+    ref = ctx.run(write_pid_and_hang, journal)
+    worker = worker_in(journal)
+    assert status_of(ctx, worker)["state"] == "running"
+    worker.signal(signal.SIGSTOP)
+    eventually(lambda: status_of(ctx, worker)["state"] == "stopped", within=4)
+    first = status_of(ctx, worker)
+    assert first["task"] == "write_pid_and_hang"
+    assert eventually(lambda: status_of(ctx, worker)["stopped_seconds"] > first["stopped_seconds"])
+    worker.signal(signal.SIGCONT)
+    eventually(lambda: status_of(ctx, worker)["state"] == "running")
+    assert "stopped_seconds" not in status_of(ctx, worker)
+    ctx.cancel(ref, force=True)
+
+
+def test_a_worker_that_holds_the_interpreter_lock_is_not_stopped_but_runs(
+    ctx: NativeJobContext, journal: Journal
+) -> None:
+    def hold_lock() -> None:
+        import ctypes
+
+        journal.add(os.getpid())
+        ctypes.PyDLL(None).sleep(3)
+
+    ref = ctx.run(hold_lock)
+    worker = worker_in(journal)
+    while not ctx.wait([ref], timeout=0.05)[0]:
+        assert status_of(ctx, worker)["state"] != "stopped"
+    assert ctx.get(ref) is None
+
+
+def test_who_waits_for_a_stopped_worker_is_told_once_and_gets_the_result_when_it_goes_on() -> None:
+    source = """
+        def work():
+            print(os.getpid(), flush=True)
+            time.sleep(0.2)
+            return 7
+        ctx = NativeJobContext(cpus=1)
+        ref = ctx.run(work)
+        try:
+            ctx.get(ref, timeout=6)
+        except fray.GetTimeoutError:
+            print("waits", flush=True)
+        print(ctx.get(ref, timeout=20))
+        ctx.close()
+    """
+    with Driver(source) as driver:
+        worker = look_at(int(driver.line().split()[-1]))
+        assert worker is not None
+        worker.signal(signal.SIGSTOP)
+        assert driver.line() == "waits"
+        worker.signal(signal.SIGCONT)
+        finished = driver.finish()
+    assert finished.stdout == "7\n"
+    assert finished.stderr.count("stopped") == 1
+    assert f"(work pid={worker.pid}) this worker is stopped" in finished.stderr
+    assert f"kill -CONT {worker.pid}" in finished.stderr
 
 
 # ---- retired

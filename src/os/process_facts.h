@@ -1,0 +1,21 @@
+// What the kernel says of a living process: whether it is stopped, and how much memory is its own.
+//
+// Threading:  any thread; reads /proc.
+// Ownership:  none.
+// Failure:    a process that is gone is not stopped and has no memory.
+#pragma once
+
+#include <cstdint>
+
+#include <sys/types.h>
+
+namespace fray::os {
+
+// By a signal (SIGSTOP, SIGTSTP) or by a debugger.
+bool is_stopped(pid_t pid);
+
+// Resident memory of the process and everything below it, without what lies in files and shared memory: mapped objects
+// belong to the store.
+std::uint64_t private_memory_bytes(pid_t pid);
+
+}  // namespace fray::os
