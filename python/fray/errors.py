@@ -9,6 +9,7 @@ A task's own exception reaches the caller as itself (``except ValueError`` works
     ├── TaskTimeoutError            the task ran longer than its own `timeout` (also TimeoutError)
     ├── GetTimeoutError             nothing arrived within the `timeout` of get or as_completed (also TimeoutError)
     ├── WorkerDiedError             the process that ran the task died
+    │   └── OutOfMemoryError        it was killed because it used too much memory
     ├── NodeDiedError               the node died, and with it every object and actor it held
     ├── OwnerDiedError              the process that submitted the task died before the task ended
     ├── ObjectLostError             the object's bytes are gone
@@ -47,6 +48,7 @@ __all__ = [
     "NameTakenError",
     "NodeDiedError",
     "ObjectLostError",
+    "OutOfMemoryError",
     "OwnerDiedError",
     "PendingCallsLimitError",
     "RemoteTraceback",
@@ -96,6 +98,10 @@ class GetTimeoutError(FrayError, TimeoutError):
 
 class WorkerDiedError(FrayError):
     """The process that ran the task died: its exit code or signal, and its last lines, are in the message."""
+
+
+class OutOfMemoryError(WorkerDiedError):
+    """The process that ran the task was killed, by the node or the kernel, because it used too much memory."""
 
 
 class NodeDiedError(FrayError):

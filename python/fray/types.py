@@ -104,7 +104,8 @@ class TaskOptions(_CheckedKeywords):
     Args:
         name: shown in status, errors and timelines; by default the function's name.
         resources: what it holds while it runs: ``CPU``, ``GPU``, ``memory`` (bytes) and custom names. One CPU where
-            ``CPU`` is not given; ``{"CPU": 0}`` is none.
+            ``CPU`` is not given; ``{"CPU": 0}`` is none. On the native engine a task that uses much more memory than
+            it asked for is killed (`OutOfMemoryError`).
         max_calls: the worker process ends after this many calls of the function; None for never.
         max_retries: attempts after the first when a worker dies or, with `retry_exceptions`, when the function
             raises; -1 for no limit.

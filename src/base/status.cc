@@ -47,6 +47,8 @@ std::string_view to_string(StatusCode code) {
       return "internal error";
     case StatusCode::kVersionMismatch:
       return "version mismatch";
+    case StatusCode::kWorkerOutOfMemory:
+      return "worker out of memory";
     case StatusCode::kActorDied:
       return "actor died";
   }

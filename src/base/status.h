@@ -38,6 +38,7 @@ enum class [[nodiscard]] StatusCode : unsigned char {
   kCorruption,         // bytes from a peer or a disk break the format
   kInternal,           // a broken invariant that was survived
   kVersionMismatch,    // the two sides come from different releases
+  kWorkerOutOfMemory,  // the process that ran the task was killed for its memory
   kActorDied,          // the actor that was called has ended
 };
 

@@ -542,7 +542,8 @@ void TaskTable::retry_or_fail(Task* task, const wire::WorkerLost& lost) {
   if (task->cancelled) return fail(task, StatusCode::kCancelled, "the task was cancelled; its worker was killed");
   bool streamed = task->generator;  // items may have been taken: running it again would give them twice
   if (task->retries_left == 0 || streamed) {
-    return fail(task, StatusCode::kWorkerDied, wire::describe_loss(task->function->name, lost.facts));
+    StatusCode code = lost.facts.out_of_memory.empty() ? StatusCode::kWorkerDied : StatusCode::kWorkerOutOfMemory;
+    return fail(task, code, wire::describe_loss(task->function->name, lost.facts));
   }
   prepare_retry(task);
   enqueue(task, true);

@@ -331,8 +331,10 @@ void Node::worker_gone(ProcessId worker, bool expected, const wire::ExitFacts& f
     connection->drain();  // what it said before its end counts
     connection->end(Status(StatusCode::kUnavailable, "the worker has ended"));
   }
-  leases_.worker_gone(worker, expected, facts);
-  actors_.worker_gone(worker, facts, page);
+  wire::ExitFacts known = facts;
+  known.out_of_memory = watch_.memory_verdict(worker, expected, facts);
+  leases_.worker_gone(worker, expected, known);
+  actors_.worker_gone(worker, known, page);
 }
 
 std::vector<Connection*> Node::log_audience(ProcessId worker) const {

@@ -11,13 +11,14 @@
 namespace fray::node {
 
 namespace {
-constexpr std::chrono::milliseconds kPause{1000};
+constexpr std::chrono::milliseconds kPause{100};
 constexpr std::chrono::milliseconds kLongestPause{2000};
+constexpr std::uint64_t kSeekStopsNs = 1'000'000'000;
 constexpr std::uint64_t kTellAfterNs = 2'000'000'000;
 }  // namespace
 
 WorkerWatch::WorkerWatch(event::Loop& loop, WorkerProcesses& processes, const scheduler::LeaseTable& table, Say say)
-    : loop_(loop), processes_(processes), table_(table), say_(std::move(say)) {}
+    : loop_(loop), processes_(processes), table_(table), say_(std::move(say)), memory_(processes, table) {}
 
 void WorkerWatch::follow_leases() {
   std::size_t now = table_.ledger().leases().size();
@@ -39,9 +40,13 @@ void WorkerWatch::plan(std::chrono::milliseconds pause) {
 }
 
 void WorkerWatch::look() {
-  look_for_stops();
-  tell_of_stops();
-  plan(somebody_works() ? kPause : std::min(2 * pause_, kLongestPause));
+  bool works = somebody_works();
+  if (works) memory_.look();
+  if (os::monotonic_ns() - stops_sought_ns_ >= kSeekStopsNs) {
+    look_for_stops();
+    tell_of_stops();
+  }
+  plan(works ? kPause : std::min(2 * pause_, kLongestPause));
 }
 
 bool WorkerWatch::somebody_works() const {
@@ -53,6 +58,7 @@ bool WorkerWatch::somebody_works() const {
 }
 
 void WorkerWatch::look_for_stops() {
+  stops_sought_ns_ = os::monotonic_ns();
   std::erase_if(stops_, [this](const auto& stop) { return !processes_.workers().contains(stop.first); });
   for (const auto& [process, worker] : processes_.workers()) {
     if (worker.pid == 0 || !os::is_stopped(worker.pid)) {

@@ -1,8 +1,9 @@
-// WorkerWatch: looks at the processes that run tasks. A death announces itself; a stop does not, so it is looked for.
+// WorkerWatch: looks at the processes that run tasks. A death announces itself; what does not is looked for: a worker
+// that is stopped, and one that uses too much memory.
 //
-// It looks each second while leased workers run something, less often while they do not, and never without a lease: an
-// idle node sleeps. A worker that is stopped (by a signal or a debugger) is not dead: its tasks wait, `fray status` says
-// so, and after two seconds those who see its output are told once.
+// It looks ten times a second while leased workers run something, less often while they do not, and never without a
+// lease: an idle node sleeps. A worker that is stopped (by a signal or a debugger) is not dead: its tasks wait, `fray
+// status` says so, and after two seconds those who see its output are told once.
 //
 // Threading:  the node's loop.
 // Ownership:  refers to the parts of the node, which must outlive it; owns its timer.
@@ -16,6 +17,7 @@
 #include <unordered_map>
 
 #include "event/loop.h"
+#include "node/memory_guard.h"
 #include "node/worker_processes.h"
 #include "scheduler/lease_table.h"
 
@@ -35,6 +37,10 @@ class WorkerWatch {
   void follow_leases();
   // At all workers, now.
   void look_for_stops();
+  // Why a worker that has ended was killed for its memory; empty: it was not.
+  std::string memory_verdict(ProcessId worker, bool expected, const wire::ExitFacts& facts) {
+    return memory_.verdict(worker, expected, facts);
+  }
   // When it was first seen stopped (CLOCK_MONOTONIC); 0: it is not.
   std::uint64_t stopped_since_ns(ProcessId worker) const;
 
@@ -44,7 +50,7 @@ class WorkerWatch {
     bool told = false;
   };
 
-  void plan(std::chrono::milliseconds delay);
+  void plan(std::chrono::milliseconds pause);
   void look();
   bool somebody_works() const;
   void tell_of_stops();
@@ -53,9 +59,11 @@ class WorkerWatch {
   WorkerProcesses& processes_;
   const scheduler::LeaseTable& table_;
   const Say say_;
+  MemoryGuard memory_;
   std::unordered_map<ProcessId, Stop> stops_;
   std::size_t leases_ = 0;  // in the last round
   std::chrono::milliseconds pause_{0};
+  std::uint64_t stops_sought_ns_ = 0;
   event::TimerId timer_ = 0;
 };
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace fray::os {
 
@@ -21,5 +22,16 @@ struct GroupLimits {
   std::uint64_t memory_bytes = 0;
 };
 GroupLimits read_group_limits(const std::string& membership, const std::string& root);
+
+// The memory groups among them that exist, the innermost first.
+struct MemoryGroup {
+  std::string folder;
+  bool version_2 = false;
+  std::uint64_t limit_bytes = 0;  // 0: no limit
+};
+std::vector<MemoryGroup> memory_groups(const std::string& membership, const std::string& root);
+
+// The text of a small file; empty when it cannot be read.
+std::string read_text(const std::string& path);
 
 }  // namespace fray::os

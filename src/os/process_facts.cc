@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -20,20 +21,31 @@ constexpr int kDeepestTree = 64;
 
 std::string read_small(const std::string& path) {
   Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::array<char, 1024> text;
+  std::array<char, 2048> text;
   ssize_t size = file.is_open() ? ::read(file.get(), text.data(), text.size()) : 0;
   return size > 0 ? std::string(text.data(), static_cast<std::size_t>(size)) : std::string();
 }
 
-std::uint64_t memory_of_tree(pid_t pid, int depth) {
+std::uint64_t private_memory(pid_t pid) {
   unsigned long long resident = 0;
   unsigned long long shared = 0;
   std::string text = read_small(fmt::format("/proc/{}/statm", pid));
-  if (std::sscanf(text.c_str(), "%*u %llu %llu", &resident, &shared) != 2) return 0;
-  std::uint64_t bytes =
-      resident > shared ? (resident - shared) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) : 0;
+  if (std::sscanf(text.c_str(), "%*u %llu %llu", &resident, &shared) != 2 || shared > resident) return 0;
+  return (resident - shared) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+std::uint64_t proportional_memory(pid_t pid) {
+  constexpr std::string_view kName = "Pss_Anon:";
+  std::string text = read_small(fmt::format("/proc/{}/smaps_rollup", pid));
+  std::size_t begin = text.find(kName);
+  if (begin == std::string::npos) return private_memory(pid);  // an older kernel
+  return std::strtoull(text.c_str() + begin + kName.size(), nullptr, 10) * 1024;
+}
+
+std::uint64_t of_tree(std::uint64_t (*memory)(pid_t), pid_t pid, int depth = 0) {
+  std::uint64_t bytes = memory(pid);
   if (depth == kDeepestTree) return bytes;
-  for (pid_t child : children_of(pid)) bytes += memory_of_tree(child, depth + 1);
+  for (pid_t child : children_of(pid)) bytes += of_tree(memory, child, depth + 1);
   return bytes;
 }
 
@@ -46,6 +58,8 @@ bool is_stopped(pid_t pid) {
   return std::string_view("Tt").find(text[name_end + 2]) != std::string_view::npos;
 }
 
-std::uint64_t private_memory_bytes(pid_t pid) { return memory_of_tree(pid, 0); }
+std::uint64_t private_memory_bytes(pid_t pid) { return of_tree(private_memory, pid); }
+
+std::uint64_t proportional_memory_bytes(pid_t pid) { return of_tree(proportional_memory, pid); }
 
 }  // namespace fray::os

@@ -77,6 +77,18 @@ TEST(ProcessFacts, SharedMemoryIsNotCounted) {
   EXPECT_LT(private_memory_bytes(shared.pid()), private_memory_bytes(plain.pid()) + kBytes / 2);
 }
 
+TEST(ProcessFacts, PagesThatAForkSharesAreCountedOnceInProportion) {
+  Child parent([] {
+    touch_private();
+    static Child* child = new Child([] {});
+    (void)child;
+  });
+  EXPECT_GE(private_memory_bytes(parent.pid()), 2 * kBytes);
+  std::uint64_t proportional = proportional_memory_bytes(parent.pid());
+  EXPECT_GE(proportional, kBytes);
+  EXPECT_LT(proportional, kBytes + kBytes / 2);
+}
+
 TEST(ProcessFacts, AProcessThatIsGoneIsNothing) {
   pid_t pid = ::fork();
   if (pid == 0) ::_exit(0);

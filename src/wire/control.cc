@@ -107,6 +107,7 @@ void WorkerLost::encode(ByteWriter& out) const {
   out.put(facts.last_task);
   out.put_string(facts.task);
   out.put_string(facts.log_tail);
+  out.put_string(facts.out_of_memory);
 }
 
 Result<WorkerLost> WorkerLost::decode(std::string_view body) {
@@ -120,6 +121,7 @@ Result<WorkerLost> WorkerLost::decode(std::string_view body) {
   message.facts.last_task = in.get<std::uint64_t>();
   message.facts.task = in.get_string();
   message.facts.log_tail = in.get_string();
+  message.facts.out_of_memory = in.get_string();
   return finish(in, std::move(message), "WorkerLost");
 }
 

@@ -182,6 +182,7 @@ struct ExitFacts {
   std::uint64_t last_task = 0;  // number of the task it started last; those sent after it never started
   std::string task;             // name of the task it ran, empty when idle
   std::string log_tail;         // last lines of its output
+  std::string out_of_memory;    // by whom it was killed for its memory, and why; else empty
 };
 
 struct WorkerLost {  // id: lease

@@ -42,11 +42,12 @@ TEST(Control, DemandKeepsFractionsOfResourcesExactly) {
 
 TEST(Control, ExitFactsReadBackAsWritten) {
   WorkerLost message;
-  message.facts = {10, 0, 9, 1 << 20, 42, "task", "last words"};
+  message.facts = {10, 0, 9, 1 << 20, 42, "task", "last words", "by the node"};
   WorkerLost read = round_trip(message);
   EXPECT_EQ(read.facts.signal, 9);
   EXPECT_EQ(read.facts.last_task, 42u);
   EXPECT_EQ(read.facts.log_tail, "last words");
+  EXPECT_EQ(read.facts.out_of_memory, "by the node");
 }
 
 TEST(Control, NegativeResourceAmountIsRefused) {

@@ -85,3 +85,11 @@ def random_words() -> list[int]:
     import numpy
 
     return [int(word) for word in numpy.random.randint(0, 2**31, 4)]
+
+
+def hold(count: int) -> int:
+    """Take `count` MiB; more than 100 of them are kept until somebody kills this process."""
+    held = bytearray(os.urandom(1 << 20) * count)
+    while count > 100:
+        time.sleep(0.01)
+    return len(held)

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
-from fray import StoreFullError
+from fray import OutOfMemoryError, StoreFullError, TaskOptions
 from fray.backend.native import NativeJobContext
 
 from tests.chaos.harness import run_driver
-from tests.chaos.tasks import array
+from tests.chaos.tasks import array, hold
+from tests.conformance.gates import Journal
 
 MIB = 1 << 20
 
@@ -181,8 +185,6 @@ def memory_group() -> Iterator[Path]:
                 group.rmdir()
                 return
             except OSError:
-                import time
-
                 time.sleep(0.01)
         return
     pytest.skip("no memory cgroup can be made here")
@@ -216,8 +218,8 @@ def test_a_task_that_takes_all_the_memory_of_the_container_dies_alone(memory_gro
             ref = ctx.create_task(take_all, options=fray.TaskOptions(max_retries=0, name="glutton"))
             try:
                 ctx.get(ref, timeout=50)
-            except fray.WorkerDiedError as error:
-                print("SIGKILL" in str(error), "glutton" in str(error), "peak memory" in str(error))
+            except fray.OutOfMemoryError as error:
+                print("out of memory" in str(error), "glutton" in str(error), "peak memory" in str(error))
             except MemoryError:
                 print("True True True")
             print(ctx.get(kept), ctx.get(ctx.run(pow, 2, 3)))
@@ -226,6 +228,83 @@ def test_a_task_that_takes_all_the_memory_of_the_container_dies_alone(memory_gro
     )
     assert finished.stdout == "True True True\n[1, 2] 8\n", finished
     assert finished.code == 0
+
+
+def test_when_memory_is_short_the_newest_large_task_is_killed_and_the_oldest_gets_through(
+    memory_group: Path, tmp_path: Path
+) -> None:
+    finished = run_driver(
+        """
+        def grow(folder, name, most):
+            held = []
+            open(f"{folder}/{name}", "w").close()
+            while len(held) < most:
+                held.append(os.urandom(4 << 20))
+                time.sleep(0.02)
+            while not os.path.exists(folder + "/end"):
+                time.sleep(0.01)
+            return len(held)
+        folder = sys.argv[1]
+        once = fray.TaskOptions(max_retries=0)
+        with NativeJobContext(cpus=2, store_memory=32 << 20) as ctx:
+            old = ctx.create_task(grow, (folder, "old", 25), options=once)
+            while not os.path.exists(folder + "/old"):
+                time.sleep(0.01)
+            new = ctx.create_task(grow, (folder, "new", 1000), options=once)
+            try:
+                ctx.get(new, timeout=50)
+            except fray.OutOfMemoryError as error:
+                print(error)
+            open(folder + "/end", "w").close()
+            print(ctx.get(old, timeout=20))
+        """,
+        tmp_path,
+        wrapper=inside(memory_group),
+    )
+    assert finished.code == 0, finished
+    assert "SIGKILL) by the node: out of memory" in finished.stdout, finished
+    assert "asked for none" in finished.stdout
+    assert finished.stdout.endswith("\n25\n")
+
+
+# ---- the memory that a task asked for
+
+
+def test_a_task_that_uses_more_memory_than_it_asked_for_is_killed_with_both_amounts(ctx: NativeJobContext) -> None:
+    options = TaskOptions(max_retries=0, name="glutton", resources={"memory": 50 * MIB})
+    with pytest.raises(OutOfMemoryError) as caught:
+        ctx.get(ctx.create_task(hold, (300,), options=options), timeout=20)
+    text = str(caught.value)
+    assert "the worker of task glutton" in text
+    assert re.search(r"by the node: out of memory, used [1-9]\d\d\.\d MiB of 50\.0 MiB asked", text), text
+    assert ctx.get(ctx.run(hold, 1), timeout=20) == MIB
+
+
+def test_a_task_killed_for_its_memory_is_retried_as_often_as_its_options_say(
+    ctx: NativeJobContext, tmp_path: Path
+) -> None:
+    journal = Journal(str(tmp_path / "attempts"))
+
+    def greedy_at_first() -> int:
+        return hold(300) if journal.add("attempt") < 2 else hold(1)
+
+    options = TaskOptions(max_retries=2, resources={"memory": 50 * MIB})
+    assert ctx.get(ctx.create_task(greedy_at_first, options=options), timeout=30) == MIB
+    assert len(journal.lines()) == 3
+
+
+def test_memory_within_the_request_and_arrays_in_the_store_are_free(ctx: NativeJobContext) -> None:
+    values = ctx.put(numpy.ones(40 * MIB))
+
+    def total(array: Any) -> float:
+        answer = float(array.sum())
+        time.sleep(0.5)
+        return answer
+
+    small = TaskOptions(max_retries=0, resources={"memory": 1000})
+    assert ctx.get(ctx.create_task(total, (values,), options=small), timeout=20) == 40 * MIB
+    large = TaskOptions(max_retries=0, resources={"memory": 400 * MIB})
+    assert ctx.get(ctx.create_task(hold, (100,), options=large), timeout=20) == 100 * MIB
 
 
 # ---- descriptors

@@ -21,6 +21,7 @@ EXPECTED: dict[str, type[Exception]] = {
     "kVersionMismatch": fray.VersionMismatchError,
     "kObjectLost": fray.ObjectLostError,
     "kDeadlock": fray.DeadlockError,
+    "kWorkerOutOfMemory": fray.OutOfMemoryError,
 }
 
 

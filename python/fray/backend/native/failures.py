@@ -22,6 +22,7 @@ _CODES: dict[int, type[Exception]] = {
     3: errors.NameTakenError,
     12: errors.DeadlockError,
     16: errors.VersionMismatchError,
+    17: errors.OutOfMemoryError,
 }
 _EXECUTED: tuple[Literal["no"], Literal["yes"], Literal["unknown"]] = ("no", "yes", "unknown")
 _CLOSED = "the context was closed"
