@@ -135,7 +135,7 @@ void Client::handle(wire::Incoming& frame) {
     case ControlType::kFreeRange: {
       auto message = wire::FreeRange::decode(frame.body);
       if (!message.is_ok()) return broken(message.status());
-      return memory_.free(message->location);
+      return memory_.free(message->location, message->reuse);
     }
     case ControlType::kReserved: {
       auto message = wire::Reserved::decode(frame.body);

@@ -23,9 +23,10 @@ Location SharedMemory::original(const Location& location, bool take) {
   return handed_out;
 }
 
-void SharedMemory::free(const Location& location) {
+void SharedMemory::free(const Location& location, bool reuse) {
+  Location whole = original(location, true);
   // A range that the pool does not know was freed or evicted before; then there is nothing to do.
-  (void)pool_->free(original(location, true)).is_ok();
+  (void)(reuse ? pool_->free(whole) : pool_->retire(whole)).is_ok();
 }
 
 Result<Room> SharedMemory::make_room(std::uint64_t bytes) {

@@ -40,7 +40,8 @@ class SharedMemory : public store::MemoryBudget {
   void set_process(ProcessId process);
 
   Result<store::Block> allocate(std::uint64_t bytes) { return pool_->allocate(bytes); }
-  void free(const Location& location);
+  // Nobody has the object any more. Without `reuse` somebody may still look at it: its memory is not written again.
+  void free(const Location& location, bool reuse = true);
   // Room for `bytes` behind enough space for a header and a small pickle.
   Result<Room> make_room(std::uint64_t bytes);
   // The room's memory becomes the object [data - prefix, data + bytes); later locations of it are known as that.

@@ -203,17 +203,17 @@ void MemoryCarrier::process_left(ProcessId process) {
 
 Status MemoryCarrier::object_added(const Location& location) { return table_.object_added(location); }
 
-void MemoryCarrier::object_removed(const Location& location) {
+void MemoryCarrier::object_removed(const Location& location, bool reuse) {
   auto removed = table_.object_removed(location);
   if (!removed.is_ok()) return;
   if (removed->segment_dropped) spilling_.erase(location.segment);
-  if (removed->tell_writer) give_back(location);
+  if (removed->tell_writer) give_back(location, reuse);
   if (removed->segment_dropped) serve_waiting();
 }
 
-void MemoryCarrier::give_back(const Location& location) {
+void MemoryCarrier::give_back(const Location& location, bool reuse) {
   Connection* writer = roster_.find(location.segment.writer);
-  if (writer != nullptr) writer->send(wire::ControlType::kFreeRange, 0, wire::FreeRange{location});
+  if (writer != nullptr) writer->send(wire::ControlType::kFreeRange, 0, wire::FreeRange{location, reuse});
 }
 
 }  // namespace fray::node

@@ -36,11 +36,11 @@ class MemoryCarrier {
   void yielded(ProcessId process);
   void process_left(ProcessId process);
 
-  // An object's bytes lie there from now on, or no longer.
+  // An object's bytes lie there from now on, or no longer. Not to be reused: somebody may still look at them.
   Status object_added(const Location& location);
-  void object_removed(const Location& location);
+  void object_removed(const Location& location, bool reuse = true);
   // A late attempt's bytes: the writer may have them back.
-  void give_back(const Location& location);
+  void give_back(const Location& location, bool reuse = true);
 
   const store::SegmentTable& table() const { return table_; }
 

@@ -311,7 +311,7 @@ void Node::process_left(Connection& connection, const Status& why) {
   const ProcessId process = connection.process;
   actors_.client_left(process);  // first: it asks whose child the process was
   leases_.client_left(process);
-  objects_.process_left(process);
+  objects_.process_left(process, connection.role == wire::Role::kDriver);
   memory_.process_left(process);
   if (connection.role == wire::Role::kWorker) {
     // Its process may be on its way out, and then says more by its exit than by a kill. One that only closed its socket

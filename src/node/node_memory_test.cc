@@ -136,6 +136,24 @@ TEST(NodeMemory, LastReleaseGivesTheRangeBackToItsWriter) {
   auto freed = node.client().expect<wire::FreeRange>(ControlType::kFreeRange);
   ASSERT_TRUE(freed);
   EXPECT_EQ(freed->location, object.value.location);
+  EXPECT_TRUE(freed->reuse);
+}
+
+TEST(NodeMemory, MemoryOfAnObjectThatADriverHeldWhenItLeftIsNotReused) {
+  TestNode node(kOptions);
+  wire::Welcome welcome = node.join();
+  wire::Complete object = publish(node.client(), welcome, 1);
+  TestClient reader = node.connect();
+  reader.hello();
+  ASSERT_TRUE(reader.expect<wire::Welcome>(ControlType::kWelcome));
+  reader.send(ControlType::kHold, 0, wire::ObjectIds{{object.object}});
+  reader.status();
+  reader.close();  // its process lives on
+  node.client().send(ControlType::kRelease, 0, wire::ObjectIds{{object.object}});
+  auto freed = node.client().expect<wire::FreeRange>(ControlType::kFreeRange);
+  ASSERT_TRUE(freed);
+  EXPECT_EQ(freed->location, object.value.location);
+  EXPECT_FALSE(freed->reuse);
 }
 
 TEST(NodeMemory, ValueInAnUnannouncedSegmentEndsTheConnection) {

@@ -19,6 +19,16 @@ std::string_view why_lost(StatusCode code) {
 
 }  // namespace
 
+void ObjectCarrier::process_left(ProcessId process, bool may_still_look) {
+  if (may_still_look) {
+    for (ObjectId object : table_.held_by(process)) {
+      auto value = values_.find(object);
+      if (value != values_.end() && owns_bytes(object, value->second)) still_seen_.insert(object);
+    }
+  }
+  table_.process_left(process);
+}
+
 Status ObjectCarrier::records(ProcessId process, wire::ControlType type, const wire::ObjectIds& message) {
   for (const ObjectId& id : message.ids) {
     switch (type) {
@@ -105,7 +115,8 @@ void ObjectCarrier::carry_out(const object::Forget& command) {
   wire::Value value = std::move(found->second);
   values_.erase(found);
   inline_bytes_ -= value.bytes.size();
-  if (owns_bytes(command.object, value)) memory_.object_removed(value.location);
+  const bool reuse = still_seen_.erase(command.object) == 0;
+  if (owns_bytes(command.object, value)) memory_.object_removed(value.location, reuse);
 }
 
 }  // namespace fray::node

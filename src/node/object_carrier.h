@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "node/memory_carrier.h"
 #include "node/roster.h"
@@ -27,6 +28,9 @@ class ObjectCarrier {
   void hold(ProcessId process, ObjectId object) { table_.held(process, object); }
   // Called when nobody holds an object any more.
   void set_on_forget(std::function<void(const ObjectId&)> on_forget) { on_forget_ = std::move(on_forget); }
+  // Its holds go. A driver may live on and still look at arrays that it got: memory of objects that it holds is never
+  // written again.
+  void process_left(ProcessId process, bool may_still_look);
   // kRegister, kHold, kRelease, kWant.
   Status records(ProcessId process, wire::ControlType type, const wire::ObjectIds& message);
   Status complete(wire::Complete message);
@@ -48,6 +52,7 @@ class ObjectCarrier {
   object::HolderTable table_;
   std::unordered_map<ObjectId, wire::Value> values_;
   std::function<void(const ObjectId&)> on_forget_;
+  std::unordered_set<ObjectId> still_seen_;  // of them, by somebody who has left
   std::uint64_t inline_bytes_ = 0;
 };
 

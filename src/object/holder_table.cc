@@ -112,6 +112,16 @@ bool HolderTable::is_lost(ObjectId object) const {
   return found != entries_.end() && found->second.state == State::kLost;
 }
 
+std::vector<ObjectId> HolderTable::held_by(ProcessId process) const {
+  std::vector<ObjectId> held;
+  auto found = processes_.find(process);
+  if (found == processes_.end() || found->second.holds == 0) return held;
+  for (const auto& [object, entry] : entries_) {
+    if (entry.state == State::kComplete && entry.processes.contains(process)) held.push_back(object);
+  }
+  return held;
+}
+
 std::vector<ProcessId> HolderTable::holders(ObjectId object) const {
   auto found = entries_.find(object);
   return found == entries_.end() ? std::vector<ProcessId>{} : found->second.processes.values();

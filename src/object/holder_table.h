@@ -70,7 +70,8 @@ class HolderTable {
   bool is_lost(ObjectId object) const;
   bool is_known(ObjectId object) const { return entries_.contains(object); }
   std::size_t size() const { return entries_.size(); }
-  std::vector<ProcessId> holders(ObjectId object) const;  // ascending; processes only
+  std::vector<ProcessId> holders(ObjectId object) const;   // ascending; processes only
+  std::vector<ObjectId> held_by(ProcessId process) const;  // complete ones; a walk over all entries if there is any
   std::uint64_t contradictions() const { return contradictions_; }
 
  private:

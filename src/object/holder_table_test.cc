@@ -213,6 +213,17 @@ TEST_F(HolderTableTest, MessagesOfADeadProcessAreIgnored) {
   EXPECT_EQ(table.contradictions(), 4u);
 }
 
+TEST_F(HolderTableTest, NamesTheCompleteObjectsThatAProcessHolds) {
+  table.registered(kDriver, a);
+  table.held(kWorker, a);
+  table.held(kWorker, b);
+  table.completed(kDriver, a, {});
+  EXPECT_EQ(table.held_by(kWorker), (std::vector<ObjectId>{a}));
+  EXPECT_TRUE(table.held_by(kOther).empty());
+  table.process_left(kWorker);
+  EXPECT_TRUE(table.held_by(kWorker).empty());
+}
+
 TEST_F(HolderTableTest, LongChainsAreForgottenWithoutRecursion) {
   constexpr std::uint64_t kLength = 100'000;
   for (std::uint64_t i = 1; i < kLength; ++i) table.completed(kWorker, id(kDriver, i), {id(kDriver, i + 1)});

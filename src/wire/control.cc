@@ -264,12 +264,16 @@ Result<SegmentName> SegmentName::decode(std::string_view body) {
   return finish(in, std::move(message), "SegmentName");
 }
 
-void FreeRange::encode(ByteWriter& out) const { out.put(location); }
+void FreeRange::encode(ByteWriter& out) const {
+  out.put(location);
+  out.put(static_cast<std::uint8_t>(reuse));
+}
 
 Result<FreeRange> FreeRange::decode(std::string_view body) {
   ByteReader in(body);
   FreeRange message;
   message.location = in.get<decltype(message.location)>();
+  message.reuse = in.get<std::uint8_t>() != 0;
   return finish(in, std::move(message), "FreeRange");
 }
 

@@ -245,6 +245,7 @@ struct SegmentName {  // kOpenSegment, kEvict, kEvicted, kForgetSegment
 struct FreeRange {
   static constexpr ControlType kType = ControlType::kFreeRange;
   Location location;
+  bool reuse = true;  // false: somebody may still look at it, so it must not be written again
   void encode(ByteWriter& out) const;
   static Result<FreeRange> decode(std::string_view body);
 };

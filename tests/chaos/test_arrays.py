@@ -13,7 +13,7 @@ import pytest
 from fray import FrayError, NodeDiedError
 from fray.backend.native import NativeJobContext
 
-from tests.chaos.harness import PATIENCE, eventually, look_at, the_node
+from tests.chaos.harness import PATIENCE, Driver, eventually, look_at, node_socket, the_node
 from tests.chaos.tasks import array, array_and_pid, echo, pid
 
 SIZES = [1_000, 60_000, 1_000_000]
@@ -151,3 +151,47 @@ def test_values_that_arrived_can_be_got_again_after_the_node_died_or_say_why_not
         except FrayError as error:
             raise AssertionError(f"expected NodeDiedError, got {error!r}") from error
         assert (value if isinstance(value, int) else checksum(value)) == expected
+
+
+LEAVER = """
+    from tests.chaos.tasks import array, pid
+    count = int(sys.argv[2])
+    ctx = NativeJobContext(address=sys.argv[1])
+    values = ctx.get(ctx.run(array, count, 1))
+    print(ctx.get(ctx.run(pid)), flush=True)
+    ctx.close()
+    print("left", flush=True)
+    sys.stdin.readline()
+    print(int(values.sum()) == count, flush=True)
+"""
+WRITER = """
+    from tests.chaos.tasks import array, pid
+    count = int(sys.argv[2])
+    ctx = NativeJobContext(address=sys.argv[1])
+    print(ctx.get(ctx.run(pid)), flush=True)
+    sys.stdin.readline()
+    for number in range(30):
+        assert int(ctx.get(ctx.run(array, count, 9)).sum()) == 9 * count
+    print(ctx.get(ctx.run(pid)), flush=True)
+    ctx.close()
+"""
+
+
+@pytest.mark.parametrize("count", SIZES[1:])
+def test_arrays_of_a_driver_that_left_are_not_overwritten_by_the_worker_that_made_them(
+    engine: Callable[..., NativeJobContext], count: int
+) -> None:
+    """The same worker goes on working for another driver and would like its memory back."""
+    ctx = engine(cpus=1)
+    with Driver(LEAVER, node_socket(), count) as leaver:
+        worker = leaver.line()
+        assert leaver.line() == "left"
+        with Driver(WRITER, node_socket(), count) as writer:
+            assert writer.line() == worker
+            writer.say()
+            assert writer.line() == worker
+            writer.finish().ok()
+        leaver.say()
+        assert leaver.line() == "True"
+        leaver.finish().ok()
+    assert ctx.get(ctx.run(echo, 1), timeout=20) == 1
