@@ -177,7 +177,10 @@ void ActorTable::connected(const wire::ActorConnected& message, os::Fd fd) {
 void ActorTable::answered(Lease* connection) {
   if (connection->dead) {
     // Dead or only cut off? The node knows. Its word may be on its way already; then this changes nothing.
-    if (connection->actor->state == ActorQueue::State::kConnected) ask(connection->actor);
+    ActorQueue* queue = connection->actor;
+    if (queue->state != ActorQueue::State::kConnected) return;
+    queue->state = ActorQueue::State::kAsked;
+    paused_.emplace_back(queue->object->id, Clock::now() + kPause);
     return;
   }
   advance(connection->actor);

@@ -286,7 +286,7 @@ void ActorCarrier::carry_out(const actor::ReportDead& command) {
 
 void ActorCarrier::carry_out(const actor::CloseHome& command) {
   leases_.close_home(command.home);
-  objects_.process_left(command.home);
+  objects_.process_left(command.home, false);
   if (auto kept = kept_.find(command.actor); kept != kept_.end()) {
     kept->second.constructor.clear();
     kept->second.constructor.shrink_to_fit();

@@ -24,7 +24,6 @@ class ObjectCarrier {
       : roster_(roster), memory_(memory), table_(epoch) {}
 
   void process_joined(ProcessId process) { table_.process_joined(process); }
-  void process_left(ProcessId process) { table_.process_left(process); }
   void hold(ProcessId process, ObjectId object) { table_.held(process, object); }
   // Called when nobody holds an object any more.
   void set_on_forget(std::function<void(const ObjectId&)> on_forget) { on_forget_ = std::move(on_forget); }

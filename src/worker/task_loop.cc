@@ -1,6 +1,7 @@
 #include "worker/task_loop.h"
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 
@@ -74,13 +75,26 @@ bool TaskLoop::wait_for_lease() {
     lock.lock();
   }
   if (stop_ || actor_) return false;
-  leased_to_ = offers_.front().client;
-  socket_ = wire::FrameSocket(std::move(offers_.front().fd));
+  Offer offer = std::move(offers_.front());
   offers_.pop_front();
+  page_.leased();
+  if (!offer.fd.is_open()) {
+    lock.unlock();
+    give_up();
+    return false;
+  }
+  leased_to_ = offer.client;
+  socket_ = wire::FrameSocket(std::move(offer.fd));
   connected_ = true;
   inbox_.clear();
-  page_.leased();
   return true;
+}
+
+// No descriptor was free for the lease, because tasks have used them up and kept them. A fresh process has some: this one
+// ends, and what was sent to it starts elsewhere.
+void TaskLoop::give_up() {
+  std::fputs("this worker has no descriptors left for another task and ends; a new one takes its place\n", stderr);
+  client_.say(wire::ControlType::kRetiring);
 }
 
 void TaskLoop::serve() {

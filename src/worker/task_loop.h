@@ -101,6 +101,7 @@ class TaskLoop : public client::WorkerDuty {
   };
 
   bool wait_for_lease();
+  void give_up();
   void serve();
   bool next_frame(Frame* frame);
   void run_task(const Frame& frame);

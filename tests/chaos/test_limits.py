@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -18,7 +19,7 @@ import pytest
 from fray import OutOfMemoryError, StoreFullError, TaskOptions
 from fray.backend.native import NativeJobContext
 
-from tests.chaos.harness import run_driver
+from tests.chaos.harness import eventually, run_driver
 from tests.chaos.tasks import array, hold
 from tests.conformance.gates import Journal
 
@@ -388,6 +389,43 @@ def test_too_few_descriptors_to_start_are_a_clear_error_and_no_hang() -> None:
     )
     assert finished.code == 0, finished
     assert finished.stdout in ("refused\n", "8\n")
+
+
+def test_a_worker_without_descriptors_for_a_lease_makes_way_for_another(
+    engine: Callable[..., NativeJobContext], tmp_path: Path
+) -> None:
+    ctx = engine(cpus=1)
+
+    def take_all_descriptors() -> int:
+        """Now, and in a thread those that come free later."""
+        import resource
+        import threading
+
+        def take() -> None:
+            taken = []
+            while True:
+                try:
+                    taken.append(os.open("/dev/null", os.O_RDONLY))
+                except OSError:
+                    time.sleep(0.005)
+
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+        threading.Thread(target=take, daemon=True).start()
+        return os.getpid()
+
+    first = ctx.get(ctx.run(take_all_descriptors), timeout=20)
+    eventually(lambda: "idle" in {row["state"] for row in json.loads(ctx._client.status())["workers"]})
+    eventually(lambda: len(os.listdir(f"/proc/{first}/fd")) == 64)
+    journal = Journal(str(tmp_path / "starts"))
+
+    def start() -> int:
+        journal.add("started")
+        return os.getpid()
+
+    half = TaskOptions(max_retries=0, resources={"CPU": 0.5})
+    refs = [ctx.create_task(start, options=half) for _ in range(10)]
+    assert first not in ctx.get(refs, timeout=20)
+    assert len(journal.lines()) == 10
 
 
 def test_10000_tasks_leave_no_descriptor_behind(ctx: NativeJobContext) -> None:
