@@ -52,7 +52,11 @@ class PythonExecutor : public worker::Executor {
     if (loop_->interrupted() != worker::TaskLoop::Interrupt::kNone) {
       end_interrupted(outcome);
     } else if (result == nullptr) {
-      runner_.fail(task.name, outcome);
+      if (task.head.may_retry != 0 && wants_retry(callable)) {
+        outcome->status = TaskStatus::kRetry;
+      } else {
+        runner_.fail(task.name, outcome);
+      }
     } else if (!runner_.encode_results(result, task, outcome)) {
       runner_.fail(task.name, outcome);
     }
@@ -116,6 +120,19 @@ class PythonExecutor : public worker::Executor {
     outcome->status = timed_out ? TaskStatus::kTimedOut : TaskStatus::kCancelled;
     outcome->values = 0;
     outcome->bytes.clear();
+  }
+
+  // Whether the function's options let it be called again after what it raised, which stays raised.
+  bool wants_retry(PyObject* callable) {
+    if (callable == nullptr) return false;
+    PyObject *type, *error, *traceback;
+    PyErr_Fetch(&type, &error, &traceback);
+    PyErr_NormalizeException(&type, &error, &traceback);
+    Owned answer(PyObject_CallMethod(support_, "may_retry", "OO", callable, error));
+    bool wants = answer && PyObject_IsTrue(answer.get()) == 1;
+    PyErr_Clear();
+    PyErr_Restore(type, error, traceback);
+    return wants;
   }
 
   PythonClient* owner_;

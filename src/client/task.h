@@ -45,7 +45,7 @@ struct Task {
   bool generator = false;
   bool constructs = false;  // an actor: it goes to the node, and has no result
   std::uint8_t attempt = 0;
-  std::int32_t retries_left = 0;  // for lost workers; -1: no limit
+  std::int32_t retries_left = 0;  // for lost workers, and exceptions it may be tried again after; -1: no limit
   std::uint16_t returns = 1;
   std::uint32_t missing = 0;       // arguments that are not ready
   Object* first_result = nullptr;  // counted; null once done

@@ -180,6 +180,7 @@ void TaskTable::send(Lease* lease, Task* task) {
     }
   }
   head_of(task)->attempt = task->attempt;
+  head_of(task)->may_retry = task->retries_left != 0 ? 1 : 0;
   lease->socket.output().append(task->frame);
   if (lease->buffered++ == 0) unflushed_.push_back(lease);
   if (lease->idle()) lease->last_answer = Clock::now();
@@ -447,6 +448,7 @@ void TaskTable::on_result(Lease* lease, std::uint64_t number, std::string_view b
   if (head.status == wire::TaskStatus::kTimedOut) {
     return fail(task, StatusCode::kTimedOut, fmt::format("task {} ran past its timeout", task->function->name));
   }
+  if (head.status == wire::TaskStatus::kRetry && task->retries_left != 0) return retry(task);
   wire::ValueView value;
   for (std::uint16_t i = 0; i < task->returns; ++i) {
     if (i < head.values) value = wire::decode_value(in);  // a failed task's one value fails all its results
@@ -545,18 +547,32 @@ void TaskTable::retry_or_fail(Task* task, const wire::WorkerLost& lost) {
     StatusCode code = lost.facts.out_of_memory.empty() ? StatusCode::kWorkerDied : StatusCode::kWorkerOutOfMemory;
     return fail(task, code, wire::describe_loss(task->function->name, lost.facts));
   }
-  prepare_retry(task);
-  enqueue(task, true);
+  forget_lost_attempt(task);
+  retry(task);
 }
 
 void TaskTable::prepare_retry(Task* task) {
-  if (task->retries_left > 0) --task->retries_left;
+  count_retry(task);
+  forget_lost_attempt(task);
+}
+
+void TaskTable::forget_lost_attempt(Task* task) {
   // The lost attempt may have recorded results at the node in our name, which only a release takes away.
   objects_.adopt_result(task->first_result);
   if (task->extra) {
     for (Object* result : task->extra->more_results) objects_.adopt_result(result);
   }
+}
+
+void TaskTable::count_retry(Task* task) {
+  if (task->retries_left > 0) --task->retries_left;
   if (task->attempt < 255) ++task->attempt;
+}
+
+void TaskTable::retry(Task* task) {
+  if (task->cancelled) return fail(task, StatusCode::kCancelled, "the task was cancelled");
+  count_retry(task);
+  enqueue(task, true);
 }
 
 void TaskTable::refused(std::uint32_t demand, StatusCode code, const std::string& reason) {

@@ -95,6 +95,9 @@ class TaskTable {
   void on_item(Lease* lease, std::uint64_t number, std::string_view body);
   void on_returned(Lease* lease, std::string_view body);
   void lease_ended(Lease* lease);
+  void retry(Task* task);
+  void count_retry(Task* task);
+  void forget_lost_attempt(Task* task);
   void retry_or_fail(Task* task, const wire::WorkerLost& lost);
 
   void complete(Object* object, const wire::ValueView& value);

@@ -36,13 +36,16 @@ enum class DirectType : std::uint8_t {
 };
 
 enum class ReturnReason : std::uint8_t { kBlocked = 0, kRecalled = 1, kRetiring = 2 };
-enum class TaskStatus : std::uint8_t { kOk = 0, kFailed = 1, kCancelled = 2, kTimedOut = 3 };
+// kRetry: it raised what its options let it try again after; there are no values, and nothing of it was recorded.
+enum class TaskStatus : std::uint8_t { kOk = 0, kFailed = 1, kCancelled = 2, kTimedOut = 3, kRetry = 4 };
 
 // kTask: this, then the name, then the arguments: `positional` values, then `keywords` times (string, value).
 struct TaskHead {
   std::uint64_t function = 0;
   double timeout_seconds = 0;  // 0: none
-  std::uint32_t returns = 1;   // 0 for a generator task whose items are not counted
+  std::uint16_t returns = 1;   // 0 for a generator task whose items are not counted
+  std::uint8_t may_retry = 0;  // 1: kRetry is a possible answer
+  std::uint8_t reserved = 0;
   std::uint32_t depth = 0;
   std::uint16_t positional = 0;
   std::uint16_t keywords = 0;

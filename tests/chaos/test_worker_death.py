@@ -55,6 +55,30 @@ def test_a_task_is_not_retried_more_often_than_its_options_say(ctx: NativeJobCon
     assert len(journal.lines()) == 3
 
 
+def test_exceptions_and_lost_workers_share_one_count_of_retries(ctx: NativeJobContext, journal: Journal) -> None:
+    def raise_or_die() -> None:
+        if journal.add(os.getpid()) % 2 == 0:
+            raise ConnectionError("once more")
+        kill_self()
+
+    with pytest.raises(WorkerDiedError):
+        ctx.get(ctx.create_task(raise_or_die, options=TaskOptions(max_retries=3, retry_exceptions=True)), timeout=30)
+    assert len(journal.lines()) == 4
+
+
+def test_a_task_that_waits_to_be_retried_is_cancelled_like_any_other(ctx: NativeJobContext, journal: Journal) -> None:
+    def fail() -> None:
+        journal.add(os.getpid())
+        raise OSError("again and again")
+
+    ref = ctx.create_task(fail, options=TaskOptions(max_retries=-1, retry_exceptions=(OSError,)))
+    eventually(lambda: len(journal.lines()) > 20)
+    ctx.cancel(ref)
+    with pytest.raises(TaskCancelledError):
+        ctx.get(ref, timeout=20)
+    assert ctx.get(ctx.run(echo, 1), timeout=20) == 1
+
+
 def test_without_retries_the_error_has_signal_pid_name_and_last_output(ctx: NativeJobContext) -> None:
     def die() -> None:
         print("about to fall over")

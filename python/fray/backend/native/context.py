@@ -7,12 +7,12 @@ import os
 import pickle
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from inspect import isgeneratorfunction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fray import _native
 from fray.backend.native.functions import FunctionTable
 from fray.backend.native.launch import attach, check_settings, start_embedded, worker_key
+from fray.backend.native.retrying import Retrying
 from fray.backend.native.watch import QueueWatch
 from fray.errors import ActorNotFoundError, UnsupportedError
 from fray.job.context import JobContext
@@ -138,7 +138,7 @@ class NativeJobContext(JobContext):
         self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions
     ) -> Any:
         if options.retry_exceptions is not False:
-            fn = _retrying(fn, options)
+            fn = Retrying(fn, options.retry_exceptions)
         handle, generator = self._functions.handle(fn, options.name, options.max_calls or 0)
         return _native.submit(self._client, handle, self._plan(options, generator), args, kwargs or None)
 
@@ -303,29 +303,7 @@ class NativeJobContext(JobContext):
         return self._keys[env]
 
 
-_STATUSES = ("succeeded", "failed", "cancelled", "timed out")
-
-
-class _Retrying:
-    """A function that is called again after the exceptions that its options name."""
-
-    def __init__(self, fn: Callable[..., Any], options: TaskOptions) -> None:
-        self.fn = fn
-        self.options = options
-        self.__qualname__ = getattr(fn, "__qualname__", type(fn).__qualname__)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        from fray._attempts import call_with_retries
-
-        return call_with_retries(lambda: self.fn(*args, **kwargs), self.options)
-
-
-def _retrying(fn: Callable[..., Any], options: TaskOptions) -> Callable[..., Any]:
-    if isgeneratorfunction(fn):
-        raise UnsupportedError(
-            "retry_exceptions: a generator task cannot be retried, for its items may have been taken"
-        )
-    return _Retrying(fn, options)
+_STATUSES = ("succeeded", "failed", "cancelled", "timed out", "retried")
 
 
 _contexts: weakref.WeakSet[NativeJobContext] = weakref.WeakSet()

@@ -12,9 +12,10 @@ from typing import Any
 
 from fray import _native
 from fray._failures import pack_exception
+from fray.backend.native.retrying import Retrying
 from fray.errors import TaskCancelledError, TaskTimeoutError
 
-__all__ = ["load_function", "main", "pack_exception"]
+__all__ = ["load_function", "main", "may_retry", "pack_exception"]
 
 _WORKER = 1
 _loading = False
@@ -34,6 +35,11 @@ def load_function(kind: int, payload: bytes) -> Any:
         _loading = False
     _raise_interrupt()
     return found
+
+
+def may_retry(function: object, error: BaseException) -> bool:
+    """Return whether a task of this function may be tried again after it raised `error`."""
+    return isinstance(function, Retrying) and function.retries_after(error)
 
 
 def _find(name: str) -> Any:
