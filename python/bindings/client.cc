@@ -25,6 +25,7 @@ std::vector<PythonClient*> living;  // guarded by the GIL
 void in_forked_child() {
   for (PythonClient* one : living) {
     if (one->client != nullptr) one->client->abandon_after_fork();
+    one->closed = one->inherited = true;
   }
 }
 
@@ -82,6 +83,7 @@ PyObject* connect(PyObject*, PyObject* args) {
   self->client = std::move(connected).value().release();
   self->duty = nullptr;
   self->closed = false;
+  self->inherited = false;
   living.push_back(self);
   return reinterpret_cast<PyObject*>(self);
 }
@@ -199,7 +201,8 @@ PythonClient* as_client(PyObject* object) {
 
 bool check_open(PythonClient* owner) {
   if (!owner->closed) return true;
-  raise_status(StatusCode::kUnavailable, "the context was closed");
+  raise_status(StatusCode::kUnavailable,
+               owner->inherited ? "the ref was made before this process was forked" : "the context was closed");
   return false;
 }
 

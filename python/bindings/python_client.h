@@ -18,7 +18,8 @@ namespace fray::python {
 struct PythonClient {
   PyObject_HEAD client::Client* client;
   client::WorkerDuty* duty;  // set in a worker
-  bool closed;               // by the user: refs must not be used any more
+  bool closed;               // by the user, or left to the parent: refs must not be used any more
+  bool inherited;            // in a child of fork(): it is the parent's
 };
 
 extern PyTypeObject* python_client_type;

@@ -21,6 +21,7 @@ from tests.chaos.harness import (
     eventually,
     look_at,
     marked_processes,
+    nodes,
     run_driver,
     the_node,
 )
@@ -180,26 +181,77 @@ def test_the_death_of_the_node_is_noticed_although_a_forked_child_of_the_driver_
         os.waitpid(child, 0)
 
 
-def test_a_forked_child_of_the_driver_cannot_use_its_context_and_does_no_harm(ctx: NativeJobContext) -> None:
-    """It gets an error or an engine of its own, and the parent's goes on."""
-    kept = ctx.run(echo, "kept")
+def in_a_child(work: Callable[[], object]) -> str:
+    """What `work` returns or raises in a process forked from this one, as text."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
         try:
-            ctx.get(ctx.run(echo, 1), timeout=5)
-            os.write(write, b"answered")
-        except Exception as error:
-            os.write(write, type(error).__name__.encode())
+            os.write(write, str(work()).encode())
+        except BaseException as error:
+            os.write(write, f"{type(error).__name__}: {error}".encode())
         finally:
             os._exit(0)
     os.close(write)
-    said = os.read(read, 100).decode()
-    os.close(read)
+    with open(read) as pipe:
+        said = pipe.read()
     assert os.waitpid(child, 0)[1] == 0
-    assert said in ("answered", "ContextClosedError", "FrayError", "UnsupportedError", "NodeDiedError")
+    return said
+
+
+def test_a_forked_child_of_the_driver_gets_a_connection_of_its_own_to_the_same_node(ctx: NativeJobContext) -> None:
+    kept = ctx.run(echo, "kept")
+    assert in_a_child(lambda: ctx.get(ctx.run(echo, 7), timeout=20)) == "7"
+    assert in_a_child(lambda: len(ctx.get([ctx.put(number) for number in range(50)]))) == "50"
+    assert in_a_child(lambda: len({process.pid for process in nodes()})) == "1"
     assert ctx.get(kept, timeout=20) == "kept"
     assert ctx.get([ctx.run(echo, number) for number in range(100)], timeout=20) == list(range(100))
+
+
+def test_a_forked_child_finds_the_context_that_its_parent_had_chosen() -> None:
+    finished = run_driver(
+        """
+        import multiprocessing
+        fray.init(cpus=2)
+        assert fray.get_job_context().get(fray.get_job_context().run(pow, 2, 3)) == 8
+        def child(number):
+            ctx = fray.get_job_context()
+            return ctx.get(ctx.run(pow, 2, number))
+        with multiprocessing.get_context("fork").Pool(2) as pool:
+            print(pool.map(child, range(6)))
+        fray.shutdown()
+        """
+    )
+    assert finished.ok() == "[1, 2, 4, 8, 16, 32]\n"
+
+
+def test_refs_of_the_parent_are_refused_in_a_forked_child_with_a_way_on(ctx: NativeJobContext) -> None:
+    ready, pending = ctx.put([1, 2]), ctx.run(sleep_forever)
+    for use in (
+        lambda: ctx.get(ready),
+        lambda: ready.result(),
+        lambda: ctx.get([ready, ready]),
+        lambda: ctx.wait([pending], timeout=1),
+        lambda: ctx.run(echo, ready),
+        lambda: ctx.cancel(pending),
+    ):
+        assert in_a_child(use).startswith("ForeignRefError: "), use
+    assert ctx.get(ready) == [1, 2]
+    ctx.cancel(pending, force=True)
+
+
+def test_closing_an_inherited_context_leaves_the_parents_open(ctx: NativeJobContext) -> None:
+    assert in_a_child(lambda: ctx.close()) == "None"
+    assert in_a_child(lambda: (ctx.close(), ctx.run(echo, 1))).startswith("ContextClosedError")
+    assert ctx.get(ctx.run(echo, 1), timeout=20) == 1
+
+
+def test_a_process_that_a_task_forks_is_told_to_leave_the_work_to_the_task(ctx: NativeJobContext) -> None:
+    def fork() -> str:
+        inner = fray.get_job_context()
+        return in_a_child(lambda: inner.run(echo, 1))
+
+    assert ctx.get(ctx.run(fork), timeout=20).startswith("UnsupportedError: a process that a task has forked")
 
 
 def test_a_forked_child_that_ends_normally_leaves_the_parents_engine_running() -> None:

@@ -73,7 +73,7 @@ class JobContext(ABC):
         if not isinstance(args, (tuple, list)):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"create_task: args must be a tuple such as (x,), got {type(args).__name__}")
         if self._closed:
-            raise self._closed_error()
+            self._not_open()
         return self._submit(fn, tuple(args), dict(kwargs) if kwargs else {}, options)
 
     def run(self, fn: Callable[..., T], *args: Any, name: str | None = None, **kwargs: Any) -> ObjectRef[T]:
@@ -254,7 +254,7 @@ class JobContext(ABC):
         if isinstance(value, ObjectRef):
             raise TypeError("put of a ref: it stands for a held value already; put [ref] to hold the ref itself")
         if self._closed:
-            raise self._closed_error()
+            self._not_open()
         return self._put(value)
 
     @overload
@@ -280,7 +280,7 @@ class JobContext(ABC):
             Exception: what the task raised; of several, the first in the order of the sequence.
         """
         if self._closed:
-            raise self._closed_error()
+            self._not_open()
         timeout = check_timeout(timeout)
         if isinstance(refs, ObjectRef):
             self._check_owned(cast("ObjectRef[Any]", refs), "get")
@@ -347,12 +347,13 @@ class JobContext(ABC):
 
     # ---- checks
 
-    def _closed_error(self) -> ContextClosedError:
-        return ContextClosedError(f"this {type(self).__name__} was closed; make a new one, or call fray.init() again")
+    def _not_open(self) -> None:
+        """Make the context usable, or say why it is not."""
+        raise ContextClosedError(f"this {type(self).__name__} was closed; make a new one, or call fray.init() again")
 
     def _check_open(self) -> None:
         if self._closed:
-            raise self._closed_error()
+            self._not_open()
 
     def _check_owned(self, ref: ObjectRef[Any], verb: str) -> None:
         if not isinstance(ref, self._ref_type) or not self._owns(ref):

@@ -7,6 +7,7 @@ process-wide default is there so that threads which users start resolve too.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -47,10 +48,14 @@ class _Process:
     """What holds for the whole process; `lock` guards it."""
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()
+        self.renew_lock()
         self.scopes = [_Scope(None)]
         self.chosen: JobContext | None = None
         self.settings: dict[str, Any] = {}
+
+    def renew_lock(self) -> None:
+        """In a child of fork(), where nobody is left to release the old one."""
+        self.lock = threading.RLock()
 
     def explicit(self) -> JobContext | None:
         return self.scopes[-1].context
@@ -63,6 +68,7 @@ class _Process:
 
 
 _process = _Process()
+os.register_at_fork(after_in_child=_process.renew_lock)
 
 
 def get_job_context() -> JobContext:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import pickle
+import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -52,6 +53,7 @@ class NativeJobContext(JobContext):
 
     _ref_type: ClassVar[type[Any]] = _native.ObjectRef
     _current: ClassVar[NativeJobContext | None] = None
+    _inherited: bool = False  # from the process that forked this one
 
     def __init__(
         self,
@@ -231,6 +233,37 @@ class NativeJobContext(JobContext):
 
         return isinstance(link, NativeActorLink) and link.belongs_to(self._client)
 
+    # ---- forks
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._closed and not self._inherited
+
+    def close(self) -> None:
+        """End the context; see `JobContext.close`. In a forked child that has not used it: forget it."""
+        self._inherited = False
+        super().close()
+
+    def _leave_to_parent(self) -> None:
+        """Begin anew in a child of fork(): the connection is the parent's, and the first use makes another."""
+        if not self._closed:
+            self._closed = self._inherited = True
+
+    def _not_open(self) -> None:
+        if not self._inherited:
+            return super()._not_open()
+        if NativeJobContext._current is self:
+            raise UnsupportedError(
+                "a process that a task has forked cannot use the task's context; "
+                "start the work in the task itself, or return what is to be done"
+            )
+        with _connecting:
+            if self._inherited:
+                _parents_clients.append(self._client)
+                self._set_up(attach(os.path.join(self._client.session_folder(), "node.sock")))
+                self._closed = self._inherited = False
+
     def _close(self) -> None:
         self._client.drain_output()
         self._client.close()
@@ -307,6 +340,19 @@ _STATUSES = ("succeeded", "failed", "cancelled", "timed out", "retried")
 
 
 _contexts: weakref.WeakSet[NativeJobContext] = weakref.WeakSet()
+_connecting = threading.Lock()
+_parents_clients: list[Any] = []
+"""Kept for ever: another thread may have held their locks at the time of the fork."""
+
+
+def _after_fork_in_child() -> None:
+    global _connecting
+    _connecting = threading.Lock()
+    for context in list(_contexts):
+        context._leave_to_parent()  # pyright: ignore[reportPrivateUsage]
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 @atexit.register

@@ -26,12 +26,15 @@ _CODES: dict[int, type[Exception]] = {
 }
 _EXECUTED: tuple[Literal["no"], Literal["yes"], Literal["unknown"]] = ("no", "yes", "unknown")
 _CLOSED = "the context was closed"
+_INHERITED = "the ref was made before this process was forked"
 
 
 def engine_error(code: int, message: str) -> Exception:
     """Return the exception for a status of the engine."""
     if message == _CLOSED:
         return errors.ContextClosedError(f"{message}; make a new one, or call fray.init() again")
+    if message == _INHERITED:
+        return errors.ForeignRefError(f"{message}; get its value before the fork, or make it again here")
     return _CODES.get(code, errors.FrayError)(message)
 
 
