@@ -9,7 +9,9 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/exit_codes.h"
+#include "cli/start_command.h"
 #include "cli/status_command.h"
+#include "cli/stop_command.h"
 #include "node/run_node.h"
 
 namespace {
@@ -21,13 +23,31 @@ void add_node(CLI::App& app, node::NodeArguments& arguments) {
   command->group("");  // internal
   command->add_flag("--embedded", arguments.embedded, "End with the last client");
   command->add_option("--client-fd", arguments.client_fd, "The first client's socket");
+  command->add_option("--ready-fd", arguments.ready_fd, "Where to say that clients are accepted");
   command->add_option("--log-fd", arguments.log_fd, "Where messages go");
   command->add_option("--options-json", arguments.options_json, "Session options");
 }
 
+void add_start(CLI::App& app, cli::StartArguments& arguments) {
+  CLI::App* command = app.add_subcommand("start", "Start the node of this home, which lives until `fray stop`");
+  command->add_option("--cpus", arguments.cpus, "CPUs for tasks; by default what the container and the affinity give");
+  command->add_option("--memory", arguments.memory, "Memory for tasks, such as 8GiB");
+  command->add_option("--store-memory", arguments.store_memory, "Memory for objects before they spill, such as 2GiB");
+  command->add_option("--spill-dir", arguments.spill_dir, "Folder that objects spill to");
+  command->add_option("--resources", arguments.resources, R"(Further resources: {"TPU": 4} or TPU:4,head_node:1)");
+  command->add_option("--max-workers", arguments.max_workers, "Most worker processes at once");
+  command->add_flag("--foreground", arguments.foreground, "Run the node in this process, until Ctrl-C");
+  command->add_flag("--json", arguments.json, "One JSON document");
+}
+
+void add_stop(CLI::App& app, cli::StopArguments& arguments) {
+  CLI::App* command = app.add_subcommand("stop", "End the started node of this home and everything below it");
+  command->add_flag("--force", arguments.force, "Kill at once, also a node that does not listen");
+}
+
 void add_status(CLI::App& app, cli::StatusArguments& arguments) {
   CLI::App* command = app.add_subcommand("status", "What runs on a node, what waits, and why");
-  command->add_option("SOCKET", arguments.socket, "The node's socket; the newest node of this user if it is not given");
+  command->add_option("SOCKET", arguments.socket, "A node's socket; by default the started node of this home, else the newest of this user");
   command->add_flag("--json", arguments.json, "One JSON document");
 }
 
@@ -35,10 +55,15 @@ int run(int argc, char** argv) {
   CLI::App app("Fray runs functions, actors and jobs on this machine's cores.", "fray");
   app.footer(cli::kExitCodesText);
   app.require_subcommand(0, 1);
+  app.set_version_flag("--version", FRAY_VERSION, "This program's release");
   node::NodeArguments node_arguments;
   node_arguments.release = FRAY_VERSION;
+  cli::StartArguments start_arguments;
+  cli::StopArguments stop_arguments;
   cli::StatusArguments status_arguments;
   add_node(app, node_arguments);
+  add_start(app, start_arguments);
+  add_stop(app, stop_arguments);
   add_status(app, status_arguments);
   app.add_subcommand("version", "This program's release");
   try {
@@ -51,6 +76,8 @@ int run(int argc, char** argv) {
     return cli::kExitUsage;
   }
   if (app.got_subcommand("node")) return node::run_node(node_arguments);
+  if (app.got_subcommand("start")) return cli::run_start(start_arguments);
+  if (app.got_subcommand("stop")) return cli::run_stop(stop_arguments);
   if (app.got_subcommand("status")) return cli::run_status(status_arguments);
   fmt::print("{}\n", FRAY_VERSION);
   return cli::kExitOk;

@@ -25,12 +25,15 @@ int exit_code_of(const Status& status) {
   return kExitUnreachable;
 }
 
-// Says which nodes there are when there is a choice, and takes the newest.
+// The started node of this home; else the newest, and says which there are when there is a choice.
 std::string choose_socket(const std::vector<node::SessionInfo>& sessions) {
+  for (const node::SessionInfo& session : sessions) {
+    if (session.folder == os::started_node_folder()) return session.socket;
+  }
   if (sessions.size() > 1) {
     fmt::print(stderr, "{} nodes run; this is the newest. Name another by its socket:\n", sessions.size());
     for (const node::SessionInfo& session : sessions)
-      fmt::print(stderr, "  {}  (pid {})\n", session.socket, session.pid);
+      fmt::print(stderr, "  {}  (pid {})\n", session.socket, session.process.pid);
   }
   return sessions.front().socket;
 }
@@ -38,12 +41,16 @@ std::string choose_socket(const std::vector<node::SessionInfo>& sessions) {
 }  // namespace
 
 int run_status(const StatusArguments& arguments) {
+  if (Status checked = os::check_home(); !checked.is_ok()) {
+    fmt::print(stderr, "fray status: {}\n", checked.message());
+    return kExitFailed;
+  }
   std::string socket = arguments.socket;
   if (socket.empty()) {
     std::vector<node::SessionInfo> sessions = node::find_sessions();
     if (sessions.empty()) {
       fmt::print(stderr,
-                 "no node of this user runs (looked in {})\nhint: an embedded node lives as long as its program; "
+                 "no node of this user runs (looked in {})\nhint: `fray start` starts one that stays; an embedded node lives as long as its program; "
                  "name a node by its socket with `fray status SOCKET`\n",
                  os::run_folder_path());
       return kExitUnreachable;

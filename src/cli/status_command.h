@@ -10,7 +10,7 @@
 namespace fray::cli {
 
 struct StatusArguments {
-  std::string socket;  // empty: the newest node of this user
+  std::string socket;  // empty: the started node of this home, else the newest of this user
   bool json = false;
 };
 

@@ -41,7 +41,7 @@ Result<std::unique_ptr<Node>> Node::create(event::Loop& loop, Settings settings)
   FRAY_ASSIGN_OR_RETURN(SessionFolder folder, SessionFolder::create(settings.options.session_folder));
   auto node = std::make_unique<Node>(loop, std::move(settings), std::move(folder));
   FRAY_RETURN_IF_ERROR(node->roster_.listen(node->folder_.socket_path()));
-  FRAY_RETURN_IF_ERROR(node->folder_.announce(::getpid()));
+  FRAY_RETURN_IF_ERROR(node->folder_.announce(::getpid(), node->settings_.release));
   return node;
 }
 

@@ -41,6 +41,7 @@ class Node {
   // Children have ended (SIGCHLD).
   void reap_children();
   const std::string& session_folder() const { return folder_.path(); }
+  std::string socket_path() const { return folder_.socket_path(); }
 
   // Kills and reaps everything below this process.
   static Status kill_everything();

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include "node/node.h"
 #include "os/close_range.h"
@@ -21,17 +22,18 @@ namespace {
 constexpr int kExitOk = 0;
 constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
-constexpr int kClientFd = 3;
+constexpr int kClientFd = 3;  // or where the starter reads
 
-// Standard descriptors are /dev/null and the log, the client's socket is 3, and nothing else is open.
+// Standard descriptors are /dev/null and the log, what leads to the starter is 3, and nothing else is open.
 Status arrange_descriptors(const NodeArguments& arguments) {
   // Copies lie out of the way of the numbers that are to be taken.
   auto copy = [](int fd) { return os::Fd(::fcntl(fd, F_DUPFD_CLOEXEC, kClientFd + 1)); };
   os::Fd opened(::open("/dev/null", O_RDWR | O_CLOEXEC));
   os::Fd null = copy(opened.get());
   if (!null.is_open()) return Status::io_error("/dev/null", errno);
-  os::Fd client = arguments.client_fd >= 0 ? copy(arguments.client_fd) : os::Fd();
-  if (arguments.client_fd >= 0 && !client.is_open()) return Status::io_error("the client's descriptor", errno);
+  const int starter = arguments.client_fd >= 0 ? arguments.client_fd : arguments.ready_fd;
+  os::Fd client = starter >= 0 ? copy(starter) : os::Fd();
+  if (starter >= 0 && !client.is_open()) return Status::io_error("the starter's descriptor", errno);
   os::Fd log = copy(arguments.log_fd);
   if (!log.is_open()) log = copy(null.get());
   opened.reset();
@@ -40,7 +42,7 @@ Status arrange_descriptors(const NodeArguments& arguments) {
   }
   if (client.is_open() && ::dup3(client.get(), kClientFd, O_CLOEXEC) < 0) return Status::io_error("dup3", errno);
   for (os::Fd* fd : {&log, &client, &null}) fd->reset();
-  os::close_from(arguments.client_fd >= 0 ? kClientFd + 1 : kClientFd);
+  os::close_from(starter >= 0 ? kClientFd + 1 : kClientFd);
   return Status::ok();
 }
 
@@ -49,11 +51,12 @@ void leave_parent() {
   if (::fork() > 0) ::_exit(kExitOk);
 }
 
-Result<os::Fd> block_signals() {
+Result<os::Fd> block_signals(bool foreground) {
   ::signal(SIGPIPE, SIG_IGN);
-  ::signal(SIGHUP, SIG_IGN);
+  ::signal(SIGHUP, foreground ? SIG_DFL : SIG_IGN);
   sigset_t handled;
   sigemptyset(&handled);
+  if (foreground) sigaddset(&handled, SIGHUP);
   for (int signal : {SIGCHLD, SIGINT, SIGTERM}) sigaddset(&handled, signal);
   if (::sigprocmask(SIG_SETMASK, &handled, nullptr) != 0) return Status::io_error("sigprocmask", errno);
   os::Fd fd(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -61,7 +64,19 @@ Result<os::Fd> block_signals() {
   return fd;
 }
 
-void tell_client(const Status& why) {
+// One line, and then the end: the starter waits for either.
+void tell_starter(const nlohmann::json& news) {
+  os::Fd pipe(kClientFd);
+  const std::string line = news.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  // A starter that is gone does not matter.
+  [[maybe_unused]] ssize_t written = ::write(pipe.get(), line.data(), line.size());
+}
+
+void tell_failure(const NodeArguments& arguments, const Status& why) {
+  if (arguments.ready_fd >= 0) {
+    return tell_starter({{"error", why.message()}, {"code", to_string(why.code())}});
+  }
+  if (arguments.client_fd < 0) return;
   wire::FrameSocket socket{os::Fd(kClientFd)};
   socket.queue(
       wire::frame(wire::ControlType::kRefused, 0, wire::Text{why.code(), "the node cannot start: " + why.message()}));
@@ -77,8 +92,8 @@ void handle_signals(int fd, event::Loop& loop, Node& node) {
   node.reap_children();
 }
 
-Status serve(const NodeArguments& arguments, SessionOptions options) {
-  FRAY_ASSIGN_OR_RETURN(os::Fd signals, block_signals());
+Status serve(const NodeArguments& arguments, SessionOptions options, bool* ready) {
+  FRAY_ASSIGN_OR_RETURN(os::Fd signals, block_signals(arguments.foreground));
   FRAY_ASSIGN_OR_RETURN(std::unique_ptr<event::Loop> loop, event::Loop::create());
   Node::Settings settings{std::move(options), arguments.release, arguments.embedded};
   FRAY_ASSIGN_OR_RETURN(std::unique_ptr<Node> node, Node::create(*loop, std::move(settings)));
@@ -89,6 +104,9 @@ Status serve(const NodeArguments& arguments, SessionOptions options) {
     // A client that is gone already is no failure of the node's.
     if (Status adopted = node->adopt(os::Fd(kClientFd)); !adopted.is_ok()) return Status::ok();
   }
+  *ready = true;
+  if (arguments.ready_fd >= 0) tell_starter({{"socket", node->socket_path()}, {"pid", ::getpid()}});
+  if (arguments.on_ready) arguments.on_ready(node->socket_path());
   loop->run();
   loop->remove(signals.get());
   Status killed = Node::kill_everything();
@@ -100,22 +118,27 @@ Status serve(const NodeArguments& arguments, SessionOptions options) {
 
 int run_node(const NodeArguments& arguments) {
   auto options = parse_options(arguments.options_json);
-  if (Status arranged = arrange_descriptors(arguments); !arranged.is_ok()) {
+  if (arguments.foreground) {
+    os::close_from(kClientFd);
+  } else if (Status arranged = arrange_descriptors(arguments); !arranged.is_ok()) {
     fmt::print(stderr, "fray node: {}\n", arranged.message());
     return kExitFailed;
   }
   if (!options.is_ok()) {
     fmt::print(stderr, "fray node: {}\n", options.status().message());
-    if (arguments.client_fd >= 0) tell_client(options.status());
+    tell_failure(arguments, options.status());
     return kExitUsage;
   }
-  if (arguments.embedded) leave_parent();
-  ::setsid();  // fails for the leader of a group, which has left the terminal's group already
+  if (!arguments.foreground) {
+    if (arguments.embedded || arguments.ready_fd >= 0) leave_parent();
+    ::setsid();  // fails for the leader of a group, which has left the terminal's group already
+  }
   if (::chdir("/") != 0) return kExitFailed;
-  Status served = serve(arguments, std::move(options).value());
+  bool ready = false;
+  Status served = serve(arguments, std::move(options).value(), &ready);
   if (served.is_ok()) return kExitOk;
   fmt::print(stderr, "fray node: {}\n", served.message());
-  if (arguments.client_fd >= 0) tell_client(served);
+  if (!ready || arguments.client_fd >= 0) tell_failure(arguments, served);
   return kExitFailed;
 }
 

@@ -9,14 +9,18 @@
 // Failure:    returns the program's exit code: 0 ended as it should, 1 could not start, 2 wrong options.
 #pragma once
 
+#include <functional>
 #include <string>
 
 namespace fray::node {
 
 struct NodeArguments {
   bool embedded = false;
+  bool foreground = false;  // stays what it is: no fork, no new session, output where it went, SIGHUP ends it
   int client_fd = -1;
+  int ready_fd = -1;  // gets one line of JSON: {"socket", "pid"} once clients are accepted, or {"error", "code"}
   int log_fd = 2;
+  std::function<void(const std::string& socket)> on_ready;  // in the foreground
   std::string options_json = "{}";
   std::string release;
 };

@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
+#include <ctime>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -51,6 +51,33 @@ Life life_of(const std::string& folder) {
   return Life::kAlive;
 }
 
+// A lock file that was removed, or replaced, after it was opened, locks nothing.
+bool lies_at(const os::Fd& file, const std::string& path) {
+  struct stat held {};
+  struct stat found {};
+  return ::fstat(file.get(), &held) == 0 && ::lstat(path.c_str(), &found) == 0 && held.st_ino == found.st_ino &&
+         held.st_dev == found.st_dev;
+}
+
+// Those who only look hold the lock for an instant, so it is asked for more than once.
+Result<os::Fd> take_lock(const std::string& folder) {
+  constexpr int kTries = 25;
+  const std::string path = folder + kLockName;
+  for (int left = kTries; left > 0; --left) {
+    FRAY_RETURN_IF_ERROR(os::make_private_folder(folder));
+    os::Fd lock(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!lock.is_open() && errno == ENOENT) continue;  // the folder was just removed
+    if (!lock.is_open()) return Status::io_error("cannot create the lock in " + folder, errno);
+    if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) {
+      if (lies_at(lock, path)) return lock;
+    } else {
+      timespec pause{0, 4'000'000};
+      ::nanosleep(&pause, nullptr);
+    }
+  }
+  return Status(StatusCode::kAlreadyExists, fmt::format("another node runs in {}", folder));
+}
+
 void remove_folder(const std::string& folder) {
   // The lock goes first but one: a folder that is removed half-way must not look like one that is being made.
   for (const char* name : {"/node.sock", kInfoName}) ::unlink((folder + name).c_str());
@@ -67,12 +94,7 @@ Result<SessionFolder> SessionFolder::create(const std::string& path) {
     remove_stale_sessions(run_folder);
     folder = run_folder + "/" + random_name();
   }
-  FRAY_RETURN_IF_ERROR(os::make_private_folder(folder));
-  os::Fd lock(::open((folder + kLockName).c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!lock.is_open()) return Status::io_error("cannot create the lock in " + folder, errno);
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    return Status(StatusCode::kAlreadyExists, fmt::format("another node runs in {}", folder));
-  }
+  FRAY_ASSIGN_OR_RETURN(os::Fd lock, take_lock(folder));
   ::unlink((folder + "/node.sock").c_str());
   return SessionFolder(std::move(folder), std::move(lock));
 }
@@ -81,12 +103,17 @@ SessionFolder::~SessionFolder() {
   if (lock_.is_open()) remove_folder(path_);
 }
 
-Status SessionFolder::announce(pid_t pid) {
-  nlohmann::json info = {{"pid", pid}, {"socket", socket_path()}};
+Status SessionFolder::announce(pid_t pid, const std::string& release) {
+  nlohmann::json info = {
+      {"pid", pid}, {"started_ticks", os::start_ticks(pid)}, {"socket", socket_path()}, {"release", release}};
   std::string text = info.dump();
-  os::Fd file(::open((path_ + kInfoName).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+  // Whole or not there: others read it at any time.
+  const std::string path = path_ + kInfoName;
+  const std::string draft = path + ".new";
+  os::Fd file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file.is_open()) return Status::io_error("cannot write node.json in " + path_, errno);
-  if (::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+  if (::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
+      ::rename(draft.c_str(), path.c_str()) != 0) {
     return Status::io_error("cannot write node.json in " + path_, errno);
   }
   return Status::ok();
@@ -94,19 +121,31 @@ Status SessionFolder::announce(pid_t pid) {
 
 void remove_stale_sessions(const std::string& run_folder) {
   for (const std::string& folder : subfolders(run_folder)) {
-    if (life_of(folder) == Life::kDead) remove_folder(folder);
+    if (life_of(folder) != Life::kDead) continue;
+    const std::string path = folder + kLockName;
+    os::Fd lock(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+    if (!lock.is_open() || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0 || !lies_at(lock, path)) continue;
+    remove_folder(folder);
   }
+}
+
+std::optional<SessionInfo> find_session(const std::string& folder) {
+  if (life_of(folder) != Life::kAlive) return std::nullopt;
+  std::ifstream file(folder + kInfoName);
+  nlohmann::json info = nlohmann::json::parse(file, nullptr, false);
+  struct stat found {};
+  if (!info.is_object() || ::stat((folder + kInfoName).c_str(), &found) != 0) return std::nullopt;
+  return SessionInfo{folder,
+                     folder + "/node.sock",
+                     info.value("release", ""),
+                     {info.value("pid", 0), info.value("started_ticks", std::uint64_t{0})},
+                     found.st_mtim};
 }
 
 std::vector<SessionInfo> find_sessions() {
   std::vector<SessionInfo> sessions;
   for (const std::string& folder : subfolders(os::run_folder_path())) {
-    if (life_of(folder) != Life::kAlive) continue;
-    std::ifstream file(folder + kInfoName);
-    nlohmann::json info = nlohmann::json::parse(file, nullptr, false);
-    struct stat found {};
-    if (!info.is_object() || ::stat((folder + kInfoName).c_str(), &found) != 0) continue;
-    sessions.push_back({folder, info.value("socket", ""), info.value("pid", 0), found.st_mtim});
+    if (auto session = find_session(folder)) sessions.push_back(std::move(*session));
   }
   std::sort(sessions.begin(), sessions.end(), [](const SessionInfo& a, const SessionInfo& b) {
     return std::pair(a.started.tv_sec, a.started.tv_nsec) > std::pair(b.started.tv_sec, b.started.tv_nsec);

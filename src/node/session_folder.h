@@ -2,7 +2,10 @@
 //
 //   <run folder>/<session>/node.lock   flock'ed while the node lives
 //                          node.sock
-//                          node.json   {"pid": ..., "socket": ...}, mode 0600
+//                          node.json   {"pid": ..., "started_ticks": ..., "socket": ..., "release": ...}, mode 0600
+//
+// The lock is what counts: who holds it lives, whatever node.json says. It is taken before anything in the folder is
+// changed or removed, by whoever does so.
 //
 // Threading:  one thread.
 // Ownership:  owns the folder and the lock; removes the folder and what it put there at the end.
@@ -11,6 +14,7 @@
 #pragma once
 
 #include <ctime>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +22,7 @@
 
 #include "base/status.h"
 #include "os/fd.h"
+#include "os/process_name.h"
 
 namespace fray::node {
 
@@ -32,7 +37,7 @@ class SessionFolder {
   const std::string& path() const { return path_; }
   std::string socket_path() const { return path_ + "/node.sock"; }
   // Written once the socket listens.
-  Status announce(pid_t pid);
+  Status announce(pid_t pid, const std::string& release);
 
  private:
   SessionFolder(std::string path, os::Fd lock) : path_(std::move(path)), lock_(std::move(lock)) {}
@@ -44,12 +49,15 @@ class SessionFolder {
 struct SessionInfo {
   std::string folder;
   std::string socket;
-  pid_t pid = 0;
+  std::string release;
+  os::ProcessName process;  // as it said itself
   timespec started{};
 };
 
 // Living nodes of this user, the newest first.
 std::vector<SessionInfo> find_sessions();
+// The living node in this folder.
+std::optional<SessionInfo> find_session(const std::string& folder);
 // Removes folders of nodes that are dead.
 void remove_stale_sessions(const std::string& run_folder);
 

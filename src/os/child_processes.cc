@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <set>
 #include <string>
 
 #include <dirent.h>
@@ -98,6 +99,28 @@ std::optional<Ended> reap_one() {
 }
 
 void kill_tree(pid_t pid) { kill_tree_to(pid, 0); }
+
+void kill_stopped_tree(pid_t pid) {
+  constexpr int kMostPasses = 64;
+  std::set<pid_t> tree{pid};
+  for (int pass = 0; pass < kMostPasses; ++pass) {
+    std::vector<pid_t> found(tree.begin(), tree.end());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      ::kill(found[i], SIGSTOP);
+      for (pid_t child : children_of(found[i])) {
+        if (tree.insert(child).second) found.push_back(child);
+      }
+    }
+    nap();  // a fork that had begun is done now, and the next pass sees its child
+    if (found.size() == tree.size() && pass > 0 && std::none_of(found.begin(), found.end(), [&tree](pid_t each) {
+          const std::vector<pid_t> children = children_of(each);
+          return std::any_of(children.begin(), children.end(), [&tree](pid_t child) { return !tree.contains(child); });
+        })) {
+      break;
+    }
+  }
+  for (pid_t each : tree) ::kill(each, SIGKILL);
+}
 
 Status kill_all_descendants(std::chrono::milliseconds limit, const std::function<void(const Ended&)>& on_ended) {
   auto deadline = std::chrono::steady_clock::now() + limit;

@@ -36,6 +36,10 @@ std::optional<Ended> reap_one();
 // an orphan, and ours if this process is a subreaper.
 void kill_tree(pid_t pid);
 
+// Kills a process that is not ours to reap and everything below it, without leaving orphans: all are stopped first, so
+// that none is born meanwhile, and killed when no new one is found.
+void kill_stopped_tree(pid_t pid);
+
 // Kills and reaps every descendant, newborn ones and orphans included, until there is none.
 Status kill_all_descendants(std::chrono::milliseconds limit, const std::function<void(const Ended&)>& on_ended = {});
 

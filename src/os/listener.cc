@@ -15,15 +15,32 @@ namespace {
 
 constexpr std::size_t kLongestPath = sizeof(sockaddr_un::sun_path) - 1;
 
-Result<sockaddr_un> address_of(const std::string& path) {
-  if (path.empty() || path.size() > kLongestPath) {
-    return Status(StatusCode::kInvalidArgument,
-                  fmt::format("the socket path {} has {} bytes; Linux allows {}. Set FRAY_HOME to a shorter folder",
-                              path, path.size(), kLongestPath));
+// A path that is too long is reached through a descriptor of its folder, which must stay open until it was used.
+struct Address {
+  sockaddr_un name{};
+  Fd folder;
+
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&name); }
+};
+
+Result<Address> address_of(const std::string& path) {
+  Address address;
+  std::string text = path;
+  if (const std::size_t slash = path.rfind('/'); path.size() > kLongestPath && slash != std::string::npos) {
+    address.folder = Fd(::open(path.substr(0, slash).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!address.folder.is_open()) {
+      const StatusCode code = errno == ENOENT ? StatusCode::kUnavailable : StatusCode::kIoError;
+      return Status(code, fmt::format("cannot open the folder of the socket {}: {}", path, std::strerror(errno)));
+    }
+    text = fmt::format("/proc/self/fd/{}{}", address.folder.get(), path.substr(slash));
   }
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, path.data(), path.size());
+  if (text.empty() || text.size() > kLongestPath) {
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("the socket path {} is empty or its last part too long; Linux allows {} bytes", path,
+                              kLongestPath));
+  }
+  address.name.sun_family = AF_UNIX;
+  std::memcpy(address.name.sun_path, text.data(), text.size());
   return address;
 }
 
@@ -32,10 +49,10 @@ Fd open_reserve() { return Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
 }  // namespace
 
 Result<Listener> Listener::listen(const std::string& path) {
-  FRAY_ASSIGN_OR_RETURN(sockaddr_un address, address_of(path));
+  FRAY_ASSIGN_OR_RETURN(Address address, address_of(path));
   Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.is_open()) return Status::io_error("socket", errno);
-  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+  if (::bind(fd.get(), address.get(), sizeof(address.name)) != 0) {
     return Status::io_error("cannot bind " + path, errno);
   }
   if (::listen(fd.get(), 64) != 0) return Status::io_error("cannot listen on " + path, errno);
@@ -65,10 +82,10 @@ std::optional<Fd> Listener::accept(bool* more) {
 }
 
 Result<Fd> connect_to(const std::string& path) {
-  FRAY_ASSIGN_OR_RETURN(sockaddr_un address, address_of(path));
+  FRAY_ASSIGN_OR_RETURN(Address address, address_of(path));
   Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.is_open()) return Status::io_error("socket", errno);
-  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+  if (::connect(fd.get(), address.get(), sizeof(address.name)) != 0) {
     return Status(StatusCode::kUnavailable, fmt::format("no node answers at {}: {}", path, std::strerror(errno)));
   }
   return fd;

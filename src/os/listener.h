@@ -2,8 +2,8 @@
 //
 // Threading:  one thread.
 // Ownership:  owns the socket and a reserve descriptor, and unlinks the path at its end.
-// Failure:    listen() and connect_to() refuse paths over 107 bytes. accept() returns no descriptor when nobody waits,
-//             and when descriptors ran out: then the caller who waits is accepted on the reserve and closed.
+// Failure:    paths over 107 bytes are reached through their folder; only a last part that long is refused. accept()
+//             returns no descriptor when nobody waits, and when descriptors ran out: then the caller who waits is accepted on the reserve and closed.
 #pragma once
 
 #include <optional>

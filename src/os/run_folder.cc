@@ -37,6 +37,30 @@ std::string run_folder_path() {
   return fmt::format("/tmp/fray-{}", ::getuid());
 }
 
+std::string started_node_folder() { return run_folder_path() + "/node"; }
+
+std::string home_path() {
+  if (const char* home = variable("FRAY_HOME")) return home;
+  if (const char* state = variable("XDG_STATE_HOME")) return std::string(state) + "/fray";
+  if (const char* user = variable("HOME")) return std::string(user) + "/.local/state/fray";
+  return run_folder_path();
+}
+
+Status check_home() {
+  const char* home = std::getenv("FRAY_HOME");
+  if (home == nullptr || *home == '\0' || *home == '/') return Status::ok();
+  return Status(StatusCode::kInvalidArgument,
+                fmt::format("FRAY_HOME must be an absolute path, got {}; write the whole path", home));
+}
+
+Result<std::string> open_home_folder(const std::string& name) {
+  FRAY_RETURN_IF_ERROR(check_home());
+  std::string path = home_path() + "/" + name;
+  FRAY_RETURN_IF_ERROR(make_parents(path));
+  FRAY_RETURN_IF_ERROR(make_private_folder(path));
+  return path;
+}
+
 Status make_private_folder(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return Status::io_error("cannot create " + path, errno);
   Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -60,6 +84,7 @@ Status make_private_folder(const std::string& path) {
 }
 
 Result<std::string> open_run_folder() {
+  FRAY_RETURN_IF_ERROR(check_home());
   std::string path = run_folder_path();
   FRAY_RETURN_IF_ERROR(make_parents(path));
   FRAY_RETURN_IF_ERROR(make_private_folder(path));

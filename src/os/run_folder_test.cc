@@ -55,10 +55,42 @@ TEST_F(RunFolderTest, FolderOfAnotherUserIsRefused) {
   EXPECT_EQ(make_private_folder(path).code(), StatusCode::kInvalidArgument);
 }
 
-TEST_F(RunFolderTest, SocketPathThatIsTooLongIsRefusedWithTheWayOut) {
+TEST_F(RunFolderTest, SocketInADeepFolderIsReached) {
+  const std::string folder = root_ + "/" + std::string(150, 'p') + "/" + std::string(150, 'q');
+  std::filesystem::create_directories(folder);
+  const std::string path = folder + "/node.sock";
+  EXPECT_EQ(connect_to(path).status().code(), StatusCode::kUnavailable);
+  Listener listener = Listener::listen(path).value();
+  Fd client = connect_to(path).value();
+  bool more = false;
+  EXPECT_TRUE(listener.accept(&more));
+  EXPECT_EQ(connect_to(root_ + "/none/" + folder + "/node.sock").status().code(), StatusCode::kUnavailable);
+}
+
+TEST_F(RunFolderTest, SocketNameThatIsTooLongIsRefused) {
   auto listener = Listener::listen(root_ + "/" + std::string(120, 'p'));
   EXPECT_EQ(listener.status().code(), StatusCode::kInvalidArgument);
-  EXPECT_NE(listener.status().message().find("FRAY_HOME"), std::string::npos);
+}
+
+TEST_F(RunFolderTest, HomeThatIsNoAbsolutePathIsRefused) {
+  ::setenv("FRAY_HOME", "here", 1);
+  Status checked = open_run_folder().status();
+  ::unsetenv("FRAY_HOME");
+  EXPECT_EQ(checked.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(checked.message().find("here"), std::string::npos);
+}
+
+TEST_F(RunFolderTest, HomeHoldsWhatLastsInPrivateFolders) {
+  ::setenv("FRAY_HOME", (root_ + "/a/home").c_str(), 1);
+  auto logs = open_home_folder("logs");
+  const std::string node = started_node_folder();
+  ::unsetenv("FRAY_HOME");
+  ASSERT_TRUE(logs.is_ok()) << logs.status().message();
+  EXPECT_EQ(*logs, root_ + "/a/home/logs");
+  EXPECT_EQ(node, root_ + "/a/home/run/node");
+  struct stat found {};
+  ASSERT_EQ(::stat(logs->c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777u, 0700u);
 }
 
 TEST_F(RunFolderTest, ListenerAcceptsAndKnowsItsPeer) {

@@ -1,0 +1,22 @@
+// Amounts as people write them on the command line: sizes ("4GiB") and resources ("TPU:4,head_node:1").
+//
+// Threading:  any thread.
+// Ownership:  values.
+// Failure:    kInvalidArgument says what was given and what the form is. Sizes are read as fray.init reads them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/status.h"
+
+namespace fray::cli {
+
+// Bytes: a number with B, KB, MB, GB, TB (powers of 1000), K, M, G, T, KiB, MiB, GiB, TiB (of 1024) or nothing.
+Result<std::uint64_t> parse_size(const std::string& option, const std::string& text);
+// A JSON object of names and amounts, or NAME:AMOUNT,...
+Result<nlohmann::json> parse_resources(const std::string& option, const std::string& text);
+
+}  // namespace fray::cli

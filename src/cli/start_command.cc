@@ -1,0 +1,223 @@
+#include "cli/start_command.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/amount.h"
+#include "cli/exit_codes.h"
+#include "node/run_node.h"
+#include "node/session_folder.h"
+#include "node/session_options.h"
+#include "os/run_folder.h"
+#include "os/socket_pair.h"
+#include "os/spawn.h"
+
+namespace fray::cli {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::chrono::seconds kPatience{30};
+constexpr int kReadyFd = 3;
+constexpr off_t kLargestLog = off_t{16} << 20;  // then it is put aside
+constexpr std::size_t kTailLines = 20;
+
+int failed(const std::string& what, int code = kExitFailed) {
+  fmt::print(stderr, "fray start: {}\n", what);
+  return code;
+}
+
+Result<json> node_options(const StartArguments& arguments) {
+  json options = json::object();
+  if (arguments.cpus) options["cpus"] = *arguments.cpus;
+  if (arguments.max_workers) options["max_workers"] = *arguments.max_workers;
+  if (!arguments.memory.empty()) {
+    FRAY_ASSIGN_OR_RETURN(options["memory_bytes"], parse_size("--memory", arguments.memory));
+  }
+  if (!arguments.store_memory.empty()) {
+    FRAY_ASSIGN_OR_RETURN(options["store_memory_bytes"], parse_size("--store-memory", arguments.store_memory));
+  }
+  if (!arguments.resources.empty()) {
+    FRAY_ASSIGN_OR_RETURN(options["resources"], parse_resources("--resources", arguments.resources));
+  }
+  if (!arguments.spill_dir.empty()) {
+    struct stat found {};
+    if (::stat(arguments.spill_dir.c_str(), &found) != 0 || !S_ISDIR(found.st_mode) ||
+        ::access(arguments.spill_dir.c_str(), W_OK | X_OK) != 0) {
+      return Status(
+          StatusCode::kInvalidArgument,
+          fmt::format("--spill-dir {} is not a folder that can be written to; make it first", arguments.spill_dir));
+    }
+    options["spill_folder"] = arguments.spill_dir;
+  }
+  options["session_folder"] = os::started_node_folder();
+  // Mistakes are told here, where they were made.
+  FRAY_RETURN_IF_ERROR(node::parse_options(options.dump()).status());
+  if (arguments.cpus && *arguments.cpus <= 0) return Status(StatusCode::kInvalidArgument, "--cpus must be above 0");
+  return options;
+}
+
+struct LogFile {
+  std::string path;
+  os::Fd fd;
+  off_t begin = 0;  // of what this start writes
+
+  static Result<LogFile> open() {
+    FRAY_ASSIGN_OR_RETURN(std::string folder, os::open_home_folder("logs"));
+    LogFile log;
+    log.path = folder + "/node.log";
+    struct stat found {};
+    if (::lstat(log.path.c_str(), &found) == 0 && found.st_size > kLargestLog) {
+      ::rename(log.path.c_str(), (log.path + ".1").c_str());
+    }
+    log.fd = os::Fd(::open(log.path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!log.fd.is_open()) return Status::io_error("cannot open the log " + log.path, errno);
+    log.begin = ::lseek(log.fd.get(), 0, SEEK_END);
+    return log;
+  }
+
+  std::string tail() const {
+    std::ifstream file(path);
+    file.seekg(begin);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(file, line);) lines.push_back(line);
+    std::string text;
+    for (std::size_t i = lines.size() - std::min(lines.size(), kTailLines); i < lines.size(); ++i) {
+      text += "  " + lines[i] + "\n";
+    }
+    return text;
+  }
+};
+
+int already_runs(const node::SessionInfo& session) {
+  return failed(fmt::format("a node of this home runs already (pid {}, release {})\n  socket  {}\n"
+                            "hint: use it with fray.init(address=\"auto\"), or end it with `fray stop`; "
+                            "FRAY_HOME names another home",
+                            session.process.pid, session.release, session.socket),
+                kExitConflict);
+}
+
+std::string next_steps(pid_t pid, const std::string& socket, const std::string& log) {
+  std::string text = fmt::format("node {} runs (pid {})\n  socket  {}\n", FRAY_VERSION, pid, socket);
+  if (!log.empty()) text += fmt::format("  log     {}\n", log);
+  text +=
+      "\nNext:\n"
+      "  fray.init(address=\"auto\")                    in a program on this machine\n"
+      "  FRAY_CLUSTER_SPEC='local?address=auto' ...   before a program that is not to be changed\n"
+      "  fray status                                  what runs, what waits, and why\n"
+      "  fray stop                                    ends the node and everything it started\n";
+  return text;
+}
+
+std::string as_json(pid_t pid, const std::string& socket, const std::string& log) {
+  json document = {{"schema", "fray/v1"},         {"pid", pid},         {"socket", socket},
+                   {"home", os::home_path()},     {"log", nullptr},     {"release", FRAY_VERSION},
+                   {"session_folder", os::started_node_folder()}};
+  if (!log.empty()) document["log"] = log;
+  return document.dump(2) + "\n";
+}
+
+int run_in_foreground(const StartArguments& arguments, const json& options) {
+  node::NodeArguments node;
+  node.foreground = true;
+  node.release = FRAY_VERSION;
+  node.options_json = options.dump();
+  node.on_ready = [&arguments](const std::string& socket) {
+    fmt::print("{}", (arguments.json ? as_json : next_steps)(::getpid(), socket, ""));
+    std::fflush(stdout);
+  };
+  return node::run_node(node) == 0 ? kExitOk : kExitFailed;
+}
+
+std::vector<std::pair<std::string, std::string>> own_environment() {
+  std::vector<std::pair<std::string, std::string>> variables;
+  for (char** each = ::environ; *each != nullptr; ++each) {
+    const std::string text = *each;
+    if (const std::size_t equals = text.find('=', 1); equals != std::string::npos) {
+      variables.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+    }
+  }
+  return variables;
+}
+
+// Starts the node; the result is where it will say how that went.
+Result<os::Fd> spawn_node(const json& options, const LogFile& log) {
+  FRAY_ASSIGN_OR_RETURN(auto pipe, os::make_pipe());
+  os::SpawnRequest request;
+  request.command = {"/proc/self/exe", "node", "--ready-fd", std::to_string(kReadyFd), "--log-fd", "2",
+                     "--options-json", options.dump()};
+  std::array<char, 4096> program{};
+  // What ps shows should be this program's name.
+  if (ssize_t size = ::readlink("/proc/self/exe", program.data(), program.size() - 1); size > 0) {
+    request.command[0] = std::string(program.data(), static_cast<std::size_t>(size));
+  }
+  request.environment = own_environment();
+  request.fds = {{pipe.second.get(), kReadyFd}};
+  request.standard_error = log.fd.get();
+  FRAY_ASSIGN_OR_RETURN(pid_t child, os::spawn(request));
+  ::waitpid(child, nullptr, 0);  // the node goes on in a child of it
+  return std::move(pipe.first);
+}
+
+// What the node said; discarded when it ended without a word, null when it took too long.
+json wait_for_news(const os::Fd& pipe) {
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  std::string text;
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left.count() <= 0) return nullptr;
+    pollfd watched{pipe.get(), POLLIN, 0};
+    if (::poll(&watched, 1, static_cast<int>(left.count())) <= 0) continue;
+    std::array<char, 4096> chunk;
+    const ssize_t got = ::read(pipe.get(), chunk.data(), chunk.size());
+    if (got > 0) text.append(chunk.data(), static_cast<std::size_t>(got));
+    if (got == 0) return json::parse(text, nullptr, false);
+  }
+}
+
+int report(const StartArguments& arguments, const json& news, const LogFile& log) {
+  if (news.is_null()) return failed("the node does not get ready; its log is " + log.path, kExitTimedOut);
+  if (!news.is_object()) {
+    return failed(fmt::format("the node ended before it was ready; the end of {}:\n{}", log.path, log.tail()));
+  }
+  if (news.contains("error")) {
+    if (auto session = node::find_session(os::started_node_folder())) return already_runs(*session);
+    return failed(fmt::format("the node cannot start: {}\nthe end of {}:\n{}", news.value("error", ""), log.path,
+                              log.tail()));
+  }
+  fmt::print("{}", (arguments.json ? as_json : next_steps)(news.value("pid", 0), news.value("socket", ""), log.path));
+  return kExitOk;
+}
+
+}  // namespace
+
+int run_start(const StartArguments& arguments) {
+  auto run_folder = os::open_run_folder();
+  if (!run_folder.is_ok()) return failed(run_folder.status().message());
+  auto options = node_options(arguments);
+  if (!options.is_ok()) return failed(options.status().message(), kExitUsage);
+  if (auto session = node::find_session(os::started_node_folder())) return already_runs(*session);
+  node::remove_stale_sessions(*run_folder);
+  if (arguments.foreground) return run_in_foreground(arguments, *options);
+  auto log = LogFile::open();
+  if (!log.is_ok()) return failed(log.status().message());
+  auto pipe = spawn_node(*options, *log);
+  if (!pipe.is_ok()) return failed(pipe.status().message());
+  return report(arguments, wait_for_news(*pipe), *log);
+}
+
+}  // namespace fray::cli

@@ -1,0 +1,30 @@
+// `fray start`: starts the node of this home, which lives until `fray stop`.
+//
+// The node is a process of its own session that belongs to nobody; its messages go to logs/node.log in the home. The
+// command answers when the node accepts clients.
+//
+// Threading:  one thread; blocks until the node is ready, or with `foreground` until it ends.
+// Ownership:  none.
+// Failure:    returns an exit code of cli/exit_codes.h and says on standard error what failed: kExitConflict with the
+//             place of the node that runs already; kExitFailed with the end of the log.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace fray::cli {
+
+struct StartArguments {
+  std::optional<double> cpus;
+  std::string memory;
+  std::string store_memory;
+  std::string spill_dir;
+  std::string resources;
+  std::optional<double> max_workers;
+  bool json = false;
+  bool foreground = false;
+};
+
+int run_start(const StartArguments& arguments);
+
+}  // namespace fray::cli

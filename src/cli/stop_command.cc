@@ -1,0 +1,95 @@
+#include "cli/stop_command.h"
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "cli/exit_codes.h"
+#include "node/session_folder.h"
+#include "os/child_processes.h"
+#include "os/listener.h"
+#include "os/peer.h"
+#include "os/pidfd.h"
+#include "os/run_folder.h"
+
+namespace fray::cli {
+
+namespace {
+
+constexpr std::chrono::seconds kPatience{15};
+
+int failed(const std::string& what, int code) {
+  fmt::print(stderr, "fray stop: {}\n", what);
+  return code;
+}
+
+struct Target {
+  pid_t pid = 0;
+  os::Fd pidfd;
+};
+
+// The process that listens at the socket, as the kernel says; when it takes no connection, the one that node.json names
+// by number and start time.
+Result<Target> find_process(const node::SessionInfo& session) {
+  if (auto socket = os::connect_to(session.socket); socket.is_ok()) {
+    auto peer = os::peer_of(socket->get());
+    if (peer.is_ok() && peer->alive && peer->pid > 0 && peer->uid == ::getuid()) {
+      return Target{peer->pid, std::move(peer->pidfd)};
+    }
+  }
+  FRAY_ASSIGN_OR_RETURN(os::Fd pidfd, os::open_pidfd(session.process.pid));
+  // Looked at after it was opened: the descriptor is that process's, or the start time differs.
+  if (!session.process.exists()) {
+    return Status(StatusCode::kNotFound, fmt::format("process {} is another one by now", session.process.pid));
+  }
+  return Target{session.process.pid, std::move(pidfd)};
+}
+
+bool ends(const os::Fd& pidfd) {
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left.count() <= 0) return false;
+    pollfd watched{pidfd.get(), POLLIN, 0};
+    if (::poll(&watched, 1, static_cast<int>(left.count())) > 0) return true;
+  }
+}
+
+}  // namespace
+
+int run_stop(const StopArguments& arguments) {
+  if (Status checked = os::check_home(); !checked.is_ok()) return failed(checked.message(), kExitFailed);
+  const std::string folder = os::started_node_folder();
+  auto session = node::find_session(folder);
+  if (!session) {
+    node::remove_stale_sessions(os::run_folder_path());
+    return failed(fmt::format("no node of this home runs (looked at {})\nhint: `fray start` starts one; FRAY_HOME names "
+                              "another home; an embedded node ends with its program",
+                              folder),
+                  kExitUnreachable);
+  }
+  auto target = find_process(*session);
+  if (!target.is_ok()) {
+    return failed("the node cannot be found: " + target.status().message(), kExitFailed);
+  }
+  if (arguments.force) {
+    os::kill_stopped_tree(target->pid);
+  } else if (Status sent = os::send_signal(target->pidfd, SIGTERM);
+             !sent.is_ok() && sent.code() != StatusCode::kNotFound) {
+    return failed(sent.message(), kExitFailed);
+  }
+  if (!ends(target->pidfd)) {
+    return failed(fmt::format("the node (pid {}) does not end within {} s\nhint: `fray stop --force` kills it",
+                              target->pid, kPatience.count()),
+                  kExitTimedOut);
+  }
+  node::remove_stale_sessions(os::run_folder_path());  // a killed one cannot tidy up
+  fmt::print("stopped the node (pid {})\n", target->pid);
+  return kExitOk;
+}
+
+}  // namespace fray::cli
