@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "client/worker_log.h"
+#include "os/run_folder.h"
 #include "refs.h"
 
 namespace fray::python {
@@ -86,6 +87,15 @@ PyObject* connect(PyObject*, PyObject* args) {
   self->inherited = false;
   living.push_back(self);
   return reinterpret_cast<PyObject*>(self);
+}
+
+// started_node_folder() -> str
+PyObject* started_node_folder(PyObject*, PyObject*) {
+  if (Status checked = os::check_home(); !checked.is_ok()) {
+    PyErr_SetString(PyExc_ValueError, checked.message().c_str());
+    return nullptr;
+  }
+  return PyUnicode_DecodeFSDefault(os::started_node_folder().c_str());
 }
 
 void client_dealloc(PyObject* self) {
@@ -182,6 +192,7 @@ PyType_Slot client_slots[] = {
 PyType_Spec client_spec{"fray._native.Client", sizeof(PythonClient), 0,
                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, client_slots};
 PyMethodDef client_functions[] = {
+    {"started_node_folder", started_node_folder, METH_NOARGS, "The folder of the started node of this home"},
     {"connect", connect, METH_VARARGS,
      "connect(fd, role, process, release, prestart, command, path, folder, environment) -> Client"},
     {nullptr, nullptr, 0, nullptr}};

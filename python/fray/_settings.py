@@ -3,6 +3,7 @@
 ========================  ==========================================================================================
 FRAY_CLUSTER_SPEC         where programs run when they do not say so, such as ``thread?max_workers=4``; see
                           `fray.job.spec`
+FRAY_NAMESPACE            namespace of named actors where none is given; ``default`` if unset. Workers find their driver's
 FRAY_NODE                 address of the node that this process's job runs on; set by the node for the jobs it starts
 ========================  ==========================================================================================
 """
@@ -11,7 +12,9 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["cluster_spec", "node_of_this_job"]
+__all__ = ["NAMESPACE_VARIABLE", "cluster_spec", "default_namespace", "node_of_this_job"]
+
+NAMESPACE_VARIABLE = "FRAY_NAMESPACE"
 
 
 def cluster_spec() -> str | None:
@@ -22,3 +25,8 @@ def cluster_spec() -> str | None:
 def node_of_this_job() -> str | None:
     """Return FRAY_NODE, or None in a process that no node started."""
     return os.environ.get("FRAY_NODE") or None
+
+
+def default_namespace() -> str:
+    """Return FRAY_NAMESPACE, or ``default`` where it is unset or empty."""
+    return os.environ.get(NAMESPACE_VARIABLE) or "default"

@@ -35,13 +35,14 @@ _DEFAULT_OPTIONS = TaskOptions()
 class JobContext(ABC):
     """Runs tasks and holds objects. Thread-safe; a context manager that closes itself."""
 
+    namespace: str = "default"
+    """Where names of actors live that do not say so."""
+
     _ref_type: ClassVar[type[Any]]
     """The type of this backend's refs."""
     _parallelism: int = 1
     """How many tasks run at the same time; 0 where a task has ended when it was submitted."""
     _closed: bool = False
-    _namespace: str = "default"
-    """Where names of actors live that do not say so."""
 
     # ---- tasks
 
@@ -197,7 +198,7 @@ class JobContext(ABC):
         from fray.job.actors import ActorHandle
 
         check_actor_name(name, "get_actor: name")
-        space = self._namespace if namespace is None else check_actor_name(namespace, "get_actor: namespace")
+        space = self.namespace if namespace is None else check_actor_name(namespace, "get_actor: namespace")
         self._check_open()
         link = self._find_actor(name, space)
         if link is None:
@@ -217,7 +218,7 @@ class JobContext(ABC):
         named = sorted(self._named_actors())
         if all_namespaces:
             return [{"name": name, "namespace": space} for space, name in named]
-        return [name for space, name in named if space == self._namespace]
+        return [name for space, name in named if space == self.namespace]
 
     def kill(self, actor: ActorHandle, no_restart: bool = True) -> None:
         """End an actor at once; calls of it that have not ended raise ActorDiedError. No effect on an ended one.
@@ -436,7 +437,7 @@ class JobContext(ABC):
     ) -> ActorLink:
         """Start an actor, or find the one that `options` allow to get, in one step; return a link to it.
 
-        Refs among `args` and `kwargs` were not checked. A name without a namespace is in ``self._namespace``. The names
+        Refs among `args` and `kwargs` were not checked. A name without a namespace is in ``self.namespace``. The names
         of an actor that has ended, or whose constructor raised, are free.
 
         Raises:

@@ -143,7 +143,7 @@ class InProcessContext(JobContext):
 
         check_supported(options.runtime_env)
         self._check_arguments((*args, *kwargs.values()), "create_actor")
-        space = options.namespace or self._namespace
+        space = options.namespace or self.namespace
         existing = self._same_name(options, space)
         if existing is not None:
             return existing

@@ -11,11 +11,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fray import _native
+from fray._settings import default_namespace
+from fray.backend.native.address import refuse_settings
 from fray.backend.native.functions import FunctionTable
-from fray.backend.native.launch import attach, check_settings, start_embedded, worker_key
+from fray.backend.native.launch import attach, check_settings, namespace_env, start_embedded, worker_key
 from fray.backend.native.retrying import Retrying
 from fray.backend.native.watch import QueueWatch
 from fray.errors import ActorNotFoundError, UnsupportedError
+from fray.job.checks import check_namespace
 from fray.job.context import JobContext
 from fray.job.refs import ObjectRef
 from fray.job.watch import Watch
@@ -42,13 +45,17 @@ class NativeJobContext(JobContext):
         store_memory: most bytes of shared memory for objects; beyond it they spill.
         spill_dir: folder that objects spill to.
         resources: further resources of the node, such as ``{"TPU": 4}``.
-        namespace: where named actors are looked up.
-        address: socket of a running node; by default a node is started that ends with this process.
+        namespace: where named actors are looked up; ``"default"`` if not given.
+        address: a running node, as ``"auto"`` for the started node of this home, its home or its socket; by default a
+            node is started that ends with this process. What the node has is then its own: no other setting but
+            `namespace` goes with it.
         max_workers: most worker processes at once, blocked ones included.
         debug: tasks may stop at ``breakpoint()``.
 
     Raises:
         NodeDiedError: the node cannot be started or reached.
+        SettingsError: settings of a node together with an address.
+        VersionMismatchError: the node at `address` is of another release.
     """
 
     _ref_type: ClassVar[type[Any]] = _native.ObjectRef
@@ -67,9 +74,19 @@ class NativeJobContext(JobContext):
         max_workers: int | None = None,
         debug: bool = False,
     ) -> None:
-        del namespace, debug  # of actors and of started nodes
+        del debug
+        self.namespace = default_namespace() if namespace is None else check_namespace(namespace)
         if address is not None:
-            client = attach(address)
+            settings = {
+                "cpus": cpus,
+                "memory": memory,
+                "store_memory": store_memory,
+                "spill_dir": spill_dir,
+                "resources": resources,
+                "max_workers": max_workers,
+            }
+            refuse_settings(address, settings)
+            client = attach(address, self.namespace)
         else:
             check_settings(cpus, memory, store_memory, max_workers, spill_dir)
             options = {
@@ -80,7 +97,8 @@ class NativeJobContext(JobContext):
                 "resources": dict(resources or {}),
                 "max_workers": max_workers,
             }
-            client = start_embedded(options, prestart=int(cpus or len(os.sched_getaffinity(0))))
+            prestart = int(cpus or len(os.sched_getaffinity(0)))
+            client = start_embedded(options, prestart, self.namespace)
         self._set_up(client)
 
     def _set_up(self, client: Any) -> None:
@@ -101,6 +119,7 @@ class NativeJobContext(JobContext):
     def _adopt(cls, client: Any) -> None:
         """Make this process's worker connection its context."""
         context = cls.__new__(cls)
+        context.namespace = default_namespace()
         context._set_up(client)
         cls._current = context
 
@@ -181,7 +200,7 @@ class NativeJobContext(JobContext):
         from fray.backend.native.actors import ActorDescription, NativeActorLink
         from fray.job.actor_methods import runs_on_loop
 
-        namespace = options.namespace or self._namespace
+        namespace = options.namespace or self.namespace
         concurrency = options.max_concurrency or (1000 if runs_on_loop(methods) else 1)
         description = ActorDescription(
             cls.__qualname__.replace("<locals>.", ""),
@@ -261,7 +280,7 @@ class NativeJobContext(JobContext):
         with _connecting:
             if self._inherited:
                 _parents_clients.append(self._client)
-                self._set_up(attach(os.path.join(self._client.session_folder(), "node.sock")))
+                self._set_up(attach(os.path.join(self._client.session_folder(), "node.sock"), self.namespace))
                 self._closed = self._inherited = False
 
     def _close(self) -> None:
@@ -332,7 +351,7 @@ class NativeJobContext(JobContext):
             return 0
         env = tuple(sorted(runtime_env.env.items()))
         if env not in self._keys:
-            self._keys[env] = self._client.define_key(*worker_key(dict(env)))
+            self._keys[env] = self._client.define_key(*worker_key({**namespace_env(self.namespace), **dict(env)}))
         return self._keys[env]
 
 

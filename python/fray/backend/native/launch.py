@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from fray import _native
+from fray._settings import NAMESPACE_VARIABLE, default_namespace
+from fray.backend.native.address import connect_to, explain_refusal, find_socket
 from fray.errors import NodeDiedError
 
-__all__ = ["attach", "check_settings", "start_embedded", "worker_key"]
+__all__ = ["attach", "check_settings", "namespace_env", "start_embedded", "worker_key"]
 
 _DRIVER = 0
 _NODE_FD = 3
@@ -44,7 +46,7 @@ def check_settings(
         raise ValueError(f"spill_dir {os.fspath(spill_dir)!r} is not a folder that can be written to; make it first")
 
 
-def start_embedded(options: dict[str, Any], prestart: int) -> Any:
+def start_embedded(options: dict[str, Any], prestart: int, namespace: str) -> Any:
     """Start a node that lives as long as this process needs it; return the connected client."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
     with ours, theirs:
@@ -61,19 +63,22 @@ def start_embedded(options: dict[str, Any], prestart: int) -> Any:
         if status != 0:
             raise NodeDiedError(f"the node could not start: exit code {os.waitstatus_to_exitcode(status)}")
         ours.setblocking(False)
-        return _connect(ours.detach(), prestart)
+        return _connect(ours.detach(), prestart, namespace)
 
 
-def attach(path: str) -> Any:
-    """Connect to the node whose socket is `path`."""
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
-    with connection:
-        try:
-            connection.connect(path)
-        except OSError as error:
-            raise NodeDiedError(f"no node answers at {path}: {error}. `fray status` lists those that run") from error
-        connection.setblocking(False)
-        return _connect(connection.detach(), 0)
+def attach(address: str | os.PathLike[str], namespace: str) -> Any:
+    """Connect to the node at `address`: ``"auto"``, a socket or a home.
+
+    Raises:
+        NodeDiedError: there is none.
+        VersionMismatchError: it is of another release.
+    """
+    path = find_socket(address)
+    connection = connect_to(path)
+    try:
+        return _connect(connection, 0, namespace)
+    except NodeDiedError as error:
+        raise explain_refusal(path, error) from None
 
 
 def worker_key(extra_env: dict[str, str] | None = None) -> tuple[list[str], list[str], str, list[str]]:
@@ -85,8 +90,13 @@ def worker_key(extra_env: dict[str, str] | None = None) -> tuple[list[str], list
     return [sys.executable, *_interpreter_flags()], path, folder, flat
 
 
-def _connect(fd: int, prestart: int) -> Any:
-    return _native.connect(fd, _DRIVER, 0, _native.RELEASE, prestart, *worker_key())
+def namespace_env(namespace: str) -> dict[str, str]:
+    """Return the variable that tells workers the namespace, where they would not find it anyway."""
+    return {} if namespace == default_namespace() else {NAMESPACE_VARIABLE: namespace}
+
+
+def _connect(fd: int, prestart: int, namespace: str) -> Any:
+    return _native.connect(fd, _DRIVER, 0, _native.RELEASE, prestart, *worker_key(namespace_env(namespace)))
 
 
 def _interpreter_flags() -> list[str]:
