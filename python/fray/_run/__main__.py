@@ -1,0 +1,21 @@
+"""``python -m fray._run [--json] [--debug] TARGET ARGUMENT...``: what the program `fray run` becomes."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from fray._run.command import FAILED, main
+
+INTERRUPTED = 130
+
+try:
+    code = main(sys.argv[1:])
+    sys.stdout.flush()
+except KeyboardInterrupt:
+    print("fray run: interrupted", file=sys.stderr)
+    code = INTERRUPTED
+except BrokenPipeError:  # nobody reads the results any more
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    code = FAILED
+sys.exit(code)

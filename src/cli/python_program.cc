@@ -1,0 +1,75 @@
+#include "cli/python_program.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <vector>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace fray::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_program(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
+}
+
+// <environment>/bin/fray, or <environment>/lib/pythonX.Y/site-packages/fray/_bin/fray. Empty: neither.
+fs::path own_environment() {
+  std::error_code error;
+  fs::path self = fs::read_symlink("/proc/self/exe", error);
+  if (error) return {};
+  if (self.parent_path().filename() == "bin") return self.parent_path().parent_path();
+  for (fs::path folder = self.parent_path(); folder.has_relative_path(); folder = folder.parent_path()) {
+    if (folder.filename() == "site-packages") return folder.parent_path().parent_path().parent_path();
+  }
+  return {};
+}
+
+std::vector<fs::path> folders_on_path() {
+  std::vector<fs::path> folders;
+  const char* text = std::getenv("PATH");
+  std::istringstream list(text == nullptr ? "" : text);
+  for (std::string folder; std::getline(list, folder, ':');) folders.emplace_back(folder.empty() ? "." : folder);
+  return folders;
+}
+
+fs::path python_of(const fs::path& environment) {
+  for (const char* name : {"python3", "python"}) {
+    if (fs::path found = environment / "bin" / name; !environment.empty() && is_program(found)) return found;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string find_program(const std::string& name) {
+  std::vector<fs::path> folders = folders_on_path();
+  if (fs::path own = own_environment(); !own.empty()) folders.insert(folders.begin(), own / "bin");
+  for (const fs::path& folder : folders) {
+    if (is_program(folder / name)) return (folder / name).string();
+  }
+  return {};
+}
+
+Result<std::string> find_python(const std::string& asked) {
+  if (!asked.empty()) {
+    if (asked.find('/') != std::string::npos && is_program(asked)) return asked;
+    std::string found = asked.find('/') == std::string::npos ? find_program(asked) : "";
+    if (!found.empty()) return found;
+    return Status(StatusCode::kNotFound, fmt::format("--python {} is no program", asked));
+  }
+  if (fs::path own = python_of(own_environment()); !own.empty()) return own.string();
+  const char* active = std::getenv("VIRTUAL_ENV");
+  if (fs::path found = python_of(active == nullptr ? "" : active); !found.empty()) return found.string();
+  if (std::string found = find_program("python3"); !found.empty()) return found;
+  return Status(StatusCode::kNotFound,
+                "no Python was found beside this program, in $VIRTUAL_ENV or on the PATH; name one with --python PATH");
+}
+
+}  // namespace fray::cli

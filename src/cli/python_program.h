@@ -1,0 +1,21 @@
+// Which Python the command line works with.
+//
+// Threading:  any thread; reads the environment.
+// Ownership:  none.
+// Failure:    kNotFound with the places that were looked at.
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+
+namespace fray::cli {
+
+// The first that there is: `asked`; the interpreter of the environment that this program is installed in; that of
+// $VIRTUAL_ENV; `python3` on the PATH.
+Result<std::string> find_python(const std::string& asked);
+
+// The first executable of that name beside this program or on the PATH; empty when there is none.
+std::string find_program(const std::string& name);
+
+}  // namespace fray::cli

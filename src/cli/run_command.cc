@@ -1,0 +1,52 @@
+#include "cli/run_command.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "cli/exit_codes.h"
+#include "cli/python_program.h"
+
+namespace fray::cli {
+
+void add_run(CLI::App& app, RunArguments& arguments) {
+  CLI::App* command = app.add_subcommand("run", "Run a function of a file or module, with arguments of its own");
+  command->footer(
+      "fray run [OPTIONS] TARGET [ARGUMENTS OF THE FUNCTION]\n"
+      "TARGET is file.py::function or module:function. `fray run TARGET --help` says which arguments it takes.");
+  command->add_flag("--json", arguments.json, "Print the result as JSON");
+  command->add_flag("--debug", arguments.debug, "Tasks may stop at breakpoint()");
+  command->add_option("--python", arguments.python, "The interpreter; else that of this program's environment");
+  // Everything from the target on is the function's.
+  command->prefix_command();
+  command->callback([command, &arguments] {
+    std::vector<std::string> rest = command->remaining();
+    if (rest.empty()) throw CLI::RequiredError("TARGET");
+    arguments.target = rest.front();
+    if (arguments.target.starts_with("-")) throw CLI::ExtrasError({arguments.target});
+    arguments.words.assign(rest.begin() + 1, rest.end());
+  });
+}
+
+int run_run(const RunArguments& arguments) {
+  auto python = find_python(arguments.python);
+  if (!python.is_ok()) {
+    fmt::print(stderr, "fray run: {}\n", python.status().message());
+    return kExitNotFound;
+  }
+  std::vector<std::string> words = {*python, "-P", "-m", "fray._run"};
+  if (arguments.json) words.push_back("--json");
+  if (arguments.debug) words.push_back("--debug");
+  words.push_back(arguments.target);
+  words.insert(words.end(), arguments.words.begin(), arguments.words.end());
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  ::execv(python->c_str(), pointers.data());
+  fmt::print(stderr, "fray run: {} cannot be started: {}\n", *python, std::strerror(errno));
+  return kExitFailed;
+}
+
+}  // namespace fray::cli
