@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "cli/doctor_command.h"
 #include "cli/exit_codes.h"
 #include "cli/start_command.h"
 #include "cli/run_command.h"
@@ -66,6 +67,8 @@ int run(int argc, char** argv) {
   add_start(app, start_arguments);
   add_stop(app, stop_arguments);
   add_status(app, status_arguments);
+  cli::DoctorArguments doctor_arguments;
+  cli::add_doctor(app, doctor_arguments);
   cli::RunArguments run_arguments;
   cli::add_run(app, run_arguments);
   app.add_subcommand("version", "This program's release");
@@ -81,6 +84,7 @@ int run(int argc, char** argv) {
   if (app.got_subcommand("node")) return node::run_node(node_arguments);
   if (app.got_subcommand("start")) return cli::run_start(start_arguments);
   if (app.got_subcommand("stop")) return cli::run_stop(stop_arguments);
+  if (app.got_subcommand("doctor")) return cli::run_doctor(doctor_arguments);
   if (app.got_subcommand("run")) return cli::run_run(run_arguments);
   if (app.got_subcommand("status")) return cli::run_status(status_arguments);
   fmt::print("{}\n", FRAY_VERSION);

@@ -1,0 +1,15 @@
+// Amounts as people read them.
+//
+// Threading:  any thread.
+// Ownership:  values.
+// Failure:    none.
+#pragma once
+
+#include <string>
+
+namespace fray::cli {
+
+std::string bytes_text(double bytes);      // "1.5 GiB"
+std::string seconds_text(double seconds);  // "12.4 s", "3 min", "1.5 h"
+
+}  // namespace fray::cli
