@@ -61,6 +61,8 @@ PyObject* host_settings(PyObject* self, PyObject*) {
   return PyBytes_FromStringAndSize(settings.data(), static_cast<Py_ssize_t>(settings.size()));
 }
 
+PyObject* host_cpus(PyObject* self, PyObject*) { return PyFloat_FromDouble(as_host(self)->actor.cpus); }
+
 PyObject* host_self_ref(PyObject* self, PyObject*) {
   Host& host = *as_host(self);
   ObjectId id = host.actor.actor;
@@ -172,6 +174,7 @@ std::string full_name(const Host& host, const worker::TaskView& task) {
 void run_call(Host& host, ActorCall* call, GilHooks& hooks) {
   client::Client::set_depth(call->task.head.depth + 1);
   worker::Outcome outcome;
+  host.runner.reset_bytes();
   PyObject* method = bound_method(host, call->task);
   PyObject* result = nullptr;
   if (method != nullptr) {
@@ -187,6 +190,7 @@ void run_call(Host& host, ActorCall* call, GilHooks& hooks) {
   }
   if (PyErr_Occurred() != nullptr) PyErr_Clear();
   Py_XDECREF(result);
+  host.runner.note_bytes(&outcome);
   host.loop->answer(call, outcome);
 }
 
@@ -337,6 +341,7 @@ PyCFunction fast(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t))
 
 PyMethodDef host_methods[] = {
     {"settings", host_settings, METH_NOARGS, "What the creator's Python side sent along, as bytes."},
+    {"cpus", host_cpus, METH_NOARGS, "The CPUs that the actor holds."},
     {"self_ref", host_self_ref, METH_NOARGS, "The object that handles of this actor refer to; it does not count."},
     {"open", host_open, METH_O, "open(name): take callers; `name` stands before the names of methods."},
     {"construct", host_construct, METH_NOARGS, "The instance; raises what its constructor raises."},

@@ -4,13 +4,31 @@ namespace fray::python {
 
 using wire::TaskStatus;
 
+namespace {
+thread_local std::uint64_t bytes_in = 0;
+thread_local std::uint64_t bytes_out = 0;
+}  // namespace
+
+void CallRunner::reset_bytes() { bytes_in = bytes_out = 0; }
+
+void CallRunner::note_bytes(worker::Outcome* outcome) const {
+  outcome->bytes_in = bytes_in;
+  outcome->bytes_out = bytes_out;
+}
+
+bool CallRunner::argument(wire::ByteReader& in, std::vector<PyObject*>* values) {
+  wire::ValueView view = wire::decode_value(in);
+  bytes_in += view.kind == wire::ValueKind::kSealed ? view.location.size : view.bytes.size();
+  PyObject* value = decode_value(owner_, view);
+  if (value != nullptr) values->push_back(value);
+  return value != nullptr;
+}
+
 // Positional and keyword arguments of a frame; null with an exception set.
 bool CallRunner::arguments(const worker::TaskView& task, std::vector<PyObject*>* values, Owned* names) {
   wire::ByteReader in(task.arguments);
   for (int i = 0; i < task.head.positional; ++i) {
-    PyObject* value = decode_value(owner_, wire::decode_value(in));
-    if (value == nullptr) return false;
-    values->push_back(value);
+    if (!argument(in, values)) return false;
   }
   if (task.head.keywords > 0) {
     *names = Owned(PyTuple_New(task.head.keywords));
@@ -21,9 +39,7 @@ bool CallRunner::arguments(const worker::TaskView& task, std::vector<PyObject*>*
     PyObject* text = PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size()));
     if (text == nullptr) return false;
     PyTuple_SET_ITEM(names->get(), i, text);
-    PyObject* value = decode_value(owner_, wire::decode_value(in));
-    if (value == nullptr) return false;
-    values->push_back(value);
+    if (!argument(in, values)) return false;
   }
   if (in.done()) return true;
   PyErr_SetString(PyExc_RuntimeError, "the task's arguments do not fit their format");
@@ -67,6 +83,7 @@ bool CallRunner::encode_value(PyObject* value, ObjectId id, ProcessId client, co
     wire_value.object = id;
     *size = wire_value.bytes.size() + 1;
   }
+  bytes_out += *size;
   if (made != nullptr || !wire_value.nested.empty()) owner_->client->record_result(id, client, wire_value, made);
   if (made != nullptr) owner_->client->release(made);
   wire::ByteWriter writer(*out);

@@ -28,10 +28,15 @@ class CallRunner {
   // The raised exception, packed. `name` is the task's.
   void fail(std::string_view name, worker::Outcome* outcome);
 
+  // Of the arguments and results of this thread's call, since reset_bytes().
+  void reset_bytes();
+  void note_bytes(worker::Outcome* outcome) const;
+
   PythonClient* owner() const { return owner_; }
   PyObject* support() const { return support_; }
 
  private:
+  bool argument(wire::ByteReader& in, std::vector<PyObject*>* values);
   bool encode_several(PyObject* result, ObjectId id, const worker::TaskView& task, worker::Outcome* outcome);
 
   PythonClient* owner_;

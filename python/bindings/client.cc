@@ -135,15 +135,37 @@ PyObject* client_status(PyObject* self, PyObject*) {
   return nullptr;
 }
 
-// [(name, task, started_ns, duration_ns, pid, status)]
+// A number, or None where it was not measured.
+PyObject* measured(std::uint64_t number) {
+  if (number == wire::ResultHead::kNotMeasured) return Py_NewRef(Py_None);
+  return PyLong_FromUnsignedLongLong(number);
+}
+
+// [(name, task, started_ns, duration_ns, pid, status, cpu_ns, peak_memory_bytes, bytes_in, bytes_out)]
 PyObject* client_timeline(PyObject* self, PyObject*) {
   auto runs = reinterpret_cast<PythonClient*>(self)->client->timeline();
   Owned list(PyList_New(static_cast<Py_ssize_t>(runs.size())));
   if (!list) return nullptr;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const client::Timeline::Run& run = runs[i];
-    PyObject* row = Py_BuildValue("sKKKii", run.function->name.c_str(), run.task, run.started_ns, run.duration_ns,
-                                  static_cast<int>(run.pid), static_cast<int>(run.status));
+    PyObject* row = Py_BuildValue("sKKKiiNNKK", run.function->name.c_str(), run.task, run.started_ns, run.duration_ns,
+                                  static_cast<int>(run.pid), static_cast<int>(run.status), measured(run.cpu_ns),
+                                  measured(run.peak_memory_bytes), run.bytes_in, run.bytes_out);
+    if (row == nullptr) return nullptr;
+    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), row);
+  }
+  return list.release();
+}
+
+// [(name, task, is a packed exception, bytes)]
+PyObject* client_failures(PyObject* self, PyObject*) {
+  auto failures = reinterpret_cast<PythonClient*>(self)->client->failures();
+  Owned list(PyList_New(static_cast<Py_ssize_t>(failures.size())));
+  if (!list) return nullptr;
+  for (std::size_t i = 0; i < failures.size(); ++i) {
+    const client::Timeline::Failure& failure = failures[i];
+    PyObject* row = Py_BuildValue("sKiy#", failure.function->name.c_str(), failure.task, failure.packed ? 1 : 0,
+                                  failure.bytes.data(), static_cast<Py_ssize_t>(failure.bytes.size()));
     if (row == nullptr) return nullptr;
     PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), row);
   }
@@ -180,7 +202,9 @@ PyMethodDef client_methods[] = {
     {"close", client_close, METH_NOARGS, "Disconnects; unfinished tasks fail. Idempotent."},
     {"define_key", client_define_key, METH_VARARGS, "define_key(command, path, folder, environment) -> number"},
     {"status", client_status, METH_NOARGS, "The node's status as JSON."},
-    {"timeline", client_timeline, METH_NOARGS, "[(name, task, started_ns, duration_ns, pid, status)]"},
+    {"timeline", client_timeline, METH_NOARGS,
+     "[(name, task, started_ns, duration_ns, pid, status, cpu_ns, peak_memory_bytes, bytes_in, bytes_out)]"},
+    {"failures", client_failures, METH_NOARGS, "[(name, task, is a packed exception, bytes)]"},
     {"total_resources", client_total, METH_NOARGS, "What the node owns."},
     {"session_folder", client_session, METH_NOARGS, "The folder with the node's socket."},
     {"drain_output", client_drain_output, METH_NOARGS,

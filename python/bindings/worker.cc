@@ -37,12 +37,21 @@ class PythonExecutor : public worker::Executor {
 
   void attach(worker::TaskLoop* loop) { loop_ = loop; }
 
+  void leased(double cpus) override {
+    int threads = cpus < 1 ? 1 : static_cast<int>(cpus);
+    if (threads == threads_) return;
+    threads_ = threads;
+    Owned done(PyObject_CallMethod(support_, "use_threads", "i", threads));
+    if (!done) PyErr_WriteUnraisable(support_);
+  }
+
   void define(std::uint64_t function, std::string_view payload) override {
     LoadedFunction& loaded = functions_[function];
     if (loaded.callable == nullptr) loaded.payload = payload;
   }
 
   void run(const worker::TaskView& task, worker::Outcome* outcome) override {
+    runner_.reset_bytes();
     LoadedFunction& function = functions_[task.head.function];
     PyObject* callable = load(function);
     PyObject* result = nullptr;
@@ -62,6 +71,8 @@ class PythonExecutor : public worker::Executor {
     }
     if (PyErr_Occurred() != nullptr) PyErr_Clear();
     Py_XDECREF(result);
+    if (loop_->was_held()) end_debugging();
+    runner_.note_bytes(outcome);
     if (function.max_calls > 0 && ++function.calls >= function.max_calls) outcome->retire = may_retire();
   }
 
@@ -70,6 +81,11 @@ class PythonExecutor : public worker::Executor {
   void after_sleep() override { PyEval_RestoreThread(state_); }
 
  private:
+  void end_debugging() {
+    Owned done(PyObject_CallMethod(support_, "end_debugging", nullptr));
+    if (!done) PyErr_WriteUnraisable(support_);
+  }
+
   // A worker whose refs live elsewhere and are not finished must stay: it would take their results with it.
   bool may_retire() const { return !owner_->client->has_unfinished_work(); }
 
@@ -141,6 +157,7 @@ class PythonExecutor : public worker::Executor {
   pthread_t thread_;
   worker::TaskLoop* loop_ = nullptr;
   PyThreadState* state_ = nullptr;
+  int threads_ = 0;  // that numerical libraries are told to use; 0: not told yet
   std::unordered_map<std::uint64_t, LoadedFunction> functions_;
 };
 
@@ -175,6 +192,14 @@ PyObject* interrupt_reason(PyObject*, PyObject*) {
   return PyLong_FromLong(running_loop == nullptr ? 0 : static_cast<long>(running_loop->interrupted()));
 }
 
+// hold_timeout(held): whether the running task's time counts against its timeout.
+PyObject* hold_timeout(PyObject*, PyObject* argument) {
+  int held = PyObject_IsTrue(argument);
+  if (held < 0) return nullptr;
+  if (running_loop != nullptr) running_loop->hold_timeout(held != 0);
+  Py_RETURN_NONE;
+}
+
 // run_fork_server(fd): returns (process, control_fd, page_fd) in each forked child; exits with the node.
 PyObject* run_fork_server(PyObject*, PyObject* argument) {
   long fd = PyLong_AsLong(argument);
@@ -190,6 +215,7 @@ PyObject* run_fork_server(PyObject*, PyObject* argument) {
 PyMethodDef worker_functions[] = {
     {"run_worker", run_worker, METH_VARARGS, "run_worker(client, support, page_fd)"},
     {"interrupt_reason", interrupt_reason, METH_NOARGS, "0 nothing, 1 cancelled, 2 past its timeout"},
+    {"hold_timeout", hold_timeout, METH_O, "hold_timeout(held): the running task's timeout stands still, or goes on"},
     {"run_fork_server", run_fork_server, METH_O,
      "run_fork_server(fd) -> (process, control_fd, page_fd), in each child"},
     {nullptr, nullptr, 0, nullptr}};

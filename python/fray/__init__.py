@@ -57,6 +57,7 @@ from fray.types import ActorOptions, EntryPoint, Lifetime, RuntimeEnv, TaskOptio
 
 if TYPE_CHECKING:
     from fray._progress import progress
+    from fray._report import report
     from fray._timeline import timeline
     from fray.backend.local.sync import LocalJobContext, SyncContext
     from fray.backend.local.thread import ThreadContext
@@ -111,6 +112,7 @@ __all__ = [
     "get_job_context",
     "init",
     "progress",
+    "report",
     "set_job_context",
     "shutdown",
     "timeline",
@@ -127,6 +129,7 @@ _LAZY = {
     "RayJobContext": ("fray.backend.ray.ray_job", "RayJobContext"),
     "current_actor": ("fray.job.actors", "current_actor"),
     "progress": ("fray._progress", "progress"),
+    "report": ("fray._report", "report"),
     "timeline": ("fray._timeline", "timeline"),
 }
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, cast
 
 from fray.errors import RemoteTraceback, TaskError
 
-__all__ = ["in_process_failure", "pack_exception", "unpack_exception"]
+__all__ = ["failure_text", "in_process_failure", "pack_exception", "unpack_exception"]
 
 MAX_PAYLOAD_BYTES = 8 << 20
 MAX_TEXT_CHARS = 64 << 10
@@ -59,6 +59,14 @@ def unpack_exception(data: bytes) -> Exception:
         exc.__cause__ = cause
     chain[-1].__cause__ = RemoteTraceback(text)
     return chain[0]
+
+
+def failure_text(data: bytes) -> str:
+    """Return the traceback of the exception packed in `data`, as text."""
+    try:
+        return cast("tuple[int, str, str, list[Any]]", pickle.loads(data))[2]
+    except Exception as error:
+        return f"the report of the failure cannot be read: {_safe_str(error)}"
 
 
 def in_process_failure(exc: BaseException, task_name: str) -> Exception:

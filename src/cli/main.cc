@@ -8,10 +8,12 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "cli/debug_command.h"
 #include "cli/doctor_command.h"
 #include "cli/exit_codes.h"
 #include "cli/start_command.h"
 #include "cli/run_command.h"
+#include "cli/stack_command.h"
 #include "cli/status_command.h"
 #include "cli/stop_command.h"
 #include "node/run_node.h"
@@ -69,6 +71,10 @@ int run(int argc, char** argv) {
   add_status(app, status_arguments);
   cli::DoctorArguments doctor_arguments;
   cli::add_doctor(app, doctor_arguments);
+  cli::StackArguments stack_arguments;
+  cli::add_stack(app, stack_arguments);
+  cli::DebugArguments debug_arguments;
+  cli::add_debug(app, debug_arguments);
   cli::RunArguments run_arguments;
   cli::add_run(app, run_arguments);
   app.add_subcommand("version", "This program's release");
@@ -85,6 +91,8 @@ int run(int argc, char** argv) {
   if (app.got_subcommand("start")) return cli::run_start(start_arguments);
   if (app.got_subcommand("stop")) return cli::run_stop(stop_arguments);
   if (app.got_subcommand("doctor")) return cli::run_doctor(doctor_arguments);
+  if (app.got_subcommand("stack")) return cli::run_stack(stack_arguments);
+  if (app.got_subcommand("debug")) return cli::run_debug(debug_arguments);
   if (app.got_subcommand("run")) return cli::run_run(run_arguments);
   if (app.got_subcommand("status")) return cli::run_status(status_arguments);
   fmt::print("{}\n", FRAY_VERSION);

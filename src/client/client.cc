@@ -140,7 +140,9 @@ void Client::set_duty(WorkerDuty* duty) {
 
 void Client::deliver_leases() {
   if (duty_ == nullptr) return;
-  for (EarlyLease& early : early_leases_) duty_->lease_arrived(early.lease, early.client, std::move(early.fd));
+  for (EarlyLease& early : early_leases_) {
+    duty_->lease_arrived(early.lease, early.client, early.cpus, std::move(early.fd));
+  }
   early_leases_.clear();
   if (early_actor_) duty_->actor_arrived(std::move(*early_actor_));
   early_actor_.reset();
@@ -363,6 +365,11 @@ bool Client::has_unfinished_work() const {
 std::vector<Timeline::Run> Client::timeline() const {
   std::lock_guard lock(mutex_);
   return timeline_.runs();
+}
+
+std::vector<Timeline::Failure> Client::failures() const {
+  std::lock_guard lock(mutex_);
+  return timeline_.failures();
 }
 
 }  // namespace fray::client

@@ -78,7 +78,7 @@ enum class WaitResult { kDone, kTimedOut, kInterrupted, kClosed };
 // A worker's own duties towards the client that leased it.
 struct WorkerDuty {
   virtual ~WorkerDuty() = default;
-  virtual void lease_arrived(LeaseId lease, ProcessId client, os::Fd fd) = 0;
+  virtual void lease_arrived(LeaseId lease, ProcessId client, double cpus, os::Fd fd) = 0;
   virtual void actor_arrived(wire::HostActor actor) = 0;  // the worker becomes an actor
   virtual void node_gone() = 0;
   // Called by the backup thread about each millisecond while it ticks, without the client's mutex. True: keep ticking.
@@ -195,6 +195,7 @@ class Client {
   // Waits, shortly, for what workers had written before their results came.
   void drain_output(WaitHooks& hooks);
   std::vector<Timeline::Run> timeline() const;
+  std::vector<Timeline::Failure> failures() const;
   // Sends what is pending, returns leases, closes. Unfinished tasks fail. Idempotent.
   void close();
   // In a child of fork(): forgets sockets and thread without touching the parent's state.
@@ -263,6 +264,7 @@ class Client {
   struct EarlyLease {
     LeaseId lease = 0;
     ProcessId client = 0;
+    double cpus = 0;
     os::Fd fd;
   };
   void deliver_leases();

@@ -93,7 +93,7 @@ void Client::handle(wire::Incoming& frame) {
     case ControlType::kLease: {
       auto message = wire::Lease::decode(frame.body);
       if (!message.is_ok() || frame.fds.size() != 1) return broken(message.status());
-      early_leases_.push_back({frame.header.id, message->client, std::move(frame.fds.front())});
+      early_leases_.push_back({frame.header.id, message->client, message->cpus, std::move(frame.fds.front())});
       return deliver_leases();
     }
     case ControlType::kReclaim: {

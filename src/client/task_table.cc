@@ -442,7 +442,8 @@ void TaskTable::on_result(Lease* lease, std::uint64_t number, std::string_view b
     return lease_ended(lease);
   }
   learn(*task->function, head.duration_ns);
-  timeline_.add({task->function, number, head.started_ns, head.duration_ns, lease->pid, head.status});
+  timeline_.add({task->function, number, head.started_ns, head.duration_ns, lease->pid, head.status, head.cpu_ns,
+                 head.peak_memory_bytes, head.bytes_in, head.bytes_out});
   if (head.retiring != 0) lease->draining = true;
   if (head.status == wire::TaskStatus::kCancelled) return fail(task, StatusCode::kCancelled, "the task was cancelled");
   if (head.status == wire::TaskStatus::kTimedOut) {
@@ -459,6 +460,7 @@ void TaskTable::on_result(Lease* lease, std::uint64_t number, std::string_view b
     Object* result = i == 0 ? task->first_result : task->extra->more_results[i - 1u];
     complete(result, value);
   }
+  if (head.status == wire::TaskStatus::kFailed) timeline_.add_failure(task->function, number, true, value.bytes);
   finish(task);
 }
 
@@ -639,6 +641,7 @@ void TaskTable::complete(Object* object, const wire::ValueView& value) {
 }
 
 void TaskTable::fail(Task* task, StatusCode code, const std::string& message) {
+  timeline_.add_failure(task->function, task->number(), false, message);
   std::string bytes(1, static_cast<char>(code));
   bytes += message;
   wire::ValueView failure;

@@ -222,6 +222,7 @@ void ActorCarrier::carry_out(const actor::StartActor& command) {
   wire::HostActor message;
   message.actor = command.actor;
   message.incarnation = command.incarnation;
+  if (const ActorSpec* spec = table_.spec(command.actor)) message.cpus = spec->resources.amount("CPU");
   message.constructor = kept_[command.actor].constructor;
   worker->send(wire::ControlType::kHostActor, 0, message);
 }

@@ -169,6 +169,8 @@ void LeaseCarrier::carry_out(const scheduler::GrantLease& command) {
   client->send(wire::ControlType::kGrant, command.lease, grant, std::move(ends->first));
   wire::Lease lease;
   lease.client = command.client;
+  if (const scheduler::HeldLease* held = table_.ledger().find(command.lease))
+    lease.cpus = held->resources.amount("CPU");
   worker->send(wire::ControlType::kLease, command.lease, lease, std::move(ends->second));
 }
 

@@ -189,6 +189,7 @@ Result<ActorDeath> ActorDeath::decode(std::string_view body) {
 void HostActor::encode(ByteWriter& out) const {
   out.put(actor);
   out.put(incarnation);
+  out.put(cpus);
   out.put_string(constructor);
 }
 
@@ -197,6 +198,7 @@ Result<HostActor> HostActor::decode(std::string_view body) {
   HostActor message;
   message.actor = in.get<ActorId>();
   message.incarnation = in.get<std::uint32_t>();
+  message.cpus = in.get<double>();
   message.constructor = in.get_string();
   return finish(in, std::move(message), "HostActor");
 }

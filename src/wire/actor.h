@@ -122,6 +122,7 @@ struct HostActor {
   static constexpr ControlType kType = ControlType::kHostActor;
   ActorId actor;
   std::uint32_t incarnation = 0;
+  double cpus = 0;          // what the actor holds
   std::string constructor;  // a string: the class as a function's payload; a string: settings; then a task's body
   void encode(ByteWriter& out) const;
   static Result<HostActor> decode(std::string_view body);

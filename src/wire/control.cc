@@ -199,12 +199,16 @@ Result<Grant> Grant::decode(std::string_view body) {
   return finish(in, std::move(message), "Grant");
 }
 
-void Lease::encode(ByteWriter& out) const { out.put(client); }
+void Lease::encode(ByteWriter& out) const {
+  out.put(client);
+  out.put(cpus);
+}
 
 Result<Lease> Lease::decode(std::string_view body) {
   ByteReader in(body);
   Lease message;
   message.client = in.get<decltype(message.client)>();
+  message.cpus = in.get<double>();
   return finish(in, std::move(message), "Lease");
 }
 

@@ -160,6 +160,7 @@ struct Grant {  // id: lease
 struct Lease {  // id: lease
   static constexpr ControlType kType = ControlType::kLease;
   ProcessId client = 0;
+  double cpus = 0;  // what the lease holds
   void encode(ByteWriter& out) const;
   static Result<Lease> decode(std::string_view body);
 };

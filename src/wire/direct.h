@@ -60,12 +60,18 @@ static_assert(sizeof(TaskHead) == 40);
 struct ResultHead {
   std::uint64_t started_ns = 0;  // CLOCK_MONOTONIC
   std::uint64_t duration_ns = 0;
+  std::uint64_t cpu_ns = kNotMeasured;
+  std::uint64_t peak_memory_bytes = kNotMeasured;  // resident in the worker, shared memory included
+  std::uint64_t bytes_in = 0;                      // of arguments, with those in shared memory
+  std::uint64_t bytes_out = 0;                     // of results and items, likewise
   TaskStatus status = TaskStatus::kOk;
   std::uint8_t retiring = 0;  // 1: the worker takes no more tasks after this one
   std::uint16_t values = 0;
   std::uint32_t reserved = 0;
+
+  static constexpr std::uint64_t kNotMeasured = ~std::uint64_t{0};
 };
-static_assert(sizeof(ResultHead) == 24);
+static_assert(sizeof(ResultHead) == 56);
 
 // Appends a frame header whose length is patched by finish_frame().
 std::size_t begin_frame(std::string& out, DirectType type, std::uint64_t id);

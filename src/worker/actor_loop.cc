@@ -50,7 +50,7 @@ void ActorLoop::wake() {
 
 // ---- Callers ----
 
-void ActorLoop::lease_arrived(LeaseId, ProcessId client, os::Fd fd) {
+void ActorLoop::lease_arrived(LeaseId, ProcessId client, double, os::Fd fd) {
   std::lock_guard lock(mutex_);
   if (!fd.is_open()) return;
   std::uint64_t id = ++last_caller_;
@@ -263,6 +263,8 @@ void ActorLoop::answer(ActorCall* call, const Outcome& outcome) {
     head.duration_ns = now_ns() - call->started_ns;
     head.status = outcome.status;
     head.values = outcome.values;
+    head.bytes_in = outcome.bytes_in;
+    head.bytes_out = outcome.bytes_out;
     std::string& out = found->second.socket.output();
     std::size_t begin = wire::begin_frame(out, wire::DirectType::kResult, call->task.number);
     wire::ByteWriter(out).put(head);

@@ -70,7 +70,7 @@ class ActorLoop : public client::WorkerDuty {
   std::vector<ActorCall*> take_cancelled();
 
   // WorkerDuty.
-  void lease_arrived(LeaseId lease, ProcessId client, os::Fd fd) override;
+  void lease_arrived(LeaseId lease, ProcessId client, double cpus, os::Fd fd) override;
   void actor_arrived(wire::HostActor) override {}
   void node_gone() override;
   bool tick() override;

@@ -36,9 +36,9 @@ void TaskLoop::run() {
 
 // ---- Leases ----
 
-void TaskLoop::lease_arrived(LeaseId, ProcessId client, os::Fd fd) {
+void TaskLoop::lease_arrived(LeaseId, ProcessId client, double cpus, os::Fd fd) {
   std::lock_guard lock(mutex_);
-  offers_.push_back({client, std::move(fd)});
+  offers_.push_back({client, cpus, std::move(fd)});
   lease_changed_.notify_all();
 }
 
@@ -87,6 +87,8 @@ bool TaskLoop::wait_for_lease() {
   socket_ = wire::FrameSocket(std::move(offer.fd));
   connected_ = true;
   inbox_.clear();
+  lock.unlock();
+  executor_.leased(offer.cpus);
   return true;
 }
 
@@ -252,10 +254,13 @@ void TaskLoop::run_task(const Frame& frame) {
     interrupt_ = Interrupt::kNone;
     untaken_bytes_ = 0;
     no_item_limit_ = false;
+    held_ns_ = held_since_ns_ = 0;
+    was_held_ = false;
   }
   client_.wake_backup();
   page_.started(task.number, task.name, started, task.head.depth);
   Outcome outcome;
+  meter_.begin(task.head.function);
   if (in.ok()) {
     client::Client::set_depth(task.head.depth + 1);
     executor_.run(task, &outcome);
@@ -263,6 +268,8 @@ void TaskLoop::run_task(const Frame& frame) {
     outcome.status = wire::TaskStatus::kFailed;
   }
   page_.ended();
+  std::uint64_t duration = now_ns() - started;
+  TaskCost cost = meter_.end(duration);
   // Holds on what the arguments contained, and records of what the results contain, go ahead of the answer.
   if (outcome.retire) client_.say(wire::ControlType::kRetiring);
   client_.task_ended();
@@ -271,7 +278,11 @@ void TaskLoop::run_task(const Frame& frame) {
   if (outcome.retire) retiring_ = true;
   wire::ResultHead head;
   head.started_ns = started;
-  head.duration_ns = now_ns() - started;
+  head.duration_ns = duration;
+  head.cpu_ns = cost.cpu_ns;
+  head.peak_memory_bytes = cost.peak_memory_bytes;
+  head.bytes_in = outcome.bytes_in;
+  head.bytes_out = outcome.bytes_out;
   head.status = outcome.status;
   head.retiring = outcome.retire ? 1 : 0;
   head.values = outcome.values;
@@ -286,6 +297,13 @@ void TaskLoop::run_task(const Frame& frame) {
 TaskLoop::Interrupt TaskLoop::interrupted() {
   std::lock_guard lock(mutex_);
   return running_ != 0 ? interrupt_ : Interrupt::kNone;
+}
+
+void TaskLoop::hold_timeout(bool held) {
+  std::lock_guard lock(mutex_);
+  if (held_since_ns_ != 0) held_ns_ += now_ns() - held_since_ns_;
+  held_since_ns_ = held ? now_ns() : 0;
+  was_held_ = was_held_ || held;
 }
 
 bool TaskLoop::send_item(std::uint64_t task, std::uint32_t index, std::string_view value, std::uint64_t value_bytes,
@@ -351,7 +369,8 @@ int TaskLoop::poll_fd() {
 // stops a thread that never comes back to its interpreter.
 bool TaskLoop::must_end(std::uint64_t now) {
   if (timeout_seconds_ <= 0) return false;
-  auto limit = static_cast<std::uint64_t>(timeout_seconds_ * 1e9);
+  if (held_since_ns_ != 0) return false;
+  auto limit = static_cast<std::uint64_t>(timeout_seconds_ * 1e9) + held_ns_;
   if (now - started_ns_ < limit) return false;
   if (interrupt_ == Interrupt::kNone) {
     interrupt_ = Interrupt::kTimedOut;

@@ -21,6 +21,7 @@
 #include "client/client.h"
 #include "wire/actor.h"
 #include "wire/direct.h"
+#include "worker/task_meter.h"
 
 namespace fray::worker {
 
@@ -39,11 +40,15 @@ struct Outcome {
   std::uint16_t values = 0;
   std::string bytes;
   bool retire = false;
+  std::uint64_t bytes_in = 0;  // of all arguments, with those in shared memory
+  std::uint64_t bytes_out = 0;
 };
 
 // Runs tasks in some language.
 struct Executor {
   virtual ~Executor() = default;
+  // A lease that holds this many CPUs begins.
+  virtual void leased(double cpus) = 0;
   // The callable of this id. Called on the task thread before the first task that needs it.
   virtual void define(std::uint64_t function, std::string_view payload) = 0;
   virtual void run(const TaskView& task, Outcome* outcome) = 0;
@@ -80,12 +85,16 @@ class TaskLoop : public client::WorkerDuty {
   enum class Interrupt : std::uint8_t { kNone, kCancelled, kTimedOut };
   Interrupt interrupted();
 
+  // While a person looks at the running task its time does not count against its timeout. From the task thread.
+  void hold_timeout(bool held);
+  bool was_held() const { return was_held_; }  // during the running task
+
   // Sends one item of the running generator task; waits while too many bytes are not taken. False: stop producing.
   bool send_item(std::uint64_t task, std::uint32_t index, std::string_view value, std::uint64_t value_bytes,
                  std::uint64_t budget_bytes);
 
   // WorkerDuty.
-  void lease_arrived(LeaseId lease, ProcessId client, os::Fd fd) override;
+  void lease_arrived(LeaseId lease, ProcessId client, double cpus, os::Fd fd) override;
   void actor_arrived(wire::HostActor actor) override;
   void node_gone() override;
   bool tick() override;
@@ -114,11 +123,13 @@ class TaskLoop : public client::WorkerDuty {
   client::Client& client_;
   Executor& executor_;
   Page& page_;
+  TaskMeter meter_;  // of the task thread
 
   std::mutex mutex_;
   std::condition_variable lease_changed_;
   struct Offer {
     ProcessId client = 0;
+    double cpus = 0;
     os::Fd fd;
   };
   std::deque<Offer> offers_;
@@ -133,6 +144,9 @@ class TaskLoop : public client::WorkerDuty {
   std::uint64_t running_ = 0;  // number of the running task; 0: none
   std::uint64_t started_ns_ = 0;
   double timeout_seconds_ = 0;
+  std::uint64_t held_since_ns_ = 0;  // 0: the timeout is not held
+  std::uint64_t held_ns_ = 0;        // of the running task so far
+  bool was_held_ = false;            // of the task thread
   Interrupt interrupt_ = Interrupt::kNone;
   std::uint64_t interrupted_at_ns_ = 0;
   std::uint64_t seen_running_ = 0;   // by the last tick

@@ -487,6 +487,12 @@ class JobContext(ABC):
         """Return the tasks that ran, oldest first, as events of Chrome's trace format (times in microseconds)."""
         raise UnsupportedError(f"{type(self).__name__} does not remember when its tasks ran")
 
+    def _failures(self) -> Iterable[tuple[str, int, str]]:
+        """Return (task's name, its number or 0, what it failed with) of the tasks that failed."""
+        for event in self._timeline_events():
+            if not event.get("args", {}).get("ok", True):
+                yield event["name"], 0, "failed"
+
     def _empty(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
         """Return an array to be filled; in ordinary memory unless a backend has a better place."""
         import numpy

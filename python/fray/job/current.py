@@ -147,7 +147,7 @@ def init(
         namespace: where names of actors live.
         address: ``"auto"`` or the path of a node that was started before; by default a node of this process's own.
         max_workers: most worker processes.
-        debug: more checks and more log lines.
+        debug: tasks may stop at ``breakpoint()``; the terminal is theirs while this program waits for results.
 
     Raises:
         AlreadyInitializedError: there is a context with other settings; the message names them.

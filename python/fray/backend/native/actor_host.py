@@ -9,6 +9,7 @@ import traceback
 from inspect import isasyncgen, isawaitable, isgenerator
 from typing import Any
 
+from fray.backend.native.threads import use_threads
 from fray.backend.native.actors import ActorDescription, NativeActorLink
 from fray.job.actor_methods import runs_on_loop
 from fray.job.actors import ActorContext, ActorHandle, enter_actor
@@ -21,6 +22,7 @@ _SERIAL, _THREADS, _EVENT_LOOP = 0, 1, 2
 def host_actor(host: Any) -> None:
     """Build the actor's instance and run its calls until the node lets go of it."""
     description = ActorDescription.unpack(pickle.loads(host.settings()))
+    use_threads(max(1, int(host.cpus())))
     host.open(description.class_name)
     context = ActorContext(
         ActorHandle(NativeActorLink(host.self_ref(), description)), group_name=description.name or description.class_name

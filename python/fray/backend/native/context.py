@@ -11,11 +11,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fray import _native
+from fray._failures import failure_text
 from fray._settings import default_namespace
+from fray._stack_dump import offer_stacks, withdraw_stacks
 from fray.backend.native.address import refuse_settings
+from fray.backend.native.breakpoints import DEBUG_VARIABLE
 from fray.backend.native.functions import FunctionTable
 from fray.backend.native.launch import attach, check_settings, namespace_env, start_embedded, worker_key
 from fray.backend.native.retrying import Retrying
+from fray.backend.native.terminal import Terminal, lend_terminal
 from fray.backend.native.watch import QueueWatch
 from fray.errors import ActorNotFoundError, UnsupportedError
 from fray.job.checks import check_namespace
@@ -61,6 +65,8 @@ class NativeJobContext(JobContext):
     _ref_type: ClassVar[type[Any]] = _native.ObjectRef
     _current: ClassVar[NativeJobContext | None] = None
     _inherited: bool = False  # from the process that forked this one
+    _terminal: Terminal | None = None
+    _extra_env: Mapping[str, str] = {}
 
     def __init__(
         self,
@@ -74,8 +80,8 @@ class NativeJobContext(JobContext):
         max_workers: int | None = None,
         debug: bool = False,
     ) -> None:
-        del debug
         self.namespace = default_namespace() if namespace is None else check_namespace(namespace)
+        self._extra_env = {**namespace_env(self.namespace), **({DEBUG_VARIABLE: str(os.getpid())} if debug else {})}
         if address is not None:
             settings = {
                 "cpus": cpus,
@@ -86,7 +92,7 @@ class NativeJobContext(JobContext):
                 "max_workers": max_workers,
             }
             refuse_settings(address, settings)
-            client = attach(address, self.namespace)
+            client = attach(address, self._extra_env)
         else:
             check_settings(cpus, memory, store_memory, max_workers, spill_dir)
             options = {
@@ -98,8 +104,11 @@ class NativeJobContext(JobContext):
                 "max_workers": max_workers,
             }
             prestart = int(cpus or len(os.sched_getaffinity(0)))
-            client = start_embedded(options, prestart, self.namespace)
+            client = start_embedded(options, prestart, self._extra_env)
         self._set_up(client)
+        offer_stacks()
+        if debug:
+            self._terminal = Terminal(client, self.session_folder)
 
     def _set_up(self, client: Any) -> None:
         self._client = client
@@ -135,7 +144,7 @@ class NativeJobContext(JobContext):
 
     def get(self, refs: Any, timeout: float | None = None) -> Any:
         """Return the value of a ref, or the values of a list or tuple of refs; see `JobContext.get`."""
-        if timeout is None and not self._closed:
+        if timeout is None and not self._closed and self._terminal is None:
             kind: type[Any] = type(refs)  # pyright: ignore[reportUnknownVariableType]
             if kind is _native.ObjectRef:
                 return _native.get(self._client, refs, None)
@@ -147,11 +156,19 @@ class NativeJobContext(JobContext):
 
     def wait(self, refs: list[Any], num_returns: int = 1, timeout: float | None = None) -> tuple[list[Any], list[Any]]:
         """Split `refs` into ready ones and others; see `JobContext.wait`."""
-        if timeout is None and type(refs) is list and refs and type(num_returns) is int and not self._closed:
+        if timeout is None and type(refs) is list and refs and type(num_returns) is int and self._is_plain():
             answer = _native.wait(self._client, refs, num_returns, None)
             if answer is not NotImplemented:
                 return answer
         return super().wait(refs, num_returns, timeout)
+
+    def _is_plain(self) -> bool:
+        return not self._closed and self._terminal is None
+
+    @property
+    def session_folder(self) -> str:
+        """The folder with the node's socket."""
+        return self._client.session_folder()
 
     # ---- what the base class asks for
 
@@ -167,13 +184,14 @@ class NativeJobContext(JobContext):
         return _native.put(self._client, value)
 
     def _get(self, ref: Any, timeout: float | None) -> Any:
-        return _native.get(self._client, ref, timeout)
+        return _native.get(self._client, ref, lend_terminal(self._client, [ref], timeout))
 
     def _get_many(self, refs: Sequence[Any], timeout: float | None) -> list[Any]:
-        return _native.get_many(self._client, list(refs), timeout)
+        return _native.get_many(self._client, list(refs), lend_terminal(self._client, refs, timeout))
 
     def _wait(self, refs: list[Any], num_returns: int, timeout: float | None) -> tuple[list[Any], list[Any]]:
-        return _native.wait(self._client, list(refs), num_returns, timeout)
+        left = timeout if self._terminal is None else self._terminal.lend(refs, num_returns, timeout)
+        return _native.wait(self._client, list(refs), num_returns, left)
 
     def _cancel(self, ref: Any, force: bool) -> None:
         _native.cancel(self._client, ref, force)
@@ -280,12 +298,13 @@ class NativeJobContext(JobContext):
         with _connecting:
             if self._inherited:
                 _parents_clients.append(self._client)
-                self._set_up(attach(os.path.join(self._client.session_folder(), "node.sock"), self.namespace))
+                self._set_up(attach(os.path.join(self._client.session_folder(), "node.sock"), self._extra_env))
                 self._closed = self._inherited = False
 
     def _close(self) -> None:
         self._client.drain_output()
         self._client.close()
+        withdraw_stacks()
 
     def _empty(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
         import numpy
@@ -299,7 +318,8 @@ class NativeJobContext(JobContext):
 
     def _timeline_events(self) -> Iterator[dict[str, Any]]:
         pids: set[int] = set()
-        for name, task, started_ns, duration_ns, pid, status in self._client.timeline():
+        failures = {task: text for _, task, text in self._failures()}
+        for name, task, started_ns, duration_ns, pid, status, *costs in self._client.timeline():
             if pid not in pids:
                 pids.add(pid)
                 yield {"ph": "M", "name": "process_name", "pid": pid, "args": {"name": f"worker {pid}"}}
@@ -311,8 +331,13 @@ class NativeJobContext(JobContext):
                 "dur": duration_ns / 1000,
                 "pid": pid,
                 "tid": pid,
-                "args": {"task": task, "status": _STATUSES[status]},
+                "args": {"task": task, "status": _STATUSES[status], **_costs(*costs)}
+                | ({"error": failures[task]} if task in failures else {}),
             }
+
+    def _failures(self) -> Iterator[tuple[str, int, str]]:
+        for name, task, packed, data in self._client.failures():
+            yield name, task, failure_text(data) if packed else data.decode(errors="replace")
 
     def _drain_output(self) -> None:
         if not self._closed:
@@ -351,8 +376,17 @@ class NativeJobContext(JobContext):
             return 0
         env = tuple(sorted(runtime_env.env.items()))
         if env not in self._keys:
-            self._keys[env] = self._client.define_key(*worker_key({**namespace_env(self.namespace), **dict(env)}))
+            self._keys[env] = self._client.define_key(*worker_key({**self._extra_env, **dict(env)}))
         return self._keys[env]
+
+
+def _costs(cpu_ns: int | None, peak_memory: int | None, bytes_in: int, bytes_out: int) -> dict[str, Any]:
+    costs: dict[str, Any] = {"bytes_in": bytes_in, "bytes_out": bytes_out}
+    if cpu_ns is not None:
+        costs["cpu_ms"] = cpu_ns / 1e6
+    if peak_memory is not None:
+        costs["peak_memory_bytes"] = peak_memory
+    return costs
 
 
 _STATUSES = ("succeeded", "failed", "cancelled", "timed out", "retried")

@@ -7,6 +7,7 @@ import math
 import os
 import socket
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ def check_settings(
         raise ValueError(f"spill_dir {os.fspath(spill_dir)!r} is not a folder that can be written to; make it first")
 
 
-def start_embedded(options: dict[str, Any], prestart: int, namespace: str) -> Any:
+def start_embedded(options: dict[str, Any], prestart: int, extra_env: Mapping[str, str] | None = None) -> Any:
     """Start a node that lives as long as this process needs it; return the connected client."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
     with ours, theirs:
@@ -63,10 +64,10 @@ def start_embedded(options: dict[str, Any], prestart: int, namespace: str) -> An
         if status != 0:
             raise NodeDiedError(f"the node could not start: exit code {os.waitstatus_to_exitcode(status)}")
         ours.setblocking(False)
-        return _connect(ours.detach(), prestart, namespace)
+        return _connect(ours.detach(), prestart, extra_env)
 
 
-def attach(address: str | os.PathLike[str], namespace: str) -> Any:
+def attach(address: str | os.PathLike[str], extra_env: Mapping[str, str] | None = None) -> Any:
     """Connect to the node at `address`: ``"auto"``, a socket or a home.
 
     Raises:
@@ -76,12 +77,12 @@ def attach(address: str | os.PathLike[str], namespace: str) -> Any:
     path = find_socket(address)
     connection = connect_to(path)
     try:
-        return _connect(connection, 0, namespace)
+        return _connect(connection, 0, extra_env)
     except NodeDiedError as error:
         raise explain_refusal(path, error) from None
 
 
-def worker_key(extra_env: dict[str, str] | None = None) -> tuple[list[str], list[str], str, list[str]]:
+def worker_key(extra_env: Mapping[str, str] | None = None) -> tuple[list[str], list[str], str, list[str]]:
     """Return (command, module path, folder, environment) of workers that mirror this process."""
     folder = os.getcwd()
     path = [folder if entry == "" else entry for entry in sys.path]
@@ -95,8 +96,8 @@ def namespace_env(namespace: str) -> dict[str, str]:
     return {} if namespace == default_namespace() else {NAMESPACE_VARIABLE: namespace}
 
 
-def _connect(fd: int, prestart: int, namespace: str) -> Any:
-    return _native.connect(fd, _DRIVER, 0, _native.RELEASE, prestart, *worker_key(namespace_env(namespace)))
+def _connect(fd: int, prestart: int, extra_env: Mapping[str, str] | None) -> Any:
+    return _native.connect(fd, _DRIVER, 0, _native.RELEASE, prestart, *worker_key(extra_env))
 
 
 def _interpreter_flags() -> list[str]:

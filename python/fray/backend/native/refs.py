@@ -8,6 +8,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from fray import _native
+from fray.backend.native.terminal import lend_terminal
 
 __all__ = ["result", "wait_in_loop"]
 
@@ -16,7 +17,7 @@ _queues: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Any, Any]] = WeakKeyD
 
 def result(ref: Any, timeout: float | None = None) -> Any:
     """Return the value of `ref`, waiting at most `timeout` seconds for it."""
-    return _native.get(ref._client, ref, timeout)
+    return _native.get(ref._client, ref, lend_terminal(ref._client, [ref], timeout))
 
 
 def wait_in_loop(ref: Any) -> Generator[Any, None, Any]:

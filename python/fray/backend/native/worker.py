@@ -12,10 +12,14 @@ from typing import Any
 
 from fray import _native
 from fray._failures import pack_exception
+from fray._stack_dump import offer_stacks
+from fray.backend.native import breakpoints
+from fray.backend.native.breakpoints import end_debugging
 from fray.backend.native.retrying import Retrying
+from fray.backend.native.threads import use_threads
 from fray.errors import TaskCancelledError, TaskTimeoutError
 
-__all__ = ["load_function", "main", "may_retry", "pack_exception"]
+__all__ = ["end_debugging", "load_function", "main", "may_retry", "pack_exception", "use_threads"]
 
 _WORKER = 1
 _loading = False
@@ -53,8 +57,8 @@ def _find(name: str) -> Any:
 def main(process: int, control_fd: int, page_fd: int) -> None:
     """Run tasks until the node lets go of this process; never returns."""
     signal.signal(signal.SIGINT, _on_interrupt)
-    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
+    offer_stacks()
+    breakpoints.install()
     client = _native.connect(control_fd, _WORKER, process, _native.RELEASE, 0, [], [], "", [])
 
     from fray.backend.native.context import NativeJobContext

@@ -1,0 +1,7 @@
+"""`fray.report`: what a program's tasks did and cost, as one HTML file to look at and to send."""
+
+from __future__ import annotations
+
+from fray._report.page import report
+
+__all__ = ["report"]

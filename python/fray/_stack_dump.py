@@ -1,0 +1,59 @@
+"""How a process of Fray tells its Python stacks to `fray stack`: on a signal, into a file in memory.
+
+Python's `faulthandler` writes them inside the signal's handler. It takes no lock and no memory, so a thread that hangs
+in C code, or never gives the interpreter's lock away, is shown too. `src/cli/stack_dump.cc` is the other side.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import fcntl
+import os
+import signal
+import threading
+
+__all__ = ["offer_stacks", "withdraw_stacks"]
+
+_SIGNAL = signal.SIGRTMIN + 11
+_FILE_NAME = "fray-stacks"
+
+
+class _Offer:
+    """What this process has open for it; `users` counts who asked."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.users = 0
+        self.file = -1
+
+
+_offer = _Offer()
+
+
+def offer_stacks() -> None:
+    """Let this process answer; nothing happens where the program uses the signal itself."""
+    with _offer.lock:
+        _offer.users += 1
+        if _offer.file >= 0 or signal.getsignal(_SIGNAL) is not signal.SIG_DFL:
+            return
+        try:
+            _offer.file = os.memfd_create(_FILE_NAME, os.MFD_CLOEXEC)
+            fcntl.fcntl(_offer.file, fcntl.F_SETFL, os.O_APPEND)
+            faulthandler.register(_SIGNAL, file=_offer.file, all_threads=True, chain=False)
+        except OSError:  # no descriptor is free: the program has worse troubles
+            _close()
+
+
+def withdraw_stacks() -> None:
+    """Undo one `offer_stacks`; the last one gives signal and file back."""
+    with _offer.lock:
+        _offer.users -= 1
+        if _offer.users == 0 and _offer.file >= 0:
+            faulthandler.unregister(_SIGNAL)
+            _close()
+
+
+def _close() -> None:
+    if _offer.file >= 0:
+        os.close(_offer.file)
+        _offer.file = -1

@@ -1,0 +1,98 @@
+"""`breakpoint()` in a task: Python's own debugger on the worker, over a socket to whoever attaches.
+
+The task waits until somebody does: the driver's terminal while it waits for results, or `fray debug`. Its timeout
+stands still meanwhile. Only under ``fray.init(debug=True)``, which workers see as FRAY_DEBUG, the driver's process id.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from fray import _native
+
+if TYPE_CHECKING:
+    from fray.backend.native.remote_pdb import RemotePdb
+
+__all__ = ["DEBUG_VARIABLE", "end_debugging", "install", "socket_name", "stop_task"]
+
+DEBUG_VARIABLE = "FRAY_DEBUG"
+_one_at_a_time = threading.RLock()
+"""Threads of one worker take turns at the terminal."""
+
+
+def socket_name(driver: int | str, worker: int | str) -> str:
+    """Return the name, in the session's folder, of the socket at which a worker waits for a terminal."""
+    return f"debug-{driver}-{worker}.sock"
+
+
+_session: RemotePdb | None = None
+
+
+def install() -> None:
+    """Make `breakpoint()` do this in this worker, unless the user chose another debugger."""
+    if "PYTHONBREAKPOINT" not in os.environ:
+        sys.breakpointhook = stop_task
+
+
+def stop_task(*args: Any, **kwargs: Any) -> None:
+    """Stop at the caller of `breakpoint()` and wait for a terminal.
+
+    Raises:
+        RuntimeError: the driver does not debug.
+    """
+    del args, kwargs
+    global _session
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    driver = os.environ.get(DEBUG_VARIABLE)
+    if not driver:
+        raise RuntimeError(
+            "breakpoint() in a task needs a terminal to talk to: start with fray.init(debug=True) or "
+            "`fray run --debug`, or run the task in this process with LocalJobContext()"
+        )
+    with _one_at_a_time:
+        if _session is None:
+            from fray.backend.native.remote_pdb import RemotePdb
+
+            _native.hold_timeout(True)
+            try:
+                _session = RemotePdb(_wait_for_terminal(driver, frame), _session_ended)
+            except BaseException:
+                _native.hold_timeout(False)
+                raise
+        _session.set_trace(frame)
+
+
+def _session_ended() -> None:
+    global _session
+    _session = None
+    _native.hold_timeout(False)
+
+
+def end_debugging() -> None:
+    """End what the task that has just run left open."""
+    sys.settrace(None)
+    if _session is not None:
+        _session.clear_all_breaks()
+        _session.finish()
+
+
+def _wait_for_terminal(driver: str, frame: FrameType) -> socket.socket:
+    from fray.backend.native.context import NativeJobContext
+
+    context = NativeJobContext.current()
+    assert context is not None
+    path = os.path.join(context.session_folder, socket_name(driver, os.getpid()))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(path)
+        try:
+            listener.listen(1)
+            place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+            print(f"waits at breakpoint() in {place}; `fray debug` attaches to it", file=sys.stderr, flush=True)
+            return listener.accept()[0]
+        finally:
+            os.unlink(path)

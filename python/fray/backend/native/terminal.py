@@ -1,0 +1,117 @@
+"""The driver's terminal, lent to tasks that wait at `breakpoint()` while the main thread waits for results."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
+
+from fray import _native
+from fray.backend.native.breakpoints import socket_name
+
+__all__ = ["Terminal", "lend_terminal"]
+
+_LOOK_EVERY_SECONDS = 0.1
+
+
+class Terminal:
+    """Lends the terminal of this process, one task after the other."""
+
+    def __init__(self, client: Any, session_folder: str) -> None:
+        self._client = client
+        self._folder = Path(session_folder)
+        _terminals[id(client)] = self
+
+    def lend(self, refs: Sequence[Any], count: int, timeout: float | None) -> float | None:
+        """Wait until `count` of `refs` are ready or `timeout` is over, and lend the terminal meanwhile.
+
+        Return what is left of the timeout; the time in which a task had the terminal does not count.
+        """
+        if not _is_usable():
+            return timeout
+        left = timeout
+        while True:
+            started = time.monotonic()
+            slice_seconds = _LOOK_EVERY_SECONDS if left is None else min(_LOOK_EVERY_SECONDS, left)
+            ready, _ = _native.wait(self._client, list(refs), count, slice_seconds)
+            if left is not None:
+                left = max(0.0, left - (time.monotonic() - started))
+            if len(ready) >= count or left == 0:
+                return left
+            for path in self._waiting():
+                _attach(path)
+
+    def _waiting(self) -> list[Path]:
+        found: list[tuple[int, Path]] = []
+        for path in self._folder.glob(socket_name(os.getpid(), "*")):
+            try:
+                found.append((path.stat().st_mtime_ns, path))
+            except OSError:  # somebody else attached to it
+                continue
+        return [path for _, path in sorted(found)]
+
+
+_terminals: WeakValueDictionary[int, Terminal] = WeakValueDictionary()
+
+
+def lend_terminal(client: Any, refs: Sequence[Any], timeout: float | None) -> float | None:
+    """Do as `Terminal.lend` for all of `refs` where the context of `client` debugs."""
+    terminal = _terminals.get(id(client))
+    return timeout if terminal is None else terminal.lend(refs, len(refs), timeout)
+
+
+def _is_usable() -> bool:
+    if threading.current_thread() is not threading.main_thread():
+        return False
+    try:
+        return os.isatty(sys.stdin.fileno()) and os.isatty(sys.stdout.fileno())
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def _attach(path: Path) -> None:
+    """Carry what is typed to the task and what it says to the terminal, until it hangs up."""
+    keyboard, screen = sys.stdin.fileno(), sys.stdout.fileno()
+    sys.stdout.flush()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as task:
+        try:
+            task.connect(os.fspath(path))
+        except OSError:  # it is gone, or somebody else was faster
+            return
+        sources = [task.fileno(), keyboard]
+        while True:
+            ready = select.select(sources, [], [])[0]
+            if task.fileno() in ready:
+                said = _receive(task)
+                if not said:
+                    return
+                _write_all(screen, said)
+            if keyboard in ready:
+                typed = os.read(keyboard, 65536)
+                if not typed:  # end of input: the task goes on
+                    task.shutdown(socket.SHUT_WR)
+                    sources.remove(keyboard)
+                    continue
+                try:
+                    task.sendall(typed)
+                except OSError:
+                    return
+
+
+def _receive(task: socket.socket) -> bytes:
+    try:
+        return task.recv(65536)
+    except ConnectionResetError:
+        return b""
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]

@@ -1,0 +1,40 @@
+"""How many threads the numerical libraries of a worker use: as many as its task has CPUs.
+
+A library reads its variable when it is loaded; one that is loaded already is told through `threadpoolctl`, where that
+is installed. What the user has set stays.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+__all__ = ["use_threads"]
+
+_GENERAL = "OMP_NUM_THREADS"
+_VARIABLES = (_GENERAL, "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+_LIBRARIES = ("numpy", "torch", "numexpr", "mkl")
+_own: dict[str, str] = {}
+"""What this module has set."""
+
+
+def use_threads(count: int) -> None:
+    """Make libraries of this process use `count` threads."""
+    # Most libraries follow the general variable where their own is not set.
+    names = () if _is_users(_GENERAL) else [name for name in _VARIABLES if not _is_users(name)]
+    for name in names:
+        os.environ[name] = _own[name] = str(count)
+    if len(names) == len(_VARIABLES) and any(library in sys.modules for library in _LIBRARIES):
+        _tell_loaded_libraries(count)
+
+
+def _is_users(name: str) -> bool:
+    return os.environ.get(name) != _own.get(name)
+
+
+def _tell_loaded_libraries(count: int) -> None:
+    try:
+        import threadpoolctl  # pyright: ignore[reportMissingImports, reportMissingTypeStubs]
+    except ImportError:
+        return
+    threadpoolctl.threadpool_limits(count)  # pyright: ignore

@@ -1,0 +1,101 @@
+#include "cli/debug_command.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <vector>
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "cli/exit_codes.h"
+#include "cli/node_choice.h"
+#include "os/listener.h"
+
+namespace fray::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// The sockets of tasks that wait, the one that has waited longest first.
+std::vector<fs::path> waiting_tasks(const fs::path& session_folder) {
+  std::vector<std::pair<fs::file_time_type, fs::path>> found;
+  std::error_code error;
+  for (fs::directory_iterator entry(session_folder, error), end; !error && entry != end; entry.increment(error)) {
+    std::string name = entry->path().filename().string();
+    std::error_code gone;
+    auto time = fs::last_write_time(entry->path(), gone);
+    if (!gone && name.starts_with("debug-") && name.ends_with(".sock")) found.emplace_back(time, entry->path());
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<fs::path> paths;
+  for (auto& [time, path] : found) paths.push_back(std::move(path));
+  return paths;
+}
+
+bool write_all(int fd, const char* data, std::size_t size) {
+  while (size > 0) {
+    ssize_t sent = ::write(fd, data, size);
+    if (sent < 0 && errno == EAGAIN) {
+      pollfd room{fd, POLLOUT, 0};
+      ::poll(&room, 1, -1);
+      continue;
+    }
+    if (sent < 0 && errno != EINTR) return false;
+    if (sent < 0) continue;
+    data += sent;
+    size -= static_cast<std::size_t>(sent);
+  }
+  return true;
+}
+
+// Carries bytes from `from` to `to` once. False: `from` is at its end, or `to` takes nothing any more.
+bool carry(int from, int to) {
+  char buffer[16 << 10];
+  ssize_t got = ::read(from, buffer, sizeof(buffer));
+  if (got < 0) return errno == EINTR || errno == EAGAIN;
+  return got > 0 && write_all(to, buffer, static_cast<std::size_t>(got));
+}
+
+void relay(int socket) {
+  pollfd set[] = {{socket, POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}};
+  while (::poll(set, 2, -1) > 0 || errno == EINTR) {
+    if (set[0].revents != 0 && !carry(socket, STDOUT_FILENO)) return;
+    if (set[1].revents != 0 && !carry(STDIN_FILENO, socket)) {
+      ::shutdown(socket, SHUT_WR);  // pdb lets the task go on
+      set[1].fd = -1;
+    }
+  }
+}
+
+}  // namespace
+
+void add_debug(CLI::App& app, DebugArguments& arguments) {
+  CLI::App* command = app.add_subcommand("debug", "Talk to the task that waits longest at breakpoint()");
+  command->add_option("SOCKET", arguments.socket, "The node's socket; the newest node of this user if it is not given");
+}
+
+int run_debug(const DebugArguments& arguments) {
+  std::string node = choose_node("debug", arguments.socket);
+  if (node.empty()) return kExitUnreachable;
+  std::vector<fs::path> waiting = waiting_tasks(fs::path(node).parent_path());
+  for (std::size_t i = 0; i < waiting.size(); ++i) {
+    auto socket = os::connect_to(waiting[i].string());
+    if (!socket.is_ok()) continue;  // somebody else was faster, or the worker is gone
+    relay(socket->get());
+    if (i + 1 < waiting.size()) {
+      fmt::print(stderr, "{} more tasks wait; run `fray debug` again\n", waiting.size() - i - 1);
+    }
+    return kExitOk;
+  }
+  fmt::print(stderr,
+             "fray debug: no task of the node at {} waits at breakpoint()\n"
+             "hint: tasks stop there under fray.init(debug=True) or `fray run --debug`\n",
+             node);
+  return kExitNotFound;
+}
+
+}  // namespace fray::cli

@@ -1,0 +1,103 @@
+#include "cli/stack_command.h"
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/exit_codes.h"
+#include "cli/node_choice.h"
+#include "cli/node_query.h"
+#include "cli/process_stacks.h"
+#include "cli/program_output.h"
+#include "cli/python_program.h"
+#include "cli/stack_dump.h"
+
+namespace fray::cli {
+
+namespace {
+
+using nlohmann::json;
+constexpr std::chrono::seconds kPatience{5};
+constexpr std::chrono::seconds kDumpPatience{2};
+
+std::vector<ProcessStacks> processes_of(const json& report) {
+  std::vector<ProcessStacks> processes;
+  for (const json& row : report.value("clients", json::array())) {
+    ProcessStacks driver;
+    driver.pid = row.value("pid", 0);
+    driver.role = "driver";
+    processes.push_back(std::move(driver));
+  }
+  for (const json& row : report.value("workers", json::array())) {
+    ProcessStacks worker;
+    worker.pid = row.value("pid", 0);
+    worker.role = "worker";
+    worker.state = row.value("state", "");
+    worker.task = row.value("task", "");
+    worker.running_seconds = row.value("running_seconds", 0.0);
+    processes.push_back(std::move(worker));
+  }
+  return processes;
+}
+
+bool read_by_py_spy(const std::string& py_spy, ProcessStacks& process) {
+  if (py_spy.empty()) return false;
+  auto answer = program_output({py_spy, "dump", "--json", "--pid", std::to_string(process.pid)}, kPatience);
+  if (!answer.is_ok()) return false;
+  process.threads = parse_py_spy(*answer);
+  process.source = "py-spy";
+  return !process.threads.empty();
+}
+
+void read_stacks(const std::string& py_spy, ProcessStacks& process) {
+  if (read_by_py_spy(py_spy, process)) return;
+  auto text = dump_stacks(process.pid, kDumpPatience);
+  if (!text.is_ok()) {
+    process.problem = text.status().message();
+    return;
+  }
+  process.threads = parse_faulthandler(*text);
+  process.source = "faulthandler";
+}
+
+}  // namespace
+
+void add_stack(CLI::App& app, StackArguments& arguments) {
+  CLI::App* command = app.add_subcommand("stack", "The Python stacks of a node's workers and drivers");
+  command->add_option("SOCKET", arguments.socket, "The node's socket; the newest node of this user if it is not given");
+  command->add_option("--pid", arguments.pid, "Only this process")->check(CLI::PositiveNumber);
+  command->add_flag("--json", arguments.json, "One JSON document");
+  command->add_flag("--no-py-spy", arguments.without_py_spy, "Ask the processes themselves even where py-spy is");
+}
+
+int run_stack(const StackArguments& arguments) {
+  std::string socket = choose_node("stack", arguments.socket);
+  if (socket.empty()) return kExitUnreachable;
+  auto reply = ask_status(socket, kPatience);
+  if (!reply.is_ok()) {
+    fmt::print(stderr, "fray stack: {}\n", reply.status().message());
+    return exit_code_of(reply.status());
+  }
+  std::vector<ProcessStacks> processes = processes_of(json::parse(*reply, nullptr, false));
+  if (arguments.pid != 0) {
+    std::erase_if(processes, [&](const ProcessStacks& one) { return one.pid != arguments.pid; });
+    if (processes.empty()) {
+      fmt::print(stderr, "fray stack: process {} is no worker or driver of the node at {}\n", arguments.pid, socket);
+      return kExitNotFound;
+    }
+  }
+  std::string py_spy = arguments.without_py_spy ? "" : find_program("py-spy");
+  for (ProcessStacks& process : processes) read_stacks(py_spy, process);
+  if (arguments.json) {
+    fmt::print("{}\n", stacks_json(processes).dump(2, ' ', false, json::error_handler_t::replace));
+  } else {
+    fmt::print("{}", stacks_text(processes));
+  }
+  bool all_told = std::all_of(processes.begin(), processes.end(), [](const auto& one) { return one.problem.empty(); });
+  return all_told ? kExitOk : kExitFailed;
+}
+
+}  // namespace fray::cli

@@ -1,0 +1,72 @@
+#include "worker/task_meter.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace fray::worker {
+
+namespace {
+
+std::uint64_t nanoseconds(const timeval& time) {
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_usec) * 1'000;
+}
+
+// Of all threads of this process, and of the children that it has waited for.
+std::uint64_t cpu_ns() {
+  timespec own{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
+  rusage children{};
+  ::getrusage(RUSAGE_CHILDREN, &children);
+  return static_cast<std::uint64_t>(own.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(own.tv_nsec) +
+         nanoseconds(children.ru_utime) + nanoseconds(children.ru_stime);
+}
+
+// Sets the peak to what is resident now.
+bool reset_peak() {
+  int fd = ::open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  bool done = ::write(fd, "5", 1) == 1;
+  ::close(fd);
+  return done;
+}
+
+std::uint64_t read_peak() {
+  int fd = ::open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return wire::ResultHead::kNotMeasured;
+  char text[2048];
+  ssize_t size = ::read(fd, text, sizeof(text) - 1);
+  ::close(fd);
+  text[size > 0 ? size : 0] = '\0';
+  const char* found = std::strstr(text, "VmHWM:");
+  return found == nullptr ? wire::ResultHead::kNotMeasured : std::strtoull(found + 6, nullptr, 10) * 1024;
+}
+
+}  // namespace
+
+void TaskMeter::begin(std::uint64_t function) {
+  if (last_ == nullptr || function != function_) {
+    function_ = function;
+    last_ = &last_duration_ns_.try_emplace(function, kNeverRan).first->second;
+  }
+  measures_cpu_ = *last_ >= kMeasureCpuFromNs;
+  if (!measures_cpu_) return;
+  measures_memory_ = *last_ >= kMeasureMemoryFromNs && reset_peak();
+  cpu_before_ns_ = cpu_ns();
+}
+
+TaskCost TaskMeter::end(std::uint64_t duration_ns) {
+  TaskCost cost;
+  *last_ = duration_ns;
+  if (!measures_cpu_) return cost;
+  cost.cpu_ns = cpu_ns() - cpu_before_ns_;
+  if (measures_memory_) cost.peak_memory_bytes = read_peak();
+  measures_memory_ = false;
+  return cost;
+}
+
+}  // namespace fray::worker

@@ -1,0 +1,42 @@
+// TaskMeter: what a task costs: CPU time of this process and its children, and the peak of its memory.
+//
+// Reading the clocks costs a microsecond and the memory ten, so tasks are measured only where that is little: functions
+// whose last run was long, and each function the first time. What was not measured is said to be so.
+//
+// Threading:  the task thread alone. begin() and end() take turns.
+// Ownership:  remembers the last duration of each function.
+// Failure:    what the system does not tell counts as not measured.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "wire/direct.h"
+
+namespace fray::worker {
+
+struct TaskCost {
+  std::uint64_t cpu_ns = wire::ResultHead::kNotMeasured;
+  std::uint64_t peak_memory_bytes = wire::ResultHead::kNotMeasured;
+};
+
+class TaskMeter {
+ public:
+  static constexpr std::uint64_t kMeasureCpuFromNs = 200'000;
+  static constexpr std::uint64_t kMeasureMemoryFromNs = 2'000'000;
+
+  void begin(std::uint64_t function);
+  TaskCost end(std::uint64_t duration_ns);
+
+ private:
+  static constexpr std::uint64_t kNeverRan = ~std::uint64_t{0};
+
+  std::unordered_map<std::uint64_t, std::uint64_t> last_duration_ns_;
+  std::uint64_t function_ = 0;
+  std::uint64_t* last_ = nullptr;  // of function_
+  std::uint64_t cpu_before_ns_ = 0;
+  bool measures_cpu_ = false;
+  bool measures_memory_ = false;
+};
+
+}  // namespace fray::worker

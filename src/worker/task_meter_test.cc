@@ -1,0 +1,78 @@
+#include "worker/task_meter.h"
+
+#include <ctime>
+#include <memory>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace fray::worker {
+namespace {
+
+constexpr std::uint64_t kShort = TaskMeter::kMeasureCpuFromNs - 1;
+constexpr std::uint64_t kLong = TaskMeter::kMeasureMemoryFromNs;
+constexpr auto kNotMeasured = wire::ResultHead::kNotMeasured;
+
+void burn(std::uint64_t nanoseconds) {
+  timespec start{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &start);
+  timespec now = start;
+  while (static_cast<std::uint64_t>((now.tv_sec - start.tv_sec) * 1'000'000'000 + now.tv_nsec - start.tv_nsec) <
+         nanoseconds) {
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  }
+}
+
+TEST(TaskMeter, MeasuresTheFirstRunOfAFunction) {
+  TaskMeter meter;
+  meter.begin(1);
+  burn(3'000'000);
+  TaskCost cost = meter.end(kShort);
+  EXPECT_GE(cost.cpu_ns, 3'000'000u);
+  EXPECT_LT(cost.cpu_ns, 1'000'000'000u);
+  EXPECT_NE(cost.peak_memory_bytes, kNotMeasured);
+}
+
+TEST(TaskMeter, LeavesShortFunctionsAloneAndComesBackWhenTheyAreLong) {
+  TaskMeter meter;
+  meter.begin(1);
+  meter.end(kShort);
+  meter.begin(2);
+  meter.end(kLong);
+  meter.begin(1);
+  EXPECT_EQ(meter.end(kLong).cpu_ns, kNotMeasured);
+  meter.begin(1);
+  EXPECT_NE(meter.end(kShort).cpu_ns, kNotMeasured);
+  meter.begin(2);
+  EXPECT_NE(meter.end(kShort).peak_memory_bytes, kNotMeasured);
+}
+
+TEST(TaskMeter, ThePeakIsThatOfTheTaskAndNotOfAnEarlierOne) {
+  constexpr std::size_t kBytes = 64u << 20;
+  TaskMeter meter;
+  meter.begin(1);
+  {
+    auto memory = std::make_unique<volatile char[]>(kBytes);
+    for (std::size_t i = 0; i < kBytes; i += 4096) memory[i] = 1;
+  }
+  std::uint64_t large = meter.end(kLong).peak_memory_bytes;
+  meter.begin(1);
+  std::uint64_t small = meter.end(kLong).peak_memory_bytes;
+  EXPECT_GE(large, small + kBytes / 2);
+}
+
+TEST(TaskMeter, CountsChildrenThatWereWaitedFor) {
+  TaskMeter meter;
+  meter.begin(1);
+  pid_t child = ::fork();
+  if (child == 0) {
+    burn(30'000'000);
+    ::_exit(0);
+  }
+  ::waitpid(child, nullptr, 0);
+  EXPECT_GE(meter.end(kLong).cpu_ns, 25'000'000u);
+}
+
+}  // namespace
+}  // namespace fray::worker

@@ -1,0 +1,269 @@
+"""`breakpoint()` in a task: the driver's terminal, or that of `fray debug`, talks to the debugger on the worker."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import fray
+import pytest
+from fray.backend.native import NativeJobContext
+
+from tests.unit.cli.conftest import program_path
+
+PATIENCE = 30.0
+
+
+class TerminalProgram:
+    """A program whose standard streams are a terminal that the test types at."""
+
+    def __init__(self, command: list[str], folder: Path, **streams: int) -> None:
+        self._master, slave = pty.openpty()
+        self.process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env={**os.environ, "NO_COLOR": "1", "PYTHONUNBUFFERED": "1"},
+            start_new_session=True,
+            **{"stdin": slave, "stdout": slave, "stderr": slave, **streams},
+        )
+        os.close(slave)
+        self.shown = ""
+
+    def expect(self, pattern: str) -> str:
+        """Read until the pattern is shown; return all that was shown up to it, and forget that."""
+        deadline = time.monotonic() + PATIENCE
+        while not (found := re.search(pattern, self.shown)):
+            ready = select.select([self._master], [], [], max(0.0, deadline - time.monotonic()))[0]
+            assert ready, f"{pattern!r} was not shown within {PATIENCE} s:\n{self.shown}"
+            try:
+                got = os.read(self._master, 65536)
+            except OSError:  # the program has ended
+                got = b""
+            assert got, f"the program ended without {pattern!r}:\n{self.shown}"
+            self.shown += got.decode(errors="replace").replace("\r\n", "\n")
+        before, self.shown = self.shown[: found.end()], self.shown[found.end() :]
+        return before
+
+    def type(self, line: str) -> None:
+        os.write(self._master, line.encode() + b"\n")
+
+    def end(self) -> int:
+        """Wait for the program's end and return its exit code."""
+        code = self.process.wait(PATIENCE)
+        os.close(self._master)
+        return code
+
+    def abandon(self) -> None:
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+
+@pytest.fixture
+def start(home: Path) -> Iterator[Callable[..., TerminalProgram]]:
+    """Start a program under a terminal: a driver's source, or a command."""
+    started: list[TerminalProgram] = []
+
+    def make(source: str | list[str], **streams: int) -> TerminalProgram:
+        command = source
+        if isinstance(source, str):
+            path = home / "driver.py"
+            path.write_text(textwrap.dedent(source))
+            command = [sys.executable, str(path)]
+        started.append(TerminalProgram(command, home, **streams))  # type: ignore[arg-type]
+        return started[-1]
+
+    yield make
+    for program in started:
+        program.abandon()
+
+
+ONE_TASK = """
+    import fray
+
+    def task(x):
+        y = x + 1
+        breakpoint()
+        return y * 10
+
+    if __name__ == "__main__":
+        ctx = fray.init(cpus=2, debug=True)
+        print("result", ctx.get(ctx.create_task(task, (4,), options=fray.TaskOptions(timeout=LIMIT))))
+        fray.shutdown()
+        print("driver", "ends")
+"""
+
+
+def test_the_drivers_terminal_talks_to_the_task_while_it_waits(start: Callable[..., TerminalProgram]) -> None:
+    driver = start(ONE_TASK.replace("LIMIT", "60"))
+    assert "task" in driver.expect(r"\(Pdb\) ")
+    driver.type("p x, y")
+    assert "(4, 5)" in driver.expect(r"\(Pdb\) ")
+    driver.type("w")
+    assert "driver.py" in driver.expect(r"\(Pdb\) ")
+    driver.type("y = 70")
+    driver.expect(r"\(Pdb\) ")
+    driver.type("c")
+    driver.expect("result 700")
+    driver.expect("driver ends")
+    assert driver.end() == 0
+
+
+def test_stepping_past_the_end_of_the_task_ends_the_session(start: Callable[..., TerminalProgram]) -> None:
+    driver = start(ONE_TASK.replace("LIMIT", "60"))
+    driver.expect(r"\(Pdb\) ")
+    driver.type("n")
+    assert "--Return--" in driver.expect(r"\(Pdb\) ")
+    driver.type("n")
+    driver.expect("result 50")
+    assert driver.end() == 0
+
+
+def test_a_timeout_stands_still_while_somebody_looks(start: Callable[..., TerminalProgram]) -> None:
+    driver = start(ONE_TASK.replace("LIMIT", "0.5"))
+    driver.expect(r"\(Pdb\) ")
+    # Longer than the timeout and the grace after it.
+    driver.type("import time; time.sleep(4)")
+    driver.expect(r"\(Pdb\) ")
+    driver.type("c")
+    driver.expect("result 50")
+    assert driver.end() == 0
+
+
+def test_quitting_fails_the_task(start: Callable[..., TerminalProgram]) -> None:
+    driver = start(ONE_TASK.replace("LIMIT", "60"))
+    driver.expect(r"\(Pdb\) ")
+    driver.type("q")
+    driver.expect("BdbQuit")
+    assert driver.end() == 1
+
+
+def test_two_tasks_have_the_terminal_one_after_the_other(start: Callable[..., TerminalProgram]) -> None:
+    driver = start("""
+        import fray
+
+        def task(name):
+            breakpoint()
+            return name
+
+        if __name__ == "__main__":
+            ctx = fray.init(cpus=2, debug=True)
+            print("results", ctx.get([ctx.run(task, name) for name in ("first", "second")]))
+            fray.shutdown()
+    """)
+    names = set()
+    for _ in range(2):
+        driver.expect(r"\(Pdb\) ")
+        driver.type("p 'it is', name")
+        names.add(re.findall(r"'it is', '(\w+)'\)", driver.expect(r"'it is', '\w+'\)\n"))[0])
+        driver.expect(r"\(Pdb\) ")
+        driver.type("c")
+    assert names == {"first", "second"}
+    driver.expect(r"results \['first', 'second'\]")
+    assert driver.end() == 0
+
+
+def test_a_break_point_of_the_debugger_is_met_in_the_same_session(start: Callable[..., TerminalProgram]) -> None:
+    driver = start("""
+        import fray
+
+        def helper(x):
+            return x + 1
+
+        def task():
+            breakpoint()
+            return helper(1) + helper(2)
+
+        if __name__ == "__main__":
+            ctx = fray.init(cpus=1, debug=True)
+            print("results", ctx.get(ctx.run(task)), ctx.get(ctx.run(pow, 2, 3)))
+            fray.shutdown()
+    """)
+    driver.expect(r"\(Pdb\) ")
+    driver.type("b helper")
+    driver.expect(r"\(Pdb\) ")
+    for wanted in ("1", "2"):
+        driver.type("c")
+        driver.expect(r"\(Pdb\) ")
+        driver.type("p 'x is', x")
+        driver.expect(rf"'x is', {wanted}\)")
+        driver.expect(r"\(Pdb\) ")
+    driver.type("c")
+    driver.expect("results 5 8")  # the session ended with its task, and the next task is free
+    assert driver.end() == 0
+
+
+def test_fray_debug_attaches_where_the_driver_has_no_terminal(start: Callable[..., TerminalProgram]) -> None:
+    driver = start(
+        ONE_TASK.replace("LIMIT", "60"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert driver.process.stderr is not None
+    line = driver.process.stderr.readline().decode()
+    assert re.search(r"\(task pid=\d+\) waits at breakpoint\(\) in .*driver.py:\d+; `fray debug`", line)
+    debugger = start([program_path(), "debug"])
+    debugger.expect(r"\(Pdb\) ")
+    debugger.type("p y")
+    debugger.expect(r"5\n\(Pdb\) ")
+    debugger.type("c")
+    assert debugger.end() == 0
+    out, _ = driver.process.communicate(timeout=PATIENCE)
+    assert out == b"result 50\ndriver ends\n"
+
+
+def test_a_terminal_that_goes_away_lets_the_task_go_on(start: Callable[..., TerminalProgram]) -> None:
+    driver = start(
+        ONE_TASK.replace("LIMIT", "60"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert driver.process.stderr is not None
+    driver.process.stderr.readline()
+    debugger = start([program_path(), "debug"])
+    debugger.expect(r"\(Pdb\) ")
+    debugger.process.kill()
+    out, _ = driver.process.communicate(timeout=PATIENCE)
+    assert out == b"result 50\ndriver ends\n"
+
+
+def stops() -> None:
+    breakpoint()
+
+
+def test_without_debugging_a_task_is_told_what_to_do(home: Path) -> None:
+    with NativeJobContext(cpus=1) as ctx, pytest.raises(RuntimeError, match=r"fray.init\(debug=True\)"):
+        ctx.get(ctx.run(stops))
+
+
+def test_a_debugger_that_the_user_chose_stays(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONBREAKPOINT", "0")
+    with NativeJobContext(cpus=1) as ctx:
+        assert ctx.get(ctx.run(stops)) is None
+
+
+def test_a_task_that_waits_for_a_terminal_can_be_cancelled(home: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with NativeJobContext(cpus=1, debug=True) as ctx:
+        ref = ctx.run(stops)
+        folder = Path(ctx.session_folder)
+        deadline = time.monotonic() + PATIENCE
+        while not list(folder.glob("debug-*.sock")):
+            assert time.monotonic() < deadline
+            time.sleep(0.002)
+        ctx.cancel(ref)
+        with pytest.raises(fray.TaskCancelledError):
+            ctx.get(ref)
+        assert not list(folder.glob("debug-*.sock"))
+
+
+def test_fray_debug_without_a_waiting_task_says_so(home: Path) -> None:
+    with NativeJobContext(cpus=1):
+        done = subprocess.run([program_path(), "debug"], capture_output=True, text=True, timeout=PATIENCE)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "no task" in done.stderr
+    assert "debug=True" in done.stderr

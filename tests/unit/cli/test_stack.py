@@ -1,0 +1,172 @@
+"""`fray stack`: the Python stacks of workers and drivers."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import fray
+import pytest
+from fray.backend.native import NativeJobContext
+
+from tests.conformance.gates import Gate
+from tests.unit.cli.conftest import Program
+
+Stacks = Callable[..., list[dict[str, Any]]]
+
+
+@pytest.fixture
+def ctx(home: Path) -> Iterator[NativeJobContext]:
+    with NativeJobContext(cpus=2) as context:
+        yield context
+
+
+@pytest.fixture
+def gate(home: Path) -> Gate:
+    return Gate.make(str(home / "gate"))
+
+
+@pytest.fixture
+def stacks(fray_program: Program) -> Stacks:
+    def ask(*words: object, code: int = 0) -> list[dict[str, Any]]:
+        done = fray_program("stack", "--json", *words)
+        assert done.returncode == code, done
+        return json.loads(done.stdout)["processes"]
+
+    return ask
+
+
+def waits_in_python(gate: Gate) -> int:
+    gate.wait()
+    return os.getpid()
+
+
+def waits_in_c(path: str) -> None:
+    """Tell that it is here, then hold the interpreter's lock in C code for ever."""
+    Path(path).write_text("here")
+    ctypes.PyDLL(None).pause()
+
+
+def wait_until_running(ctx: NativeJobContext, name: str) -> int:
+    while True:
+        for worker in json.loads(ctx._client.status())["workers"]:
+            if worker["state"] == "running" and worker["task"] == name:
+                return worker["pid"]
+        time.sleep(0.002)
+
+
+def functions(process: dict[str, Any]) -> list[str]:
+    return [frame["function"] for thread in process["threads"] for frame in thread["frames"]]
+
+
+@pytest.mark.parametrize("words", [["--no-py-spy"], []], ids=["by the processes themselves", "by py-spy where it can"])
+def test_a_task_is_shown_with_its_stack_its_name_and_its_time(
+    ctx: NativeJobContext, gate: Gate, stacks: Stacks, words: list[str]
+) -> None:
+    ref = ctx.run(waits_in_python, gate)
+    pid = wait_until_running(ctx, "waits_in_python")
+    found = {process["pid"]: process for process in stacks(*words)}
+    worker, driver = found[pid], found[os.getpid()]
+    assert worker["role"] == "worker"
+    assert worker["task"] == "waits_in_python"
+    assert worker["running_seconds"] >= 0
+    assert {"wait", "waits_in_python"} <= set(functions(worker))
+    assert driver["role"] == "driver"
+    assert any("stack" in name or name == "ask" for name in functions(driver))
+    gate.open()
+    assert ctx.get(ref) == pid  # it went on undisturbed
+
+
+def test_a_task_that_never_gives_up_the_interpreters_lock_is_shown(
+    ctx: NativeJobContext, home: Path, stacks: Stacks
+) -> None:
+    mark = home / "mark"
+    os.mkfifo(mark)
+    ref = ctx.run(waits_in_c, str(mark))
+    assert mark.read_text() == "here"
+    pid = wait_until_running(ctx, "waits_in_c")
+    (worker,) = stacks("--no-py-spy", "--pid", pid)
+    assert worker["source"] == "faulthandler"
+    assert "waits_in_c" in functions(worker)
+    ctx.cancel(ref, force=True)
+
+
+def test_a_stopped_process_is_told_and_the_others_shown(ctx: NativeJobContext, gate: Gate, stacks: Stacks) -> None:
+    ref = ctx.run(waits_in_python, gate)
+    pid = wait_until_running(ctx, "waits_in_python")
+    os.kill(pid, signal.SIGSTOP)
+    found = {process["pid"]: process for process in stacks("--no-py-spy", code=1)}
+    assert "stopped" in found[pid]["problem"]
+    assert functions(found[os.getpid()])
+    os.kill(pid, signal.SIGCONT)
+    gate.open()
+    assert ctx.get(ref) == pid
+
+
+def test_a_task_that_took_the_handler_away_lives_on(ctx: NativeJobContext, gate: Gate, stacks: Stacks) -> None:
+    def disarmed(gate: Gate) -> str:
+        import faulthandler
+
+        faulthandler.unregister(signal.SIGRTMIN + 11)
+        gate.wait()
+        return "alive"
+
+    ref = ctx.create_task(disarmed, (gate,), options=fray.TaskOptions(name="disarmed"))
+    pid = wait_until_running(ctx, "disarmed")
+    while int(dict(_status(pid))["SigCgt"], 16) & 1 << (signal.SIGRTMIN + 10):
+        time.sleep(0.002)
+    (worker,) = stacks("--no-py-spy", "--pid", pid, code=1)
+    assert "does not tell its stacks" in worker["problem"]
+    gate.open()
+    assert ctx.get(ref) == "alive"
+
+
+def _status(pid: int) -> list[tuple[str, str]]:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return [(name, value.strip()) for name, _, value in (line.partition(":") for line in lines)]
+
+
+def test_a_closed_context_gives_signal_and_descriptor_back(home: Path) -> None:
+    def is_offered() -> bool:
+        files = [os.readlink(entry.path) for entry in os.scandir("/proc/self/fd") if os.path.islink(entry.path)]
+        return any("fray-stacks" in file for file in files)
+
+    before = is_offered()
+    context = NativeJobContext(cpus=1)
+    assert is_offered()
+    context.close()
+    assert is_offered() == before
+
+
+def test_a_process_of_nobody_is_not_found(ctx: NativeJobContext, fray_program: Program) -> None:
+    done = fray_program("stack", "--pid", 1)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "no worker or driver" in done.stderr
+
+
+def test_without_a_node_it_says_so(fray_program: Program) -> None:
+    done = fray_program("stack")
+    assert (done.returncode, done.stdout) == (5, "")
+    assert "no node" in done.stderr
+
+
+def test_a_process_that_is_none_is_wrong_usage(fray_program: Program) -> None:
+    assert fray_program("stack", "--pid", "x").returncode == 2
+    assert fray_program("stack", "--pid", "-3").returncode == 2
+
+
+def test_text_names_the_task(ctx: NativeJobContext, gate: Gate, fray_program: Program) -> None:
+    ref = ctx.run(waits_in_python, gate)
+    pid = wait_until_running(ctx, "waits_in_python")
+    done: subprocess.CompletedProcess[str] = fray_program("stack", "--no-py-spy")
+    assert f"worker {pid}  running  waits_in_python" in done.stdout
+    assert "test_stack.py:" in done.stdout
+    gate.open()
+    ctx.get(ref)
