@@ -91,5 +91,10 @@ def run_worker(*args: Any, **kwargs: Any) -> Any:
 def interrupt_reason(*args: Any, **kwargs: Any) -> Any:
     """0 nothing, 1 cancelled, 2 past its timeout"""
 
+def hold_timeout(*args: Any, **kwargs: Any) -> Any:
+    """
+    hold_timeout(held): the running task's timeout stands still, or goes on
+    """
+
 def run_fork_server(*args: Any, **kwargs: Any) -> Any:
     """run_fork_server(fd) -> (process, control_fd, page_fd), in each child"""

@@ -84,7 +84,7 @@ def timeline(runs: Sequence[TaskRun], names: Sequence[FunctionSummary]) -> str:
             )
         )
     lanes = len({run.lane for run in runs})
-    return _html(traces, "timeline", height=120 + 24 * max(lanes, 3), y_title="", x_title="seconds")
+    return _html(traces, "timeline", height=100 + 28 * max(lanes, 2), x_title="seconds", y_range=[-0.6, lanes - 0.4])
 
 
 def usage(runs: Sequence[TaskRun]) -> str:
@@ -97,7 +97,7 @@ def usage(runs: Sequence[TaskRun]) -> str:
             x=x, y=busy, mode="lines", name="CPUs busy", fill="tozeroy", line={"shape": "hv", "color": "#2ca02c"}
         ),
     ]
-    return _html(traces, "usage", height=260, y_title="", x_title="seconds")
+    return _html(traces, "usage", height=260, x_title="seconds")
 
 
 def task_costs(runs: Sequence[TaskRun], names: Sequence[FunctionSummary]) -> list[tuple[str, str]]:
@@ -143,14 +143,16 @@ def _colours(names: Sequence[FunctionSummary]) -> dict[str, str]:
     return {summary.name: colour for summary, colour in zip(names[:_MOST_NAMES], _COLOURS, strict=False)}
 
 
-def _html(traces: list[Any], key: str, *, height: int, y_title: str, x_title: str) -> str:
+def _html(
+    traces: list[Any], key: str, *, height: int, x_title: str, y_title: str = "", y_range: list[float] | None = None
+) -> str:
     layout = {
         "height": height,
-        "margin": {"l": 90, "r": 20, "t": 10, "b": 40},
+        "margin": {"l": 90, "r": 20, "t": 36, "b": 44},
         "template": "plotly_white",
         "xaxis": {"title": {"text": x_title}, "rangemode": "tozero"},
-        "yaxis": {"title": {"text": y_title}, "automargin": True},
-        "legend": {"orientation": "h", "y": 1.12},
+        "yaxis": {"title": {"text": y_title}, "automargin": True, "range": y_range},
+        "legend": {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
         "showlegend": True,
     }
     figure = _plotly().graph_objects.Figure(data=traces, layout=layout)

@@ -33,6 +33,7 @@ th:first-child, td:first-child { text-align: left; overflow-wrap: anywhere } .wi
 details { border-bottom: 1px solid #e5e5e5; padding: .3em 0 } summary { cursor: pointer; overflow-wrap: anywhere }
 pre { background: #f6f6f6; padding: .8em; overflow-x: auto; font-size: 13px }
 .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(480px, 1fr)); gap: 0 1.5em }
+.pair > div { min-width: 0 }
 """
 # Scripts and styles of this file alone; pictures that plotly makes of itself.
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"

@@ -48,6 +48,12 @@ def waits_in_python(gate: Gate) -> int:
     return os.getpid()
 
 
+def arrives_and_waits_in_python(arrived: Gate, gate: Gate) -> int:
+    """Wait at a gate after its module was imported, so that its stack is its own."""
+    arrived.open()
+    return waits_in_python(gate)
+
+
 def waits_in_c(path: str) -> None:
     """Tell that it is here, then hold the interpreter's lock in C code for ever."""
     Path(path).write_text("here")
@@ -68,16 +74,18 @@ def functions(process: dict[str, Any]) -> list[str]:
 
 @pytest.mark.parametrize("words", [["--no-py-spy"], []], ids=["by the processes themselves", "by py-spy where it can"])
 def test_a_task_is_shown_with_its_stack_its_name_and_its_time(
-    ctx: NativeJobContext, gate: Gate, stacks: Stacks, words: list[str]
+    ctx: NativeJobContext, home: Path, gate: Gate, stacks: Stacks, words: list[str]
 ) -> None:
-    ref = ctx.run(waits_in_python, gate)
-    pid = wait_until_running(ctx, "waits_in_python")
+    arrived = Gate.make(str(home / "arrived"))
+    ref = ctx.run(arrives_and_waits_in_python, arrived, gate)
+    arrived.wait()
+    pid = wait_until_running(ctx, "arrives_and_waits_in_python")
     found = {process["pid"]: process for process in stacks(*words)}
     worker, driver = found[pid], found[os.getpid()]
     assert worker["role"] == "worker"
-    assert worker["task"] == "waits_in_python"
+    assert worker["task"] == "arrives_and_waits_in_python"
     assert worker["running_seconds"] >= 0
-    assert {"wait", "waits_in_python"} <= set(functions(worker))
+    assert {"waits_in_python", "arrives_and_waits_in_python"} <= set(functions(worker))
     assert driver["role"] == "driver"
     assert any("stack" in name or name == "ask" for name in functions(driver))
     gate.open()

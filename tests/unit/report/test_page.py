@@ -91,7 +91,7 @@ def test_a_report_has_the_tasks_and_their_failures(ctx: NativeJobContext, tmp_pa
     text = path.read_text()
     assert "&lt;b&gt;no good&lt;/b&gt;" in text
     assert "<b>no good" not in text
-    assert "exit code 3" in text
+    assert "exited with code 3" in text
     assert "burn" in text
     assert list(tmp_path.iterdir()) == [path]
 
