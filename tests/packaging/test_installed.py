@@ -26,7 +26,7 @@ def test_the_program_says_its_version(installed: Installed) -> None:
 
 def test_the_program_explains_itself(installed: Installed) -> None:
     said = installed.run("fray", "--help").stdout
-    for verb in ("status", "version"):
+    for verb in ("run", "doctor", "stack", "debug", "status", "version"):
         assert verb in said
 
 

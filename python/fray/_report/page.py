@@ -32,8 +32,8 @@ th { text-align: right; font-weight: 600 } td { text-align: right; font-variant-
 th:first-child, td:first-child { text-align: left; overflow-wrap: anywhere } .wide { overflow-x: auto }
 details { border-bottom: 1px solid #e5e5e5; padding: .3em 0 } summary { cursor: pointer; overflow-wrap: anywhere }
 pre { background: #f6f6f6; padding: .8em; overflow-x: auto; font-size: 13px }
-.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(480px, 1fr)); gap: 0 1.5em }
-.pair > div { min-width: 0 }
+.pair { display: grid; grid-template-columns: 1fr 1fr; gap: 0 1.5em } .pair > div { min-width: 0 }
+@media (max-width: 800px) { .pair { grid-template-columns: 1fr } }
 """
 # Scripts and styles of this file alone; pictures that plotly makes of itself.
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
