@@ -12,7 +12,7 @@ namespace fray::cli {
 
 namespace {
 
-std::string mark(Verdict verdict, const TerminalStyle& style) {
+std::string mark(Verdict verdict, const os::TerminalStyle& style) {
   switch (verdict) {
     case Verdict::kGood:
       return style.green(style.unicode ? "✓" : "+");
@@ -42,7 +42,7 @@ long count(const std::vector<Finding>& findings, Verdict verdict) {
 
 }  // namespace
 
-std::string doctor_text(const std::vector<Finding>& findings, const TerminalStyle& style) {
+std::string doctor_text(const std::vector<Finding>& findings, const os::TerminalStyle& style) {
   std::string text;
   for (const Finding& finding : findings) {
     text += fmt::format("{} {:<15} {}\n", mark(finding.verdict, style), finding.check, finding.found);
@@ -78,7 +78,7 @@ int run_doctor(const DoctorArguments& arguments) {
   if (arguments.json) {
     fmt::print("{}\n", doctor_json(findings));
   } else {
-    fmt::print("{}", doctor_text(findings, choose_style(arguments.colour, surroundings_of(STDOUT_FILENO))));
+    fmt::print("{}", doctor_text(findings, os::choose_style(arguments.colour, os::surroundings_of(STDOUT_FILENO))));
   }
   return count(findings, Verdict::kBad) > 0 ? kExitFailed : kExitOk;
 }

@@ -11,7 +11,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/doctor_rules.h"
-#include "cli/terminal_style.h"
+#include "os/terminal_style.h"
 
 namespace fray::cli {
 
@@ -23,7 +23,7 @@ struct DoctorArguments {
 void add_doctor(CLI::App& app, DoctorArguments& arguments);
 int run_doctor(const DoctorArguments& arguments);
 
-std::string doctor_text(const std::vector<Finding>& findings, const TerminalStyle& style);
+std::string doctor_text(const std::vector<Finding>& findings, const os::TerminalStyle& style);
 std::string doctor_json(const std::vector<Finding>& findings);
 
 }  // namespace fray::cli

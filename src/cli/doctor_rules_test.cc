@@ -112,13 +112,13 @@ TEST(DoctorText, HasAMarkForEachLineAndCountsThem) {
   MachineFacts facts = fit_machine();
   facts.memfd_seals = false;
   facts.py_spy.clear();
-  std::string text = doctor_text(judge(facts), TerminalStyle{false, true});
+  std::string text = doctor_text(judge(facts), os::TerminalStyle{false, true});
   EXPECT_NE(text.find("✓ kernel"), std::string::npos) << text;
   EXPECT_NE(text.find("✗ memory files"), std::string::npos) << text;
   EXPECT_NE(text.find("! stacks"), std::string::npos) << text;
   EXPECT_NE(text.find("1 to know, 1 failed"), std::string::npos) << text;
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
-  std::string plain = doctor_text(judge(facts), TerminalStyle{true, false});
+  std::string plain = doctor_text(judge(facts), os::TerminalStyle{true, false});
   EXPECT_NE(plain.find("\x1b[31mx\x1b[0m memory files"), std::string::npos) << plain;
 }
 
@@ -126,20 +126,6 @@ TEST(DoctorJson, NamesEachCheckAndItsVerdict) {
   auto report = nlohmann::json::parse(doctor_json(judge(fit_machine())));
   EXPECT_EQ(report["schema"], "fray/v1");
   for (const auto& check : report["checks"]) EXPECT_EQ(check["verdict"], "ok");
-}
-
-TEST(TerminalStyle, FollowsTheUsualVariablesInTheirOrder) {
-  Surroundings terminal{"", "", "xterm", "C.UTF-8", true};
-  EXPECT_TRUE(choose_style("auto", terminal).colour);
-  EXPECT_FALSE(choose_style("never", terminal).colour);
-  terminal.no_color = "1";
-  EXPECT_FALSE(choose_style("always", terminal).colour);
-  EXPECT_FALSE(choose_style("auto", {"", "", "dumb", "", true}).colour);
-  EXPECT_FALSE(choose_style("auto", {"", "", "xterm", "", false}).colour);
-  EXPECT_TRUE(choose_style("auto", {"", "1", "", "", false}).colour);
-  EXPECT_TRUE(choose_style("always", {"", "", "", "", false}).colour);
-  EXPECT_TRUE(choose_style("auto", {"", "", "", "C", true}).unicode);
-  EXPECT_FALSE(choose_style("auto", {"", "", "", "de_DE.ISO-8859-1", true}).unicode);
 }
 
 }  // namespace

@@ -6,11 +6,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "os/terminal_style.h"
+
 namespace fray::client {
 
 void print_worker_log(const wire::Log& log) {
   std::string prefix =
       log.task.empty() ? fmt::format("(pid={}) ", log.pid) : fmt::format("({} pid={}) ", log.task, log.pid);
+  int fd = log.stream == 1 ? STDOUT_FILENO : STDERR_FILENO;
+  prefix = os::choose_style("auto", os::surroundings_of(fd)).of_process(prefix, log.pid);
   std::string out;
   std::string_view text = log.text;
   while (!text.empty()) {
@@ -20,7 +24,7 @@ void print_worker_log(const wire::Log& log) {
     out += '\n';
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   }
-  [[maybe_unused]] ssize_t written = ::write(log.stream == 1 ? STDOUT_FILENO : STDERR_FILENO, out.data(), out.size());
+  [[maybe_unused]] ssize_t written = ::write(fd, out.data(), out.size());
 }
 
 }  // namespace fray::client

@@ -9,7 +9,8 @@
 
 namespace fray::client {
 
-// stdout lines go to descriptor 1, stderr lines to 2: "(name pid=123) text".
+// stdout lines go to descriptor 1, stderr lines to 2: "(name pid=123) text". On a terminal the prefix has the worker's
+// colour (see os/terminal_style.h).
 void print_worker_log(const wire::Log& log);
 
 }  // namespace fray::client

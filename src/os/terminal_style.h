@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace fray::cli {
+namespace fray::os {
 
 struct Surroundings {
   std::string no_color;     // NO_COLOR
@@ -27,6 +27,8 @@ struct TerminalStyle {
   std::string green(std::string_view text) const { return paint(text, "32"); }
   std::string yellow(std::string_view text) const { return paint(text, "33"); }
   std::string red(std::string_view text) const { return paint(text, "31"); }
+  // One of some colours; those of processes started after each other differ.
+  std::string of_process(std::string_view text, int pid) const;
 
  private:
   std::string paint(std::string_view text, std::string_view code) const;
@@ -35,4 +37,4 @@ struct TerminalStyle {
 // NO_COLOR, then what `choice` says (always, never, auto), then FORCE_COLOR, then whether it is a terminal that can.
 TerminalStyle choose_style(const std::string& choice, const Surroundings& surroundings);
 
-}  // namespace fray::cli
+}  // namespace fray::os

@@ -1,6 +1,7 @@
-#include "cli/terminal_style.h"
+#include "os/terminal_style.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdlib>
 #include <initializer_list>
@@ -8,7 +9,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-namespace fray::cli {
+namespace fray::os {
 
 namespace {
 
@@ -48,8 +49,13 @@ TerminalStyle choose_style(const std::string& choice, const Surroundings& surrou
   return {has_colour(choice, surroundings), is_unicode(surroundings.locale)};
 }
 
+std::string TerminalStyle::of_process(std::string_view text, int pid) const {
+  constexpr std::array<std::string_view, 6> kCodes = {"36", "35", "34", "33", "32", "96"};
+  return paint(text, kCodes[static_cast<std::size_t>(pid) % kCodes.size()]);
+}
+
 std::string TerminalStyle::paint(std::string_view text, std::string_view code) const {
   return colour ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
 }
 
-}  // namespace fray::cli
+}  // namespace fray::os
