@@ -2,90 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import pty
 import re
-import select
-import signal
 import subprocess
-import sys
-import textwrap
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import fray
 import pytest
 from fray.backend.native import NativeJobContext
 
-from tests.unit.cli.conftest import program_path
+from tests.unit.cli.conftest import Start, program_path
 
 PATIENCE = 30.0
-
-
-class TerminalProgram:
-    """A program whose standard streams are a terminal that the test types at."""
-
-    def __init__(self, command: list[str], folder: Path, **streams: int) -> None:
-        self._master, slave = pty.openpty()
-        self.process = subprocess.Popen(
-            command,
-            cwd=folder,
-            env={**os.environ, "NO_COLOR": "1", "PYTHONUNBUFFERED": "1"},
-            start_new_session=True,
-            **{"stdin": slave, "stdout": slave, "stderr": slave, **streams},
-        )
-        os.close(slave)
-        self.shown = ""
-
-    def expect(self, pattern: str) -> str:
-        """Read until the pattern is shown; return all that was shown up to it, and forget that."""
-        deadline = time.monotonic() + PATIENCE
-        while not (found := re.search(pattern, self.shown)):
-            ready = select.select([self._master], [], [], max(0.0, deadline - time.monotonic()))[0]
-            assert ready, f"{pattern!r} was not shown within {PATIENCE} s:\n{self.shown}"
-            try:
-                got = os.read(self._master, 65536)
-            except OSError:  # the program has ended
-                got = b""
-            assert got, f"the program ended without {pattern!r}:\n{self.shown}"
-            self.shown += got.decode(errors="replace").replace("\r\n", "\n")
-        before, self.shown = self.shown[: found.end()], self.shown[found.end() :]
-        return before
-
-    def type(self, line: str) -> None:
-        os.write(self._master, line.encode() + b"\n")
-
-    def end(self) -> int:
-        """Wait for the program's end and return its exit code."""
-        code = self.process.wait(PATIENCE)
-        os.close(self._master)
-        return code
-
-    def abandon(self) -> None:
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
-
-
-@pytest.fixture
-def start(home: Path) -> Iterator[Callable[..., TerminalProgram]]:
-    """Start a program under a terminal: a driver's source, or a command."""
-    started: list[TerminalProgram] = []
-
-    def make(source: str | list[str], **streams: int) -> TerminalProgram:
-        command = source
-        if isinstance(source, str):
-            path = home / "driver.py"
-            path.write_text(textwrap.dedent(source))
-            command = [sys.executable, str(path)]
-        started.append(TerminalProgram(command, home, **streams))  # type: ignore[arg-type]
-        return started[-1]
-
-    yield make
-    for program in started:
-        program.abandon()
-
 
 ONE_TASK = """
     import fray
@@ -103,7 +31,7 @@ ONE_TASK = """
 """
 
 
-def test_the_drivers_terminal_talks_to_the_task_while_it_waits(start: Callable[..., TerminalProgram]) -> None:
+def test_the_drivers_terminal_talks_to_the_task_while_it_waits(start: Start) -> None:
     driver = start(ONE_TASK.replace("LIMIT", "60"))
     assert "task" in driver.expect(r"\(Pdb\) ")
     driver.type("p x, y")
@@ -118,7 +46,7 @@ def test_the_drivers_terminal_talks_to_the_task_while_it_waits(start: Callable[.
     assert driver.end() == 0
 
 
-def test_stepping_past_the_end_of_the_task_ends_the_session(start: Callable[..., TerminalProgram]) -> None:
+def test_stepping_past_the_end_of_the_task_ends_the_session(start: Start) -> None:
     driver = start(ONE_TASK.replace("LIMIT", "60"))
     driver.expect(r"\(Pdb\) ")
     driver.type("n")
@@ -128,7 +56,7 @@ def test_stepping_past_the_end_of_the_task_ends_the_session(start: Callable[...,
     assert driver.end() == 0
 
 
-def test_a_timeout_stands_still_while_somebody_looks(start: Callable[..., TerminalProgram]) -> None:
+def test_a_timeout_stands_still_while_somebody_looks(start: Start) -> None:
     driver = start(ONE_TASK.replace("LIMIT", "0.5"))
     driver.expect(r"\(Pdb\) ")
     # Longer than the timeout and the grace after it.
@@ -139,7 +67,7 @@ def test_a_timeout_stands_still_while_somebody_looks(start: Callable[..., Termin
     assert driver.end() == 0
 
 
-def test_quitting_fails_the_task(start: Callable[..., TerminalProgram]) -> None:
+def test_quitting_fails_the_task(start: Start) -> None:
     driver = start(ONE_TASK.replace("LIMIT", "60"))
     driver.expect(r"\(Pdb\) ")
     driver.type("q")
@@ -147,7 +75,7 @@ def test_quitting_fails_the_task(start: Callable[..., TerminalProgram]) -> None:
     assert driver.end() == 1
 
 
-def test_two_tasks_have_the_terminal_one_after_the_other(start: Callable[..., TerminalProgram]) -> None:
+def test_two_tasks_have_the_terminal_one_after_the_other(start: Start) -> None:
     driver = start("""
         import fray
 
@@ -172,7 +100,7 @@ def test_two_tasks_have_the_terminal_one_after_the_other(start: Callable[..., Te
     assert driver.end() == 0
 
 
-def test_a_break_point_of_the_debugger_is_met_in_the_same_session(start: Callable[..., TerminalProgram]) -> None:
+def test_a_break_point_of_the_debugger_is_met_in_the_same_session(start: Start) -> None:
     driver = start("""
         import fray
 
@@ -202,7 +130,7 @@ def test_a_break_point_of_the_debugger_is_met_in_the_same_session(start: Callabl
     assert driver.end() == 0
 
 
-def test_fray_debug_attaches_where_the_driver_has_no_terminal(start: Callable[..., TerminalProgram]) -> None:
+def test_fray_debug_attaches_where_the_driver_has_no_terminal(start: Start) -> None:
     driver = start(
         ONE_TASK.replace("LIMIT", "60"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -219,7 +147,7 @@ def test_fray_debug_attaches_where_the_driver_has_no_terminal(start: Callable[..
     assert out == b"result 50\ndriver ends\n"
 
 
-def test_a_terminal_that_goes_away_lets_the_task_go_on(start: Callable[..., TerminalProgram]) -> None:
+def test_a_terminal_that_goes_away_lets_the_task_go_on(start: Start) -> None:
     driver = start(
         ONE_TASK.replace("LIMIT", "60"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
