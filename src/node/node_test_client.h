@@ -54,6 +54,15 @@ inline std::string beside_this_test(const std::string& name) {
   return program.string();
 }
 
+// What sanitizers were told in the environment, for processes that get one of their own.
+inline std::vector<std::pair<std::string, std::string>> sanitizer_options() {
+  std::vector<std::pair<std::string, std::string>> options;
+  for (const char* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"}) {
+    if (const char* value = std::getenv(name)) options.emplace_back(name, value);
+  }
+  return options;
+}
+
 struct Received {
   wire::ControlType type{};
   std::uint64_t id = 0;
@@ -158,7 +167,8 @@ class TestNode {
     auto ends = os::make_socket_pair().value();
     os::SpawnRequest request;
     request.command = {beside_this_test("fray"), "node", "--embedded", "--client-fd", "3", "--options-json", options};
-    request.environment = {{"FRAY_HOME", home_}};
+    request.environment = sanitizer_options();
+    request.environment.emplace_back("FRAY_HOME", home_);
     request.fds = {{ends.second.get(), 3}};
     request.standard_error = 2;
     auto pid = os::spawn(request);
@@ -218,6 +228,7 @@ inline wire::DefineKey test_key(std::uint32_t number = 0, const std::string& mod
   key.key = number;
   key.description.command = {beside_this_test("fork_server_test_main"), mode};
   key.description.folder = "/";
+  key.description.environment = sanitizer_options();
   return key;
 }
 

@@ -1,0 +1,298 @@
+// A whole engine in C++: clients with several threads, a node process, and workers that run TaskLoop. The threads race
+// submit, wait, cancel, release and close with each other and with workers that die. Under TSan each process is looked at.
+#include <atomic>
+#include <csignal>
+#include <random>
+#include <thread>
+
+#include "node/node_test_client.h"
+#include "worker/test_calls.h"
+
+namespace fray::worker {
+namespace {
+
+using client::Client;
+using client::Object;
+using client::WaitResult;
+
+constexpr std::int32_t kAnyNumber = -1;
+
+wire::WorkerKey worker_key() {
+  wire::WorkerKey key;
+  key.command = {node::beside_this_test("test_worker_main")};
+  key.folder = "/";
+  key.environment = node::sanitizer_options();
+  return key;
+}
+
+struct Hooks : client::WaitHooks {};
+
+// One driver of a node; every thread of a test uses it.
+class Driver {
+ public:
+  explicit Driver(const node::TestNode& node) {
+    client::ClientOptions options;
+    options.control = os::connect_to(node.session_folder() + "/node.sock").value();
+    options.release = FRAY_VERSION;
+    options.key = worker_key();
+    auto connected = Client::connect(std::move(options));
+    EXPECT_TRUE(connected.is_ok()) << connected.status().message();
+    client_ = std::move(connected).value();
+  }
+
+  Client& client() { return *client_; }
+  // Null once the client is closed.
+  Object* submit(client::Call call) {
+    auto submitted = client_->submit(std::move(call));
+    if (submitted.is_ok()) return submitted->front();
+    EXPECT_EQ(submitted.status().code(), StatusCode::kUnavailable) << submitted.status().message();
+    return nullptr;
+  }
+  Object* echo(const std::string& text) {
+    return submit(TestCall(echo_).cpus(1).retries(kAnyNumber).with(std::string_view(text)));
+  }
+  bool wait(Object* object) {
+    Hooks hooks;
+    WaitResult result = client_->wait({&object, 1}, 1, client::Clock::now() + node::kPatience, hooks);
+    EXPECT_NE(result, WaitResult::kTimedOut) << "object " << object->id.sequence;
+    return object->is_ready();
+  }
+  // The bytes of a value, or what it failed with: "closed" when the node has gone or the client was closed.
+  std::string get(Object* object) {
+    if (object == nullptr || !wait(object)) return "closed";
+    if (object->encoding != wire::Encoding::kStatus) return object->bytes;
+    auto code = static_cast<StatusCode>(object->bytes.front());
+    return code == StatusCode::kUnavailable ? "closed" : failure(code);
+  }
+  static std::string failure(StatusCode code) { return "failed: " + std::string(to_string(code)); }
+  std::string get_and_release(Object* object) {
+    std::string found = get(object);
+    if (object != nullptr) client_->release(object);
+    return found;
+  }
+  Object* call(const char* function, std::string_view argument, std::int32_t retries = kAnyNumber) {
+    return submit(TestCall(test_function(function)).cpus(1).retries(retries).with(argument));
+  }
+
+ private:
+  std::unique_ptr<Client> client_;
+  std::shared_ptr<client::Function> echo_ = test_function("echo");
+};
+
+void add_up_large_value(Driver& driver) {
+  Object* large = driver.call("large", "300000");
+  if (large == nullptr) return;
+  Object* sum = driver.submit(TestCall(test_function("sum")).cpus(1).retries(kAnyNumber).with(large));
+  driver.client().release(large);
+  std::string total = driver.get_and_release(sum);
+  EXPECT_TRUE(total == std::to_string(300'000 * 'x') || total == "closed") << total;
+}
+
+void take_items(Driver& driver, std::size_t most) {
+  TestCall count(test_function("count"));
+  Object* stream = driver.submit(count.cpus(1).generator(16).with("30"));
+  Hooks hooks;
+  for (std::size_t i = 0; i < most && stream != nullptr; ++i) {
+    Object* item = nullptr;
+    auto deadline = client::Clock::now() + node::kPatience;
+    if (driver.client().next_item(stream, &item, deadline, hooks) != WaitResult::kDone || item == nullptr) break;
+    EXPECT_EQ(item->bytes, std::to_string(i));
+    driver.client().release(item);
+  }
+  if (stream != nullptr) driver.client().release(stream);
+}
+
+void cancel_somewhere(Driver& driver, const char* function, bool force) {
+  Object* object = driver.call(function, "late", 0);
+  if (object == nullptr) return;
+  driver.client().cancel(object, force);
+  std::string found = driver.get_and_release(object);
+  // A cancel may come too late for echo; a neighbour's forced one, or a death, may hit the worker.
+  EXPECT_TRUE(found == Driver::failure(StatusCode::kCancelled) || found == Driver::failure(StatusCode::kWorkerDied) ||
+              found == "late" || found == "closed")
+      << found;
+}
+
+void churn(Driver& driver, unsigned seed, int rounds, bool deaths) {
+  std::mt19937 random(seed);
+  for (int round = 0; round < rounds && driver.client().is_open(); ++round) {
+    std::string text = std::to_string(seed) + "." + std::to_string(round);
+    switch (random() % 10) {
+      case 0:
+        if (Object* dropped = driver.echo(text)) driver.client().release(dropped);
+        break;
+      case 1:
+        add_up_large_value(driver);
+        break;
+      case 2:
+        take_items(driver, random() % 40);
+        break;
+      case 3:
+        cancel_somewhere(driver, "echo", false);
+        break;
+      case 4:
+        cancel_somewhere(driver, "hang", random() % 4 == 0);
+        break;
+      case 5:
+        if (deaths && random() % 4 == 0) driver.get_and_release(driver.call("die", "", 0));
+        break;
+      case 6: {
+        std::string found = driver.get_and_release(driver.call("nest", text));
+        EXPECT_TRUE(found == text || found.empty() || found == "closed") << found;
+        break;
+      }
+      default: {
+        std::string found = driver.get_and_release(driver.echo(text));
+        EXPECT_TRUE(found == text || found == "closed") << found;
+      }
+    }
+  }
+}
+
+std::vector<std::thread> start_churning(Driver& driver, unsigned threads, int rounds, bool deaths) {
+  std::vector<std::thread> started;
+  for (unsigned seed = 1; seed <= threads; ++seed) {
+    started.emplace_back([&driver, seed, rounds, deaths] { churn(driver, seed, rounds, deaths); });
+  }
+  return started;
+}
+
+void join(std::vector<std::thread>& threads) {
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(ClientProcess, ThreadsShareOneClient) {
+  node::TestNode node;
+  node.join();
+  Driver driver(node);
+  auto threads = start_churning(driver, 4, 60, false);
+  for (int i = 0; i < 10; ++i) {
+    Hooks hooks;
+    EXPECT_TRUE(driver.client().status(hooks).is_ok());
+    (void)driver.client().timeline();
+  }
+  join(threads);
+  driver.client().close();
+  while (node.client().status()["resources"]["free"]["CPU"] != 2.0) {
+  }
+}
+
+TEST(ClientProcess, ThreadsShareOneClientWhileWorkersDie) {
+  node::TestNode node;
+  node.join();
+  Driver driver(node);
+  auto threads = start_churning(driver, 4, 60, true);
+  join(threads);
+  EXPECT_EQ(driver.get_and_release(driver.echo("still here")), "still here");
+}
+
+TEST(ClientProcess, CloseEndsEveryWaitingThread) {
+  for (int round = 0; round < 3; ++round) {
+    node::TestNode node;
+    node.join();
+    Driver driver(node);
+    auto threads = start_churning(driver, 4, 1'000'000, false);
+    for (int i = 0; i < 10; ++i) driver.get_and_release(driver.echo("x"));
+    driver.client().close();
+    join(threads);
+    EXPECT_EQ(driver.echo("x"), nullptr);
+  }
+}
+
+TEST(ClientProcess, KilledNodeEndsEveryWaitingThread) {
+  node::TestNode node;
+  node.join();
+  Driver driver(node);
+  auto threads = start_churning(driver, 4, 1'000'000, true);
+  for (int i = 0; i < 10; ++i) driver.get_and_release(driver.echo("x"));
+  ASSERT_EQ(::kill(node.pid(), SIGKILL), 0);
+  join(threads);
+  EXPECT_NE(driver.client().closed_reason().find("the node is gone"), std::string::npos);
+}
+
+TEST(ClientProcess, TwoDriversCompeteForTheSameCores) {
+  node::TestNode node;
+  node.join();
+  Driver one(node);
+  Driver other(node);
+  auto threads = start_churning(one, 2, 40, true);
+  auto others = start_churning(other, 2, 40, true);
+  join(threads);
+  join(others);
+}
+
+TEST(ClientProcess, ManyThreadsWaitForTheSameObject) {
+  node::TestNode node;
+  node.join();
+  Driver driver(node);
+  for (int round = 0; round < 20; ++round) {
+    Object* shared = driver.echo("for all");
+    std::vector<std::thread> threads;
+    std::atomic<int> found{0};
+    for (int i = 0; i < 6; ++i) {
+      client::retain(shared);
+      threads.emplace_back([&] { found += driver.get_and_release(shared) == "for all"; });
+    }
+    driver.client().release(shared);
+    join(threads);
+    EXPECT_EQ(found, 6);
+  }
+}
+
+TEST(ClientProcess, EventLoopHearsOfObjectsThatOthersWaitFor) {
+  node::TestNode node;
+  node.join();
+  Driver driver(node);
+  client::CompletionQueue queue;
+  std::vector<Object*> objects;
+  for (int i = 0; i < 200; ++i) objects.push_back(driver.echo(std::to_string(i)));
+  std::thread waiter([&] {
+    for (Object* object : objects) driver.wait(object);
+  });
+  for (Object* object : objects) driver.client().listen(object, &queue);
+  std::size_t heard = 0;
+  while (heard < objects.size() && node::becomes_readable(queue.fd())) {
+    heard += driver.client().take_completed(&queue).size();
+  }
+  EXPECT_EQ(heard, objects.size());
+  waiter.join();
+  driver.client().forget_listener(&queue, objects);
+  for (Object* object : objects) driver.client().release(object);
+}
+
+TEST(ClientProcess, TimeoutEndsATaskAndNotItsNeighbours) {
+  node::TestNode node;
+  node.join();
+  Driver driver(node);
+  std::thread neighbour([&] { churn(driver, 7, 30, false); });
+  for (int round = 0; round < 5; ++round) {
+    TestCall late(test_function("hang"));
+    EXPECT_EQ(driver.get_and_release(driver.submit(late.cpus(1).timeout(0.02).with(std::string_view("")))),
+              Driver::failure(StatusCode::kTimedOut));
+  }
+  neighbour.join();
+}
+
+TEST(ClientProcess, LargeValuesOfOneDriverAreReadByItsWorkers) {
+  node::TestNode node;
+  node.join();
+  Driver driver(node);
+  std::string bytes(500'000, '\2');
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 10; ++round) {
+        Hooks hooks;
+        auto put = driver.client().put_large(wire::Encoding::kBytes, std::as_bytes(std::span(bytes)), {}, hooks);
+        ASSERT_TRUE(put.is_ok()) << put.status().message();
+        Object* sum = driver.submit(TestCall(test_function("sum")).cpus(1).retries(kAnyNumber).with(*put));
+        driver.client().release(*put);
+        EXPECT_EQ(driver.get_and_release(sum), "1000000");
+      }
+    });
+  }
+  join(threads);
+}
+
+}  // namespace
+}  // namespace fray::worker
