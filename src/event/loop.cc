@@ -7,6 +7,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/fault.h"
+
 namespace fray::event {
 
 namespace {
@@ -33,7 +35,8 @@ Status Loop::add(int fd, std::uint32_t events, Callback callback) {
   epoll_event event{};
   event.events = events;
   event.data.ptr = watch.get();
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) return Status::io_error("epoll_ctl", errno);
+  bool added = !FRAY_FAULT("watch", ENOSPC) && ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
+  if (!added) return Status::io_error("epoll_ctl", errno);
   watches_[fd] = std::move(watch);
   return Status::ok();
 }

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/fault.h"
 #include "os/child_processes.h"
 #include "os/socket_pair.h"
 
@@ -34,7 +35,7 @@ Result<os::Fd> write_module_path(const std::vector<std::string>& module_path) {
     text += entry;
     text += '\0';
   }
-  os::Fd file(::memfd_create("fray-module-path", MFD_CLOEXEC));
+  os::Fd file(FRAY_FAULT("module_path", EMFILE) ? -1 : ::memfd_create("fray-module-path", MFD_CLOEXEC));
   if (!file.is_open()) return Status::io_error("memfd_create", errno);
   if (::pwrite(file.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
     return Status::io_error("cannot write the module path", errno);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include "base/fault.h"
 #include "store/segment_map.h"
 
 namespace fray::node {
@@ -45,7 +46,7 @@ void MemoryCarrier::open(Connection& connection, SegmentId segment) {
     answer.error = opened.status().message();
     return connection.send(wire::ControlType::kSegmentOpened, 0, answer);
   }
-  os::Fd copy(::fcntl(opened->descriptor, F_DUPFD_CLOEXEC, 0));
+  os::Fd copy(FRAY_FAULT("segment.pass", EMFILE) ? -1 : ::fcntl(opened->descriptor, F_DUPFD_CLOEXEC, 0));
   if (!copy.is_open()) {
     answer.error = Status::io_error("the node cannot pass the segment", errno).message();
     return connection.send(wire::ControlType::kSegmentOpened, 0, answer);

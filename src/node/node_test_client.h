@@ -160,15 +160,23 @@ inline os::Fd watch_process(pid_t pid) {
   return opened.is_ok() ? std::move(opened).value() : os::Fd();
 }
 
+// What goes wrong in a process of the test; see base/fault.h.
+struct Faults {
+  std::string plan;
+};
+
 class TestNode {
  public:
   explicit TestNode(const std::string& options = R"({"cpus": 2})") : TestNode(options, make_folder()) {}
-  TestNode(const std::string& options, std::string home) : home_(std::move(home)) {
+  explicit TestNode(const Faults& faults, const std::string& options = R"({"cpus": 2})")
+      : TestNode(options, make_folder(), faults) {}
+  TestNode(const std::string& options, std::string home, const Faults& faults = {}) : home_(std::move(home)) {
     auto ends = os::make_socket_pair().value();
     os::SpawnRequest request;
     request.command = {beside_this_test("fray"), "node", "--embedded", "--client-fd", "3", "--options-json", options};
     request.environment = sanitizer_options();
     request.environment.emplace_back("FRAY_HOME", home_);
+    request.environment.emplace_back("FRAY_FAULT", faults.plan);
     request.fds = {{ends.second.get(), 3}};
     request.standard_error = 2;
     auto pid = os::spawn(request);

@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/fault.h"
 #include "store/spill_file.h"
 
 namespace fray::node {
@@ -32,7 +33,7 @@ Status Spiller::submit(SegmentId segment, int source, std::uint64_t size) {
     if (!wake_.is_open()) return Status::io_error("eventfd", errno);
     FRAY_RETURN_IF_ERROR(loop_.add(wake_.get(), EPOLLIN, [this](std::uint32_t) { collect(); }));
   }
-  os::Fd copy(::fcntl(source, F_DUPFD_CLOEXEC, 0));
+  os::Fd copy(FRAY_FAULT("spill.source", EMFILE) ? -1 : ::fcntl(source, F_DUPFD_CLOEXEC, 0));
   if (!copy.is_open()) return Status::io_error("fcntl", errno);
   {
     std::lock_guard lock(mutex_);

@@ -9,6 +9,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/fault.h"
+
 namespace fray::os {
 
 namespace {
@@ -66,7 +68,7 @@ Listener::~Listener() {
 std::optional<Fd> Listener::accept(bool* more) {
   *more = true;
   while (true) {
-    int fd = ::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int fd = FRAY_FAULT("accept", EMFILE) ? -1 : ::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0) return Fd(fd);
     if (errno == EINTR || errno == ECONNABORTED) continue;
     if ((errno == EMFILE || errno == ENFILE) && reserve_.is_open()) {

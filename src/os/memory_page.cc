@@ -7,10 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fault.h"
+
 namespace fray::os {
 
 Result<SharedPage> SharedPage::make(const char* name) {
-  Fd fd(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  Fd fd(FRAY_FAULT("page", EMFILE) ? -1 : ::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd.is_open()) return Status::io_error("memfd_create", errno);
   if (::ftruncate(fd.get(), kBytes) != 0) return Status::io_error("ftruncate", errno);
   if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)

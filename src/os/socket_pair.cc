@@ -6,6 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/fault.h"
+
 namespace fray::os {
 
 namespace {
@@ -21,13 +23,16 @@ Status failed(const char* what) {
 
 Result<std::pair<Fd, Fd>> make_socket_pair() {
   int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) return failed("socketpair");
+  if (FRAY_FAULT("socketpair", EMFILE) ||
+      ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) {
+    return failed("socketpair");
+  }
   return std::pair(Fd(ends[0]), Fd(ends[1]));
 }
 
 Result<std::pair<Fd, Fd>> make_pipe() {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return failed("pipe");
+  if (FRAY_FAULT("pipe", EMFILE) || ::pipe2(ends, O_CLOEXEC) != 0) return failed("pipe");
   std::pair<Fd, Fd> both{Fd(ends[0]), Fd(ends[1])};
   int flags = ::fcntl(ends[0], F_GETFL);
   if (flags < 0 || ::fcntl(ends[0], F_SETFL, flags | O_NONBLOCK) != 0) return failed("fcntl");

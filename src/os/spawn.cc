@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <spawn.h>
 
+#include "base/fault.h"
 #include "os/fd.h"
 
 namespace fray::os {
@@ -80,8 +81,10 @@ Result<pid_t> spawn(const SpawnRequest& request) {
   std::vector<std::string> environment;
   for (const auto& [name, value] : request.environment) environment.push_back(name + "=" + value);
   pid_t pid = -1;
-  int error = ::posix_spawnp(&pid, command.front().c_str(), &actions.value, &attributes.value, pointers(command).data(),
-                             pointers(environment).data());
+  int error = FRAY_FAULT("spawn", EAGAIN)
+                  ? errno
+                  : ::posix_spawnp(&pid, command.front().c_str(), &actions.value, &attributes.value,
+                                   pointers(command).data(), pointers(environment).data());
   if (error == 0) return pid;
   return Status(error == ENOENT ? StatusCode::kNotFound : StatusCode::kIoError,
                 fmt::format("cannot start {} in folder {}: {}", request.command.front(),

@@ -14,6 +14,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/fault.h"
+
 namespace fray::store {
 namespace {
 
@@ -32,7 +34,7 @@ Status failed(const char* what, const std::string& folder, std::uint64_t bytes, 
 
 // A file without a name. Some file systems cannot make one and need the name for a moment.
 Result<os::Fd> open_unnamed(const std::string& folder, std::uint64_t bytes) {
-  os::Fd file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  os::Fd file(FRAY_FAULT("spill.open", EMFILE) ? -1 : ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (file.is_open()) return file;
   if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL) {
     return failed("cannot make a file", folder, bytes, errno);
@@ -51,6 +53,7 @@ Status preallocate(const os::Fd& file, std::uint64_t bytes, const std::string& f
   if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur) {
     return failed("the limit on file sizes forbids a file", folder, bytes, EFBIG);
   }
+  if (FRAY_FAULT("spill.allocate", ENOSPC)) return failed("no room for a file", folder, bytes, errno);
   int error = 0;
   do {
     error = ::posix_fallocate(file.get(), 0, static_cast<off_t>(bytes));
@@ -68,6 +71,7 @@ Copied send_bytes(int source, int target, std::uint64_t size) {
   Copied copied;
   off_t offset = 0;
   while (copied.bytes < size) {
+    if (FRAY_FAULT("spill.copy", ENOSPC)) return {copied.bytes, errno};
     const ssize_t count = ::sendfile(target, source, &offset, std::min<std::uint64_t>(size - copied.bytes, 64u << 20));
     if (count > 0) {
       copied.bytes += static_cast<std::uint64_t>(count);
@@ -111,7 +115,7 @@ Copied copy_bytes(int source, int target, std::uint64_t from, std::uint64_t size
 
 // On the disk, before the memory is given up; and out of the page cache, or no memory would have been gained.
 Status settle(const os::Fd& file, std::uint64_t bytes, const std::string& folder) {
-  while (::fdatasync(file.get()) != 0) {
+  while (FRAY_FAULT("spill.sync", EIO) || ::fdatasync(file.get()) != 0) {
     if (errno != EINTR) return failed("cannot write a file", folder, bytes, errno);
   }
   (void)::posix_fadvise(file.get(), 0, static_cast<off_t>(bytes), POSIX_FADV_DONTNEED);

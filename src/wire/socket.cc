@@ -1,10 +1,13 @@
 #include "wire/socket.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include <sys/socket.h>
 #include <sys/uio.h>
+
+#include "base/fault.h"
 
 namespace fray::wire {
 
@@ -42,6 +45,8 @@ Status FrameSocket::flush() {
         end = attachments_.front().offset;
       }
     }
+    const bool cut_short = FRAY_FAULT("send.short", 0);
+    if (cut_short) end = std::min(end, sent_ + 3);
     ssize_t written = 0;
     if (attached == nullptr) {
       written = ::send(fd_.get(), out_.data() + sent_, end - sent_, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -70,6 +75,7 @@ Status FrameSocket::flush() {
     }
     if (attached != nullptr) attachments_.pop_front();
     sent_ += static_cast<std::size_t>(written);
+    if (cut_short) break;
   }
   compact_output();
   return Status::ok();

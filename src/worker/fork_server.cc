@@ -14,6 +14,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "base/fault.h"
 #include "os/child_processes.h"
 #include "os/close_range.h"
 #include "os/pidfd.h"
@@ -106,8 +107,9 @@ bool ForkServer::read_node(std::optional<ForkedWorker>& worker) {
 std::optional<ForkedWorker> ForkServer::spawn(ProcessId process, std::vector<os::Fd> fds) {
   pid_t parent = ::getpid();
   if (callbacks_.before_fork) callbacks_.before_fork();
-  pid_t pid = ::fork();
+  pid_t pid = FRAY_FAULT("fork", EAGAIN) ? -1 : ::fork();
   if (pid == 0) return become_worker(process, parent, fds);
+  if (FRAY_FAULT("fork_server.dies", 0)) ::raise(SIGKILL);  // before anybody has heard of the worker
   int error = errno;
   if (callbacks_.after_fork_parent) callbacks_.after_fork_parent();
   wire::Spawned answer;
