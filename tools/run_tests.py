@@ -3,6 +3,7 @@
     run_tests.py                       the parts below, within their budgets
     run_tests.py --long                the tests marked `long`, without budgets
     run_tests.py --sanitizer asan      C++ tests and Python suites of build/asan, without budgets
+    run_tests.py --sanitizer tsan      C++ tests of build/tsan, with their node and worker processes
 
 Exit code 1 when a test failed, a runner broke or a part went over its budget.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,6 +26,8 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "build" / "test"
 
 # A line of ctest's that says nothing a reader needs: a test's start, or a test that passed.
+_LONGEST_REPORT = 8000
+
 _CTEST_NOISE = re.compile(r"^\s*(Start\s+\d+: |\d+/\d+ Test\s+#\d+: .*\s(Passed|Skipped)\s)")
 
 
@@ -37,6 +41,8 @@ class Part:
     folders: tuple[str, ...] = ()
     pytest_options: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
+    reports: Path | None = None
+    """Where the sanitizer writes what it finds, in every process that the tests start; each report is a failure."""
 
 
 @dataclass
@@ -58,30 +64,50 @@ NORMAL_PARTS = (
 LONG_PARTS = (Part("long", None, folders=("tests",), pytest_options=("-m", "long", "--timeout=3600")),)
 
 
+# Programs under a sanitizer take so many times longer; the tests' patience grows by as much.
+_SLOWNESS = 6
+
+
 def sanitizer_parts(name: str) -> tuple[Part, ...]:
     """The C++ tests of the sanitizer's build, and for ASan the Python suites with its extension in front."""
-    options = {
-        "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1",
-        "UBSAN_OPTIONS": "print_stacktrace=1",
-        "TSAN_OPTIONS": "second_deadlock_stack=1",
-    }
-    cpp = Part(f"C++ under {name}", None, cpp_build=name, environment=options)
+    cpp_reports = ROOT / "build" / name / "reports" / "cpp"
+    cpp = Part(
+        f"C++ under {name}",
+        None,
+        cpp_build=name,
+        environment=sanitizer_environment(cpp_reports),
+        reports=cpp_reports,
+    )
     site = ROOT / "build" / name / "site"
     if name != "asan" or not _install_site(ROOT / "build" / name, site):
         return (cpp,)
     runtimes = [_compiler_file(file) for file in ("libasan.so", "libubsan.so", "libstdc++.so")]
+    reports = ROOT / "build" / name / "reports" / "python"
     python = {
-        **options,
-        # Python itself leaves memory unfreed at its end.
-        "ASAN_OPTIONS": "detect_leaks=0:strict_string_checks=1",
+        # Python itself leaves memory unfreed at its end, and a crash that a test makes on purpose stays a plain crash.
+        **sanitizer_environment(reports, "detect_leaks=0:handle_segv=0:handle_abort=0"),
         "LD_PRELOAD": ":".join(runtimes),
         "PATH": f"{site / 'fray' / '_bin'}:{os.environ['PATH']}",
         "PYTHONMALLOC": "malloc",
         "PYTHONPATH": str(site),
     }
-    suites = ("tests/unit", "tests/conformance", "tests/chaos")
+    suites = ("tests/unit/native", "tests/conformance", "tests/chaos")
     slow = ("-m", "not long and not ray", "--timeout=900")
-    return (cpp, Part(f"Python under {name}", None, folders=suites, pytest_options=slow, environment=python))
+    return (
+        cpp,
+        Part("Python under asan", None, folders=suites, pytest_options=slow, environment=python, reports=reports),
+    )
+
+
+def sanitizer_environment(reports: Path, asan: str = "detect_leaks=1") -> dict[str, str]:
+    """Reports go to files: a node or worker writes to no terminal, and nobody looks at its exit code."""
+    log = f"log_path={reports / 'report'}"
+    return {
+        "ASAN_OPTIONS": f"strict_string_checks=1:{asan}:{log}",
+        "UBSAN_OPTIONS": f"print_stacktrace=1:{log}",
+        "TSAN_OPTIONS": f"second_deadlock_stack=1:{log}",
+        "FRAY_TEST_SLOWNESS": str(_SLOWNESS),
+    }
 
 
 def _install_site(build: Path, site: Path) -> bool:
@@ -110,7 +136,8 @@ def commands(part: Part) -> list[tuple[list[str], Path]]:
             print(f"    skipped: build/{part.cpp_build} has no C++ tests")
             return []
         junit = stem.with_suffix(".xml")
-        command = ["ctest", "--test-dir", str(build), "--output-on-failure", "--no-tests=ignore", "--timeout", "120"]
+        limit = "120" if part.reports is None else str(120 * _SLOWNESS)
+        command = ["ctest", "--test-dir", str(build), "--output-on-failure", "--no-tests=ignore", "--timeout", limit]
         command += ["-j", str(os.cpu_count() or 1), "--output-junit", str(junit)]
         # ThreadSanitizer's fixed mappings do not go together with every layout that the kernel may choose.
         return [((["setarch", "-R"] if part.cpp_build == "tsan" else []) + command, junit)]
@@ -177,6 +204,11 @@ def run_command(command: list[str], environment: dict[str, str], limit_seconds: 
     return None if stopped else code
 
 
+def read_reports(folder: Path) -> list[str]:
+    """What the sanitizer has found in any process, one text a process."""
+    return [path.read_text(errors="replace") for path in sorted(folder.glob("report*")) if path.is_file()]
+
+
 def run_part(part: Part) -> tuple[Count, str]:
     """Runs a part; returns what it counted and its line for the table at the end."""
     print(f"\n==> {part.name}", flush=True)
@@ -185,6 +217,9 @@ def run_part(part: Part) -> tuple[Count, str]:
     notes: list[str] = []
     start = time.monotonic()
     runners = commands(part)
+    if part.reports is not None:
+        shutil.rmtree(part.reports, ignore_errors=True)
+        part.reports.mkdir(parents=True)
     for command, junit in runners:
         junit.unlink(missing_ok=True)
         # Over the budget a part fails; at twice the budget it is stopped, so that a hang ends too.
@@ -201,6 +236,10 @@ def run_part(part: Part) -> tuple[Count, str]:
             notes.append("stopped at twice its budget")
         elif broken:
             notes.append(f"{Path(command[0]).name} ended with code {code}")
+    if part.reports is not None and (found := read_reports(part.reports)):
+        total.failed += len(found)
+        notes.append(f"{len(found)} reports in {part.reports.relative_to(ROOT)}")
+        print("\n".join(text[:_LONGEST_REPORT] for text in found))
     seconds = time.monotonic() - start
     if budget is not None and seconds > budget:
         total.failed += 1

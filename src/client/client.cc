@@ -132,7 +132,8 @@ void Client::abandon_after_fork() {
 }
 
 void Client::set_duty(WorkerDuty* duty) {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  duty_left_.wait(lock, [this] { return !duty_busy_; });
   duty_ = duty;
   deliver_leases();
   wake_poll();

@@ -83,7 +83,7 @@ struct WorkerDuty {
   virtual void node_gone() = 0;
   // Called by the backup thread about each millisecond while it ticks, without the client's mutex. True: keep ticking.
   virtual bool tick() = 0;
-  virtual int poll_fd() = 0;  // -1: none; a socket to watch while the backup thread sleeps
+  virtual int poll_fd() = 0;  // -1: none; a socket to watch while the backup thread sleeps. Called with the mutex
   virtual void blocked() = 0;
   virtual void unblocked() = 0;
   virtual void abandon() = 0;  // in a child of fork(): close sockets, touch no lock
@@ -179,7 +179,7 @@ class Client {
   std::vector<Object*> take_completed(CompletionQueue* queue);
 
   // ---- The worker's side ----
-  void set_duty(WorkerDuty* duty);
+  void set_duty(WorkerDuty* duty);  // the one before is not called any more when this returns
   // Records a result that is sealed or has refs inside in the name of the client that owns it.
   void record_result(ObjectId id, ProcessId holder, wire::Value& value, Object* made);
   ObjectId new_object_id();
@@ -207,6 +207,7 @@ class Client {
   Status handshake();
   void start_backup();
   void backup_loop();
+  bool tick_duty(std::unique_lock<std::mutex>& lock);
   bool pump();        // reads all sockets once; true when something was read
   void pump_tasks();  // reads the workers' sockets only
   void handle(wire::Incoming& frame);
@@ -271,6 +272,8 @@ class Client {
   std::vector<EarlyLease> early_leases_;  // that came before the duty was set
   std::optional<wire::HostActor> early_actor_;
   WorkerDuty* duty_ = nullptr;
+  bool duty_busy_ = false;  // it ticks, without the mutex
+  std::condition_variable duty_left_;
   os::Fd wake_;
   std::atomic<bool> backup_asleep_{false};
   std::atomic<bool> stopping_{false};

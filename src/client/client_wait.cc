@@ -441,6 +441,7 @@ Result<std::string> Client::status(WaitHooks& hooks) {
     link_.send(wire::ControlType::kStatusRequest);
   }
   WaitResult result = wait_until([this] { return status_arrived_; }, Clock::now() + 5s, hooks);
+  std::lock_guard lock(mutex_);
   if (result == WaitResult::kDone) return status_reply_;
   return Status(StatusCode::kUnavailable, "the node did not answer");
 }
@@ -471,6 +472,18 @@ void Client::start_backup() {
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
+bool Client::tick_duty(std::unique_lock<std::mutex>& lock) {
+  WorkerDuty* duty = duty_;
+  if (duty == nullptr) return false;
+  duty_busy_ = true;
+  lock.unlock();
+  bool busy = duty->tick();
+  lock.lock();
+  duty_busy_ = false;
+  duty_left_.notify_all();
+  return busy;
+}
+
 void Client::backup_loop() {
   std::uint64_t last_progress = 0;
   int idle_ticks = 0;
@@ -493,20 +506,18 @@ void Client::backup_loop() {
     deliver_logs(lock);
     idle_ticks = progress_ == last_progress ? idle_ticks + 1 : 0;
     last_progress = progress_;
-    WorkerDuty* duty = duty_;
-    lock.unlock();
-    bool busy = duty != nullptr && duty->tick();
+    bool busy = tick_duty(lock);
     if (stopping_) return;
     if (busy || idle_ticks < kTicksBeforeSleep) {
+      lock.unlock();
       ::clock_nanosleep(CLOCK_MONOTONIC, 0, &kTick, nullptr);
       continue;
     }
-    lock.lock();
     fill_poll_set(set);
     int timeout = tasks_.unfinished() > 0 ? 100 : tasks_.leases().empty() ? -1 : 250;
+    backup_asleep_ = true;  // before the duty is asked: a task that begins meanwhile wakes us
+    if (int fd = duty_ == nullptr ? -1 : duty_->poll_fd(); fd >= 0) set.push_back({fd, POLLIN, 0});
     lock.unlock();
-    backup_asleep_ = true;
-    if (duty != nullptr && duty->poll_fd() >= 0) set.push_back({duty->poll_fd(), POLLIN, 0});
     if (!open_) timeout = 1000;
     int events = ::poll(set.data(), set.size(), timeout);
     backup_asleep_ = false;

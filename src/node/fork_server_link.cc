@@ -62,7 +62,7 @@ Status ForkServerLink::start(const wire::WorkerKey& key) {
   request.fds = {{ends.second.get(), kSocketFd}, {module_path.get(), kPathFd}};
   request.standard_output = pipe.second.get();
   request.standard_error = pipe.second.get();
-  FRAY_ASSIGN_OR_RETURN(pid_, os::spawn(request));
+  FRAY_ASSIGN_OR_RETURN(pid_, spawner_.spawn(request));
   limits_.restore_in(pid_);
   socket_ = wire::FrameSocket(std::move(ends.first));
   output_pipe_ = std::move(pipe.first);

@@ -27,8 +27,8 @@ class ForkServerLink {
     std::function<void()> on_ended;
   };
 
-  ForkServerLink(event::Loop& loop, const os::ProcessLimits& limits, Events events)
-      : loop_(loop), limits_(limits), events_(std::move(events)) {}
+  ForkServerLink(event::Loop& loop, os::Spawner& spawner, const os::ProcessLimits& limits, Events events)
+      : loop_(loop), spawner_(spawner), limits_(limits), events_(std::move(events)) {}
   ~ForkServerLink();
   ForkServerLink(const ForkServerLink&) = delete;
   ForkServerLink& operator=(const ForkServerLink&) = delete;
@@ -49,6 +49,7 @@ class ForkServerLink {
   void end();
 
   event::Loop& loop_;
+  os::Spawner& spawner_;
   const os::ProcessLimits& limits_;
   Events events_;
   wire::FrameSocket socket_;

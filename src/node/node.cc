@@ -55,7 +55,7 @@ Node::Node(event::Loop& loop, Settings settings, SessionFolder folder)
           loop, [this](Connection& connection, wire::Incoming& frame) { return frame_arrived(connection, frame); },
           [this](Connection& connection, const Status& why) { connection_ended(connection, why); }),
       logs_(loop, [this](ProcessId worker) { return log_audience(worker); }),
-      processes_(loop, logs_,
+      processes_(loop, *settings_.spawner, logs_,
                  {[this](ProcessId, os::Fd socket) { return roster_.adopt(std::move(socket)) != nullptr; },
                   [this](ProcessId worker, bool expected, const wire::ExitFacts& facts, const WorkerPage& page) {
                     worker_gone(worker, expected, facts, page);

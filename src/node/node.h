@@ -21,6 +21,7 @@
 #include "node/session_options.h"
 #include "node/worker_processes.h"
 #include "node/worker_watch.h"
+#include "os/spawn.h"
 
 namespace fray::node {
 
@@ -30,6 +31,7 @@ class Node {
     SessionOptions options;
     std::string release;
     bool embedded = false;
+    os::Spawner* spawner = &os::spawner();  // of the fork servers
   };
 
   static Result<std::unique_ptr<Node>> create(event::Loop& loop, Settings settings);

@@ -28,7 +28,12 @@
 
 namespace fray::node {
 
-inline constexpr std::chrono::seconds kPatience{20};
+// Longer where FRAY_TEST_SLOWNESS says so, as under sanitizers.
+inline std::chrono::seconds patience() {
+  const char* slowness = std::getenv("FRAY_TEST_SLOWNESS");
+  return std::chrono::seconds(20 * (slowness == nullptr ? 1 : std::max(1, std::atoi(slowness))));
+}
+inline const std::chrono::seconds kPatience = patience();
 
 inline int milliseconds_until(std::chrono::steady_clock::time_point deadline) {
   auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());

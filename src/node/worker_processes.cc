@@ -20,8 +20,8 @@ constexpr std::chrono::milliseconds kFirstDelay{100};
 constexpr int kKilled = SIGKILL;  // as a wait status
 }  // namespace
 
-WorkerProcesses::WorkerProcesses(event::Loop& loop, LogRelay& logs, Events events)
-    : loop_(loop), logs_(logs), events_(std::move(events)), limits_(os::ProcessLimits::raise()) {}
+WorkerProcesses::WorkerProcesses(event::Loop& loop, os::Spawner& spawner, LogRelay& logs, Events events)
+    : loop_(loop), spawner_(spawner), logs_(logs), events_(std::move(events)), limits_(os::ProcessLimits::raise()) {}
 
 WorkerProcesses::~WorkerProcesses() = default;
 
@@ -42,7 +42,7 @@ Status WorkerProcesses::ensure_server(WorkerKeyId number) {
   ForkServerLink::Events events;
   events.on_frame = [this](wire::Incoming& frame) { server_frame(frame); };
   events.on_ended = [this, number] { server_ended(number); };
-  key.server = std::make_unique<ForkServerLink>(loop_, limits_, std::move(events));
+  key.server = std::make_unique<ForkServerLink>(loop_, spawner_, limits_, std::move(events));
   Status started = key.server->start(key.description);
   if (!started.is_ok()) key.server.reset();
   return started;

@@ -48,7 +48,7 @@ class WorkerProcesses {
     std::function<void(ProcessId worker, bool expected, const wire::ExitFacts& facts, const WorkerPage& page)> on_gone;
   };
 
-  WorkerProcesses(event::Loop& loop, LogRelay& logs, Events events);
+  WorkerProcesses(event::Loop& loop, os::Spawner& spawner, LogRelay& logs, Events events);
   ~WorkerProcesses();
 
   // Equal keys get equal numbers. The fork server is started at once.
@@ -87,6 +87,7 @@ class WorkerProcesses {
   void failed(Key& key, std::string reason);
 
   event::Loop& loop_;
+  os::Spawner& spawner_;
   LogRelay& logs_;
   Events events_;
   os::ProcessLimits limits_;

@@ -91,4 +91,12 @@ Result<pid_t> spawn(const SpawnRequest& request) {
                             request.folder.empty() ? "." : request.folder, std::strerror(error)));
 }
 
+Spawner& spawner() {
+  struct RealSpawner : Spawner {
+    Result<pid_t> spawn(const SpawnRequest& request) override { return os::spawn(request); }
+  };
+  static RealSpawner real;
+  return real;
+}
+
 }  // namespace fray::os

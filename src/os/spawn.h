@@ -26,4 +26,12 @@ struct SpawnRequest {
 
 Result<pid_t> spawn(const SpawnRequest& request);
 
+// The same as an interface, so that what starts processes can be tested without any.
+class Spawner {
+ public:
+  virtual ~Spawner() = default;
+  virtual Result<pid_t> spawn(const SpawnRequest& request) = 0;
+};
+Spawner& spawner();
+
 }  // namespace fray::os

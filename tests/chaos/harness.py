@@ -18,15 +18,14 @@ from typing import Any, TypeVar
 from fray._leaks import MARKER, Process, marked_processes
 from fray._leaks import look_at as look_at
 
+from tests.slowness import SLOWNESS
+
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 20.0
+PATIENCE = 20.0 * SLOWNESS
 """Seconds within which anything must happen that has no figure of its own: long enough for a busy machine."""
 
-PROMPT = 1.0
+PROMPT = 1.0 * SLOWNESS
 """Seconds within which nothing may be left of an engine whose driver or node has died."""
-
-if os.environ.get("CI") == "true":
-    PROMPT = 3.0
 
 T = TypeVar("T")
 

@@ -17,8 +17,9 @@ from fray.backend.native import NativeJobContext
 from tests.chaos.harness import PROMPT, Driver, current_marker, eventually, marked_processes, node_socket, the_node
 from tests.chaos.tasks import echo, sleep_forever, write_pid_and_hang
 from tests.conformance.gates import Journal
+from tests.slowness import SLOWNESS
 
-TOLD_SECONDS = 1.0 if os.environ.get("CI") == "true" else 0.1
+TOLD_SECONDS = 0.1 if SLOWNESS == 1 else 1.0
 """From the node's death to the error in a waiter."""
 
 

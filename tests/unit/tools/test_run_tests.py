@@ -74,3 +74,28 @@ def test_failed_tests_are_counted_once(monkeypatch: pytest.MonkeyPatch, tmp_path
 def test_folder_without_tests_is_skipped_with_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_tests.commands(run_tests.Part("p", 60, folders=("tests/no_such_folder",))) == []
     assert "skipped: tests/no_such_folder has no tests" in capsys.readouterr().out
+
+
+def test_report_of_a_sanitizer_in_any_process_is_a_failure(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reports = tmp_path / "reports"
+    reports.mkdir()
+    (reports / "report.1").write_text("of an earlier run")
+    passes = write_junit("<testsuite><testcase/></testsuite>")
+    finds = f"pathlib.Path({str(reports / 'report.2')!r}).write_text('heap-use-after-free')"
+    fake_runner(monkeypatch, tmp_path, f"{passes}; {finds}")
+    monkeypatch.setattr(run_tests, "ROOT", tmp_path)
+    count, line = run_tests.run_part(run_tests.Part("p", None, reports=reports))
+    assert (count.passed, count.failed) == (1, 1)
+    assert "1 reports" in line
+    printed = capsys.readouterr().out
+    assert "heap-use-after-free" in printed
+    assert "earlier" not in printed
+
+
+def test_sanitizers_write_to_files_and_give_the_tests_time() -> None:
+    environment = run_tests.sanitizer_environment(Path("/reports"))
+    for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
+        assert "log_path=/reports/report" in environment[name]
+    assert float(environment["FRAY_TEST_SLOWNESS"]) > 1

@@ -1,0 +1,69 @@
+// A client whose node is played by the test: what it promises to the worker's duty.
+#include <atomic>
+#include <semaphore>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "client/client.h"
+#include "os/socket_pair.h"
+
+namespace fray::client {
+namespace {
+
+// The node's end of a client that has been welcomed.
+struct PlayedNode {
+  PlayedNode() {
+    auto ends = os::make_socket_pair().value();
+    socket = wire::FrameSocket(std::move(ends.first));
+    wire::Welcome welcome;
+    welcome.epoch = 7;
+    welcome.process = 1;
+    welcome.max_workers = 4;
+    socket.queue(wire::frame(wire::ControlType::kWelcome, 0, welcome));
+    EXPECT_TRUE(socket.flush().is_ok());
+    ClientOptions options;
+    options.control = std::move(ends.second);
+    options.release = FRAY_VERSION;
+    client = Client::connect(std::move(options)).value();
+  }
+
+  wire::FrameSocket socket;
+  std::unique_ptr<Client> client;
+};
+
+struct SlowDuty : WorkerDuty {
+  void lease_arrived(LeaseId, ProcessId, os::Fd) override {}
+  void node_gone() override {}
+  bool tick() override {
+    if (!entered.exchange(true)) {
+      began.release();
+      may_end.acquire();
+      ended = true;
+    }
+    return true;
+  }
+  int poll_fd() override { return -1; }
+  void blocked() override {}
+  void unblocked() override {}
+  void abandon() override {}
+
+  std::atomic<bool> entered{false};
+  std::atomic<bool> ended{false};
+  std::binary_semaphore began{0};
+  std::binary_semaphore may_end{0};
+};
+
+TEST(ClientDuty, IsNotCalledAnyMoreOnceItHasBeenTakenAway) {
+  PlayedNode node;
+  SlowDuty duty;
+  node.client->set_duty(&duty);
+  duty.began.acquire();
+  std::thread helper([&] { duty.may_end.release(); });
+  node.client->set_duty(nullptr);
+  EXPECT_TRUE(duty.ended);
+  helper.join();
+}
+
+}  // namespace
+}  // namespace fray::client
