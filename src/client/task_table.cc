@@ -450,17 +450,16 @@ void TaskTable::on_result(Lease* lease, std::uint64_t number, std::string_view b
     return fail(task, StatusCode::kTimedOut, fmt::format("task {} ran past its timeout", task->function->name));
   }
   if (head.status == wire::TaskStatus::kRetry && task->retries_left != 0) return retry(task);
-  wire::ValueView value;
-  for (std::uint16_t i = 0; i < task->returns; ++i) {
-    if (i < head.values) value = wire::decode_value(in);  // a failed task's one value fails all its results
-    if (!in.ok() || head.values == 0) {
-      fail(task, StatusCode::kCorruption, "the worker's answer does not fit its format");
-      return lease_ended(lease);
-    }
-    Object* result = i == 0 ? task->first_result : task->extra->more_results[i - 1u];
-    complete(result, value);
+  const wire::ValueView first = wire::decode_value(in);
+  std::vector<wire::ValueView> more(task->returns - 1u, first);  // a failed task's one value fails all its results
+  for (std::size_t i = 0; i < more.size() && i + 1 < head.values; ++i) more[i] = wire::decode_value(in);
+  if (!in.ok() || head.values == 0) {
+    fail(task, StatusCode::kCorruption, "the worker's answer does not fit its format");
+    return lease_ended(lease);
   }
-  if (head.status == wire::TaskStatus::kFailed) timeline_.add_failure(task->function, number, true, value.bytes);
+  complete(task->first_result, first);
+  for (std::size_t i = 0; i < more.size(); ++i) complete(task->extra->more_results[i], more[i]);
+  if (head.status == wire::TaskStatus::kFailed) timeline_.add_failure(task->function, number, true, first.bytes);
   finish(task);
 }
 

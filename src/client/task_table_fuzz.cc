@@ -2,10 +2,11 @@
 // format, and leave; the node grants, reclaims and reports losses in the middle of it.
 //
 // After each input every task has ended once, and nothing is left of any object.
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -96,6 +97,10 @@ class World {
   // ---- As the Client does it
 
   void became_ready(Object* object) {
+    if (!object->stream && object->id.owner == kThisProcess) {
+      bool first = ended_.insert(object).second;
+      FRAY_CHECK(first || std::ranges::find(objects_, object) == objects_.end(), "an object became ready twice");
+    }
     if (!object->detail || object->detail->dependents.empty()) return;
     retain(object);
     ready_.push_back(object);
@@ -109,7 +114,10 @@ class World {
     }
   }
   void release(Object* object) {
-    if (object->references.fetch_sub(1) == 1) table_objects_.destroy(object);
+    if (object->references.fetch_sub(1) == 1) {
+      ended_.erase(object);
+      table_objects_.destroy(object);
+    }
   }
   void drain_node() {
     link_.flush();
@@ -290,6 +298,7 @@ class World {
   ObjectTable table_objects_;
   Timeline timeline_;
   std::vector<Object*> ready_;  // counted
+  std::set<Object*> ended_;
   std::shared_ptr<Function> function_ = std::make_shared<Function>();
   TaskTable table_;
   std::vector<Object*> objects_;  // results, counted

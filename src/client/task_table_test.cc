@@ -1,5 +1,6 @@
 #include "client/task_table.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
@@ -77,7 +78,7 @@ class TaskTableTest : public ::testing::Test {
     for (Object* result : results_) release(result);
   }
 
-  Object* submit(std::int32_t retries = 0) {
+  Object* submit(std::int32_t retries = 0, std::uint16_t returns = 1) {
     auto* result = new Object;
     result->id = objects_.own_id(objects_.take_sequence(1));
     result->references = 2;
@@ -87,6 +88,16 @@ class TaskTableTest : public ::testing::Test {
     task->first_result = result;
     task->retries_left = retries;
     task->queue = table_.queue(cpu_, 0, 0);
+    for (std::uint16_t i = 1; i < returns; ++i) {
+      auto* another = new Object;
+      another->id = objects_.own_id(objects_.take_sequence(1));
+      another->references = 2;
+      another->producer = task;
+      if (!task->extra) task->extra = std::make_unique<Task::Extra>();
+      task->extra->more_results.push_back(another);
+      results_.push_back(another);
+    }
+    task->returns = returns;
     wire::begin_frame(task->frame, DirectType::kTask, result->id.sequence);
     wire::ByteWriter(task->frame).put(wire::TaskHead{});
     results_.push_back(result);
@@ -128,7 +139,8 @@ class TaskTableTest : public ::testing::Test {
   SharedMemory memory_{{[](std::uint64_t) { return Status::ok(); }, [](std::uint64_t) {}, [](SegmentId) {}}};
   ObjectTable objects_{link_, memory_};
   Timeline timeline_;
-  TaskTable table_{link_, objects_, timeline_, [](Object*) {}};
+  std::vector<Object*> became_ready_;
+  TaskTable table_{link_, objects_, timeline_, [this](Object* object) { became_ready_.push_back(object); }};
   std::shared_ptr<Function> function_ = std::make_shared<Function>();
   ResourceSet cpu_;
   std::vector<Object*> results_;
@@ -153,6 +165,27 @@ TEST_F(TaskTableTest, TaskOfUnknownRunTimeIsNotQueuedBehindAnother) {
   grant(1, &worker);
   worker.read();
   EXPECT_EQ(worker.tasks.size(), 1u);
+}
+
+// Whoever reads a ready object takes no lock: it must not change any more.
+TEST_F(TaskTableTest, AnswerThatBreaksOffInItsSecondValueFailsEachResultOnce) {
+  FakeWorker worker;
+  Object* first = submit(0, 2);
+  grant(1, &worker);
+  worker.read();
+  std::size_t begin = wire::begin_frame(worker.socket.output(), DirectType::kResult, worker.tasks.at(0));
+  wire::ByteWriter out(worker.socket.output());
+  wire::ResultHead head;
+  head.values = 2;
+  out.put(head);
+  wire::encode(out, wire::Value{});
+  out.put_raw("cut");
+  wire::finish_frame(worker.socket.output(), begin);
+  ASSERT_TRUE(worker.socket.flush().is_ok());
+  table_.receive(lease(0));
+  EXPECT_THAT(became_ready_, ::testing::UnorderedElementsAreArray(results_));
+  EXPECT_TRUE(first->failed());
+  EXPECT_TRUE(lease(0)->dead);
 }
 
 TEST_F(TaskTableTest, FunctionTravelsOnceForEachLease) {
