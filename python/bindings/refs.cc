@@ -9,6 +9,7 @@
 namespace fray::python {
 
 PyTypeObject* ref_type = nullptr;
+std::uint64_t refs_made = 0;
 
 namespace {
 
@@ -250,6 +251,7 @@ PyObject* new_ref(PythonClient* owner, client::Object* object) {
     owner->client->release(object);
     return PyErr_NoMemory();
   }
+  ++refs_made;
   // The type outlives the process's last ref, so refs do not count their type.
   reinterpret_cast<PyObject*>(ref)->ob_type = ref_type;
   _Py_NewReference(reinterpret_cast<PyObject*>(ref));

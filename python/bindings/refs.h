@@ -18,6 +18,8 @@ struct PythonRef {
 };
 
 extern PyTypeObject* ref_type;
+// How many refs this process has made.
+extern std::uint64_t refs_made;
 
 inline bool is_ref(PyObject* object) { return Py_TYPE(object) == ref_type; }
 inline PythonRef* as_ref(PyObject* object) { return reinterpret_cast<PythonRef*>(object); }

@@ -3,7 +3,9 @@
 // Threading:  any thread with the GIL; waits release it after a spin of at most 20 microseconds.
 // Ownership:  borrows its arguments for the length of the call.
 // Failure:    GetTimeoutError, KeyboardInterrupt (through Python's own handler), and what a task raised.
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <unordered_map>
 
 #include "values.h"
@@ -143,72 +145,117 @@ PyObject* get_many(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return values.release();
 }
 
-// Whether an object is there twice. Marks objects with the number of this look; the GIL guards marks and numbers.
-bool has_duplicate(std::span<client::Object* const> objects) {
+// The others of the last wait. A program that takes one result at a time passes them on to the next wait, unchanged,
+// where they need not be checked again. Guarded by the GIL.
+class CheckedRefs {
+ public:
+  // Whether these are refs that passed the check before. A ref made since may lie where a dead one lay.
+  bool contain(PyObject* const* items, std::size_t count) const {
+    return made_ == refs_made && count == refs_.size() - begin_ && count > 0 &&
+           std::memcmp(refs_.data() + begin_, items, count * sizeof(*items)) == 0;
+  }
+  // They passed it. `refs_made` must not have changed since.
+  void keep(PyObject* const* items, std::size_t count) {
+    refs_.assign(items, items + count);
+    begin_ = 0;
+    made_ = refs_made;
+  }
+  void drop_first(std::size_t count) { begin_ += count; }
+
+ private:
+  std::vector<PyObject*> refs_;  // borrowed; compared, never followed
+  std::size_t begin_ = 0;
+  std::uint64_t made_ = 0;
+};
+CheckedRefs checked_refs;
+
+// Whether all are refs of this client, each there once. Marks objects with the number of this look; the GIL guards marks
+// and numbers.
+bool are_refs_once(PythonClient* owner, PyObject* const* items, std::size_t count) {
   static std::uint64_t look = 0;
   ++look;
-  for (client::Object* object : objects) {
-    if (object->mark == look) return true;
-    object->mark = look;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!is_ref(items[i]) || as_ref(items[i])->owner != owner) return false;
+    client::Object* object = as_ref(items[i])->object;
+    if (std::exchange(object->mark, look) == look) return false;
+  }
+  return true;
+}
+
+bool is_ready(PyObject* ref) { return as_ref(ref)->object->has_next(); }
+
+// How many of them are ready before the first that is not.
+std::size_t leading_ready(PyObject* const* items, std::size_t count) {
+  std::size_t leading = 0;
+  while (leading < count && is_ready(items[leading])) ++leading;
+  return leading;
+}
+
+bool enough_ready(PyObject* const* items, std::size_t count, std::size_t needed) {
+  std::size_t ready = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (is_ready(items[i]) && ++ready == needed) return true;
   }
   return false;
 }
 
+// The first `needed` that are ready, fewer when there are not so many, and all others, in their order.
+PyObject* split(PyObject* refs, std::size_t needed, bool known) {
+  const Py_ssize_t size = PyList_GET_SIZE(refs);
+  PyObject** items = PySequence_Fast_ITEMS(refs);
+  const auto begin = static_cast<Py_ssize_t>(leading_ready(items, std::min(needed, static_cast<std::size_t>(size))));
+  Owned ready(PyList_GetSlice(refs, 0, begin));
+  Owned others;
+  if (!ready) return nullptr;
+  if (static_cast<std::size_t>(begin) == needed) {  // most often
+    others = Owned(PyList_GetSlice(refs, begin, size));
+    if (!others) return nullptr;
+  } else {
+    others = Owned(PyList_New(0));
+    for (Py_ssize_t i = begin; i < size; ++i) {
+      bool take = static_cast<std::size_t>(PyList_GET_SIZE(ready.get())) < needed && is_ready(items[i]);
+      if (!others || PyList_Append(take ? ready.get() : others.get(), items[i]) != 0) return nullptr;
+    }
+    known = false;
+  }
+  if (known) {
+    checked_refs.drop_first(needed);
+  } else {
+    checked_refs.keep(PySequence_Fast_ITEMS(others.get()), static_cast<std::size_t>(PyList_GET_SIZE(others.get())));
+  }
+  return PyTuple_Pack(2, ready.get(), others.get());
+}
+
 // wait(client, refs, num_returns, timeout) -> (ready, others), or NotImplemented when the arguments are not in order
-PyObject* wait(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count != 4 || !PyList_CheckExact(args[1])) {
-    PyErr_SetString(PyExc_TypeError, "wait needs a list of refs");
+PyObject* wait(PyObject*, PyObject* const* args, Py_ssize_t arg_count) {
+  if (arg_count != 4) {
+    PyErr_SetString(PyExc_TypeError, "wait(client, refs, num_returns, timeout)");
     return nullptr;
   }
   PythonClient* owner = as_client(args[0]);
   if (owner == nullptr || !check_open(owner)) return nullptr;
-  Py_ssize_t needed = PyLong_AsSsize_t(args[2]);
-  if (needed == -1 && PyErr_Occurred()) return nullptr;
+  if (!PyList_CheckExact(args[1]) || !PyLong_CheckExact(args[2])) Py_RETURN_NOTIMPLEMENTED;
+  Py_ssize_t asked = PyLong_AsSsize_t(args[2]);
+  if (asked == -1 && PyErr_Occurred()) PyErr_Clear();
+  PyObject** items = PySequence_Fast_ITEMS(args[1]);
+  auto count = static_cast<std::size_t>(PyList_GET_SIZE(args[1]));
+  auto needed = static_cast<std::size_t>(asked);
+  if (asked < 1 || needed > count) Py_RETURN_NOTIMPLEMENTED;
+  bool known = checked_refs.contain(items, count) && as_ref(items[0])->owner == owner;
+  if (!known && !are_refs_once(owner, items, count)) Py_RETURN_NOTIMPLEMENTED;
+  if (enough_ready(items, count, needed)) return split(args[1], needed, known);
+
+  bool ok = false;
+  Client::Deadline deadline = deadline_of(args[3], &ok);
+  if (!ok) return nullptr;
+  Owned refs(PyList_GetSlice(args[1], 0, PyList_GET_SIZE(args[1])));  // theirs may change while the GIL is away
   std::vector<client::Object*> objects;
-  if (!objects_of(owner, args[1], &objects) || needed < 1 || static_cast<std::size_t>(needed) > objects.size() ||
-      has_duplicate(objects)) {
-    Py_RETURN_NOTIMPLEMENTED;
-  }
-  std::size_t ready_count = 0;
-  for (client::Object* object : objects) {
-    if (object->has_next() && ++ready_count == static_cast<std::size_t>(needed)) break;
-  }
-  Owned refs;
-  if (ready_count < static_cast<std::size_t>(needed)) {
-    bool ok = false;
-    Client::Deadline deadline = deadline_of(args[3], &ok);
-    if (!ok) return nullptr;
-    refs = Owned(PySequence_Tuple(args[1]));  // the list may change while the GIL is away
-    if (!refs) return nullptr;
-    GilHooks hooks(owner->duty);
-    WaitResult result = owner->client->wait(objects, static_cast<std::size_t>(needed), deadline, hooks);
-    if (result == WaitResult::kInterrupted) return nullptr;
-    if (result == WaitResult::kClosed) return raise_wait(owner, result, 0, objects.size());
-  }
-  PyObject** items = refs ? PySequence_Fast_ITEMS(refs.get()) : PySequence_Fast_ITEMS(args[1]);
-  auto size = static_cast<Py_ssize_t>(objects.size());
-  Owned ready(PyList_New(0));
-  Owned others(PyList_New(0));
-  if (!ready || !others) return nullptr;
-  Py_ssize_t taken = 0;
-  Py_ssize_t position = 0;
-  for (; position < size && taken < needed; ++position) {
-    bool is_ready = objects[static_cast<std::size_t>(position)]->has_next();
-    taken += is_ready;
-    if (PyList_Append(is_ready ? ready.get() : others.get(), items[position]) != 0) return nullptr;
-  }
-  if (position < size) {
-    Owned rest(refs ? PySequence_List(refs.get()) : PyList_GetSlice(args[1], position, size));
-    if (rest && refs && PyList_SetSlice(rest.get(), 0, position, nullptr) != 0) return nullptr;
-    if (!rest) return nullptr;
-    Py_ssize_t before = PyList_GET_SIZE(others.get());
-    if (before == 0) {
-      others = std::move(rest);
-    } else if (PyList_SetSlice(others.get(), before, before, rest.get()) != 0) {
-      return nullptr;
-    }
-  }
-  return PyTuple_Pack(2, ready.get(), others.get());
+  if (!refs || !objects_of(owner, refs.get(), &objects)) return nullptr;
+  GilHooks hooks(owner->duty);
+  WaitResult result = owner->client->wait(objects, needed, deadline, hooks);
+  if (result == WaitResult::kInterrupted) return nullptr;
+  if (result == WaitResult::kClosed) return raise_wait(owner, result, 0, count);
+  return split(refs.get(), needed, false);
 }
 
 // cancel(client, ref, force) -> whether the task had not ended

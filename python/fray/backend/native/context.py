@@ -156,7 +156,7 @@ class NativeJobContext(JobContext):
 
     def wait(self, refs: list[Any], num_returns: int = 1, timeout: float | None = None) -> tuple[list[Any], list[Any]]:
         """Split `refs` into ready ones and others; see `JobContext.wait`."""
-        if timeout is None and type(refs) is list and refs and type(num_returns) is int and self._is_plain():
+        if timeout is None and self._is_plain():
             answer = _native.wait(self._client, refs, num_returns, None)
             if answer is not NotImplemented:
                 return answer
