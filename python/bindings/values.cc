@@ -166,8 +166,27 @@ bool Encoded::encode(PythonClient* owner, PyObject* value, const char* what) {
       return true;
     }
     PyErr_Clear();  // lone surrogates: pickle can take them
+  } else if (PyList_CheckExact(value) && take_refs(owner, value)) {
+    encoding_ = Encoding::kRefs;
+    return true;
   }
   return pickle(owner, value, what);
+}
+
+// False, with nothing taken, when something else than refs of this client is in the list.
+bool Encoded::take_refs(PythonClient* owner, PyObject* list) {
+  const Py_ssize_t size = PyList_GET_SIZE(list);
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    PyObject* item = PyList_GET_ITEM(list, i);
+    if (!is_ref(item) || as_ref(item)->owner != owner) return false;
+  }
+  nested_.reserve(static_cast<std::size_t>(size));
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    client::Object* object = as_ref(PyList_GET_ITEM(list, i))->object;
+    client::retain(object);
+    nested_.push_back(object);
+  }
+  return size > 0;
 }
 
 bool Encoded::dump(PyObject* function, PyObject* value, PyObject* callback) {
@@ -295,6 +314,18 @@ PyObject* decode_items(PythonClient* owner, const std::vector<client::Object*>& 
   return values.release();
 }
 
+PyObject* decode_refs(PythonClient* owner, const std::vector<client::Object*>& objects) {
+  Owned refs(PyList_New(static_cast<Py_ssize_t>(objects.size())));
+  if (!refs) return nullptr;
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    client::retain(objects[i]);
+    PyObject* ref = new_ref(owner, objects[i]);
+    if (ref == nullptr) return nullptr;
+    PyList_SET_ITEM(refs.get(), static_cast<Py_ssize_t>(i), ref);
+  }
+  return refs.release();
+}
+
 // A value whose bytes are at hand. `object` and `pin` keep views alive; null for inline values.
 PyObject* decode_bytes(PythonClient* owner, wire::Encoding encoding, std::string_view bytes, client::Object* object,
                        const store::Pin& pin, std::vector<client::Object*>* nested) {
@@ -347,6 +378,8 @@ PyObject* decode_bytes(PythonClient* owner, wire::Encoding encoding, std::string
     }
     case Encoding::kItems:
       return decode_items(owner, *nested);
+    case Encoding::kRefs:
+      return decode_refs(owner, *nested);
     case Encoding::kException:
     case Encoding::kStatus:
     case Encoding::kActorDied:

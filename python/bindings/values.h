@@ -1,6 +1,6 @@
 // Values in and out: Python objects to encoded values and back.
 //
-// Simple values (None, bool, int of 64 bits, float, str, bytes) have encodings of their own; everything else is pickled
+// Simple values (None, bool, int of 64 bits, float, str, bytes, lists of refs) have encodings of their own; all else is pickled
 // (protocol 5), with cloudpickle where plain pickle cannot, or where the pickle would refer to `__main__`. Buffers of large
 // arrays stay outside the pickle and are copied once, into shared memory.
 //
@@ -40,6 +40,7 @@ class Encoded {
   client::Object* store(PythonClient* owner);
 
  private:
+  bool take_refs(PythonClient* owner, PyObject* list);
   bool pickle(PythonClient* owner, PyObject* value, const char* what);
   bool dump(PyObject* function, PyObject* value, PyObject* callback);
   void clear_buffers();

@@ -249,16 +249,9 @@ Object* Client::put_inline(wire::Encoding encoding, std::string bytes, std::vect
 }
 
 std::vector<Object*> Client::nested(Object* object) {
-  std::vector<Object*> refs;
-  if (!object->detail) return refs;
+  if (!object->detail) return {};
   std::lock_guard lock(mutex_);
-  refs.reserve(object->detail->nested.size() + object->detail->nested_ids.size());
-  for (Object* inside : object->detail->nested) {
-    retain(inside);
-    refs.push_back(inside);
-  }
-  for (const ObjectId& id : object->detail->nested_ids) refs.push_back(objects_.adopt(id));
-  return refs;
+  return objects_.nested(object);
 }
 
 std::vector<Object*> Client::adopt(std::span<const ObjectId> ids) {
@@ -293,6 +286,12 @@ void Client::release(Object* object) {
       return;
     }
     object->references.fetch_add(1, std::memory_order_relaxed);  // linked by another thread just before: as below
+  }
+  if (!object->stream) {  // one of several counts: nothing follows from it
+    std::uint32_t count = object->references.load(std::memory_order_relaxed);
+    while (count > 1) {
+      if (object->references.compare_exchange_weak(count, count - 1, std::memory_order_acq_rel)) return;
+    }
   }
   if (abandoned_) return;
   std::lock_guard lock(mutex_);

@@ -1,8 +1,8 @@
 // Object: what one process knows of one object: its value once there is one, and who in this process still uses it.
 //
 // Threading:  `references`, `state` and `linked` are atomic; `state` becomes kReady once, after everything else was
-//             written, and from then on value and nested refs are immutable and may be read without a lock. All other
-//             fields are guarded by Client's mutex.
+//             written, and from then on the value is immutable and may be read without a lock. All other fields are
+//             guarded by Client's mutex.
 // Ownership:  counted by `references`: Python refs, views into shared memory, tasks that will make it or need it, and
 //             objects that contain it. Client::release() deletes it.
 // Failure:    a failed object is ready too; its value is a packed exception or a Status (wire::is_failure).
@@ -35,6 +35,7 @@ struct ItemStream {
 struct ObjectDetail {
   std::vector<Object*> nested;              // refs inside a value made here; counted
   std::vector<ObjectId> nested_ids;         // refs inside a value made elsewhere; the node counts them for us
+  bool nested_read = false;                 // `nested_ids` were asked for once; the next time they become `nested`
   std::vector<Task*> dependents;            // tasks that wait for this object
   std::vector<CompletionQueue*> listeners;  // told once, when the object is ready
   Location location;

@@ -1,5 +1,7 @@
 #include "client/object_table.h"
 
+#include <utility>
+
 #include "client/shared_memory.h"
 
 namespace fray::client {
@@ -53,6 +55,23 @@ Object* ObjectTable::adopt(ObjectId id) {
   object->registered = !object->uncounted;
   if (object->registered) link_.record(wire::ControlType::kHold, id);
   return object;
+}
+
+// Most values are read once, and then their refs live as long as the reader wants. Those of a value that is read again
+// stay with it: telling the node of thousands of them at every read would cost far more than the reading.
+std::vector<Object*> ObjectTable::nested(Object* object) {
+  ObjectDetail& detail = object->details();
+  std::vector<Object*> refs = detail.nested;
+  for (Object* inside : refs) retain(inside);
+  if (detail.nested_ids.empty()) return refs;
+  refs.reserve(refs.size() + detail.nested_ids.size());
+  for (const ObjectId& id : detail.nested_ids) refs.push_back(adopt(id));
+  if (std::exchange(detail.nested_read, true)) {
+    for (std::size_t i = detail.nested.size(); i < refs.size(); ++i) retain(refs[i]);
+    detail.nested = refs;
+    detail.nested_ids = {};
+  }
+  return refs;
 }
 
 void ObjectTable::adopt_result(Object* object) {
@@ -109,28 +128,28 @@ wire::Value ObjectTable::to_wire(Object* object) {
 }
 
 void ObjectTable::destroy(Object* object) {
-  std::vector<Object*> dead{object};
-  while (!dead.empty()) {
-    Object* next = dead.back();
-    dead.pop_back();
-    if (next->detail && next->detail->actor != nullptr) actor_dropped_(next->detail->actor);
-    if (next->registered || next->uncounted) table_.erase(next->id);
-    if (next->registered) link_.record(wire::ControlType::kRelease, next->id);
-    if (next->detail) {
-      if (next->own_block) {
-        private_blocks_.erase(next);
-        memory_.free(next->detail->location);
+  std::vector<Object*> dead;
+  auto drop = [&dead](Object* inside) {
+    if (inside->references.fetch_sub(1, std::memory_order_acq_rel) == 1) dead.push_back(inside);
+  };
+  while (true) {
+    if (object->registered || object->uncounted) table_.erase(object->id);
+    if (object->registered) link_.record(wire::ControlType::kRelease, object->id);
+    if (object->detail) {
+      if (object->detail->actor != nullptr) actor_dropped_(object->detail->actor);
+      if (object->own_block) {
+        private_blocks_.erase(object);
+        memory_.free(object->detail->location);
       }
-      for (Object* nested : next->detail->nested) {
-        if (nested->references.fetch_sub(1, std::memory_order_acq_rel) == 1) dead.push_back(nested);
-      }
-      if (next->detail->stream) {
-        for (Object* item : next->detail->stream->items) {
-          if (item->references.fetch_sub(1, std::memory_order_acq_rel) == 1) dead.push_back(item);
-        }
+      for (Object* nested : object->detail->nested) drop(nested);
+      if (object->detail->stream) {
+        for (Object* item : object->detail->stream->items) drop(item);
       }
     }
-    delete next;
+    delete object;
+    if (dead.empty()) return;
+    object = dead.back();
+    dead.pop_back();
   }
 }
 

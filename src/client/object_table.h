@@ -48,6 +48,8 @@ class ObjectTable {
   void share(Object* object);
   // The object of this id, with one more count.
   Object* adopt(ObjectId id);
+  // The refs inside a ready object, with one more count each.
+  std::vector<Object*> nested(Object* object);
   // A result whose maker has recorded it at the node in our name already (sealed, or with refs inside).
   void adopt_result(Object* object);
   // Asks the node for the value of an object that others will make.

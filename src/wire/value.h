@@ -34,7 +34,8 @@ enum class Encoding : std::uint8_t {
   kException = 9,      // failed: a packed exception of the user's code (fray._failures)
   kStatus = 10,        // failed: a StatusCode byte and a message of the engine
   kItems = 11,         // the list of the values of the refs inside: what a generator task gave
-  kActorDied = 12,     // failed: wire::ActorDeath
+  kRefs = 12,          // the list of the refs inside
+  kActorDied = 13,     // failed: wire::ActorDeath
 };
 
 inline bool is_failure(Encoding encoding) {
