@@ -18,6 +18,7 @@ std::vector<Command> LeaseTable::take_commands() {
     grant_all();
     start_for_demands();
     start_for_prestart();
+    replace_lost();
     stop_surplus();
     reclaim();
   }
@@ -148,6 +149,13 @@ void LeaseTable::start_for_prestart() {
       if (workers_.living() >= limits_.max_workers) return;
       start(key);
     }
+  }
+}
+
+void LeaseTable::replace_lost() {
+  for (const WorkerKeyId key : std::exchange(lost_, {})) {
+    if (workers_.given_up(key) || workers_.serving(key) >= cpus()) continue;
+    if (workers_.living() < limits_.max_workers) start(key);
   }
 }
 

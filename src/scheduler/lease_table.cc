@@ -78,6 +78,7 @@ void LeaseTable::worker_left(ProcessId worker) {
   const HeldLease* held = ledger_.find(entry->lease);
   if (held != nullptr && !held->orphaned) {
     commands_.emplace_back(LeaseLost{.lease = held->id, .client = held->client, .worker = worker});
+    lost_.push_back(entry->key);
   }
   ledger_.end(entry->lease);
   workers_.left(worker);

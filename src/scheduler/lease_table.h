@@ -12,7 +12,8 @@
 // cannot be served keeps what it will need from those behind it. A blocked worker's resources are free; a resumed one
 // takes them back even below zero, and what needs them is not granted until they are not. Workers are started for
 // demands whose resources are there, never more than max_workers; to stay below, idle workers of another key are
-// stopped. Idle workers beyond what could be used are stopped as well, unless their own tasks still run.
+// stopped. A worker that dies with a lease is replaced before anybody asks: its tasks are about to be tried again. Idle
+// workers beyond what could be used are stopped as well, unless their own tasks still run.
 //
 // A dedicated lease is an actor's. It is asked for in the name of a home: a client without a process, one for each
 // actor, below the actor's root. Its worker does not count towards max_workers, keeps its resources while it is blocked,
@@ -114,6 +115,7 @@ class LeaseTable {
   void start_for_demands();
   bool make_room(const std::map<WorkerKeyId, std::uint32_t>& needed);
   void start_for_prestart();
+  void replace_lost();
   void stop_surplus();
   bool works_as_client(ProcessId worker) const;
   bool waits_in_vain(const Demand& demand) const;
@@ -130,6 +132,7 @@ class LeaseTable {
   LeaseLedger ledger_;
   std::set<ProcessId> clients_;
   std::map<WorkerKeyId, std::uint32_t> prestarts_;
+  std::vector<WorkerKeyId> lost_;  // keys of workers that died with a lease, since the last decision
   std::map<WorkerKeyId, std::uint32_t>
       needed_;                          // workers that demands with resources could use, as of the last decision
   std::uint32_t needed_dedicated_ = 0;  // of these, dedicated ones

@@ -272,6 +272,36 @@ TEST(LeaseTable, DeadWorkersLeaseIsReportedAndGivenBackOnceWhetherBlockedOrNot) 
   }
 }
 
+TEST(LeaseTable, WorkerThatDiesWithALeaseIsReplacedBeforeAnybodyAsks) {
+  Bench bench(2);
+  bench.join(kAnn);
+  bench.table.demand_changed(kAnn, demand(0, 2, cpu(1)));
+  bench.settle();
+  bench.table.lease_returned(kAnn, 1);
+  bench.take();
+  bench.table.worker_left(100);
+  EXPECT_EQ(bench.take(), (std::vector<Command>{LeaseLost{2, kAnn, 100}, StartWorker{0}})) << "an idle one is no spare";
+  EXPECT_TRUE(bench.settle().empty()) << "one for one";
+}
+
+TEST(LeaseTable, LostWorkersAreReplacedUpToTheCpusAndTheLimit) {
+  Bench more_than_cpus(1, 8);
+  more_than_cpus.join(kAnn);
+  more_than_cpus.table.demand_changed(kAnn, demand(0, 2, ResourceSet()));
+  more_than_cpus.settle();
+  more_than_cpus.table.worker_left(100);
+  EXPECT_EQ(more_than_cpus.take(), (std::vector<Command>{LeaseLost{2, kAnn, 100}}));
+
+  Bench another_key(2, 2);
+  another_key.join(kAnn);
+  another_key.table.demand_changed(kAnn, demand(0, 1, cpu(1)));
+  another_key.table.demand_changed(kAnn, demand(1, 1, cpu(1), 0, 7));
+  another_key.settle();
+  another_key.table.demand_changed(kAnn, demand(1, 1, cpu(1), 0, 7));
+  another_key.table.worker_left(100);
+  EXPECT_EQ(only<StartWorker>(another_key.take()).size(), 1u) << "the demand has the place; the lost one waits";
+}
+
 TEST(LeaseTable, LeavingClientsWorkersAreKilledAndItsResourcesComeWithTheirDeath) {
   Bench bench(2);
   bench.join(kAnn);

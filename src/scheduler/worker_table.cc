@@ -117,6 +117,13 @@ bool WorkerTable::given_up(WorkerKeyId key) const {
 
 std::uint32_t WorkerTable::living() const { return static_cast<std::uint32_t>(workers_.size()) + asked_ - dedicated_; }
 
+std::uint32_t WorkerTable::serving(WorkerKeyId number) const {
+  const auto born = std::count_if(workers_.begin(), workers_.end(), [number](const auto& entry) {
+    return entry.second.key == number && !entry.second.doomed;
+  });
+  return static_cast<std::uint32_t>(born) + key(number).asked;
+}
+
 std::uint32_t WorkerTable::count(WorkerState state) const {
   return static_cast<std::uint32_t>(std::count_if(workers_.begin(), workers_.end(),
                                                   [state](const auto& entry) { return entry.second.state == state; }));

@@ -69,6 +69,7 @@ class WorkerTable {
   // Those asked for included, dedicated ones not.
   std::uint32_t living() const;
   std::uint32_t leased() const { return count(WorkerState::kLeased) - dedicated_; }  // dedicated ones not
+  std::uint32_t serving(WorkerKeyId key) const;  // of this key, those asked for included, without the doomed
   std::uint32_t count(WorkerState state) const;
   std::uint32_t asked() const { return asked_; }
   // Keys that have idle workers, the one used last first, at most `count`.
