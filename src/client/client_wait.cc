@@ -506,11 +506,12 @@ void Client::backup_loop() {
     deliver_logs(lock);
     idle_ticks = progress_ == last_progress ? idle_ticks + 1 : 0;
     last_progress = progress_;
+    pollfd node{reader_busy_ || !link_.is_open() ? -1 : link_.fd(), POLLIN, 0};
     bool busy = tick_duty(lock);
     if (stopping_) return;
     if (busy || idle_ticks < kTicksBeforeSleep) {
       lock.unlock();
-      ::clock_nanosleep(CLOCK_MONOTONIC, 0, &kTick, nullptr);
+      ::ppoll(&node, 1, &kTick, nullptr);  // leases and lost workers are not kept waiting for the next tick
       continue;
     }
     fill_poll_set(set);

@@ -1,5 +1,6 @@
 #include "node/lease_carrier.h"
 
+#include <utility>
 #include <variant>
 
 #include <fmt/format.h>
@@ -108,10 +109,14 @@ ProcessId LeaseCarrier::root_of(ProcessId process) const {
 void LeaseCarrier::carry_out() {
   while (true) {
     std::vector<scheduler::Command> commands = table_.take_commands();
-    if (commands.empty()) break;
     for (const scheduler::Command& command : commands) {
       std::visit([this](const auto& known) { carry_out(known); }, command);
     }
+    if (!commands.empty()) continue;
+    if (starts_.empty()) break;
+    // Starting takes long; what there is to say already does not wait for it.
+    roster_.end_round();
+    for (WorkerKeyId key : std::exchange(starts_, {})) start_worker(key);
   }
   losses_.clear();
   watch_for_deadlock();
@@ -119,7 +124,7 @@ void LeaseCarrier::carry_out() {
 
 void LeaseCarrier::carry_out(const scheduler::StartWorker& command) {
   std::chrono::milliseconds delay = processes_.start_delay(command.key);
-  if (delay.count() == 0) return start_worker(command.key);
+  if (delay.count() == 0) return starts_.push_back(command.key);
   loop_.after(delay, [this, key = command.key] { start_worker(key); });
 }
 

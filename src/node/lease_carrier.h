@@ -84,6 +84,7 @@ class LeaseCarrier {
   std::map<std::pair<ProcessId, std::uint32_t>, WorkerKeyId> demand_keys_;  // by client and demand
   std::unordered_map<ProcessId, ProcessId> last_clients_;                   // by worker
   std::unordered_map<ProcessId, Loss> losses_;                              // by worker, until told
+  std::vector<WorkerKeyId> starts_;                                         // to be carried out at the round's end
   std::unordered_set<ProcessId> homes_;
   Homes homes_events_;
   event::TimerId deadlock_timer_ = 0;

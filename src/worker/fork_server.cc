@@ -172,7 +172,10 @@ void ForkServer::reap() {
     node_.queue(wire::frame(wire::ControlType::kExited, found->second, facts));
     workers_.erase(found);
   }
-  if (someone) kill_orphans();
+  if (!someone) return;
+  // The news first: looking for orphans takes as long as starting over elsewhere. A broken socket ends serve().
+  (void)node_.flush().is_ok();
+  kill_orphans();
 }
 
 void ForkServer::kill_orphans() {
