@@ -2,7 +2,7 @@
 
 The caller gets the user's own exception with its ``__cause__`` chain, ended by a `RemoteTraceback`. What cannot be
 pickled, cannot be read back, is too large, or is no `Exception` (``SystemExit`` must not end the caller) becomes a
-`TaskError` with the type's name, the message and the traceback. Neither function ever raises.
+`TaskError` with the type's name, the message and the traceback. None of the functions ever raises.
 
 The bytes are a pickle of plain strings, bytes and tuples, so the frame itself can always be read; each exception inside
 is a pickle of its own. Plain pickle first; cloudpickle, imported only then, for types that cannot be found by name.
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, cast
 
 from fray.errors import RemoteTraceback, TaskError
 
-__all__ = ["failure_text", "in_process_failure", "pack_exception", "unpack_exception"]
+__all__ = ["failure_text", "in_process_failure", "pack_exception", "summary", "unpack_exception"]
 
 MAX_PAYLOAD_BYTES = 8 << 20
 MAX_TEXT_CHARS = 64 << 10
@@ -78,6 +78,11 @@ def in_process_failure(exc: BaseException, task_name: str) -> Exception:
     error = _task_error(link, task_name, text)
     error.__cause__ = RemoteTraceback(text)
     return error
+
+
+def summary(exc: BaseException) -> str:
+    """Return the exception's type and text in one line or more, also where its text cannot be made."""
+    return f"{_type_name(exc)}: {_safe_str(exc)}"
 
 
 def _causes(exc: BaseException) -> list[BaseException]:

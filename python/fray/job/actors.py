@@ -82,7 +82,7 @@ class ActorLink(ABC):
         return ActorMethod(self, method)
 
 
-class ActorMethod:
+class ActorMethod(ABC):
     """A method of an actor. Calling it, directly or by `remote`, returns a ref at once; get the value from that."""
 
     __slots__ = ("_link", "_name", "_options")
@@ -111,7 +111,7 @@ class ActorMethod:
         return f"<fray method {self._name!r} of {describe(self._link)}>"
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, ActorMethod):
+        if type(other) is not ActorMethod:
             return NotImplemented
         return _method_key(self) == _method_key(other)
 

@@ -162,6 +162,8 @@ def test_faster_methods_can_take_the_place(link):
 
     assert ActorHandle(FastLink()).buy(3) == ("buy", (3,))
     assert isinstance(ActorHandle(link).buy, ActorMethod)
+    ActorMethod.register(Fast)
+    assert isinstance(ActorHandle(FastLink()).buy, ActorMethod)
 
 
 def test_current_actor_is_what_was_entered(shop):

@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+from fray._failures import summary
 from fray.backend.local.actor_call import ActorCall, ConstructorCall
 from fray.backend.local.mailbox import Mailbox
 from fray.errors import ActorDiedError, ForeignRefError, PendingCallsLimitError, UnsupportedError
@@ -156,7 +157,7 @@ class LocalActor(ActorLink):
                     self._watch(successor)
             self.runner.wake()
         for call in lost:
-            call.fail(self._died(call, "unknown", ("it was restarted", None)))
+            call.fail(self._died(call, "unknown", ("it was started anew, without this call", None)))
         for call in running:
             call.stop()
         del instance
@@ -171,7 +172,7 @@ class LocalActor(ActorLink):
     def _stop(self) -> tuple[list[ActorCall], list[ActorCall], Any]:
         """Start nothing more; return the calls that ran, those that waited, and the instance."""
         running, waiting, instance = self.mailbox.running(), self.mailbox.waiting(), self.instance
-        self.instance = None
+        self.instance = self.constructing = None
         self.runner.close()
         return running, waiting, instance
 
@@ -184,9 +185,8 @@ class LocalActor(ActorLink):
     def construction_failed(self, call: ConstructorCall, failure: Any) -> None:
         """End with what the constructor raised, unless it was that of an earlier instance."""
         if self.constructing is call and self.death is None and not self.context.closed:
-            self.constructing = None
             error = self.context.codec.open_failure(failure)
-            self.end(f"its constructor failed with {type(error).__name__}: {error}", error)
+            self.end(f"its constructor raised {summary(error)}", error)
 
     def _open_mailbox(self) -> None:
         places = self.options.max_concurrency or (LOOP_PLACES if self.on_loop else 1)

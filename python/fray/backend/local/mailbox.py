@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -34,11 +33,6 @@ class Mailbox:
     def put(self, call: ActorCall) -> None:
         """Add a call behind all others."""
         self._queue.append(call)
-        self.changed.notify_all()
-
-    def put_front(self, calls: Iterable[ActorCall]) -> None:
-        """Add calls before all others, in their order."""
-        self._queue.extendleft(reversed(list(calls)))
         self.changed.notify_all()
 
     def first(self) -> ActorCall | None:

@@ -191,6 +191,21 @@ def test_constructor_failure_frees_the_racing_name_for_the_next():
         assert ctx.get(ctx.create_actor(Moody, name="moody", get_if_exists=True).ping()) == "pong"
 
 
+def test_constructor_failure_without_a_text_is_told(ctx):
+    class Mute(Exception):
+        def __str__(self):
+            raise OSError("no text")
+
+    class Broken:
+        def __init__(self):
+            raise Mute
+
+        def ping(self): ...
+
+    with pytest.raises(ActorDiedError, match=r"its constructor raised .*Mute: <str"):
+        ctx.get(ctx.create_actor(Broken).ping())
+
+
 def test_closing_ends_actors_whose_calls_wait_and_leaves_no_thread():
     inside, stop = threading.Event(), threading.Event()
 
