@@ -82,7 +82,7 @@ class ActorLink(ABC):
         return ActorMethod(self, method)
 
 
-class ActorMethod(ABC):
+class ActorMethod(ABC):  # noqa: B024  (faster ones are registered with it)
     """A method of an actor. Calling it, directly or by `remote`, returns a ref at once; get the value from that."""
 
     __slots__ = ("_link", "_name", "_options")
