@@ -6,7 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Any
 
-__all__ = ["MethodKind", "check_constructor", "methods_of", "missing_method", "runs_on_loop"]
+__all__ = ["CREATE_ACTOR_KEYWORDS", "MethodKind", "check_constructor", "methods_of", "missing_method", "runs_on_loop"]
+
+
+CREATE_ACTOR_KEYWORDS = ("options", "name", "get_if_exists", "lifetime", "preemptible", "num_cpus")
+"""Keywords that never reach a constructor."""
 
 
 class MethodKind(StrEnum):
@@ -46,8 +50,12 @@ def check_constructor(cls: type[Any], args: tuple[Any, ...], kwargs: Mapping[str
     try:
         signature.bind(*args, **kwargs)
     except TypeError as error:
-        misplaced = [key for key in kwargs if key in options and key not in signature.parameters]
+        wanted = signature.parameters
+        misplaced = [key for key in kwargs if key in options and key not in wanted]
         hint = "".join(f"; {key} is an option of actors: write options=ActorOptions({key}=...)" for key in misplaced)
+        taken = [key for key in CREATE_ACTOR_KEYWORDS if key in wanted]
+        if taken:
+            hint += f"; {', '.join(taken)} as a keyword is create_actor's own: give the constructor's by position"
         raise TypeError(f"create_actor: {cls.__qualname__}{signature} {error}{hint}") from None
 
 

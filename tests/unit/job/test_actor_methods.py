@@ -1,9 +1,18 @@
 from __future__ import annotations
 
 import functools
+import inspect
 
+import fray
 import pytest
-from fray.job.actor_methods import MethodKind, check_constructor, methods_of, missing_method, runs_on_loop
+from fray.job.actor_methods import (
+    CREATE_ACTOR_KEYWORDS,
+    MethodKind,
+    check_constructor,
+    methods_of,
+    missing_method,
+    runs_on_loop,
+)
 
 
 class Base:
@@ -62,8 +71,9 @@ def test_one_async_method_brings_the_loop():
     ("args", "kwargs", "text"),
     [
         ((), {}, r"Shop\(name, \*, open_at=9\) missing a required argument: 'name'"),
+        ((), {}, "name as a keyword is create_actor's own: give the constructor's by position"),
         (("a", "b"), {}, "too many positional arguments"),
-        (("a",), {"size": 1}, "unexpected keyword argument 'size'$"),
+        (("a",), {"size": 1}, "unexpected keyword argument 'size'"),
         (("a",), {"max_restarts": 1}, r"write options=ActorOptions\(max_restarts=...\)"),
     ],
 )
@@ -79,3 +89,8 @@ def test_classes_that_do_not_say_what_they_take_are_let_through():
 
 def test_missing_method_of_a_class_without_any():
     assert "it has no public methods" in str(missing_method("Empty", {}, "go"))
+
+
+def test_reserved_keywords_are_those_of_create_actor():
+    parameters = inspect.signature(fray.JobContext.create_actor).parameters.values()
+    assert tuple(item.name for item in parameters if item.kind is item.KEYWORD_ONLY) == CREATE_ACTOR_KEYWORDS
