@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.groups import faults, limits, memory, objects, parallel, startup, tasks, waits
+from benchmarks.groups import executors, faults, limits, memory, objects, parallel, startup, tasks, waits
 from benchmarks.row import Row
 
 ROWS: tuple[Row, ...] = (
     *tasks.ROWS,
+    *executors.ROWS,
     *objects.ROWS,
     *waits.ROWS,
     *startup.ROWS,

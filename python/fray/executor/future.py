@@ -8,6 +8,7 @@ on. Everything else of Future that would touch the condition is written anew her
 from __future__ import annotations
 
 import threading
+from _thread import RLock  # that of threading, without its choice at each call
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future, InvalidStateError
 from concurrent.futures import TimeoutError as FutureTimeoutError
@@ -44,7 +45,7 @@ class TaskFuture(Future[T]):
 
     def __init__(self, owner: Owner) -> None:
         # Not super().__init__(): see above. These are the attributes that concurrent.futures knows.
-        self._condition: Any = threading.RLock()
+        self._condition: Any = RLock()
         self._state = _PENDING
         self._result: Any = None
         self._exception: BaseException | None = None

@@ -44,8 +44,9 @@ class CallPool:
         self._waiting: OrderedDict[TaskFuture[Any], Call] = OrderedDict()
         self._in_flight: set[TaskFuture[Any]] = set()
         self._arrived: deque[TaskFuture[Any]] = deque()
+        self._start = context.create_task
         self._watch = context._watch()  # pyright: ignore[reportPrivateUsage]
-        self._closing = False
+        self._open = not _exiting
         self._broken: str | None = None
         self._broken_by: BaseException | None = None
         self._thread: threading.Thread | None = None
@@ -59,7 +60,7 @@ class CallPool:
         """Start a call, or queue it where as many as may run do."""
         future = TaskFuture[Any](self)
         with self._lock:
-            if self._closing or _exiting or self._broken is not None:
+            if not self._open:
                 raise self._refusal()
             if self._limit is not None and len(self._in_flight) >= self._limit:
                 self._waiting[future] = (fn, args, kwargs)
@@ -99,7 +100,7 @@ class CallPool:
     def close(self, cancel: bool = False) -> None:
         """Take no more calls. With `cancel`, those that have not begun are cancelled."""
         with self._lock:
-            self._closing = True
+            self._open = False
             # The newest first, so that none of them begins because another one went.
             futures = [*self._in_flight, *self._waiting] if cancel else []
             if self._idle:
@@ -121,8 +122,7 @@ class CallPool:
         try:
             if self._wrapper is not None:
                 fn, args, kwargs = self._wrapper, (fn, args, kwargs), {}
-            ref = self.context.create_task(fn, args, kwargs, self._options)
-            future.ref = ref
+            future.ref = ref = self._start(fn, args, kwargs, self._options)
             self._watch.add(ref, arrived)
         except Exception as error:
             future.finish(None, error)
@@ -161,7 +161,7 @@ class CallPool:
             with self._lock:
                 if self._in_flight:
                     return True
-                if self._closing or self._broken is not None:
+                if not self._open:
                     return False
                 self._idle = True
             self._work.acquire()
@@ -191,7 +191,7 @@ class CallPool:
     def _break(self, why: str, cause: BaseException | None) -> None:
         """End everything with an error, now and from now on."""
         with self._lock:
-            self._broken, self._broken_by = why, cause
+            self._open, self._broken, self._broken_by = False, why, cause
             futures = [*self._in_flight, *self._waiting]
             self._in_flight.clear()
             self._waiting.clear()
