@@ -38,6 +38,11 @@ def ctx(request: pytest.FixtureRequest) -> Iterator[fray.JobContext]:
         yield context
 
 
+@pytest.fixture(params=("local", "thread", "sync"))
+def ctx_kind(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
 @pytest.fixture
 def gate(tmp_path: Path) -> Callable[[], Gate]:
     count = itertools.count()
@@ -238,6 +243,15 @@ def test_many_threads_submit_at_once(ctx: fray.JobContext) -> None:
         assert sum(threads.map(work, range(0, 800, 100))) == sum(range(1, 801))
 
 
+def test_limited_executor_loses_no_call_between_threads(ctx: fray.JobContext) -> None:
+    with fray.Executor(1, context=ctx) as executor, futures.ThreadPoolExecutor(8) as threads:
+
+        def work(first: int) -> int:
+            return sum(executor.submit(add, first + n).result(WITHIN) for n in range(50))
+
+        assert sum(threads.map(work, range(0, 400, 50))) == sum(range(1, 401))
+
+
 # ---- initializer
 
 
@@ -339,6 +353,32 @@ def test_closed_context_ends_the_futures_with_an_error(gate: Callable[[], Gate])
     for call in calls:
         assert isinstance(call.exception(WITHIN), (futures.BrokenExecutor, fray.FrayError))
     executor.shutdown()
+
+
+def test_submit_to_a_closed_context_is_an_error_and_no_hang(ctx_kind: str) -> None:
+    with fray.create_job_ctx(ctx_kind, max_workers=1) as context:
+        executor = fray.Executor(context=context)
+        assert executor.submit(add, 1).result(WITHIN) == 2
+    with contextlib.suppress(futures.BrokenExecutor):
+        error = executor.submit(add, 1).exception(WITHIN)
+        assert isinstance(error, (futures.BrokenExecutor, fray.ContextClosedError))
+    executor.shutdown()
+
+
+def test_death_of_the_node_breaks_the_executor() -> None:
+    with fray.create_job_ctx("local", cpus=1) as context:
+        executor = fray.Executor(context=context)
+        node = executor.submit(os.getppid).result(WITHIN)
+        call = executor.submit(signal.pause)
+        until(call.running)
+        # The worker's parent is its fork server, whose parent is the node.
+        parent = int(Path(f"/proc/{node}/stat").read_text().rpartition(")")[2].split()[1])
+        os.kill(parent, signal.SIGKILL)
+        error = call.exception(WITHIN)
+        assert isinstance(error, (futures.BrokenExecutor, fray.NodeDiedError)), error
+        with contextlib.suppress(futures.BrokenExecutor):
+            assert executor.submit(add, 1).exception(WITHIN) is not None
+        executor.shutdown()
 
 
 def die(number: int) -> int:

@@ -152,7 +152,7 @@ class CallPool:
             except Exception as error:
                 self._break(f"the executor's context is gone: {error}", error)
             self._settle()
-            if self._waiting:
+            if self._limit is not None:
                 self._send_waiting()
 
     def _wait_for_work(self) -> bool:
