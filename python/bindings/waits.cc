@@ -320,15 +320,12 @@ PyObject* queue_fileno(PyObject* self, PyObject*) {
   return PyLong_FromLong(reinterpret_cast<PythonQueue*>(self)->queue->fd());
 }
 
-// add(ref, callback, flush=True): callback is called by run() once the ref is ready. Without `flush` a task that is
-// buffered behind running ones is sent when a thread waits, so many can be added at little cost.
-PyObject* queue_add(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+PyObject* add_to_queue(PyObject* self, PyObject* const* args, Py_ssize_t count, bool flush) {
   auto* queue = reinterpret_cast<PythonQueue*>(self);
-  if (count < 2 || count > 3 || !is_ref(args[0])) {
-    PyErr_SetString(PyExc_TypeError, "add(ref, callback, flush=True)");
+  if (count != 2 || !is_ref(args[0])) {
+    PyErr_SetString(PyExc_TypeError, "a ref and a callback are needed");
     return nullptr;
   }
-  bool flush = count == 2 || PyObject_IsTrue(args[2]) == 1;
   client::Object* object = as_ref(args[0])->object;
   auto [place, fresh] = queue->waiting->try_emplace(object, nullptr);
   if (fresh) {
@@ -338,6 +335,17 @@ PyObject* queue_add(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   if (PyList_Append(place->second, args[1]) != 0) return nullptr;
   if (fresh) queue->owner->client->listen(object, queue->queue, flush);
   Py_RETURN_NONE;
+}
+
+// add(ref, callback): callback is called by run() once the ref is ready.
+PyObject* queue_add(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+  return add_to_queue(self, args, count, true);
+}
+
+// watch(ref, callback): the same for a thread that calls wait(). A task that is buffered behind running ones is sent
+// when it does, so many can be watched at little cost.
+PyObject* queue_watch(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+  return add_to_queue(self, args, count, false);
 }
 
 // wait(timeout) -> whether run() has something to do; this thread reads the sockets meanwhile.
@@ -373,7 +381,9 @@ PyObject* queue_run(PyObject* self, PyObject*) {
 PyMethodDef queue_methods[] = {
     {"fileno", queue_fileno, METH_NOARGS, "The descriptor that is readable when run() has something to do."},
     {"add", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(queue_add)), METH_FASTCALL,
-     "add(ref, callback, flush=True)"},
+     "add(ref, callback)"},
+    {"watch", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(queue_watch)), METH_FASTCALL,
+     "watch(ref, callback), for a thread that waits"},
     {"wait", queue_wait, METH_O, "wait(timeout) -> whether run() has something to do"},
     {"run", queue_run, METH_NOARGS, "Calls the callbacks of refs that became ready."},
     {nullptr, nullptr, 0, nullptr}};

@@ -407,7 +407,9 @@ void Client::lift_item_limit(Object* stream) {
 void Client::listen(Object* object, CompletionQueue* queue, bool flush) {
   std::lock_guard lock(mutex_);
   if (object->is_ready()) {
+    bool told = !queue->empty();
     queue->add(object);
+    if (told) return;
     // For a thread in wait_completed(), whether it leads or follows.
     wake_poll();
     if (followers_ > 0) readers_changed_.notify_all();

@@ -44,7 +44,7 @@ class CallPool:
         self._waiting: OrderedDict[TaskFuture[Any], Call] = OrderedDict()
         self._in_flight: set[TaskFuture[Any]] = set()
         self._arrived: deque[TaskFuture[Any]] = deque()
-        self._start = context.create_task
+        self._start = context._submit  # pyright: ignore[reportPrivateUsage]
         self._watch = context._watch()  # pyright: ignore[reportPrivateUsage]
         self._open = not _exiting
         self._broken: str | None = None
@@ -122,6 +122,8 @@ class CallPool:
         try:
             if self._wrapper is not None:
                 fn, args, kwargs = self._wrapper, (fn, args, kwargs), {}
+            if not callable(fn) or self.context.closed:
+                self.context.create_task(fn)  # says what is wrong
             future.ref = ref = self._start(fn, args, kwargs, self._options)
             self._watch.add(ref, arrived)
         except Exception as error:
@@ -169,13 +171,13 @@ class CallPool:
     def _settle(self) -> None:
         """End the futures that have arrived."""
         arrived = self._arrived
-        get = self.context.get
+        get = self.context._get  # pyright: ignore[reportPrivateUsage]
         while arrived:
             future = arrived.popleft()
             try:
                 ref = future.ref
                 if ref is not None:
-                    future.finish(get(ref))
+                    future.finish(get(ref, None))
             except InitializerFailedError as error:
                 self._break(f"the executor's initializer failed: {error.__cause__!r}", error.__cause__)
             except TaskCancelledError as error:

@@ -18,8 +18,9 @@ _POLL_SECONDS = 0.02
 class Watch(Protocol):
     """`add` and `wake` may be called from any thread, `serve` from one at a time."""
 
-    def add(self, ref: Any, arrived: Callable[[], object]) -> None:
-        """Have `arrived` called by `serve` once `ref` is ready. It must be quick and raise nothing."""
+    @property
+    def add(self) -> Callable[[Any, Callable[[], object]], None]:
+        """``add(ref, arrived)`` has `arrived` called by `serve` once `ref` is ready. It must raise nothing."""
         ...
 
     def serve(self) -> None:

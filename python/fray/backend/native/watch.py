@@ -16,9 +16,7 @@ class QueueWatch:
     def __init__(self, client: Any) -> None:
         self._client = client
         self._queue = _native.make_queue(client)
-
-    def add(self, ref: Any, arrived: Callable[[], object]) -> None:
-        self._queue.add(ref, arrived, False)
+        self.add: Callable[[Any, Callable[[], object]], None] = self._queue.watch
 
     def serve(self) -> None:
         self._queue.wait(None)
