@@ -26,13 +26,6 @@ else:
     NATIVE_IS_MISSING = ""
 
 
-NATIVE_LACKS: tuple[str, ...] = (
-    *("C024", "C025", "C027", "C028", "C086", "D1", "D12A", "D12B", "D13", "D15", "D16A", "D16B", "D17"),
-    *("R059", "R101", *(f"T{number}" for number in range(100, 132))),
-)
-"""Behaviours of actors that the native engine does not have yet."""
-
-
 def native() -> JobContext:
     return NativeJobContext(cpus=2)
 
@@ -68,8 +61,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if unknown:
         raise pytest.UsageError(f"{metafunc.definition.nodeid}: {unknown} not in behaviours.toml")
     names = [name for name in MAKERS if all(TABLE.applies(behaviour, name) for behaviour in ids)]
-    without_native = bool(NATIVE_IS_MISSING) or any(behaviour in NATIVE_LACKS for behaviour in ids)
-    built = [name for name in names if name != "native" or not without_native]
+    built = [name for name in names if name != "native" or not NATIVE_IS_MISSING]
     metafunc.parametrize("context_name", built, scope="session")
 
 

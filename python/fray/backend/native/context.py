@@ -21,7 +21,7 @@ from fray.backend.native.launch import attach, check_settings, namespace_env, st
 from fray.backend.native.retrying import Retrying
 from fray.backend.native.terminal import Terminal, lend_terminal
 from fray.backend.native.watch import QueueWatch
-from fray.errors import ActorNotFoundError, UnsupportedError
+from fray.errors import ActorNotFoundError, NameTakenError, UnsupportedError
 from fray.job.checks import check_namespace
 from fray.job.context import JobContext
 from fray.job.refs import ObjectRef
@@ -233,21 +233,26 @@ class NativeJobContext(JobContext):
         handle, _ = self._functions.handle(cls, None, 0)
         key = self._worker_key(options.runtime_env)
         plan = _native.make_plan(options.demand(), key, 0, 1, False, 0.0, 0)
-        ref, existing = _native.create_actor(
-            self._client,
-            handle,
-            plan,
-            args,
-            kwargs or None,
-            namespace,
-            description.class_name,
-            options.name,
-            options.get_if_exists,
-            options.lifetime is Lifetime.DETACHED,
-            options.max_restarts,
-            packed,
-            pickle.dumps(packed),
-        )
+        try:
+            ref, existing = _native.create_actor(
+                self._client,
+                handle,
+                plan,
+                args,
+                kwargs or None,
+                namespace,
+                description.class_name,
+                options.name,
+                options.get_if_exists,
+                options.lifetime is Lifetime.DETACHED,
+                options.max_restarts,
+                packed,
+                pickle.dumps(packed),
+            )
+        except NameTakenError:
+            from fray.job.actor_request import name_taken
+
+            raise name_taken(options.name or "", namespace) from None
         return NativeActorLink(ref, ActorDescription.unpack(existing) if existing else description)
 
     def _find_actor(self, name: str, namespace: str) -> ActorLink | None:

@@ -1,0 +1,172 @@
+"""Order, sharing, names and life of actors, with many callers at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Callable
+
+import fray
+import pytest
+from fray import ActorDiedError
+from fray.backend.native import NativeJobContext
+
+from tests.chaos.actors import Coordinator, Counter, Parent, Recorder, increment_often, pass_gate
+from tests.chaos.harness import Driver, eventually, look_at, nodes
+from tests.conformance.gates import Gate
+
+THREADS = 8
+
+
+def stop_node() -> None:
+    subprocess.run(["fray", "stop"], check=True, stdout=subprocess.DEVNULL)
+    eventually(lambda: not nodes())
+
+
+def test_calls_run_in_the_order_of_submission_from_eight_threads(ctx: NativeJobContext) -> None:
+    recorder = ctx.create_actor(Recorder)
+    order: list[tuple[int, int]] = []
+    lock = threading.Lock()
+
+    def call(thread: int) -> None:
+        for number in range(500):
+            with lock:  # what was submitted first is known, whichever thread did it
+                order.append((thread, number))
+                recorder.add((thread, number))
+
+    threads = [threading.Thread(target=call, args=(number,)) for number in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert ctx.get(recorder.all(), timeout=60) == order
+
+
+def test_a_call_with_an_unready_argument_holds_back_those_behind_it(
+    ctx: NativeJobContext, gate: Callable[[], Gate]
+) -> None:
+    recorder, closed = ctx.create_actor(Recorder), gate()
+    ctx.get(recorder.add("first"))
+    late = recorder.add(ctx.run(pass_gate, closed, "second"))
+    behind = [recorder.add(number) for number in range(3)]
+    assert ctx.wait([late, *behind], num_returns=1, timeout=0.2)[0] == []
+    closed.open()
+    ctx.get([late, *behind], timeout=30)
+    assert ctx.get(recorder.all()) == ["first", "second", 0, 1, 2]
+
+
+def test_increments_of_ten_processes_add_up(ctx: NativeJobContext) -> None:
+    counter = ctx.create_actor(Counter)
+    options = fray.TaskOptions(resources={"CPU": 0.1})
+    done = [ctx.create_task(increment_often, (counter, 10), options=options) for _ in range(10)]
+    ctx.get(done, timeout=60)
+    assert ctx.get(counter.increment()) == 101
+
+
+def test_an_actor_lets_a_hundred_callers_wait_and_still_answers(ctx: NativeJobContext) -> None:
+    coordinator = ctx.create_actor(Coordinator)
+    callers = [coordinator.enter() for _ in range(100)]
+    eventually(lambda: ctx.get(coordinator.waiting()) == 100)
+    assert ctx.wait(callers, timeout=0)[0] == []
+    ctx.get(coordinator.let_go())
+    assert ctx.get(callers, timeout=30) == ["out"] * 100
+
+
+def test_an_actor_without_a_handle_ends_and_its_last_calls_are_still_answered(ctx: NativeJobContext) -> None:
+    counter = ctx.create_actor(Counter)
+    pid = ctx.get(counter.pid())
+    calls = [counter.increment() for _ in range(50)]
+    del counter
+    assert ctx.get(calls) == list(range(1, 51))
+    eventually(lambda: look_at(pid) is None)
+
+
+def test_a_handle_inside_a_value_keeps_its_actor(ctx: NativeJobContext) -> None:
+    counter = ctx.create_actor(Counter)
+    ctx.get(counter.increment())
+    kept = ctx.put({"here": [counter]})
+    del counter
+    assert ctx.get(ctx.get(kept)["here"][0].increment()) == 2
+
+
+def test_an_actor_outlives_the_worker_that_created_it(ctx: NativeJobContext) -> None:
+    parent = ctx.create_actor(Parent)
+    counter = ctx.get(parent.child())
+    os.kill(ctx.get(parent.pid()), signal.SIGKILL)
+    with pytest.raises(ActorDiedError):
+        ctx.get(parent.pid(), timeout=20)
+    assert ctx.get(counter.increment(), timeout=20) == 2
+
+
+def test_an_actor_that_keeps_its_own_handle_still_ends(ctx: NativeJobContext) -> None:
+    selfish = ctx.create_actor(Selfish)
+    pid = ctx.get(selfish.pid())
+    del selfish
+    eventually(lambda: look_at(pid) is None)
+
+
+class Selfish:
+    def __init__(self) -> None:
+        self.me = fray.current_actor().handle
+
+    def pid(self) -> int:
+        return os.getpid()
+
+
+def test_detached_actors_of_a_started_node_live_on_and_others_end_with_their_driver() -> None:
+    subprocess.run(["fray", "start"], check=True, stdout=subprocess.DEVNULL)
+    with Driver(STAYS) as first:
+        detached, ours = (int(number) for number in first.line().split())
+        with Driver(COMES_BACK) as second:
+            assert second.line() == "2"
+        first.process.stdin.close()  # type: ignore[union-attr]
+        first.process.wait(20)
+    eventually(lambda: look_at(ours) is None)
+    assert look_at(detached) is not None
+    with Driver(COMES_BACK) as third:
+        assert third.line() == "3"
+    stop_node()
+
+
+STAYS = """
+from tests.chaos.actors import Counter
+ctx = fray.init(address="auto")
+kept = ctx.create_actor(Counter, name="kept", lifetime="detached")
+ours = ctx.create_actor(Counter, name="ours")
+ctx.get(kept.increment())
+print(ctx.get(kept.pid()), ctx.get(ours.pid()))
+sys.stdin.read()
+"""
+COMES_BACK = """
+ctx = fray.init(address="auto")
+print(ctx.get(ctx.get_actor("kept").increment()))
+"""
+
+
+def test_two_drivers_that_race_for_a_name_meet_one_actor() -> None:
+    subprocess.run(["fray", "start"], check=True, stdout=subprocess.DEVNULL)
+    try:
+        with Driver(RACES) as one, Driver(RACES) as other:
+            for driver in (one, other):
+                assert driver.line() == "ready"
+            for driver in (one, other):
+                driver.process.stdin.write(b"go\n")  # type: ignore[union-attr]
+                driver.process.stdin.flush()  # type: ignore[union-attr]
+            met = one.line(60)
+            assert met == other.line(60)
+            assert len(met.split()) == 20
+    finally:
+        stop_node()
+
+
+RACES = """
+from tests.chaos.actors import Counter
+ctx = fray.init(address="auto")
+print("ready")
+sys.stdin.readline()
+kept = [ctx.create_actor(Counter, name=f"race-{number % 20}", get_if_exists=True) for number in range(1000)]
+print(" ".join(sorted({handle._fray_link.actor_id for handle in kept})))
+sys.stdin.readline()
+"""
