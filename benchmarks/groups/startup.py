@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+from functools import partial
 
 from benchmarks.bench import Bench
 from benchmarks.measurement import Measurement
@@ -32,6 +34,31 @@ def import_time(bench: Bench) -> Round:
     code = f"import time; start = time.perf_counter(); import {module}; print(time.perf_counter() - start)"
     command = [sys.executable, "-c", code]
     return lambda: Measurement(float(subprocess.run(command, check=True, capture_output=True).stdout) * 1e3)
+
+
+def cli_start(bench: Bench) -> Round:
+    """Milliseconds that the command line takes to say what it can do."""
+    command = [find_command(bench.peer), "--help"]
+    return lambda: Measurement(seconds_of(partial(subprocess.run, command, check=True, capture_output=True)) * 1e3)
+
+
+def find_command(name: str) -> str:
+    """Return the path of a command.
+
+    Raises:
+        FileNotFoundError: it is not in PATH.
+    """
+    found = shutil.which(name)
+    if found is None:
+        raise FileNotFoundError(f"the command {name} is not in PATH")
+    return found
+
+
+def true_start(bench: Bench) -> Round:
+    """Milliseconds from the start to the end of a program that does nothing."""
+    del bench
+    command = [find_command("true")]
+    return lambda: Measurement(seconds_of(subprocess.run, command) * 1e3)
 
 
 def bare_start(bench: Bench) -> Round:
@@ -63,5 +90,15 @@ ROWS = (
         limit=bare_start,
         targets=(AtMost(60),),
         rounds={"fray": 20, "ray": 5, "pool": 20, "limit": 20},
+    ),
+    Row(
+        "cli_start",
+        "ms",
+        "lower",
+        "`fray --help` and `ray --help`, from start to end",
+        cli_start,
+        limit=true_start,
+        targets=(AtMost(15),),
+        rounds={"fray": 20, "ray": 3, "limit": 20},
     ),
 )
