@@ -10,6 +10,7 @@
 #include "cli/node_choice.h"
 #include "cli/node_query.h"
 #include "cli/status_text.h"
+#include "os/run_folder.h"
 
 namespace fray::cli {
 
