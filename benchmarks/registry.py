@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchmarks.groups import executors, faults, limits, memory, objects, parallel, startup, tasks, waits
+from benchmarks.groups import actors, faults, limits, memory, objects, parallel, startup, tasks, waits
 from benchmarks.row import Row
 
 ROWS: tuple[Row, ...] = (
@@ -12,6 +13,7 @@ ROWS: tuple[Row, ...] = (
     *executors.ROWS,
     *objects.ROWS,
     *waits.ROWS,
+    *actors.ROWS,
     *startup.ROWS,
     *memory.ROWS,
     *parallel.ROWS,

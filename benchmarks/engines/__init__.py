@@ -27,8 +27,10 @@ class Engine:
         put: value to ref.
         wait: list of refs to (ready, others), for one ready.
         empty: shape and dtype to an uninitialised array in the store.
+        actor: class, arguments and options to the handle of a new actor, which holds no CPU.
+        kill: end an actor by its handle.
 
-    Not every peer has the last three.
+    Not every peer has all of these. How the methods of a handle are called is in `benchmarks.actors`.
     """
 
     bind: Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -37,6 +39,8 @@ class Engine:
     put: Callable[..., Any] = _missing
     wait: Callable[..., tuple[list[Any], list[Any]]] = _missing
     empty: Callable[..., Any] = _missing
+    actor: Callable[..., Any] = _missing
+    kill: Callable[[Any], None] = _missing
 
 
 @contextmanager

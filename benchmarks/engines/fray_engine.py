@@ -24,9 +24,15 @@ def open_fray(kind: str) -> Iterator[Engine]:
             put=context.put,
             wait=context.wait,
             empty=context.empty,
+            actor=partial(_new_actor, context),
+            kill=lambda handle: context.kill(handle),
         )
 
 
 def _bind_retrying(context: fray.JobContext, function: Callable[..., Any]) -> Callable[..., Any]:
     options = fray.TaskOptions(max_retries=3)
     return lambda *args: context.create_task(function, args, options=options)
+
+
+def _new_actor(context: fray.JobContext, cls: type[Any], *args: Any, **options: Any) -> Any:
+    return context.create_actor(cls, *args, options=fray.ActorOptions(**options))

@@ -27,7 +27,13 @@ def open_ray(address: str | None) -> Iterator[Engine]:
             get=ray.get,
             put=ray.put,
             wait=ray.wait,
+            actor=_new_actor,
+            kill=ray.kill,
         )
+
+
+def _new_actor(cls: type[Any], *args: Any, **options: Any) -> Any:
+    return ray.remote(num_cpus=0, **options)(cls).remote(*args)
 
 
 @contextmanager
