@@ -159,7 +159,7 @@ def _marked(node: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def _folder() -> Iterator[str]:
+def _folder() -> Generator[str, None, None]:
     """Give a run folder, so that parallel test processes do not see one another's engines."""
     # A short path: that of a Unix socket may have 107 bytes.
     folder = tempfile.mkdtemp(prefix="fray-test-")
@@ -170,7 +170,7 @@ def _folder() -> Iterator[str]:
 
 
 @contextmanager
-def _marked_environment(folder: str) -> Iterator[str]:
+def _marked_environment(folder: str) -> Generator[str, None, None]:
     """Give what is started inside a mark and the run folder, and hide settings from outside."""
     from fray._leaks import MARKER
 

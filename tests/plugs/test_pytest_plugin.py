@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
+import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,16 +23,29 @@ class Suite:
     folder: Path
 
     def run(self, source: str, *options: str, conftest: str = "") -> str:
-        """Return what pytest prints, with its exit code in the last line."""
+        """Return what pytest prints, with its exit code in the last line. No process of it may be left then."""
         (self.folder / "test_it.py").write_text("import os, pytest, fray\n" + source)
         (self.folder / "conftest.py").write_text(conftest)
         (self.folder / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers -p no:cacheprovider\n")
         command = [sys.executable, "-m", "pytest", "-q", "-rA", *options, str(self.folder)]
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "FRAY"))}
+        environment["OUTER_MARK"] = marker = uuid.uuid4().hex
         done = subprocess.run(
             command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=100, check=False
         )
+        for _ in range(500):
+            if not (left := [process for process in psutil.process_iter() if _has(process, marker)]):
+                break
+            time.sleep(0.01)
+        assert not left
         return f"{done.stdout}{done.stderr}\nexit code {done.returncode}"
+
+
+def _has(process: psutil.Process, marker: str) -> bool:
+    try:
+        return process.environ().get("OUTER_MARK") == marker
+    except psutil.Error:
+        return False
 
 
 @pytest.fixture
@@ -97,17 +113,7 @@ def test_shared(fray_session_context, number):
 def test_gone():
     assert "FRAY_TEST_MARKER" not in os.environ
 """
-    before = set(psutil.pids())
     assert suite.run(source, conftest=conftest).endswith("exit code 0")
-    left = [process for process in psutil.process_iter() if process.pid not in before]
-    assert not [process for process in left if "fray" in " ".join(process.cmdline()) and _is_below(process, suite)]
-
-
-def _is_below(process: psutil.Process, suite: Suite) -> bool:
-    try:
-        return process.cwd().startswith(str(suite.folder))
-    except psutil.Error:
-        return False
 
 
 LEAKS = {
@@ -119,9 +125,10 @@ LEAKS = {
 }
 
 
-@pytest.mark.parametrize("what", LEAKS)
-def test_leak_fails_the_test_and_is_named(suite: Suite, what: str) -> None:
-    source = f"""
+@pytest.fixture(scope="module")
+def leaking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """What pytest says of a suite with a test for each leak and a clean one behind it."""
+    source = """
 import subprocess
 held = []
 
@@ -131,24 +138,31 @@ def hold_an_array(ctx):
 
 @pytest.fixture
 def fray_leak_options():
-    return {{"within": 0.3}}
-
-def test_leaks(fray_context):
-    held.append({LEAKS[what]})
+    return {"within": 0.3}
 
 def test_next(fray_no_leaks):
     pass
 """
-    try:
-        said = suite.run(source)
-    finally:
-        Path("/dev/shm/fray-leak-of-a-test").unlink(missing_ok=True)
-    assert "left behind by the test:" in said, said
+    for name, leak in LEAKS.items():
+        source += f"\ndef test_{name.replace(' ', '_')}(fray_context):\n    held.append({leak})\n"
+        source += f"\ndef test_after_{name.replace(' ', '_')}(fray_no_leaks):\n    pass\n"
+    yield Suite(tmp_path_factory.mktemp("leaking")).run(source)
+    Path("/dev/shm/fray-leak-of-a-test").unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("what", LEAKS)
+def test_leak_fails_the_test_and_is_named(leaking: str, what: str) -> None:
+    name = f"test_it.py::test_{what.replace(' ', '_')}"
+    (line,) = (line for line in leaking.splitlines() if line.startswith(f"ERROR {name} "))
+    report = leaking[leaking.index(f"ERROR at teardown of {name.partition('::')[2]} ") :]
+    said = report[: report.index("\n___") if "\n___" in report else None]
+    assert "left behind by the test:" in said, line
     assert what.split(" of nobody")[0] in said
-    assert "ERROR test_it.py::test_leaks" in said
-    assert "ERROR test_it.py::test_next" not in said
-    if what.startswith("process"):
-        assert "sleep 60" in said
+    assert "sleep 60" in said or not what.startswith("process")
+
+
+def test_test_after_a_leak_is_not_blamed(leaking: str) -> None:
+    assert f"{2 * len(LEAKS) + 1} passed, {len(LEAKS)} errors" in leaking
 
 
 def test_context_that_a_test_chose_itself_is_shut_down(suite: Suite) -> None:
