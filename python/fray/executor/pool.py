@@ -122,7 +122,7 @@ class CallPool:
         try:
             if self._wrapper is not None:
                 fn, args, kwargs = self._wrapper, (fn, args, kwargs), {}
-            if not callable(fn) or self.context.closed:
+            if not callable(fn) or self.context._closed:  # pyright: ignore[reportPrivateUsage]
                 self.context.create_task(fn)  # says what is wrong
             future.ref = ref = self._start(fn, args, kwargs, self._options)
             self._watch.add(ref, arrived)
