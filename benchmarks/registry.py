@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.groups import executors, faults, limits, memory, objects, parallel, startup, tasks, waits
-from benchmarks.groups import actors, faults, limits, memory, objects, parallel, startup, tasks, waits
+from benchmarks.groups import actors, executors, faults, limits, memory, objects, parallel, startup, tasks, waits
 from benchmarks.row import Row
 
 ROWS: tuple[Row, ...] = (
