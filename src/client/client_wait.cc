@@ -84,6 +84,9 @@ void Client::settle() {
 void Client::handle(wire::Incoming& frame) {
   using wire::ControlType;
   auto broken = [this](const Status& status) { node_lost(status.message()); };
+  for (const os::Fd& fd : frame.fds) {
+    if (!fd.is_open()) memory_.give_back_warm();  // none was free for it, and segments kept for reuse have some
+  }
   switch (static_cast<ControlType>(frame.header.type)) {
     case ControlType::kGrant: {
       auto message = wire::Grant::decode(frame.body);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "os/machine.h"
 #include "store/segment_kind.h"
 
 namespace fray::client {
@@ -33,6 +34,12 @@ Result<Room> SharedMemory::make_room(std::uint64_t bytes) {
   Room room;
   std::uint64_t whole = std::max(bytes + kRoomPrefix, store::kOwnSegmentBytes);
   FRAY_ASSIGN_OR_RETURN(room.block, pool_->allocate(whole));
+  if (os::overcommit_is_strict()) {  // the user's stores must not be what finds out that there is no memory
+    if (Status populated = pool_->populate(room.block); !populated.is_ok()) {
+      free(room.block.location);
+      return populated;
+    }
+  }
   FRAY_ASSIGN_OR_RETURN(store::View view, pool_->view(room.block.location));
   room.pin = std::move(view.pin);
   room.data = room.block.data + kRoomPrefix;

@@ -180,23 +180,16 @@ void LeaseCarrier::carry_out(const scheduler::GrantLease& command) {
 }
 
 void LeaseCarrier::carry_out(const scheduler::ReclaimLeases& command) {
-  Connection* client = roster_.find(command.client);
-  if (client == nullptr) return;
-  wire::Reclaim message;
-  message.count = command.count;
-  message.demand = command.demand;
-  client->send(wire::ControlType::kReclaim, 0, message);
+  roster_.send(command.client, wire::ControlType::kReclaim, 0, wire::Reclaim{command.count, command.demand});
 }
 
 void LeaseCarrier::carry_out(const scheduler::LeaseLost& command) {
-  Connection* client = roster_.find(command.client);
-  if (client == nullptr) return;
   wire::WorkerLost message;
   if (auto found = losses_.find(command.worker); found != losses_.end()) {
     message.expected = found->second.expected;
     message.facts = found->second.facts;
   }
-  client->send(wire::ControlType::kWorkerLost, command.lease, message);
+  roster_.send(command.client, wire::ControlType::kWorkerLost, command.lease, message);
 }
 
 void LeaseCarrier::carry_out(const scheduler::ReportDeadlock& command) {
@@ -209,9 +202,7 @@ void LeaseCarrier::carry_out(const scheduler::ReportDeadlock& command) {
     message.reason += ": " + processes_.failure_reason(key->second);
   }
   if (homes_.contains(command.client)) return homes_events_.refused(command.client, message.code, message.reason);
-  Connection* client = roster_.find(command.client);
-  if (client == nullptr) return;
-  client->send(wire::ControlType::kDeadlock, 0, message);
+  roster_.send(command.client, wire::ControlType::kDeadlock, 0, message);
 }
 
 bool LeaseCarrier::an_actor_works() const {

@@ -105,12 +105,8 @@ void MemoryCarrier::serve_waiting() {
 }
 
 void MemoryCarrier::answer(const Waiting& waiting, std::string error) {
-  Connection* connection = roster_.find(waiting.process);
-  if (connection == nullptr) return;
-  wire::Reserved message;
-  message.bytes = waiting.bytes;
-  message.error = std::move(error);
-  connection->send(wire::ControlType::kReserved, waiting.ticket, message);
+  wire::Reserved message{waiting.bytes, std::move(error)};
+  roster_.send(waiting.process, wire::ControlType::kReserved, waiting.ticket, message);
 }
 
 // Objects that a process never showed to anybody can only be spilled once they are announced, and warm segments are its
@@ -213,8 +209,7 @@ void MemoryCarrier::object_removed(const Location& location, bool reuse) {
 }
 
 void MemoryCarrier::give_back(const Location& location, bool reuse) {
-  Connection* writer = roster_.find(location.segment.writer);
-  if (writer != nullptr) writer->send(wire::ControlType::kFreeRange, 0, wire::FreeRange{location, reuse});
+  roster_.send(location.segment.writer, wire::ControlType::kFreeRange, 0, wire::FreeRange{location, reuse});
 }
 
 }  // namespace fray::node

@@ -76,9 +76,10 @@ void MemoryGuard::kill(ProcessId worker, std::string why) {
 
 std::string MemoryGuard::verdict(ProcessId worker, bool expected, const wire::ExitFacts& facts) {
   auto killed = killed_.extract(worker);
-  if (expected || facts.signal != SIGKILL) return {};
+  if (facts.signal != SIGKILL) return {};
+  const std::uint64_t before = std::exchange(kernel_kills_, gauge_.kernel_kills());
+  if (expected) return {};
   if (!killed.empty()) return "by the node: " + killed.mapped();
-  std::uint64_t before = std::exchange(kernel_kills_, gauge_.kernel_kills());
   return kernel_kills_ > before ? "by the kernel: out of memory" : "";
 }
 

@@ -92,20 +92,14 @@ void ObjectCarrier::carry_out() {
 }
 
 void ObjectCarrier::carry_out(const object::Deliver& command) {
-  Connection* connection = roster_.find(command.process);
   auto value = values_.find(command.object);
-  if (connection == nullptr || value == values_.end()) return;
-  connection->send(wire::ControlType::kObjectReady, 0, wire::ObjectReady{command.object, value->second});
+  if (value == values_.end()) return;
+  roster_.send(command.process, wire::ControlType::kObjectReady, 0, wire::ObjectReady{command.object, value->second});
 }
 
 void ObjectCarrier::carry_out(const object::ReportLost& command) {
-  Connection* connection = roster_.find(command.process);
-  if (connection == nullptr) return;
-  wire::ObjectLost message;
-  message.object = command.object;
-  message.code = command.code;
-  message.message = why_lost(command.code);
-  connection->send(wire::ControlType::kObjectLost, 0, message);
+  wire::ObjectLost message{command.object, command.code, std::string(why_lost(command.code))};
+  roster_.send(command.process, wire::ControlType::kObjectLost, 0, message);
 }
 
 void ObjectCarrier::carry_out(const object::Forget& command) {

@@ -45,6 +45,11 @@ class Roster : public Connection::Owner {
   // The connection speaks for this process from now on.
   void enter(Connection& connection, ProcessId process);
   Connection* find(ProcessId process) const;
+  // To a process that may be gone; then nothing happens.
+  template <typename Message>
+  void send(ProcessId process, wire::ControlType type, std::uint64_t id, const Message& message) {
+    if (Connection* connection = find(process)) connection->send(type, id, message);
+  }
   std::vector<Connection*> drivers() const;
   std::vector<Connection*> clients() const;  // drivers and workers
   std::size_t driver_count() const;

@@ -126,6 +126,8 @@ double usable_cpus() {
   return std::max(1.0, std::floor(cpus + 1e-9));
 }
 
+bool overcommit_is_strict(const std::string& setting) { return number(read_text(setting)) == 2; }
+
 std::uint64_t usable_memory_bytes() {
   auto pages = static_cast<std::uint64_t>(std::max(0L, ::sysconf(_SC_PHYS_PAGES)));
   std::uint64_t memory = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));

@@ -15,6 +15,10 @@ namespace fray::os {
 double usable_cpus();
 std::uint64_t usable_memory_bytes();
 
+// Whether the kernel promises no memory that it does not have (vm.overcommit_memory is 2): then a plain store into shared
+// memory that was not populated before can end in a SIGBUS.
+bool overcommit_is_strict(const std::string& setting = "/proc/sys/vm/overcommit_memory");
+
 // The limits of the control groups that /proc/self/cgroup (`membership`) names, below `root` (/sys/fs/cgroup); from the
 // process's own group up to the root. 0: no limit.
 struct GroupLimits {

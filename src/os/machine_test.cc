@@ -36,6 +36,14 @@ TEST_F(GroupLimitsTest, Version2TakesTheTightestLimitUpToTheRoot) {
   EXPECT_EQ(limits.memory_bytes, 1048576u);
 }
 
+TEST_F(GroupLimitsTest, OvercommitIsStrictWhenItsSettingIsTwo) {
+  write("setting", "2\n");
+  EXPECT_TRUE(overcommit_is_strict(root_ + "/setting"));
+  write("setting", "1\n");
+  EXPECT_FALSE(overcommit_is_strict(root_ + "/setting"));
+  EXPECT_FALSE(overcommit_is_strict(root_ + "/absent"));
+}
+
 TEST_F(GroupLimitsTest, Version1ReadsEachControllersFolder) {
   write("cpu/job/cpu.cfs_quota_us", "200000");
   write("cpu/job/cpu.cfs_period_us", "100000");

@@ -322,6 +322,8 @@ class NativeJobContext(JobContext):
         return numpy.frombuffer(_native.empty(self._client, bytes_needed), dtype=kind).reshape(sizes)
 
     def _timeline_events(self) -> Iterator[dict[str, Any]]:
+        if self._inherited:
+            return  # what ran, ran for the parent
         pids: set[int] = set()
         failures = {task: text for _, task, text in self._failures()}
         for name, task, started_ns, duration_ns, pid, status, *costs in self._client.timeline():
