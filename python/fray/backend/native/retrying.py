@@ -14,7 +14,7 @@ __all__ = ["Retrying"]
 class Retrying:
     """A task's function, and the exceptions after which the task may be tried again.
 
-    It only says so: the submitter counts attempts, those that ended with their worker included, and places the next one.
+    It only says so: the submitter counts attempts, those that ended with their worker included, and places the next.
 
     Raises:
         UnsupportedError: the function is a generator function.
