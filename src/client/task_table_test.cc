@@ -23,6 +23,7 @@ os::Fd connect_to(wire::FrameSocket* other) {
 struct FakeWorker {
   wire::FrameSocket socket;
   std::vector<std::uint64_t> tasks;
+  wire::TaskHead last_head;
   int recalls = 0;
   int functions = 0;
 
@@ -33,6 +34,7 @@ struct FakeWorker {
       switch (static_cast<DirectType>(frame.header.type)) {
         case DirectType::kTask:
           tasks.push_back(frame.header.id);
+          last_head = wire::ByteReader(frame.body).get<wire::TaskHead>();
           break;
         case DirectType::kRecall:
           ++recalls;
@@ -54,6 +56,13 @@ struct FakeWorker {
     out.put(head);
     wire::encode(out, wire::Value{});
     wire::finish_frame(socket.output(), begin);
+    ASSERT_TRUE(socket.flush().is_ok());
+  }
+  void ask_for_retry(std::uint64_t task) {
+    wire::ResultHead head;
+    head.status = wire::TaskStatus::kRetry;
+    wire::append_frame(socket.output(), DirectType::kResult, task,
+                       std::string_view(reinterpret_cast<const char*>(&head), sizeof(head)));
     ASSERT_TRUE(socket.flush().is_ok());
   }
   void give_back(wire::ReturnReason reason, const std::vector<std::uint64_t>& returned) {
@@ -274,6 +283,39 @@ TEST_F(TaskTableTest, RetriesAreUsedUpOneByOne) {
     table_.worker_lost(id, lost(result->id.sequence));
   }
   EXPECT_TRUE(result->failed());
+}
+
+TEST_F(TaskTableTest, ExceptionsAndLostWorkersUseUpTheSameRetries) {
+  FakeWorker first, second;
+  Object* result = submit(2);
+  grant(1, &first);
+  first.read();
+  EXPECT_EQ(first.last_head.may_retry, 1);
+  first.ask_for_retry(result->id.sequence);
+  table_.receive(lease(0));
+  table_.flush();
+  first.read();
+  EXPECT_EQ(first.tasks.size(), 2u) << "it is tried again at once";
+  EXPECT_EQ(first.last_head.attempt, 1);
+  table_.worker_lost(1, lost(result->id.sequence));
+  grant(2, &second);
+  second.read();
+  EXPECT_EQ(second.last_head.attempt, 2);
+  EXPECT_EQ(second.last_head.may_retry, 0);
+  second.ask_for_retry(result->id.sequence);  // although it may not
+  table_.receive(lease(0));
+  EXPECT_TRUE(result->failed());
+}
+
+TEST_F(TaskTableTest, AWorkerKilledForItsMemoryIsToldApart) {
+  FakeWorker worker;
+  Object* result = submit();
+  grant(1, &worker);
+  wire::WorkerLost message = lost(result->id.sequence);
+  message.facts.out_of_memory = "by the node: out of memory";
+  table_.worker_lost(1, message);
+  EXPECT_EQ(static_cast<StatusCode>(result->bytes[0]), StatusCode::kWorkerOutOfMemory);
+  EXPECT_NE(result->bytes.find("(SIGKILL) by the node: out of memory"), std::string::npos) << result->bytes;
 }
 
 TEST_F(TaskTableTest, LateAnswerOfAnAttemptThatWasGivenUpIsDropped) {
