@@ -57,7 +57,7 @@ NORMAL_PARTS = (
     Part("unit and conformance Python", 300, folders=("tests/unit", "tests/conformance")),
     Part("chaos", 240, folders=("tests/chaos",)),
     Part("plugs", 90, folders=("tests/plugs",)),
-    Part("browser", 90, folders=("tests/browser",)),
+    Part("browser", 120, folders=("tests/browser",)),
     Part("packaging and examples", 240, folders=("tests/packaging", "tests/examples")),
 )
 

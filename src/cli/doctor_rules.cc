@@ -105,7 +105,8 @@ Finding shared_memory(const MachineFacts& facts) {
 }
 
 Finding files(const MachineFacts& facts) {
-  std::string found = fmt::format("{} open files, {} at most", limit(facts.files_soft), limit(facts.files_hard));
+  std::string found =
+      fmt::format("{} open files; may be raised to {}", limit(facts.files_soft), limit(facts.files_hard));
   if (facts.files_hard >= 4096) return good("descriptors", found);
   std::string remedy = "raise it: ulimit -Hn 65536, or --ulimit nofile=65536 for a container";
   if (facts.files_hard >= 256) return notice("descriptors", found, remedy);
@@ -113,7 +114,7 @@ Finding files(const MachineFacts& facts) {
 }
 
 Finding processes(const MachineFacts& facts) {
-  std::string found = limit(facts.processes) + " processes and threads";
+  std::string found = limit(facts.processes) + " for processes and threads";
   if (facts.processes >= 1024) return good("processes", found);
   std::string remedy = "raise ulimit -u, or the container's --pids-limit";
   if (facts.processes >= 64) return notice("processes", found, remedy);

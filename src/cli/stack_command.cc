@@ -63,6 +63,11 @@ void read_stacks(const std::string& py_spy, ProcessStacks& process) {
   process.source = "faulthandler";
 }
 
+// A worker on its way in or out may have nothing to tell yet, or any more.
+bool has_told_or_need_not(const ProcessStacks& process) {
+  return process.problem.empty() || process.state == "starting" || process.state == "ending";
+}
+
 }  // namespace
 
 void add_stack(CLI::App& app, StackArguments& arguments) {
@@ -96,7 +101,7 @@ int run_stack(const StackArguments& arguments) {
   } else {
     fmt::print("{}", stacks_text(processes));
   }
-  bool all_told = std::all_of(processes.begin(), processes.end(), [](const auto& one) { return one.problem.empty(); });
+  bool all_told = std::all_of(processes.begin(), processes.end(), has_told_or_need_not);
   return all_told ? kExitOk : kExitFailed;
 }
 

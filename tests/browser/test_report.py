@@ -67,11 +67,16 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_the_page_draws_its_charts_without_an_error(page: Path, tmp_path: Path) -> None:
-    done = chromium(page, tmp_path / "profile", "--dump-dom")
-    complaints = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+@pytest.fixture(scope="module")
+def shown(page: Path, tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+    """The page after its scripts have run."""
+    return chromium(page, tmp_path_factory.mktemp("chromium") / "profile", "--dump-dom")
+
+
+def test_the_page_draws_its_charts_without_an_error(shown: subprocess.CompletedProcess[str]) -> None:
+    complaints = [line for line in shown.stderr.splitlines() if "CONSOLE" in line]
     assert complaints == []
-    dom = done.stdout
+    dom = shown.stdout
     for chart in ("timeline", "usage", "cpu", "memory", "bytes-in", "bytes-out"):
         drawn = dom[dom.index(f'id="{chart}"') :]
         assert "main-svg" in drawn[: drawn.find("</script>")], chart
@@ -79,8 +84,8 @@ def test_the_page_draws_its_charts_without_an_error(page: Path, tmp_path: Path) 
         assert wanted in dom
 
 
-def test_the_page_shows_the_failures_as_text(page: Path, tmp_path: Path) -> None:
-    dom = chromium(page, tmp_path / "profile", "--dump-dom").stdout
+def test_the_page_shows_the_failures_as_text(shown: subprocess.CompletedProcess[str]) -> None:
+    dom = shown.stdout
     failures = dom[dom.index('id="failures"') :]
     assert len(re.findall("<details", failures)) == 3
     assert "has no &lt;text&gt;" in failures

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import inspect
+import itertools
 import json
 import os
 import sys
@@ -62,8 +63,10 @@ def _exited(error: SystemExit) -> _Exited:
 
 def main(words: list[str]) -> int:
     """Run the command line `words` and return the exit code."""
-    as_json, debug = "--json" in words[:2], "--debug" in words[:2]
-    text, *arguments = words[as_json + debug :]
+    # What comes after the target is the function's, whatever it is called.
+    own = list(itertools.takewhile(lambda word: word in ("--json", "--debug"), words))
+    as_json, debug = "--json" in own, "--debug" in own
+    text, *arguments = words[len(own) :]
     try:
         target = parse_target(text)
         function = load_function(target)

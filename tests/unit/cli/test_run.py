@@ -67,6 +67,9 @@ def unreachable(what: type):
 def patient(help: str = ""):
     pass
 
+def own_options(json: bool = False, debug: bool = False, python: str = ""):
+    return [json, debug, python]
+
 number = 7
 '''
 
@@ -108,6 +111,11 @@ def test_what_is_not_given_keeps_its_default(fray_program: Program, source: Path
     assert got["limit"] is None
     assert got["names"] == []
     assert got["color"] == "r"
+
+
+def test_options_after_the_target_are_the_functions(fray_program: Program, source: Path) -> None:
+    done = fray_program("run", "program.py::own_options", "--json", "--debug", "--python", "x")
+    assert (done.returncode, done.stdout) == (0, "[True, True, 'x']\n")
 
 
 def test_help_comes_from_the_signature_and_the_docstring(fray_program: Program, source: Path) -> None:
