@@ -81,9 +81,13 @@ void add_debug(CLI::App& app, DebugArguments& arguments) {
 int run_debug(const DebugArguments& arguments) {
   std::string node = choose_node("debug", arguments.socket);
   if (node.empty()) return kExitUnreachable;
-  std::vector<fs::path> waiting = waiting_tasks(fs::path(node).parent_path());
+  fs::path folder = fs::path(node).parent_path();
+  if (folder.empty()) folder = ".";
+  std::vector<fs::path> waiting = waiting_tasks(folder);
+  // From inside the folder their paths are short enough for a socket's address.
+  if (::chdir(folder.c_str()) != 0) waiting.clear();
   for (std::size_t i = 0; i < waiting.size(); ++i) {
-    auto socket = os::connect_to(waiting[i].string());
+    auto socket = os::connect_to(waiting[i].filename().string());
     if (!socket.is_ok()) continue;  // somebody else was faster, or the worker is gone
     relay(socket->get());
     if (i + 1 < waiting.size()) {

@@ -15,7 +15,8 @@ void add_run(CLI::App& app, RunArguments& arguments) {
   CLI::App* command = app.add_subcommand("run", "Run a function of a file or module, with arguments of its own");
   command->footer(
       "fray run [OPTIONS] TARGET [ARGUMENTS OF THE FUNCTION]\n"
-      "TARGET is file.py::function or module:function. `fray run TARGET --help` says which arguments it takes.");
+      "TARGET is file.py::function or module:function. `fray run TARGET --help` says which arguments it takes.\n"
+      "Exit codes: as those of fray; 130 after Ctrl-C; any other is what the function gave to sys.exit");
   command->add_flag("--json", arguments.json, "Print the result as JSON");
   command->add_flag("--debug", arguments.debug, "Tasks may stop at breakpoint()");
   command->add_option("--python", arguments.python, "The interpreter; else that of this program's environment");

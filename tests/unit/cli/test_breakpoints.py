@@ -147,6 +147,16 @@ def test_fray_debug_attaches_where_the_driver_has_no_terminal(start: Start) -> N
     assert out == b"result 50\ndriver ends\n"
 
 
+def test_a_deep_home_is_no_hindrance(start: Start, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deep = home / ("x" * (83 - len(str(home))))
+    monkeypatch.setenv("FRAY_HOME", str(deep))
+    driver = start(ONE_TASK.replace("LIMIT", "60"))
+    driver.expect(r"\(Pdb\) ")
+    driver.type("c")
+    driver.expect("result 50")
+    assert driver.end() == 0
+
+
 def test_a_terminal_that_goes_away_lets_the_task_go_on(start: Start) -> None:
     driver = start(
         ONE_TASK.replace("LIMIT", "60"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE

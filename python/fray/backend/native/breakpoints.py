@@ -10,6 +10,8 @@ import os
 import socket
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +20,7 @@ from fray import _native
 if TYPE_CHECKING:
     from fray.backend.native.remote_pdb import RemotePdb
 
-__all__ = ["DEBUG_VARIABLE", "end_debugging", "install", "socket_name", "stop_task"]
+__all__ = ["DEBUG_VARIABLE", "end_debugging", "install", "short_path", "socket_name", "stop_task"]
 
 DEBUG_VARIABLE = "FRAY_DEBUG"
 _one_at_a_time = threading.RLock()
@@ -73,6 +75,16 @@ def _session_ended() -> None:
     _native.hold_timeout(False)
 
 
+@contextmanager
+def short_path(folder: str | os.PathLike[str], name: str) -> Iterator[str]:
+    """Give a path of a file in `folder` that is short enough for a socket's address, however deep the folder lies."""
+    descriptor = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield f"/proc/self/fd/{descriptor}/{name}"
+    finally:
+        os.close(descriptor)
+
+
 def end_debugging() -> None:
     """End what the task that has just run left open."""
     sys.settrace(None)
@@ -86,8 +98,11 @@ def _wait_for_terminal(driver: str, frame: FrameType) -> socket.socket:
 
     context = NativeJobContext.current()
     assert context is not None
-    path = os.path.join(context.session_folder, socket_name(driver, os.getpid()))
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+    name = socket_name(driver, os.getpid())
+    with (
+        socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener,
+        short_path(context.session_folder, name) as path,
+    ):
         listener.bind(path)
         try:
             listener.listen(1)

@@ -14,7 +14,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from fray import _native
-from fray.backend.native.breakpoints import socket_name
+from fray.backend.native.breakpoints import short_path, socket_name
 
 __all__ = ["Terminal", "lend_terminal"]
 
@@ -82,7 +82,8 @@ def _attach(path: Path) -> None:
     sys.stdout.flush()
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as task:
         try:
-            task.connect(os.fspath(path))
+            with short_path(path.parent, path.name) as address:
+                task.connect(address)
         except OSError:  # it is gone, or somebody else was faster
             return
         sources = [task.fileno(), keyboard]
