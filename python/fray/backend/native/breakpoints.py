@@ -10,7 +10,7 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -76,7 +76,7 @@ def _session_ended() -> None:
 
 
 @contextmanager
-def short_path(folder: str | os.PathLike[str], name: str) -> Iterator[str]:
+def short_path(folder: str | os.PathLike[str], name: str) -> Generator[str, None, None]:
     """Give a path of a file in `folder` that is short enough for a socket's address, however deep the folder lies."""
     descriptor = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
