@@ -32,7 +32,7 @@ void AuditedActorTable::list_possible(SimulationLog& log) {
   log.possible.insert({"dead", "granted"});  // the kill and the grant cross
   log.possible.insert({"backing off", "due"});
   for (std::string_view event :
-       {"create", "connect", "disconnect", "kill", "kill, may restart", "forgotten", "worker lost"}) {
+       {"create", "connect", "disconnect", "kill", "kill, may restart", "forgotten", "granted", "worker lost"}) {
     log.possible.insert({kAbsent, event});
   }
 }

@@ -1,5 +1,7 @@
 #include "scheduler/lease_audit.h"
 
+#include <algorithm>
+
 namespace fray::scheduler {
 
 namespace {
@@ -15,6 +17,10 @@ std::string_view AuditedLeaseTable::state_of(ProcessId worker) const {
   const AuditedWorker& entry = found->second;
   if (!entry.ready) return "starting";
   if (entry.lease == 0) return entry.doomed ? "ending" : "idle";
+  if (leases_.at(entry.lease).dedicated) {
+    if (entry.doomed) return "dedicated, doomed";
+    return leases_.at(entry.lease).blocked ? "dedicated, blocked" : "dedicated";
+  }
   if (leases_.at(entry.lease).blocked) return entry.doomed ? "blocked, doomed" : "blocked";
   return entry.doomed ? "leased, doomed" : "leased";
 }
@@ -22,10 +28,14 @@ std::string_view AuditedLeaseTable::state_of(ProcessId worker) const {
 void AuditedLeaseTable::note(ProcessId worker, std::string_view event) { log_.event(state_of(worker), event); }
 
 void AuditedLeaseTable::list_possible(SimulationLog& log) {
-  constexpr std::string_view kStates[] = {"starting", "idle",           "leased",          "blocked",
-                                          "ending",   "leased, doomed", "blocked, doomed", "absent"};
+  constexpr std::string_view kStates[] = {"starting",         "idle",
+                                          "leased",           "blocked",
+                                          "ending",           "leased, doomed",
+                                          "blocked, doomed",  "absent",
+                                          "dedicated",        "dedicated, blocked",
+                                          "dedicated, doomed"};
   for (std::string_view state : kStates) {
-    const bool leased = state.starts_with("leased") || state.starts_with("blocked");
+    const bool leased = state.starts_with("leased") || state.starts_with("blocked") || state.starts_with("dedicated");
     for (std::string_view event : {"blocked", "unblocked", "retiring", "left"}) log.possible.insert({state, event});
     if (leased) {
       for (std::string_view event : {"returned", "kill asked", "client left"}) log.possible.insert({state, event});
@@ -38,13 +48,14 @@ void AuditedLeaseTable::list_possible(SimulationLog& log) {
   log.possible.insert({"starting", "ready"});
   log.possible.insert({"idle", "granted"});
   log.possible.insert({"idle", "stopped"});
+  log.possible.insert({"dedicated, doomed", "stopped"});
   log.possible.insert({"absent", "starting"});
   log.possible.insert({"absent", "start failed"});
 }
 
-void AuditedLeaseTable::client_joined(ProcessId client) {
+void AuditedLeaseTable::client_joined(ProcessId client, ProcessId parent) {
   clients_.insert(client);
-  table_.client_joined(client);
+  table_.client_joined(client, parent);
 }
 
 void AuditedLeaseTable::client_left(ProcessId client) {
@@ -66,6 +77,7 @@ void AuditedLeaseTable::forget_client(ProcessId client) {
 }
 
 void AuditedLeaseTable::demand_changed(ProcessId client, const DemandChange& demand) {
+  with_actors_ |= demand.dedicated;
   if (clients_.contains(client)) demands_[{client, demand.demand}] = demand;
   table_.demand_changed(client, demand);
 }
@@ -74,6 +86,7 @@ void AuditedLeaseTable::worker_starting(ProcessId worker, WorkerKeyId key) {
   note(worker, "starting");
   workers_[worker] = {.key = key};
   --asked_;
+  --asked_of_[key];
   table_.worker_starting(worker, key);
 }
 
@@ -86,6 +99,7 @@ void AuditedLeaseTable::worker_ready(ProcessId worker) {
 void AuditedLeaseTable::start_failed(WorkerKeyId key) {
   note(0, "start failed");
   --asked_;
+  --asked_of_[key];
   failed_keys_.insert(key);
   table_.start_failed(key);
 }
@@ -120,6 +134,7 @@ void AuditedLeaseTable::worker_left(ProcessId worker) {
       leases_.erase(lease);
     }
     workers_.erase(found);
+    to_stop_.erase(worker);
   }
   table_.worker_left(worker);
 }
@@ -128,7 +143,13 @@ void AuditedLeaseTable::lease_returned(ProcessId client, LeaseId lease) {
   auto found = leases_.find(lease);
   if (found != leases_.end() && found->second.client == client && !found->second.orphaned) {
     note(found->second.worker, "returned");
-    close(lease);
+    if (found->second.dedicated) {
+      AuditedWorker& worker = workers_.at(found->second.worker);
+      if (!worker.doomed) to_stop_.insert(found->second.worker);
+      worker.doomed = true;
+    } else {
+      close(lease);
+    }
   }
   table_.lease_returned(client, lease);
 }
@@ -151,24 +172,64 @@ std::vector<Command> AuditedLeaseTable::take_commands() {
   }
   if (!to_report_.empty())
     violate(fmt::format("lease {} was lost and its client was not told", to_report_.begin()->first));
-  if (workers_.size() + asked_ > limits_.max_workers) violate("more workers than the limit");
+  if (!to_stop_.empty()) violate("the worker of an ended actor is not told to end");
+  check_limit();
   if (table_.free() != expected_free()) {
     violate(fmt::format("free is {}, the books say {}", table_.free().to_string(), expected_free().to_string()));
   }
   return commands;
 }
 
+std::uint32_t AuditedLeaseTable::dedicated_leases() const {
+  return static_cast<std::uint32_t>(
+      std::count_if(leases_.begin(), leases_.end(), [](const auto& each) { return each.second.dedicated; }));
+}
+
+std::uint32_t AuditedLeaseTable::dedicated_wanted(std::optional<WorkerKeyId> key) const {
+  std::uint32_t wanted = 0;
+  for (const auto& [name, demand] : demands_) {
+    if (demand.dedicated && (!key || *key == demand.key)) wanted += demand.count;
+  }
+  return wanted;
+}
+
+// Without actors no more processes than max_workers exist. With actors there may be more for a moment: those that start
+// for actors, and those that were and have nobody to work for. But tasks never have more, and what is idle beyond the
+// limit is told to end.
+void AuditedLeaseTable::check_limit() const {
+  const std::uint32_t dedicated = dedicated_leases();
+  if (leases_.size() - dedicated > limits_.max_workers) violate("more leases for tasks than the limit");
+  if (!with_actors_ && workers_.size() + asked_ > limits_.max_workers) violate("more workers than the limit");
+  const auto staying = std::count_if(workers_.begin(), workers_.end(),
+                                     [](const auto& each) { return !each.second.doomed || each.second.lease != 0; });
+  if (static_cast<std::uint64_t>(staying) + asked_ <= limits_.max_workers + dedicated + dedicated_wanted({})) return;
+  for (const auto& [id, worker] : workers_) {
+    const bool idle = worker.ready && worker.lease == 0 && !worker.doomed;
+    const auto wanted = std::any_of(demands_.begin(), demands_.end(), [&worker](const auto& each) {
+      return each.second.count > 0 && each.second.key == worker.key;
+    });
+    if (idle && !wanted) violate(fmt::format("worker {} idles beyond the limit", id));
+  }
+}
+
 ResourceSet AuditedLeaseTable::expected_free() const {
   ResourceSet free = limits_.total;
   for (const auto& [id, lease] : leases_) {
-    if (!lease.blocked) free.subtract(lease.resources);
+    if (!lease.blocked || lease.dedicated) free.subtract(lease.resources);
   }
   return free;
 }
 
-void AuditedLeaseTable::check(const StartWorker&) {
+void AuditedLeaseTable::check(const StartWorker& command) {
   ++asked_;
-  if (workers_.size() + asked_ > limits_.max_workers) violate("a worker is started beyond the limit");
+  ++asked_of_[command.key];
+  if (workers_.size() + asked_ <= limits_.max_workers + dedicated_leases() + dedicated_wanted({})) return;
+  if (dedicated_wanted(command.key) == 0) violate("a worker is started beyond the limit");
+  const auto starting = std::count_if(workers_.begin(), workers_.end(), [&command](const auto& each) {
+    return !each.second.ready && each.second.key == command.key;
+  });
+  if (starting + asked_of_[command.key] > limits_.max_workers + dedicated_wanted(command.key))
+    violate("more workers start than are wanted");
 }
 
 void AuditedLeaseTable::check(const StopWorker& command) {
@@ -176,7 +237,8 @@ void AuditedLeaseTable::check(const StopWorker& command) {
   if (found == workers_.end()) {
     return;  // it left after the decision to kill it, in the same round
   }
-  if (!command.kill && (found->second.lease != 0 || !found->second.ready))
+  const bool returned = to_stop_.erase(command.worker) > 0;
+  if (!command.kill && !returned && (found->second.lease != 0 || !found->second.ready))
     violate("a worker that is not idle is told to end");
   if (!command.kill) note(command.worker, "stopped");
   found->second.doomed = true;
@@ -199,12 +261,16 @@ void AuditedLeaseTable::check(const GrantLease& command) {
   --demand.count;
   note(command.worker, "granted");
   worker->second.lease = command.lease;
-  leases_[command.lease] = {.client = command.client, .worker = command.worker, .resources = demand.resources};
+  leases_[command.lease] = {
+      .client = command.client, .worker = command.worker, .resources = demand.resources, .dedicated = demand.dedicated};
 }
 
 void AuditedLeaseTable::check(const ReclaimLeases& command) {
   if (!clients_.contains(command.client)) violate("a client that is gone is asked for leases");
   if (command.count == 0) violate("no lease is asked for");
+  for (const auto& [id, lease] : leases_) {
+    if (lease.dedicated && lease.client == command.client) violate("an actor is asked for its worker");
+  }
 }
 
 void AuditedLeaseTable::check(const LeaseLost& command) {

@@ -2,7 +2,8 @@
 //
 // Every event goes to the table and into the books; every command that comes out is checked: the worker granted is
 // ready, idle and of the right key, the resources were there, the demand existed, the limit of workers holds, a lost
-// lease is reported to its client once; and what the table calls free equals what the books say.
+// lease is reported to its client once; and what the table calls free equals what the books say. Dedicated leases stand
+// beside the limit, keep what they hold, are never asked back, and end with their worker.
 //
 // Threading:  one thread.
 // Ownership:  owns the table.
@@ -10,6 +11,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -24,7 +26,7 @@ class AuditedLeaseTable {
  public:
   AuditedLeaseTable(Limits limits, SimulationLog& log);
 
-  void client_joined(ProcessId client);
+  void client_joined(ProcessId client, ProcessId parent = 0);
   void client_left(ProcessId client);
   void demand_changed(ProcessId client, const DemandChange& demand);
   void worker_starting(ProcessId worker, WorkerKeyId key);
@@ -39,6 +41,7 @@ class AuditedLeaseTable {
   std::vector<Command> take_commands();
 
   LeaseTable& table() { return table_; }
+  const LeaseTable& table() const { return table_; }
   static void list_possible(SimulationLog& log);
 
  private:
@@ -52,6 +55,7 @@ class AuditedLeaseTable {
     ProcessId client = 0;
     ProcessId worker = 0;
     ResourceSet resources;
+    bool dedicated = false;
     bool blocked = false;
     bool orphaned = false;
   };
@@ -61,6 +65,9 @@ class AuditedLeaseTable {
   void forget_client(ProcessId client);
   void close(LeaseId lease);
   ResourceSet expected_free() const;
+  std::uint32_t dedicated_leases() const;
+  std::uint32_t dedicated_wanted(std::optional<WorkerKeyId> key) const;
+  void check_limit() const;
   void check(const StartWorker& command);
   void check(const StopWorker& command);
   void check(const GrantLease& command);
@@ -76,7 +83,10 @@ class AuditedLeaseTable {
   std::map<ProcessId, AuditedWorker> workers_;
   std::map<LeaseId, AuditedLease> leases_;
   std::set<std::pair<LeaseId, ProcessId>> to_report_;  // lost leases whose client must hear of it
+  std::set<ProcessId> to_stop_;                        // workers whose dedicated lease was returned
   std::uint32_t asked_ = 0;
+  std::map<WorkerKeyId, std::uint32_t> asked_of_;
+  bool with_actors_ = false;
   std::set<WorkerKeyId> failed_keys_;
 };
 

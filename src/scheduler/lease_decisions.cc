@@ -100,8 +100,9 @@ void LeaseTable::start_for_demands() {
   for (const Demand* demand : servable()) {
     const bool dedicated = demand->wanted.dedicated;
     for (std::uint32_t unit = 0; unit < demand->wanted.count; ++unit) {
-      if ((!dedicated && places_left <= 0) || !available.covers(demand->wanted.resources)) break;
-      available.subtract(demand->wanted.resources);
+      const bool covered = (dedicated || places_left > 0) && available.covers(demand->wanted.resources);
+      available.subtract(demand->wanted.resources);  // kept for it, as when granting
+      if (!covered) break;
       dedicated ? ++needed_dedicated_ : --places_left;
       const WorkerKeyId key = demand->wanted.key;
       const KeyInfo& info = workers_.key(key);
@@ -200,12 +201,12 @@ ResourceSet part_of(const ResourceSet& whole, const ResourceSet& asked) {
   return part;
 }
 
-std::string amounts_free(const ResourceSet& free, const ResourceSet& asked) {
+std::string amounts(const ResourceSet& set, const ResourceSet& asked) {
   std::string text;
   for (const auto& [name, units] : asked.units()) {
     if (!text.empty()) text += ", ";
     if (asked.units().size() > 1) text += name + " ";
-    text += fmt::format("{:g}", free.amount(name));
+    text += fmt::format("{:g}", set.amount(name));
   }
   return text;
 }
@@ -218,9 +219,13 @@ std::string LeaseTable::reason(const Demand& demand) const {
     return fmt::format("waits for {}: the node has {} in all", asked.to_string(),
                        part_of(limits_.total, asked).to_string());
   }
+  if (!ledger_.beside_actors().covers(asked)) {
+    return fmt::format("waits for {}: the node has {}, and actors leave {}", asked.to_string(),
+                       part_of(limits_.total, asked).to_string(), amounts(ledger_.beside_actors(), asked));
+  }
   if (!ledger_.free().covers(asked)) {
     return fmt::format("waits for {}: the node has {}, of which {} is free", asked.to_string(),
-                       part_of(limits_.total, asked).to_string(), amounts_free(ledger_.free(), asked));
+                       part_of(limits_.total, asked).to_string(), amounts(ledger_.free(), asked));
   }
   const KeyInfo& info = workers_.key(demand.wanted.key);
   if (workers_.given_up(demand.wanted.key)) {

@@ -9,6 +9,7 @@ namespace fray::scheduler {
 LeaseId LeaseLedger::grant(HeldLease lease) {
   lease.id = ++last_lease_;
   free_.subtract(lease.resources);
+  if (lease.dedicated) beside_actors_.subtract(lease.resources);
   LeaseGroup& group = groups_[{lease.client, lease.demand}];
   ++group.running;
   group.depth = lease.depth;
@@ -26,6 +27,7 @@ void LeaseLedger::end(LeaseId lease) {
   HeldLease& held = found->second;
   if (held.holds_nothing()) --blocked_;
   if (!held.holds_nothing() || FRAY_MUTANT(2)) free_.add(held.resources);
+  if (held.dedicated) beside_actors_.add(held.resources);
   if (!held.orphaned) leave_group(held, true);
   lease_of_worker_.erase(held.worker);
   leases_.erase(found);

@@ -55,7 +55,7 @@ class LeaseLedger {
  public:
   using GroupName = std::pair<ProcessId, std::uint32_t>;  // client, demand
 
-  explicit LeaseLedger(ResourceSet total) : total_(std::move(total)), free_(total_) {}
+  explicit LeaseLedger(ResourceSet total) : total_(std::move(total)), free_(total_), beside_actors_(total_) {}
 
   // `lease.id` is assigned.
   LeaseId grant(HeldLease lease);
@@ -70,6 +70,8 @@ class LeaseLedger {
   const HeldLease* find(LeaseId lease) const;
   const ResourceSet& total() const { return total_; }
   const ResourceSet& free() const { return free_; }
+  // What is free once all leases are back except the dedicated ones.
+  const ResourceSet& beside_actors() const { return beside_actors_; }
   const std::map<GroupName, LeaseGroup>& groups() const { return groups_; }
   const std::unordered_map<LeaseId, HeldLease>& leases() const { return leases_; }
   std::uint32_t running(ProcessId client) const;
@@ -89,6 +91,7 @@ class LeaseLedger {
 
   ResourceSet total_;
   ResourceSet free_;
+  ResourceSet beside_actors_;
   std::unordered_map<LeaseId, HeldLease> leases_;
   std::unordered_map<ProcessId, LeaseId> lease_of_worker_;
   std::map<GroupName, LeaseGroup> groups_;

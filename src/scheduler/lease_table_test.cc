@@ -508,6 +508,21 @@ TEST(LeaseTable, BlockedActorKeepsItsResources) {
   EXPECT_EQ(bench.table.contradictions(), 0u);
 }
 
+TEST(LeaseTable, DemandThatCannotBeMetBesideActorsKeepsNothingFromOthers) {
+  Bench bench(2);
+  bench.join(kAnn);
+  bench.table.client_joined(kHome, kAnn);
+  bench.table.demand_changed(kHome, dedicated(cpu(1)));
+  bench.settle();
+  bench.table.demand_changed(kAnn, demand(0, 1, cpu(2), 9));
+  bench.table.demand_changed(kAnn, demand(1, 1, cpu(1)));
+  EXPECT_EQ(only<GrantLease>(bench.settle()).at(0).demand, 1u);
+  EXPECT_EQ(bench.table.why_waiting(kAnn), "waits for CPU 2: the node has CPU 2, and actors leave 1");
+  bench.table.worker_left(100);
+  bench.table.lease_returned(kAnn, 2);
+  EXPECT_EQ(only<GrantLease>(bench.settle()).at(0).demand, 0u) << "once the actor has ended";
+}
+
 TEST(LeaseTable, ActorsLeaseIsNeverAskedBack) {
   Bench bench(1);
   bench.join(kAnn);

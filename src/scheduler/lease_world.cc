@@ -26,6 +26,8 @@ LeaseWorld::LeaseWorld(std::uint64_t seed, SimulationLog& log)
     : random_(seed), log_(log), table_(choose_limits(random_), log) {
   shapes_ = {{cpu(10), 0}, {cpu(10), 1}, {ResourceSet(), 0}, {cpu(5), 0}};
   if (table_.table().ledger().total().covers(cpu(20))) shapes_.push_back({cpu(20), 0});
+  shapes_.push_back({ResourceSet(), 1});
+  if (random_.percent(60)) actors_to_come_ = 1 + random_.below(8);
   faults_left_ = 3 + random_.below(6);
   tasks_left_ = 10 + random_.below(30);
   tasks_.resize(1);  // task 0 names none
@@ -55,6 +57,7 @@ void LeaseWorld::run() {
       for (auto& [id, process] : processes_) {
         if (process.driver) kill(id);
       }
+      end_actors_of(0);
     }
   }
 }
@@ -73,6 +76,7 @@ std::vector<LeaseWorld::Choice> LeaseWorld::choices() const {
     if (!direct.to_worker.empty() && active(processes_.at(direct.worker))) possible.push_back({Act::kToWorker, lease});
     if (!direct.to_client.empty() && active(processes_.at(direct.client))) possible.push_back({Act::kToClient, lease});
   }
+  if (actors_to_come_ > 0 && !living_roots().empty()) possible.push_back({Act::kCreate});
   if (!to_spawn_.empty()) possible.push_back({Act::kSpawn});
   if (undecided_) possible.push_back({Act::kDecide});
   return possible;
@@ -97,10 +101,14 @@ void LeaseWorld::step(const Choice& choice) {
       return notice(process);
     case Act::kDecide:
       return carry_out();
-    case Act::kSubmit:
+    case Act::kCreate:
+      return create_actor();
+    case Act::kSubmit: {
       --at(process).to_submit;
-      submit(process, 0);
+      const TaskId task = submit(process, at(process).driver ? 0 : 1);
+      at(process).children.push_back(task);
       return pump(process);
+    }
   }
 }
 
@@ -112,7 +120,7 @@ void LeaseWorld::inject_fault() {
     if (!process.leases.empty()) clients.push_back(id);
   }
   const auto any = [this](const std::vector<ProcessId>& from) { return from[random_.below(from.size())]; };
-  const std::uint32_t kind = random_.below(10);
+  const std::uint32_t kind = random_.below(12);
   if (kind <= 2 && !workers.empty()) {
     log_.fault("worker killed");
     kill(any(workers));
@@ -154,7 +162,7 @@ void LeaseWorld::inject_fault() {
     log_.fault("kill asked by a client");
     Process& client = at(any(clients));
     client.up.push_back({Kind::kKillLease, client.leases.begin()->first});
-  } else {
+  } else if (kind < 10 || !break_actor()) {
     return;  // nothing to break right now; another time
   }
   --faults_left_;
@@ -224,6 +232,7 @@ void LeaseWorld::carry_out(const StopWorker& command) {
 }
 
 void LeaseWorld::carry_out(const GrantLease& command) {
+  if (is_actor(command.client)) return host(command.client, command.lease, command.worker);
   directs_[command.lease] = {.client = command.client, .worker = command.worker, .to_worker = {}, .to_client = {}};
   at(command.client).down.push_back({Kind::kGrant, command.lease, command.demand});
 }
@@ -233,10 +242,12 @@ void LeaseWorld::carry_out(const ReclaimLeases& command) {
 }
 
 void LeaseWorld::carry_out(const LeaseLost& command) {
+  if (is_actor(command.client)) return lose_worker(command.client);
   at(command.client).down.push_back({Kind::kLost, command.lease});
 }
 
 void LeaseWorld::carry_out(const ReportDeadlock& command) {
+  if (is_actor(command.client)) return end_actor(command.client);
   at(command.client).down.push_back({Kind::kRefused, 0, command.demand});
 }
 
@@ -263,7 +274,8 @@ void LeaseWorld::notice(ProcessId id) {
   undecided_ = true;
   if (process.driver) {
     process.noticed = true;
-    return table_.client_left(id);
+    table_.client_left(id);
+    return end_actors_of(id);
   }
   if (process.hello && !process.half_noticed && process.up.empty() && random_.percent(30)) {
     process.half_noticed = true;
@@ -299,8 +311,9 @@ bool LeaseWorld::wake_something() {
   }
   if (woken) return true;
   check_promises();
+  check_actors();
   if (return_idle_leases()) return true;
-  if (!table_.table().deadlock_suspected()) return false;
+  if (!table_.table().deadlock_suspected()) return end_an_actor_with_resources();
   table_.table().deadlock_stood();
   carry_out();
   return true;
@@ -334,7 +347,7 @@ void LeaseWorld::check_promises() {
     for (const auto& [id, lease] : ledger.leases()) {
       ResourceSet with = ledger.free();
       with.add(lease.resources);
-      if (lease.blocked || lease.orphaned || !with.covers(row.resources)) continue;
+      if (lease.dedicated || lease.blocked || lease.orphaned || !with.covers(row.resources)) continue;
       const bool other_tree = ledger.tree(lease.client) != ledger.tree(row.client);
       if ((other_tree && has_nothing) || (lease.client == row.client && waiting.size() == 1)) {
         throw SimulationViolation(

@@ -6,6 +6,8 @@
 // way. When nothing can happen any more, everything that waits must have a right to.
 //
 // Tasks are small programs: submit some children, maybe wait for them, end. Each must end exactly once for its owner.
+// Actors are homes that ask for one dedicated lease each; their workers submit tasks and wait for them, die, are asked
+// for anew, end.
 //
 // Threading:  one thread.
 // Ownership:  owns everything it simulates.
@@ -108,8 +110,17 @@ class LeaseWorld {
     bool started = false;  // the running task has submitted its children
     bool blocked = false;
     std::uint32_t calls_left = 0;
+    ProcessId hosts = 0;   // the home of an actor
+    bool waiting = false;  // the actor wants the results of its tasks
   };
-  enum class Act : std::uint8_t { kUp, kDown, kToWorker, kToClient, kRun, kSubmit, kSpawn, kNotice, kDecide };
+  struct Actor {
+    ProcessId root = 0;  // 0: detached
+    std::uint32_t demand = 0;
+    std::uint32_t restarts = 0;
+    LeaseId lease = 0;
+    bool over = false;
+  };
+  enum class Act : std::uint8_t { kUp, kDown, kToWorker, kToClient, kRun, kSubmit, kSpawn, kNotice, kDecide, kCreate };
   struct Choice {
     Act act;
     std::uint64_t subject = 0;
@@ -156,6 +167,21 @@ class LeaseWorld {
   void finish(ProcessId id);
   bool can_go_on(const Process& process) const;
   bool children_ended(const Process& process) const;
+
+  // lease_world_actors.cc: actors.
+  bool is_actor(ProcessId home) const { return actors_.contains(home); }
+  std::vector<ProcessId> living_roots() const;
+  void create_actor();
+  void ask_for_worker(ProcessId home);
+  void host(ProcessId home, LeaseId lease, ProcessId worker);
+  void lose_worker(ProcessId home);
+  void end_actor(ProcessId home);
+  void end_actors_of(ProcessId root);
+  bool break_actor();
+  bool actor_can_go_on(const Process& process) const;
+  void go_on_as_actor(ProcessId id);
+  bool end_an_actor_with_resources();
+  void check_actors() const;
   std::uint32_t demand_number(const Task& task) const { return task.shape * 16 + task.depth; }
 
   struct Shape {
@@ -172,6 +198,8 @@ class LeaseWorld {
   std::uint32_t failing_starts_ = 0;
   std::vector<Shape> shapes_;
   std::vector<Task> tasks_;
+  std::map<ProcessId, Actor> actors_;  // by home
+  std::uint32_t actors_to_come_ = 0;
   std::map<ProcessId, Process> processes_;
   std::map<LeaseId, Direct> directs_;
   std::deque<WorkerKeyId> to_spawn_;

@@ -207,12 +207,14 @@ bool LeaseWorld::children_ended(const Process& process) const {
 
 bool LeaseWorld::can_go_on(const Process& process) const {
   if (process.driver || !process.hello) return false;
+  if (process.hosts != 0) return actor_can_go_on(process);
   if (process.blocked) return children_ended(process);
   return process.running != 0 || !process.run_queue.empty();
 }
 
 void LeaseWorld::go_on(ProcessId id) {
   Process& worker = at(id);
+  if (worker.hosts != 0) return go_on_as_actor(id);
   if (worker.running == 0) {
     worker.running = worker.run_queue.front();
     worker.run_queue.pop_front();

@@ -170,7 +170,7 @@ std::vector<Demand*> in_order_of_service(DemandQueue& queue, const LeaseLedger& 
   };
   std::vector<std::pair<decltype(rank(std::declval<const Demand&>())), Demand*>> ranked;
   for (Demand* demand : queue.all()) {
-    if (ledger.total().covers(demand->wanted.resources)) ranked.emplace_back(rank(*demand), demand);
+    if (ledger.beside_actors().covers(demand->wanted.resources)) ranked.emplace_back(rank(*demand), demand);
   }
   std::sort(ranked.begin(), ranked.end());  // `since` differs between demands, so pointers never decide
   std::vector<Demand*> ordered;

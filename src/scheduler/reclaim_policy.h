@@ -31,7 +31,8 @@
 
 namespace fray::scheduler {
 
-// The waiting demands, in the order of service. Those that the node could never cover are left out.
+// The waiting demands, in the order of service. Left out are those that the node could not cover before an actor ends:
+// they must not keep anything from others for as long as that.
 std::vector<Demand*> in_order_of_service(DemandQueue& queue, const LeaseLedger& ledger);
 
 // `ordered`: of in_order_of_service. `places`: workers that are idle, on their way or ending, and those that may still
