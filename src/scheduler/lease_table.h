@@ -43,7 +43,7 @@ namespace fray::scheduler {
 
 struct Limits {
   ResourceSet total;               // what the node owns
-  std::uint32_t max_workers = 32;  // living workers at once, starting ones included
+  std::uint32_t max_workers = 32;  // living workers at once, starting ones included, those of actors not
 };
 
 // Why a demand waits, for `fray status`.
