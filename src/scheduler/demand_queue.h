@@ -23,7 +23,7 @@ struct DemandChange {
   ResourceSet resources;
   bool dedicated = false;  // for an actor: a worker of its own for its life; see lease_table.h
 
-  // It takes nothing from anybody, so it is served first and counts for nothing.
+  // It takes nothing from anybody, so it is served first and counts for nothing. Its count is 1.
   bool at_once() const { return dedicated && resources.empty(); }
 };
 

@@ -41,14 +41,20 @@ void LeaseTable::refuse_given_up() {
 // In the order of service, without those whose workers cannot be started.
 std::vector<Demand*> LeaseTable::servable() {
   std::vector<Demand*> ordered = in_order_of_service(demands_, ledger_);
-  std::erase_if(ordered, [this](const Demand* demand) {
-    const KeyInfo& info = workers_.key(demand->wanted.key);
-    return workers_.given_up(demand->wanted.key) && info.idle.empty() && info.on_their_way() == 0;
-  });
+  std::erase_if(ordered, [this](const Demand* demand) { return is_hopeless(*demand); });
   return ordered;
 }
 
+bool LeaseTable::is_hopeless(const Demand& demand) const {
+  const KeyInfo& info = workers_.key(demand.wanted.key);
+  return workers_.given_up(demand.wanted.key) && info.idle.empty() && info.on_their_way() == 0;
+}
+
 void LeaseTable::grant_all() {
+  for (const Demand* demand : demands_.all()) {
+    const KeyInfo& info = workers_.key(demand->wanted.key);
+    if (demand->wanted.at_once() && !info.idle.empty()) grant(*demand, info.idle.back());
+  }
   while (!demands_.empty() && grant_first()) {
   }
 }
@@ -94,6 +100,11 @@ void LeaseTable::grant(const Demand& demand, ProcessId worker) {
 void LeaseTable::start_for_demands() {
   needed_.clear();
   needed_dedicated_ = 0;
+  for (const Demand* demand : demands_.all()) {
+    if (!demand->wanted.at_once() || is_hopeless(*demand)) continue;
+    ++needed_dedicated_;
+    if (lacks_worker(demand->wanted.key)) start(demand->wanted.key);
+  }
   ResourceSet available = ledger_.free();
   std::int64_t places_left = places();
   std::uint32_t ending = workers_.count(WorkerState::kEnding);
@@ -105,8 +116,7 @@ void LeaseTable::start_for_demands() {
       if (!covered) break;
       dedicated ? ++needed_dedicated_ : --places_left;
       const WorkerKeyId key = demand->wanted.key;
-      const KeyInfo& info = workers_.key(key);
-      if (++needed_[key] <= info.idle.size() + info.on_their_way() || workers_.given_up(key)) continue;
+      if (!lacks_worker(key)) continue;
       if (dedicated || workers_.living() < limits_.max_workers + needed_dedicated_) {
         start(key);
       } else if (ending > 0) {
@@ -116,6 +126,12 @@ void LeaseTable::start_for_demands() {
       }
     }
   }
+}
+
+// One more worker of this key is needed, and none is there or on its way.
+bool LeaseTable::lacks_worker(WorkerKeyId key) {
+  const KeyInfo& info = workers_.key(key);
+  return ++needed_[key] > info.idle.size() + info.on_their_way() && !workers_.given_up(key);
 }
 
 // Stops an idle worker that is not needed: one without work of its own if there is one, of the key used longest ago.

@@ -10,12 +10,14 @@ LeaseId LeaseLedger::grant(HeldLease lease) {
   lease.id = ++last_lease_;
   free_.subtract(lease.resources);
   if (lease.dedicated) beside_actors_.subtract(lease.resources);
-  LeaseGroup& group = groups_[{lease.client, lease.demand}];
-  ++group.running;
-  group.depth = lease.depth;
-  group.resources = lease.resources;
-  group.dedicated = lease.dedicated;
-  if (lease.takes_turns()) served_[tree(lease.client)] = lease.id;
+  if (lease.takes_turns()) {
+    LeaseGroup& group = groups_[{lease.client, lease.demand}];
+    ++group.running;
+    group.depth = lease.depth;
+    group.resources = lease.resources;
+    group.dedicated = lease.dedicated;
+    served_[tree(lease.client)] = lease.id;
+  }
   lease_of_worker_[lease.worker] = lease.id;
   leases_.emplace(lease.id, std::move(lease));
   return last_lease_;
@@ -125,7 +127,7 @@ void LeaseLedger::forget_tree(ProcessId tree) {
 
 std::map<ProcessId, std::uint32_t> LeaseLedger::running_by_tree() const {
   std::map<ProcessId, std::uint32_t> running;
-  for (const auto& [name, group] : groups_) running[tree(name.first)] += group.taking_turns();
+  for (const auto& [name, group] : groups_) running[tree(name.first)] += group.running;
   return running;
 }
 

@@ -39,7 +39,7 @@ struct HeldLease {
   bool takes_turns() const { return !dedicated || !resources.empty(); }
 };
 
-// The leases that one client holds for one of its demands.
+// The leases that one client holds for one of its demands. A dedicated lease without resources is in no group.
 struct LeaseGroup {
   std::uint32_t running = 0;
   std::uint32_t blocked = 0;
@@ -47,8 +47,6 @@ struct LeaseGroup {
   std::uint32_t depth = 0;
   ResourceSet resources;  // of one lease
   bool dedicated = false;
-
-  std::uint32_t taking_turns() const { return dedicated && resources.empty() ? 0 : running; }
 };
 
 class LeaseLedger {

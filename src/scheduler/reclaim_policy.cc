@@ -57,7 +57,7 @@ Planner::Planner(const DemandQueue& queue, const LeaseLedger& ledger, std::int64
     const std::int64_t staying = static_cast<std::int64_t>(group.running) - asked;
     for (std::uint32_t i = 0; i < asked; ++i) now_.coming.add(group.resources);
     now_.places += asked;
-    if (group.taking_turns() > 0) now_.running_of_tree[tree(name.first)] += staying;
+    now_.running_of_tree[tree(name.first)] += staying;
     now_.running_of_client[name.first] += staying;
     now_.running_of_group[name] += staying;
     if (!group.dedicated || FRAY_MUTANT(12)) now_.to_give[name] = staying;
@@ -71,7 +71,7 @@ bool Planner::covered(const Demand& demand) const {
 void Planner::take(const Demand& demand) {
   now_.coming.subtract(demand.wanted.resources);
   if (!demand.wanted.dedicated) --now_.places;
-  if (!demand.wanted.at_once()) ++now_.running_of_tree[tree(demand.client)];
+  ++now_.running_of_tree[tree(demand.client)];
   ++now_.running_of_client[demand.client];
   ++now_.running_of_group[{demand.client, demand.wanted.demand}];
 }
@@ -165,12 +165,13 @@ std::vector<Demand*> in_order_of_service(DemandQueue& queue, const LeaseLedger& 
     const ProcessId tree = ledger.tree(demand.client);
     auto found = by_tree.find(tree);
     const bool tree_runs = found != by_tree.end() && found->second > 0;
-    return std::tuple(!demand.wanted.at_once(), tree_runs, tree_runs ? 0 : ledger.last_served(tree),
+    return std::tuple(tree_runs, tree_runs ? 0 : ledger.last_served(tree),
                       -static_cast<std::int64_t>(demand.wanted.depth), ledger.running(demand.client), demand.since);
   };
   std::vector<std::pair<decltype(rank(std::declval<const Demand&>())), Demand*>> ranked;
   for (Demand* demand : queue.all()) {
-    if (ledger.beside_actors().covers(demand->wanted.resources)) ranked.emplace_back(rank(*demand), demand);
+    if (!demand->wanted.at_once() && ledger.beside_actors().covers(demand->wanted.resources))
+      ranked.emplace_back(rank(*demand), demand);
   }
   std::sort(ranked.begin(), ranked.end());  // `since` differs between demands, so pointers never decide
   std::vector<Demand*> ordered;

@@ -1,8 +1,9 @@
 // ReclaimPolicy: whom to ask for leases so that those who wait get theirs. Pure: state in, requests out.
 //
-// Order of service. Dedicated demands for no resources go first of all. Then a tree (a driver and the workers below it)
-// that has nothing running goes first, the one that had nothing for longest at the front; then deeper demands; then the client with fewer running leases; then the demand
-// that waits longer. A grant or a returned lease puts a demand behind its equals.
+// Order of service. A tree (a driver and the workers below it) that has nothing running goes first, the one that had
+// nothing for longest at the front; then deeper demands; then the client with fewer running leases; then the demand that
+// waits longer. A grant or a returned lease puts a demand behind its equals. (Dedicated demands for no resources take
+// nothing from anybody; they are served before all others, in no order.)
 //
 // A waiting demand d of client c may be given a lease of client v, when what is free or already asked back does not
 // suffice and the lease has some of what is missing, if one of these holds:
@@ -31,8 +32,8 @@
 
 namespace fray::scheduler {
 
-// The waiting demands, in the order of service. Left out are those that the node could not cover before an actor ends:
-// they must not keep anything from others for as long as that.
+// The waiting demands, in the order of service. Left out are those that need no order (see above), and those that the
+// node could not cover before an actor ends: they must not keep anything from others for as long as that.
 std::vector<Demand*> in_order_of_service(DemandQueue& queue, const LeaseLedger& ledger);
 
 // `ordered`: of in_order_of_service. `places`: workers that are idle, on their way or ending, and those that may still

@@ -21,6 +21,7 @@ bool WorkerTable::starting(ProcessId worker, WorkerKeyId key) {
   }
   ++info.starting;
   workers_.emplace(worker, Worker{.key = key});
+  ++counts_[static_cast<std::size_t>(WorkerState::kStarting)];
   return expected;
 }
 
@@ -56,7 +57,7 @@ void WorkerTable::lease(ProcessId worker, LeaseId lease, bool dedicated) {
   Worker* entry = find(worker);
   if (entry == nullptr) return;
   remove_idle(worker, entry->key);
-  entry->state = WorkerState::kLeased;
+  enter(*entry, WorkerState::kLeased);
   entry->lease = lease;
   entry->dedicated = dedicated;
   if (dedicated) ++dedicated_;
@@ -77,7 +78,7 @@ void WorkerTable::doom(ProcessId worker, bool dying) {
   entry->dying |= dying;
   if (entry->state != WorkerState::kIdle) return;
   remove_idle(worker, entry->key);
-  entry->state = WorkerState::kEnding;
+  enter(*entry, WorkerState::kEnding);
 }
 
 bool WorkerTable::left(ProcessId worker) {
@@ -90,6 +91,7 @@ bool WorkerTable::left(ProcessId worker) {
     ++info.failures;
   }
   if (entry->dedicated) --dedicated_;
+  --counts_[static_cast<std::size_t>(entry->state)];
   workers_.erase(worker);
   return true;
 }
@@ -124,9 +126,10 @@ std::uint32_t WorkerTable::serving(WorkerKeyId number) const {
   return static_cast<std::uint32_t>(born) + key(number).asked;
 }
 
-std::uint32_t WorkerTable::count(WorkerState state) const {
-  return static_cast<std::uint32_t>(std::count_if(workers_.begin(), workers_.end(),
-                                                  [state](const auto& entry) { return entry.second.state == state; }));
+void WorkerTable::enter(Worker& entry, WorkerState state) {
+  --counts_[static_cast<std::size_t>(entry.state)];
+  ++counts_[static_cast<std::size_t>(state)];
+  entry.state = state;
 }
 
 std::vector<WorkerKeyId> WorkerTable::recent_keys(std::size_t count) const {
@@ -145,10 +148,10 @@ void WorkerTable::remove_idle(ProcessId worker, WorkerKeyId key) { std::erase(ke
 
 void WorkerTable::make_idle(ProcessId worker, Worker& entry) {
   if (entry.doomed && !FRAY_MUTANT(3)) {
-    entry.state = WorkerState::kEnding;
+    enter(entry, WorkerState::kEnding);
     return;
   }
-  entry.state = WorkerState::kIdle;
+  enter(entry, WorkerState::kIdle);
   keys_[entry.key].idle.push_back(worker);
 }
 

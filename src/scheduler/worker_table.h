@@ -11,6 +11,7 @@
 // Failure:    unknown workers are answered with nullptr or false; nothing changes then.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <unordered_map>
@@ -70,7 +71,7 @@ class WorkerTable {
   std::uint32_t living() const;
   std::uint32_t leased() const { return count(WorkerState::kLeased) - dedicated_; }  // dedicated ones not
   std::uint32_t serving(WorkerKeyId key) const;  // of this key, those asked for included, without the doomed
-  std::uint32_t count(WorkerState state) const;
+  std::uint32_t count(WorkerState state) const { return counts_[static_cast<std::size_t>(state)]; }
   std::uint32_t asked() const { return asked_; }
   // Keys that have idle workers, the one used last first, at most `count`.
   std::vector<WorkerKeyId> recent_keys(std::size_t count) const;
@@ -78,11 +79,13 @@ class WorkerTable {
  private:
   void remove_idle(ProcessId worker, WorkerKeyId key);
   void make_idle(ProcessId worker, Worker& entry);
+  void enter(Worker& entry, WorkerState state);
 
   std::unordered_map<ProcessId, Worker> workers_;
   std::map<WorkerKeyId, KeyInfo> keys_;
   std::uint32_t asked_ = 0;
   std::uint32_t dedicated_ = 0;
+  std::array<std::uint32_t, 4> counts_{};  // by state
   std::uint64_t uses_ = 0;
 };
 
