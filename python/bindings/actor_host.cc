@@ -69,13 +69,17 @@ PyObject* host_self_ref(PyObject* self, PyObject*) {
   return new_ref(host.owner, host.owner->client->adopt({&id, 1}).front());
 }
 
-// open(name): from now on calls are kept; `name` stands before the methods' names.
-PyObject* host_open(PyObject* self, PyObject* name) {
+// open(name, mode): from now on calls are kept; `name` stands before the methods' names. `mode`: 0 one call at a time,
+// 1 several threads, 2 an event loop.
+PyObject* host_open(PyObject* self, PyObject* args) {
   Host& host = *as_host(self);
-  const char* text = PyUnicode_AsUTF8(name);
-  if (text == nullptr) return nullptr;
-  host.owner->client->become_actor(host.actor.actor);
+  const char* text = nullptr;
+  int mode = 0;
+  if (!PyArg_ParseTuple(args, "si", &text, &mode)) return nullptr;
+  const auto kind = static_cast<worker::ActorLoop::Mode>(mode);
+  host.owner->client->become_actor(host.actor.actor, kind == worker::ActorLoop::Mode::kSerial);
   host.loop = std::make_unique<worker::ActorLoop>(*host.owner->client, *host.page, text);
+  host.loop->set_mode(kind);
   host.owner->duty = host.loop.get();
   PyThreadState* state = PyEval_SaveThread();
   host.owner->client->set_duty(host.loop.get());
@@ -123,14 +127,6 @@ PyObject* host_failed(PyObject* self, PyObject* args) {
   host.runner.fail("the constructor", &outcome);
   wire::ByteReader in(outcome.bytes);
   host.owner->client->say_actor_failed({wire::decode_value(in).to_value(), text});
-  Py_RETURN_NONE;
-}
-
-// set_mode(mode): 0 one call at a time, 1 several threads, 2 an event loop
-PyObject* host_set_mode(PyObject* self, PyObject* mode) {
-  long number = PyLong_AsLong(mode);
-  if (PyErr_Occurred() != nullptr) return nullptr;
-  as_host(self)->loop->set_mode(static_cast<worker::ActorLoop::Mode>(number));
   Py_RETURN_NONE;
 }
 
@@ -343,11 +339,12 @@ PyMethodDef host_methods[] = {
     {"settings", host_settings, METH_NOARGS, "What the creator's Python side sent along, as bytes."},
     {"cpus", host_cpus, METH_NOARGS, "The CPUs that the actor holds."},
     {"self_ref", host_self_ref, METH_NOARGS, "The object that handles of this actor refer to; it does not count."},
-    {"open", host_open, METH_O, "open(name): take callers; `name` stands before the names of methods."},
+    {"open", host_open, METH_VARARGS,
+     "open(name, mode): take callers; `name` stands before the names of methods. Modes: 0 one call at a time, 1 several "
+     "threads, 2 an event loop."},
     {"construct", host_construct, METH_NOARGS, "The instance; raises what its constructor raises."},
     {"ready", host_ready, METH_NOARGS, "Tells the node that calls may come."},
     {"failed", host_failed, METH_VARARGS, "failed(exception, text): tells the node what the constructor raised."},
-    {"set_mode", host_set_mode, METH_O, "set_mode(mode): 0 one call at a time, 1 several threads, 2 an event loop."},
     {"serve", host_serve, METH_NOARGS, "Runs calls on this thread until the actor ends."},
     {"take", host_take, METH_O, "take(count) -> [(call, method, args, kwargs, generator)]"},
     {"finish", fast(host_finish), METH_FASTCALL, "finish(call, result)"},

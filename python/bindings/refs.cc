@@ -126,6 +126,10 @@ PyObject* ref_id(PyObject* self, PyObject*) {
   return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
 }
 
+PyObject* ref_is_call(PyObject* self, PyObject*) {
+  return PyBool_FromLong(as_ref(self)->owner->client->is_actor_call(as_ref(self)->object));
+}
+
 PyObject* ref_client(PyObject* self, void*) { return Py_NewRef(reinterpret_cast<PyObject*>(as_ref(self)->owner)); }
 
 PyMethodDef ref_methods[] = {
@@ -134,6 +138,7 @@ PyMethodDef ref_methods[] = {
      "result(timeout=None): the value, waiting for it."},
     {"_ready", ref_ready, METH_NOARGS, "Whether the value is there."},
     {"_is_stream", ref_is_stream, METH_NOARGS, "Whether this is the ref of a generator task."},
+    {"_is_call", ref_is_call, METH_NOARGS, "Whether this is the ref of an actor's call that has no answer yet."},
     {"_id", ref_id, METH_NOARGS, "Names the object among all that there ever were."},
     {"__class_getitem__", Py_GenericAlias, METH_O | METH_CLASS, nullptr},
     {nullptr, nullptr, 0, nullptr},

@@ -462,7 +462,10 @@ PyObject* nested_ref(PyObject*, PyObject* argument) {
   return new_ref(unpickling->owner, object);
 }
 
+PyObject* is_pickling(PyObject*, PyObject*) { return PyBool_FromLong(pickling != nullptr); }
+
 PyMethodDef value_functions[] = {
+    {"is_pickling", is_pickling, METH_NOARGS, "Whether this thread is pickling a value that goes to another process."},
     {"_nested_ref", nested_ref, METH_O, "The ref at this place of the value's side table."},
     {nullptr, nullptr, 0, nullptr}};
 

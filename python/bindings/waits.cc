@@ -36,6 +36,12 @@ PyObject* raise_wait(PythonClient* owner, WaitResult result, std::size_t ready, 
     raise_status(StatusCode::kUnavailable, owner->client->closed_reason());
     return nullptr;
   }
+  if (result == WaitResult::kDeadlock) {
+    raise_status(StatusCode::kDeadlock,
+                 "a method of an actor waits for a later call of the same actor, which runs one call at a time; "
+                 "return the ref, or give the actor max_concurrency");
+    return nullptr;
+  }
   static PyObject* error = nullptr;
   if (imported(&error, "fray.errors", "GetTimeoutError") == nullptr) return nullptr;
   PyErr_Format(error, "get: %zu of %zu refs were ready when the time was over", ready, asked);

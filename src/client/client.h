@@ -73,7 +73,7 @@ struct FoundActor {
   std::string description;
 };
 
-enum class WaitResult { kDone, kTimedOut, kInterrupted, kClosed };
+enum class WaitResult { kDone, kTimedOut, kInterrupted, kClosed, kDeadlock };
 
 // A worker's own duties towards the client that leased it.
 struct WorkerDuty {
@@ -140,7 +140,9 @@ class Client {
   Result<wire::ActorNames> list_actors(std::string_view name_space, bool all, WaitHooks& hooks);
   // Returns when the node has done it: later calls of this process fail.
   Status kill_actor(Object* actor, bool no_restart, WaitHooks& hooks);
-  void become_actor(ActorId self);
+  bool is_actor_call(const Object* object) const;
+  // `serial`: it runs one call at a time, so a call that waits for another one of its own waits for ever.
+  void become_actor(ActorId self, bool serial);
   void say_actor_failed(const wire::ActorFailure& failure);
 
   // ---- Objects ----
@@ -225,6 +227,7 @@ class Client {
   void return_memory();
   std::vector<Object*> make_results(Task* task, const TaskOptions& options);
   void handle_actor(wire::Incoming& frame);
+  bool waits_for_itself(std::span<Object* const> objects, std::size_t needed) const;
   void withdraw(Object* actor);
   Status await_answer(std::uint64_t ticket, WaitHooks& hooks, std::string* answer);
   Object* new_sealed(wire::Encoding encoding, const Location& location);
@@ -251,6 +254,7 @@ class Client {
   bool status_arrived_ = false;
   std::uint64_t reserve_tickets_ = 0;
   std::unordered_map<std::uint64_t, std::string> reserve_answers_;  // by ticket; empty: granted
+  bool serial_actor_ = false;  // this process is one
   std::uint64_t actor_tickets_ = 0;
   std::unordered_map<std::uint64_t, std::string> actor_answers_;  // bodies, by ticket
   std::unordered_map<SegmentId, Status> opened_segments_;           // answers to kOpenSegment

@@ -141,9 +141,24 @@ Status Client::kill_actor(Object* actor, bool no_restart, WaitHooks& hooks) {
   return await_answer(ticket, hooks, &done);
 }
 
-void Client::become_actor(ActorId self) {
+void Client::become_actor(ActorId self, bool serial) {
   std::lock_guard lock(mutex_);
   objects_.set_self(self);
+  serial_actor_ = serial;
+}
+
+bool Client::is_actor_call(const Object* object) const {
+  std::lock_guard lock(mutex_);
+  return object->producer != nullptr && object->producer->actor != nullptr;
+}
+
+bool Client::waits_for_itself(std::span<Object* const> objects, std::size_t needed) const {
+  std::size_t never = 0;
+  for (const Object* object : objects) {
+    const Task* call = object->producer;
+    never += call != nullptr && call->actor != nullptr && call->actor->object->id == objects_.self();
+  }
+  return objects.size() - never < needed;
 }
 
 void Client::withdraw(Object* actor) {

@@ -370,6 +370,7 @@ WaitResult Client::wait(std::span<Object* const> objects, std::size_t needed, De
     for (Object* object : objects) {
       if (!object->is_ready()) objects_.want(object);
     }
+    if (serial_actor_ && hooks.duty() != nullptr && waits_for_itself(objects, needed)) return WaitResult::kDeadlock;
   }
   WaitResult result = wait_until(enough, deadline, hooks);
   return result;

@@ -31,6 +31,7 @@ class ObjectTable {
   }
   // The actor that this process is. A handle that it only keeps does not count: it would hold itself.
   void set_self(ActorId self) { self_ = self; }
+  const ActorId& self() const { return self_; }
   // Called when the last handle of an actor that was called goes.
   void on_actor_dropped(std::function<void(ActorQueue*)> dropped) { actor_dropped_ = std::move(dropped); }
   ProcessId process() const { return process_; }

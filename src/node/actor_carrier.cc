@@ -30,7 +30,7 @@ Status ActorCarrier::create(Connection& client, std::uint64_t ticket, wire::Crea
   ActorSpec spec;
   spec.id = message.actor;
   spec.home = roster_.new_process();
-  spec.root = leases_.root_of(client.process);
+  spec.root = root_for(client.process);
   spec.creator = client.process;
   spec.ns = message.name_space;
   if (!message.name.empty()) spec.name = message.name;
@@ -63,6 +63,17 @@ Status ActorCarrier::create(Connection& client, std::uint64_t ticket, wire::Crea
   return Status::ok();
 }
 
+// The driver at the root of the creator's tree, or the home of the detached actor that it works for.
+ProcessId ActorCarrier::root_for(ProcessId creator) const {
+  for (ProcessId process = creator; process != 0; process = leases_.last_client(process)) {
+    auto actor = table_.actor_of_home(process);
+    if (actor && table_.spec(*actor)->detached) return process;
+    Connection* connection = roster_.find(process);
+    if (connection != nullptr && connection->role == wire::Role::kDriver) return process;
+  }
+  return 0;
+}
+
 Status ActorCarrier::construct(ProcessId client, wire::ConstructActor message) {
   auto found = kept_.find(message.actor);
   if (found == kept_.end()) return Status::ok();  // it was killed before
@@ -87,8 +98,9 @@ Status ActorCarrier::construct(ProcessId client, wire::ConstructActor message) {
 void ActorCarrier::connect(ProcessId client, ActorId actor) { table_.connect(client, actor); }
 
 void ActorCarrier::kill(Connection& client, std::uint64_t ticket, const wire::ActorName& message) {
+  auto view = table_.view(message.actor);
   table_.kill(message.actor, message.no_restart);
-  if (ticket != 0) kills_.emplace_back(client.process, ticket);
+  if (ticket != 0) kills_.push_back({client.process, ticket, message.actor, view ? view->worker : 0});
 }
 
 void ActorCarrier::find(Connection& client, std::uint64_t ticket, const wire::FindActor& message) {
@@ -147,6 +159,7 @@ void ActorCarrier::worker_gone(ProcessId worker, const wire::ExitFacts& facts, c
     calls[client] = {caller.last_started.load(std::memory_order_acquire),
                      caller.last_ended.load(std::memory_order_acquire)};
   }
+  report_the_held(*actor);
   table_.worker_lost(*actor, worker, wire::describe_exit(facts), now());
 }
 
@@ -181,10 +194,7 @@ bool ActorCarrier::carry_out() {
     }
   }
   last_calls_.clear();
-  for (const auto& [client, ticket] : std::exchange(kills_, {})) {  // after what was said about the ends
-    Connection* connection = roster_.find(client);
-    if (connection != nullptr) connection->send(wire::ControlType::kActorAnswer, ticket, wire::ActorAnswer());
-  }
+  answer_kills();
   watch_clock();
   return something;
 }
@@ -202,7 +212,7 @@ void ActorCarrier::request_worker(const ActorId& actor) {
   const ActorSpec* spec = table_.spec(actor);
   if (spec == nullptr) return;
   objects_.process_joined(spec->home);
-  leases_.demand_for_home(spec->home, spec->root, spec->key, spec->depth, spec->resources);
+  leases_.demand_for_home(spec->home, spec->detached ? 0 : spec->root, spec->key, spec->depth, spec->resources);
 }
 
 void ActorCarrier::granted(ProcessId home, LeaseId lease, ProcessId worker) {
@@ -275,7 +285,39 @@ void ActorCarrier::carry_out(const actor::ReportLost& command) {
   client->send(wire::ControlType::kActorLost, 0, message);
 }
 
+// A caller that is connected to an instance that is being killed hears of it when the process is gone.
 void ActorCarrier::carry_out(const actor::ReportDead& command) {
+  const bool killed =
+      command.death.cause == actor::DeathCause::kKilled || command.death.cause == actor::DeathCause::kRootGone;
+  auto view = table_.view(command.actor);
+  if (killed && view && view->worker != 0 && !last_calls_.contains(command.actor)) {
+    held_.push_back(command);
+  } else {
+    report(command);
+  }
+}
+
+void ActorCarrier::report_the_held(const ActorId& actor) {
+  std::vector<actor::ReportDead> due;
+  std::erase_if(held_, [&](const actor::ReportDead& command) {
+    if (command.actor != actor) return false;
+    due.push_back(command);
+    return true;
+  });
+  for (const actor::ReportDead& command : due) report(command);
+}
+
+// After what is said about the end itself.
+void ActorCarrier::answer_kills() {
+  std::erase_if(kills_, [this](const Kill& kill) {
+    auto view = kill.worker == 0 ? std::nullopt : table_.view(kill.actor);
+    if (view && view->worker == kill.worker) return false;
+    roster_.send(kill.client, wire::ControlType::kActorAnswer, kill.ticket, wire::ActorAnswer());
+    return true;
+  });
+}
+
+void ActorCarrier::report(const actor::ReportDead& command) {
   Connection* client = roster_.find(command.client);
   if (client == nullptr) return;
   wire::ActorLost message = lost_message(command.actor, command.client);

@@ -75,6 +75,10 @@ class ActorCarrier {
   void carry_out(const actor::CloseHome& command);
   void carry_out(const actor::Forget& command);
 
+  ProcessId root_for(ProcessId creator) const;
+  void report(const actor::ReportDead& command);
+  void report_the_held(const ActorId& actor);
+  void answer_kills();
   void request_worker(const ActorId& actor);
   void granted(ProcessId home, LeaseId lease, ProcessId worker);
   void refused(ProcessId home, StatusCode code, const std::string& reason);
@@ -90,7 +94,14 @@ class ActorCarrier {
   actor::ActorTable table_;
   std::unordered_map<ActorId, Kept> kept_;
   std::unordered_map<ActorId, CallsOfCallers> last_calls_;  // of instances that were lost in this round
-  std::vector<std::pair<ProcessId, std::uint64_t>> kills_;  // to be answered: client, ticket
+  struct Kill {
+    ProcessId client = 0;
+    std::uint64_t ticket = 0;
+    ActorId actor;
+    ProcessId worker = 0;  // that the actor had; the answer waits for its end
+  };
+  std::vector<Kill> kills_;
+  std::vector<actor::ReportDead> held_;  // until the worker is gone: only then is it known which calls were started
   event::TimerId timer_ = 0;
   actor::Moment timer_due_{0};
 };

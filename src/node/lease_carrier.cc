@@ -66,7 +66,7 @@ void LeaseCarrier::demand_for_home(ProcessId home, ProcessId root, WorkerKeyId k
                                    const ResourceSet& resources) {
   if (homes_.insert(home).second) {
     table_.client_joined(home, root);
-    last_clients_[home] = root;
+    if (root != 0) last_clients_[home] = root;
   }
   demand_keys_[{home, 0}] = key;
   table_.demand_changed(home, {0, key, depth, 1, resources, true});

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import weakref
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
@@ -116,6 +117,9 @@ class LocalActor(ActorLink):
     # ---- pickling outside the context's own codec
 
     def reduce(self) -> tuple[Callable[..., ActorHandle], tuple[Any, ...]]:
+        native = sys.modules.get("fray._native")
+        if native is not None and native.is_pickling():
+            raise ForeignRefError(f"{describe(self)} belongs to another context than this one; create the actor there")
         return _handle_of, (self.actor_id,)
 
     # ---- its end

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import pickle
 import threading
-import traceback
 from inspect import isasyncgen, isawaitable, isgenerator
 from typing import Any
 
-from fray.backend.native.threads import use_threads
+from fray._failures import summary
 from fray.backend.native.actors import ActorDescription, NativeActorLink
+from fray.backend.native.threads import use_threads
 from fray.job.actor_methods import runs_on_loop
 from fray.job.actors import ActorContext, ActorHandle, enter_actor
 
@@ -22,8 +22,10 @@ _SERIAL, _THREADS, _EVENT_LOOP = 0, 1, 2
 def host_actor(host: Any) -> None:
     """Build the actor's instance and run its calls until the node lets go of it."""
     description = ActorDescription.unpack(pickle.loads(host.settings()))
+    on_loop = runs_on_loop(description.methods)
+    mode = _EVENT_LOOP if on_loop else _THREADS if description.max_concurrency > 1 else _SERIAL
     use_threads(max(1, int(host.cpus())))
-    host.open(description.class_name)
+    host.open(description.class_name, mode)
     context = ActorContext(
         ActorHandle(NativeActorLink(host.self_ref(), description)), group_name=description.name or description.class_name
     )
@@ -31,16 +33,13 @@ def host_actor(host: Any) -> None:
     try:
         host.construct()
     except BaseException as error:
-        host.failed(error, "".join(traceback.format_exception_only(error)).strip())
+        host.failed(error, summary(error))
         return
-    if runs_on_loop(description.methods):
-        host.set_mode(_EVENT_LOOP)
+    if mode == _EVENT_LOOP:
         asyncio.run(_EventLoopHost(host, description.max_concurrency).run())
-    elif description.max_concurrency > 1:
-        host.set_mode(_THREADS)
+    elif mode == _THREADS:
         _serve_on_threads(host, description.max_concurrency, context)
     else:
-        host.set_mode(_SERIAL)
         host.ready()
         host.serve()
 

@@ -8,6 +8,7 @@ import pickle
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from inspect import isgeneratorfunction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fray import _native
@@ -16,7 +17,7 @@ from fray._settings import default_namespace
 from fray._stack_dump import offer_stacks, withdraw_stacks
 from fray.backend.native.address import refuse_settings
 from fray.backend.native.breakpoints import DEBUG_VARIABLE
-from fray.backend.native.functions import FunctionTable
+from fray.backend.native.functions import FunctionTable, HoldsRefs, call
 from fray.backend.native.launch import attach, check_settings, namespace_env, start_embedded, worker_key
 from fray.backend.native.retrying import Retrying
 from fray.backend.native.terminal import Terminal, lend_terminal
@@ -138,7 +139,10 @@ class NativeJobContext(JobContext):
         """Start ``fn(*args, **kwargs)`` and return a ref to its result; `name` names the task."""
         if self._closed or not callable(fn):
             return self.create_task(fn, args, kwargs)
-        handle, generator = self._functions.handle(fn, name, 0)
+        try:
+            handle, generator = self._functions.handle(fn, name, 0)
+        except HoldsRefs:
+            return self._submit_as_argument(fn, args, kwargs, TaskOptions(name=name))
         plan = self._plan(_DEFAULTS, True) if generator else self._plain
         return _native.submit(self._client, handle, plan, args, kwargs or None)
 
@@ -177,8 +181,22 @@ class NativeJobContext(JobContext):
     ) -> Any:
         if options.retry_exceptions is not False:
             fn = Retrying(fn, options.retry_exceptions)
-        handle, generator = self._functions.handle(fn, options.name, options.max_calls or 0)
+        try:
+            handle, generator = self._functions.handle(fn, options.name, options.max_calls or 0)
+        except HoldsRefs:
+            return self._submit_as_argument(fn, args, kwargs, options)
         return _native.submit(self._client, handle, self._plan(options, generator), args, kwargs or None)
+
+    def _submit_as_argument(
+        self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions
+    ) -> Any:
+        name = options.name or getattr(fn, "__qualname__", type(fn).__qualname__).replace("<locals>.", "")
+        called: Callable[..., Any] = call
+        if isinstance(fn, Retrying):
+            called, fn = Retrying(call, fn.allowed), fn.fn
+        handle, _ = self._functions.handle(called, name, options.max_calls or 0)
+        plan = self._plan(options, isgeneratorfunction(fn))
+        return _native.submit(self._client, handle, plan, (fn, *args), kwargs or None)
 
     def _put(self, value: Any) -> Any:
         return _native.put(self._client, value)
@@ -194,6 +212,10 @@ class NativeJobContext(JobContext):
         return _native.wait(self._client, list(refs), num_returns, left)
 
     def _cancel(self, ref: Any, force: bool) -> None:
+        if force and ref._is_call():
+            raise ValueError(
+                "cancel: force would end the actor of this call and all its calls; leave force out, or kill the actor"
+            )
         _native.cancel(self._client, ref, force)
 
     def _is_waiting(self, ref: Any, cancel: bool = False) -> bool:

@@ -16,11 +16,24 @@ from typing import Any
 from fray import _native
 from fray.backend.native.failures import can_pickle
 
-__all__ = ["FunctionTable"]
+__all__ = ["FunctionTable", "HoldsRefs", "call"]
 
 _LARGE_BYTES = 1 << 20
 _BY_NAME, _BY_VALUE = 0, 1
 _IMMUTABLE = (int, float, complex, bool, str, bytes, type(None), type(Ellipsis), range, BuiltinFunctionType, ModuleType)
+
+
+_REF_OUTSIDE = "a ref can only be pickled by Fray"
+"""What a ref says that is pickled with a function; see note_nested_ref in bindings/values.cc."""
+
+
+class HoldsRefs(Exception):
+    """A function captures refs or handles: they must be counted on their way, so it has to travel as an argument."""
+
+
+def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """Call `fn`: the function of tasks whose own function travels as an argument."""
+    return fn(*args, **kwargs)
 
 
 class FunctionTable:
@@ -34,6 +47,7 @@ class FunctionTable:
         """Return (native handle, whether it is a generator function) of `fn`.
 
         Raises:
+            HoldsRefs: it captures refs or handles.
             SerializationError: it cannot be pickled; the message names the captured variable.
         """
         key = (fn, name, max_calls)
@@ -76,6 +90,8 @@ def _pickled(fn: Any, name: str | None, max_calls: int) -> tuple[Any, bool]:
     try:
         payload = cloudpickle.dumps(fn, protocol=5)  # pyright: ignore[reportUnknownMemberType]
     except Exception as error:
+        if isinstance(error, TypeError) and _REF_OUTSIDE in str(error):
+            raise HoldsRefs from None
         from fray._unpicklable import serialization_error
 
         raise serialization_error(f"function {_name_of(fn)!r}", fn, error, can_pickle) from error
