@@ -53,6 +53,19 @@ std::string waiting_text(const json& entry) {
                      entry.value("client", 0), entry.value("reason", ""));
 }
 
+std::string actor_text(const json& actor) {
+  std::string line = fmt::format("  pid {:<8} {:<9} {}", actor.value("pid", 0), actor.value("state", ""),
+                                 actor.value("class", ""));
+  if (std::string name = actor.value("name", ""); !name.empty()) {
+    line += fmt::format(" \"{}\"", name);
+    if (std::string space = actor.value("namespace", "default"); space != "default") line += " in " + space;
+  }
+  if (actor.value("detached", false)) line += "  detached";
+  if (int restarts = actor.value("restarts", 0); restarts > 0) line += fmt::format("  restarts {}", restarts);
+  if (std::string reason = actor.value("reason", ""); !reason.empty()) line += ": " + reason;
+  return line + "\n";
+}
+
 template <typename ToText>
 std::string section(const std::string& title, const json& rows, ToText to_text) {
   std::string text = fmt::format("\n{}: {}\n", title, rows.empty() ? "none" : std::to_string(rows.size()));
@@ -76,6 +89,9 @@ std::string status_text(const json& report) {
   text += section("clients", report.value("clients", json::array()),
                   [](const json& row) { return fmt::format("  pid {}\n", row.value("pid", 0)); });
   text += section("workers", report.value("workers", json::array()), worker_text);
+  if (const json actors = report.value("actors", json::array()); !actors.empty()) {
+    text += section("actors", actors, actor_text);
+  }
   text += section("waiting", report.value("waiting", json::array()), waiting_text);
   return text;
 }

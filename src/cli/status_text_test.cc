@@ -29,6 +29,17 @@ TEST(StatusText, SaysSinceWhenAWorkerIsStopped) {
       << status_text(report);
 }
 
+TEST(StatusText, SaysWhatActorsAreAndWhyOneIsNotAlive) {
+  auto report = nlohmann::json::parse(R"({"actors": [
+    {"pid": 9, "state": "alive", "class": "Counter", "name": "total", "namespace": "jobs", "detached": true, "restarts": 2},
+    {"state": "pending", "class": "Trainer", "reason": "waits for GPU 1"}]})");
+  std::string text = status_text(report);
+  for (const char* part : {"actors: 2", "alive     Counter \"total\" in jobs  detached  restarts 2\n",
+                           "pending   Trainer: waits for GPU 1\n"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
+  }
+}
+
 TEST(StatusText, EmptyDocumentIsNoCrash) { EXPECT_FALSE(status_text(nlohmann::json::object()).empty()); }
 
 }  // namespace

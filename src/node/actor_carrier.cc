@@ -183,6 +183,14 @@ void ActorCarrier::forgotten(const ObjectId& object) {
 
 // ---- Commands ----
 
+std::string ActorCarrier::why_waiting(const actor::ActorView& view) const {
+  if (view.state != actor::ActorState::kPending) return view.reason;
+  auto kept = kept_.find(view.id);
+  if (kept != kept_.end() && !kept->second.has_constructor) return "waits for the arguments of its constructor";
+  std::string lease = leases_.table().why_waiting(view.home);
+  return lease.empty() ? view.reason : lease;
+}
+
 bool ActorCarrier::carry_out() {
   bool something = false;
   while (true) {

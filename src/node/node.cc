@@ -361,7 +361,8 @@ Status Node::kill_everything() { return os::kill_all_descendants(kKillLimit); }
 std::string Node::report() {
   watch_.look_for_stops();
   return status_report({settings_.release, folder_.path(), started_ns_, settings_.options.total,
-                        settings_.options.max_workers, roster_, processes_, leases_, objects_, memory_, watch_});
+                        settings_.options.max_workers, roster_, processes_, leases_, objects_, actors_, memory_,
+                        watch_});
 }
 
 }  // namespace fray::node

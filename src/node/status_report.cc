@@ -3,6 +3,7 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include "node/actor_carrier.h"
 #include "node/lease_carrier.h"
 #include "node/memory_carrier.h"
 #include "node/object_carrier.h"
@@ -76,6 +77,23 @@ json waiting(const scheduler::LeaseTable& table) {
   return rows;
 }
 
+// Living actors; those that are dead and still have handles are nobody's business here.
+json actors(const StatusSources& sources) {
+  json rows = json::array();
+  for (const actor::ActorView& view : sources.actors.table().views()) {
+    if (view.state == actor::ActorState::kDead) continue;
+    json row = {{"class", view.class_name},     {"namespace", view.ns},
+                {"state", to_string(view.state)}, {"restarts", view.restarts},
+                {"max_restarts", view.max_restarts}, {"detached", view.detached}};
+    if (view.name) row["name"] = *view.name;
+    auto worker = sources.processes.workers().find(view.worker);
+    if (worker != sources.processes.workers().end()) row["pid"] = worker->second.pid;
+    if (std::string reason = sources.actors.why_waiting(view); !reason.empty()) row["reason"] = reason;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
 json clients(const Roster& roster) {
   json rows = json::array();
   for (const Connection* driver : roster.drivers())
@@ -101,6 +119,7 @@ std::string status_report(const StatusSources& sources) {
       {"clients", clients(sources.roster)},
       {"workers", workers(sources)},
       {"waiting", waiting(table)},
+      {"actors", actors(sources)},
       {"objects", {{"count", sources.objects.table().size()}, {"inline_bytes", sources.objects.inline_bytes()}}},
       {"store",
        {{"used_bytes", memory.used()},
@@ -112,7 +131,8 @@ std::string status_report(const StatusSources& sources) {
         {"foreign_users", counters.foreign_users},
         {"broken_frames", counters.broken_frames},
         {"slow_readers", counters.slow_readers},
-        {"contradictions", table.contradictions() + sources.objects.table().contradictions()}}},
+        {"contradictions", table.contradictions() + sources.objects.table().contradictions() +
+                              sources.actors.table().contradictions()}}},
   };
   // Names of tasks may hold any bytes.
   return report.dump(-1, ' ', false, json::error_handler_t::replace);

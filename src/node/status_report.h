@@ -12,6 +12,7 @@
 
 namespace fray::node {
 
+class ActorCarrier;
 class LeaseCarrier;
 class MemoryCarrier;
 class ObjectCarrier;
@@ -29,6 +30,7 @@ struct StatusSources {
   const WorkerProcesses& processes;
   const LeaseCarrier& leases;
   const ObjectCarrier& objects;
+  const ActorCarrier& actors;
   const MemoryCarrier& memory;
   const WorkerWatch& watch;
 };

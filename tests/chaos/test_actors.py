@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import fray
 import pytest
@@ -170,3 +172,23 @@ kept = [ctx.create_actor(Counter, name=f"race-{number % 20}", get_if_exists=True
 print(" ".join(sorted({handle._fray_link.actor_id for handle in kept})))
 sys.stdin.readline()
 """
+
+
+def test_status_says_what_actors_do_and_why_one_waits(ctx: NativeJobContext, gate: Callable[[], Gate]) -> None:
+    closed = gate()
+    counter = ctx.create_actor(Counter, name="total")
+    waiting = ctx.create_actor(Counter, ctx.run(pass_gate, closed, 5))
+    greedy = [ctx.create_actor(Counter, num_cpus=2) for _ in range(2)]
+    pid = ctx.get(counter.pid())
+
+    def actors() -> list[dict[str, Any]]:
+        return json.loads(ctx._client.status())["actors"]
+
+    eventually(lambda: [row["state"] for row in actors()].count("pending") >= 2)
+    rows = actors()
+    assert {"class": "Counter", "name": "total", "state": "alive", "pid": pid}.items() <= rows[0].items()
+    assert rows[1]["reason"] == "waits for the arguments of its constructor"
+    assert any("CPU 2" in row.get("reason", "") for row in rows[2:])
+    closed.open()
+    assert ctx.get(waiting.increment(), timeout=20) == 6
+    del greedy
