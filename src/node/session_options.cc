@@ -74,8 +74,7 @@ Result<SessionOptions> parse_options(std::string_view text_of_options) {
   FRAY_ASSIGN_OR_RETURN(double memory, number(options, "memory_bytes", machine_memory));
   FRAY_RETURN_IF_ERROR(parsed.total.set("CPU", cpus));
   FRAY_RETURN_IF_ERROR(parsed.total.set("memory", memory));
-  // On one machine every actor is beside the head; declared resources may say otherwise.
-  FRAY_RETURN_IF_ERROR(parsed.total.set("head_node", 1));
+  FRAY_RETURN_IF_ERROR(parsed.total.set("head_node", 1));  // the node of a program is the head of its cluster of one
   FRAY_RETURN_IF_ERROR(add_declared(options, parsed.total));
 
   FRAY_ASSIGN_OR_RETURN(double store, number(options, "store_memory_bytes", memory * kStoreShare));

@@ -20,9 +20,14 @@ TEST(SessionOptions, SaidIsKept) {
       parse_options(
           R"({"cpus": 1.5, "memory_bytes": 1000, "store_memory_bytes": 10, "resources": {"TPU": 4}, "max_workers": 3})")
           .value();
-  EXPECT_EQ(options.total.to_string(), "CPU 1.5, TPU 4, memory 1000");
+  EXPECT_EQ(options.total.to_string(), "CPU 1.5, TPU 4, head_node 1, memory 1000");
   EXPECT_EQ(options.store_memory_bytes, 10u);
   EXPECT_EQ(options.max_workers, 3u);
+}
+
+TEST(SessionOptions, HeadNodeIsOneUnlessDeclaredOtherwise) {
+  EXPECT_EQ(parse_options("{}").value().total.amount("head_node"), 1.0);
+  EXPECT_EQ(parse_options(R"({"resources": {"head_node": 0}})").value().total.amount("head_node"), 0.0);
 }
 
 TEST(SessionOptions, NullCountsAsUnsaid) {
