@@ -20,8 +20,10 @@
                                                                                   └─ reports ─▶ DIR/summary.json
 
 All tasks are submitted at once; each starts when what it needs is there. Texts, shingles and sketches stay in shared
-memory: this process holds refs to them, and receives only counts. Where the tasks run is no matter of this file: set
-FRAY_CLUSTER_SPEC to `sync`, `thread?max_workers=2`, `local` (the default) or a cluster. The output is the same.
+memory: this process holds refs to them, and receives only counts. The tasks that take long report them to an actor (see
+corpus_status.py), which is where the progress line, the table and the summary have them from. Where the tasks run is no
+matter of this file: set FRAY_CLUSTER_SPEC to `sync`, `thread?max_workers=2`, `local` (the default) or a cluster. The
+output is the same.
 """
 
 from __future__ import annotations
@@ -32,16 +34,16 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import corpus_steps as steps
 import fray
-from corpus_steps import Settings, Summary
-
-T = TypeVar("T")
+from corpus_status import JobStatus
+from corpus_steps import Bucket, Document, File, Settings, Skip, Summary
 
 BANDS_PER_TASK = 4
 COMPARE_TASKS = 8
@@ -54,69 +56,87 @@ COMPARE_TASKS = 8
 class Submitted:
     """The refs that the driver waits for. It keeps no others, so memory is freed as soon as tasks are done with it."""
 
-    reports: Sequence[fray.ObjectRef[steps.ReadReport]]
+    read: Sequence[fray.ObjectRef[int]]
+    compared: Sequence[fray.ObjectRef[steps.Numbers]]
     duplicates: fray.ObjectRef[steps.Duplicates]
     shards: Sequence[fray.ObjectRef[steps.ShardReport]]
 
 
-def submit(ctx: fray.JobContext, settings: Settings, batches: Sequence[Sequence[steps.File]]) -> Submitted:
+def submit(ctx: fray.JobContext, settings: Settings, status: JobStatus, batches: Sequence[Sequence[File]]) -> Submitted:
     def task(function: Callable[..., object], *args: object, returns: int = 1) -> Any:
         return ctx.create_task(function, args=args, options=fray.TaskOptions(num_returns=returns))
 
-    read = [task(steps.read_batch, settings, batch, returns=3 + settings.shards) for batch in batches]
-    reports, sketches, shingles, *texts = zip(*read, strict=True)
+    returns = 3 + settings.shards
+    batched = [task(read, status, part, settings, batch, returns=returns) for part, batch in enumerate(batches)]
+    parts, sketches, shingles, *texts = zip(*batched, strict=True)
 
     exact = task(steps.find_exact_duplicates, *sketches)
     bands = [range(first, first + BANDS_PER_TASK) for first in range(0, steps.BANDS, BANDS_PER_TASK)]
     buckets = [task(steps.find_buckets, some, exact, *sketches) for some in bands]
     candidates = task(steps.split_candidates, COMPARE_TASKS, *buckets, returns=COMPARE_TASKS)
-    near = [task(steps.find_near_duplicates, share, *shingles) for share in candidates]
+    near = [task(compare, status, part, share, *shingles) for part, share in enumerate(candidates)]
     duplicates = task(steps.merge_duplicates, exact, *near)
-    shards = [task(steps.write_shard, settings, shard, duplicates, *texts[shard]) for shard in range(settings.shards)]
-    return Submitted(reports, duplicates, shards)
+    shards = [task(write, status, settings, shard, duplicates, *texts[shard]) for shard in range(settings.shards)]
+    return Submitted(parts, near, duplicates, shards)
+
+
+def read(status: JobStatus, part: int, settings: Settings, batch: Sequence[File]) -> tuple[object, ...]:
+    figures, *objects = steps.read_batch(settings, batch)
+    status.report("read", part, figures)
+    return part, *objects
+
+
+def compare(status: JobStatus, part: int, share: Sequence[Bucket], *batches: steps.ShingleSets) -> steps.Numbers:
+    duplicates = steps.find_near_duplicates(share, *batches)
+    status.report("compare", part, {"duplicates": len(duplicates)})
+    return duplicates
+
+
+def write(
+    status: JobStatus, settings: Settings, shard: int, duplicates: steps.Duplicates, *batches: list[Document]
+) -> steps.ShardReport:
+    report = steps.write_shard(settings, shard, duplicates, *batches)
+    status.report("write", shard, {"documents": report.documents, "bytes": report.file_bytes})
+    return report
 
 
 def run_on_fray(ctx: fray.JobContext, settings: Settings, watch: Stopwatch) -> Summary:
     files, skipped = steps.find_files(settings.root)
     if not files:
         raise UsageError(f"{settings.root} holds no files")
+    status = JobStatus.begin(ctx, settings.out)
     watch.lap("find")
 
-    submitted = submit(ctx, settings, steps.split_into_batches(files, settings.batch_bytes))
-    bytes_read = tokens = documents = 0
-    for report in results(ctx, submitted.reports):
-        skipped += report.skipped
-        documents += report.documents
-        bytes_read += report.bytes_read
-        tokens += report.tokens
-        watch.show("read", f"{documents:,} documents, {megabytes(bytes_read)}")
+    submitted = submit(ctx, settings, status, steps.split_into_batches(files, settings.batch_bytes))
+    for _ in ctx.as_completed(submitted.read):
+        done = status.totals("read")
+        watch.show("read", f"{done['documents']:,} documents, {megabytes(done['bytes'])}")
     watch.lap("read")
 
+    for _ in ctx.as_completed(submitted.compared):
+        done = status.totals("compare")
+        watch.show("compare", f"{done['parts']} of {COMPARE_TASKS} parts, {done['duplicates']:,} near duplicates")
     duplicates = ctx.get(submitted.duplicates)
     watch.lap("compare")
 
-    shards: list[steps.ShardReport] = []
-    for shard in results(ctx, submitted.shards):
-        shards.append(shard)
-        watch.show("write", f"{len(shards)} of {settings.shards} shards")
-    shards.sort(key=lambda shard: shard.name)
+    for _ in ctx.as_completed(submitted.shards):
+        done = status.totals("write")
+        watch.show("write", f"{done['parts']} of {settings.shards} shards, {megabytes(done['bytes'])}")
+    done = status.totals("read")
     summary = Summary(
         seed=settings.seed,
-        skipped=skipped,
-        documents=documents,
-        bytes_read=bytes_read,
-        tokens_read=tokens,
+        skipped=skipped + Counter({reason: done[reason] for reason in Skip}),
+        documents=done["documents"],
+        bytes_read=done["bytes"],
+        tokens_read=done["tokens"],
         exact_duplicates=len(duplicates.exact),
         near_duplicates=len(duplicates.near),
-        shards=shards,
+        shards=ctx.get(submitted.shards),
     )
+    status.end()
     steps.write_summary(settings.out, summary)
     watch.lap("write")
     return summary
-
-
-def results(ctx: fray.JobContext, refs: Iterable[fray.ObjectRef[T]]) -> Iterator[T]:
-    return (ctx.get(ref) for ref in ctx.as_completed(refs))
 
 
 # ---- what the user sees ----------------------------------------------------------------------------------------------
@@ -167,7 +187,7 @@ def table(summary: Summary, watch: Stopwatch) -> list[tuple[str, str]]:
     ]
 
 
-def compare(settings: Settings, watch: Stopwatch) -> tuple[list[tuple[str, str]], bool]:
+def compare_with_one_core(settings: Settings, watch: Stopwatch) -> tuple[list[tuple[str, str]], bool]:
     """Run the same tasks one by one in this process: the rows that this adds, and whether the output is the same."""
     alone = Stopwatch()
     with tempfile.TemporaryDirectory(prefix="corpus-") as folder, fray.LocalJobContext() as ctx:
@@ -255,7 +275,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.timeline is not None:
             rows.append(("timeline", save_timeline(options.timeline)))
         if options.compare:
-            more, equal = compare(settings, watch)
+            more, equal = compare_with_one_core(settings, watch)
             rows += more
     except (UsageError, fray.SettingsError, fray.UnsupportedError, OSError) as error:
         print(f"corpus.py: {error}", file=sys.stderr)

@@ -109,14 +109,6 @@ class ShingleSets:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadReport:
-    skipped: Counter[Skip]
-    documents: int
-    bytes_read: int  # of the documents
-    tokens: int
-
-
-@dataclass(frozen=True, slots=True)
 class Duplicates:
     exact: Numbers
     near: Numbers
@@ -331,7 +323,7 @@ def read_document(settings: Settings, permutations: Permutations, file: File) ->
 
 
 def read_batch(settings: Settings, files: Sequence[File]) -> tuple[object, ...]:
-    """A `ReadReport`, the `Sketches`, the `ShingleSets`, then for each shard the list of its `Document`s."""
+    """The figures of the batch, the `Sketches`, the `ShingleSets`, then for each shard the list of its `Document`s."""
     permutations = Permutations.from_seed(settings.seed)
     skipped: Counter[Skip] = Counter()
     readings: list[Reading] = []
@@ -342,16 +334,15 @@ def read_batch(settings: Settings, files: Sequence[File]) -> tuple[object, ...]:
         else:
             readings.append(reading)
     documents = [reading.document for reading in readings]
-    return report(skipped, readings), sketch(readings), pack(readings), *split_by_shard(documents, settings.shards)
+    return count(skipped, readings), sketch(readings), pack(readings), *split_by_shard(documents, settings.shards)
 
 
-def report(skipped: Counter[Skip], readings: Sequence[Reading]) -> ReadReport:
-    return ReadReport(
-        skipped=skipped,
-        documents=len(readings),
-        bytes_read=sum(reading.bytes_read for reading in readings),
-        tokens=sum(reading.document.tokens for reading in readings),
-    )
+def count(skipped: Counter[Skip], readings: Sequence[Reading]) -> Counter[str]:
+    figures = Counter[str]({reason.value: count for reason, count in skipped.items()})
+    figures["documents"] = len(readings)
+    figures["bytes"] = sum(reading.bytes_read for reading in readings)
+    figures["tokens"] = sum(reading.document.tokens for reading in readings)
+    return figures
 
 
 def sketch(readings: Sequence[Reading]) -> Sketches:

@@ -9,11 +9,14 @@ import json
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import fray
 import numpy as np
@@ -24,6 +27,7 @@ sys.path.insert(0, str(EXAMPLES))
 
 import corpus  # noqa: E402
 import corpus_plain  # noqa: E402
+import corpus_status  # noqa: E402
 import corpus_steps as steps  # noqa: E402
 
 SKIPPED = {"binary": 1, "empty": 2, "not_utf8": 1, "special": 1, "symlink": 3, "too_large": 1}
@@ -183,6 +187,159 @@ def test_other_seed_shuffles_differently_and_keeps_the_same_of_clear_cases(
     other = paths_of(plain(replace(settings, out=tmp_path / "other", seed=2)))
     assert one != other
     assert set(one) == set(other)
+
+
+# ---- reports of the tasks
+
+
+def begin(ctx: fray.JobContext, folder: Path) -> corpus_status.JobStatus:
+    folder.mkdir(exist_ok=True)
+    return corpus_status.JobStatus.begin(ctx, folder)
+
+
+def report(status: corpus_status.JobStatus, part: int, figures: dict[str, int]) -> None:
+    status.report("read", part, figures)
+
+
+def test_jobs_of_one_node_share_the_named_actor_and_keep_apart(ctx: fray.JobContext, tmp_path: Path) -> None:
+    one, other = begin(ctx, tmp_path / "one"), begin(ctx, tmp_path / "other")
+    assert ctx.get_actor("status_actor") == one.actor == other.actor
+    ctx.get([ctx.run(report, one, part, {"bytes": 10}) for part in range(3)])
+    ctx.get(ctx.run(report, other, 0, {"bytes": 7}))
+    assert (one.totals("read"), other.totals("read")) == ({"parts": 3, "bytes": 30}, {"parts": 1, "bytes": 7})
+    assert one.totals("write") == {}
+
+
+def test_part_that_is_reported_again_is_counted_once_as_it_was_last(ctx: fray.JobContext, tmp_path: Path) -> None:
+    status = begin(ctx, tmp_path)
+    for size in (10, 10, 12):
+        status.report("read", 0, {"bytes": size})
+    assert status.totals("read") == {"parts": 1, "bytes": 12}
+
+
+def test_job_in_a_folder_used_before_starts_from_nothing(ctx: fray.JobContext, tmp_path: Path) -> None:
+    begin(ctx, tmp_path).report("read", 0, {"bytes": 1})
+    assert begin(ctx, tmp_path).totals("read") == {}
+
+
+def test_journal_is_gone_with_the_end_of_the_job_however_often_it_is_said(ctx: fray.JobContext, tmp_path: Path) -> None:
+    status = begin(ctx, tmp_path)
+    status.report("read", 0, {"bytes": 1})
+    assert list(tmp_path.iterdir()) == [status.journal]
+    status.end()
+    status.end()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_actor_that_is_started_again_knows_what_was_reported(tmp_path: Path) -> None:
+    journal = tmp_path / "journal"
+    actor = corpus_status.StatusActor()
+    actor.begin(journal)
+    actor.report(journal, "read", 0, {"bytes": 1})
+    assert corpus_status.StatusActor().totals(journal, "read") == {"parts": 1, "bytes": 1}
+
+
+def test_report_that_was_cut_off_by_a_kill_is_made_anew(tmp_path: Path) -> None:
+    journal = tmp_path / "journal"
+    journal.write_text('["read", 0, {"bytes": 1}]\n["read", 1, {"byt')
+    corpus_status.StatusActor().report(journal, "read", 1, {"bytes": 2})
+    assert corpus_status.StatusActor().totals(journal, "read") == {"parts": 2, "bytes": 3}
+
+
+def test_folder_is_told_when_its_journal_cannot_be_written(ctx: fray.JobContext, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"status\.unfinished"):
+        corpus_status.JobStatus.begin(ctx, tmp_path / "missing")
+
+
+# ---- kills
+
+
+@pytest.fixture
+def native() -> Iterator[fray.JobContext]:
+    if "native" not in CONTEXTS:
+        pytest.fail("the native engine is not built")
+    with CONTEXTS["native"]() as ctx:
+        yield ctx
+    fray.set_job_context(None)
+
+
+def first_to_come(mark: Path) -> bool:
+    """Whether nobody has made `mark` yet; makes it."""
+    try:
+        mark.touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def then_die_once(mark: Path, step: Callable[..., Any], *args: Any) -> Any:
+    result = step(*args)
+    if first_to_come(mark):
+        die()
+    return result
+
+
+def die_once_then(mark: Path, step: Callable[..., Any], *args: Any) -> Any:
+    if first_to_come(mark):
+        die()
+    return step(*args)
+
+
+def assert_output_is_that_of_the_plain_computation(
+    ctx: fray.JobContext, settings: steps.Settings, tmp_path: Path
+) -> None:
+    settings.out.mkdir()
+    corpus.run_on_fray(ctx, settings, corpus.Stopwatch())
+    assert files_of(settings.out) == plain(replace(settings, out=tmp_path / "plain"))
+
+
+@pytest.mark.parametrize("step", ["read", "compare", "write"])
+@pytest.mark.parametrize("moment", [die_once_then, then_die_once], ids=["before", "after"])
+def test_worker_that_is_killed_before_or_after_its_report_changes_no_figure(
+    native: fray.JobContext,
+    settings: steps.Settings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    step: str,
+    moment: Callable[..., Any],
+) -> None:
+    monkeypatch.setattr(corpus, step, partial(moment, tmp_path / "died", getattr(corpus, step)))
+    assert_output_is_that_of_the_plain_computation(native, settings, tmp_path)
+    assert (tmp_path / "died").exists()
+
+
+def mortal(marks: Path, moment: Callable[..., Any]) -> type:
+    """A `StatusActor` whose process is killed in the middle of each stage and at the end of the job, once each."""
+
+    class Mortal(corpus_status.StatusActor):
+        def report(self, journal: Path, stage: str, part: int, figures: dict[str, int]) -> None:
+            known = super().report
+            report = partial(moment, marks / stage, known) if part == 2 else known
+            report(journal, stage, part, figures)
+
+        def end(self, journal: Path) -> None:
+            moment(marks / "end", super().end, journal)
+
+    return Mortal
+
+
+@pytest.mark.parametrize("moment", [die_once_then, then_die_once], ids=["before", "after"])
+def test_status_actor_that_is_killed_before_or_after_it_wrote_changes_no_figure(
+    native: fray.JobContext,
+    settings: steps.Settings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    moment: Callable[..., Any],
+) -> None:
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    monkeypatch.setattr(corpus_status, "StatusActor", mortal(marks, moment))
+    assert_output_is_that_of_the_plain_computation(native, settings, tmp_path)
+    assert sorted(mark.name for mark in marks.iterdir()) == ["compare", "end", "read", "write"]
 
 
 # ---- the right documents
