@@ -33,7 +33,8 @@ struct PlayedNode {
 };
 
 struct SlowDuty : WorkerDuty {
-  void lease_arrived(LeaseId, ProcessId, os::Fd) override {}
+  void lease_arrived(LeaseId, ProcessId, double, os::Fd) override {}
+  void actor_arrived(wire::HostActor) override {}
   void node_gone() override {}
   bool tick() override {
     if (!entered.exchange(true)) {

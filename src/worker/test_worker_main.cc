@@ -30,6 +30,7 @@ class TestExecutor : public worker::Executor {
   explicit TestExecutor(client::Client& client) : client_(client) {}
   void attach(worker::TaskLoop* loop) { loop_ = loop; }
 
+  void leased(double) override {}
   void define(std::uint64_t function, std::string_view payload) override { functions_[function] = payload; }
   void run(const worker::TaskView& task, worker::Outcome* outcome) override {
     wire::ByteReader in(task.arguments);
