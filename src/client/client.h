@@ -220,6 +220,8 @@ class Client {
   void fill_poll_set(std::vector<pollfd>& set);
   // `condition` is asked under the mutex, more than once: it must only look.
   WaitResult wait_until(FunctionRef<bool()> condition, Deadline deadline, WaitHooks& hooks);
+  // The same for what the node answers by itself, without another task: a worker keeps its CPU meanwhile.
+  WaitResult wait_for_node(FunctionRef<bool()> answered, Deadline deadline, WaitHooks& hooks);
   void deliver_logs(std::unique_lock<std::mutex>& lock);
   void object_arrived(ObjectId id, wire::Value value);
   SharedMemory::Node memory_of_the_node();

@@ -116,7 +116,8 @@ Result<wire::ActorNames> Client::list_actors(std::string_view name_space, bool a
 }
 
 Status Client::await_answer(std::uint64_t ticket, WaitHooks& hooks, std::string* answer) {
-  WaitResult result = wait_until([&] { return actor_answers_.contains(ticket); }, Clock::now() + kAnswerLimit, hooks);
+  auto answered = [&] { return actor_answers_.contains(ticket); };
+  WaitResult result = wait_for_node(answered, Clock::now() + kAnswerLimit, hooks);
   std::lock_guard lock(mutex_);
   auto found = actor_answers_.find(ticket);
   if (found == actor_answers_.end()) {

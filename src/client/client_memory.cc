@@ -34,7 +34,7 @@ Status Client::ask_for_memory(std::uint64_t bytes) {
     link_.send(wire::ControlType::kReserve, ticket, message);
   }
   auto answered = [&] { return reserve_answers_.contains(ticket); };
-  WaitResult result = wait_until(answered, std::nullopt, current_hooks != nullptr ? *current_hooks : none);
+  WaitResult result = wait_for_node(answered, std::nullopt, current_hooks != nullptr ? *current_hooks : none);
   if (result == WaitResult::kInterrupted) return Status(StatusCode::kCancelled, "interrupted");
   if (result == WaitResult::kClosed) return Status(StatusCode::kUnavailable, closed_reason());
   std::lock_guard lock(mutex_);
@@ -179,7 +179,7 @@ Status Client::open_segment(SegmentId segment, WaitHooks& hooks) {
     opened = found->second;
     return true;
   };
-  WaitResult result = wait_until(arrived, std::nullopt, hooks);
+  WaitResult result = wait_for_node(arrived, std::nullopt, hooks);
   if (result == WaitResult::kInterrupted) return Status(StatusCode::kCancelled, "interrupted");
   if (result == WaitResult::kClosed) return Status(StatusCode::kUnavailable, closed_reason());
   return opened;

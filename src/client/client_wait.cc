@@ -24,6 +24,16 @@ int milliseconds_until(Clock::time_point when) {
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 3'600'000));
 }
 
+// The hooks of a wait in which nobody needs what this process holds, so that it is not told to be blocked.
+struct KeepingHooks : WaitHooks {
+  explicit KeepingHooks(WaitHooks& those) : hooks(those) {}
+  void before_sleep() override { hooks.before_sleep(); }
+  void after_sleep() override { hooks.after_sleep(); }
+  bool interrupted() override { return hooks.interrupted(); }
+  bool is_main_thread() const override { return hooks.is_main_thread(); }
+  WaitHooks& hooks;
+};
+
 }  // namespace
 
 // ---- Reading ----
@@ -338,6 +348,11 @@ WaitResult Client::wait_until(FunctionRef<bool()> condition, Deadline deadline, 
     deliver_logs(lock);
     if ((events < 0 || events == 0) && interrupted()) return leave(WaitResult::kInterrupted);
   }
+}
+
+WaitResult Client::wait_for_node(FunctionRef<bool()> answered, Deadline deadline, WaitHooks& hooks) {
+  KeepingHooks keeping(hooks);
+  return wait_until(answered, deadline, keeping);
 }
 
 void Client::pump_tasks() {

@@ -2,10 +2,7 @@
 // nobody but those it concerns.
 #include <cstring>
 
-#include <fcntl.h>
-#include <sys/mman.h>
-
-#include "node/node_test_client.h"
+#include "node/node_test_store.h"
 
 namespace fray::node {
 namespace {
@@ -142,10 +139,8 @@ TEST(NodeFaults, ForkServerThatDiesWhileItForksTakesItsWorkersAndIsReplaced) {
 
 // ---- Spilling
 
-constexpr std::uint64_t kSegmentBytes = 8u << 20;
-constexpr const char* kSmallStore = R"({"cpus": 1, "store_memory_bytes": 10485760})";
-
-std::string reserve(TestClient& client, std::uint64_t ticket) {
+// Reserves as a client does that lets go of all it is asked for.
+std::string reserve_and_yield(TestClient& client, std::uint64_t ticket) {
   client.send(ControlType::kReserve, ticket, wire::Reserve{kSegmentBytes});
   while (auto received = client.receive()) {
     if (received->type == ControlType::kReserved) return wire::Reserved::decode(received->body)->error;
@@ -156,26 +151,6 @@ std::string reserve(TestClient& client, std::uint64_t ticket) {
     client.send(ControlType::kEvicted, 0, asked.value());
   }
   return "no answer";
-}
-
-// The one object of the store, in a segment of its own.
-SegmentId fill_store(TestClient& client, const wire::Welcome& welcome) {
-  EXPECT_EQ(reserve(client, 1), "");
-  os::Fd fd(::memfd_create("test-segment", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  std::string bytes(kSegmentBytes, 'm');
-  EXPECT_EQ(::pwrite(fd.get(), bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
-  ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL);
-  SegmentId segment{welcome.process, 1};
-  client.send(ControlType::kAnnounceSegment, 0, wire::SegmentInfo{segment, kSegmentBytes, ""}, std::move(fd));
-  wire::Complete complete;
-  complete.object = {welcome.epoch, welcome.process, 1};
-  complete.holder = welcome.process;
-  complete.value.encoding = wire::Encoding::kBytes;
-  complete.value.kind = wire::ValueKind::kSealed;
-  complete.value.object = complete.object;
-  complete.value.location = {segment, 0, kSegmentBytes};
-  client.send(ControlType::kComplete, 0, complete);
-  return segment;
 }
 
 char first_byte(TestClient& client, SegmentId segment) {
@@ -192,8 +167,8 @@ class NodeSpillFaults : public ::testing::TestWithParam<const char*> {};
 TEST_P(NodeSpillFaults, CopyThatFailsOnceIsMadeTheSecondTime) {
   TestNode node(Faults{std::string(GetParam()) + ":1"}, kSmallStore);
   wire::Welcome welcome = node.join();
-  SegmentId segment = fill_store(node.client(), welcome);
-  EXPECT_EQ(reserve(node.client(), 2), "");
+  SegmentId segment = publish(node.client(), welcome, 1).value.location.segment;
+  EXPECT_EQ(reserve_and_yield(node.client(), 2), "");
   EXPECT_EQ(first_byte(node.client(), segment), 'm');
   EXPECT_EQ(node.client().status()["store"]["spilled_bytes"], kSegmentBytes);
 }
@@ -201,8 +176,8 @@ TEST_P(NodeSpillFaults, CopyThatFailsOnceIsMadeTheSecondTime) {
 TEST_P(NodeSpillFaults, CopyThatAlwaysFailsIsToldAndLosesNothing) {
   TestNode node(Faults{std::string(GetParam()) + ":1+"}, kSmallStore);
   wire::Welcome welcome = node.join();
-  SegmentId segment = fill_store(node.client(), welcome);
-  std::string error = reserve(node.client(), 2);
+  SegmentId segment = publish(node.client(), welcome, 1).value.location.segment;
+  std::string error = reserve_and_yield(node.client(), 2);
   EXPECT_NE(error.find("spilling failed"), std::string::npos) << error;
   EXPECT_EQ(first_byte(node.client(), segment), 'm');
   EXPECT_EQ(node.client().status()["store"]["spilled_bytes"], 0);
@@ -219,7 +194,7 @@ INSTANTIATE_TEST_SUITE_P(Points, NodeSpillFaults,
 TEST(NodeFaults, SegmentThatCannotBePassedOnIsToldToTheReaderAndCanBeAskedForAgain) {
   TestNode node(Faults{"segment.pass:1"}, kSmallStore);
   wire::Welcome welcome = node.join();
-  SegmentId segment = fill_store(node.client(), welcome);
+  SegmentId segment = publish(node.client(), welcome, 1).value.location.segment;
   node.client().send(ControlType::kOpenSegment, 0, wire::SegmentName{segment, true});
   auto refused = node.client().expect<wire::SegmentInfo>(ControlType::kSegmentOpened);
   ASSERT_TRUE(refused);

@@ -1,48 +1,12 @@
 // A node process and shared memory: who may have how much, and what happens when it is full.
 #include <cstring>
 
-#include <fcntl.h>
-#include <sys/mman.h>
-
-#include "node/node_test_client.h"
+#include "node/node_test_store.h"
 
 namespace fray::node {
 namespace {
 
 using wire::ControlType;
-
-constexpr std::uint64_t kSegmentBytes = 8u << 20;
-constexpr const char* kOptions = R"({"cpus": 1, "store_memory_bytes": 10485760})";
-
-os::Fd make_segment(char fill) {
-  os::Fd fd(::memfd_create("test-segment", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  std::string bytes(kSegmentBytes, fill);
-  EXPECT_EQ(::pwrite(fd.get(), bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
-  ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL);
-  return fd;
-}
-
-std::string reserve(TestClient& client, std::uint64_t ticket, std::uint64_t bytes) {
-  client.send(ControlType::kReserve, ticket, wire::Reserve{bytes});
-  auto answer = client.expect<wire::Reserved>(ControlType::kReserved);
-  return answer ? answer->error : "no answer";
-}
-
-// An object that fills a segment of its own.
-wire::Complete publish(TestClient& client, const wire::Welcome& welcome, std::uint32_t number) {
-  EXPECT_EQ(reserve(client, number, kSegmentBytes), "");
-  SegmentId segment{welcome.process, number};
-  client.send(ControlType::kAnnounceSegment, 0, wire::SegmentInfo{segment, kSegmentBytes, ""}, make_segment('m'));
-  wire::Complete complete;
-  complete.object = {welcome.epoch, welcome.process, number};
-  complete.holder = welcome.process;
-  complete.value.encoding = wire::Encoding::kBytes;
-  complete.value.kind = wire::ValueKind::kSealed;
-  complete.value.object = complete.object;
-  complete.value.location = {segment, 0, kSegmentBytes};
-  client.send(ControlType::kComplete, 0, complete);
-  return complete;
-}
 
 // The bytes behind a segment as a reader gets them.
 std::string read_segment(TestClient& client, SegmentId segment) {
@@ -56,14 +20,14 @@ std::string read_segment(TestClient& client, SegmentId segment) {
 }
 
 TEST(NodeMemory, ReservationBeyondTheLimitIsRefusedAtOnce) {
-  TestNode node(kOptions);
+  TestNode node(kSmallStore);
   node.join();
   EXPECT_NE(reserve(node.client(), 7, 11u << 20).find("store is full"), std::string::npos);
   EXPECT_EQ(reserve(node.client(), 8, kSegmentBytes), "");
 }
 
 TEST(NodeMemory, FullStoreSpillsWhatItsWriterLetsGo) {
-  TestNode node(kOptions);
+  TestNode node(kSmallStore);
   wire::Welcome welcome = node.join();
   wire::Complete object = publish(node.client(), welcome, 1);
   node.client().send(ControlType::kReserve, 2, wire::Reserve{kSegmentBytes});
@@ -79,7 +43,7 @@ TEST(NodeMemory, FullStoreSpillsWhatItsWriterLetsGo) {
 }
 
 TEST(NodeMemory, StoreThatNobodyLetsGoOfIsFullAndNamesTheHolder) {
-  TestNode node(kOptions);
+  TestNode node(kSmallStore);
   wire::Welcome welcome = node.join();
   publish(node.client(), welcome, 1);
   node.client().send(ControlType::kReserve, 2, wire::Reserve{kSegmentBytes});
@@ -92,7 +56,7 @@ TEST(NodeMemory, StoreThatNobodyLetsGoOfIsFullAndNamesTheHolder) {
 }
 
 TEST(NodeMemory, WaitingReservationIsServedWhenMemoryComesBack) {
-  TestNode node(kOptions);
+  TestNode node(kSmallStore);
   wire::Welcome welcome = node.join();
   publish(node.client(), welcome, 1);
   TestClient other = node.connect();
@@ -109,7 +73,7 @@ TEST(NodeMemory, WaitingReservationIsServedWhenMemoryComesBack) {
 }
 
 TEST(NodeMemory, SealedObjectOutlivesItsWriter) {
-  TestNode node(kOptions);
+  TestNode node(kSmallStore);
   wire::Welcome mine = node.join();
   TestClient writer = node.connect();
   writer.hello();
@@ -129,7 +93,7 @@ TEST(NodeMemory, SealedObjectOutlivesItsWriter) {
 }
 
 TEST(NodeMemory, LastReleaseGivesTheRangeBackToItsWriter) {
-  TestNode node(kOptions);
+  TestNode node(kSmallStore);
   wire::Welcome welcome = node.join();
   wire::Complete object = publish(node.client(), welcome, 1);
   node.client().send(ControlType::kRelease, 0, wire::ObjectIds{{object.object}});
@@ -140,7 +104,7 @@ TEST(NodeMemory, LastReleaseGivesTheRangeBackToItsWriter) {
 }
 
 TEST(NodeMemory, MemoryOfAnObjectThatADriverHeldWhenItLeftIsNotReused) {
-  TestNode node(kOptions);
+  TestNode node(kSmallStore);
   wire::Welcome welcome = node.join();
   wire::Complete object = publish(node.client(), welcome, 1);
   TestClient reader = node.connect();
@@ -157,7 +121,7 @@ TEST(NodeMemory, MemoryOfAnObjectThatADriverHeldWhenItLeftIsNotReused) {
 }
 
 TEST(NodeMemory, ValueInAnUnannouncedSegmentEndsTheConnection) {
-  TestNode node(kOptions);
+  TestNode node(kSmallStore);
   wire::Welcome welcome = node.join();
   TestClient liar = node.connect();
   liar.hello();

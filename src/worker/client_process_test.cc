@@ -5,7 +5,7 @@
 #include <random>
 #include <thread>
 
-#include "node/node_test_client.h"
+#include "node/node_test_store.h"
 #include "worker/test_calls.h"
 
 namespace fray::worker {
@@ -51,9 +51,12 @@ class Driver {
   Object* echo(const std::string& text) {
     return submit(TestCall(echo_).cpus(1).retries(kAnyNumber).with(std::string_view(text)));
   }
-  bool wait(Object* object) {
+  WaitResult wait_for(Object* object, client::Clock::duration time) {
     Hooks hooks;
-    WaitResult result = client_->wait({&object, 1}, 1, client::Clock::now() + node::kPatience, hooks);
+    return client_->wait({&object, 1}, 1, client::Clock::now() + time, hooks);
+  }
+  bool wait(Object* object) {
+    WaitResult result = wait_for(object, node::kPatience);
     EXPECT_NE(result, WaitResult::kTimedOut) << "object " << object->id.sequence;
     return object->is_ready();
   }
@@ -292,6 +295,25 @@ TEST(ClientProcess, LargeValuesOfOneDriverAreReadByItsWorkers) {
     });
   }
   join(threads);
+}
+
+// It needs nothing that another task could give: what is in the way is spilled or not.
+TEST(ClientProcess, WorkerThatWaitsForRoomInTheStoreKeepsItsCpu) {
+  node::TestNode node(node::kSmallStore);
+  wire::Welcome welcome = node.join();
+  node::publish(node.client(), welcome, 1);
+  Driver driver(node);
+  Object* large = driver.call("large", "4000000");
+  auto asked = node.client().expect<wire::SegmentName>(wire::ControlType::kEvict);
+  ASSERT_TRUE(asked);
+  Object* next = driver.echo("the only CPU is free again");
+  EXPECT_EQ(driver.wait_for(next, std::chrono::milliseconds(300)), WaitResult::kTimedOut);
+  EXPECT_EQ(node.client().status()["resources"]["free"].value("CPU", 0.0), 0);
+  node.client().send(wire::ControlType::kEvicted, 0, wire::SegmentName{asked->segment, true});
+  EXPECT_EQ(driver.get_and_release(next), "the only CPU is free again");
+  ASSERT_TRUE(driver.wait(large));
+  EXPECT_TRUE(large->sealed);
+  driver.client().release(large);
 }
 
 }  // namespace
