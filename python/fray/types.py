@@ -22,7 +22,7 @@ __all__ = ["VERSION", "ActorOptions", "EntryPoint", "Lifetime", "RuntimeEnv", "T
 
 HEAD_NODE_SHARE = 0.0001
 """How much of the resource ``head_node`` one thing takes that is to run there."""
-_MAX_NAME_LENGTH = 255
+_MAX_NAME_BYTES = 255
 
 EntryPoint: TypeAlias = "str | Callable[[JobContext], None]"
 """What a job runs: a shell command, or a function that gets the job's context."""
@@ -206,13 +206,14 @@ def check_actor_name(name: object, what: str) -> str:
     """
     if not isinstance(name, str):
         raise TypeError(f"{what} must be text, got {name!r}")
-    if not name:
-        raise ValueError(f"{what} is empty; give at least one character")
-    if len(name) > _MAX_NAME_LENGTH:
-        raise ValueError(f"{what} has {len(name)} characters; at most {_MAX_NAME_LENGTH} are allowed")
+    if not name.strip():
+        raise ValueError(f"{what} is {'blank' if name else 'empty'}; give at least one visible character")
     if not name.isprintable():
         position = next(index for index, character in enumerate(name) if not character.isprintable())
         raise ValueError(f"{what} has the unprintable character {name[position]!r} at position {position}: {name!r}")
+    size = len(name.encode())
+    if size > _MAX_NAME_BYTES:
+        raise ValueError(f"{what} has {size} bytes in UTF-8; at most {_MAX_NAME_BYTES} are allowed")
     return name
 
 

@@ -145,7 +145,9 @@ def test_actor_options_accept_old_texts_and_refuse_others():
         ("name", "a\tb", ValueError, r"unprintable character '\\t' at position 1"),
         ("name", "a\x00", ValueError, "unprintable character"),
         ("name", "\ud800", ValueError, "unprintable character"),
-        ("name", "n" * 256, ValueError, "has 256 characters; at most 255"),
+        ("name", "n" * 256, ValueError, "has 256 bytes in UTF-8; at most 255"),
+        ("name", "ä" * 128, ValueError, "has 256 bytes in UTF-8; at most 255"),
+        ("name", "  ", ValueError, "name is blank"),
         ("namespace", "a\nb", ValueError, "namespace has the unprintable character"),
         ("namespace", "", ValueError, "namespace is empty"),
         ("get_if_exists", 1, TypeError, "get_if_exists must be True or False, got 1"),
@@ -169,6 +171,7 @@ def test_wrong_actor_options_are_refused(key, value, kind, text):
 
 def test_longest_name_and_any_script_are_allowed():
     assert ActorOptions(name="n" * 255).name == "n" * 255
+    assert ActorOptions(name="ä" * 127).name == "ä" * 127
     assert ActorOptions(name="Zähler 計数/1", namespace="täst").namespace == "täst"
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["check_namespace", "check_timeout", "first_duplicate"]
+__all__ = ["check_timeout", "first_duplicate"]
 
 LONGEST_SECONDS = 1e9
 """Longer than any wait, and short enough for every clock."""
@@ -31,12 +31,3 @@ def first_duplicate(refs: Sequence[Any]) -> int:
             return position
         seen.add(ref)
     return len(refs)
-
-
-def check_namespace(namespace: object) -> str:
-    """Return `namespace`, which must be text of printable characters."""
-    if not isinstance(namespace, str):
-        raise TypeError(f"namespace must be text, got {namespace!r}")
-    if not namespace.strip() or not namespace.isprintable():
-        raise ValueError(f"namespace must be printable text that is not blank, got {namespace!r}")
-    return namespace

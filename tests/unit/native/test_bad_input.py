@@ -153,6 +153,101 @@ def test_packages_and_containers_are_refused_until_they_exist(ctx: NativeJobCont
             ctx.create_task(pow, (2, 3), options=TaskOptions(runtime_env=env))
 
 
+# ---- actors
+
+
+class Tally:
+    """Counts what it is given."""
+
+    def __init__(self, start: int = 0) -> None:
+        self.total = start
+
+    def add(self, amount: Any = 1) -> int:
+        self.total += 1
+        return self.total
+
+
+HANDLE_USES: dict[str, Callable[[NativeJobContext, Any], object]] = {
+    "kill": lambda ctx, handle: ctx.kill(handle),
+    "argument of a task": lambda ctx, handle: ctx.run(repr, handle),
+    "inside an argument of a task": lambda ctx, handle: ctx.run(len, [handle]),
+    "method as an argument": lambda ctx, handle: ctx.run(repr, handle.add),
+    "argument of a call": lambda ctx, handle: ctx.create_actor(Tally).add(handle),
+    "inside an argument of a call": lambda ctx, handle: ctx.create_actor(Tally).add({"actor": handle}),
+    "argument of a constructor": lambda ctx, handle: ctx.create_actor(Tally, handle),
+    "put": lambda ctx, handle: ctx.put(handle),
+}
+
+
+@pytest.mark.parametrize("use", HANDLE_USES)
+def test_a_handle_of_another_engine_is_refused_everywhere(ctx: NativeJobContext, use: str) -> None:
+    with NativeJobContext(cpus=1) as other:
+        stranger = other.create_actor(Tally)
+        with pytest.raises(fray.ForeignRefError, match="another"):
+            HANDLE_USES[use](ctx, stranger)
+        assert other.get(stranger.add(), timeout=20) == 1
+    mine = ctx.create_actor(Tally)
+    assert ctx.get(mine.add(), timeout=20) == 1
+
+
+def test_the_longest_name_of_several_bytes_a_character_is_a_name(ctx: NativeJobContext) -> None:
+    name = "ä" * 127 + "n"
+    tally = ctx.create_actor(Tally, options=fray.ActorOptions(name=name, namespace=name))
+    assert ctx.get_actor(name, namespace=name) == tally
+    assert {"name": name, "namespace": name} in ctx.list_named_actors(all_namespaces=True)
+    ctx.kill(tally)
+
+
+@pytest.mark.parametrize("name", ["", "  ", "a\nb", "\x1b[31m", "n" * 256])
+def test_what_is_no_name_is_refused_wherever_names_are_given(ctx: NativeJobContext, name: str) -> None:
+    for use in (
+        lambda: ctx.create_actor(Tally, name=name),
+        lambda: ctx.create_actor(Tally, options=fray.ActorOptions(name="n", namespace=name)),
+        lambda: ctx.get_actor(name),
+        lambda: ctx.get_actor("n", namespace=name),
+        lambda: NativeJobContext(cpus=1, namespace=name),
+    ):
+        with pytest.raises(ValueError, match="empty|blank|unprintable|255"):
+            use()
+    assert ctx.list_named_actors() == []
+
+
+def test_an_actor_that_can_never_run_is_refused_and_leaves_its_name(ctx: NativeJobContext) -> None:
+    for resources in ({"CPU": 3}, {"WIDGET": 1}):
+        with pytest.raises(fray.InfeasibleError, match="this node has"):
+            ctx.create_actor(Tally, options=fray.ActorOptions(name="big", resources=resources))
+    tally = ctx.create_actor(Tally, name="big")
+    assert ctx.get(tally.add(), timeout=20) == 1
+    ctx.kill(tally)
+
+
+@pytest.mark.parametrize("concurrency", [0, -1, 1.5, True])
+def test_a_concurrency_that_is_no_number_of_calls_is_refused(ctx: NativeJobContext, concurrency: Any) -> None:
+    with pytest.raises((ValueError, TypeError), match="max_concurrency"):
+        ctx.create_actor(Tally, options=fray.ActorOptions(max_concurrency=concurrency))
+
+
+def test_a_call_whose_argument_cannot_be_pickled_never_was(ctx: NativeJobContext) -> None:
+    import threading
+
+    tally = ctx.create_actor(Tally)
+    first = tally.add()
+    with pytest.raises(fray.SerializationError, match="lock"):
+        tally.add({"lock": threading.Lock()})
+    assert ctx.get([first, tally.add()], timeout=20) == [1, 2]
+    with pytest.raises(fray.SerializationError, match="lock"):
+        ctx.create_actor(Tally, threading.Lock())
+
+
+def test_a_call_on_an_actor_that_ended_is_refused_by_whoever_makes_it(ctx: NativeJobContext) -> None:
+    tally = ctx.create_actor(Tally)
+    ctx.kill(tally)
+    for ref in (tally.add(), ctx.run(lambda handle: handle.add().result(), tally)):
+        with pytest.raises(fray.ActorDiedError, match="killed") as caught:
+            ctx.get(ref, timeout=20)
+        assert caught.value.executed == "no"
+
+
 # ---- a context after its end
 
 

@@ -23,11 +23,10 @@ from fray.backend.native.retrying import Retrying
 from fray.backend.native.terminal import Terminal, lend_terminal
 from fray.backend.native.watch import QueueWatch
 from fray.errors import ActorNotFoundError, NameTakenError, UnsupportedError
-from fray.job.checks import check_namespace
 from fray.job.context import JobContext
 from fray.job.refs import ObjectRef
 from fray.job.watch import Watch
-from fray.types import ActorOptions, Lifetime, RuntimeEnv, TaskOptions
+from fray.types import ActorOptions, Lifetime, RuntimeEnv, TaskOptions, check_actor_name
 
 if TYPE_CHECKING:
     from fray.job.actor_methods import MethodKind
@@ -81,7 +80,7 @@ class NativeJobContext(JobContext):
         max_workers: int | None = None,
         debug: bool = False,
     ) -> None:
-        self.namespace = default_namespace() if namespace is None else check_namespace(namespace)
+        self.namespace = check_actor_name(default_namespace() if namespace is None else namespace, "namespace")
         self._extra_env = {**namespace_env(self.namespace), **({DEBUG_VARIABLE: str(os.getpid())} if debug else {})}
         if address is not None:
             settings = {
