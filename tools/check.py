@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import argparse
 import ast
+import os
 import re
+import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -53,6 +56,19 @@ def pyright() -> list[str]:
     if not list((ROOT / "python" / "fray").glob("*.py")):
         return []
     return run(BIN / "pyright")
+
+
+def thread_safety() -> list[str]:
+    """What clang finds wrong with the locking in files that lock; nothing where clang is not installed."""
+    clang = shutil.which("clang++-16") or shutil.which("clang++")
+    if clang is None:
+        return []
+    names = [name for name in files(".cc") if "MutexLock" in (ROOT / name).read_text()]
+    command = [clang, "-std=c++20", "-fsyntax-only", "-Wthread-safety", "-Werror=thread-safety", "-Isrc"]
+    command += ["-DFMT_HEADER_ONLY=1", '-DFRAY_VERSION="0"']
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        outputs = list(pool.map(lambda name: run(*command, name), names))
+    return [line for output in outputs for line in output]
 
 
 def versions() -> list[str]:
@@ -122,6 +138,7 @@ CHECKS: dict[str, Callable[[], list[str]]] = {
     "Python lint": lambda: run(BIN / "ruff", "check", "."),
     "layers": layers,
     "types": pyright,
+    "locking": thread_safety,
     "stub of the extension": stub,
     "__all__": public_names,
     "versions": versions,

@@ -8,6 +8,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/thread_annotations.h"
+
 namespace fray {
 
 template <typename Signature>
@@ -19,7 +21,8 @@ class FunctionRef<R(Args...)> {
   template <typename Callable>
     requires(!std::is_same_v<std::remove_cvref_t<Callable>, FunctionRef>)
   FunctionRef(Callable&& callable)  // NOLINT: implicit by design
-      : object_(const_cast<void*>(static_cast<const void*>(&callable))), call_([](void* object, Args... args) -> R {
+      : object_(const_cast<void*>(static_cast<const void*>(&callable))),
+        call_([](void* object, Args... args) FRAY_UNCHECKED_LOCKING -> R {  // its caller knows what it needs
           return (*static_cast<std::remove_reference_t<Callable>*>(object))(std::forward<Args>(args)...);
         }) {}
 

@@ -234,9 +234,9 @@ void ActorTable::sort_out(ActorQueue* queue, const wire::ActorLost& lost) {
     using Executed = wire::ActorDeath::Executed;
     const std::uint64_t number = (*it)->number();
     fail(queue, *it,
-         number > lost.last_started   ? Executed::kNo
+         number > lost.last_started  ? Executed::kNo
          : number <= lost.last_ended ? Executed::kYes
-                                      : Executed::kUnknown);
+                                     : Executed::kUnknown);
   }
 }
 

@@ -37,11 +37,11 @@ class ActorTable {
   void lost(const wire::ActorLost& message);
 
   // From TaskTable.
-  void call_ready(Task* task);          // its arguments are there and its frame is whole
-  void finished(Task* task);            // it is about to be deleted
-  void answered(Lease* connection);     // its socket was read
-  void clear();                         // the node is gone; TaskTable fails every task
-  void dropped(ActorQueue* queue);      // the last handle is gone
+  void call_ready(Task* task);       // its arguments are there and its frame is whole
+  void finished(Task* task);         // it is about to be deleted
+  void answered(Lease* connection);  // its socket was read
+  void clear();                      // the node is gone; TaskTable fails every task
+  void dropped(ActorQueue* queue);   // the last handle is gone
 
   // Lets go of actors whose last call has ended. Not from within the reading of a socket, which may be theirs.
   void collect();

@@ -23,7 +23,7 @@ Client::Client(ClientOptions options)
       link_(std::move(options_.control)),
       memory_(memory_of_the_node()),
       objects_(link_, memory_),
-      tasks_(link_, objects_, timeline_, [this](Object* object) { became_ready(object); }),
+      tasks_(link_, objects_, timeline_, [this](Object* object) FRAY_REQUIRES(mutex_) { became_ready(object); }),
       actors_(link_, objects_, tasks_),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
@@ -83,7 +83,7 @@ Status Client::handshake() {
 }
 
 std::string Client::closed_reason() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return closed_reason_;
 }
 
@@ -109,7 +109,7 @@ void Client::node_lost(const std::string& why) {
 void Client::close() {
   if (stopping_.exchange(true)) return;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (open_) {
       tasks_.tick(Clock::now(), true);
       link_.flush();
@@ -132,8 +132,8 @@ void Client::abandon_after_fork() {
 }
 
 void Client::set_duty(WorkerDuty* duty) {
-  std::unique_lock lock(mutex_);
-  duty_left_.wait(lock, [this] { return !duty_busy_; });
+  MutexLock lock(mutex_);
+  duty_left_.wait(lock, [this]() FRAY_REQUIRES(mutex_) { return !duty_busy_; });
   duty_ = duty;
   deliver_leases();
   wake_poll();
@@ -152,7 +152,7 @@ void Client::deliver_leases() {
 // ---- Tasks ----
 
 std::uint32_t Client::define_key(const wire::WorkerKey& key) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   for (const auto& [known, number] : keys_) {
     if (known == key) return number;
   }
@@ -165,7 +165,7 @@ std::uint32_t Client::define_key(const wire::WorkerKey& key) {
 }
 
 Result<std::vector<Object*>> Client::submit(Call call) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
   if (!welcome_.total.covers(call.options.resources)) {
     return Status(
@@ -216,14 +216,14 @@ std::vector<Object*> Client::make_results(Task* task, const TaskOptions& options
 }
 
 bool Client::cancel(Object* object, bool force) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   bool cancelled = tasks_.cancel(object, force);
   settle();
   return cancelled;
 }
 
 bool Client::is_waiting(Object* object, bool cancel) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   Task* task = object->producer;
   bool waiting = task != nullptr && task->state != Task::State::kSent;
   if (waiting && cancel) {
@@ -241,7 +241,7 @@ Object* Client::put_inline(wire::Encoding encoding, std::string bytes, std::vect
   object->bytes = std::move(bytes);
   if (!nested.empty()) object->details().nested = std::move(nested);
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     object->id = objects_.own_id(objects_.take_sequence(1));
   }
   object->state.store(Object::State::kReady, std::memory_order_release);
@@ -250,21 +250,21 @@ Object* Client::put_inline(wire::Encoding encoding, std::string bytes, std::vect
 
 std::vector<Object*> Client::nested(Object* object) {
   if (!object->detail) return {};
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return objects_.nested(object);
 }
 
 std::vector<Object*> Client::adopt(std::span<const ObjectId> ids) {
   std::vector<Object*> refs;
   if (ids.empty()) return refs;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   refs.reserve(ids.size());
   for (const ObjectId& id : ids) refs.push_back(objects_.adopt(id));
   return refs;
 }
 
 Object* Client::adopt_sealed(const wire::ValueView& value) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   Object* object = objects_.adopt(value.object);
   if (object->is_ready()) return object;
   object->encoding = value.encoding;
@@ -294,7 +294,7 @@ void Client::release(Object* object) {
     }
   }
   if (abandoned_) return;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::uint32_t before = object->references.fetch_sub(1, std::memory_order_acq_rel);
   if (before == 1) return objects_.destroy(object);
   if (before == 2 && object->stream && object->producer != nullptr) {
@@ -307,17 +307,17 @@ void Client::release(Object* object) {
 // ---- The worker's side ----
 
 ObjectId Client::new_object_id() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return objects_.own_id(objects_.take_sequence(1));
 }
 
 void Client::share(std::span<Object* const> objects) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   for (Object* object : objects) objects_.share(object);
 }
 
 void Client::record_result(ObjectId id, ProcessId holder, wire::Value& value, Object* made) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   wire::Complete message;
   message.object = id;
   message.holder = holder;
@@ -333,18 +333,18 @@ void Client::record_result(ObjectId id, ProcessId holder, wire::Value& value, Ob
 }
 
 void Client::say(wire::ControlType type) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   link_.send(type);
   link_.flush();
 }
 
 void Client::flush_link() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   link_.flush();
 }
 
 void Client::task_ended() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (!tasks_.leases().empty()) tasks_.tick(Clock::now(), true);
   link_.flush();
   // The answer must not overtake the records, so this waits for the node to take them.
@@ -358,17 +358,17 @@ void Client::task_ended() {
 }
 
 bool Client::has_unfinished_work() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return tasks_.unfinished() > 0;
 }
 
 std::vector<Timeline::Run> Client::timeline() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return timeline_.runs();
 }
 
 std::vector<Timeline::Failure> Client::failures() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return timeline_.failures();
 }
 

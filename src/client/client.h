@@ -15,12 +15,10 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,6 +28,7 @@
 #include <poll.h>
 
 #include "base/function_ref.h"
+#include "base/mutex.h"
 #include "client/actor_table.h"
 #include "client/completion_queue.h"
 #include "client/node_link.h"
@@ -201,35 +200,35 @@ class Client {
   // Sends what is pending, returns leases, closes. Unfinished tasks fail. Idempotent.
   void close();
   // In a child of fork(): forgets sockets and thread without touching the parent's state.
-  void abandon_after_fork();
+  void abandon_after_fork() FRAY_UNCHECKED_LOCKING;  // there is one thread, and the mutex may be locked for ever
 
  private:
   explicit Client(ClientOptions options);
 
-  Status handshake();
+  Status handshake() FRAY_UNCHECKED_LOCKING;  // before there is another thread
   void start_backup();
   void backup_loop();
-  bool tick_duty(std::unique_lock<std::mutex>& lock);
-  bool pump();        // reads all sockets once; true when something was read
-  void pump_tasks();  // reads the workers' sockets only
-  void handle(wire::Incoming& frame);
-  void node_lost(const std::string& why);
-  void settle();  // works off what became ready
-  void became_ready(Object* object);
+  bool tick_duty() FRAY_REQUIRES(mutex_);   // lets go of the mutex meanwhile
+  bool pump() FRAY_REQUIRES(mutex_);        // reads all sockets once; true when something was read
+  void pump_tasks() FRAY_REQUIRES(mutex_);  // reads the workers' sockets only
+  void handle(wire::Incoming& frame) FRAY_REQUIRES(mutex_);
+  void node_lost(const std::string& why) FRAY_REQUIRES(mutex_);
+  void settle() FRAY_REQUIRES(mutex_);  // works off what became ready
+  void became_ready(Object* object) FRAY_REQUIRES(mutex_);
   void wake_poll();
-  void fill_poll_set(std::vector<pollfd>& set);
+  void fill_poll_set(std::vector<pollfd>& set) FRAY_REQUIRES(mutex_);
   // `condition` is asked under the mutex, more than once: it must only look.
   WaitResult wait_until(FunctionRef<bool()> condition, Deadline deadline, WaitHooks& hooks);
   // The same for what the node answers by itself, without another task: a worker keeps its CPU meanwhile.
   WaitResult wait_for_node(FunctionRef<bool()> answered, Deadline deadline, WaitHooks& hooks);
-  void deliver_logs(std::unique_lock<std::mutex>& lock);
-  void object_arrived(ObjectId id, wire::Value value);
+  void deliver_logs() FRAY_REQUIRES(mutex_);  // lets go of the mutex meanwhile
+  void object_arrived(ObjectId id, wire::Value value) FRAY_REQUIRES(mutex_);
   SharedMemory::Node memory_of_the_node();
   Status ask_for_memory(std::uint64_t bytes);
-  void return_memory();
-  std::vector<Object*> make_results(Task* task, const TaskOptions& options);
-  void handle_actor(wire::Incoming& frame);
-  bool waits_for_itself(std::span<Object* const> objects, std::size_t needed) const;
+  void return_memory() FRAY_REQUIRES(mutex_);
+  std::vector<Object*> make_results(Task* task, const TaskOptions& options) FRAY_REQUIRES(mutex_);
+  void handle_actor(wire::Incoming& frame) FRAY_REQUIRES(mutex_);
+  bool waits_for_itself(std::span<Object* const> objects, std::size_t needed) const FRAY_REQUIRES(mutex_);
   void withdraw(Object* actor);
   Status await_answer(std::uint64_t ticket, WaitHooks& hooks, std::string* answer);
   Object* new_sealed(wire::Encoding encoding, const Location& location);
@@ -239,34 +238,34 @@ class Client {
   wire::Welcome welcome_;
   std::atomic<bool> open_{false};
 
-  mutable std::mutex mutex_;
-  std::condition_variable readers_changed_;
-  NodeLink link_;
+  mutable Mutex mutex_;
+  Condition readers_changed_;
+  NodeLink link_ FRAY_GUARDED_BY(mutex_);
   SharedMemory memory_;
-  ObjectTable objects_;
-  Timeline timeline_;
-  TaskTable tasks_;
-  ActorTable actors_;
-  std::vector<Object*> newly_ready_;  // counted
-  std::vector<wire::Log> logs_;
-  std::vector<std::pair<wire::WorkerKey, std::uint32_t>> keys_;
-  std::uint32_t next_key_ = 1;
-  std::string closed_reason_;
-  std::string status_reply_;
-  bool status_arrived_ = false;
-  std::uint64_t reserve_tickets_ = 0;
-  std::unordered_map<std::uint64_t, std::string> reserve_answers_;  // by ticket; empty: granted
-  bool serial_actor_ = false;  // this process is one
-  std::uint64_t actor_tickets_ = 0;
-  std::unordered_map<std::uint64_t, std::string> actor_answers_;  // bodies, by ticket
-  std::unordered_map<SegmentId, Status> opened_segments_;           // answers to kOpenSegment
-  std::unordered_map<const std::byte*, Room> rooms_;
-  std::mutex returns_mutex_;
-  std::vector<std::string> returned_memory_;  // frames for the node; guarded by returns_mutex_
-  bool reader_busy_ = false;
-  int followers_ = 0;
-  std::uint64_t progress_ = 0;  // frames handled; the backup thread compares
-  std::uint64_t completions_ = 0;
+  ObjectTable objects_ FRAY_GUARDED_BY(mutex_);
+  Timeline timeline_ FRAY_GUARDED_BY(mutex_);
+  TaskTable tasks_ FRAY_GUARDED_BY(mutex_);
+  ActorTable actors_ FRAY_GUARDED_BY(mutex_);
+  std::vector<Object*> newly_ready_ FRAY_GUARDED_BY(mutex_);  // counted
+  std::vector<wire::Log> logs_ FRAY_GUARDED_BY(mutex_);
+  std::vector<std::pair<wire::WorkerKey, std::uint32_t>> keys_ FRAY_GUARDED_BY(mutex_);
+  std::uint32_t next_key_ FRAY_GUARDED_BY(mutex_) = 1;
+  std::string closed_reason_ FRAY_GUARDED_BY(mutex_);
+  std::string status_reply_ FRAY_GUARDED_BY(mutex_);
+  bool status_arrived_ FRAY_GUARDED_BY(mutex_) = false;
+  std::uint64_t reserve_tickets_ FRAY_GUARDED_BY(mutex_) = 0;
+  std::unordered_map<std::uint64_t, std::string> reserve_answers_ FRAY_GUARDED_BY(mutex_);  // by ticket; empty: granted
+  bool serial_actor_ FRAY_GUARDED_BY(mutex_) = false;                                       // this process is one
+  std::uint64_t actor_tickets_ FRAY_GUARDED_BY(mutex_) = 0;
+  std::unordered_map<std::uint64_t, std::string> actor_answers_ FRAY_GUARDED_BY(mutex_);  // bodies, by ticket
+  std::unordered_map<SegmentId, Status> opened_segments_ FRAY_GUARDED_BY(mutex_);         // answers to kOpenSegment
+  std::unordered_map<const std::byte*, Room> rooms_ FRAY_GUARDED_BY(mutex_);
+  Mutex returns_mutex_;
+  std::vector<std::string> returned_memory_ FRAY_GUARDED_BY(returns_mutex_);  // frames for the node
+  bool reader_busy_ FRAY_GUARDED_BY(mutex_) = false;
+  int followers_ FRAY_GUARDED_BY(mutex_) = 0;
+  std::uint64_t progress_ FRAY_GUARDED_BY(mutex_) = 0;  // frames handled; the backup thread compares
+  std::uint64_t completions_ FRAY_GUARDED_BY(mutex_) = 0;
 
   struct EarlyLease {
     LeaseId lease = 0;
@@ -274,12 +273,12 @@ class Client {
     double cpus = 0;
     os::Fd fd;
   };
-  void deliver_leases();
-  std::vector<EarlyLease> early_leases_;  // that came before the duty was set
-  std::optional<wire::HostActor> early_actor_;
-  WorkerDuty* duty_ = nullptr;
-  bool duty_busy_ = false;  // it ticks, without the mutex
-  std::condition_variable duty_left_;
+  void deliver_leases() FRAY_REQUIRES(mutex_);
+  std::vector<EarlyLease> early_leases_ FRAY_GUARDED_BY(mutex_);  // that came before the duty was set
+  std::optional<wire::HostActor> early_actor_ FRAY_GUARDED_BY(mutex_);
+  WorkerDuty* duty_ FRAY_GUARDED_BY(mutex_) = nullptr;
+  bool duty_busy_ FRAY_GUARDED_BY(mutex_) = false;  // it ticks, without the mutex
+  Condition duty_left_;
   os::Fd wake_;
   std::atomic<bool> backup_asleep_{false};
   std::atomic<bool> stopping_{false};

@@ -18,14 +18,15 @@ Result<FoundActor> Client::create_actor(ActorRequest request, WaitHooks& hooks) 
   std::uint64_t ticket = 0;
   FoundActor made;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
     const TaskOptions& options = request.constructor.options;
     if (!welcome_.total.covers(options.resources)) {
-      return Status(StatusCode::kInvalidArgument,
-                    fmt::format("actor {} asks for {}; this node has {} and can never run it. Ask for less, or declare more "
-                                "with fray.init(cpus=..., resources=...)",
-                                request.class_name, options.resources.to_string(), welcome_.total.to_string()));
+      return Status(
+          StatusCode::kInvalidArgument,
+          fmt::format("actor {} asks for {}; this node has {} and can never run it. Ask for less, or declare more "
+                      "with fray.init(cpus=..., resources=...)",
+                      request.class_name, options.resources.to_string(), welcome_.total.to_string()));
     }
     made.object = new Object;
     made.object->id = objects_.own_id(objects_.take_sequence(1));
@@ -48,18 +49,18 @@ Result<FoundActor> Client::create_actor(ActorRequest request, WaitHooks& hooks) 
     std::string body;
     Status waited = await_answer(ticket, hooks, &body);
     auto answer = waited.is_ok() ? wire::ActorAnswer::decode(body) : Result<wire::ActorAnswer>(waited);
-    Status refused = !answer.is_ok()                       ? answer.status()
+    Status refused = !answer.is_ok()                   ? answer.status()
                      : answer->code != StatusCode::kOk ? Status(answer->code, answer->message)
                                                        : Status::ok();
     if (!refused.is_ok() || answer->actor != message.actor) {
       if (!waited.is_ok()) withdraw(made.object);  // nobody would ever construct it
       release(made.object);
       if (!refused.is_ok()) return refused;
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       return FoundActor{objects_.adopt(answer->actor), std::move(answer->description)};
     }
   }
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
   Task* task = request.constructor.task.release();
   for (Object* result : make_results(task, request.constructor.options)) {
@@ -71,7 +72,7 @@ Result<FoundActor> Client::create_actor(ActorRequest request, WaitHooks& hooks) 
 }
 
 Result<std::vector<Object*>> Client::call_actor(Object* actor, Call call, std::int64_t most_pending) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
   ActorQueue* queue = actors_.queue(actor);
   if (most_pending >= 0 && queue->unfinished >= static_cast<std::size_t>(most_pending)) {
@@ -89,7 +90,7 @@ Result<std::vector<Object*>> Client::call_actor(Object* actor, Call call, std::i
 Result<FoundActor> Client::find_actor(std::string_view name_space, std::string_view name, WaitHooks& hooks) {
   std::uint64_t ticket = 0;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
     ticket = ++actor_tickets_;
     link_.send(wire::ControlType::kFindActor, ticket, wire::FindActor{std::string(name_space), std::string(name)});
@@ -98,14 +99,14 @@ Result<FoundActor> Client::find_actor(std::string_view name_space, std::string_v
   FRAY_RETURN_IF_ERROR(await_answer(ticket, hooks, &body));
   FRAY_ASSIGN_OR_RETURN(wire::ActorAnswer answer, wire::ActorAnswer::decode(body));
   if (answer.code != StatusCode::kOk) return Status(answer.code, answer.message);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return FoundActor{objects_.adopt(answer.actor), std::move(answer.description)};
 }
 
 Result<wire::ActorNames> Client::list_actors(std::string_view name_space, bool all, WaitHooks& hooks) {
   std::uint64_t ticket = 0;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
     ticket = ++actor_tickets_;
     link_.send(wire::ControlType::kListActors, ticket, wire::FindActor{std::string(name_space), "", all});
@@ -116,9 +117,9 @@ Result<wire::ActorNames> Client::list_actors(std::string_view name_space, bool a
 }
 
 Status Client::await_answer(std::uint64_t ticket, WaitHooks& hooks, std::string* answer) {
-  auto answered = [&] { return actor_answers_.contains(ticket); };
+  auto answered = [&]() FRAY_REQUIRES(mutex_) { return actor_answers_.contains(ticket); };
   WaitResult result = wait_for_node(answered, Clock::now() + kAnswerLimit, hooks);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto found = actor_answers_.find(ticket);
   if (found == actor_answers_.end()) {
     if (result == WaitResult::kInterrupted) return Status(StatusCode::kCancelled, "interrupted");
@@ -132,7 +133,7 @@ Status Client::await_answer(std::uint64_t ticket, WaitHooks& hooks, std::string*
 Status Client::kill_actor(Object* actor, bool no_restart, WaitHooks& hooks) {
   std::uint64_t ticket = 0;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
     ticket = ++actor_tickets_;
     if (!actor->uncounted) objects_.share(actor);
@@ -143,13 +144,13 @@ Status Client::kill_actor(Object* actor, bool no_restart, WaitHooks& hooks) {
 }
 
 void Client::become_actor(ActorId self, bool serial) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   objects_.set_self(self);
   serial_actor_ = serial;
 }
 
 bool Client::is_actor_call(const Object* object) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return object->producer != nullptr && object->producer->actor != nullptr;
 }
 
@@ -163,19 +164,19 @@ bool Client::waits_for_itself(std::span<Object* const> objects, std::size_t need
 }
 
 void Client::withdraw(Object* actor) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   link_.send(wire::ControlType::kKillActor, 0, wire::ActorName{actor->id});
 }
 
 void Client::say_actor_failed(const wire::ActorFailure& failure) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   link_.send(wire::ControlType::kActorFailed, 0, failure);
   link_.flush();
 }
 
 void Client::handle_actor(wire::Incoming& frame) {
   using wire::ControlType;
-  auto broken = [this](const Status& status) { node_lost(status.message()); };
+  auto broken = [this](const Status& status) FRAY_REQUIRES(mutex_) { node_lost(status.message()); };
   switch (static_cast<ControlType>(frame.header.type)) {
     case ControlType::kActorConnected: {
       auto message = wire::ActorConnected::decode(frame.body);

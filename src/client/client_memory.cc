@@ -26,18 +26,18 @@ Status Client::ask_for_memory(std::uint64_t bytes) {
   WaitHooks none;
   std::uint64_t ticket = 0;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
     ticket = ++reserve_tickets_;
     wire::Reserve message;
     message.bytes = bytes;
     link_.send(wire::ControlType::kReserve, ticket, message);
   }
-  auto answered = [&] { return reserve_answers_.contains(ticket); };
+  auto answered = [&]() FRAY_REQUIRES(mutex_) { return reserve_answers_.contains(ticket); };
   WaitResult result = wait_for_node(answered, std::nullopt, current_hooks != nullptr ? *current_hooks : none);
   if (result == WaitResult::kInterrupted) return Status(StatusCode::kCancelled, "interrupted");
   if (result == WaitResult::kClosed) return Status(StatusCode::kUnavailable, closed_reason());
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::string error = std::move(reserve_answers_.extract(ticket).mapped());
   return error.empty() ? Status::ok() : Status(StatusCode::kOutOfMemory, error);
 }
@@ -48,13 +48,13 @@ SharedMemory::Node Client::memory_of_the_node() {
       [this](std::uint64_t bytes) {
         wire::Reserve message;
         message.bytes = bytes;
-        std::lock_guard lock(returns_mutex_);
+        MutexLock lock(returns_mutex_);
         returned_memory_.emplace_back(wire::frame(wire::ControlType::kUnreserve, 0, message));
       },
       [this](SegmentId segment) {
         wire::SegmentName message;
         message.segment = segment;
-        std::lock_guard lock(returns_mutex_);
+        MutexLock lock(returns_mutex_);
         returned_memory_.emplace_back(wire::frame(wire::ControlType::kForgetSegment, 0, message));
       },
   };
@@ -62,7 +62,7 @@ SharedMemory::Node Client::memory_of_the_node() {
 
 // What the pool gave up goes to the node; the pool may say so with or without our mutex held, so it is queued.
 void Client::return_memory() {
-  std::lock_guard lock(returns_mutex_);
+  MutexLock lock(returns_mutex_);
   for (const std::string& frame : returned_memory_) link_.send_frame(frame);
   returned_memory_.clear();
 }
@@ -73,7 +73,7 @@ Object* Client::new_sealed(wire::Encoding encoding, const Location& location) {
   object->sealed = true;
   object->own_block = true;
   object->details().location = location;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   object->id = objects_.own_id(objects_.take_sequence(1));
   objects_.note_private(object);
   object->state.store(Object::State::kReady, std::memory_order_release);
@@ -117,13 +117,13 @@ Result<Object*> Client::put_large(wire::Encoding encoding, std::span<const std::
 Result<Room> Client::make_room(std::uint64_t bytes, WaitHooks& hooks) {
   HooksScope scope(&hooks);
   FRAY_ASSIGN_OR_RETURN(Room room, memory_.make_room(bytes));
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   rooms_.emplace(room.data, room);
   return room;
 }
 
 void Client::leave_room(const std::byte* data) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   auto found = rooms_.find(data);
   if (found == rooms_.end()) return;  // it became an object
   Location location = found->second.block.location;
@@ -134,7 +134,7 @@ void Client::leave_room(const std::byte* data) {
 Object* Client::put_in_place(std::span<const std::byte> pickle, std::span<const std::byte> buffer) {
   Room room;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     auto found = rooms_.find(buffer.data());
     if (found == rooms_.end() || found->second.bytes != buffer.size()) return nullptr;
     std::uint64_t size = buffer.size();
@@ -165,7 +165,7 @@ Result<store::View> Client::view(Object* object, WaitHooks& hooks) {
 
 Status Client::open_segment(SegmentId segment, WaitHooks& hooks) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
     opened_segments_.erase(segment);
     wire::SegmentName message;
@@ -173,7 +173,7 @@ Status Client::open_segment(SegmentId segment, WaitHooks& hooks) {
     link_.send(wire::ControlType::kOpenSegment, 0, message);
   }
   Status opened = Status::ok();
-  auto arrived = [&] {
+  auto arrived = [&]() FRAY_REQUIRES(mutex_) {
     auto found = opened_segments_.find(segment);
     if (found == opened_segments_.end()) return false;
     opened = found->second;

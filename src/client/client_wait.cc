@@ -93,7 +93,7 @@ void Client::settle() {
 
 void Client::handle(wire::Incoming& frame) {
   using wire::ControlType;
-  auto broken = [this](const Status& status) { node_lost(status.message()); };
+  auto broken = [this](const Status& status) FRAY_REQUIRES(mutex_) { node_lost(status.message()); };
   for (const os::Fd& fd : frame.fds) {
     if (!fd.is_open()) memory_.give_back_warm();  // none was free for it, and segments kept for reuse have some
   }
@@ -206,15 +206,15 @@ void Client::object_arrived(ObjectId id, wire::Value value) {
   became_ready(object);
 }
 
-void Client::deliver_logs(std::unique_lock<std::mutex>& lock) {
+void Client::deliver_logs() {
   if (logs_.empty()) return;
   std::vector<wire::Log> logs = std::move(logs_);
   logs_.clear();
-  lock.unlock();
+  mutex_.unlock();
   if (options_.log) {
     for (const wire::Log& log : logs) options_.log(log);
   }
-  lock.lock();
+  mutex_.lock();
 }
 
 // ---- Waiting ----
@@ -246,11 +246,11 @@ void Client::wake_poll() {
 }
 
 WaitResult Client::wait_until(FunctionRef<bool()> condition, Deadline deadline, WaitHooks& hooks) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (condition()) return WaitResult::kDone;
   tasks_.flush();
   bool asleep = false;
-  auto leave = [&](WaitResult result) {
+  auto leave = [&](WaitResult result) FRAY_UNCHECKED_LOCKING {  // returns without the lock
     lock.unlock();
     if (asleep) {
       hooks.after_sleep();
@@ -258,26 +258,26 @@ WaitResult Client::wait_until(FunctionRef<bool()> condition, Deadline deadline, 
     }
     return result;
   };
-  auto fall_asleep = [&] {
+  auto fall_asleep = [&]() FRAY_REQUIRES(mutex_) {
     if (asleep) return;
-    lock.unlock();
+    mutex_.unlock();
     if (WorkerDuty* duty = hooks.duty()) duty->blocked();
     hooks.before_sleep();
     asleep = true;
-    lock.lock();
+    mutex_.lock();
   };
-  auto interrupted = [&] {
-    lock.unlock();
+  auto interrupted = [&]() FRAY_REQUIRES(mutex_) {
+    mutex_.unlock();
     if (asleep) hooks.after_sleep();
     bool give_up = hooks.interrupted();
     if (asleep && !give_up) hooks.before_sleep();
-    lock.lock();
+    mutex_.lock();
     if (give_up && asleep) {
       asleep = false;
       if (WorkerDuty* duty = hooks.duty()) {
-        lock.unlock();
+        mutex_.unlock();
         duty->unblocked();
-        lock.lock();
+        mutex_.lock();
       }
     }
     return give_up;
@@ -303,7 +303,7 @@ WaitResult Client::wait_until(FunctionRef<bool()> condition, Deadline deadline, 
     }
 
     reader_busy_ = true;  // lead
-    auto step_down = [&] {
+    auto step_down = [&]() FRAY_REQUIRES(mutex_) {
       reader_busy_ = false;
       if (followers_ > 0) readers_changed_.notify_all();
     };
@@ -345,7 +345,7 @@ WaitResult Client::wait_until(FunctionRef<bool()> condition, Deadline deadline, 
     bool notify = followers_ > 0 && completions_ != seen;
     reader_busy_ = false;
     if (notify || followers_ > 0) readers_changed_.notify_all();
-    deliver_logs(lock);
+    deliver_logs();
     if ((events < 0 || events == 0) && interrupted()) return leave(WaitResult::kInterrupted);
   }
 }
@@ -371,7 +371,7 @@ WaitResult Client::wait(std::span<Object* const> objects, std::size_t needed, De
   std::size_t ready = 0;
   std::size_t cursor = 0;  // everything before it is ready
   std::uint64_t scanned = ~std::uint64_t{0};
-  auto enough = [&] {
+  auto enough = [&]() FRAY_REQUIRES(mutex_) {
     while (cursor < objects.size() && objects[cursor]->has_next()) ++cursor;
     if (cursor >= needed) return true;
     if (needed == objects.size() || scanned == completions_) return false;
@@ -381,7 +381,7 @@ WaitResult Client::wait(std::span<Object* const> objects, std::size_t needed, De
     return ready >= needed;
   };
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (Object* object : objects) {
       if (!object->is_ready()) objects_.want(object);
     }
@@ -396,7 +396,7 @@ WaitResult Client::next_item(Object* stream, Object** item, Deadline deadline, W
   auto available = [&] { return stream->has_next(); };
   WaitResult result = wait_until(available, deadline, hooks);
   if (result != WaitResult::kDone) return result;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   ItemStream& items = *stream->detail->stream;
   if (items.items.empty()) return WaitResult::kDone;
   *item = items.items.front();
@@ -410,7 +410,7 @@ WaitResult Client::all_items(Object* stream, std::vector<Object*>* items, Deadli
   lift_item_limit(stream);
   WaitResult result = wait_until([stream] { return stream->is_ready(); }, deadline, hooks);
   if (result != WaitResult::kDone) return result;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   for (Object* item : stream->detail->stream->items) {
     retain(item);
     items->push_back(item);
@@ -419,12 +419,12 @@ WaitResult Client::all_items(Object* stream, std::vector<Object*>* items, Deadli
 }
 
 void Client::lift_item_limit(Object* stream) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (stream->stream) tasks_.taken(stream, ~std::uint64_t{0});
 }
 
 void Client::listen(Object* object, CompletionQueue* queue, bool flush) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (object->is_ready()) {
     bool told = !queue->empty();
     queue->add(object);
@@ -444,25 +444,25 @@ WaitResult Client::wait_completed(CompletionQueue* queue, Deadline deadline, Wai
 }
 
 void Client::forget_listener(CompletionQueue* queue, std::span<Object* const> objects) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   for (Object* object : objects) {
     if (object->detail) std::erase(object->detail->listeners, queue);
   }
 }
 
 std::vector<Object*> Client::take_completed(CompletionQueue* queue) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return queue->take();
 }
 
 Result<std::string> Client::status(WaitHooks& hooks) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     status_arrived_ = false;
     link_.send(wire::ControlType::kStatusRequest);
   }
-  WaitResult result = wait_until([this] { return status_arrived_; }, Clock::now() + 5s, hooks);
-  std::lock_guard lock(mutex_);
+  WaitResult result = wait_until([this]() FRAY_REQUIRES(mutex_) { return status_arrived_; }, Clock::now() + 5s, hooks);
+  MutexLock lock(mutex_);
   if (result == WaitResult::kDone) return status_reply_;
   return Status(StatusCode::kUnavailable, "the node did not answer");
 }
@@ -472,14 +472,16 @@ Result<std::string> Client::status(WaitHooks& hooks) {
 void Client::drain_output(WaitHooks& hooks) {
   for (int round = 0; round < 2 && open_; ++round) {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       status_arrived_ = false;
       link_.send(wire::ControlType::kStatusRequest);
     }
-    if (wait_until([this] { return status_arrived_; }, Clock::now() + 300ms, hooks) != WaitResult::kDone) return;
+    if (wait_until([this]() FRAY_REQUIRES(mutex_) { return status_arrived_; }, Clock::now() + 300ms, hooks) !=
+        WaitResult::kDone)
+      return;
   }
-  std::unique_lock lock(mutex_);
-  deliver_logs(lock);
+  MutexLock lock(mutex_);
+  deliver_logs();
 }
 
 // ---- The backup thread ----
@@ -493,13 +495,13 @@ void Client::start_backup() {
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-bool Client::tick_duty(std::unique_lock<std::mutex>& lock) {
+bool Client::tick_duty() {
   WorkerDuty* duty = duty_;
   if (duty == nullptr) return false;
   duty_busy_ = true;
-  lock.unlock();
+  mutex_.unlock();
   bool busy = duty->tick();
-  lock.lock();
+  mutex_.lock();
   duty_busy_ = false;
   duty_left_.notify_all();
   return busy;
@@ -510,7 +512,7 @@ void Client::backup_loop() {
   int idle_ticks = 0;
   std::vector<pollfd> set;
   while (!stopping_) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (!reader_busy_) {
       reader_busy_ = true;
       std::uint64_t seen = completions_;
@@ -524,11 +526,11 @@ void Client::backup_loop() {
       actors_.tick(Clock::now());
     }
     settle();
-    deliver_logs(lock);
+    deliver_logs();
     idle_ticks = progress_ == last_progress ? idle_ticks + 1 : 0;
     last_progress = progress_;
     pollfd node{reader_busy_ || !link_.is_open() ? -1 : link_.fd(), POLLIN, 0};
-    bool busy = tick_duty(lock);
+    bool busy = tick_duty();
     if (stopping_) return;
     if (busy || idle_ticks < kTicksBeforeSleep) {
       lock.unlock();

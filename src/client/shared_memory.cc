@@ -16,7 +16,7 @@ void SharedMemory::set_process(ProcessId process) {
 
 // Objects made in place have a segment of their own, so its number finds what was handed out.
 Location SharedMemory::original(const Location& location, bool take) {
-  std::lock_guard lock(rooms_mutex_);
+  MutexLock lock(rooms_mutex_);
   auto found = rooms_.find(location.segment);
   if (found == rooms_.end()) return location;
   Location handed_out = found->second;
@@ -48,7 +48,7 @@ Result<Room> SharedMemory::make_room(std::uint64_t bytes) {
 }
 
 Location SharedMemory::take_room(const Room& room, std::uint64_t prefix) {
-  std::lock_guard lock(rooms_mutex_);
+  MutexLock lock(rooms_mutex_);
   Location location = room.block.location;
   rooms_[location.segment] = location;
   location.offset += kRoomPrefix - prefix;

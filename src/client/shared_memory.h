@@ -8,9 +8,9 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 
+#include "base/mutex.h"
 #include "client/node_link.h"
 #include "model/ids.h"
 #include "store/segment_map.h"
@@ -68,8 +68,9 @@ class SharedMemory : public store::MemoryBudget {
   ProcessId process_ = 0;
   std::unique_ptr<store::SegmentPool> pool_;
   store::SegmentMap map_;
-  std::mutex rooms_mutex_;
-  std::unordered_map<SegmentId, Location> rooms_;  // of objects made in place: what the pool handed out
+  Mutex rooms_mutex_;
+  std::unordered_map<SegmentId, Location> rooms_
+      FRAY_GUARDED_BY(rooms_mutex_);  // of objects made in place: what the pool handed out
 };
 
 }  // namespace fray::client

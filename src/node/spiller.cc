@@ -19,7 +19,7 @@ Spiller::Spiller(event::Loop& loop, std::string folder, OnDone on_done)
 Spiller::~Spiller() {
   if (wake_.is_open()) loop_.remove(wake_.get());
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stopping_ = true;
     jobs_.clear();
   }
@@ -36,7 +36,7 @@ Status Spiller::submit(SegmentId segment, int source, std::uint64_t size) {
   os::Fd copy(FRAY_FAULT("spill.source", EMFILE) ? -1 : ::fcntl(source, F_DUPFD_CLOEXEC, 0));
   if (!copy.is_open()) return Status::io_error("fcntl", errno);
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     jobs_.push_back({segment, std::move(copy), size});
   }
   changed_.notify_one();
@@ -52,9 +52,9 @@ Status Spiller::submit(SegmentId segment, int source, std::uint64_t size) {
 }
 
 void Spiller::run() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+    changed_.wait(lock, [this]() FRAY_REQUIRES(mutex_) { return stopping_ || !jobs_.empty(); });
     if (stopping_) return;
     Job job = std::move(jobs_.front());
     jobs_.pop_front();
@@ -74,7 +74,7 @@ void Spiller::collect() {
   [[maybe_unused]] ssize_t got = ::read(wake_.get(), &count, sizeof(count));
   std::vector<Done> done;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     done.swap(done_);
   }
   for (Done& entry : done) on_done_(entry.segment, std::move(entry.file));

@@ -5,15 +5,14 @@
 // Failure:    a copy that fails is reported to the callback with its Status; nothing is left on disk.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "event/loop.h"
 #include "model/ids.h"
 #include "os/fd.h"
@@ -48,11 +47,11 @@ class Spiller {
   const std::string folder_;
   OnDone on_done_;
   os::Fd wake_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Job> jobs_;    // guarded by mutex_
-  std::vector<Done> done_;  // guarded by mutex_
-  bool stopping_ = false;   // guarded by mutex_
+  Mutex mutex_;
+  Condition changed_;
+  std::deque<Job> jobs_ FRAY_GUARDED_BY(mutex_);
+  std::vector<Done> done_ FRAY_GUARDED_BY(mutex_);
+  bool stopping_ FRAY_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

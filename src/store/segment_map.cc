@@ -2,13 +2,14 @@
 
 #include <cerrno>
 #include <list>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
+
+#include "base/mutex.h"
 
 namespace fray::store {
 namespace {
@@ -69,20 +70,19 @@ struct SegmentMap::State {
   State(std::uint64_t limit, os::MemoryFiles& files_in) : idle_limit_bytes(limit), files(files_in) {}
 
   Result<Pin> map(SegmentId segment, const os::Fd& descriptor, std::uint64_t size, Backing backing);
-  Pin find(SegmentId segment);
-  void use(SegmentId segment, Entry& entry, const Pin& pin);
-  void leave_recent(Entry& entry);
-  void sweep();
+  Pin find(SegmentId segment) FRAY_REQUIRES(mutex);
+  void use(SegmentId segment, Entry& entry, const Pin& pin) FRAY_REQUIRES(mutex);
+  void leave_recent(Entry& entry) FRAY_REQUIRES(mutex);
+  void sweep() FRAY_REQUIRES(mutex);
 
   const std::uint64_t idle_limit_bytes;
   os::MemoryFiles& files;
 
-  // All below is guarded by mutex.
-  mutable std::mutex mutex;
-  Entries entries;
-  std::list<std::pair<SegmentId, Pin>> recent;  // the latest first; at most idle_limit_bytes
-  std::uint64_t recent_bytes = 0;
-  std::size_t next_sweep = 64;
+  mutable Mutex mutex;
+  Entries entries FRAY_GUARDED_BY(mutex);
+  std::list<std::pair<SegmentId, Pin>> recent FRAY_GUARDED_BY(mutex);  // the latest first; at most idle_limit_bytes
+  std::uint64_t recent_bytes FRAY_GUARDED_BY(mutex) = 0;
+  std::size_t next_sweep FRAY_GUARDED_BY(mutex) = 64;
 };
 
 Result<Pin> SegmentMap::State::map(SegmentId segment, const os::Fd& descriptor, std::uint64_t size, Backing backing) {
@@ -138,11 +138,11 @@ Result<Pin> SegmentMap::adopt(SegmentId segment, os::Fd descriptor, std::uint64_
 
 Result<Pin> SegmentMap::adopt(SegmentId segment, os::Fd descriptor, std::uint64_t size, Backing backing) {
   {
-    std::lock_guard lock(state_->mutex);
+    MutexLock lock(state_->mutex);
     if (Pin pin = state_->find(segment)) return pin;
   }
   FRAY_ASSIGN_OR_RETURN(Pin pin, state_->map(segment, descriptor, size, backing));
-  std::lock_guard lock(state_->mutex);
+  MutexLock lock(state_->mutex);
   if (Pin earlier = state_->find(segment)) return earlier;  // another thread was faster
   state_->sweep();
   State::Entry& entry = state_->entries[segment];
@@ -152,7 +152,7 @@ Result<Pin> SegmentMap::adopt(SegmentId segment, os::Fd descriptor, std::uint64_
 }
 
 Result<View> SegmentMap::view(const Location& location) {
-  std::lock_guard lock(state_->mutex);
+  MutexLock lock(state_->mutex);
   const auto found = state_->entries.find(location.segment);
   Pin pin = found == state_->entries.end() ? nullptr : found->second.mapping.lock();
   if (pin == nullptr) {
@@ -169,7 +169,7 @@ Result<View> SegmentMap::view(const Location& location) {
 
 void SegmentMap::forget(SegmentId segment) {
   Pin last;  // unmapped after the lock is released
-  std::lock_guard lock(state_->mutex);
+  MutexLock lock(state_->mutex);
   const auto found = state_->entries.find(segment);
   if (found == state_->entries.end()) return;
   last = found->second.mapping.lock();
@@ -179,7 +179,7 @@ void SegmentMap::forget(SegmentId segment) {
 
 std::uint64_t SegmentMap::release_idle() {
   std::list<std::pair<SegmentId, Pin>> released;  // unmapped after the lock is released
-  std::lock_guard lock(state_->mutex);
+  MutexLock lock(state_->mutex);
   for (auto& [segment, entry] : state_->entries) {
     entry.is_recent = false;
     if (entry.unviewed) released.emplace_back(segment, std::move(entry.unviewed));
@@ -194,7 +194,7 @@ std::uint64_t SegmentMap::release_idle() {
 }
 
 std::size_t SegmentMap::mapped_segments() const {
-  std::lock_guard lock(state_->mutex);
+  MutexLock lock(state_->mutex);
   std::size_t count = 0;
   for (const auto& [segment, entry] : state_->entries) count += entry.mapping.expired() ? 0 : 1;
   return count;

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
+#include "base/mutex.h"
 #include "store/range_allocator.h"
 #include "store/segment_kind.h"
 
@@ -64,39 +64,37 @@ struct SegmentPool::State {
   State(const PoolOptions& options_in, MemoryBudget& budget_in, os::MemoryFiles& files_in)
       : options(options_in), budget(budget_in), files(files_in) {}
 
-  // The lock must not be held for these.
   Result<Segment> make_segment(std::uint64_t bytes);
-  Result<Segment> make_within_budget(std::uint64_t bytes);
-  std::uint64_t release(std::uint64_t bytes);
-  void give_up(Dropped dropped);
-  Result<Block> allocate_own(std::uint64_t size);
-  Result<Block> allocate_in_slab(std::uint64_t size);
-  Status take_back(const Location& location, bool reusable);
+  Result<Segment> make_within_budget(std::uint64_t bytes) FRAY_EXCLUDES(mutex);
+  std::uint64_t release(std::uint64_t bytes) FRAY_EXCLUDES(mutex);
+  void give_up(Dropped dropped) FRAY_EXCLUDES(mutex);
+  Result<Block> allocate_own(std::uint64_t size) FRAY_EXCLUDES(mutex);
+  Result<Block> allocate_in_slab(std::uint64_t size) FRAY_EXCLUDES(mutex);
+  Status take_back(const Location& location, bool reusable) FRAY_EXCLUDES(mutex);
 
-  // The lock must be held for these.
-  std::optional<Block> take_warm(std::uint64_t size);
-  Result<std::optional<Block>> take_range(std::uint32_t number, std::uint64_t size);
+  std::optional<Block> take_warm(std::uint64_t size) FRAY_REQUIRES(mutex);
+  Result<std::optional<Block>> take_range(std::uint32_t number, std::uint64_t size) FRAY_REQUIRES(mutex);
   Status populate_up_to(Segment& slab, std::uint64_t end);
-  void take_back_own(Segments::iterator found, bool reusable, Dropped& dropped);
-  void take_back_range(Segments::iterator found, std::uint64_t offset, bool reusable, Dropped& dropped);
-  void move_out(Segments::iterator found, Dropped& dropped);
-  std::uint32_t new_number(std::uint32_t kind_bit);
+  void take_back_own(Segments::iterator found, bool reusable, Dropped& dropped) FRAY_REQUIRES(mutex);
+  void take_back_range(Segments::iterator found, std::uint64_t offset, bool reusable, Dropped& dropped)
+      FRAY_REQUIRES(mutex);
+  void move_out(Segments::iterator found, Dropped& dropped) FRAY_REQUIRES(mutex);
+  std::uint32_t new_number(std::uint32_t kind_bit) FRAY_REQUIRES(mutex);
   Block block_in(std::uint32_t number, const Segment& segment, std::uint64_t offset, std::uint64_t size) const;
 
   const PoolOptions options;
   MemoryBudget& budget;
   os::MemoryFiles& files;
 
-  // All below is guarded by mutex.
-  mutable std::mutex mutex;
-  Segments segments;
-  std::set<std::uint32_t> slabs;
-  std::set<std::pair<std::uint64_t, std::uint32_t>> warm;  // (size, number) of free own segments
-  std::uint64_t warm_bytes = 0;
-  std::uint64_t segment_bytes = 0;
-  std::uint64_t object_bytes = 0;
-  std::uint64_t objects = 0;
-  std::uint32_t last_number = 0;
+  mutable Mutex mutex;
+  Segments segments FRAY_GUARDED_BY(mutex);
+  std::set<std::uint32_t> slabs FRAY_GUARDED_BY(mutex);
+  std::set<std::pair<std::uint64_t, std::uint32_t>> warm FRAY_GUARDED_BY(mutex);  // (size, number) of free own segments
+  std::uint64_t warm_bytes FRAY_GUARDED_BY(mutex) = 0;
+  std::uint64_t segment_bytes FRAY_GUARDED_BY(mutex) = 0;
+  std::uint64_t object_bytes FRAY_GUARDED_BY(mutex) = 0;
+  std::uint64_t objects FRAY_GUARDED_BY(mutex) = 0;
+  std::uint32_t last_number FRAY_GUARDED_BY(mutex) = 0;
 };
 
 // ---- making and dropping segments
@@ -145,7 +143,7 @@ std::uint64_t SegmentPool::State::release(std::uint64_t bytes) {
   Dropped dropped;
   std::uint64_t released = 0;
   {
-    std::lock_guard lock(mutex);
+    MutexLock lock(mutex);
     while (!warm.empty() && released < bytes) {  // the largest first: fewest calls
       const auto [size, number] = *warm.rbegin();
       move_out(segments.find(number), dropped);
@@ -199,11 +197,11 @@ std::optional<Block> SegmentPool::State::take_warm(std::uint64_t size) {
 
 Result<Block> SegmentPool::State::allocate_own(std::uint64_t size) {
   {
-    std::lock_guard lock(mutex);
+    MutexLock lock(mutex);
     if (const std::optional<Block> block = take_warm(size)) return *block;
   }
   FRAY_ASSIGN_OR_RETURN(Segment made, make_within_budget(os::round_up_to_page(size)));
-  std::lock_guard lock(mutex);
+  MutexLock lock(mutex);
   const std::uint32_t number = new_number(0);
   made.object_bytes = size;
   segment_bytes += made.size();
@@ -239,7 +237,7 @@ Result<std::optional<Block>> SegmentPool::State::take_range(std::uint32_t number
 
 Result<Block> SegmentPool::State::allocate_in_slab(std::uint64_t size) {
   {
-    std::lock_guard lock(mutex);
+    MutexLock lock(mutex);
     for (const std::uint32_t number : slabs) {
       FRAY_ASSIGN_OR_RETURN(const std::optional<Block> block, take_range(number, size));
       if (block) return *block;
@@ -248,7 +246,7 @@ Result<Block> SegmentPool::State::allocate_in_slab(std::uint64_t size) {
   FRAY_ASSIGN_OR_RETURN(Segment made, make_within_budget(kSlabBytes));
   Dropped dropped;
   Result<Block> answer = [&]() -> Result<Block> {
-    std::lock_guard lock(mutex);
+    MutexLock lock(mutex);
     const std::uint32_t number = new_number(kSlabNumberBit);
     made.ranges.emplace(kSlabBytes, kObjectAlignment);
     segment_bytes += kSlabBytes;
@@ -289,7 +287,7 @@ void SegmentPool::State::take_back_range(Segments::iterator found, std::uint64_t
     ranges.retire(offset);
   }
   if (!ranges.empty()) return;
-  const bool another = std::any_of(slabs.begin(), slabs.end(), [&](std::uint32_t number) {
+  const bool another = std::any_of(slabs.begin(), slabs.end(), [&](std::uint32_t number) FRAY_REQUIRES(mutex) {
     return number != found->first && segments.at(number).ranges->empty();
   });
   if (another || ranges.retired_bytes() > 0 || !is_unpinned(found->second.mapping)) move_out(found, dropped);
@@ -298,7 +296,7 @@ void SegmentPool::State::take_back_range(Segments::iterator found, std::uint64_t
 Status SegmentPool::State::take_back(const Location& location, bool reusable) {
   Dropped dropped;
   {
-    std::lock_guard lock(mutex);
+    MutexLock lock(mutex);
     const auto found = segments.find(location.segment.number);
     if (found == segments.end() || location.segment.writer != options.writer) return unknown(location);
     if (!holds_object(found->second, location)) return no_such_object(location);
@@ -336,7 +334,7 @@ Status SegmentPool::populate(const Block& block) {
 }
 
 Result<Publication> SegmentPool::publish(SegmentId id) {
-  std::lock_guard lock(state_->mutex);
+  MutexLock lock(state_->mutex);
   const auto found = state_->segments.find(id.number);
   if (found == state_->segments.end() || id.writer != state_->options.writer) return unknown({id, 0, 0});
   Segment& segment = found->second;
@@ -352,13 +350,13 @@ Result<Publication> SegmentPool::publish(SegmentId id) {
 }
 
 bool SegmentPool::is_published(SegmentId segment) const {
-  std::lock_guard lock(state_->mutex);
+  MutexLock lock(state_->mutex);
   const auto found = state_->segments.find(segment.number);
   return found != state_->segments.end() && found->second.published;
 }
 
 Result<View> SegmentPool::view(const Location& location) const {
-  std::lock_guard lock(state_->mutex);
+  MutexLock lock(state_->mutex);
   const auto found = state_->segments.find(location.segment.number);
   if (found == state_->segments.end() || location.segment.writer != state_->options.writer) return unknown(location);
   const Segment& segment = found->second;
@@ -372,7 +370,7 @@ Status SegmentPool::retire(const Location& location) { return state_->take_back(
 
 Status SegmentPool::evict(SegmentId id) {
   State::Dropped dropped;  // unmapped after the lock is released
-  std::lock_guard lock(state_->mutex);
+  MutexLock lock(state_->mutex);
   const auto found = state_->segments.find(id.number);
   if (found == state_->segments.end() || id.writer != state_->options.writer) return unknown({id, 0, 0});
   const Segment& segment = found->second;
@@ -390,7 +388,7 @@ Status SegmentPool::evict(SegmentId id) {
 std::uint64_t SegmentPool::release_warm(std::uint64_t bytes) { return state_->release(bytes); }
 
 SegmentPool::Usage SegmentPool::usage() const {
-  std::lock_guard lock(state_->mutex);
+  MutexLock lock(state_->mutex);
   Usage usage;
   usage.segment_bytes = state_->segment_bytes;
   usage.object_bytes = state_->object_bytes;

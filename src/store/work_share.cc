@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
-#include <mutex>
 #include <system_error>
 #include <thread>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace fray::store {
 namespace {
@@ -32,14 +33,14 @@ class SignalsBlocked {
 Status share_work(std::size_t pieces, unsigned threads,
                   const std::function<Status(std::size_t piece, unsigned thread)>& work) {
   std::atomic<std::size_t> next = 0;
-  std::mutex mutex;
+  Mutex mutex;
   Status first_error;  // guarded by mutex
   const auto run = [&](unsigned thread) {
     for (std::size_t piece = next++; piece < pieces; piece = next++) {
       Status done = work(piece, thread);
       if (done.is_ok()) continue;
       next = pieces;
-      std::lock_guard lock(mutex);
+      MutexLock lock(mutex);
       if (first_error.is_ok()) first_error = std::move(done);
     }
   };

@@ -51,7 +51,7 @@ void ActorLoop::wake() {
 // ---- Callers ----
 
 void ActorLoop::lease_arrived(LeaseId, ProcessId client, double, os::Fd fd) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!fd.is_open()) return;
   std::uint64_t id = ++last_caller_;
   Caller caller;
@@ -90,12 +90,18 @@ void ActorLoop::drop(std::uint64_t id) {
 // ---- Reading ----
 
 // Reads every socket that has something; waits up to `timeout_ms` for that, with the mutex free.
-void ActorLoop::read_ready(int timeout_ms, std::unique_lock<std::mutex>* lock) {
+void ActorLoop::read_ready(int timeout_ms) {
   if (timeout_ms == 0 && callers_.size() == 1) return read(callers_.begin()->first);
   std::array<epoll_event, 64> events;
-  if (timeout_ms != 0) lock->unlock();
-  int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), timeout_ms);
-  if (timeout_ms != 0) lock->lock();
+  auto look = [&] { return ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), timeout_ms); };
+  int count = 0;
+  if (timeout_ms == 0) {
+    count = look();
+  } else {
+    mutex_.unlock();
+    count = look();
+    mutex_.lock();
+  }
   for (int i = 0; i < count; ++i) {
     const epoll_event& event = events[static_cast<std::size_t>(i)];
     if (event.data.u64 == kWakeId) {
@@ -200,15 +206,15 @@ ActorCall* ActorLoop::take() {
 }
 
 void ActorLoop::read() {
-  std::lock_guard lock(mutex_);
-  if (!reader_busy_) read_ready(0, nullptr);
+  MutexLock lock(mutex_);
+  if (!reader_busy_) read_ready(0);
 }
 
 ActorCall* ActorLoop::next(bool wait, client::WaitHooks& hooks) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   std::uint64_t spin_until = 0;
   while (!stop_) {
-    if (inbox_.empty() && !reader_busy_) read_ready(0, nullptr);  // answers to what is here already share one write
+    if (inbox_.empty() && !reader_busy_) read_ready(0);  // answers to what is here already share one write
     if (!inbox_.empty()) {
       ActorCall* call = take();
       if (sleepers_ > 0) calls_changed_.notify_one();  // somebody else reads, or has the call after this one
@@ -223,7 +229,7 @@ ActorCall* ActorLoop::next(bool wait, client::WaitHooks& hooks) {
       hooks.before_sleep();
       lock.lock();
       ++sleepers_;
-      calls_changed_.wait(lock, [this] { return stop_ || !inbox_.empty() || !reader_busy_; });
+      calls_changed_.wait(lock, [this]() FRAY_REQUIRES(mutex_) { return stop_ || !inbox_.empty() || !reader_busy_; });
       --sleepers_;
       lock.unlock();
       hooks.after_sleep();
@@ -243,7 +249,7 @@ ActorCall* ActorLoop::next(bool wait, client::WaitHooks& hooks) {
     lock.unlock();
     hooks.before_sleep();
     lock.lock();
-    if (!stop_ && inbox_.empty()) read_ready(-1, &lock);
+    if (!stop_ && inbox_.empty()) read_ready(-1);
     reader_busy_ = false;
     lock.unlock();
     hooks.after_sleep();
@@ -256,7 +262,7 @@ ActorCall* ActorLoop::next(bool wait, client::WaitHooks& hooks) {
 void ActorLoop::answer(ActorCall* call, const Outcome& outcome) {
   // Holds on what the arguments contained, and records of what the results contain, go ahead of the answer.
   client_.task_ended();
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (auto found = callers_.find(call->caller); found != callers_.end()) {
     wire::ResultHead head;
     head.started_ns = call->started_ns;
@@ -281,14 +287,14 @@ void ActorLoop::answer(ActorCall* call, const Outcome& outcome) {
 }
 
 bool ActorLoop::has_ended() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return stop_;
 }
 
 bool ActorLoop::send_item(ActorCall* call, std::uint32_t index, std::string_view value, std::uint64_t value_bytes,
                           bool wait, client::WaitHooks& hooks) {
   client_.flush_link();  // what the item refers to arrives first
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   auto found = callers_.find(call->caller);
   if (found == callers_.end() || call->cancelled) return false;
   std::string& out = found->second.socket.output();
@@ -300,7 +306,7 @@ bool ActorLoop::send_item(ActorCall* call, std::uint32_t index, std::string_view
   flush(found->first, found->second);
   call->untaken_bytes += value_bytes;
   const std::uint64_t budget = call->task.head.item_budget_bytes;
-  auto may_go_on = [&] {
+  auto may_go_on = [&]() FRAY_REQUIRES(mutex_) {
     return budget == 0 || call->no_item_limit || call->untaken_bytes < budget || call->cancelled || stop_;
   };
   if (wait && !may_go_on()) {
@@ -316,13 +322,13 @@ bool ActorLoop::send_item(ActorCall* call, std::uint32_t index, std::string_view
 }
 
 bool ActorLoop::may_send(ActorCall* call) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const std::uint64_t budget = call->task.head.item_budget_bytes;
   return budget == 0 || call->no_item_limit || call->untaken_bytes < budget || call->cancelled || stop_;
 }
 
 std::vector<ActorCall*> ActorLoop::take_cancelled() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::vector<ActorCall*> cancelled;
   for (ActorCall& call : running_) {
     if (!call.cancelled || call.told) continue;
@@ -340,7 +346,7 @@ void ActorLoop::mark_dirty(std::uint64_t id, Caller& caller) {
 }
 
 void ActorLoop::flush() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   flush_all();
 }
 
@@ -367,7 +373,7 @@ void ActorLoop::flush(std::uint64_t id, Caller& caller) {
 // ---- The backup thread ----
 
 void ActorLoop::node_gone() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   stop_ = true;
   // A call in the middle has nobody to answer to, and nothing it could still do may outlive the node.
   if (!running_.empty()) ::_exit(1);
@@ -377,7 +383,7 @@ void ActorLoop::node_gone() {
 }
 
 bool ActorLoop::tick() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (running_.empty()) {
     bool was_running = seen_begun_ != begun_;
     seen_begun_ = begun_;
@@ -386,7 +392,7 @@ bool ActorLoop::tick() {
   if (begun_ == seen_begun_) {  // what runs is slow: finished answers go out, cancels come in
     flush_all();
     if (mode_ != Mode::kEventLoop && !reader_busy_) {
-      read_ready(0, nullptr);
+      read_ready(0);
       if (!inbox_.empty() && sleepers_ > 0) calls_changed_.notify_one();
     }
   }
@@ -395,7 +401,7 @@ bool ActorLoop::tick() {
 }
 
 int ActorLoop::poll_fd() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return mode_ != Mode::kEventLoop && !running_.empty() && !reader_busy_ ? epoll_.get() : -1;
 }
 
@@ -403,7 +409,7 @@ int ActorLoop::poll_fd() {
 
 void ActorLoop::blocked() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     flush_all();
   }
   page_.blocked(true);

@@ -13,14 +13,13 @@
 //             returns null, and the process exits if a call is running: nobody is left to answer to.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <list>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.h"
 #include "client/client.h"
 #include "model/worker_page.h"
 #include "wire/direct.h"
@@ -37,7 +36,7 @@ struct ActorCall {
   std::uint64_t untaken_bytes = 0;  // items of a generator method
   bool no_item_limit = false;
   bool cancelled = false;
-  bool told = false;  // take_cancelled() has named it
+  bool told = false;                     // take_cancelled() has named it
   std::list<ActorCall>::iterator place;  // among those that run
 };
 
@@ -77,7 +76,7 @@ class ActorLoop : public client::WorkerDuty {
   int poll_fd() override;
   void blocked() override;
   void unblocked() override;
-  void abandon() override;
+  void abandon() FRAY_UNCHECKED_LOCKING override;  // a forked child has one thread
 
   // Readable when next(false) may have something.
   int event_fd() const { return epoll_.get(); }
@@ -96,16 +95,16 @@ class ActorLoop : public client::WorkerDuty {
     std::string body;
   };
 
-  ActorCall* take();
-  void read_ready(int timeout_ms, std::unique_lock<std::mutex>* unlocked_while_waiting);
-  void read(std::uint64_t id);
-  void sort_frame(std::uint64_t id, const wire::Incoming& incoming);
-  void cancel(std::uint64_t id, std::uint64_t number);
-  ActorCall* find_running(std::uint64_t id, std::uint64_t number);
-  void drop(std::uint64_t id);
-  void flush_all();
-  void flush(std::uint64_t id, Caller& caller);
-  void mark_dirty(std::uint64_t id, Caller& caller);
+  ActorCall* take() FRAY_REQUIRES(mutex_);
+  void read_ready(int timeout_ms) FRAY_REQUIRES(mutex_);  // lets go of the mutex while it waits
+  void read(std::uint64_t id) FRAY_REQUIRES(mutex_);
+  void sort_frame(std::uint64_t id, const wire::Incoming& incoming) FRAY_REQUIRES(mutex_);
+  void cancel(std::uint64_t id, std::uint64_t number) FRAY_REQUIRES(mutex_);
+  ActorCall* find_running(std::uint64_t id, std::uint64_t number) FRAY_REQUIRES(mutex_);
+  void drop(std::uint64_t id) FRAY_REQUIRES(mutex_);
+  void flush_all() FRAY_REQUIRES(mutex_);
+  void flush(std::uint64_t id, Caller& caller) FRAY_REQUIRES(mutex_);
+  void mark_dirty(std::uint64_t id, Caller& caller) FRAY_REQUIRES(mutex_);
   void wake();
 
   client::Client& client_;
@@ -113,22 +112,22 @@ class ActorLoop : public client::WorkerDuty {
   const std::string actor_name_;
   Mode mode_ = Mode::kSerial;
 
-  std::mutex mutex_;
-  std::condition_variable calls_changed_;
-  std::condition_variable items_taken_;
+  Mutex mutex_;
+  Condition calls_changed_;
+  Condition items_taken_;
   os::Fd epoll_;
   os::Fd wake_;
-  std::unordered_map<std::uint64_t, Caller> callers_;
-  std::uint64_t last_caller_ = 0;
-  std::deque<Frame> inbox_;
-  std::list<ActorCall> running_;
-  std::vector<std::uint64_t> dirty_;
-  std::vector<std::uint32_t> free_slots_;
-  bool reader_busy_ = false;
-  int sleepers_ = 0;
-  bool stop_ = false;
-  std::uint64_t begun_ = 0;       // calls taken so far
-  std::uint64_t seen_begun_ = 0;  // by the last tick
+  std::unordered_map<std::uint64_t, Caller> callers_ FRAY_GUARDED_BY(mutex_);
+  std::uint64_t last_caller_ FRAY_GUARDED_BY(mutex_) = 0;
+  std::deque<Frame> inbox_ FRAY_GUARDED_BY(mutex_);
+  std::list<ActorCall> running_ FRAY_GUARDED_BY(mutex_);
+  std::vector<std::uint64_t> dirty_ FRAY_GUARDED_BY(mutex_);
+  std::vector<std::uint32_t> free_slots_ FRAY_GUARDED_BY(mutex_);
+  bool reader_busy_ FRAY_GUARDED_BY(mutex_) = false;
+  int sleepers_ FRAY_GUARDED_BY(mutex_) = 0;
+  bool stop_ FRAY_GUARDED_BY(mutex_) = false;
+  std::uint64_t begun_ FRAY_GUARDED_BY(mutex_) = 0;       // calls taken so far
+  std::uint64_t seen_begun_ FRAY_GUARDED_BY(mutex_) = 0;  // by the last tick
 };
 
 }  // namespace fray::worker

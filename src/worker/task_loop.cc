@@ -37,24 +37,24 @@ void TaskLoop::run() {
 // ---- Leases ----
 
 void TaskLoop::lease_arrived(LeaseId, ProcessId client, double cpus, os::Fd fd) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   offers_.push_back({client, cpus, std::move(fd)});
   lease_changed_.notify_all();
 }
 
 void TaskLoop::actor_arrived(wire::HostActor actor) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   actor_ = std::move(actor);
   lease_changed_.notify_all();
 }
 
 std::optional<wire::HostActor> TaskLoop::take_actor() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return std::exchange(actor_, std::nullopt);
 }
 
 void TaskLoop::node_gone() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   stop_ = true;
   // A task in the middle has nobody to answer to, and nothing it could still do may outlive the node.
   if (running_ != 0) ::_exit(1);
@@ -63,13 +63,13 @@ void TaskLoop::node_gone() {
 }
 
 bool TaskLoop::wait_for_lease() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (retiring_) return false;
   if (offers_.empty() && !stop_ && !actor_) {
     lock.unlock();
     executor_.before_sleep();
     lock.lock();
-    lease_changed_.wait(lock, [this] { return stop_ || actor_ || !offers_.empty(); });
+    lease_changed_.wait(lock, [this]() FRAY_REQUIRES(mutex_) { return stop_ || actor_ || !offers_.empty(); });
     lock.unlock();
     executor_.after_sleep();
     lock.lock();
@@ -108,7 +108,7 @@ void TaskLoop::serve() {
       run_task(frame);
     }
   }
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   connected_ = false;
   socket_.close();
   inbox_.clear();
@@ -117,7 +117,7 @@ void TaskLoop::serve() {
 // ---- Reading ----
 
 bool TaskLoop::next_frame(Frame* frame) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   std::uint64_t spin_until = 0;
   while (true) {
     if (stop_) return false;
@@ -247,7 +247,7 @@ void TaskLoop::run_task(const Frame& frame) {
   task.arguments = in.get_raw(in.left());
   std::uint64_t started = now_ns();
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     running_ = task.number;
     started_ns_ = started;
     timeout_seconds_ = task.head.timeout_seconds;
@@ -273,7 +273,7 @@ void TaskLoop::run_task(const Frame& frame) {
   // Holds on what the arguments contained, and records of what the results contain, go ahead of the answer.
   if (outcome.retire) client_.say(wire::ControlType::kRetiring);
   client_.task_ended();
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   running_ = 0;
   if (outcome.retire) retiring_ = true;
   wire::ResultHead head;
@@ -295,12 +295,12 @@ void TaskLoop::run_task(const Frame& frame) {
 }
 
 TaskLoop::Interrupt TaskLoop::interrupted() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return running_ != 0 ? interrupt_ : Interrupt::kNone;
 }
 
 void TaskLoop::hold_timeout(bool held) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (held_since_ns_ != 0) held_ns_ += now_ns() - held_since_ns_;
   held_since_ns_ = held ? now_ns() : 0;
   was_held_ = was_held_ || held;
@@ -309,7 +309,7 @@ void TaskLoop::hold_timeout(bool held) {
 bool TaskLoop::send_item(std::uint64_t task, std::uint32_t index, std::string_view value, std::uint64_t value_bytes,
                          std::uint64_t budget_bytes) {
   client_.flush_link();  // what the item refers to arrives first
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   std::string& out = socket_.output();
   std::size_t begin = wire::begin_frame(out, wire::DirectType::kItem, task);
   wire::ByteWriter writer(out);
@@ -319,7 +319,7 @@ bool TaskLoop::send_item(std::uint64_t task, std::uint32_t index, std::string_vi
   flush();
   untaken_bytes_ += value_bytes;
   if (budget_bytes == 0) return interrupt_ == Interrupt::kNone;
-  auto may_go_on = [&] {
+  auto may_go_on = [&]() FRAY_REQUIRES(mutex_) {
     return no_item_limit_ || untaken_bytes_ < budget_bytes || interrupt_ != Interrupt::kNone || stop_;
   };
   if (!may_go_on()) {
@@ -337,7 +337,7 @@ bool TaskLoop::send_item(std::uint64_t task, std::uint32_t index, std::string_vi
 // ---- The backup thread ----
 
 bool TaskLoop::tick() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (running_ == 0) {
     bool was_running = seen_running_ != 0;
     seen_running_ = 0;
@@ -361,7 +361,7 @@ bool TaskLoop::tick() {
 }
 
 int TaskLoop::poll_fd() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return connected_ && running_ != 0 ? socket_.fd() : -1;
 }
 
@@ -394,7 +394,7 @@ bool TaskLoop::must_end(std::uint64_t now) {
 
 void TaskLoop::blocked() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (running_ == 0) return;
     task_blocked_ = true;
     read_socket();
@@ -407,7 +407,7 @@ void TaskLoop::blocked() {
 void TaskLoop::unblocked() {
   client_.say(wire::ControlType::kUnblocked);
   page_.blocked(false);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!task_blocked_) return;
   task_blocked_ = false;
   if (!connected_) return;

@@ -12,12 +12,11 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "base/mutex.h"
 #include "client/client.h"
 #include "wire/actor.h"
 #include "wire/direct.h"
@@ -101,7 +100,7 @@ class TaskLoop : public client::WorkerDuty {
   int poll_fd() override;
   void blocked() override;
   void unblocked() override;
-  void abandon() override { socket_.close(); }
+  void abandon() FRAY_UNCHECKED_LOCKING override { socket_.close(); }  // a forked child has one thread
 
  private:
   struct Frame {
@@ -114,45 +113,45 @@ class TaskLoop : public client::WorkerDuty {
   void serve();
   bool next_frame(Frame* frame);
   void run_task(const Frame& frame);
-  bool read_socket();  // false: the client is gone
-  void sort_frame(const wire::Incoming& incoming);
-  void return_unstarted(wire::ReturnReason reason);
-  void flush();
-  bool must_end(std::uint64_t now_ns);
+  bool read_socket() FRAY_REQUIRES(mutex_);  // false: the client is gone
+  void sort_frame(const wire::Incoming& incoming) FRAY_REQUIRES(mutex_);
+  void return_unstarted(wire::ReturnReason reason) FRAY_REQUIRES(mutex_);
+  void flush() FRAY_REQUIRES(mutex_);
+  bool must_end(std::uint64_t now_ns) FRAY_REQUIRES(mutex_);
 
   client::Client& client_;
   Executor& executor_;
   Page& page_;
   TaskMeter meter_;  // of the task thread
 
-  std::mutex mutex_;
-  std::condition_variable lease_changed_;
+  Mutex mutex_;
+  Condition lease_changed_;
   struct Offer {
     ProcessId client = 0;
     double cpus = 0;
     os::Fd fd;
   };
-  std::deque<Offer> offers_;
-  std::optional<wire::HostActor> actor_;
+  std::deque<Offer> offers_ FRAY_GUARDED_BY(mutex_);
+  std::optional<wire::HostActor> actor_ FRAY_GUARDED_BY(mutex_);
   ProcessId leased_to_ = 0;
-  wire::FrameSocket socket_;
-  bool connected_ = false;
-  std::deque<Frame> inbox_;
-  bool task_blocked_ = false;
-  bool retiring_ = false;
+  wire::FrameSocket socket_ FRAY_GUARDED_BY(mutex_);
+  bool connected_ FRAY_GUARDED_BY(mutex_) = false;
+  std::deque<Frame> inbox_ FRAY_GUARDED_BY(mutex_);
+  bool task_blocked_ FRAY_GUARDED_BY(mutex_) = false;
+  bool retiring_ FRAY_GUARDED_BY(mutex_) = false;
 
-  std::uint64_t running_ = 0;  // number of the running task; 0: none
-  std::uint64_t started_ns_ = 0;
-  double timeout_seconds_ = 0;
-  std::uint64_t held_since_ns_ = 0;  // 0: the timeout is not held
-  std::uint64_t held_ns_ = 0;        // of the running task so far
-  bool was_held_ = false;            // of the task thread
-  Interrupt interrupt_ = Interrupt::kNone;
-  std::uint64_t interrupted_at_ns_ = 0;
-  std::uint64_t seen_running_ = 0;   // by the last tick
-  std::uint64_t untaken_bytes_ = 0;  // items of the running generator
-  bool no_item_limit_ = false;
-  std::condition_variable items_taken_;
+  std::uint64_t running_ FRAY_GUARDED_BY(mutex_) = 0;  // number of the running task; 0: none
+  std::uint64_t started_ns_ FRAY_GUARDED_BY(mutex_) = 0;
+  double timeout_seconds_ FRAY_GUARDED_BY(mutex_) = 0;
+  std::uint64_t held_since_ns_ FRAY_GUARDED_BY(mutex_) = 0;  // 0: the timeout is not held
+  std::uint64_t held_ns_ FRAY_GUARDED_BY(mutex_) = 0;        // of the running task so far
+  bool was_held_ = false;                                    // of the task thread
+  Interrupt interrupt_ FRAY_GUARDED_BY(mutex_) = Interrupt::kNone;
+  std::uint64_t interrupted_at_ns_ FRAY_GUARDED_BY(mutex_) = 0;
+  std::uint64_t seen_running_ FRAY_GUARDED_BY(mutex_) = 0;   // by the last tick
+  std::uint64_t untaken_bytes_ FRAY_GUARDED_BY(mutex_) = 0;  // items of the running generator
+  bool no_item_limit_ FRAY_GUARDED_BY(mutex_) = false;
+  Condition items_taken_;
   std::atomic<bool> stop_{false};
 };
 
