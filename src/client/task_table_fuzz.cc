@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/fuzz_script.h"
+#include "client/actor_table.h"
 #include "client/shared_memory.h"
 #include "client/task_table.h"
 #include "os/socket_pair.h"
@@ -70,7 +71,8 @@ class World {
         node_(std::move(ends.second)),
         memory_({[](std::uint64_t) { return Status::ok(); }, [](std::uint64_t) {}, [](SegmentId) {}}),
         table_objects_(link_, memory_),
-        table_(link_, table_objects_, timeline_, [this](Object* object) { became_ready(object); }) {
+        table_(link_, table_objects_, timeline_, [this](Object* object) { became_ready(object); }),
+        actors_(link_, table_objects_, table_) {
     table_objects_.set_identity(kEpoch, kThisProcess);
     memory_.set_process(kThisProcess);
     table_.set_limits({2, 4, std::chrono::seconds(1)});
@@ -301,6 +303,7 @@ class World {
   std::set<Object*> ended_;
   std::shared_ptr<Function> function_ = std::make_shared<Function>();
   TaskTable table_;
+  ActorTable actors_;
   std::vector<Object*> objects_;  // results, counted
   std::vector<std::unique_ptr<PlayedWorker>> workers_;
   LeaseId last_lease_ = 0;

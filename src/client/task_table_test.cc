@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include "client/actor_table.h"
 #include "client/shared_memory.h"
 
 namespace fray::client {
@@ -150,6 +151,7 @@ class TaskTableTest : public ::testing::Test {
   Timeline timeline_;
   std::vector<Object*> became_ready_;
   TaskTable table_{link_, objects_, timeline_, [this](Object* object) { became_ready_.push_back(object); }};
+  ActorTable actors_{link_, objects_, table_};
   std::shared_ptr<Function> function_ = std::make_shared<Function>();
   ResourceSet cpu_;
   std::vector<Object*> results_;
