@@ -57,7 +57,7 @@ test-long: build  ## run the tests that take minutes
 	@$(STEP) "build the C++ tests" cmake --build build/dev
 	@$(PYTHON) tools/run_tests.py --long
 
-check: build  ## format, lint, layers, types, and small rules of this repository
+check: build  ## format, lint, layers, types, locking, and small rules of this repository
 	@$(PYTHON) tools/check.py
 
 format: .venv/.ready  ## format all C++ and Python files

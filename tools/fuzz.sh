@@ -11,7 +11,9 @@ while read -r name corpus; do
   folders=("corpus/$name")
   [[ -d $corpus ]] && folders+=("$corpus")
   printf '==> %s for %s s\n' "$name" "$seconds"
-  "src/$name" -max_total_time="$seconds" -timeout=10 -artifact_prefix="$name-" "${folders[@]}" >"$name.log" 2>&1 || {
+  # Long inputs from the start: those that play processes need them.
+  "src/$name" -max_total_time="$seconds" -timeout=10 -len_control=0 -max_len=2048 -artifact_prefix="$name-" \
+    "${folders[@]}" >"$name.log" 2>&1 || {
     failed=1
     tail -n 40 "$name.log"
   }
