@@ -125,6 +125,7 @@ class _EventLoopHost:
                 if not self.host.item(call, index, item):
                     raise asyncio.CancelledError
                 index += 1
+                await asyncio.sleep(0)  # a generator that never waits must not keep the loop to itself
                 while not self.host.may_send(call):
                     await self.until_taken()
         except asyncio.CancelledError:
