@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "actor_host.h"
 #include "call_runner.h"
@@ -43,6 +44,30 @@ class PythonExecutor : public worker::Executor {
     threads_ = threads;
     Owned done(PyObject_CallMethod(support_, "use_threads", "i", threads));
     if (!done) PyErr_WriteUnraisable(support_);
+  void bind(const wire::BindDevices& binding) override {
+    Owned devices(PyDict_New());
+    Owned environment(PyDict_New());
+    bool ok = devices && environment;
+    for (const auto& [kind, indices] : binding.devices) {
+      Owned list(ok ? PyList_New(0) : nullptr);
+      ok = ok && list;
+      for (std::uint32_t index : indices) {
+        Owned number(ok ? PyLong_FromUnsignedLong(index) : nullptr);
+        ok = ok && number && PyList_Append(list.get(), number.get()) == 0;
+      }
+      ok = ok && PyDict_SetItemString(devices.get(), kind.c_str(), list.get()) == 0;
+    }
+    for (const auto& [name, value] : binding.environment) {
+      Owned text(ok ? PyUnicode_DecodeFSDefault(value.c_str()) : nullptr);
+      ok = ok && text && PyDict_SetItemString(environment.get(), name.c_str(), text.get()) == 0;
+    }
+    Owned binder(ok ? PyObject_GetAttrString(support_, "bind_devices") : nullptr);
+    Owned done(binder ? PyObject_CallFunctionObjArgs(binder.get(), devices.get(), environment.get(), nullptr) : nullptr);
+    // A worker that does not know its devices would take those of others.
+    if (!done) {
+      PyErr_Print();
+      ::_exit(1);
+    }
   }
 
   void define(std::uint64_t function, std::string_view payload) override {

@@ -1,6 +1,6 @@
 """What a task or an actor may ask for: ``{"CPU": 2, "memory": 4 << 30, "TPU": 4}``.
 
-Keys are ``CPU`` and ``GPU`` (fractions allowed), ``memory`` (whole bytes) and any other text, a resource that the node
+Keys are ``CPU`` (fractions allowed), ``GPU`` and ``TPU`` (devices: whole ones, or a fraction of one), ``memory`` (whole bytes) and any other text, a resource that the node
 declares itself. Whether the node has them is the node's business; here only the form is checked.
 """
 
@@ -10,7 +10,10 @@ import math
 from collections.abc import Mapping
 from typing import Any, cast
 
-__all__ = ["check_resources"]
+__all__ = ["DEVICE_KINDS", "check_resources"]
+
+DEVICE_KINDS = ("GPU", "TPU")
+"""Resources whose units have indices."""
 
 _MEANT = {
     "cpu": "CPU",
@@ -62,6 +65,10 @@ def _check_amount(name: str, amount: object, owner: str) -> float:
     number = amount if isinstance(amount, (int, float)) else float(cast("Any", amount))
     if not math.isfinite(number) or number < 0:
         raise ValueError(f"{owner}: the amount of {name!r} must be a finite number of at least 0, got {amount!r}")
+    if name in DEVICE_KINDS and number > 1 and number != int(number):
+        raise ValueError(
+            f"{owner}: {name!r} must be a whole number of devices or a fraction of one, got {amount!r}"
+        )
     if name == "memory":
         if number != int(number):
             raise ValueError(f"{owner}: 'memory' is a whole number of bytes, got {amount!r}")

@@ -141,6 +141,7 @@ void Client::set_duty(WorkerDuty* duty) {
 
 void Client::deliver_leases() {
   if (duty_ == nullptr) return;
+  if (early_devices_) duty_->devices_bound(*std::exchange(early_devices_, std::nullopt));
   for (EarlyLease& early : early_leases_) {
     duty_->lease_arrived(early.lease, early.client, early.cpus, std::move(early.fd));
   }

@@ -79,6 +79,8 @@ struct WorkerDuty {
   virtual ~WorkerDuty() = default;
   virtual void lease_arrived(LeaseId lease, ProcessId client, double cpus, os::Fd fd) = 0;
   virtual void actor_arrived(wire::HostActor actor) = 0;  // the worker becomes an actor
+  // The devices of this process, for ever; told before the lease or the actor that they are for.
+  virtual void devices_bound(const wire::BindDevices& binding) = 0;
   virtual void node_gone() = 0;
   // Called by the backup thread about each millisecond while it ticks, without the client's mutex. True: keep ticking.
   virtual bool tick() = 0;
@@ -276,6 +278,7 @@ class Client {
   void deliver_leases() FRAY_REQUIRES(mutex_);
   std::vector<EarlyLease> early_leases_ FRAY_GUARDED_BY(mutex_);  // that came before the duty was set
   std::optional<wire::HostActor> early_actor_ FRAY_GUARDED_BY(mutex_);
+  std::optional<wire::BindDevices> early_devices_ FRAY_GUARDED_BY(mutex_);
   WorkerDuty* duty_ FRAY_GUARDED_BY(mutex_) = nullptr;
   bool duty_busy_ FRAY_GUARDED_BY(mutex_) = false;  // it ticks, without the mutex
   Condition duty_left_;

@@ -109,6 +109,12 @@ void Client::handle(wire::Incoming& frame) {
       early_leases_.push_back({frame.header.id, message->client, message->cpus, std::move(frame.fds.front())});
       return deliver_leases();
     }
+    case ControlType::kBindDevices: {
+      auto message = wire::BindDevices::decode(frame.body);
+      if (!message.is_ok()) return broken(message.status());
+      early_devices_ = std::move(message).value();
+      return deliver_leases();
+    }
     case ControlType::kReclaim: {
       auto message = wire::Reclaim::decode(frame.body);
       if (!message.is_ok()) return broken(message.status());

@@ -1,10 +1,12 @@
 #include "node/lease_carrier.h"
 
 #include <utility>
+#include <algorithm>
 #include <variant>
 
 #include <fmt/format.h>
 
+#include "os/clock.h"
 #include "os/socket_pair.h"
 
 namespace fray::node {
@@ -23,13 +25,19 @@ void erase_client(Map& map, ProcessId client) {
 
 }  // namespace
 
-LeaseCarrier::LeaseCarrier(event::Loop& loop, Roster& roster, WorkerProcesses& processes, scheduler::Limits limits)
-    : loop_(loop), roster_(roster), processes_(processes), table_(std::move(limits)) {}
+LeaseCarrier::LeaseCarrier(event::Loop& loop, Roster& roster, WorkerProcesses& processes, scheduler::Limits limits,
+                           DeviceNames device_names)
+    : loop_(loop),
+      roster_(roster),
+      processes_(processes),
+      table_(std::move(limits)),
+      device_names_(std::move(device_names)) {}
 
 void LeaseCarrier::client_left(ProcessId client) {
   table_.client_left(client);
   erase_client(keys_, client);
   erase_client(demand_keys_, client);
+  keys_changed_ = true;
 }
 
 void LeaseCarrier::worker_ready(ProcessId worker) {
@@ -44,6 +52,7 @@ void LeaseCarrier::worker_gone(ProcessId worker, bool expected, const wire::Exit
   losses_[worker] = {expected, facts};
   table_.worker_left(worker);
   last_clients_.erase(worker);
+  keys_changed_ = true;
 }
 
 Status LeaseCarrier::define_key(ProcessId client, const wire::DefineKey& message) {
@@ -52,6 +61,7 @@ Status LeaseCarrier::define_key(ProcessId client, const wire::DefineKey& message
   }
   WorkerKeyId key = processes_.define(message.description);
   keys_[{client, message.key}] = key;
+  use_again(key);
   if (message.prestart > 0) table_.prestart(key, message.prestart);
   return Status::ok();
 }
@@ -68,8 +78,10 @@ void LeaseCarrier::demand_for_home(ProcessId home, ProcessId root, WorkerKeyId k
     table_.client_joined(home, root);
     if (root != 0) last_clients_[home] = root;
   }
-  demand_keys_[{home, 0}] = key;
-  table_.demand_changed(home, {0, key, depth, 1, resources, true});
+  use_again(key);
+  const WorkerKeyId workers = scheduler::key_for(key, resources);
+  demand_keys_[{home, 0}] = workers;
+  table_.demand_changed(home, {0, workers, depth, 1, resources, true});
 }
 
 void LeaseCarrier::close_home(ProcessId home) {
@@ -77,12 +89,14 @@ void LeaseCarrier::close_home(ProcessId home) {
   table_.client_left(home);
   last_clients_.erase(home);
   demand_keys_.erase({home, 0});
+  keys_changed_ = true;
 }
 
 Status LeaseCarrier::demand(ProcessId client, const wire::Demand& message) {
   FRAY_ASSIGN_OR_RETURN(WorkerKeyId key, key_of(client, message.key));
-  demand_keys_[{client, message.demand}] = key;
-  table_.demand_changed(client, {message.demand, key, message.depth, message.count, message.resources});
+  const WorkerKeyId workers = scheduler::key_for(key, message.resources);
+  demand_keys_[{client, message.demand}] = workers;
+  table_.demand_changed(client, {message.demand, workers, message.depth, message.count, message.resources});
   return Status::ok();
 }
 
@@ -107,6 +121,8 @@ ProcessId LeaseCarrier::root_of(ProcessId process) const {
 }
 
 void LeaseCarrier::carry_out() {
+  const bool keys_changed = std::exchange(keys_changed_, false);
+  if (keys_changed) let_go_of_keys();
   while (true) {
     std::vector<scheduler::Command> commands = table_.take_commands();
     for (const scheduler::Command& command : commands) {
@@ -119,18 +135,19 @@ void LeaseCarrier::carry_out() {
     for (WorkerKeyId key : std::exchange(starts_, {})) start_worker(key);
   }
   losses_.clear();
+  if (keys_changed) forget_keys();
   watch_for_deadlock();
 }
 
 void LeaseCarrier::carry_out(const scheduler::StartWorker& command) {
-  std::chrono::milliseconds delay = processes_.start_delay(command.key);
+  std::chrono::milliseconds delay = processes_.start_delay(scheduler::base_key(command.key));
   if (delay.count() == 0) return starts_.push_back(command.key);
   loop_.after(delay, [this, key = command.key] { start_worker(key); });
 }
 
 void LeaseCarrier::start_worker(WorkerKeyId key) {
   ProcessId worker = roster_.new_process();
-  if (processes_.start(key, worker).is_ok()) {
+  if (processes_.start(scheduler::base_key(key), worker).is_ok()) {
     table_.worker_starting(worker, key);
   } else {
     table_.start_failed(key);  // the reason is kept with the key
@@ -148,6 +165,7 @@ void LeaseCarrier::carry_out(const scheduler::StopWorker& command) {
 void LeaseCarrier::carry_out(const scheduler::GrantLease& command) {
   if (homes_.contains(command.client)) {
     last_clients_[command.worker] = command.client;
+    bind_devices(command);
     return homes_events_.granted(command.client, command.lease, command.worker);
   }
   Connection* client = roster_.find(command.client);
@@ -172,11 +190,19 @@ void LeaseCarrier::carry_out(const scheduler::GrantLease& command) {
   grant.worker = command.worker;
   grant.pid = worker->pid;
   client->send(wire::ControlType::kGrant, command.lease, grant, std::move(ends->first));
+  bind_devices(command);
   wire::Lease lease;
   lease.client = command.client;
   if (const scheduler::HeldLease* held = table_.ledger().find(command.lease))
     lease.cpus = held->resources.amount("CPU");
   worker->send(wire::ControlType::kLease, command.lease, lease, std::move(ends->second));
+}
+
+// Before the worker is told what its lease is for.
+void LeaseCarrier::bind_devices(const scheduler::GrantLease& command) {
+  if (command.devices.empty()) return;
+  wire::BindDevices binding{command.devices, device_names_.environment(command.devices)};
+  roster_.send(command.worker, wire::ControlType::kBindDevices, 0, binding);
 }
 
 void LeaseCarrier::carry_out(const scheduler::ReclaimLeases& command) {
@@ -199,7 +225,7 @@ void LeaseCarrier::carry_out(const scheduler::ReportDeadlock& command) {
   message.reason = command.reason;
   auto key = demand_keys_.find({command.client, command.demand});
   if (command.code == StatusCode::kUnavailable && key != demand_keys_.end()) {
-    message.reason += ": " + processes_.failure_reason(key->second);
+    message.reason += ": " + processes_.failure_reason(scheduler::base_key(key->second));
   }
   if (homes_.contains(command.client)) return homes_events_.refused(command.client, message.code, message.reason);
   roster_.send(command.client, wire::ControlType::kDeadlock, 0, message);
@@ -212,6 +238,52 @@ bool LeaseCarrier::an_actor_works() const {
     if (process->second.view()->state.load(std::memory_order_relaxed) == WorkerState::kRunning) return true;
   }
   return false;
+}
+
+// Fork servers and idle workers of drivers that are gone end, the ones used last after a while.
+void LeaseCarrier::let_go_of_keys() {
+  std::vector<WorkerKeyId> existing = processes_.keys();
+  std::erase_if(existing, [this](WorkerKeyId key) { return ending_keys_.contains(key); });
+  const std::uint64_t now = os::monotonic_ns();
+  for (WorkerKeyId key : key_keeper_.surplus(existing, scheduler::keys_in_use(key_references()), now)) {
+    for (WorkerKeyId each : {key, scheduler::device_key(key)}) table_.key_unused(each, true);
+    ending_keys_.insert(key);
+  }
+  if (keys_timer_ != 0 || key_keeper_.next_ns() == 0) return;
+  const std::uint64_t left = key_keeper_.next_ns() - std::min(now, key_keeper_.next_ns());
+  keys_timer_ = loop_.after(std::chrono::ceil<std::chrono::milliseconds>(std::chrono::nanoseconds(left)), [this] {
+    keys_timer_ = 0;
+    keys_changed_ = true;
+  });
+}
+
+std::vector<scheduler::KeyReference> LeaseCarrier::key_references() const {
+  std::vector<scheduler::KeyReference> references;
+  for (const auto& [name, key] : keys_) {
+    const scheduler::Worker* worker = table_.workers().find(name.first);
+    const bool leased = worker != nullptr && worker->lease != 0 && !worker->doomed;
+    references.push_back({.key = key, .own = worker == nullptr ? 0 : scheduler::base_key(worker->key), .leased = leased});
+  }
+  // An actor may need another worker when its own is gone.
+  for (ProcessId home : homes_) {
+    if (auto key = demand_keys_.find({home, 0}); key != demand_keys_.end()) {
+      references.push_back({.key = scheduler::base_key(key->second)});
+    }
+  }
+  return references;
+}
+
+void LeaseCarrier::forget_keys() {
+  std::erase_if(ending_keys_, [this](WorkerKeyId key) {
+    if (!processes_.forget(key)) return false;
+    for (WorkerKeyId each : {key, scheduler::device_key(key)}) table_.forget_key(each);
+    return true;
+  });
+}
+
+void LeaseCarrier::use_again(WorkerKeyId key) {
+  if (ending_keys_.erase(key) == 0) return;
+  for (WorkerKeyId each : {key, scheduler::device_key(key)}) table_.key_unused(each, false);
 }
 
 // A wake-up that is still on its way may end what looks like a deadlock: only one that lasts counts.

@@ -11,21 +11,25 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "event/loop.h"
+#include "node/device_names.h"
 #include "node/roster.h"
 #include "node/worker_processes.h"
+#include "scheduler/key_keeper.h"
 #include "scheduler/lease_table.h"
 
 namespace fray::node {
 
 class LeaseCarrier {
  public:
-  LeaseCarrier(event::Loop& loop, Roster& roster, WorkerProcesses& processes, scheduler::Limits limits);
+  LeaseCarrier(event::Loop& loop, Roster& roster, WorkerProcesses& processes, scheduler::Limits limits,
+               DeviceNames device_names);
 
   void client_joined(ProcessId client) { table_.client_joined(client); }
   void client_left(ProcessId client);
@@ -75,11 +79,17 @@ class LeaseCarrier {
   void start_worker(WorkerKeyId key);
   bool an_actor_works() const;
   void watch_for_deadlock();
+  void bind_devices(const scheduler::GrantLease& command);
+  void let_go_of_keys();
+  std::vector<scheduler::KeyReference> key_references() const;
+  void forget_keys();
+  void use_again(WorkerKeyId key);
 
   event::Loop& loop_;
   Roster& roster_;
   WorkerProcesses& processes_;
   scheduler::LeaseTable table_;
+  const DeviceNames device_names_;
   std::map<std::pair<ProcessId, std::uint32_t>, WorkerKeyId> keys_;         // by client and its own number
   std::map<std::pair<ProcessId, std::uint32_t>, WorkerKeyId> demand_keys_;  // by client and demand
   std::unordered_map<ProcessId, ProcessId> last_clients_;                   // by worker
@@ -88,6 +98,10 @@ class LeaseCarrier {
   std::unordered_set<ProcessId> homes_;
   Homes homes_events_;
   event::TimerId deadlock_timer_ = 0;
+  scheduler::KeyKeeper key_keeper_;
+  std::set<WorkerKeyId> ending_keys_;  // let go; forgotten when their workers are gone
+  bool keys_changed_ = false;
+  event::TimerId keys_timer_ = 0;
 };
 
 }  // namespace fray::node

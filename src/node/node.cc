@@ -60,7 +60,8 @@ Node::Node(event::Loop& loop, Settings settings, SessionFolder folder)
                   [this](ProcessId worker, bool expected, const wire::ExitFacts& facts, const WorkerPage& page) {
                     worker_gone(worker, expected, facts, page);
                   }}),
-      leases_(loop, roster_, processes_, {settings_.options.total, settings_.options.max_workers}),
+      leases_(loop, roster_, processes_, {settings_.options.total, settings_.options.max_workers},
+              DeviceNames(settings_.options.gpus)),
       memory_(loop, roster_, settings_.options.store_memory_bytes, settings_.options.spill_folder),
       objects_(roster_, memory_, epoch_),
       actors_(loop, roster_, leases_, objects_),

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "model/device_set.h"
+#include "os/gpus.h"
 #include "os/machine.h"
 
 namespace fray::node {
@@ -22,6 +25,8 @@ constexpr double kMostWorkers = 100'000;
 // Made for large files that outlive nobody: /tmp and the run folder are often memory themselves.
 constexpr const char* kUsualSpillFolder = "/var/tmp";
 constexpr double kStoreShare = 0.3;  // of the memory, when nothing is said
+
+constexpr double kMostDevices = 4096;
 
 Status wrong(std::string_view key, std::string_view expected) {
   return Status(StatusCode::kInvalidArgument, fmt::format("option {} must be {}", key, expected));
@@ -57,6 +62,10 @@ Status add_declared(const json& options, ResourceSet& total) {
   for (const auto& [name, amount] : declared->items()) {
     if (!amount.is_number()) return wrong("resources", "an object of names and amounts");
     FRAY_RETURN_IF_ERROR(total.set(name, amount.get<double>()));
+    const bool is_device = std::find(kDeviceKinds.begin(), kDeviceKinds.end(), name) != kDeviceKinds.end();
+    if (is_device && (amount.get<double>() != std::floor(amount.get<double>()) || amount.get<double>() > kMostDevices)) {
+      return wrong("resources: " + name, "a whole number of devices, at most 4096");
+    }
   }
   return Status::ok();
 }
@@ -75,6 +84,8 @@ Result<SessionOptions> parse_options(std::string_view text_of_options) {
   FRAY_RETURN_IF_ERROR(parsed.total.set("CPU", cpus));
   FRAY_RETURN_IF_ERROR(parsed.total.set("memory", memory));
   FRAY_RETURN_IF_ERROR(parsed.total.set("head_node", 1));  // the node of a program is the head of its cluster of one
+  parsed.gpus = os::usable_gpus();
+  FRAY_RETURN_IF_ERROR(parsed.total.set("GPU", static_cast<double>(parsed.gpus.size())));
   FRAY_RETURN_IF_ERROR(add_declared(options, parsed.total));
 
   FRAY_ASSIGN_OR_RETURN(double store, number(options, "store_memory_bytes", memory * kStoreShare));

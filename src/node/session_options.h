@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.h"
 #include "model/resource_set.h"
@@ -17,7 +18,8 @@
 namespace fray::node {
 
 struct SessionOptions {
-  ResourceSet total;  // CPU, memory (bytes) and the declared ones
+  ResourceSet total;  // CPU, memory (bytes), GPUs that are there, and the declared ones
+  std::vector<std::string> gpus;  // names of those that are there, whatever was declared
   std::uint32_t max_workers = 0;
   std::uint64_t store_memory_bytes = 0;
   std::string spill_folder;    // absolute

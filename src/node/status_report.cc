@@ -59,6 +59,7 @@ json workers(const StatusSources& sources) {
       row["depth"] = lease->depth;
       row["resources"] = resources(lease->resources);
     }
+    if (const DeviceSet* devices = table.devices().of(process)) row["devices"] = *devices;
     rows.push_back(std::move(row));
   }
   return rows;

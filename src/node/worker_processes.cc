@@ -29,10 +29,24 @@ WorkerKeyId WorkerProcesses::define(const wire::WorkerKey& description) {
   for (const auto& [number, key] : keys_) {
     if (key.description == description) return number;
   }
-  auto number = static_cast<WorkerKeyId>(keys_.size() + 1);
+  const WorkerKeyId number = ++last_key_;
   keys_[number].description = description;
   if (Status started = ensure_server(number); !started.is_ok()) failed(keys_[number], started.message());
   return number;
+}
+
+bool WorkerProcesses::forget(WorkerKeyId number) {
+  if (std::any_of(workers_.begin(), workers_.end(), [number](const auto& each) { return each.second.key == number; })) {
+    return false;
+  }
+  keys_.erase(number);  // the fork server ends with its socket
+  return true;
+}
+
+std::vector<WorkerKeyId> WorkerProcesses::keys() const {
+  std::vector<WorkerKeyId> numbers;
+  for (const auto& [number, key] : keys_) numbers.push_back(number);
+  return numbers;
 }
 
 Status WorkerProcesses::ensure_server(WorkerKeyId number) {

@@ -53,6 +53,9 @@ class WorkerProcesses {
 
   // Equal keys get equal numbers. The fork server is started at once.
   WorkerKeyId define(const wire::WorkerKey& key);
+  // Ends the fork server of a key that has no workers, and forgets it. False while it has some.
+  bool forget(WorkerKeyId key);
+  std::vector<WorkerKeyId> keys() const;
   Status start(WorkerKeyId key, ProcessId worker);
   // How long to wait before the next start of this key.
   std::chrono::milliseconds start_delay(WorkerKeyId key) const;
@@ -92,6 +95,7 @@ class WorkerProcesses {
   Events events_;
   os::ProcessLimits limits_;
   std::map<WorkerKeyId, Key> keys_;
+  WorkerKeyId last_key_ = 0;
   std::map<ProcessId, WorkerProcess> workers_;
 };
 

@@ -1,6 +1,8 @@
 #include "scheduler/lease_audit.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 namespace fray::scheduler {
 
@@ -143,11 +145,12 @@ void AuditedLeaseTable::lease_returned(ProcessId client, LeaseId lease) {
   auto found = leases_.find(lease);
   if (found != leases_.end() && found->second.client == client && !found->second.orphaned) {
     note(found->second.worker, "returned");
+    AuditedWorker& worker = workers_.at(found->second.worker);
     if (found->second.dedicated) {
-      AuditedWorker& worker = workers_.at(found->second.worker);
       if (!worker.doomed) to_stop_.insert(found->second.worker);
       worker.doomed = true;
     } else {
+      worker.doomed |= worker.bound;
       close(lease);
     }
   }
@@ -258,11 +261,36 @@ void AuditedLeaseTable::check(const GrantLease& command) {
     violate(fmt::format("granted {}, free is {}", demand.resources.to_string(), expected_free().to_string()));
   }
   if (leases_.contains(command.lease)) violate("a lease number is used twice");
+  check_devices(command, demand.resources);
   --demand.count;
   note(command.worker, "granted");
   worker->second.lease = command.lease;
-  leases_[command.lease] = {
-      .client = command.client, .worker = command.worker, .resources = demand.resources, .dedicated = demand.dedicated};
+  leases_[command.lease] = {.client = command.client,
+                            .worker = command.worker,
+                            .resources = demand.resources,
+                            .devices = command.devices,
+                            .dedicated = demand.dedicated};
+}
+
+// Each index that is granted has room beside what leased workers have there, except tasks' workers that are blocked.
+void AuditedLeaseTable::check_devices(const GrantLease& command, const ResourceSet& asked) {
+  if (asks_for_devices(asked) == command.devices.empty()) violate("devices are granted that nobody asked for, or none");
+  AuditedWorker& worker = workers_.at(command.worker);
+  if (!command.devices.empty() && std::exchange(worker.bound, true)) violate("a worker is bound to devices twice");
+  for (const auto& [kind, indices] : command.devices) {
+    const double amount = asked.amount(kind);
+    if (indices.size() != static_cast<std::size_t>(std::ceil(amount))) violate("another number of devices than asked");
+    for (std::uint32_t index : indices) {
+      double used = std::min(amount, 1.0);
+      for (const auto& [id, lease] : leases_) {
+        auto found = lease.devices.find(kind);
+        if ((lease.blocked && !lease.dedicated) || found == lease.devices.end()) continue;
+        if (std::count(found->second.begin(), found->second.end(), index) == 0) continue;
+        used += std::min(lease.resources.amount(kind), 1.0);
+      }
+      if (used > 1.0 || index >= limits_.total.amount(kind)) violate(fmt::format("{} {} has no room", kind, index));
+    }
+  }
 }
 
 void AuditedLeaseTable::check(const ReclaimLeases& command) {

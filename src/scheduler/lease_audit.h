@@ -49,12 +49,14 @@ class AuditedLeaseTable {
     WorkerKeyId key = 0;
     bool ready = false;
     bool doomed = false;
+    bool bound = false;  // to devices
     LeaseId lease = 0;
   };
   struct AuditedLease {
     ProcessId client = 0;
     ProcessId worker = 0;
     ResourceSet resources;
+    DeviceSet devices;
     bool dedicated = false;
     bool blocked = false;
     bool orphaned = false;
@@ -71,6 +73,7 @@ class AuditedLeaseTable {
   void check(const StartWorker& command);
   void check(const StopWorker& command);
   void check(const GrantLease& command);
+  void check_devices(const GrantLease& command, const ResourceSet& asked);
   void check(const ReclaimLeases& command);
   void check(const LeaseLost& command);
   void check(const ReportDeadlock& command);

@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "base/status.h"
+#include "model/device_set.h"
 #include "model/ids.h"
 
 namespace fray::scheduler {
@@ -28,6 +29,7 @@ struct GrantLease {
   ProcessId client = 0;
   std::uint32_t demand = 0;
   ProcessId worker = 0;
+  DeviceSet devices;  // that the worker is bound to, before it runs anything
   friend bool operator==(const GrantLease&, const GrantLease&) = default;
 };
 struct ReclaimLeases {  // others wait: give back `count` leases that were granted for this demand

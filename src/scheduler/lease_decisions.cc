@@ -15,6 +15,7 @@ std::vector<Command> LeaseTable::take_commands() {
   if (changed_) {
     changed_ = false;
     refuse_given_up();
+    stop_served();
     grant_all();
     start_for_demands();
     start_for_prestart();
@@ -65,7 +66,8 @@ bool LeaseTable::grant_first() {
   std::int64_t places_left = places();
   for (const Demand* demand : servable()) {
     const bool has_place = demand->wanted.dedicated || places_left > 0;
-    const bool covered = has_place && available.covers(demand->wanted.resources);
+    const bool covered =
+        has_place && available.covers(demand->wanted.resources) && devices_.fits(demand->wanted.resources);
     const KeyInfo& info = workers_.key(demand->wanted.key);
     if (covered && !info.idle.empty()) {
       grant(*demand, info.idle.back());
@@ -80,7 +82,8 @@ bool LeaseTable::grant_first() {
 // Workers that could be leased, now or once others made room for them.
 std::int64_t LeaseTable::places() const {
   const std::uint32_t leased = FRAY_MUTANT(9) ? workers_.count(WorkerState::kLeased) : workers_.leased();
-  return static_cast<std::int64_t>(limits_.max_workers) - static_cast<std::int64_t>(leased);
+  return static_cast<std::int64_t>(limits_.max_workers) - static_cast<std::int64_t>(leased) -
+         static_cast<std::int64_t>(served_.size());
 }
 
 void LeaseTable::grant(const Demand& demand, ProcessId worker) {
@@ -92,9 +95,11 @@ void LeaseTable::grant(const Demand& demand, ProcessId worker) {
                                        .worker = worker,
                                        .resources = demand.wanted.resources,
                                        .dedicated = demand.wanted.dedicated});
+  DeviceSet devices = devices_.take(worker, demand.wanted.resources);
   workers_.lease(worker, lease, demand.wanted.dedicated);
   demands_.granted(client, number);
-  commands_.emplace_back(GrantLease{.lease = lease, .client = client, .demand = number, .worker = worker});
+  commands_.emplace_back(GrantLease{
+      .lease = lease, .client = client, .demand = number, .worker = worker, .devices = std::move(devices)});
 }
 
 void LeaseTable::start_for_demands() {
@@ -107,7 +112,7 @@ void LeaseTable::start_for_demands() {
   }
   ResourceSet available = ledger_.free();
   std::int64_t places_left = places();
-  std::uint32_t ending = workers_.count(WorkerState::kEnding);
+  std::uint32_t ending = workers_.count(WorkerState::kEnding) - static_cast<std::uint32_t>(served_.size());
   for (const Demand* demand : servable()) {
     const bool dedicated = demand->wanted.dedicated;
     for (std::uint32_t unit = 0; unit < demand->wanted.count; ++unit) {
@@ -187,7 +192,7 @@ void LeaseTable::stop_surplus() {
   const std::vector<WorkerKeyId> recent = workers_.recent_keys(kRecentKeys);
   std::vector<ProcessId> surplus;
   for (const auto& [key, info] : workers_.keys()) {
-    const bool is_recent = std::find(recent.begin(), recent.end(), key) != recent.end();
+    const bool is_recent = std::find(recent.begin(), recent.end(), key) != recent.end() && !unused_keys_.contains(key);
     auto found = needed_.find(key);
     const std::size_t needed = found == needed_.end() ? 0 : found->second;
     const std::size_t kept = std::max<std::size_t>(needed, is_recent ? cpus() + ledger_.blocked() : 0);
@@ -198,9 +203,18 @@ void LeaseTable::stop_surplus() {
   for (ProcessId worker : surplus) stop(worker, false);
 }
 
+void LeaseTable::stop_served() {
+  std::erase_if(served_, [this](ProcessId worker) {
+    if (works_as_client(worker)) return false;
+    devices_.resume(worker);  // until it has left
+    stop(worker, false);
+    return true;
+  });
+}
+
 void LeaseTable::reclaim() {
   if (demands_.empty()) return;
-  for (const ReclaimLeases& request : plan_reclaims(servable(), demands_, ledger_, places())) {
+  for (const ReclaimLeases& request : plan_reclaims(servable(), demands_, ledger_, devices_, places())) {
     ledger_.asked_back({request.client, request.demand}, request.count);
     commands_.emplace_back(request);
   }
@@ -243,6 +257,7 @@ std::string LeaseTable::reason(const Demand& demand) const {
     return fmt::format("waits for {}: the node has {}, of which {} is free", asked.to_string(),
                        part_of(limits_.total, asked).to_string(), amounts(ledger_.free(), asked));
   }
+  if (!devices_.fits(asked)) return fmt::format("waits for {} on devices that are still in use", asked.to_string());
   const KeyInfo& info = workers_.key(demand.wanted.key);
   if (workers_.given_up(demand.wanted.key)) {
     return fmt::format("its workers cannot be started: the last {} starts failed", info.failures);

@@ -8,7 +8,7 @@
 
 namespace fray::scheduler {
 
-LeaseTable::LeaseTable(Limits limits) : limits_(std::move(limits)), ledger_(limits_.total) {}
+LeaseTable::LeaseTable(Limits limits) : limits_(std::move(limits)), ledger_(limits_.total), devices_(limits_.total) {}
 
 void LeaseTable::client_joined(ProcessId client, ProcessId parent) {
   if (client == 0 || !clients_.insert(client).second) return contradict();
@@ -37,6 +37,23 @@ void LeaseTable::prestart(WorkerKeyId key, std::uint32_t count) {
   workers_.used(key);
 }
 
+void LeaseTable::key_unused(WorkerKeyId key, bool unused) {
+  if (unused == unused_keys_.contains(key)) return;
+  changed_ = true;
+  if (unused) {
+    unused_keys_.insert(key);
+    prestarts_.erase(key);
+  } else {
+    unused_keys_.erase(key);
+  }
+}
+
+void LeaseTable::forget_key(WorkerKeyId key) {
+  unused_keys_.erase(key);
+  prestarts_.erase(key);
+  workers_.forget_key(key);
+}
+
 void LeaseTable::worker_starting(ProcessId worker, WorkerKeyId key) {
   changed_ = true;
   if (!workers_.starting(worker, key)) contradict();
@@ -56,12 +73,14 @@ void LeaseTable::worker_blocked(ProcessId worker) {
   const Worker* entry = workers_.find(worker);
   if (entry == nullptr || entry->lease == 0 || !ledger_.block(entry->lease)) return contradict();
   changed_ = true;
+  if (!entry->dedicated) devices_.yield(worker);
 }
 
 void LeaseTable::worker_unblocked(ProcessId worker) {
   const Worker* entry = workers_.find(worker);
   if (entry == nullptr || entry->lease == 0 || !ledger_.unblock(entry->lease)) return contradict();
   changed_ = true;
+  if (!entry->dedicated) devices_.resume(worker);
 }
 
 void LeaseTable::worker_retiring(ProcessId worker) {
@@ -81,6 +100,8 @@ void LeaseTable::worker_left(ProcessId worker) {
     lost_.push_back(entry->key);
   }
   ledger_.end(entry->lease);
+  devices_.left(worker);
+  served_.erase(worker);
   workers_.left(worker);
 }
 
@@ -92,7 +113,13 @@ void LeaseTable::lease_returned(ProcessId client, LeaseId lease) {
   changed_ = true;
   demands_.goes_behind(client, held->demand);
   ledger_.end(lease);
+  if (devices_.of(worker) == nullptr) return workers_.release(worker);
+  // Nobody else gets it, and nobody gets its devices before it has ended; unless its own tasks, which may need them,
+  // are what keeps it.
+  workers_.doom(worker, false);
   workers_.release(worker);
+  served_.insert(worker);
+  works_as_client(worker) ? devices_.yield(worker) : devices_.resume(worker);
 }
 
 void LeaseTable::lease_kill_asked(ProcessId client, LeaseId lease) {
@@ -123,7 +150,7 @@ std::uint32_t LeaseTable::cpus() const {
 
 bool LeaseTable::deadlock_suspected() const {
   const std::uint32_t living = workers_.living();
-  if (living < limits_.max_workers || living != ledger_.blocked()) return false;
+  if (living < limits_.max_workers || living != ledger_.blocked() + served_.size()) return false;
   for (const auto& [lease, held] : ledger_.leases()) {
     const Worker* worker = workers_.find(held.worker);
     if (worker == nullptr || worker->dying) return false;  // its place comes free

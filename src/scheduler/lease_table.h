@@ -20,6 +20,8 @@
 // is never asked back, and ends when the lease is returned. A dedicated demand for no resources is served before all
 // others: with an idle worker of its key, else with a new one.
 //
+// Leases with devices (scheduler/device_table.h) are for workers of a device key; such a worker serves one lease.
+//
 // Threading:  confined to the node's loop (or a test).
 // Ownership:  values only; refers to processes and leases by number.
 // Failure:    events that contradict the state (a lease returned twice, an unknown worker) are ignored and counted in
@@ -35,6 +37,7 @@
 #include "model/ids.h"
 #include "model/resource_set.h"
 #include "scheduler/demand_queue.h"
+#include "scheduler/device_table.h"
 #include "scheduler/lease_commands.h"
 #include "scheduler/lease_ledger.h"
 #include "scheduler/worker_table.h"
@@ -71,6 +74,10 @@ class LeaseTable {
   // At most so many workers of this key are started before anybody asks, no more than the CPUs could use.
   void prestart(WorkerKeyId key, std::uint32_t count);
 
+  // No idle workers of this key are kept any more, until it is used again; once they are gone, it can be forgotten.
+  void key_unused(WorkerKeyId key, bool unused);
+  void forget_key(WorkerKeyId key);
+
   // A StartWorker was carried out and the process has a number; ready when it said hello; failed when it could not
   // start. After WorkerTable::kStartAttempts failures in a row (death before ready is one) the key's demands are
   // refused.
@@ -102,6 +109,7 @@ class LeaseTable {
   std::uint64_t contradictions() const { return contradictions_; }
   const WorkerTable& workers() const { return workers_; }
   const LeaseLedger& ledger() const { return ledger_; }
+  const DeviceTable& devices() const { return devices_; }
 
  private:
   static constexpr std::size_t kRecentKeys = 4;  // idle workers of so many keys are kept
@@ -119,6 +127,7 @@ class LeaseTable {
   void start_for_prestart();
   void replace_lost();
   void stop_surplus();
+  void stop_served();
   bool works_as_client(ProcessId worker) const;
   bool waits_in_vain(const Demand& demand) const;
   void stop(ProcessId worker, bool kill);
@@ -132,9 +141,12 @@ class LeaseTable {
   DemandQueue demands_;
   WorkerTable workers_;
   LeaseLedger ledger_;
+  DeviceTable devices_;
+  std::set<ProcessId> served_;  // workers with devices whose lease has ended, while tasks of their own go on
   std::set<ProcessId> clients_;
   std::map<WorkerKeyId, std::uint32_t> prestarts_;
   std::vector<WorkerKeyId> lost_;  // keys of workers that died with a lease, since the last decision
+  std::set<WorkerKeyId> unused_keys_;
   std::map<WorkerKeyId, std::uint32_t>
       needed_;                          // workers that demands with resources could use, as of the last decision
   std::uint32_t needed_dedicated_ = 0;  // of these, dedicated ones

@@ -81,7 +81,7 @@ TEST(LeaseTable, GrantsAReadyWorkerAndTakesResources) {
   Bench bench(2);
   bench.join(kAnn);
   bench.table.demand_changed(kAnn, demand(7, 1, cpu(2)));
-  EXPECT_EQ(bench.settle(), (std::vector<Command>{GrantLease{1, kAnn, 7, 100}}));
+  EXPECT_EQ(bench.settle(), (std::vector<Command>{GrantLease{1, kAnn, 7, 100, {}}}));
   EXPECT_TRUE(bench.table.free().empty());
   bench.table.lease_returned(kAnn, 1);
   EXPECT_EQ(bench.table.free(), cpu(2));
@@ -128,7 +128,7 @@ TEST(LeaseTable, BlockedWorkersResourcesAreGrantedToOthers) {
   bench.table.demand_changed(100, demand(0, 1, cpu(1), 1));
   EXPECT_TRUE(only<GrantLease>(bench.settle()).empty());
   bench.table.worker_blocked(100);
-  EXPECT_EQ(only<GrantLease>(bench.settle()), (std::vector<GrantLease>{{2, 100, 0, 101}}));
+  EXPECT_EQ(only<GrantLease>(bench.settle()), (std::vector<GrantLease>{{2, 100, 0, 101, {}}}));
 }
 
 TEST(LeaseTable, ResumedWorkerTakesResourcesBelowZeroAndNothingIsGrantedUntilTheyAreNot) {
@@ -166,7 +166,7 @@ TEST(LeaseTable, AtTheLimitAnIdleWorkerOfAnotherKeyMakesRoom) {
   EXPECT_EQ(bench.settle(), (std::vector<Command>{StopWorker{100, false}}));
   EXPECT_TRUE(bench.settle().empty()) << "one stop is enough";
   bench.table.worker_left(100);
-  EXPECT_EQ(only<GrantLease>(bench.settle()), (std::vector<GrantLease>{{2, kAnn, 1, 101}}));
+  EXPECT_EQ(only<GrantLease>(bench.settle()), (std::vector<GrantLease>{{2, kAnn, 1, 101, {}}}));
 }
 
 TEST(LeaseTable, DemandThatWaitsForAnotherKeyAtTheLimitIsNotOvertakenByAFlood) {
@@ -203,7 +203,7 @@ TEST(LeaseTable, TwoClientsOnTwoCpusEndWithOneLeaseEach) {
   bench.table.demand_changed(kBob, demand(0, 99, cpu(1)));
   EXPECT_TRUE(bench.settle().empty()) << "asked once";
   bench.table.lease_returned(kAnn, 1);
-  EXPECT_EQ(bench.settle(), (std::vector<Command>{GrantLease{3, kBob, 0, 101}}));
+  EXPECT_EQ(bench.settle(), (std::vector<Command>{GrantLease{3, kBob, 0, 101, {}}}));
   EXPECT_TRUE(bench.settle().empty()) << "both have their share";
 }
 
@@ -216,7 +216,7 @@ TEST(LeaseTable, TwoClientsOnOneCpuTakeTurns) {
   bench.table.demand_changed(kBob, demand(0, 100, cpu(1)));
   EXPECT_EQ(bench.settle(), (std::vector<Command>{ReclaimLeases{kAnn, 1, 0}}));
   bench.table.lease_returned(kAnn, 1);
-  EXPECT_EQ(bench.settle(), (std::vector<Command>{GrantLease{2, kBob, 0, 100}, ReclaimLeases{kBob, 1, 0}}));
+  EXPECT_EQ(bench.settle(), (std::vector<Command>{GrantLease{2, kBob, 0, 100, {}}, ReclaimLeases{kBob, 1, 0}}));
 }
 
 TEST(LeaseTable, NestedFloodOfOneProgramGivesToAnotherProgramThatHasNothing) {
@@ -335,7 +335,7 @@ TEST(LeaseTable, RetiringWorkerIsGrantedToNobody) {
   bench.settle();
   bench.table.worker_retiring(100);
   bench.table.lease_returned(kAnn, 1);
-  EXPECT_EQ(only<GrantLease>(bench.settle()), (std::vector<GrantLease>{{2, kAnn, 0, 101}}));
+  EXPECT_EQ(only<GrantLease>(bench.settle()), (std::vector<GrantLease>{{2, kAnn, 0, 101, {}}}));
 }
 
 TEST(LeaseTable, KillAskedByTheHolderStopsTheWorker) {

@@ -16,8 +16,16 @@ ResourceSet cpu(std::int64_t tenths) {
   return set;
 }
 
+ResourceSet gpu(std::int64_t tenths) {
+  ResourceSet set;
+  set.set_units("GPU", tenths * ResourceSet::kUnitsPerOne / 10);
+  return set;
+}
+
 Limits choose_limits(SimulationRandom& random) {
-  return {.total = cpu(10 * (1 + random.below(3))), .max_workers = 2 + random.below(6)};
+  ResourceSet total = cpu(10 * (1 + random.below(3)));
+  if (random.percent(30)) total.add(gpu(20));
+  return {.total = total, .max_workers = 2 + random.below(6)};
 }
 
 }  // namespace
@@ -28,6 +36,9 @@ LeaseWorld::LeaseWorld(std::uint64_t seed, SimulationLog& log)
   if (table_.table().ledger().total().covers(cpu(20))) shapes_.push_back({cpu(20), 0});
   shapes_.push_back({ResourceSet(), 1});
   if (random_.percent(60)) actors_to_come_ = 1 + random_.below(8);
+  if (table_.table().ledger().total().covers(gpu(20))) {
+    for (std::int64_t tenths : {5, 10}) shapes_.push_back({gpu(tenths), device_key(0)});
+  }
   faults_left_ = 3 + random_.below(6);
   tasks_left_ = 10 + random_.below(30);
   tasks_.resize(1);  // task 0 names none
@@ -347,7 +358,8 @@ void LeaseWorld::check_promises() {
     for (const auto& [id, lease] : ledger.leases()) {
       ResourceSet with = ledger.free();
       with.add(lease.resources);
-      if (lease.dedicated || lease.blocked || lease.orphaned || !with.covers(row.resources)) continue;
+      const bool may_be_asked = !lease.dedicated && !lease.blocked && !lease.orphaned;
+      if (!may_be_asked || !with.covers(table_.table().devices().with_fragments(row.resources))) continue;
       const bool other_tree = ledger.tree(lease.client) != ledger.tree(row.client);
       if ((other_tree && has_nothing) || (lease.client == row.client && waiting.size() == 1)) {
         throw SimulationViolation(

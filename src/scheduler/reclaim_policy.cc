@@ -25,7 +25,7 @@ struct Forecast {
 
 class Planner {
  public:
-  Planner(const DemandQueue& queue, const LeaseLedger& ledger, std::int64_t places);
+  Planner(const DemandQueue& queue, const LeaseLedger& ledger, const DeviceTable& devices, std::int64_t places);
   void serve(const Demand& demand);
   std::vector<ReclaimLeases> requests() const;
 
@@ -45,11 +45,12 @@ class Planner {
 
   const DemandQueue& queue_;
   const LeaseLedger& ledger_;
+  const DeviceTable& devices_;
   Forecast now_;
 };
 
-Planner::Planner(const DemandQueue& queue, const LeaseLedger& ledger, std::int64_t places)
-    : queue_(queue), ledger_(ledger) {
+Planner::Planner(const DemandQueue& queue, const LeaseLedger& ledger, const DeviceTable& devices, std::int64_t places)
+    : queue_(queue), ledger_(ledger), devices_(devices) {
   now_.coming = ledger.free();
   now_.places = places;
   for (const auto& [name, group] : ledger.groups()) {
@@ -65,7 +66,8 @@ Planner::Planner(const DemandQueue& queue, const LeaseLedger& ledger, std::int64
 }
 
 bool Planner::covered(const Demand& demand) const {
-  return (demand.wanted.dedicated || now_.places > 0) && now_.coming.covers(demand.wanted.resources);
+  return (demand.wanted.dedicated || now_.places > 0) &&
+         now_.coming.covers(devices_.with_fragments(demand.wanted.resources));
 }
 
 void Planner::take(const Demand& demand) {
@@ -121,8 +123,9 @@ bool Planner::gather(const Demand& demand) {
 
 bool Planner::helps(const Demand& demand, const LeaseGroup& group) const {
   if (!demand.wanted.dedicated && now_.places <= 0) return true;
-  for (const auto& [name, units] : demand.wanted.resources.units()) {
-    if (now_.coming.amount(name) >= demand.wanted.resources.amount(name)) continue;
+  const ResourceSet needed = devices_.with_fragments(demand.wanted.resources);
+  for (const auto& [name, units] : needed.units()) {
+    if (now_.coming.amount(name) >= needed.amount(name)) continue;
     if (group.resources.amount(name) > 0) return true;
   }
   return false;
@@ -180,8 +183,8 @@ std::vector<Demand*> in_order_of_service(DemandQueue& queue, const LeaseLedger& 
 }
 
 std::vector<ReclaimLeases> plan_reclaims(const std::vector<Demand*>& ordered, const DemandQueue& queue,
-                                         const LeaseLedger& ledger, std::int64_t places) {
-  Planner planner(queue, ledger, places);
+                                         const LeaseLedger& ledger, const DeviceTable& devices, std::int64_t places) {
+  Planner planner(queue, ledger, devices, places);
   for (const Demand* demand : ordered) planner.serve(*demand);
   return planner.requests();
 }

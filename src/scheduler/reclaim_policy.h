@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "scheduler/demand_queue.h"
+#include "scheduler/device_table.h"
 #include "scheduler/lease_commands.h"
 #include "scheduler/lease_ledger.h"
 
@@ -39,6 +40,6 @@ std::vector<Demand*> in_order_of_service(DemandQueue& queue, const LeaseLedger& 
 // `ordered`: of in_order_of_service. `places`: workers that are idle, on their way or ending, and those that may still
 // be started.
 std::vector<ReclaimLeases> plan_reclaims(const std::vector<Demand*>& ordered, const DemandQueue& queue,
-                                         const LeaseLedger& ledger, std::int64_t places);
+                                         const LeaseLedger& ledger, const DeviceTable& devices, std::int64_t places);
 
 }  // namespace fray::scheduler

@@ -55,6 +55,8 @@ class WorkerTable {
   // Gives a key that was given up one more attempt.
   void forgive(WorkerKeyId key);
   void used(WorkerKeyId key);
+  // Without effect while there are workers of it.
+  void forget_key(WorkerKeyId key);
 
   void lease(ProcessId worker, LeaseId lease, bool dedicated);
   void release(ProcessId worker);  // becomes idle, or ending when doomed

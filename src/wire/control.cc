@@ -23,6 +23,23 @@ std::vector<std::string> decode_strings(ByteReader& in) {
   return strings;
 }
 
+void encode_variables(ByteWriter& out, const std::vector<std::pair<std::string, std::string>>& variables) {
+  out.put(static_cast<std::uint32_t>(variables.size()));
+  for (const auto& [name, value] : variables) {
+    out.put_string(name);
+    out.put_string(value);
+  }
+}
+
+std::vector<std::pair<std::string, std::string>> decode_variables(ByteReader& in) {
+  std::vector<std::pair<std::string, std::string>> variables(in.get_count(2 * sizeof(std::uint32_t)));
+  for (auto& [name, value] : variables) {
+    name = in.get_string();
+    value = in.get_string();
+  }
+  return variables;
+}
+
 }  // namespace
 
 void encode(ByteWriter& out, const ResourceSet& resources) {
@@ -62,11 +79,7 @@ void DefineKey::encode(ByteWriter& out) const {
   encode_strings(out, description.command);
   encode_strings(out, description.module_path);
   out.put_string(description.folder);
-  out.put(static_cast<std::uint32_t>(description.environment.size()));
-  for (const auto& [name, value] : description.environment) {
-    out.put_string(name);
-    out.put_string(value);
-  }
+  encode_variables(out, description.environment);
 }
 
 Result<DefineKey> DefineKey::decode(std::string_view body) {
@@ -77,11 +90,7 @@ Result<DefineKey> DefineKey::decode(std::string_view body) {
   message.description.command = decode_strings(in);
   message.description.module_path = decode_strings(in);
   message.description.folder = in.get_string();
-  message.description.environment.resize(in.get_count(2 * sizeof(std::uint32_t)));
-  for (auto& [name, value] : message.description.environment) {
-    name = in.get_string();
-    value = in.get_string();
-  }
+  message.description.environment = decode_variables(in);
   return finish(in, std::move(message), "DefineKey");
 }
 
@@ -210,6 +219,29 @@ Result<Lease> Lease::decode(std::string_view body) {
   message.client = in.get<decltype(message.client)>();
   message.cpus = in.get<double>();
   return finish(in, std::move(message), "Lease");
+}
+
+void BindDevices::encode(ByteWriter& out) const {
+  out.put(static_cast<std::uint32_t>(devices.size()));
+  for (const auto& [kind, indices] : devices) {
+    out.put_string(kind);
+    out.put(static_cast<std::uint32_t>(indices.size()));
+    for (std::uint32_t index : indices) out.put(index);
+  }
+  encode_variables(out, environment);
+}
+
+Result<BindDevices> BindDevices::decode(std::string_view body) {
+  ByteReader in(body);
+  BindDevices message;
+  const std::uint32_t kinds = in.get_count(2 * sizeof(std::uint32_t));
+  for (std::uint32_t i = 0; i < kinds && in.ok(); ++i) {
+    std::vector<std::uint32_t>& indices = message.devices[std::string(in.get_string())];
+    indices.resize(in.get_count(sizeof(std::uint32_t)));
+    for (std::uint32_t& index : indices) index = in.get<std::uint32_t>();
+  }
+  message.environment = decode_variables(in);
+  return finish(in, std::move(message), "BindDevices");
 }
 
 void Reclaim::encode(ByteWriter& out) const {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "model/device_set.h"
 #include "model/ids.h"
 #include "model/resource_set.h"
 #include "wire/bytes.h"
@@ -72,6 +73,7 @@ enum class ControlType : std::uint8_t {
   kRefused,  // the connection is refused: a reason, then EOF
   kStatusReply,
   kYieldMemory,  // no body: memory is short; announce what is yours alone, give back what is warm, then say so
+  kBindDevices,  // to a worker, before the lease or the actor that it is for
   // node -> client, about actors
   kActorAnswer = 100,  // id: ticket
   kActorNames,         // id: ticket
@@ -163,6 +165,15 @@ struct Lease {  // id: lease
   double cpus = 0;  // what the lease holds
   void encode(ByteWriter& out) const;
   static Result<Lease> decode(std::string_view body);
+};
+
+// The worker's devices for the rest of its life, and what its environment is to say about them.
+struct BindDevices {
+  static constexpr ControlType kType = ControlType::kBindDevices;
+  DeviceSet devices;
+  std::vector<std::pair<std::string, std::string>> environment;
+  void encode(ByteWriter& out) const;
+  static Result<BindDevices> decode(std::string_view body);
 };
 
 // Others wait: give back up to `count` leases, idle ones at once, busy ones when what was sent to them is done.

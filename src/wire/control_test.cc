@@ -40,6 +40,15 @@ TEST(Control, DemandKeepsFractionsOfResourcesExactly) {
   EXPECT_EQ(round_trip(message).resources, message.resources);
 }
 
+TEST(Control, DevicesReadBackAsWritten) {
+  BindDevices message;
+  message.devices = {{"GPU", {0, 3}}, {"TPU", {}}};
+  message.environment = {{"CUDA_VISIBLE_DEVICES", "0,3"}};
+  BindDevices read = round_trip(message);
+  EXPECT_EQ(read.devices, message.devices);
+  EXPECT_EQ(read.environment, message.environment);
+}
+
 TEST(Control, ExitFactsReadBackAsWritten) {
   WorkerLost message;
   message.facts = {10, 0, 9, 1 << 20, 42, "task", "last words", "by the node"};

@@ -71,6 +71,7 @@ class ActorLoop : public client::WorkerDuty {
   // WorkerDuty.
   void lease_arrived(LeaseId lease, ProcessId client, double cpus, os::Fd fd) override;
   void actor_arrived(wire::HostActor) override {}
+  void devices_bound(const wire::BindDevices&) override {}  // they were, before the actor arrived
   void node_gone() override;
   bool tick() override;
   int poll_fd() override;

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <utility>
 
 #include <poll.h>
 #include <sched.h>
@@ -53,6 +54,11 @@ std::optional<wire::HostActor> TaskLoop::take_actor() {
   return std::exchange(actor_, std::nullopt);
 }
 
+void TaskLoop::devices_bound(const wire::BindDevices& binding) {
+  std::lock_guard lock(mutex_);
+  binding_ = binding;
+}
+
 void TaskLoop::node_gone() {
   MutexLock lock(mutex_);
   stop_ = true;
@@ -74,7 +80,13 @@ bool TaskLoop::wait_for_lease() {
     executor_.after_sleep();
     lock.lock();
   }
-  if (stop_ || actor_) return false;
+  if (stop_) return false;
+  if (std::optional<wire::BindDevices> binding = std::exchange(binding_, std::nullopt)) {
+    lock.unlock();
+    executor_.bind(*binding);
+    lock.lock();
+  }
+  if (actor_) return false;
   Offer offer = std::move(offers_.front());
   offers_.pop_front();
   page_.leased();

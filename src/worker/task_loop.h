@@ -19,6 +19,7 @@
 #include "base/mutex.h"
 #include "client/client.h"
 #include "wire/actor.h"
+#include "wire/control.h"
 #include "wire/direct.h"
 #include "worker/task_meter.h"
 
@@ -48,6 +49,9 @@ struct Executor {
   virtual ~Executor() = default;
   // A lease that holds this many CPUs begins.
   virtual void leased(double cpus) = 0;
+  // The devices that this process is bound to. Called on the task thread before the first task, or before the process
+  // becomes an actor.
+  virtual void bind(const wire::BindDevices& binding) = 0;
   // The callable of this id. Called on the task thread before the first task that needs it.
   virtual void define(std::uint64_t function, std::string_view payload) = 0;
   virtual void run(const TaskView& task, Outcome* outcome) = 0;
@@ -95,6 +99,7 @@ class TaskLoop : public client::WorkerDuty {
   // WorkerDuty.
   void lease_arrived(LeaseId lease, ProcessId client, double cpus, os::Fd fd) override;
   void actor_arrived(wire::HostActor actor) override;
+  void devices_bound(const wire::BindDevices& binding) override;
   void node_gone() override;
   bool tick() override;
   int poll_fd() override;
@@ -133,6 +138,7 @@ class TaskLoop : public client::WorkerDuty {
   };
   std::deque<Offer> offers_ FRAY_GUARDED_BY(mutex_);
   std::optional<wire::HostActor> actor_ FRAY_GUARDED_BY(mutex_);
+  std::optional<wire::BindDevices> binding_ FRAY_GUARDED_BY(mutex_);  // until it is carried out
   ProcessId leased_to_ = 0;
   wire::FrameSocket socket_ FRAY_GUARDED_BY(mutex_);
   bool connected_ FRAY_GUARDED_BY(mutex_) = false;

@@ -324,6 +324,16 @@ class JobContext(ABC):
         self._check_open()
         return self._empty(shape, dtype)
 
+    # ---- where the code runs
+
+    def resource_ids(self) -> dict[str, list[int]]:
+        """Return the indices of the devices that the running task or this actor has, such as ``{"GPU": [0]}``.
+
+        Devices are GPUs and TPUs. Empty outside of tasks and actors, and in those that asked for none. With a fraction it is the
+        index of the device that is shared. In-process contexts count from 0.
+        """
+        return {}
+
     # ---- life
 
     @property

@@ -44,6 +44,9 @@ class ActorCall(Call):
         context = ActorContext(ActorHandle(self.actor), 0, self.actor.name or self.actor.class_name)
         self.variables.run(enter_actor, context)
 
+    def demand(self) -> dict[str, float]:
+        return self.actor.options.demand()
+
     def function(self) -> Callable[..., Any]:
         return getattr(self._instance, self.method)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -12,7 +13,8 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, cast
 
-from fray.backend.local.call import TaskCall
+from fray._resources import DEVICE_KINDS
+from fray.backend.local.call import TaskCall, running_demand
 from fray.backend.local.cell import Cell
 from fray.backend.local.codec import Codec
 from fray.backend.local.environment import check_supported, suspended
@@ -350,6 +352,13 @@ class InProcessContext(JobContext):
 
         if cell.watch(from_any_thread):
             yield from future
+
+    # ---- devices
+
+    def resource_ids(self) -> dict[str, list[int]]:
+        """Return as many indices as the running task asked for devices, from 0 on."""
+        demand = running_demand()
+        return {kind: list(range(math.ceil(demand[kind]))) for kind in DEVICE_KINDS if demand.get(kind, 0) > 0}
 
     # ---- timeline
 

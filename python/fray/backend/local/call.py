@@ -28,10 +28,18 @@ if TYPE_CHECKING:
     from fray.backend.local.base import InProcessContext
     from fray.backend.local.cell import Cell
 
-__all__ = ["Call", "TaskCall"]
+__all__ = ["Call", "TaskCall", "running_demand"]
 
 _depth: ContextVar[int] = ContextVar("fray_task_depth", default=0)
 """How many tasks this code is nested in."""
+
+_demand: ContextVar[dict[str, float]] = ContextVar("fray_task_demand", default={})  # noqa: B039  (never changed)
+"""What the running task asked for."""
+
+
+def running_demand() -> dict[str, float]:
+    """Return the resources of the task that this code runs in; nothing outside of tasks."""
+    return _demand.get()
 
 
 class Call(ABC):
@@ -246,9 +254,14 @@ class Call(ABC):
         what = f"a result of {self.what()}"
         return [self.owner.codec.pack(value, what) for value in values]
 
+    def demand(self) -> dict[str, float]:
+        """Return the resources that this code runs with."""
+        return self.options.demand()
+
     def _fresh_variables(self) -> Context:
         variables = copy_context()
         variables.run(_depth.set, self.depth)
+        variables.run(_demand.set, self.demand())
         variables.run(enter_context, self.owner)
         variables.run(enter_actor, None)
         return variables

@@ -112,6 +112,7 @@ class NativeJobContext(JobContext):
 
     def _set_up(self, client: Any) -> None:
         self._client = client
+        self._devices: dict[str, list[int]] = {}
         _contexts.add(self)
         self._functions = FunctionTable()
         self._plans: dict[tuple[int, bool], tuple[TaskOptions, Any]] = {}
@@ -131,6 +132,10 @@ class NativeJobContext(JobContext):
         context.namespace = default_namespace()
         context._set_up(client)
         cls._current = context
+
+    def resource_ids(self) -> dict[str, list[int]]:
+        """Return the indices of the devices that this worker is bound to; see `JobContext.resource_ids`."""
+        return {kind: list(indices) for kind, indices in self._devices.items()}
 
     # ---- the hot path: what C++ finds wrong goes to the base class, which says so
 

@@ -19,10 +19,28 @@ from fray.backend.native.retrying import Retrying
 from fray.backend.native.threads import use_threads
 from fray.errors import TaskCancelledError, TaskTimeoutError
 
-__all__ = ["end_debugging", "load_function", "main", "may_retry", "pack_exception", "use_threads"]
+__all__ = [
+    "bind_devices",
+    "end_debugging",
+    "load_function",
+    "main",
+    "may_retry",
+    "pack_exception",
+    "use_threads",
+]
 
 _WORKER = 1
 _loading = False
+
+
+def bind_devices(devices: dict[str, list[int]], environment: dict[str, str]) -> None:
+    """Take the devices that this process has for the rest of its life; called before any task runs."""
+    from fray.backend.native.context import NativeJobContext
+
+    os.environ.update(environment)
+    context = NativeJobContext.current()
+    if context is not None:
+        context._devices = devices  # pyright: ignore[reportPrivateUsage]
 
 
 def load_function(kind: int, payload: bytes) -> Any:

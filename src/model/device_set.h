@@ -1,0 +1,33 @@
+// DeviceSet: which devices, by kind and index. Kinds are the resources whose units can be told apart: one GPU is not
+// another, one CPU is.
+//
+//   {"GPU": [0, 3]}
+//
+// Threading:  a value.
+// Ownership:  owns its names.
+// Failure:    none.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/resource_set.h"
+
+namespace fray {
+
+using DeviceSet = std::map<std::string, std::vector<std::uint32_t>, std::less<>>;
+
+inline constexpr std::array<std::string_view, 2> kDeviceKinds = {"GPU", "TPU"};
+
+inline bool asks_for_devices(const ResourceSet& resources) {
+  for (std::string_view kind : kDeviceKinds) {
+    if (resources.units().contains(kind)) return true;
+  }
+  return false;
+}
+
+}  // namespace fray

@@ -1,0 +1,70 @@
+// DeviceTable: decides which devices a worker gets, and knows who has them.
+//
+// A worker is bound to its devices for its life: what a process has loaded into a GPU stays there until it ends. So a
+// lease with devices gets a worker that never ran anything, and that worker ends with the lease. Such workers have a
+// worker key of their own beside that of their like (device_key).
+//
+// A whole amount is that many devices for the worker alone; a fraction is a share of one device, the fullest that still
+// has room. A blocked worker yields its devices: others may get them, after all devices that nobody yielded. When it
+// resumes it has them again at once, so a device may be shared then, as a CPU would be. An actor never yields.
+//
+// Threading:  confined to the LeaseTable that owns it.
+// Ownership:  values only.
+// Failure:    take() of what does not fit returns nothing; unknown workers are ignored.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/device_set.h"
+#include "model/ids.h"
+
+namespace fray::scheduler {
+
+inline constexpr WorkerKeyId kDeviceKeyBit = WorkerKeyId{1} << 31;
+inline WorkerKeyId device_key(WorkerKeyId key) { return key | kDeviceKeyBit; }
+inline WorkerKeyId base_key(WorkerKeyId key) { return key & ~kDeviceKeyBit; }
+inline bool is_device_key(WorkerKeyId key) { return (key & kDeviceKeyBit) != 0; }
+// The key of workers for such a lease.
+inline WorkerKeyId key_for(WorkerKeyId key, const ResourceSet& resources) {
+  return asks_for_devices(resources) ? device_key(key) : key;
+}
+
+class DeviceTable {
+ public:
+  explicit DeviceTable(const ResourceSet& total);
+
+  bool fits(const ResourceSet& asked) const { return choose(asked).has_value(); }
+  DeviceSet take(ProcessId worker, const ResourceSet& asked);
+  void yield(ProcessId worker);
+  void resume(ProcessId worker);
+  void left(ProcessId worker);
+
+  // `asked`, and for kinds of which it wants whole devices also what is free on devices that are not wholly free: as much
+  // must be free in all before it is sure to fit.
+  ResourceSet with_fragments(const ResourceSet& asked) const;
+  // The devices that a worker is bound to; nullptr when it has none.
+  const DeviceSet* of(ProcessId worker) const;
+
+ private:
+  struct Device {
+    std::int64_t free = ResourceSet::kUnitsPerOne;  // may be below zero
+    std::uint32_t yielded = 0;                      // workers that will want it back
+  };
+  struct Holder {
+    DeviceSet devices;
+    std::map<std::string, std::int64_t, std::less<>> units;  // on each of the devices of that kind
+    bool yielded = false;
+  };
+
+  std::optional<DeviceSet> choose(const ResourceSet& asked) const;
+  void change(const Holder& holder, int sign);
+
+  std::map<std::string, std::vector<Device>, std::less<>> devices_;
+  std::map<ProcessId, Holder> holders_;
+};
+
+}  // namespace fray::scheduler
