@@ -29,6 +29,13 @@ json resources(const ResourceSet& set) {
   return amounts;
 }
 
+// Every name that the node has, also where nothing is free.
+json free_resources(const ResourceSet& free, const ResourceSet& total) {
+  json amounts = json::object();
+  for (const auto& [name, units] : total.units()) amounts[name] = free.amount(name);
+  return amounts;
+}
+
 const char* state_name(const WorkerProcess& worker, const scheduler::Worker* entry, bool blocked) {
   if (entry == nullptr || entry->state == scheduler::WorkerState::kStarting) return "starting";
   if (entry->doomed || entry->state == scheduler::WorkerState::kEnding) return "ending";
@@ -116,7 +123,7 @@ std::string status_report(const StatusSources& sources) {
         {"session_folder", sources.session_folder},
         {"uptime_seconds", seconds_since(sources.started_ns)},
         {"max_workers", sources.max_workers}}},
-      {"resources", {{"total", resources(sources.total)}, {"free", resources(table.free())}}},
+      {"resources", {{"total", resources(sources.total)}, {"free", free_resources(table.free(), sources.total)}}},
       {"clients", clients(sources.roster)},
       {"workers", workers(sources)},
       {"waiting", waiting(table)},
