@@ -94,7 +94,7 @@ class NativeJobContext(JobContext):
             refuse_settings(address, settings)
             client = attach(address, self._extra_env)
         else:
-            check_settings(cpus, memory, store_memory, max_workers, spill_dir)
+            check_settings(cpus, memory, store_memory, max_workers, spill_dir, resources)
             options = {
                 "cpus": cpus,
                 "memory_bytes": memory,

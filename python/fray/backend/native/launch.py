@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fray import _native
+from fray._resources import DEVICE_KINDS
 from fray._settings import NAMESPACE_VARIABLE, default_namespace
 from fray.backend.native.address import connect_to, explain_refusal, find_socket
 from fray.errors import NodeDiedError
@@ -28,12 +29,14 @@ def check_settings(
     store_memory: int | None,
     max_workers: int | None,
     spill_dir: str | os.PathLike[str] | None,
+    resources: Mapping[str, float] | None = None,
 ) -> None:
     """Check what a node is to be started with, before anything starts.
 
     Raises:
         TypeError: no number.
-        ValueError: an amount that is not above 0 and finite, or a spill folder that cannot be written to.
+        ValueError: an amount that is not above 0 and finite, a part of a device, or a spill folder that cannot be
+            written to.
     """
     amounts = {"cpus": cpus, "memory": memory, "store_memory": store_memory, "max_workers": max_workers}
     for name, amount in amounts.items():
@@ -43,6 +46,10 @@ def check_settings(
             raise TypeError(f"{name} must be a number, got {amount!r}")
         if not math.isfinite(amount) or amount <= 0:
             raise ValueError(f"{name} must be a finite number above 0, got {amount!r}; leave it out for the default")
+    for kind in DEVICE_KINDS:
+        amount = (resources or {}).get(kind, 0)
+        if amount != int(amount):
+            raise ValueError(f"resources: {kind!r} must be a whole number of devices, got {amount!r}")
     if spill_dir is not None and not (os.path.isdir(spill_dir) and os.access(spill_dir, os.W_OK | os.X_OK)):
         raise ValueError(f"spill_dir {os.fspath(spill_dir)!r} is not a folder that can be written to; make it first")
 
