@@ -54,7 +54,7 @@ class Count:
 
 NORMAL_PARTS = (
     Part("unit C++", 120, cpp_build="dev"),
-    Part("unit and conformance Python", 300, folders=("tests/unit", "tests/conformance")),
+    Part("unit and conformance Python", 300, folders=("tests/unit", "tests/conformance", "tests/gpu")),
     Part("chaos", 240, folders=("tests/chaos",)),
     Part("plugs", 90, folders=("tests/plugs",)),
     Part("browser", 120, folders=("tests/browser",)),

@@ -18,7 +18,7 @@ TEST(SessionOptions, UnsaidIsWhatTheMachineHas) {
 TEST(SessionOptions, SaidIsKept) {
   SessionOptions options =
       parse_options(
-          R"({"cpus": 1.5, "memory_bytes": 1000, "store_memory_bytes": 10, "resources": {"TPU": 4}, "max_workers": 3})")
+          R"({"cpus": 1.5, "memory_bytes": 1000, "store_memory_bytes": 10, "resources": {"TPU": 4, "GPU": 0}, "max_workers": 3})")
           .value();
   EXPECT_EQ(options.total.to_string(), "CPU 1.5, TPU 4, head_node 1, memory 1000");
   EXPECT_EQ(options.store_memory_bytes, 10u);
@@ -30,6 +30,11 @@ TEST(SessionOptions, HeadNodeIsOneUnlessDeclaredOtherwise) {
   EXPECT_EQ(parse_options(R"({"resources": {"head_node": 0}})").value().total.amount("head_node"), 0.0);
 }
 
+TEST(SessionOptions, DevicesMayBePretended) {
+  SessionOptions options = parse_options(R"({"resources": {"GPU": 3}})").value();
+  EXPECT_EQ(options.total.amount("GPU"), 3.0);
+}
+
 TEST(SessionOptions, NullCountsAsUnsaid) {
   EXPECT_EQ(parse_options(R"({"cpus": null, "spill_folder": null})").value().total.amount("CPU"), os::usable_cpus());
 }
@@ -37,6 +42,7 @@ TEST(SessionOptions, NullCountsAsUnsaid) {
 TEST(SessionOptions, NonsenseIsRefused) {
   for (const char* text :
        {"", "[]", R"({"cpus": -1})", R"({"cpus": "two"})", R"({"resources": {"TPU": -4}})", R"({"resources": 3})",
+        R"({"resources": {"GPU": 0.5}})", R"({"resources": {"TPU": 1e9}})",
         R"({"max_workers": 0})", R"({"spill_folder": 3})", R"({"unknown": 1})"}) {
     EXPECT_EQ(parse_options(text).status().code(), StatusCode::kInvalidArgument) << text;
   }

@@ -55,7 +55,7 @@ std::optional<wire::HostActor> TaskLoop::take_actor() {
 }
 
 void TaskLoop::devices_bound(const wire::BindDevices& binding) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   binding_ = binding;
 }
 

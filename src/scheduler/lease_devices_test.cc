@@ -1,0 +1,156 @@
+// Leases with devices, and worker keys that nobody uses any more, in the LeaseTable.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "scheduler/lease_table.h"
+
+namespace fray::scheduler {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr ProcessId kAnn = 1;  // drivers
+constexpr ProcessId kBob = 2;
+constexpr WorkerKeyId kPlain = 3;
+
+ResourceSet amounts(double cpus, double gpus) {
+  ResourceSet set;
+  EXPECT_TRUE(set.set("CPU", cpus).is_ok());
+  EXPECT_TRUE(set.set("GPU", gpus).is_ok());
+  return set;
+}
+
+// Carries starts and stops out at once; workers are numbered from 100.
+class Bench {
+ public:
+  explicit Bench(double gpus) : table({.total = amounts(4, gpus), .max_workers = 16}) {
+    for (ProcessId driver : {kAnn, kBob}) table.client_joined(driver);
+  }
+
+  void wants(ProcessId client, std::uint32_t number, std::uint32_t count, double gpus) {
+    const ResourceSet resources = amounts(0, gpus);
+    table.demand_changed(
+        client, {.demand = number, .key = key_for(kPlain, resources), .count = count, .resources = resources});
+  }
+  // Grants and requests. Workers that are told to end have left when it returns, unless `lingering`.
+  std::vector<GrantLease> settle(bool lingering = false) {
+    std::vector<GrantLease> grants;
+    for (bool busy = true; busy;) {
+      busy = false;
+      for (Command& command : table.take_commands()) {
+        busy = true;
+        if (const auto* start = std::get_if<StartWorker>(&command)) bring_up(start->key);
+        if (const auto* stop = std::get_if<StopWorker>(&command)) {
+          stopped.push_back(stop->worker);
+          if (!lingering) table.worker_left(stop->worker);
+        }
+        if (const auto* reclaim = std::get_if<ReclaimLeases>(&command)) asked_back += reclaim->count;
+        if (const auto* grant = std::get_if<GrantLease>(&command)) grants.push_back(*grant);
+      }
+    }
+    return grants;
+  }
+  ProcessId bring_up(WorkerKeyId key) {
+    const ProcessId worker = next_worker++;
+    table.worker_starting(worker, key);
+    table.client_joined(worker);
+    table.worker_ready(worker);
+    return worker;
+  }
+
+  LeaseTable table;
+  ProcessId next_worker = 100;
+  std::vector<ProcessId> stopped;
+  std::uint32_t asked_back = 0;
+};
+
+TEST(LeaseDevices, GrantSaysWhichDevices) {
+  Bench bench(2);
+  bench.wants(kAnn, 0, 2, 1);
+  std::vector<GrantLease> grants = bench.settle();
+  ASSERT_EQ(grants.size(), 2u);
+  EXPECT_THAT(grants[0].devices["GPU"], ElementsAre(0));
+  EXPECT_THAT(grants[1].devices["GPU"], ElementsAre(1));
+}
+
+TEST(LeaseDevices, WorkerServesOneLeaseAndHasItsDevicesUntilItIsGone) {
+  Bench bench(1);
+  bench.wants(kAnn, 0, 1, 1);
+  const GrantLease first = bench.settle().at(0);
+  bench.table.lease_returned(kAnn, first.lease);
+  bench.wants(kBob, 0, 1, 1);
+  EXPECT_THAT(bench.settle(true), IsEmpty());
+  EXPECT_THAT(bench.stopped, ElementsAre(first.worker));
+  EXPECT_NE(bench.table.waiting().at(0).reason.find("devices that are still in use"), std::string::npos);
+  bench.table.worker_left(first.worker);
+  const GrantLease second = bench.settle().at(0);
+  EXPECT_NE(second.worker, first.worker);
+  EXPECT_THAT(second.devices.at("GPU"), ElementsAre(0));
+}
+
+TEST(LeaseDevices, WorkerWhoseOwnTasksGoOnStaysAndYields) {
+  Bench bench(1);
+  bench.wants(kAnn, 0, 1, 1);
+  const GrantLease first = bench.settle().at(0);
+  bench.wants(first.worker, 0, 1, 1);
+  bench.table.lease_returned(kAnn, first.lease);
+  const GrantLease nested = bench.settle().at(0);
+  EXPECT_EQ(nested.client, first.worker);
+  EXPECT_THAT(nested.devices.at("GPU"), ElementsAre(0));
+  EXPECT_THAT(bench.stopped, IsEmpty());
+  bench.table.lease_returned(first.worker, nested.lease);
+  bench.settle();
+  EXPECT_THAT(bench.stopped, testing::UnorderedElementsAre(first.worker, nested.worker));
+}
+
+TEST(LeaseDevices, PlainWorkersAreNotBoundAndBoundOnesNotPlain) {
+  Bench bench(1);
+  const ProcessId plain = bench.bring_up(kPlain);
+  bench.wants(kAnn, 0, 1, 1);
+  EXPECT_NE(bench.settle().at(0).worker, plain);
+  bench.wants(kAnn, 1, 1, 0);
+  const GrantLease grant = bench.settle().at(0);
+  EXPECT_EQ(grant.worker, plain);
+  EXPECT_TRUE(grant.devices.empty());
+}
+
+TEST(LeaseDevices, SharesAreAskedBackUntilOneDeviceIsWhole) {
+  Bench bench(2);
+  bench.wants(kAnn, 0, 4, 0.6);
+  EXPECT_EQ(bench.settle().size(), 2u);
+  bench.wants(kBob, 0, 1, 1);
+  EXPECT_THAT(bench.settle(), IsEmpty());
+  EXPECT_EQ(bench.asked_back, 2u) << "0.8 is free, and of no use; 1.4 after one more is no whole for sure";
+}
+
+TEST(LeaseKeys, IdleWorkersOfAnUnusedKeyEndAndItIsForgotten) {
+  Bench bench(0);
+  const ProcessId worker = bench.bring_up(kPlain);
+  bench.settle();
+  EXPECT_THAT(bench.stopped, IsEmpty()) << "kept for the next demand";
+  bench.table.key_unused(kPlain, true);
+  bench.settle();
+  EXPECT_THAT(bench.stopped, ElementsAre(worker));
+  bench.table.forget_key(kPlain);
+  EXPECT_TRUE(bench.table.workers().keys().empty());
+}
+
+TEST(LeaseKeys, KeyThatIsUsedAgainKeepsItsWorkers) {
+  Bench bench(0);
+  bench.bring_up(kPlain);
+  bench.table.key_unused(kPlain, true);
+  bench.table.key_unused(kPlain, false);
+  bench.settle();
+  EXPECT_THAT(bench.stopped, IsEmpty());
+}
+
+TEST(LeaseKeys, KeyWithWorkersIsNotForgotten) {
+  Bench bench(0);
+  bench.bring_up(kPlain);
+  bench.table.forget_key(kPlain);
+  EXPECT_FALSE(bench.table.workers().keys().empty());
+}
+
+}  // namespace
+}  // namespace fray::scheduler
