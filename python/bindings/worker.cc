@@ -62,7 +62,8 @@ class PythonExecutor : public worker::Executor {
       ok = ok && text && PyDict_SetItemString(environment.get(), name.c_str(), text.get()) == 0;
     }
     Owned binder(ok ? PyObject_GetAttrString(support_, "bind_devices") : nullptr);
-    Owned done(binder ? PyObject_CallFunctionObjArgs(binder.get(), devices.get(), environment.get(), nullptr) : nullptr);
+    Owned done(binder ? PyObject_CallFunctionObjArgs(binder.get(), devices.get(), environment.get(), nullptr)
+                      : nullptr);
     // A worker that does not know its devices would take those of others.
     if (!done) {
       PyErr_Print();

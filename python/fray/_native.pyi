@@ -5,6 +5,9 @@ from typing import Any
 
 RELEASE: str = "0.1.0"
 
+def started_node_folder(*args: Any, **kwargs: Any) -> Any:
+    """The folder of the started node of this home"""
+
 def connect(*args: Any, **kwargs: Any) -> Any:
     """
     connect(fd, role, process, release, prestart, command, path, folder, environment) -> Client

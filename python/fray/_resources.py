@@ -1,7 +1,8 @@
 """What a task or an actor may ask for: ``{"CPU": 2, "memory": 4 << 30, "TPU": 4}``.
 
-Keys are ``CPU`` (fractions allowed), ``GPU`` and ``TPU`` (devices: whole ones, or a fraction of one), ``memory`` (whole bytes) and any other text, a resource that the node
-declares itself. Whether the node has them is the node's business; here only the form is checked.
+Keys are ``CPU`` (fractions allowed), ``GPU`` and ``TPU`` (devices: whole ones, or a fraction of one), ``memory`` (whole
+bytes) and any other text, a resource that the node declares itself. Whether the node has them is the node's business;
+here only the form is checked.
 """
 
 from __future__ import annotations
@@ -66,9 +67,7 @@ def _check_amount(name: str, amount: object, owner: str) -> float:
     if not math.isfinite(number) or number < 0:
         raise ValueError(f"{owner}: the amount of {name!r} must be a finite number of at least 0, got {amount!r}")
     if name in DEVICE_KINDS and number > 1 and number != int(number):
-        raise ValueError(
-            f"{owner}: {name!r} must be a whole number of devices or a fraction of one, got {amount!r}"
-        )
+        raise ValueError(f"{owner}: {name!r} must be a whole number of devices or a fraction of one, got {amount!r}")
     if name == "memory":
         if number != int(number):
             raise ValueError(f"{owner}: 'memory' is a whole number of bytes, got {amount!r}")

@@ -3,7 +3,7 @@
 ========================  ==========================================================================================
 FRAY_CLUSTER_SPEC         where programs run when they do not say so, such as ``thread?max_workers=4``; see
                           `fray.job.spec`
-FRAY_NAMESPACE            namespace of named actors where none is given; ``default`` if unset. Workers find their driver's
+FRAY_NAMESPACE            where names of actors live when nothing else is said; ``default`` if unset
 FRAY_NODE                 address of the node that this process's job runs on; set by the node for the jobs it starts
 ========================  ==========================================================================================
 """

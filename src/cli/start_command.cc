@@ -124,8 +124,12 @@ std::string next_steps(pid_t pid, const std::string& socket, const std::string& 
 }
 
 std::string as_json(pid_t pid, const std::string& socket, const std::string& log) {
-  json document = {{"schema", "fray/v1"},         {"pid", pid},         {"socket", socket},
-                   {"home", os::home_path()},     {"log", nullptr},     {"release", FRAY_VERSION},
+  json document = {{"schema", "fray/v1"},
+                   {"pid", pid},
+                   {"socket", socket},
+                   {"home", os::home_path()},
+                   {"log", nullptr},
+                   {"release", FRAY_VERSION},
                    {"session_folder", os::started_node_folder()}};
   if (!log.empty()) document["log"] = log;
   return document.dump(2) + "\n";
@@ -158,8 +162,8 @@ std::vector<std::pair<std::string, std::string>> own_environment() {
 Result<os::Fd> spawn_node(const json& options, const LogFile& log) {
   FRAY_ASSIGN_OR_RETURN(auto pipe, os::make_pipe());
   os::SpawnRequest request;
-  request.command = {"/proc/self/exe", "node", "--ready-fd", std::to_string(kReadyFd), "--log-fd", "2",
-                     "--options-json", options.dump()};
+  request.command = {"/proc/self/exe", "node", "--ready-fd",     std::to_string(kReadyFd),
+                     "--log-fd",       "2",    "--options-json", options.dump()};
   std::array<char, 4096> program{};
   // What ps shows should be this program's name.
   if (ssize_t size = ::readlink("/proc/self/exe", program.data(), program.size() - 1); size > 0) {
@@ -196,8 +200,8 @@ int report(const StartArguments& arguments, const json& news, const LogFile& log
   }
   if (news.contains("error")) {
     if (auto session = node::find_session(os::started_node_folder())) return already_runs(*session);
-    return failed(fmt::format("the node cannot start: {}\nthe end of {}:\n{}", news.value("error", ""), log.path,
-                              log.tail()));
+    return failed(
+        fmt::format("the node cannot start: {}\nthe end of {}:\n{}", news.value("error", ""), log.path, log.tail()));
   }
   fmt::print("{}", (arguments.json ? as_json : next_steps)(news.value("pid", 0), news.value("socket", ""), log.path));
   return kExitOk;

@@ -67,10 +67,11 @@ int run_stop(const StopArguments& arguments) {
   auto session = node::find_session(folder);
   if (!session) {
     node::remove_stale_sessions(os::run_folder_path());
-    return failed(fmt::format("no node of this home runs (looked at {})\nhint: `fray start` starts one; FRAY_HOME names "
-                              "another home; an embedded node ends with its program",
-                              folder),
-                  kExitUnreachable);
+    return failed(
+        fmt::format("no node of this home runs (looked at {})\nhint: `fray start` starts one; FRAY_HOME names "
+                    "another home; an embedded node ends with its program",
+                    folder),
+        kExitUnreachable);
   }
   auto target = find_process(*session);
   if (!target.is_ok()) {

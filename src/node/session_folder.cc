@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
-#include <ctime>
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -63,7 +63,8 @@ Status add_declared(const json& options, ResourceSet& total) {
     if (!amount.is_number()) return wrong("resources", "an object of names and amounts");
     FRAY_RETURN_IF_ERROR(total.set(name, amount.get<double>()));
     const bool is_device = std::find(kDeviceKinds.begin(), kDeviceKinds.end(), name) != kDeviceKinds.end();
-    if (is_device && (amount.get<double>() != std::floor(amount.get<double>()) || amount.get<double>() > kMostDevices)) {
+    if (is_device &&
+        (amount.get<double>() != std::floor(amount.get<double>()) || amount.get<double>() > kMostDevices)) {
       return wrong("resources: " + name, "a whole number of devices, at most 4096");
     }
   }

@@ -18,7 +18,7 @@
 namespace fray::node {
 
 struct SessionOptions {
-  ResourceSet total;  // CPU, memory (bytes), GPUs that are there, and the declared ones
+  ResourceSet total;              // CPU, memory (bytes), GPUs that are there, and the declared ones
   std::vector<std::string> gpus;  // names of those that are there, whatever was declared
   std::uint32_t max_workers = 0;
   std::uint64_t store_memory_bytes = 0;

@@ -40,10 +40,9 @@ TEST(SessionOptions, NullCountsAsUnsaid) {
 }
 
 TEST(SessionOptions, NonsenseIsRefused) {
-  for (const char* text :
-       {"", "[]", R"({"cpus": -1})", R"({"cpus": "two"})", R"({"resources": {"TPU": -4}})", R"({"resources": 3})",
-        R"({"resources": {"GPU": 0.5}})", R"({"resources": {"TPU": 1e9}})",
-        R"({"max_workers": 0})", R"({"spill_folder": 3})", R"({"unknown": 1})"}) {
+  for (const char* text : {"", "[]", R"({"cpus": -1})", R"({"cpus": "two"})", R"({"resources": {"TPU": -4}})",
+                           R"({"resources": 3})", R"({"resources": {"GPU": 0.5}})", R"({"resources": {"TPU": 1e9}})",
+                           R"({"max_workers": 0})", R"({"spill_folder": 3})", R"({"unknown": 1})"}) {
     EXPECT_EQ(parse_options(text).status().code(), StatusCode::kInvalidArgument) << text;
   }
 }

@@ -20,8 +20,8 @@ std::set<WorkerKeyId> keys_in_use(const std::vector<KeyReference>& references) {
   return used;
 }
 
-std::vector<WorkerKeyId> KeyKeeper::surplus(const std::vector<WorkerKeyId>& existing,
-                                            const std::set<WorkerKeyId>& used, std::uint64_t now_ns) {
+std::vector<WorkerKeyId> KeyKeeper::surplus(const std::vector<WorkerKeyId>& existing, const std::set<WorkerKeyId>& used,
+                                            std::uint64_t now_ns) {
   std::map<WorkerKeyId, std::uint64_t> before = std::exchange(unused_since_, {});
   std::vector<std::pair<std::uint64_t, WorkerKeyId>> unused;  // the one used last first
   for (WorkerKeyId key : existing) {

@@ -21,8 +21,8 @@ namespace fray::scheduler {
 // A client's definition of a key.
 struct KeyReference {
   WorkerKeyId key = 0;
-  WorkerKeyId own = 0;   // the key of the worker that defined it; 0: a driver did
-  bool leased = false;   // that worker is leased, and is not about to end
+  WorkerKeyId own = 0;  // the key of the worker that defined it; 0: a driver did
+  bool leased = false;  // that worker is leased, and is not about to end
 };
 
 std::set<WorkerKeyId> keys_in_use(const std::vector<KeyReference>& references);

@@ -98,8 +98,8 @@ void LeaseTable::grant(const Demand& demand, ProcessId worker) {
   DeviceSet devices = devices_.take(worker, demand.wanted.resources);
   workers_.lease(worker, lease, demand.wanted.dedicated);
   demands_.granted(client, number);
-  commands_.emplace_back(GrantLease{
-      .lease = lease, .client = client, .demand = number, .worker = worker, .devices = std::move(devices)});
+  commands_.emplace_back(
+      GrantLease{.lease = lease, .client = client, .demand = number, .worker = worker, .devices = std::move(devices)});
 }
 
 void LeaseTable::start_for_demands() {

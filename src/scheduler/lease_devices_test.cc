@@ -30,8 +30,8 @@ class Bench {
 
   void wants(ProcessId client, std::uint32_t number, std::uint32_t count, double gpus) {
     const ResourceSet resources = amounts(0, gpus);
-    table.demand_changed(
-        client, {.demand = number, .key = key_for(kPlain, resources), .count = count, .resources = resources});
+    table.demand_changed(client,
+                         {.demand = number, .key = key_for(kPlain, resources), .count = count, .resources = resources});
   }
   // Grants and requests. Workers that are told to end have left when it returns, unless `lingering`.
   std::vector<GrantLease> settle(bool lingering = false) {

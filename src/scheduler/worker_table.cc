@@ -56,8 +56,8 @@ void WorkerTable::used(WorkerKeyId key) { keys_[key].last_use = ++uses_; }
 void WorkerTable::forget_key(WorkerKeyId key) {
   auto found = keys_.find(key);
   if (found == keys_.end() || !found->second.idle.empty() || found->second.on_their_way() > 0) return;
-  const bool in_use = std::any_of(workers_.begin(), workers_.end(),
-                                  [key](const auto& entry) { return entry.second.key == key; });
+  const bool in_use =
+      std::any_of(workers_.begin(), workers_.end(), [key](const auto& entry) { return entry.second.key == key; });
   if (!in_use) keys_.erase(found);
 }
 

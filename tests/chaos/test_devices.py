@@ -46,9 +46,7 @@ def start_child_with_a_gpu() -> Any:
 def test_each_task_has_devices_of_its_own(engine: Engine, gate: Callable[[], Gate]) -> None:
     ctx = engine(cpus=4, resources={"GPU": 4})
     doors = [(gate(), gate()) for _ in range(3)]
-    refs = [
-        ctx.create_task(devices_between, door, options=gpus(n)) for door, n in zip(doors, (1, 2, 1), strict=True)
-    ]
+    refs = [ctx.create_task(devices_between, door, options=gpus(n)) for door, n in zip(doors, (1, 2, 1), strict=True)]
     for arrived, _ in doors:
         arrived.wait()
     for _, leave in doors:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import sysconfig
 import textwrap
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -240,8 +242,13 @@ def rests(node: dict[str, Any]) -> bool:
     )
 
 
-def descriptors(pid: int) -> int:
-    return len(os.listdir(f"/proc/{pid}/fd"))
+def descriptors(pid: int) -> list[str]:
+    """Return what the descriptors of a process are, without numbers; the spill thread's, which starts late, left out."""
+    found: list[str] = []
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        with suppress(OSError):
+            found.append(re.sub(r"\d+", "", os.readlink(f"/proc/{pid}/fd/{name}")))
+    return sorted(what for what in found if what != "anon_inode:[eventfd]")
 
 
 def check_that_nothing_leaks(node: dict[str, Any], seconds: float, drivers: int) -> None:
@@ -252,6 +259,9 @@ def check_that_nothing_leaks(node: dict[str, Any], seconds: float, drivers: int)
     memory = resident_bytes(node["pid"])
     live_and_die(seconds, drivers, seed=1)
     eventually(lambda: rests(node), within=60, what=str(report()))
+    # The last question's own connection may still be there.
+    with suppress(AssertionError):
+        eventually(lambda: descriptors(node["pid"]) == before, within=10)
     assert descriptors(node["pid"]) == before
     assert resident_bytes(node["pid"]) < memory + (16 << 20)
     assert report()["counters"]["broken_frames"] == 0
@@ -268,5 +278,3 @@ def test_drivers_that_come_and_go_leave_nothing(node: dict[str, Any]) -> None:
 @pytest.mark.timeout(600)
 def test_twenty_drivers_that_come_and_go_for_three_minutes_leave_nothing(node: dict[str, Any]) -> None:
     check_that_nothing_leaks(node, seconds=180, drivers=20)
-
-

@@ -96,8 +96,7 @@ def test_a_second_start_says_where_the_first_runs() -> None:
 
 def test_of_many_starts_at_once_one_wins() -> None:
     starts = [
-        subprocess.Popen([PROGRAM, "start", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        for _ in range(6)
+        subprocess.Popen([PROGRAM, "start", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(6)
     ]
     ends = [(*process.communicate(timeout=60), process.returncode) for process in starts]
     assert sorted(code for _, _, code in ends) == [0, *[CONFLICT] * 5], ends
@@ -273,7 +272,7 @@ def test_a_stale_file_that_names_a_living_process_harms_nobody() -> None:
 
 
 def test_auto_without_a_node_says_how_to_start_one() -> None:
-    with pytest.raises(NodeDiedError, match="no node of this home runs.*fray start"):
+    with pytest.raises(NodeDiedError, match=r"no node of this home runs.*fray start"):
         fray.init(address="auto")
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import struct
+from collections.abc import Mapping
 from pathlib import Path
 
 from fray import _native
@@ -17,7 +18,7 @@ _SOCKET_NAME = "node.sock"
 _LONGEST_NAME = 107  # of a Unix socket, in bytes
 
 
-def refuse_settings(address: str, given: dict[str, object]) -> None:
+def refuse_settings(address: str, given: Mapping[str, object]) -> None:
     """Refuse settings of a node beside the address of one that runs already.
 
     Raises:
@@ -38,8 +39,8 @@ def find_socket(address: str | os.PathLike[str]) -> str:
         SettingsError: `address` is empty or no path.
         NodeDiedError: there is no socket.
     """
-    text: object = os.fspath(address)
-    if not isinstance(text, str) or not text.strip() or "\0" in text:
+    text = os.fspath(address)
+    if not text.strip() or "\0" in text:
         raise SettingsError(f"address must be 'auto' or the path of a socket or a home, got {address!r}")
     if text == "auto":
         try:
