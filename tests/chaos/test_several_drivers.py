@@ -243,7 +243,7 @@ def rests(node: dict[str, Any]) -> bool:
 
 
 def descriptors(pid: int) -> list[str]:
-    """Return what the descriptors of a process are, without numbers; the spill thread's, which starts late, left out."""
+    """Return what a process's descriptors are, without numbers; the spill thread's, which starts late, left out."""
     found: list[str] = []
     for name in os.listdir(f"/proc/{pid}/fd"):
         with suppress(OSError):
