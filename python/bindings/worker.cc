@@ -44,6 +44,8 @@ class PythonExecutor : public worker::Executor {
     threads_ = threads;
     Owned done(PyObject_CallMethod(support_, "use_threads", "i", threads));
     if (!done) PyErr_WriteUnraisable(support_);
+  }
+
   void bind(const wire::BindDevices& binding) override {
     Owned devices(PyDict_New());
     Owned environment(PyDict_New());

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +14,7 @@ import pytest
 from fray import ActorDiedError
 from fray.backend.native import NativeJobContext
 
+from tests.chaos import started
 from tests.chaos.actors import Coordinator, Counter, Parent, Recorder, increment_often, pass_gate
 from tests.chaos.harness import Driver, eventually, look_at, nodes
 from tests.conformance.gates import Gate
@@ -23,7 +23,7 @@ THREADS = 8
 
 
 def stop_node() -> None:
-    subprocess.run(["fray", "stop"], check=True, stdout=subprocess.DEVNULL)
+    started.stop()
     eventually(lambda: not nodes())
 
 
@@ -118,7 +118,7 @@ class Selfish:
 
 
 def test_detached_actors_of_a_started_node_live_on_and_others_end_with_their_driver() -> None:
-    subprocess.run(["fray", "start"], check=True, stdout=subprocess.DEVNULL)
+    started.start()
     with Driver(STAYS) as first:
         detached, ours = (int(number) for number in first.line().split())
         with Driver(COMES_BACK) as second:
@@ -148,7 +148,7 @@ print(ctx.get(ctx.get_actor("kept").increment()))
 
 
 def test_two_drivers_that_race_for_a_name_meet_one_actor() -> None:
-    subprocess.run(["fray", "start"], check=True, stdout=subprocess.DEVNULL)
+    started.start()
     try:
         with Driver(RACES) as one, Driver(RACES) as other:
             for driver in (one, other):

@@ -10,9 +10,10 @@ from typing import Any
 
 import fray
 import pytest
-from fray import LocalJobContext, TaskOptions, ThreadContext
+from fray import ActorOptions, LocalJobContext, TaskOptions, ThreadContext
 from fray.backend.native import NativeJobContext
 
+from tests.chaos.device_user import DeviceUser
 from tests.chaos.harness import PATIENCE, eventually, look_at
 from tests.conformance.gates import Gate
 
@@ -132,6 +133,59 @@ def test_other_devices_have_indices_too(engine: Engine) -> None:
     assert ctx.get(ctx.create_task(devices, options=both), timeout=PATIENCE)[0] == {"TPU": [0, 1]}
 
 
+def actor_gpus(amount: float, **more: Any) -> ActorOptions:
+    return ActorOptions(resources={"GPU": amount}, **more)
+
+
+def test_actors_have_devices_of_their_own_from_before_their_class_is_loaded(engine: Engine) -> None:
+    ctx = engine(cpus=2, resources={"GPU": 2})
+    users = [ctx.create_actor(DeviceUser, options=actor_gpus(1)) for _ in range(2)]
+    found = ctx.get([user.found() for user in users], timeout=PATIENCE)
+    assert sorted(each["method"]["GPU"] for each in found) == [[0], [1]]
+    for each in found:
+        assert each["constructor"] == each["method"]
+        assert each["visible_at_import"] == str(each["method"]["GPU"][0])
+
+
+def test_shares_of_actors_lie_on_one_device(engine: Engine) -> None:
+    ctx = engine(cpus=2, resources={"GPU": 2})
+    users = [ctx.create_actor(DeviceUser, options=actor_gpus(0.5)) for _ in range(2)]
+    found = ctx.get([user.found() for user in users], timeout=PATIENCE)
+    assert [each["method"] for each in found] == [{"GPU": [0]}] * 2
+    assert found[0]["pid"] != found[1]["pid"]
+    assert ctx.get(ctx.create_task(devices, options=gpus(1)), timeout=PATIENCE)[0]["GPU"] == [1]
+
+
+def test_an_actor_that_waits_keeps_its_device(engine: Engine) -> None:
+    """A blocked task would yield it."""
+    ctx = engine(cpus=2, resources={"GPU": 2})
+    user = ctx.create_actor(DeviceUser, options=actor_gpus(1))
+    own, child = ctx.get(user.around_a_child(gpus(1)), timeout=PATIENCE)
+    assert sorted(own["GPU"] + child["GPU"]) == [0, 1]
+
+
+def test_a_restarted_actor_is_bound_anew(engine: Engine) -> None:
+    ctx = engine(cpus=2, resources={"GPU": 2})
+    user = ctx.create_actor(DeviceUser, options=actor_gpus(1, max_restarts=1))
+    before = ctx.get(user.found(), timeout=PATIENCE)
+    os.kill(before["pid"], signal.SIGKILL)
+    again = ctx.create_actor(DeviceUser, options=actor_gpus(1))
+    found = [ctx.get(each.found(), timeout=PATIENCE) for each in (user, again)]
+    assert found[0]["pid"] != before["pid"]
+    assert sorted(each["method"]["GPU"] for each in found) == [[0], [1]]
+    for each in found:
+        assert each["visible_at_import"] == str(each["method"]["GPU"][0])
+
+
+def test_the_device_of_a_killed_actor_goes_to_the_next(engine: Engine) -> None:
+    ctx = engine(cpus=2, resources={"GPU": 1})
+    for _ in range(3):
+        user = ctx.create_actor(DeviceUser, options=actor_gpus(1))
+        assert ctx.get(user.found(), timeout=PATIENCE)["method"] == {"GPU": [0]}
+        ctx.kill(user)
+    assert ctx.get(ctx.create_task(devices, options=gpus(1)), timeout=PATIENCE)[0]["GPU"] == [0]
+
+
 @pytest.mark.parametrize("amount", [1.5, 2.25])
 def test_more_than_one_device_and_a_fraction_is_refused(amount: float) -> None:
     with pytest.raises(ValueError, match="'GPU' must be a whole number of devices or a fraction of one"):
@@ -149,4 +203,7 @@ def test_contexts_in_the_process_count_from_zero() -> None:
             assert ctx.get(ctx.create_task(devices, options=gpus(2)))[0] == {"GPU": [0, 1]}
             assert ctx.get(ctx.create_task(devices, options=gpus(0.5)))[0] == {"GPU": [0]}
             assert ctx.get(ctx.run(devices))[0] == {}
+            user = ctx.create_actor(DeviceUser, options=actor_gpus(2))
+            found = ctx.get(user.found())
+            assert found["constructor"] == found["method"] == {"GPU": [0, 1]}
             assert ctx.resource_ids() == {}
