@@ -35,6 +35,7 @@ struct PlayedNode {
 struct SlowDuty : WorkerDuty {
   void lease_arrived(LeaseId, ProcessId, double, os::Fd) override {}
   void actor_arrived(wire::HostActor) override {}
+  void devices_bound(const wire::BindDevices&) override {}
   void node_gone() override {}
   bool tick() override {
     if (!entered.exchange(true)) {

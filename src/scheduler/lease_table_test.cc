@@ -452,7 +452,7 @@ TEST(LeaseTable, ActorStartsAlthoughAllWorkersAreTaken) {
   bench.settle();
   bench.table.client_joined(kHome, kAnn);
   bench.table.demand_changed(kHome, dedicated());
-  EXPECT_EQ(bench.settle(), (std::vector<Command>{GrantLease{2, kHome, 0, 101}}));
+  EXPECT_EQ(bench.settle(), (std::vector<Command>{GrantLease{2, kHome, 0, 101, {}}}));
 }
 
 TEST(LeaseTable, ActorTakesAnIdleWorkerOfItsKey) {
@@ -462,7 +462,7 @@ TEST(LeaseTable, ActorTakesAnIdleWorkerOfItsKey) {
   bench.settle();
   bench.table.client_joined(kHome, kAnn);
   bench.table.demand_changed(kHome, dedicated());
-  EXPECT_EQ(bench.take(), (std::vector<Command>{GrantLease{1, kHome, 0, 100}}));
+  EXPECT_EQ(bench.take(), (std::vector<Command>{GrantLease{1, kHome, 0, 100, {}}}));
 }
 
 TEST(LeaseTable, ActorWithoutResourcesGoesBeforeTasksThatWaitLonger) {
@@ -474,7 +474,7 @@ TEST(LeaseTable, ActorWithoutResourcesGoesBeforeTasksThatWaitLonger) {
   bench.table.demand_changed(kHome, dedicated());
   EXPECT_EQ(bench.take(), (std::vector<Command>{StartWorker{0}, StartWorker{0}}));
   bench.bring_up(0);
-  EXPECT_EQ(bench.take(), (std::vector<Command>{GrantLease{1, kHome, 0, 100}}));
+  EXPECT_EQ(bench.take(), (std::vector<Command>{GrantLease{1, kHome, 0, 100, {}}}));
 }
 
 TEST(LeaseTable, ActorWithResourcesWaitsForThemWithAReasonAndAsksForLeases) {
