@@ -9,6 +9,7 @@ from typing import Any
 
 import fray
 
+from tests.chaos.counter import Counter
 from tests.conformance.gates import Gate, Journal
 
 
@@ -24,18 +25,6 @@ class Recorder:
 
     def all(self) -> list[Any]:
         return self.seen
-
-    def pid(self) -> int:
-        return os.getpid()
-
-
-class Counter:
-    def __init__(self, start: int = 0) -> None:
-        self.value = start
-
-    def increment(self) -> int:
-        self.value += 1
-        return self.value
 
     def pid(self) -> int:
         return os.getpid()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fray.backend.native import NativeJobContext
 
-from tests.chaos.actors import Counter
+from tests.chaos.counter import Counter
 from tests.chaos.tasks import add
 
 COUNT = 300

@@ -12,7 +12,8 @@ import pytest
 from fray import ActorDiedError, ActorOptions
 from fray.backend.native import NativeJobContext
 
-from tests.chaos.actors import Counter, Fragile, NeverStarts
+from tests.chaos.actors import Fragile, NeverStarts
+from tests.chaos.counter import Counter
 from tests.chaos.harness import cpu_seconds, eventually, look_at, the_node
 from tests.conformance.gates import Journal
 

@@ -15,7 +15,8 @@ from fray import ActorDiedError
 from fray.backend.native import NativeJobContext
 
 from tests.chaos import started
-from tests.chaos.actors import Coordinator, Counter, Parent, Recorder, increment_often, pass_gate
+from tests.chaos.actors import Coordinator, Parent, Recorder, increment_often, pass_gate
+from tests.chaos.counter import Counter
 from tests.chaos.harness import Driver, eventually, look_at, nodes
 from tests.conformance.gates import Gate
 
@@ -133,7 +134,7 @@ def test_detached_actors_of_a_started_node_live_on_and_others_end_with_their_dri
 
 
 STAYS = """
-from tests.chaos.actors import Counter
+from tests.chaos.counter import Counter
 ctx = fray.init(address="auto")
 kept = ctx.create_actor(Counter, name="kept", lifetime="detached")
 ours = ctx.create_actor(Counter, name="ours")
@@ -164,7 +165,7 @@ def test_two_drivers_that_race_for_a_name_meet_one_actor() -> None:
 
 
 RACES = """
-from tests.chaos.actors import Counter
+from tests.chaos.counter import Counter
 ctx = fray.init(address="auto")
 print("ready")
 sys.stdin.readline()

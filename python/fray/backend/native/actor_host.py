@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import pickle
 import threading
-from inspect import isasyncgen, isawaitable, isgenerator
 from typing import Any
 
 from fray._failures import summary
@@ -27,7 +25,8 @@ def host_actor(host: Any) -> None:
     use_threads(max(1, int(host.cpus())))
     host.open(description.class_name, mode)
     context = ActorContext(
-        ActorHandle(NativeActorLink(host.self_ref(), description)), group_name=description.name or description.class_name
+        ActorHandle(NativeActorLink(host.self_ref(), description)),
+        group_name=description.name or description.class_name,
     )
     enter_actor(context)
     try:
@@ -36,7 +35,9 @@ def host_actor(host: Any) -> None:
         host.failed(error, summary(error))
         return
     if mode == _EVENT_LOOP:
-        asyncio.run(_EventLoopHost(host, description.max_concurrency).run())
+        from fray.backend.native.actor_event_loop import serve_on_loop
+
+        serve_on_loop(host, description.max_concurrency)
     elif mode == _THREADS:
         _serve_on_threads(host, description.max_concurrency, context)
     else:
@@ -59,117 +60,3 @@ def _serve_on_threads(host: Any, count: int, context: ActorContext) -> None:
         threading.Thread(target=serve, name=f"fray-actor-{number}", daemon=True).start()
     host.ready()
     host.serve()
-
-
-class _EventLoopHost:
-    """Runs calls as tasks of one event loop, at most `limit` at once."""
-
-    def __init__(self, host: Any, limit: int) -> None:
-        self.host = host
-        self.limit = limit
-        self.tasks: dict[int, asyncio.Task[None]] = {}
-        self.waiting: set[asyncio.Event] = set()  # of generators that sent more than was taken
-        self.flush_planned = False
-
-    async def run(self) -> None:
-        self.loop = asyncio.get_running_loop()
-        self.ended = asyncio.Event()
-        self.loop.add_reader(self.host.fileno(), self.pump)
-        self.host.ready()
-        await self.ended.wait()
-
-    def pump(self) -> None:
-        """Take the calls that have come."""
-        if self.host.has_ended():
-            self.loop.remove_reader(self.host.fileno())
-            self.ended.set()
-            return
-        for call, method, args, kwargs, streams in self.host.take(self.limit - len(self.tasks)):
-            self.start(call, method, args, kwargs, streams)
-        for call in self.host.cancelled():
-            if call in self.tasks:
-                self.tasks[call].cancel()
-        for event in self.waiting:
-            event.set()
-        self.plan_flush()
-
-    def start(self, call: int, method: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None, streams: int) -> None:
-        try:
-            result = method(*args, **kwargs) if kwargs else method(*args)
-        except BaseException as error:
-            self.host.fail(call, error)
-            return
-        if isawaitable(result):
-            self.tasks[call] = self.loop.create_task(self.finish(call, result))
-        elif streams and (isasyncgen(result) or isgenerator(result)):
-            self.tasks[call] = self.loop.create_task(self.stream(call, result))
-        else:
-            self.host.finish(call, result)
-
-    async def finish(self, call: int, result: Any) -> None:
-        try:
-            value = await result
-        except asyncio.CancelledError:
-            self.answer(call, None)
-        except BaseException as error:
-            self.answer(call, error)
-        else:
-            del self.tasks[call]
-            self.host.finish(call, value)
-            self.after_answer()
-
-    async def stream(self, call: int, items: Any) -> None:
-        index = 0
-        try:
-            async for item in _each(items):
-                if not self.host.item(call, index, item):
-                    raise asyncio.CancelledError
-                index += 1
-                await asyncio.sleep(0)  # a generator that never waits must not keep the loop to itself
-                while not self.host.may_send(call):
-                    await self.until_taken()
-        except asyncio.CancelledError:
-            self.answer(call, None)
-        except BaseException as error:
-            self.answer(call, error)
-        else:
-            del self.tasks[call]
-            self.host.finish(call, None)
-            self.after_answer()
-
-    async def until_taken(self) -> None:
-        event = asyncio.Event()
-        self.waiting.add(event)
-        try:
-            await event.wait()
-        finally:
-            self.waiting.discard(event)
-
-    def answer(self, call: int, error: BaseException | None) -> None:
-        del self.tasks[call]
-        self.host.fail(call, error)
-        self.after_answer()
-
-    def after_answer(self) -> None:
-        if len(self.tasks) == self.limit - 1:  # calls may wait for this place
-            self.loop.call_soon(self.pump)
-        self.plan_flush()
-
-    def plan_flush(self) -> None:
-        """Send all answers of one round of the loop in one write."""
-        if not self.flush_planned:
-            self.flush_planned = True
-            self.loop.call_soon(self.flush)
-
-    def flush(self) -> None:
-        self.flush_planned = False
-        self.host.flush()
-
-
-async def _each(items: Any) -> Any:
-    if isasyncgen(items):
-        async for item in items:
-            yield item
-    else:
-        for item in items:
-            yield item

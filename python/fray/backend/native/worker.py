@@ -1,4 +1,4 @@
-"""The Python side of a worker process."""
+"""The Python side of a worker process. The fork server imports it, and all that it needs, before it forks any."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from fray import _native
 from fray._failures import pack_exception
 from fray._stack_dump import offer_stacks
 from fray.backend.native import breakpoints
+from fray.backend.native.actor_host import host_actor
 from fray.backend.native.breakpoints import end_debugging
+from fray.backend.native.context import NativeJobContext
 from fray.backend.native.retrying import Retrying
 from fray.backend.native.threads import use_threads
 from fray.errors import TaskCancelledError, TaskTimeoutError
@@ -79,15 +81,11 @@ def main(process: int, control_fd: int, page_fd: int) -> None:
     breakpoints.install()
     client = _native.connect(control_fd, _WORKER, process, _native.RELEASE, 0, [], [], "", [])
 
-    from fray.backend.native.context import NativeJobContext
-
     NativeJobContext._adopt(client)  # pyright: ignore[reportPrivateUsage]
     code = 0
     try:
         actor = _native.run_worker(client, sys.modules[__name__], page_fd)
         if actor is not None:
-            from fray.backend.native.actor_host import host_actor
-
             host_actor(actor)
         atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage]
     except BaseException as error:
