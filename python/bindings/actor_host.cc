@@ -219,8 +219,9 @@ PyObject* host_take(PyObject* self, PyObject* argument) {
   Owned list(PyList_New(0));
   if (!list) return nullptr;
   if (count <= 0) host.loop->read();
+  bool looked = false;  // once: what comes meanwhile wakes the event loop again
   while (count-- > 0) {
-    ActorCall* call = host.loop->next(false, hooks);
+    ActorCall* call = std::exchange(looked, true) ? host.loop->next_read() : host.loop->next(false, hooks);
     if (call == nullptr) break;
     std::vector<PyObject*> values;
     Owned names;
@@ -322,6 +323,9 @@ PyObject* host_cancelled(PyObject* self, PyObject*) {
   return list.release();
 }
 
+// spin() -> whether calls have come
+PyObject* host_spin(PyObject* self, PyObject*) { return PyBool_FromLong(as_host(self)->loop->spin()); }
+
 PyObject* host_flush(PyObject* self, PyObject*) {
   as_host(self)->loop->flush();
   Py_RETURN_NONE;
@@ -352,6 +356,7 @@ PyMethodDef host_methods[] = {
     {"item", fast(host_item), METH_FASTCALL, "item(call, index, value) -> whether to go on"},
     {"may_send", host_may_send, METH_O, "may_send(call): whether a further item may be sent now"},
     {"cancelled", host_cancelled, METH_NOARGS, "Running calls that were cancelled since the last time."},
+    {"spin", host_spin, METH_NOARGS, "Looks for calls for a moment; whether some have come."},
     {"flush", host_flush, METH_NOARGS, "Sends the answers that wait."},
     {"fileno", host_fileno, METH_NOARGS, "Readable when take() may have something."},
     {"has_ended", host_has_ended, METH_NOARGS, "Whether the node has let go of this actor."},

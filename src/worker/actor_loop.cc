@@ -82,7 +82,7 @@ void ActorLoop::drop(std::uint64_t id) {
   callers_.erase(found);
   std::erase_if(inbox_, [id](const Frame& frame) { return frame.caller == id; });
   for (ActorCall& call : running_) {
-    if (call.caller == id) call.cancelled = true;
+    if (call.caller == id) call.cancelled = newly_cancelled_ = true;
   }
   items_taken_.notify_all();
 }
@@ -163,7 +163,7 @@ ActorCall* ActorLoop::find_running(std::uint64_t id, std::uint64_t number) {
 // One that has not started is answered at once. A running plain method goes on; an async one is told by the event loop.
 void ActorLoop::cancel(std::uint64_t id, std::uint64_t number) {
   if (ActorCall* call = find_running(id, number)) {
-    call->cancelled = true;
+    call->cancelled = newly_cancelled_ = true;
     items_taken_.notify_all();
     return;
   }
@@ -208,6 +208,25 @@ ActorCall* ActorLoop::take() {
 void ActorLoop::read() {
   MutexLock lock(mutex_);
   if (!reader_busy_) read_ready(0);
+}
+
+ActorCall* ActorLoop::next_read() {
+  std::lock_guard lock(mutex_);
+  return stop_ || inbox_.empty() ? nullptr : take();
+}
+
+bool ActorLoop::spin() {
+  const std::uint64_t until = now_ns() + kSpinNs;
+  do {
+    {
+      std::lock_guard lock(mutex_);
+      if (stop_) return true;
+      read_ready(0, nullptr);
+      if (!inbox_.empty()) return true;
+    }
+    ::sched_yield();
+  } while (now_ns() < until);
+  return false;
 }
 
 ActorCall* ActorLoop::next(bool wait, client::WaitHooks& hooks) {
@@ -330,6 +349,7 @@ bool ActorLoop::may_send(ActorCall* call) {
 std::vector<ActorCall*> ActorLoop::take_cancelled() {
   MutexLock lock(mutex_);
   std::vector<ActorCall*> cancelled;
+  if (!std::exchange(newly_cancelled_, false)) return cancelled;
   for (ActorCall& call : running_) {
     if (!call.cancelled || call.told) continue;
     call.told = true;

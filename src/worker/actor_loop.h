@@ -54,6 +54,10 @@ class ActorLoop : public client::WorkerDuty {
 
   // The next call, or null: none is there (not `wait`), the wait was interrupted, or the loop has ended.
   ActorCall* next(bool wait, client::WaitHooks& hooks);
+  // The next call of those that were read; null without a look at the sockets.
+  ActorCall* next_read();
+  // For an event loop that has nothing to do: looks for calls a moment before it sleeps. Whether some have come.
+  bool spin();
   void answer(ActorCall* call, const Outcome& outcome);
   // Sends what answers wait to be sent.
   void flush();
@@ -127,6 +131,7 @@ class ActorLoop : public client::WorkerDuty {
   bool reader_busy_ FRAY_GUARDED_BY(mutex_) = false;
   int sleepers_ FRAY_GUARDED_BY(mutex_) = 0;
   bool stop_ FRAY_GUARDED_BY(mutex_) = false;
+  bool newly_cancelled_ FRAY_GUARDED_BY(mutex_) = false;  // a call that take_cancelled() has not named
   std::uint64_t begun_ FRAY_GUARDED_BY(mutex_) = 0;       // calls taken so far
   std::uint64_t seen_begun_ FRAY_GUARDED_BY(mutex_) = 0;  // by the last tick
 };

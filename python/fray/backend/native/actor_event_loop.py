@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from inspect import isasyncgen, isawaitable, isgenerator
+from types import CoroutineType
 from typing import Any
 
 __all__ = ["serve_on_loop"]
@@ -52,8 +53,8 @@ class _EventLoopHost:
         except BaseException as error:
             self.host.fail(call, error)
             return
-        if isawaitable(result):
-            self.tasks[call] = self.loop.create_task(self.finish(call, result))
+        if type(result) is CoroutineType or isawaitable(result):
+            self.tasks[call] = asyncio.Task(self.finish(call, result), loop=self.loop)
         elif streams and (isasyncgen(result) or isgenerator(result)):
             self.tasks[call] = self.loop.create_task(self.stream(call, result))
         else:
@@ -69,7 +70,8 @@ class _EventLoopHost:
         else:
             del self.tasks[call]
             self.host.finish(call, value)
-            self.after_answer()
+            if not self.flush_planned or len(self.tasks) == self.limit - 1:
+                self.after_answer()
 
     async def stream(self, call: int, items: Any) -> None:
         index = 0
@@ -115,8 +117,11 @@ class _EventLoopHost:
             self.loop.call_soon(self.flush)
 
     def flush(self) -> None:
+        """Send them; a caller that waits for its answer calls again soon, and waking this thread takes long."""
         self.flush_planned = False
         self.host.flush()
+        if not self.tasks and self.host.spin():
+            self.loop.call_soon(self.pump)
 
 
 async def _each(items: Any) -> Any:
