@@ -26,8 +26,10 @@ _FACTORS = {
 _PATTERN = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*")
 
 
-def parse_bytes(amount: int | float | str, what: str) -> int:
+def parse_bytes(amount: int | float | str, what: str, *, binary: bool = False) -> int:
     """Return a positive number of bytes given as a number or as text such as ``"512MiB"``.
+
+    With `binary`, KB, MB, GB and TB are powers of two as well.
 
     Raises:
         ValueError: the text has no such form, or the amount is not a positive whole number of bytes.
@@ -37,7 +39,8 @@ def parse_bytes(amount: int | float | str, what: str) -> int:
         raise TypeError(f"{what} must be a number of bytes or text such as '4GiB', got {amount!r}")
     if isinstance(amount, str):
         match = _PATTERN.fullmatch(amount)
-        factor = _FACTORS.get(match[2].lower()) if match else None
+        unit = match[2].lower() if match else ""
+        factor = _FACTORS.get(unit[:1] if binary and len(unit) == 2 and unit[1] == "b" else unit)
         if match is None or factor is None:
             raise ValueError(f"{what} must be a number of bytes or text such as '4GiB' or '512MB', got {amount!r}")
         value = float(match[1]) * factor if "." in match[1] else int(match[1]) * factor

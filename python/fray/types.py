@@ -1,4 +1,4 @@
-"""The values that programs hand to Fray: options of tasks and actors, runtime environments.
+"""The values that programs hand to Fray: options of tasks and actors, runtime environments, orders for jobs.
 
 All are frozen: make a changed copy with `dataclasses.replace`. Each is checked when it is made, so that a mistake is
 reported on the line that has it.
@@ -8,17 +8,68 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from fray._checks import CheckedKeywords, check_count, check_env, check_flag, check_name, text_list
+from fray._lazy import lazy_attribute
 from fray._resources import check_resources
 from fray._version import VERSION
 
 if TYPE_CHECKING:
+    from fray.cluster import (
+        BinaryEntrypoint,
+        CallableEntrypoint,
+        CpuConfig,
+        DeviceConfig,
+        DeviceKind,
+        Entrypoint,
+        EnvironmentConfig,
+        GpuConfig,
+        GpuType,
+        JobId,
+        JobInfo,
+        JobRequest,
+        JobStatus,
+        ResourceConfig,
+        TaskStatus,
+        TpuConfig,
+        TpuTopologyInfo,
+        TpuType,
+        create_environment,
+        get_tpu_topology,
+    )
     from fray.job.context import JobContext
 
-__all__ = ["VERSION", "ActorOptions", "EntryPoint", "Lifetime", "RuntimeEnv", "TaskOptions"]
+__all__ = [
+    "VERSION",
+    "ActorOptions",
+    "BinaryEntrypoint",
+    "CallableEntrypoint",
+    "CpuConfig",
+    "DeviceConfig",
+    "DeviceKind",
+    "EntryPoint",
+    "Entrypoint",
+    "EnvironmentConfig",
+    "GpuConfig",
+    "GpuType",
+    "JobId",
+    "JobInfo",
+    "JobRequest",
+    "JobStatus",
+    "Lifetime",
+    "ResourceConfig",
+    "RuntimeEnv",
+    "TaskOptions",
+    "TaskStatus",
+    "TpuConfig",
+    "TpuTopologyInfo",
+    "TpuType",
+    "create_environment",
+    "get_tpu_topology",
+]
 
 HEAD_NODE_SHARE = 0.0001
 """How much of the resource ``head_node`` one thing takes that is to run there."""
@@ -50,24 +101,16 @@ class Lifetime(StrEnum):
     """As long as the job tree that made it."""
 
 
-class _CheckedKeywords:
-    """Reports an unknown keyword with the known ones and, where there is one, the spelling that was meant."""
+class _Options(CheckedKeywords):
+    """Base of what is below: knows what users of Ray write for its fields."""
 
     __slots__ = ()
 
-    def __new__(cls, *args: Any, **kwargs: Any):
-        del args
-        names = [item.name for item in fields(cast("Any", cls))] if kwargs else []
-        unknown = [key for key in kwargs if key not in names]
-        if unknown:
-            hints = "".join(f"; write {_HINTS[key]} for {key!r}" for key in unknown if key in _HINTS)
-            listed = ", ".join(repr(key) for key in unknown)
-            raise TypeError(f"{cls.__name__} does not know {listed}{hints}. It knows: {', '.join(names)}.")
-        return object.__new__(cls)
+    KEYWORD_HINTS = _HINTS
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class RuntimeEnv(_CheckedKeywords):
+class RuntimeEnv(_Options):
     """What a task, actor or job finds around it.
 
     Args:
@@ -81,9 +124,9 @@ class RuntimeEnv(_CheckedKeywords):
     container_image: str | None = None
 
     def __post_init__(self) -> None:
-        packages = _text_list(self.package_requirements, "RuntimeEnv: package_requirements")
+        packages = text_list(self.package_requirements, "RuntimeEnv: package_requirements")
         object.__setattr__(self, "package_requirements", packages)
-        object.__setattr__(self, "env", _check_env(self.env))
+        object.__setattr__(self, "env", check_env(self.env, "RuntimeEnv: env"))
         image = cast("object", self.container_image)
         if image is not None and (not isinstance(image, str) or not image):
             raise TypeError(f"RuntimeEnv: container_image must be the name of an image or None, got {image!r}")
@@ -98,7 +141,7 @@ class RuntimeEnv(_CheckedKeywords):
 
 
 @dataclass(frozen=True, slots=True)
-class TaskOptions(_CheckedKeywords):
+class TaskOptions(_Options):
     """How one task runs.
 
     Args:
@@ -125,14 +168,14 @@ class TaskOptions(_CheckedKeywords):
     runtime_env: RuntimeEnv | None = None
 
     def __post_init__(self) -> None:
-        _check_name(self.name, "TaskOptions")
+        check_name(self.name, "TaskOptions")
         object.__setattr__(self, "resources", check_resources(self.resources, "TaskOptions"))
         if self.max_calls is not None:
-            _check_count(self.max_calls, 1, "TaskOptions: max_calls")
-        _check_count(self.max_retries, -1, "TaskOptions: max_retries")
+            check_count(self.max_calls, 1, "TaskOptions: max_calls")
+        check_count(self.max_retries, -1, "TaskOptions: max_retries")
         object.__setattr__(self, "retry_exceptions", _check_retry_types(self.retry_exceptions))
         _check_timeout(self.timeout)
-        _check_count(self.num_returns, 1, "TaskOptions: num_returns")
+        check_count(self.num_returns, 1, "TaskOptions: num_returns")
         _check_runtime_env(self.runtime_env, "TaskOptions")
 
     def demand(self) -> dict[str, float]:
@@ -141,7 +184,7 @@ class TaskOptions(_CheckedKeywords):
 
 
 @dataclass(frozen=True, slots=True)
-class ActorOptions(_CheckedKeywords):
+class ActorOptions(_Options):
     """How one actor lives and runs.
 
     Args:
@@ -176,15 +219,15 @@ class ActorOptions(_CheckedKeywords):
             check_actor_name(self.name, "ActorOptions: name")
         if self.namespace is not None:
             check_actor_name(self.namespace, "ActorOptions: namespace")
-        _check_flag(self.get_if_exists, "ActorOptions: get_if_exists")
-        _check_flag(self.schedule_on_head, "ActorOptions: schedule_on_head")
+        check_flag(self.get_if_exists, "ActorOptions: get_if_exists")
+        check_flag(self.schedule_on_head, "ActorOptions: schedule_on_head")
         object.__setattr__(self, "lifetime", _check_lifetime(self.lifetime))
         object.__setattr__(self, "resources", check_resources(self.resources, "ActorOptions"))
         _check_runtime_env(self.runtime_env, "ActorOptions")
-        _check_count(self.max_restarts, -1, "ActorOptions: max_restarts")
-        _check_count(self.max_task_retries, -1, "ActorOptions: max_task_retries")
+        check_count(self.max_restarts, -1, "ActorOptions: max_restarts")
+        check_count(self.max_task_retries, -1, "ActorOptions: max_task_retries")
         if self.max_concurrency is not None:
-            _check_count(self.max_concurrency, 1, "ActorOptions: max_concurrency")
+            check_count(self.max_concurrency, 1, "ActorOptions: max_concurrency")
         _check_pending(self.max_pending_calls)
         if self.name is None and self.get_if_exists:
             raise ValueError("ActorOptions: get_if_exists needs a name to look for")
@@ -217,27 +260,10 @@ def check_actor_name(name: object, what: str) -> str:
     return name
 
 
-def _check_flag(value: object, what: str) -> None:
-    if not isinstance(value, bool):
-        raise TypeError(f"{what} must be True or False, got {value!r}")
-
-
 def _check_pending(value: object) -> None:
-    _check_count(value, -1, "ActorOptions: max_pending_calls")
+    check_count(value, -1, "ActorOptions: max_pending_calls")
     if value == 0:
         raise ValueError("ActorOptions: max_pending_calls must be at least 1, or -1 for no limit; 0 allows no call")
-
-
-def _check_name(name: object, owner: str) -> None:
-    if name is not None and (not isinstance(name, str) or not name):
-        raise TypeError(f"{owner}: name must be text that is not empty, or None, got {name!r}")
-
-
-def _check_count(value: object, least: int, what: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{what} must be a whole number of at least {least}, got {value!r}")
-    if value < least:
-        raise ValueError(f"{what} must be at least {least}, got {value}")
 
 
 def _check_timeout(timeout: object) -> None:
@@ -274,22 +300,33 @@ def _check_runtime_env(env: object, owner: str) -> None:
         raise TypeError(f"{owner}: runtime_env must be a RuntimeEnv(...) or None, got {type(env).__name__}")
 
 
-def _text_list(values: object, what: str) -> list[str]:
-    if isinstance(values, (list, tuple)):
-        items = list(cast("Sequence[object]", values))
-        if all(isinstance(item, str) for item in items):
-            return cast("list[str]", items)
-    raise TypeError(f"{what} must be a list of text, got {values!r}")
+_LAZY = {
+    name: ("fray.cluster", name)
+    for name in (
+        "BinaryEntrypoint",
+        "CallableEntrypoint",
+        "CpuConfig",
+        "DeviceConfig",
+        "DeviceKind",
+        "Entrypoint",
+        "EnvironmentConfig",
+        "GpuConfig",
+        "GpuType",
+        "JobId",
+        "JobInfo",
+        "JobRequest",
+        "JobStatus",
+        "ResourceConfig",
+        "TaskStatus",
+        "TpuConfig",
+        "TpuTopologyInfo",
+        "TpuType",
+        "create_environment",
+        "get_tpu_topology",
+    )
+}
+"""The types of jobs, which live with their tier."""
 
 
-def _check_env(env: object) -> dict[str, str]:
-    if not isinstance(env, Mapping):
-        raise TypeError(f"RuntimeEnv: env must be a dict of text to text, got a {type(env).__name__}")
-    checked: dict[str, str] = {}
-    for name, value in cast("Mapping[object, object]", env).items():
-        if not isinstance(name, str) or not isinstance(value, str):
-            raise TypeError(f"RuntimeEnv: env must map text to text; {name!r} maps to a {type(value).__name__}")
-        if not name or "=" in name or "\0" in name or "\0" in value:
-            raise ValueError(f"RuntimeEnv: {name!r} cannot be an environment variable")
-        checked[name] = value
-    return checked
+def __getattr__(name: str) -> Any:
+    return lazy_attribute(__name__, name, _LAZY)

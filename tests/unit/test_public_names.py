@@ -72,11 +72,34 @@ def test_import_brings_few_modules_and_no_heavy_one():
         ("fray.job", ("fray_default_job_ctx", "get_default_job_ctx")),
         ("fray.job.context", ("JobContext", "SyncContext", "ThreadContext", "create_job_ctx", "get_default_job_ctx")),
         ("fray.backend.in_memory", ("LocalJobContext",)),
+        ("fray", ("JobRequest", "ResourceConfig", "EnvironmentConfig", "Entrypoint", "JobId", "JobInfo", "JobStatus")),
+        ("fray.types", ("JobRequest", "ResourceConfig", "Entrypoint", "create_environment", "get_tpu_topology")),
+        (
+            "fray.cluster",
+            ("JobRequest", "CpuConfig", "GpuConfig", "TpuConfig", "DeviceKind", "FlopDtype", "TaskStatus"),
+        ),
+        ("fray.cluster.base", ("JobRequest", "ResourceConfig", "TpuTopologyInfo", "TpuType", "ClusterContext")),
+        ("fray.cluster.device_flops", ("device_flops", "device_flops_for_jax_device")),
+        ("fray.v2", ("JobRequest", "ResourceConfig", "BinaryEntrypoint", "CallableEntrypoint", "ActorContext")),
+        ("fray.v2.types", ("JobRequest", "ResourceConfig", "create_environment", "DeviceConfig")),
+        ("fray.v2.device_flops", ("device_flops", "jax_device_kind_to_fray_device_type")),
     ],
 )
 def test_old_paths_import(module: str, names: tuple[str, ...]):
     for name in names:
         assert getattr(importlib.import_module(module), name) is not None
+
+
+@pytest.mark.parametrize("module", ["fray.types", "fray.cluster", "fray.cluster.base", "fray.v2", "fray.v2.types"])
+def test_old_paths_lead_to_the_same_classes(module: str):
+    assert importlib.import_module(module).JobRequest is importlib.import_module("fray.cluster.request").JobRequest
+
+
+@pytest.mark.parametrize("module", ["fray.types", "fray.cluster", "fray.device_flops", "fray.v2.types"])
+def test_every_listed_name_can_be_imported(module: str):
+    namespace: dict[str, object] = {}
+    exec(f"from {module} import *", namespace)
+    assert {"TpuType", "device_flops"} & set(namespace)
 
 
 def test_what_this_build_lacks_is_no_attribute():

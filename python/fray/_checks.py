@@ -1,0 +1,106 @@
+"""Checks that the frozen values of several modules share; each message says what was given and what is allowed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any, ClassVar, cast
+
+__all__ = [
+    "CheckedKeywords",
+    "check_amount",
+    "check_count",
+    "check_env",
+    "check_flag",
+    "check_name",
+    "check_text",
+    "text_list",
+]
+
+
+class CheckedKeywords:
+    """Base of dataclasses that report an unknown keyword with the known ones and, where there is one, a hint."""
+
+    __slots__ = ()
+
+    KEYWORD_HINTS: ClassVar[Mapping[str, str]] = {}
+    """What users of other systems write, and what it is called here."""
+
+    def __new__(cls, *args: Any, **kwargs: Any):
+        del args
+        names = [item.name for item in fields(cast("Any", cls))] if kwargs else []
+        unknown = [key for key in kwargs if key not in names]
+        if unknown:
+            hints = "".join(
+                f"; write {cls.KEYWORD_HINTS[key]} for {key!r}" for key in unknown if key in cls.KEYWORD_HINTS
+            )
+            listed = ", ".join(repr(key) for key in unknown)
+            raise TypeError(f"{cls.__name__} does not know {listed}{hints}. It knows: {', '.join(names)}.")
+        return object.__new__(cls)
+
+
+def check_flag(value: object, what: str) -> None:
+    """Raise unless `value` is True or False; `what` opens the message, here and below."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{what} must be True or False, got {value!r}")
+
+
+def check_name(name: object, owner: str) -> None:
+    """Raise unless `name` is None or text that is not empty."""
+    if name is not None and (not isinstance(name, str) or not name):
+        raise TypeError(f"{owner}: name must be text that is not empty, or None, got {name!r}")
+
+
+def check_text(value: object, what: str) -> None:
+    """Raise unless `value` is text that is not blank and that the system can pass on, that is, without NUL."""
+    if not isinstance(value, str):
+        raise TypeError(f"{what} must be text, got {value!r}")
+    if not value.strip():
+        raise ValueError(f"{what} must not be blank, got {value!r}")
+    if "\0" in value:
+        raise ValueError(f"{what} must not contain the character NUL, got {value!r}")
+
+
+def check_count(value: object, least: int, what: str) -> None:
+    """Raise unless `value` is a whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{what} must be a whole number of at least {least}, got {value!r}")
+    if value < least:
+        raise ValueError(f"{what} must be at least {least}, got {value}")
+
+
+def check_amount(value: object, what: str) -> None:
+    """Raise unless `value` is a finite number of at least 0."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{what} must be a number of at least 0, got {value!r}")
+    if not math.isfinite(value) or value < 0:
+        raise ValueError(f"{what} must be a finite number of at least 0, got {value!r}")
+
+
+def text_list(values: object, what: str) -> list[str]:
+    """Return a copy of `values`, a list or tuple of text."""
+    if isinstance(values, (list, tuple)):
+        items = list(cast("Sequence[object]", values))
+        if all(isinstance(item, str) for item in items):
+            return cast("list[str]", items)
+    raise TypeError(f"{what} must be a list of text, got {values!r}")
+
+
+def check_env(env: object, what: str) -> dict[str, str]:
+    """Return a copy of `env`, which maps names of environment variables to text. Messages never show a value."""
+    if not isinstance(env, Mapping):
+        raise TypeError(f"{what} must be a dict of text to text, got a {type(env).__name__}")
+    checked: dict[str, str] = {}
+    for name, value in cast("Mapping[object, object]", env).items():
+        if not isinstance(name, str) or not isinstance(value, str):
+            raise TypeError(f"{what} must map text to text; {name!r} maps to a {type(value).__name__}")
+        if not name or "=" in name or "\0" in name or "\0" in value:
+            before, equals, _ = name.partition("=")  # what follows may be a secret
+            shown = before + "=..." if equals else name
+            raise ValueError(
+                f"{what} has {shown!r}, which cannot be an environment variable: names are not empty and have no '=', "
+                "and neither names nor values have the character NUL"
+            )
+        checked[name] = value
+    return checked

@@ -1,0 +1,3 @@
+"""Older path of `fray.device_flops`."""
+
+from fray.device_flops import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""Older path of `fray`."""
+
+from fray import *  # noqa: F403

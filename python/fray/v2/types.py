@@ -1,0 +1,3 @@
+"""Older path of `fray.types`."""
+
+from fray.types import *  # noqa: F403

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import dataclasses
+import pickle
+
+import pytest
+from fray import Entrypoint, JobRequest, ResourceConfig, create_environment
+
+RUN = Entrypoint.from_callable(print)
+
+
+def test_defaults():
+    request = JobRequest("train", RUN)
+    assert (request.name, request.entrypoint) == ("train", RUN)
+    assert request.resources == ResourceConfig()
+    assert request.environment is None
+    assert (request.max_retries_failure, request.max_retries_preemption, request.replicas) == (0, 100, 1)
+
+
+def test_replicas_come_from_the_resources_unless_given():
+    resources = ResourceConfig.with_tpu("v4-16", slice_count=2)
+    assert JobRequest("train", RUN, resources).replicas == 4
+    assert JobRequest("train", RUN, resources, replicas=1).replicas == 1
+
+
+def test_launch_of_a_training_is_a_request():
+    request = JobRequest(
+        name="train_lm",
+        entrypoint=Entrypoint.from_callable(print, args=["config"]),
+        resources=ResourceConfig.with_tpu("v5litepod-16"),
+        environment=create_environment(env_vars={"WANDB_MODE": "offline"}),
+    )
+    assert request.environment is not None
+    assert request.environment.env_vars["WANDB_MODE"] == "offline"
+    assert request.replicas == 4
+
+
+@pytest.mark.parametrize("name", ["rollout-0", "user/train_lm", "Zähler_計数", "n" * 255])
+def test_names_without_spaces_are_allowed(name: str):
+    assert JobRequest(name, RUN).name == name
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "text"),
+    [
+        ("my job", ValueError, "Job name must not contain spaces, got 'my job'; 'my-job' would do"),
+        (" job", ValueError, "Job name must not contain spaces"),
+        ("", ValueError, "1 to 255 characters, got 0"),
+        ("n" * 256, ValueError, "got 256"),
+        ("a\tb", ValueError, "printable"),
+        ("a\0", ValueError, "printable"),
+        (None, TypeError, "name must be text, got None"),
+    ],
+)
+def test_other_names_are_refused(name, kind, text: str):
+    with pytest.raises(kind, match=text):
+        JobRequest(name, RUN)
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "text"),
+    [
+        ({"entrypoint": print}, TypeError, r"entrypoint must be Entrypoint.from_callable\(...\) or from_binary"),
+        ({"entrypoint": "train.py"}, TypeError, "got 'train.py'"),
+        ({"resources": {"CPU": 1}}, TypeError, "resources must be ResourceConfig"),
+        ({"environment": {}}, TypeError, "environment must be create_environment"),
+        ({"max_retries_failure": -1}, ValueError, "max_retries_failure must be at least 0"),
+        ({"max_retries_preemption": 1.5}, TypeError, "max_retries_preemption must be a whole number"),
+        ({"replicas": 0}, ValueError, "replicas must be at least 1, got 0"),
+        ({"max_retries": 3}, TypeError, "write max_retries_failure=n for 'max_retries'. It knows: name, entrypoint"),
+    ],
+)
+def test_wrong_requests_are_refused(options, kind, text: str):
+    with pytest.raises(kind, match=text):
+        JobRequest(**{"name": "job", "entrypoint": RUN, **options})
+
+
+def test_requests_are_values():
+    request = JobRequest("job", RUN, environment=create_environment())
+    assert pickle.loads(pickle.dumps(request)) == request == dataclasses.replace(request)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        request.name = "other"  # type: ignore[misc]
