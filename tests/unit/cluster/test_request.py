@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+import re
+from pathlib import Path
 
 import pytest
 from fray import Entrypoint, JobRequest, ResourceConfig, create_environment
@@ -80,3 +82,9 @@ def test_requests_are_values():
     assert pickle.loads(pickle.dumps(request)) == request == dataclasses.replace(request)
     with pytest.raises(dataclasses.FrozenInstanceError):
         request.name = "other"  # type: ignore[misc]
+
+
+def test_example_of_the_reference_page_runs():
+    page = Path(__file__).parents[3] / "docs" / "reference" / "jobs-types.md"
+    (example,) = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    exec(compile(example, str(page), "exec"), {})
