@@ -80,6 +80,7 @@ def test_import_brings_few_modules_and_no_heavy_one():
         ),
         ("fray.cluster.base", ("JobRequest", "ResourceConfig", "TpuTopologyInfo", "TpuType", "ClusterContext")),
         ("fray.cluster.device_flops", ("device_flops", "device_flops_for_jax_device")),
+        ("fray.queue", ("MemoryQueue", "FileQueue", "Lease", "Queue")),
         ("fray.v2", ("JobRequest", "ResourceConfig", "BinaryEntrypoint", "CallableEntrypoint", "ActorContext")),
         ("fray.v2.types", ("JobRequest", "ResourceConfig", "create_environment", "DeviceConfig")),
         ("fray.v2.device_flops", ("device_flops", "jax_device_kind_to_fray_device_type")),

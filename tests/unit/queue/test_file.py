@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fray import UnsupportedError
+from fray.queue import FileQueue
+
+WORKER = """
+import sys
+from fray.queue import FileQueue
+queue = FileQueue(sys.argv[1])
+while (lease := queue.pop()) is not None:
+    print(lease.item)
+    queue.done(lease)
+"""
+
+
+class Unreadable:
+    """Can be pickled, not unpickled."""
+
+    def __reduce__(self):
+        return int, ("no number",)
+
+
+def test_processes_get_every_item_once(tmp_path: Path):
+    queue = FileQueue[int](tmp_path)
+    for item in range(100):
+        queue.push(item)
+    workers = [
+        subprocess.Popen([sys.executable, "-c", WORKER, tmp_path], stdout=subprocess.PIPE, text=True) for _ in range(3)
+    ]
+    lines = [line for worker in workers for line in worker.communicate()[0].split()]
+    assert [worker.returncode for worker in workers] == [0, 0, 0]
+    assert sorted(map(int, lines)) == list(range(100))
+
+
+def test_queue_outlives_its_object(tmp_path: Path):
+    FileQueue[str](tmp_path).push("a")
+    lease = FileQueue[str](tmp_path).pop()
+    assert lease is not None
+    assert lease.item == "a"
+
+
+def test_lease_can_be_ended_by_a_copy(tmp_path: Path):
+    queue = FileQueue[str](tmp_path)
+    queue.push("a")
+    lease, copy = pickle.loads(pickle.dumps((queue.pop(), queue)))
+    copy.done(lease)
+    assert (queue.size(), queue.pending()) == (0, 0)
+
+
+def test_item_that_is_half_written_is_not_seen(tmp_path: Path):
+    queue = FileQueue[str](tmp_path)
+    (tmp_path / "new" / "00000000000000000001_a.pkl").write_bytes(pickle.dumps("half")[:-1])
+    assert (queue.pop(), queue.peek(), queue.size()) == (None, None, 0)
+
+
+def test_item_that_cannot_be_pickled_leaves_nothing(tmp_path: Path):
+    queue = FileQueue[object](tmp_path)
+    with pytest.raises((TypeError, AttributeError, pickle.PicklingError)):
+        queue.push(lambda: None)
+    assert not [file for file in tmp_path.rglob("*") if file.is_file()]
+
+
+def test_item_that_cannot_be_read_does_not_block_the_others(tmp_path: Path):
+    queue = FileQueue[object](tmp_path)
+    queue.push(Unreadable())
+    queue.push("b")
+    with pytest.raises(ValueError, match="no number"):
+        queue.pop()
+    assert (queue.size(), queue.pending()) == (1, 1)
+    assert queue.peek() == "b"
+
+
+def test_strange_files_are_left_alone(tmp_path: Path):
+    queue = FileQueue[str](tmp_path)
+    (tmp_path / "processing" / "README").write_text("")
+    assert queue.pop() is None
+    assert (tmp_path / "processing" / "README").exists()
+
+
+def test_relative_folder_is_kept_when_the_process_moves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    queue = FileQueue[str]("queue")
+    monkeypatch.chdir("/")
+    queue.push("a")
+    assert (tmp_path / "queue" / "pending").exists()
+    assert queue.peek() == "a"
+
+
+def test_addresses_of_object_stores_are_refused(tmp_path: Path):
+    with pytest.raises(UnsupportedError, match=r"mounted file system.*got 'gs://bucket/queue'"):
+        FileQueue("gs://bucket/queue")
