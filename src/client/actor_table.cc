@@ -156,6 +156,8 @@ void ActorTable::connected(const wire::ActorConnected& message, os::Fd fd) {
     return;
   }
   ActorQueue* queue = found->second.get();
+  if (queue->connection && !queue->connection->dead) return;  // it was asked for once more than needed
+  forget_pause(message.actor);
   // The last socket broke although the instance lives: nobody knows how far it came.
   if (queue->connection) {
     wire::ActorLost cut;
@@ -190,6 +192,7 @@ void ActorTable::lost(const wire::ActorLost& message) {
   auto found = queues_.find(message.actor);
   if (found == queues_.end()) return;
   ActorQueue* queue = found->second.get();
+  forget_pause(message.actor);  // the node connects us to the next instance of itself
   queue->state = ActorQueue::State::kAsked;
   queue->death.class_name = message.class_name;
   queue->death.name = message.name;
@@ -199,6 +202,10 @@ void ActorTable::lost(const wire::ActorLost& message) {
   if (message.dead) queue->state = ActorQueue::State::kDead;
   sort_out(queue, message);
   advance(queue);
+}
+
+void ActorTable::forget_pause(const ObjectId& actor) {
+  std::erase_if(paused_, [&actor](const auto& paused) { return paused.first == actor; });
 }
 
 std::deque<Task*> ActorTable::take_sent(ActorQueue* queue) {

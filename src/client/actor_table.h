@@ -52,6 +52,7 @@ class ActorTable {
   void ask(ActorQueue* queue);
   void advance(ActorQueue* queue);
   void send_constructor(Task* task);
+  void forget_pause(const ObjectId& actor);
   std::deque<Task*> take_sent(ActorQueue* queue);
   void sort_out(ActorQueue* queue, const wire::ActorLost& lost);
   void fail(ActorQueue* queue, Task* task, wire::ActorDeath::Executed executed);

@@ -1,0 +1,158 @@
+#include "client/actor_table.h"
+
+#include <gtest/gtest.h>
+
+#include "client/shared_memory.h"
+#include "client/task_table.h"
+#include "os/socket_pair.h"
+
+namespace fray::client {
+namespace {
+
+using wire::ControlType;
+using wire::DirectType;
+
+class ActorTableTest : public ::testing::Test {
+ protected:
+  ActorTableTest() : ActorTableTest(os::make_socket_pair().value()) {}
+  ~ActorTableTest() override {
+    tasks_.fail_all(StatusCode::kUnavailable, "end of the test");
+    actors_.collect();
+    for (Object* object : counted_) release(object);
+  }
+
+  Object* call() {
+    auto* result = new Object;
+    result->id = objects_.own_id(objects_.take_sequence(1));
+    result->references = 2;
+    counted_.push_back(result);
+    auto* task = new Task;
+    result->producer = task;
+    task->function = function_;
+    task->first_result = result;
+    task->returns = 1;
+    wire::begin_frame(task->frame, DirectType::kTask, result->id.sequence);
+    wire::ByteWriter(task->frame).put(wire::TaskHead{});
+    actors_.call(actors_.queue(actor_), task);
+    return result;
+  }
+  // The instance's end of a new connection.
+  wire::FrameSocket connect() {
+    auto ends = os::make_socket_pair().value();
+    wire::ActorConnected message;
+    message.actor = actor_->id;
+    actors_.connected(message, std::move(ends.first));
+    return wire::FrameSocket(std::move(ends.second));
+  }
+  void lose() {
+    wire::ActorLost message;
+    message.actor = actor_->id;
+    actors_.lost(message);
+  }
+  void read_connection() { tasks_.receive(actors_.queue(actor_)->connection.get()); }
+  void answer(wire::FrameSocket& socket, const Object* call) {
+    std::size_t begin = wire::begin_frame(socket.output(), DirectType::kResult, call->id.sequence);
+    wire::ByteWriter out(socket.output());
+    wire::ResultHead head;
+    head.values = 1;
+    out.put(head);
+    wire::encode(out, wire::Value{});
+    wire::finish_frame(socket.output(), begin);
+    ASSERT_TRUE(socket.flush().is_ok());
+  }
+  static std::vector<std::uint64_t> calls_in(wire::FrameSocket& socket) {
+    std::vector<std::uint64_t> numbers;
+    (void)socket.fill().is_ok();
+    wire::Incoming frame;
+    while (socket.next(&frame).value()) {
+      if (static_cast<DirectType>(frame.header.type) == DirectType::kTask) numbers.push_back(frame.header.id);
+    }
+    return numbers;
+  }
+  // How often the node was asked for a connection since the last time.
+  int times_asked() {
+    link_.flush();
+    (void)node_.fill().is_ok();
+    wire::Incoming frame;
+    int times = 0;
+    while (node_.next(&frame).value())
+      times += static_cast<ControlType>(frame.header.type) == ControlType::kConnectActor;
+    return times;
+  }
+  static Clock::time_point later() { return Clock::now() + std::chrono::seconds(1); }
+
+  NodeLink link_;
+  wire::FrameSocket node_;
+  SharedMemory memory_{{[](std::uint64_t) { return Status::ok(); }, [](std::uint64_t) {}, [](SegmentId) {}}};
+  ObjectTable objects_{link_, memory_};
+  Timeline timeline_;
+  TaskTable tasks_{link_, objects_, timeline_, [](Object*) {}};
+  ActorTable actors_{link_, objects_, tasks_};
+  std::shared_ptr<Function> function_ = std::make_shared<Function>();
+  Object* actor_ = new Object;
+  std::vector<Object*> counted_{actor_};
+
+ private:
+  explicit ActorTableTest(std::pair<os::Fd, os::Fd> ends)
+      : link_(std::move(ends.first)), node_(std::move(ends.second)) {
+    objects_.set_identity(77, 1);
+    memory_.set_process(1);
+    actor_->id = objects_.own_id(objects_.take_sequence(1));
+  }
+  void release(Object* object) {
+    if (object->references.fetch_sub(1) == 1) objects_.destroy(object);
+  }
+};
+
+TEST_F(ActorTableTest, CallsWaitForTheConnectionAndKeepTheirOrder) {
+  Object* first = call();
+  Object* second = call();
+  EXPECT_EQ(times_asked(), 1);
+  wire::FrameSocket instance = connect();
+  EXPECT_EQ(calls_in(instance), (std::vector{first->id.sequence, second->id.sequence}));
+}
+
+TEST_F(ActorTableTest, BrokenSocketIsAskedForAgainAfterAPause) {
+  call();
+  connect();
+  times_asked();
+  read_connection();
+  EXPECT_EQ(times_asked(), 0);
+  actors_.tick(later());
+  EXPECT_EQ(times_asked(), 1);
+}
+
+TEST_F(ActorTableTest, NextInstanceIsNotAskedForASecondConnection) {
+  call();
+  connect();
+  read_connection();
+  lose();
+  wire::FrameSocket next = connect();
+  times_asked();
+  actors_.tick(later());
+  EXPECT_EQ(times_asked(), 0);
+}
+
+TEST_F(ActorTableTest, InstanceThatIsAwaitedIsNotAskedForAgain) {
+  call();
+  connect();
+  read_connection();
+  lose();
+  times_asked();
+  actors_.tick(later());
+  EXPECT_EQ(times_asked(), 0);
+}
+
+TEST_F(ActorTableTest, SecondConnectionToALivingInstanceDisturbsNoCall) {
+  Object* result = call();
+  wire::FrameSocket instance = connect();
+  wire::FrameSocket superfluous = connect();
+  EXPECT_FALSE(result->is_ready());
+  answer(instance, result);
+  read_connection();
+  EXPECT_TRUE(result->is_ready());
+  EXPECT_FALSE(result->failed());
+}
+
+}  // namespace
+}  // namespace fray::client
