@@ -211,7 +211,7 @@ void ActorLoop::read() {
 }
 
 ActorCall* ActorLoop::next_read() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return stop_ || inbox_.empty() ? nullptr : take();
 }
 
@@ -219,7 +219,7 @@ bool ActorLoop::spin() {
   const std::uint64_t until = now_ns() + kSpinNs;
   do {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (stop_) return true;
       read_ready(0, nullptr);
       if (!inbox_.empty()) return true;
