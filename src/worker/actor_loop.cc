@@ -91,7 +91,11 @@ void ActorLoop::drop(std::uint64_t id) {
 
 // Reads every socket that has something; waits up to `timeout_ms` for that, with the mutex free.
 void ActorLoop::read_ready(int timeout_ms) {
-  if (timeout_ms == 0 && callers_.size() == 1) return read(callers_.begin()->first);
+  if (timeout_ms == 0 && callers_.size() == 1) {
+    auto& [id, caller] = *callers_.begin();
+    if (caller.watches_output) flush(id, caller);
+    return read(id);
+  }
   std::array<epoll_event, 64> events;
   auto look = [&] { return ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), timeout_ms); };
   int count = 0;
@@ -221,7 +225,7 @@ bool ActorLoop::spin() {
     {
       MutexLock lock(mutex_);
       if (stop_) return true;
-      read_ready(0, nullptr);
+      read_ready(0);
       if (!inbox_.empty()) return true;
     }
     ::sched_yield();
