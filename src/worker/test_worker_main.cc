@@ -31,6 +31,7 @@ class TestExecutor : public worker::Executor {
   void attach(worker::TaskLoop* loop) { loop_ = loop; }
 
   void leased(double) override {}
+  void bind(const fray::wire::BindDevices&) override {}
   void define(std::uint64_t function, std::string_view payload) override { functions_[function] = payload; }
   void run(const worker::TaskView& task, worker::Outcome* outcome) override {
     wire::ByteReader in(task.arguments);
