@@ -248,8 +248,10 @@ PyObject* host_take(PyObject* self, PyObject* argument) {
     PyObject* method = bound_method(host, call->task);
     Owned row;
     if (method != nullptr) {
-      row = Owned(Py_BuildValue("NOOOi", PyLong_FromVoidPtr(call), method, args.get(), kwargs.get(),
-                                static_cast<int>(call->task.head.generator)));
+      Owned number(PyLong_FromVoidPtr(call));
+      if (!number) return nullptr;
+      PyObject* streams = call->task.head.generator != 0 ? Py_True : Py_False;
+      row = Owned(PyTuple_Pack(5, number.get(), method, args.get(), kwargs.get(), streams));
     } else {
       worker::Outcome outcome;
       host.runner.fail(full_name(host, call->task), &outcome);

@@ -9,6 +9,8 @@ from typing import Any
 
 __all__ = ["serve_on_loop"]
 
+_TASK_NAME = "fray call"  # asyncio would count and format one for each
+
 
 def serve_on_loop(host: Any, limit: int) -> None:
     """Run calls as tasks of one event loop, at most `limit` at once, until the node lets go of the actor."""
@@ -47,14 +49,16 @@ class _EventLoopHost:
             event.set()
         self.plan_flush()
 
-    def start(self, call: int, method: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None, streams: int) -> None:
+    def start(
+        self, call: int, method: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None, streams: bool
+    ) -> None:
         try:
             result = method(*args, **kwargs) if kwargs else method(*args)
         except BaseException as error:
             self.host.fail(call, error)
             return
         if type(result) is CoroutineType or isawaitable(result):
-            self.tasks[call] = asyncio.Task(self.finish(call, result), loop=self.loop)
+            self.tasks[call] = asyncio.Task(self.finish(call, result), loop=self.loop, name=_TASK_NAME)
         elif streams and (isasyncgen(result) or isgenerator(result)):
             self.tasks[call] = self.loop.create_task(self.stream(call, result))
         else:
