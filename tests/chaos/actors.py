@@ -30,6 +30,13 @@ class Recorder:
         return os.getpid()
 
 
+class Echo:
+    """Answers on an event loop."""
+
+    async def repeat(self, value: bytes, count: int) -> bytes:
+        return value * count
+
+
 class Fragile:
     """Writes down each run of a method before it dies, or waits to be killed."""
 

@@ -15,7 +15,7 @@ from fray import ActorDiedError
 from fray.backend.native import NativeJobContext
 
 from tests.chaos import started
-from tests.chaos.actors import Coordinator, Parent, Recorder, increment_often, pass_gate
+from tests.chaos.actors import Coordinator, Echo, Parent, Recorder, increment_often, pass_gate
 from tests.chaos.counter import Counter
 from tests.chaos.harness import Driver, eventually, look_at, nodes
 from tests.conformance.gates import Gate
@@ -193,3 +193,8 @@ def test_status_says_what_actors_do_and_why_one_waits(ctx: NativeJobContext, gat
     closed.open()
     assert ctx.get(waiting.increment(), timeout=20) == 6
     del greedy
+def test_answers_of_an_event_loop_that_do_not_fit_into_the_socket_arrive(ctx: NativeJobContext) -> None:
+    echo = ctx.create_actor(Echo)
+    for _ in range(5):
+        answers = ctx.get([echo.repeat(b"x", 8000) for _ in range(1000)], timeout=20)  # small enough to travel inline
+        assert answers == [b"x" * 8000] * 1000
