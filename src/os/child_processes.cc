@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "os/process_stat.h"
+
 namespace fray::os {
 
 namespace {
@@ -33,11 +35,8 @@ std::vector<pid_t> numbers_in(const std::string& folder) {
 }
 
 pid_t parent_of(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  std::size_t name_end = text.rfind(')');  // the name may hold anything
-  if (name_end == std::string::npos || name_end + 4 >= text.size()) return -1;
-  return std::atoi(text.c_str() + name_end + 4);
+  std::string fields = stat_behind_name(pid);  // the state, then the parent
+  return fields.size() > 2 ? std::atoi(fields.c_str() + 2) : -1;
 }
 
 std::vector<pid_t> children_by_scan(pid_t pid) {

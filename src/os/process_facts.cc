@@ -1,17 +1,16 @@
 #include "os/process_facts.h"
 
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "os/child_processes.h"
-#include "os/fd.h"
+#include "os/machine.h"
+#include "os/process_stat.h"
 
 namespace fray::os {
 
@@ -19,24 +18,17 @@ namespace {
 
 constexpr int kDeepestTree = 64;
 
-std::string read_small(const std::string& path) {
-  Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::array<char, 2048> text;
-  ssize_t size = file.is_open() ? ::read(file.get(), text.data(), text.size()) : 0;
-  return size > 0 ? std::string(text.data(), static_cast<std::size_t>(size)) : std::string();
-}
-
 std::uint64_t private_memory(pid_t pid) {
   unsigned long long resident = 0;
   unsigned long long shared = 0;
-  std::string text = read_small(fmt::format("/proc/{}/statm", pid));
+  std::string text = read_text(fmt::format("/proc/{}/statm", pid));
   if (std::sscanf(text.c_str(), "%*u %llu %llu", &resident, &shared) != 2 || shared > resident) return 0;
   return (resident - shared) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
 std::uint64_t proportional_memory(pid_t pid) {
   constexpr std::string_view kName = "Pss_Anon:";
-  std::string text = read_small(fmt::format("/proc/{}/smaps_rollup", pid));
+  std::string text = read_text(fmt::format("/proc/{}/smaps_rollup", pid));
   std::size_t begin = text.find(kName);
   if (begin == std::string::npos) return private_memory(pid);  // an older kernel
   return std::strtoull(text.c_str() + begin + kName.size(), nullptr, 10) * 1024;
@@ -52,10 +44,8 @@ std::uint64_t of_tree(std::uint64_t (*memory)(pid_t), pid_t pid, int depth = 0) 
 }  // namespace
 
 bool is_stopped(pid_t pid) {
-  std::string text = read_small(fmt::format("/proc/{}/stat", pid));
-  std::size_t name_end = text.rfind(')');  // the name may hold anything
-  if (name_end == std::string::npos || name_end + 2 >= text.size()) return false;
-  return std::string_view("Tt").find(text[name_end + 2]) != std::string_view::npos;
+  std::string fields = stat_behind_name(pid);
+  return fields.starts_with('T') || fields.starts_with('t');
 }
 
 std::uint64_t private_memory_bytes(pid_t pid) { return of_tree(private_memory, pid); }
