@@ -6,6 +6,7 @@ import json
 import os
 from typing import TYPE_CHECKING
 
+from fray._whole_file import whole_file
 from fray.job.current import get_job_context
 
 if TYPE_CHECKING:
@@ -27,19 +28,12 @@ def timeline(path: str | os.PathLike[str], *, context: JobContext | None = None)
         UnsupportedError: the context does not remember its tasks.
     """
     events = list((context or get_job_context())._timeline_events())  # pyright: ignore[reportPrivateUsage]
-    target = os.fspath(path)
-    partial = f"{target}.{os.getpid()}.part"
-    try:
-        with _open(partial, zipped=target.endswith(".gz")) as file:
-            file.write(b'{"displayTimeUnit": "ms", "traceEvents": [\n')
-            for number, event in enumerate(events):
-                file.write((b",\n" if number else b"") + json.dumps(event).encode())
-            file.write(b"\n]}\n")
-        os.replace(partial, target)
-    except BaseException:
-        if os.path.exists(partial):
-            os.unlink(partial)
-        raise
+    zipped = os.fspath(path).endswith(".gz")
+    with whole_file(path) as partial, _open(partial, zipped) as file:
+        file.write(b'{"displayTimeUnit": "ms", "traceEvents": [\n')
+        for number, event in enumerate(events):
+            file.write((b",\n" if number else b"") + json.dumps(event).encode())
+        file.write(b"\n]}\n")
     return len(events)
 
 

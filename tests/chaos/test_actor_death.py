@@ -22,14 +22,6 @@ def fragile(ctx: NativeJobContext, journal: Journal, **options: Any) -> Any:
     return ctx.create_actor(Fragile, journal, options=ActorOptions(**options))
 
 
-def kill_while_it_runs(ctx: NativeJobContext, actor: Any, journal: Journal, word: str) -> None:
-    pid = ctx.get(actor.pid(), timeout=20)
-    actor_call = actor.hang_the_first_time(word)
-    eventually(lambda: word in journal.lines())
-    os.kill(pid, signal.SIGKILL)
-    del actor_call
-
-
 def test_calls_behind_a_killed_one_go_to_the_next_instance_exactly_once(
     ctx: NativeJobContext, journal: Journal
 ) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from fray._report import figures
 from fray._report.summary import FunctionSummary, TaskRun, runs_of, summarize
 from fray._version import VERSION
+from fray._whole_file import whole_file
 from fray.job.current import get_job_context
 
 if TYPE_CHECKING:
@@ -56,16 +57,8 @@ def report(path: str | os.PathLike[str], *, context: JobContext | None = None) -
     chosen = context or get_job_context()
     runs = runs_of(chosen._timeline_events())  # pyright: ignore[reportPrivateUsage]
     failures = list(chosen._failures())  # pyright: ignore[reportPrivateUsage]
-    target = os.fspath(path)
-    partial = f"{target}.{os.getpid()}.part"
-    try:
-        with open(partial, "w", encoding="utf-8") as file:
-            file.writelines(_page(runs, failures))
-        os.replace(partial, target)
-    except BaseException:
-        if os.path.exists(partial):
-            os.unlink(partial)
-        raise
+    with whole_file(path) as partial, open(partial, "w", encoding="utf-8") as file:
+        file.writelines(_page(runs, failures))
     return len(runs)
 
 

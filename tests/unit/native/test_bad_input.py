@@ -207,7 +207,7 @@ def test_what_is_no_name_is_refused_wherever_names_are_given(ctx: NativeJobConte
         lambda: ctx.get_actor("n", namespace=name),
         lambda: NativeJobContext(cpus=1, namespace=name),
     ):
-        with pytest.raises(ValueError, match="empty|blank|unprintable|255"):
+        with pytest.raises(ValueError, match=r"empty|blank|unprintable|255"):
             use()
     assert ctx.list_named_actors() == []
 
