@@ -32,7 +32,8 @@ class ActorDescription(NamedTuple):
 
     def pack(self) -> bytes:
         """Return bytes that `unpack` reads; the engine keeps them with the actor's name."""
-        return pickle.dumps((*self[:3], {name: str(kind) for name, kind in self.methods.items()}, *self[4:]), protocol=5)
+        kinds = {name: str(kind) for name, kind in self.methods.items()}
+        return pickle.dumps((*self[:3], kinds, *self[4:]), protocol=5)
 
     @classmethod
     def unpack(cls, data: bytes) -> ActorDescription:

@@ -43,7 +43,10 @@ def actor_died(executed: int, class_name: str, name: str, cause: str, packed: by
     ran = ("the call had not started", "the call had ended, its result is lost", "the call may have run")[executed]
     who = f"actor {class_name}" + (f" {name!r}" if name else "") if class_name else "the actor"
     error = errors.ActorDiedError(
-        f"{who} has ended: {cause} ({ran})", executed=_EXECUTED[executed], class_name=class_name, actor_name=name or None
+        f"{who} has ended: {cause} ({ran})",
+        executed=_EXECUTED[executed],
+        class_name=class_name,
+        actor_name=name or None,
     )
     if packed:
         from fray._failures import unpack_exception
