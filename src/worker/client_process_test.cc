@@ -63,6 +63,7 @@ class Driver {
   // The bytes of a value, or what it failed with: "closed" when the node has gone or the client was closed.
   std::string get(Object* object) {
     if (object == nullptr || !wait(object)) return "closed";
+    if (object->encoding == wire::Encoding::kActorDied) return "actor died";
     if (object->encoding != wire::Encoding::kStatus) return object->bytes;
     auto code = static_cast<StatusCode>(object->bytes.front());
     return code == StatusCode::kUnavailable ? "closed" : failure(code);
@@ -75,6 +76,27 @@ class Driver {
   }
   Object* call(const char* function, std::string_view argument, std::int32_t retries = kAnyNumber) {
     return submit(TestCall(test_function(function)).cpus(1).retries(retries).with(argument));
+  }
+
+  // Null once the client is closed.
+  Object* make_actor(std::int32_t restarts, const std::string& name = "") {
+    client::ActorRequest request;
+    request.class_name = "Counter";
+    request.max_restarts = restarts;
+    request.name = name;
+    request.get_if_exists = !name.empty();
+    request.constructor = TestCall(test_function("Counter")).with(std::string_view(""));
+    Hooks hooks;
+    auto made = client_->create_actor(std::move(request), hooks);
+    return made.is_ok() ? made->object : nullptr;
+  }
+  Object* call_actor(Object* actor, const char* method, std::string_view argument, std::int32_t retries = 0) {
+    auto called = client_->call_actor(actor, TestCall(test_function(method)).retries(retries).with(argument), -1);
+    return called.is_ok() ? called->front() : nullptr;
+  }
+  void kill_actor(Object* actor, bool no_restart) {
+    Hooks hooks;
+    (void)client_->kill_actor(actor, no_restart, hooks).is_ok();
   }
 
  private:
@@ -314,6 +336,133 @@ TEST(ClientProcess, WorkerThatWaitsForRoomInTheStoreKeepsItsCpu) {
   ASSERT_TRUE(driver.wait(large));
   EXPECT_TRUE(large->sealed);
   driver.client().release(large);
+}
+
+// ---- Actors
+
+bool is_end_of_call(const std::string& found, const std::string& text) {
+  return found == text || found == "actor died" || found == "closed" ||
+         found == Driver::failure(StatusCode::kCancelled);
+}
+
+void use_own_actor(Driver& driver, std::mt19937& random) {
+  Object* actor = driver.make_actor(0);
+  if (actor == nullptr) return;
+  Object* echo = driver.call_actor(actor, "echo", "own");
+  Object* dropped = driver.call_actor(actor, random() % 2 == 0 ? "die" : "count", "");
+  if (random() % 3 == 0) driver.kill_actor(actor, true);
+  driver.client().release(actor);  // calls that are under way keep it
+  if (dropped != nullptr) driver.client().release(dropped);
+  std::string found = driver.get_and_release(echo);
+  EXPECT_TRUE(is_end_of_call(found, "own")) << found;
+}
+
+void churn_actors(Driver& driver, Object* shared, unsigned seed, int rounds) {
+  std::mt19937 random(seed);
+  for (int round = 0; round < rounds && driver.client().is_open(); ++round) {
+    std::string text = std::to_string(seed) + "." + std::to_string(round);
+    switch (random() % 12) {
+      case 0:
+        use_own_actor(driver, random);
+        break;
+      case 1:
+        driver.kill_actor(shared, false);
+        break;
+      case 2: {
+        Object* late = driver.call_actor(shared, "echo", text);
+        if (late == nullptr) break;
+        driver.client().cancel(late, false);
+        std::string found = driver.get_and_release(late);
+        EXPECT_TRUE(is_end_of_call(found, text)) << found;
+        break;
+      }
+      case 3:
+        if (Object* named = driver.make_actor(0, "named")) {
+          std::string found = driver.get_and_release(driver.call_actor(named, "echo", text));
+          EXPECT_TRUE(is_end_of_call(found, text)) << found;
+          if (random() % 2 == 0) driver.kill_actor(named, true);
+          driver.client().release(named);
+        }
+        break;
+      case 4:
+        if (Object* dropped = driver.call_actor(shared, "count", "")) driver.client().release(dropped);
+        break;
+      default: {
+        std::string found = driver.get_and_release(driver.call_actor(shared, "echo", text, kAnyNumber));
+        EXPECT_TRUE(found == text || found == "closed") << found;
+      }
+    }
+  }
+}
+
+std::vector<std::thread> start_churning_actors(Driver& driver, Object* shared, unsigned threads, int rounds) {
+  std::vector<std::thread> started;
+  for (unsigned seed = 1; seed <= threads; ++seed) {
+    started.emplace_back([&driver, shared, seed, rounds] { churn_actors(driver, shared, seed, rounds); });
+  }
+  return started;
+}
+
+TEST(ClientProcess, CallsOfSeveralThreadsReachAnActorOneAtATimeAndInOrder) {
+  node::TestNode node;
+  node.join();
+  Driver driver(node);
+  Object* actor = driver.make_actor(0);
+  ASSERT_NE(actor, nullptr);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      std::vector<Object*> calls;
+      for (int call = 0; call < 200; ++call) calls.push_back(driver.call_actor(actor, "count", ""));
+      long last = -1;
+      for (Object* call : calls) {
+        long count = std::atol(driver.get_and_release(call).c_str());
+        EXPECT_GT(count, last);
+        last = count;
+      }
+    });
+  }
+  join(threads);
+  EXPECT_EQ(driver.get_and_release(driver.call_actor(actor, "count", "")), "800");
+  driver.client().release(actor);
+}
+
+TEST(ClientProcess, ThreadsMakeCallKillAndDropActors) {
+  node::TestNode node;
+  node.join();
+  Driver driver(node);
+  Object* shared = driver.make_actor(kAnyNumber);
+  ASSERT_NE(shared, nullptr);
+  auto threads = start_churning_actors(driver, shared, 4, 40);
+  join(threads);
+  EXPECT_EQ(driver.get_and_release(driver.call_actor(shared, "echo", "still here", kAnyNumber)), "still here");
+  driver.client().release(shared);
+}
+
+TEST(ClientProcess, CloseEndsEveryCallOfAnActor) {
+  node::TestNode node;
+  node.join();
+  Driver driver(node);
+  Object* shared = driver.make_actor(kAnyNumber);
+  ASSERT_NE(shared, nullptr);
+  auto threads = start_churning_actors(driver, shared, 4, 1'000'000);
+  for (int i = 0; i < 10; ++i) driver.get_and_release(driver.echo("x"));
+  driver.client().close();
+  join(threads);
+  driver.client().release(shared);
+}
+
+TEST(ClientProcess, KilledNodeEndsEveryCallOfAnActor) {
+  node::TestNode node;
+  node.join();
+  Driver driver(node);
+  Object* shared = driver.make_actor(kAnyNumber);
+  ASSERT_NE(shared, nullptr);
+  auto threads = start_churning_actors(driver, shared, 4, 1'000'000);
+  for (int i = 0; i < 10; ++i) driver.get_and_release(driver.echo("x"));
+  ASSERT_EQ(::kill(node.pid(), SIGKILL), 0);
+  join(threads);
+  driver.client().release(shared);
 }
 
 }  // namespace

@@ -3,13 +3,15 @@
 //
 // Functions of one argument: echo gives it back; sum adds up its bytes; large makes a value of so many bytes in shared
 // memory; nest calls echo and waits for it; count streams so many items; hang ends when it is interrupted; die kills its
-// process.
+// process. An actor of any class runs on an ActorLoop: its method count says how many calls came before, echo gives its
+// argument back, die kills its process.
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
 #include <string>
 #include <unordered_map>
 
+#include "worker/actor_loop.h"
 #include "worker/fork_server.h"
 #include "worker/mapped_page.h"
 #include "worker/task_loop.h"
@@ -132,6 +134,34 @@ class TestExecutor : public worker::Executor {
   std::unordered_map<std::uint64_t, std::string> functions_;
 };
 
+// A serial actor until the node lets go of it.
+void run_actor(client::Client& client, worker::Page& page, const wire::HostActor& actor) {
+  client.become_actor(actor.actor, true);
+  worker::ActorLoop loop(client, page, "Counter");
+  client.set_duty(&loop);
+  client.say(wire::ControlType::kActorReady);
+  TaskHooks hooks(&loop);
+  std::uint64_t calls = 0;
+  while (!loop.has_ended()) {
+    worker::ActorCall* call = loop.next(true, hooks);
+    if (call == nullptr) continue;
+    wire::ByteReader in(call->task.arguments);
+    wire::ValueView argument = wire::decode_value(in);
+    wire::Value result;
+    result.encoding = wire::Encoding::kBytes;
+    if (call->task.name == "count") result.bytes = std::to_string(calls);
+    if (call->task.name == "echo") result.bytes = argument.bytes;
+    if (call->task.name == "die") ::raise(SIGKILL);
+    ++calls;
+    worker::Outcome outcome;
+    outcome.values = 1;
+    wire::ByteWriter out(outcome.bytes);
+    wire::encode(out, result);
+    loop.answer(call, outcome);
+  }
+  client.set_duty(nullptr);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -150,6 +180,7 @@ int main(int argc, char** argv) {
   executor.attach(&loop);
   loop.run();
   (*client)->set_duty(nullptr);
+  if (auto actor = loop.take_actor()) run_actor(**client, page, *actor);
   (*client)->close();
   return 0;
 }
