@@ -63,7 +63,8 @@ class Driver {
   // The bytes of a value, or what it failed with: "closed" when the node has gone or the client was closed.
   std::string get(Object* object) {
     if (object == nullptr || !wait(object)) return "closed";
-    if (object->encoding == wire::Encoding::kActorDied) return "actor died";
+    if (object->encoding == wire::Encoding::kActorDied)
+      return "actor died: " + wire::ActorDeath::decode(object->bytes)->text;
     if (object->encoding != wire::Encoding::kStatus) return object->bytes;
     auto code = static_cast<StatusCode>(object->bytes.front());
     return code == StatusCode::kUnavailable ? "closed" : failure(code);
@@ -81,6 +82,7 @@ class Driver {
   // Null once the client is closed.
   Object* make_actor(std::int32_t restarts, const std::string& name = "") {
     client::ActorRequest request;
+    request.name_space = "test";
     request.class_name = "Counter";
     request.max_restarts = restarts;
     request.name = name;
@@ -341,7 +343,7 @@ TEST(ClientProcess, WorkerThatWaitsForRoomInTheStoreKeepsItsCpu) {
 // ---- Actors
 
 bool is_end_of_call(const std::string& found, const std::string& text) {
-  return found == text || found == "actor died" || found == "closed" ||
+  return found == text || found.starts_with("actor died: ") || found == "closed" ||
          found == Driver::failure(StatusCode::kCancelled);
 }
 
