@@ -48,12 +48,22 @@ std::optional<DeviceSet> DeviceTable::choose(const ResourceSet& asked) const {
   return chosen;
 }
 
-DeviceSet DeviceTable::take(ProcessId worker, const ResourceSet& asked) {
+bool DeviceTable::fits_beside_actors(const ResourceSet& asked) const {
+  if (!asks_for_devices(asked)) return true;
+  DeviceTable beside = *this;
+  for (const auto& [worker, holder] : holders_) {
+    if (!holder.actor) beside.left(worker);
+  }
+  return beside.fits(asked);
+}
+
+DeviceSet DeviceTable::take(ProcessId worker, const ResourceSet& asked, bool actor) {
   std::optional<DeviceSet> chosen = choose(asked);
   if (!chosen || chosen->empty()) return {};
   left(worker);
   Holder& holder = holders_[worker];
   holder.devices = std::move(*chosen);
+  holder.actor = actor;
   for (const auto& [kind, indices] : holder.devices) {
     holder.units[kind] = parts(asked.units().find(kind)->second).second;
   }

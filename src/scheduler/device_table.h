@@ -38,7 +38,10 @@ class DeviceTable {
   explicit DeviceTable(const ResourceSet& total);
 
   bool fits(const ResourceSet& asked) const { return choose(asked).has_value(); }
-  DeviceSet take(ProcessId worker, const ResourceSet& asked);
+  // Whether it would fit if only actors had devices.
+  bool fits_beside_actors(const ResourceSet& asked) const;
+  // An actor's worker does not give devices back when they are asked for.
+  DeviceSet take(ProcessId worker, const ResourceSet& asked, bool actor = false);
   void yield(ProcessId worker);
   void resume(ProcessId worker);
   void left(ProcessId worker);
@@ -58,6 +61,7 @@ class DeviceTable {
     DeviceSet devices;
     std::map<std::string, std::int64_t, std::less<>> units;  // on each of the devices of that kind
     bool yielded = false;
+    bool actor = false;
   };
 
   std::optional<DeviceSet> choose(const ResourceSet& asked) const;

@@ -39,10 +39,12 @@ void LeaseTable::refuse_given_up() {
   }
 }
 
-// In the order of service, without those whose workers cannot be started.
+// In the order of service, without those whose workers cannot be started, or whose devices actors have shares of.
 std::vector<Demand*> LeaseTable::servable() {
   std::vector<Demand*> ordered = in_order_of_service(demands_, ledger_);
-  std::erase_if(ordered, [this](const Demand* demand) { return is_hopeless(*demand); });
+  std::erase_if(ordered, [this](const Demand* demand) {
+    return is_hopeless(*demand) || !devices_.fits_beside_actors(demand->wanted.resources);
+  });
   return ordered;
 }
 
@@ -95,7 +97,7 @@ void LeaseTable::grant(const Demand& demand, ProcessId worker) {
                                        .worker = worker,
                                        .resources = demand.wanted.resources,
                                        .dedicated = demand.wanted.dedicated});
-  DeviceSet devices = devices_.take(worker, demand.wanted.resources);
+  DeviceSet devices = devices_.take(worker, demand.wanted.resources, demand.wanted.dedicated);
   workers_.lease(worker, lease, demand.wanted.dedicated);
   demands_.granted(client, number);
   commands_.emplace_back(
