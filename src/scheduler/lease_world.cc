@@ -34,6 +34,7 @@ LeaseWorld::LeaseWorld(std::uint64_t seed, SimulationLog& log)
     : random_(seed), log_(log), table_(choose_limits(random_), log) {
   shapes_ = {{cpu(10), 0}, {cpu(10), 1}, {ResourceSet(), 0}, {cpu(5), 0}};
   if (table_.table().ledger().total().covers(cpu(20))) shapes_.push_back({cpu(20), 0});
+  plain_of_other_key_ = static_cast<std::uint32_t>(shapes_.size());
   shapes_.push_back({ResourceSet(), 1});
   if (random_.percent(60)) actors_to_come_ = 1 + random_.below(8);
   if (table_.table().ledger().total().covers(gpu(20))) {
@@ -360,6 +361,9 @@ void LeaseWorld::check_promises() {
       with.add(lease.resources);
       const bool may_be_asked = !lease.dedicated && !lease.blocked && !lease.orphaned;
       if (!may_be_asked || !with.covers(table_.table().devices().with_fragments(row.resources))) continue;
+      DeviceTable without = table_.table().devices();
+      without.left(lease.worker);
+      if (!without.fits(row.resources)) continue;
       const bool other_tree = ledger.tree(lease.client) != ledger.tree(row.client);
       if ((other_tree && has_nothing) || (lease.client == row.client && waiting.size() == 1)) {
         throw SimulationViolation(

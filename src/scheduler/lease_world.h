@@ -197,6 +197,7 @@ class LeaseWorld {
   bool finishing_ = false;
   std::uint32_t failing_starts_ = 0;
   std::vector<Shape> shapes_;
+  std::uint32_t plain_of_other_key_ = 0;  // the shape that asks for nothing, of key 1
   std::vector<Task> tasks_;
   std::map<ProcessId, Actor> actors_;  // by home
   std::uint32_t actors_to_come_ = 0;

@@ -18,11 +18,11 @@ void LeaseWorld::create_actor() {
   const std::vector<ProcessId> roots = living_roots();
   const ProcessId home = next_process_++;
   const std::uint32_t shape = random_.below(shapes_.size() + 4);
-  const std::uint32_t last = static_cast<std::uint32_t>(shapes_.size()) - 1;
   Actor& actor = actors_[home];
   actor.root = random_.percent(80) ? roots[random_.below(roots.size())] : 0;
-  // Most actors ask for nothing: the shapes 2 and the last.
-  actor.demand = (shape <= last ? shape : random_.percent(50) ? 2 : last) * 16 + random_.below(3);
+  // Most actors ask for nothing, of one key or the other.
+  const bool any_shape = shape < shapes_.size() && !is_device_key(shapes_[shape].key);
+  actor.demand = (any_shape ? shape : random_.percent(50) ? 2 : plain_of_other_key_) * 16 + random_.below(3);
   actor.restarts = random_.below(3);
   table_.client_joined(home, actor.root);
   ask_for_worker(home);
