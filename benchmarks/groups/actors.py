@@ -112,21 +112,27 @@ def actor_start(bench: Bench) -> Round:
 
 
 def actor_restart(bench: Bench) -> Round:
-    """Milliseconds from SIGKILL of an actor's process to the next answer, which the new process gives."""
+    """Milliseconds from SIGKILL of an actor's process to the next answer, which the new process gives.
+
+    Each kill has an actor of its own: one that dies again and again is started later each time.
+    """
     engine = bench.engine()
-    pid = method(bench.peer, engine.actor(Server, max_restarts=-1, max_task_retries=-1), "pid")
     kills = bench.size(5, 2)
 
-    def next_answer(before: int) -> None:
+    def next_answer(pid: Any, before: int) -> None:
         while engine.get(pid()) == before:
             pass  # the signal is on its way
 
     def kill_one() -> float:
+        actor = engine.actor(Server, max_restarts=-1, max_task_retries=-1)
+        pid = method(bench.peer, actor, "pid")
         before = engine.get(pid())
         if before == os.getpid():
             raise RuntimeError("the actor lives in the driver; there is no process to kill")
         os.kill(before, signal.SIGKILL)
-        return seconds_of(next_answer, before) * 1e3
+        seconds = seconds_of(next_answer, pid, before)
+        engine.kill(actor)
+        return seconds * 1e3
 
     def one_round() -> Measurement:
         milliseconds = [kill_one() for _ in range(kills)]
