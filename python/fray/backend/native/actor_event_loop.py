@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from inspect import isasyncgen, isawaitable, isgenerator
 from types import CoroutineType
 from typing import Any
@@ -128,7 +129,7 @@ class _EventLoopHost:
             self.loop.call_soon(self.pump)
 
 
-async def _each(items: Any) -> Any:
+async def _each(items: Any) -> AsyncIterator[Any]:
     if isasyncgen(items):
         async for item in items:
             yield item
