@@ -13,7 +13,8 @@ using wire::TaskStatus;
 using worker::ActorCall;
 
 struct Host {
-  Host(PythonClient* client, PyObject* support_module, wire::HostActor message, std::unique_ptr<worker::MappedPage> shared)
+  Host(PythonClient* client, PyObject* support_module, wire::HostActor message,
+       std::unique_ptr<worker::MappedPage> shared)
       : owner(client), actor(std::move(message)), page(std::move(shared)), runner(client, support_module) {}
 
   PythonClient* owner;
@@ -176,7 +177,7 @@ void run_call(Host& host, ActorCall* call, GilHooks& hooks) {
   if (method != nullptr) {
     result = call->task.head.generator != 0 ? stream(host, call, method, hooks) : host.runner.call(method, call->task);
   }
-  const bool streamed_and_dropped = call->cancelled && call->task.head.generator != 0;
+  const bool streamed_and_dropped = call->task.head.generator != 0 && host.loop->is_cancelled(call);
   if (streamed_and_dropped) {
     PyErr_Clear();
     outcome.status = TaskStatus::kCancelled;
@@ -346,7 +347,8 @@ PyMethodDef host_methods[] = {
     {"cpus", host_cpus, METH_NOARGS, "The CPUs that the actor holds."},
     {"self_ref", host_self_ref, METH_NOARGS, "The object that handles of this actor refer to; it does not count."},
     {"open", host_open, METH_VARARGS,
-     "open(name, mode): take callers; `name` stands before the names of methods. Modes: 0 one call at a time, 1 several "
+     "open(name, mode): take callers; `name` stands before the names of methods. Modes: 0 one call at a time, 1 "
+     "several "
      "threads, 2 an event loop."},
     {"construct", host_construct, METH_NOARGS, "The instance; raises what its constructor raises."},
     {"ready", host_ready, METH_NOARGS, "Tells the node that calls may come."},

@@ -132,8 +132,8 @@ PyObject* kill_actor(PyObject*, PyObject* args) {
 
 PyMethodDef actor_functions[] = {
     {"create_actor", create_actor, METH_VARARGS,
-     "create_actor(client, class, plan, args, kwargs, namespace, class_name, name, get_if_exists, detached, max_restarts, "
-     "description, settings) -> (ref, description)"},
+     "create_actor(client, class, plan, args, kwargs, namespace, class_name, name, get_if_exists, detached,\n"
+     "             max_restarts, description, settings) -> (ref, description)"},
     {"find_actor", find_actor, METH_VARARGS, "find_actor(client, namespace, name) -> (ref, description)"},
     {"list_actors", list_actors, METH_O, "list_actors(client) -> [(namespace, name)]"},
     {"call_actor", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_actor)), METH_FASTCALL,

@@ -62,7 +62,7 @@ PyObject* CallRunner::call(PyObject* callable, const worker::TaskView& task) {
 
 // One value of a result or item, as it goes into a frame. What others have to hold is recorded at the node first.
 bool CallRunner::encode_value(PyObject* value, ObjectId id, ProcessId client, const char* what, std::string* out,
-                  std::uint64_t* size) {
+                              std::uint64_t* size) {
   Encoded encoded;
   if (!encoded.encode(owner_, value, what)) return false;
   wire::Value wire_value;
@@ -136,9 +136,9 @@ void CallRunner::fail(std::string_view name, worker::Outcome* outcome) {
   wire::Value value;
   value.encoding = wire::Encoding::kException;
   Owned pack(PyObject_GetAttrString(support_, "pack_exception"));
-  Owned packed(pack && error != nullptr ? PyObject_CallFunction(pack.get(), "Os#", error, name.data(),
-                                                                static_cast<Py_ssize_t>(name.size()))
-                                        : nullptr);
+  Owned packed(pack && error != nullptr
+                   ? PyObject_CallFunction(pack.get(), "Os#", error, name.data(), static_cast<Py_ssize_t>(name.size()))
+                   : nullptr);
   if (packed && PyBytes_Check(packed.get())) {
     value.bytes.assign(PyBytes_AS_STRING(packed.get()), static_cast<std::size_t>(PyBytes_GET_SIZE(packed.get())));
   } else {

@@ -147,7 +147,8 @@ class PythonExecutor : public worker::Executor {
       Owned holder(item);
       std::string bytes;
       std::uint64_t size = 0;
-      if (!runner_.encode_value(item, owner_->client->new_object_id(), task.client, "an item", &bytes, &size)) return nullptr;
+      if (!runner_.encode_value(item, owner_->client->new_object_id(), task.client, "an item", &bytes, &size))
+        return nullptr;
       if (!loop_->send_item(task.number, index++, bytes, size, task.head.item_budget_bytes)) {
         // The interrupt is taken note of here, so that it cannot strike while the generator's `finally` runs.
         if (PyErr_CheckSignals() != 0) PyErr_Clear();

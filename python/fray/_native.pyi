@@ -56,6 +56,9 @@ class ObjectRef:
 
     result: types.MethodDescriptorType = ...
 
+def is_pickling(*args: Any, **kwargs: Any) -> Any:
+    """Whether this thread is pickling a value that goes to another process."""
+
 def make_function(*args: Any, **kwargs: Any) -> Any:
     """make_function(kind, payload, name, max_calls) -> Function"""
 
@@ -101,3 +104,23 @@ def hold_timeout(*args: Any, **kwargs: Any) -> Any:
 
 def run_fork_server(*args: Any, **kwargs: Any) -> Any:
     """run_fork_server(fd) -> (process, control_fd, page_fd), in each child"""
+
+def create_actor(*args: Any, **kwargs: Any) -> Any:
+    """
+    create_actor(client, class, plan, args, kwargs, namespace, class_name, name, get_if_exists, detached,
+                 max_restarts, description, settings) -> (ref, description)
+    """
+
+def find_actor(*args: Any, **kwargs: Any) -> Any:
+    """find_actor(client, namespace, name) -> (ref, description)"""
+
+def list_actors(*args: Any, **kwargs: Any) -> Any:
+    """list_actors(client) -> [(namespace, name)]"""
+
+def call_actor(*args: Any, **kwargs: Any) -> Any:
+    """
+    call_actor(client, actor, method, plan, args, kwargs, max_pending) -> ref or list of refs
+    """
+
+def kill_actor(*args: Any, **kwargs: Any) -> Any:
+    """kill_actor(actor, no_restart)"""

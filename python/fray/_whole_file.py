@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 __all__ = ["whole_file"]
 
 
 @contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[str]:
+def whole_file(path: str | os.PathLike[str]) -> Generator[str]:
     """Give the path of a file to write; at the end it takes the place of `path`, and after an error it is gone."""
     target = os.fspath(path)
     partial = f"{target}.{os.getpid()}.part"

@@ -15,7 +15,8 @@ std::string choose_node(const std::string& command, const std::string& asked) {
   std::vector<node::SessionInfo> sessions = node::find_sessions();
   if (sessions.empty()) {
     fmt::print(stderr,
-               "no node of this user runs (looked in {})\nhint: `fray start` starts one that stays; an embedded node lives as long as its program; "
+               "no node of this user runs (looked in {})\nhint: `fray start` starts one that stays; an embedded node "
+               "lives as long as its program; "
                "name a node by its socket with `fray {} SOCKET`\n",
                os::run_folder_path(), command);
     return {};

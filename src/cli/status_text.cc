@@ -54,8 +54,8 @@ std::string waiting_text(const json& entry) {
 }
 
 std::string actor_text(const json& actor) {
-  std::string line = fmt::format("  pid {:<8} {:<9} {}", actor.value("pid", 0), actor.value("state", ""),
-                                 actor.value("class", ""));
+  std::string line =
+      fmt::format("  pid {:<8} {:<9} {}", actor.value("pid", 0), actor.value("state", ""), actor.value("class", ""));
   if (std::string name = actor.value("name", ""); !name.empty()) {
     line += fmt::format(" \"{}\"", name);
     if (std::string space = actor.value("namespace", "default"); space != "default") line += " in " + space;

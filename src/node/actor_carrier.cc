@@ -47,7 +47,10 @@ Status ActorCarrier::create(Connection& client, std::uint64_t ticket, wire::Crea
     kept.creator = client.process;
     kept.description = std::move(message.description);
   }
-  if (ticket == 0) return Status::ok();
+  if (ticket == 0) {
+    if (!made.is_ok()) refuse(client, message.actor, message.class_name, made.status().message());
+    return Status::ok();
+  }
   wire::ActorAnswer answer;
   if (made.is_ok()) {
     answer.actor = *made;
@@ -61,6 +64,17 @@ Status ActorCarrier::create(Connection& client, std::uint64_t ticket, wire::Crea
   }
   client.send(wire::ControlType::kActorAnswer, ticket, answer);
   return Status::ok();
+}
+
+// Nobody waits for the answer about an actor without a name: its calls say why there is none.
+void ActorCarrier::refuse(Connection& client, const ActorId& actor, const std::string& class_name,
+                          const std::string& reason) {
+  wire::ActorLost message;
+  message.actor = actor;
+  message.dead = true;
+  message.class_name = class_name;
+  message.cause = reason;
+  client.send(wire::ControlType::kActorLost, 0, message);
 }
 
 // The driver at the root of the creator's tree, or the home of the detached actor that it works for.

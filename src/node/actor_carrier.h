@@ -77,6 +77,7 @@ class ActorCarrier {
   void carry_out(const actor::CloseHome& command);
   void carry_out(const actor::Forget& command);
 
+  void refuse(Connection& client, const ActorId& actor, const std::string& class_name, const std::string& reason);
   ProcessId root_for(ProcessId creator) const;
   void report(const actor::ReportDead& command);
   void report_the_held(const ActorId& actor);

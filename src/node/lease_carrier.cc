@@ -1,7 +1,7 @@
 #include "node/lease_carrier.h"
 
-#include <utility>
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include <fmt/format.h>
@@ -262,7 +262,8 @@ std::vector<scheduler::KeyReference> LeaseCarrier::key_references() const {
   for (const auto& [name, key] : keys_) {
     const scheduler::Worker* worker = table_.workers().find(name.first);
     const bool leased = worker != nullptr && worker->lease != 0 && !worker->doomed;
-    references.push_back({.key = key, .own = worker == nullptr ? 0 : scheduler::base_key(worker->key), .leased = leased});
+    references.push_back(
+        {.key = key, .own = worker == nullptr ? 0 : scheduler::base_key(worker->key), .leased = leased});
   }
   // An actor may need another worker when its own is gone.
   for (ProcessId home : homes_) {

@@ -90,8 +90,8 @@ json actors(const StatusSources& sources) {
   json rows = json::array();
   for (const actor::ActorView& view : sources.actors.table().views()) {
     if (view.state == actor::ActorState::kDead) continue;
-    json row = {{"class", view.class_name},     {"namespace", view.ns},
-                {"state", to_string(view.state)}, {"restarts", view.restarts},
+    json row = {{"class", view.class_name},          {"namespace", view.ns},
+                {"state", to_string(view.state)},    {"restarts", view.restarts},
                 {"max_restarts", view.max_restarts}, {"detached", view.detached}};
     if (view.name) row["name"] = *view.name;
     auto worker = sources.processes.workers().find(view.worker);
@@ -139,8 +139,8 @@ std::string status_report(const StatusSources& sources) {
         {"foreign_users", counters.foreign_users},
         {"broken_frames", counters.broken_frames},
         {"slow_readers", counters.slow_readers},
-        {"contradictions", table.contradictions() + sources.objects.table().contradictions() +
-                              sources.actors.table().contradictions()}}},
+        {"contradictions",
+         table.contradictions() + sources.objects.table().contradictions() + sources.actors.table().contradictions()}}},
   };
   // Names of tasks may hold any bytes.
   return report.dump(-1, ' ', false, json::error_handler_t::replace);

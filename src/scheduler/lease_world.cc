@@ -353,9 +353,8 @@ void LeaseWorld::check_promises() {
   const auto running = ledger.running_by_tree();
   const std::vector<Waiting> waiting = table_.table().waiting();
   // What is kept for an actor that waits may be what the others would need.
-  const bool kept_for_an_actor = std::any_of(waiting.begin(), waiting.end(), [](const Waiting& row) {
-    return row.dedicated && !row.resources.empty();
-  });
+  const bool kept_for_an_actor = std::any_of(
+      waiting.begin(), waiting.end(), [](const Waiting& row) { return row.dedicated && !row.resources.empty(); });
   for (const Waiting& row : waiting) {
     if (kept_for_an_actor && asks_for_devices(row.resources)) continue;
     auto found = running.find(ledger.tree(row.client));

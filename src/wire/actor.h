@@ -95,13 +95,13 @@ struct ActorLost {
   static constexpr ControlType kType = ControlType::kActorLost;
   static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
   ActorId actor;
-  bool dead = false;            // else another instance comes
+  bool dead = false;               // else another instance comes
   std::uint64_t last_started = 0;  // call of this client; those after it never started. kUnknown: nobody can tell
   std::uint64_t last_ended = 0;    // call of this client; it and those before it ran to their end
   std::string class_name;
   std::string name;   // empty: none
   std::string cause;  // one sentence and the last lines of the log, for people
-  Value error;                  // is_failure(): what the constructor raised
+  Value error;        // is_failure(): what the constructor raised
   void encode(ByteWriter& out) const;
   static Result<ActorLost> decode(std::string_view body);
 };

@@ -51,11 +51,11 @@ enum class ControlType : std::uint8_t {
   kCreateActor = 40,  // id: ticket of the answer; 0: none wanted
   kConstructActor,
   kConnectActor,  // ActorName
-  kKillActor,    // id: ticket; 0: no answer wanted
-  kFindActor,    // id: ticket
-  kListActors,   // id: ticket
-  kActorReady,   // from the actor's worker; no body
-  kActorFailed,  // from the actor's worker: ActorFailure
+  kKillActor,     // id: ticket; 0: no answer wanted
+  kFindActor,     // id: ticket
+  kListActors,    // id: ticket
+  kActorReady,    // from the actor's worker; no body
+  kActorFailed,   // from the actor's worker: ActorFailure
   // node -> client
   kWelcome = 64,
   kGrant,  // with one descriptor

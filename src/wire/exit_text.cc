@@ -31,9 +31,9 @@ std::string describe_exit(const ExitFacts& facts) {
   return fmt::format("pid {} {}", facts.pid, how_it_ended(facts)) + memory_and_output(facts);
 }
 
-
 std::string describe_loss(std::string_view task, const ExitFacts& facts) {
-  return fmt::format("the worker of task {} (pid {}) {}", task, facts.pid, how_it_ended(facts)) + memory_and_output(facts);
+  return fmt::format("the worker of task {} (pid {}) {}", task, facts.pid, how_it_ended(facts)) +
+         memory_and_output(facts);
 }
 
 }  // namespace fray::wire

@@ -350,6 +350,11 @@ bool ActorLoop::may_send(ActorCall* call) {
   return budget == 0 || call->no_item_limit || call->untaken_bytes < budget || call->cancelled || stop_;
 }
 
+bool ActorLoop::is_cancelled(ActorCall* call) {
+  MutexLock lock(mutex_);
+  return call->cancelled;
+}
+
 std::vector<ActorCall*> ActorLoop::take_cancelled() {
   MutexLock lock(mutex_);
   std::vector<ActorCall*> cancelled;

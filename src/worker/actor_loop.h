@@ -69,6 +69,7 @@ class ActorLoop : public client::WorkerDuty {
   bool send_item(ActorCall* call, std::uint32_t index, std::string_view value, std::uint64_t value_bytes, bool wait,
                  client::WaitHooks& hooks);
   bool may_send(ActorCall* call);
+  bool is_cancelled(ActorCall* call);
   // Running calls that were cancelled since the last time.
   std::vector<ActorCall*> take_cancelled();
 

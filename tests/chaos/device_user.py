@@ -1,4 +1,4 @@
-"""An actor with devices, in a module of its own: what that saw when it was imported tells what the class was loaded with."""
+"""An actor with devices, in a module of its own: what it saw when it was imported is what the class was loaded with."""
 
 from __future__ import annotations
 

@@ -193,6 +193,8 @@ def test_status_says_what_actors_do_and_why_one_waits(ctx: NativeJobContext, gat
     closed.open()
     assert ctx.get(waiting.increment(), timeout=20) == 6
     del greedy
+
+
 def test_answers_of_an_event_loop_that_do_not_fit_into_the_socket_arrive(ctx: NativeJobContext) -> None:
     echo = ctx.create_actor(Echo)
     for _ in range(5):

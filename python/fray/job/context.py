@@ -329,8 +329,8 @@ class JobContext(ABC):
     def resource_ids(self) -> dict[str, list[int]]:
         """Return the indices of the devices that the running task or this actor has, such as ``{"GPU": [0]}``.
 
-        Devices are GPUs and TPUs. Empty outside of tasks and actors, and in those that asked for none. With a fraction it is the
-        index of the device that is shared. In-process contexts count from 0.
+        Devices are GPUs and TPUs. Empty outside of tasks and actors, and in those that asked for none. With a fraction
+        it is the index of the device that is shared. In-process contexts count from 0.
         """
         return {}
 
@@ -470,6 +470,7 @@ class JobContext(ABC):
     def _owns_actor(self, link: Any) -> bool:
         """Return whether `link` leads to an actor of this context."""
         raise UnsupportedError(f"{type(self).__name__} has no actors")
+
     def _is_waiting(self, ref: Any, cancel: bool = False) -> bool:
         """Return whether the task of `ref` has not begun, as far as is known; with `cancel` it never will then."""
         del ref, cancel
