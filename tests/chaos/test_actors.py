@@ -124,12 +124,14 @@ def test_detached_actors_of_a_started_node_live_on_and_others_end_with_their_dri
         detached, ours = (int(number) for number in first.line().split())
         with Driver(COMES_BACK) as second:
             assert second.line() == "2"
-        first.process.stdin.close()  # type: ignore[union-attr]
-        first.process.wait(20)
+            second.finish()
+        first.say()
+        assert first.finish().code == 0
     eventually(lambda: look_at(ours) is None)
     assert look_at(detached) is not None
     with Driver(COMES_BACK) as third:
         assert third.line() == "3"
+        third.finish()
     stop_node()
 
 
@@ -140,7 +142,7 @@ kept = ctx.create_actor(Counter, name="kept", lifetime="detached")
 ours = ctx.create_actor(Counter, name="ours")
 ctx.get(kept.increment())
 print(ctx.get(kept.pid()), ctx.get(ours.pid()))
-sys.stdin.read()
+sys.stdin.readline()
 """
 COMES_BACK = """
 ctx = fray.init(address="auto")
@@ -155,11 +157,13 @@ def test_two_drivers_that_race_for_a_name_meet_one_actor() -> None:
             for driver in (one, other):
                 assert driver.line() == "ready"
             for driver in (one, other):
-                driver.process.stdin.write(b"go\n")  # type: ignore[union-attr]
-                driver.process.stdin.flush()  # type: ignore[union-attr]
+                driver.say("go")
             met = one.line(60)
             assert met == other.line(60)
             assert len(met.split()) == 20
+            for driver in (one, other):
+                driver.say("enough")
+                assert driver.finish().code == 0
     finally:
         stop_node()
 
