@@ -383,7 +383,7 @@ def namespace_of_task() -> str:
 
 @pytest.mark.parametrize("namespace", ["", " ", "a\nb", "\x1b[31m"])
 def test_a_namespace_that_cannot_be_printed_is_refused(namespace: str) -> None:
-    with pytest.raises(ValueError, match="namespace (is|has)"):
+    with pytest.raises(ValueError, match=r"namespace (is|has)"):
         NativeJobContext(cpus=1, namespace=namespace)
 
 
