@@ -250,6 +250,7 @@ class Client {
   ActorTable actors_ FRAY_GUARDED_BY(mutex_);
   std::vector<Object*> newly_ready_ FRAY_GUARDED_BY(mutex_);  // counted
   std::vector<wire::Log> logs_ FRAY_GUARDED_BY(mutex_);
+  std::uint64_t logs_seen_ FRAY_GUARDED_BY(mutex_) = 0;
   std::vector<std::pair<wire::WorkerKey, std::uint32_t>> keys_ FRAY_GUARDED_BY(mutex_);
   std::uint32_t next_key_ FRAY_GUARDED_BY(mutex_) = 1;
   std::string closed_reason_ FRAY_GUARDED_BY(mutex_);

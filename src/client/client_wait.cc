@@ -16,6 +16,8 @@ using namespace std::chrono_literals;
 namespace {
 constexpr auto kSpin = 20us;
 constexpr auto kAskInterrupt = 40ms;    // how often a sleeping main thread asks whether to give up
+constexpr auto kDrainLimit = 1s;      // for one answer of the node at the end of a program
+constexpr int kMostDrainRounds = 50;
 constexpr int kTicksBeforeSleep = 100;  // ticks without progress, of 1 ms each
 constexpr timespec kTick{0, 1'000'000};
 
@@ -176,6 +178,7 @@ void Client::handle(wire::Incoming& frame) {
     case ControlType::kLog: {
       auto message = wire::Log::decode(frame.body);
       if (!message.is_ok()) return broken(message.status());
+      ++logs_seen_;
       logs_.push_back(std::move(message.value()));
       return;
     }
@@ -473,18 +476,22 @@ Result<std::string> Client::status(WaitHooks& hooks) {
   return Status(StatusCode::kUnavailable, "the node did not answer");
 }
 
-// A worker's last lines reach the node before its result reaches us; they come with the answer after the next one, for
-// the node reads all that is there in each of its rounds.
+// A worker's last lines reach the node before its result reaches us; they come with the answer after the next one, or
+// with later ones when there are many. So this asks until an answer brings no more.
 void Client::drain_output(WaitHooks& hooks) {
-  for (int round = 0; round < 2 && open_; ++round) {
+  for (int round = 0; round < kMostDrainRounds && open_; ++round) {
+    std::uint64_t seen = 0;
     {
       MutexLock lock(mutex_);
+      seen = logs_seen_;
       status_arrived_ = false;
       link_.send(wire::ControlType::kStatusRequest);
     }
-    if (wait_until([this]() FRAY_REQUIRES(mutex_) { return status_arrived_; }, Clock::now() + 300ms, hooks) !=
+    if (wait_until([this]() FRAY_REQUIRES(mutex_) { return status_arrived_; }, Clock::now() + kDrainLimit, hooks) !=
         WaitResult::kDone)
       return;
+    MutexLock lock(mutex_);
+    if (round > 0 && logs_seen_ == seen) break;
   }
   MutexLock lock(mutex_);
   deliver_logs();

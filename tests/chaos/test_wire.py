@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import socket
@@ -125,10 +126,20 @@ def test_random_bytes_after_a_proper_hello_never_stop_the_node(ctx: NativeJobCon
     assert_works(ctx)
 
 
+def wait_for_workers(ctx: NativeJobContext) -> None:
+    """Until those that the node starts by itself are there: each brings descriptors with it."""
+
+    def states() -> list[str]:
+        return [worker["state"] for worker in json.loads(ctx._client.status())["workers"]]
+
+    eventually(lambda: states() == ["idle", "idle"])
+
+
 def test_descriptors_that_nobody_expects_are_closed(ctx: NativeJobContext) -> None:
     import array
 
     node = the_node()
+    wait_for_workers(ctx)
     before = len(os.listdir(f"/proc/{node.pid}/fd"))
     for _ in range(50):
         with RawClient(node_socket()) as client:
@@ -146,6 +157,7 @@ def test_descriptors_that_nobody_expects_are_closed(ctx: NativeJobContext) -> No
 
 def test_connections_that_come_and_go_leave_nothing_in_the_node(ctx: NativeJobContext) -> None:
     node = the_node()
+    wait_for_workers(ctx)
     before = len(os.listdir(f"/proc/{node.pid}/fd"))
     path = node_socket()
     for _ in range(500):
