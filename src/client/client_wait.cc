@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 namespace {
 constexpr auto kSpin = 20us;
-constexpr auto kAskInterrupt = 40ms;    // how often a sleeping main thread asks whether to give up
+constexpr auto kAskInterrupt = 40ms;  // how often a sleeping main thread asks whether to give up
 constexpr auto kDrainLimit = 1s;      // for one answer of the node at the end of a program
 constexpr int kMostDrainRounds = 50;
 constexpr int kTicksBeforeSleep = 100;  // ticks without progress, of 1 ms each
