@@ -4,7 +4,7 @@
 //   while (ActorCall* call = loop.next(true, hooks)) { run it; loop.answer(call, outcome); }
 //
 // Any number of threads may run this `while`: whoever finds no call reads the sockets for all (the leader), others sleep
-// until it has something. An event loop calls next(false) instead, whenever poll_fd() is readable.
+// until it has something. An event loop calls next(false) instead, whenever event_fd() is readable.
 //
 // Threading:  next(), answer() and send_item() from any thread; the client's backup thread calls tick(). `mutex_` guards
 //             everything; the client is never called with it held, for the client's own mutex comes first.

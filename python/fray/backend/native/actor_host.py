@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import threading
 from typing import Any
 
@@ -19,7 +18,7 @@ _SERIAL, _THREADS, _EVENT_LOOP = 0, 1, 2
 
 def host_actor(host: Any) -> None:
     """Build the actor's instance and run its calls until the node lets go of it."""
-    description = ActorDescription.unpack(pickle.loads(host.settings()))
+    description = ActorDescription.unpack(host.settings())
     on_loop = runs_on_loop(description.methods)
     mode = _EVENT_LOOP if on_loop else _THREADS if description.max_concurrency > 1 else _SERIAL
     use_threads(max(1, int(host.cpus())))
@@ -46,11 +45,7 @@ def host_actor(host: Any) -> None:
 
 
 def _serve_on_threads(host: Any, count: int, context: ActorContext) -> None:
-    """Run calls on the main thread and `count` - 1 others.
-
-    The others are started when a call finds no thread that waits for one; an actor with a high limit that is seldom
-    called has few.
-    """
+    """Run calls on the main thread and `count` - 1 others, which all start at once."""
 
     def serve() -> None:
         enter_actor(context)

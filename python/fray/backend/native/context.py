@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import pickle
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -273,7 +272,7 @@ class NativeJobContext(JobContext):
                 options.lifetime is Lifetime.DETACHED,
                 options.max_restarts,
                 packed,
-                pickle.dumps(packed),
+                packed,
             )
         except NameTakenError:
             from fray.job.actor_request import name_taken
