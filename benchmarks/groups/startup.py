@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from functools import partial
+from pathlib import Path
 
 from benchmarks.bench import Bench
 from benchmarks.measurement import Measurement
@@ -43,14 +44,14 @@ def cli_start(bench: Bench) -> Round:
 
 
 def find_command(name: str) -> str:
-    """Return the path of a command.
+    """Return the path of a command, in PATH or beside this Python.
 
     Raises:
-        FileNotFoundError: it is not in PATH.
+        FileNotFoundError: it is in neither.
     """
-    found = shutil.which(name)
+    found = shutil.which(name) or shutil.which(name, path=str(Path(sys.executable).parent))
     if found is None:
-        raise FileNotFoundError(f"the command {name} is not in PATH")
+        raise FileNotFoundError(f"the command {name} is neither in PATH nor beside {sys.executable}")
     return found
 
 

@@ -143,25 +143,10 @@ PyObject* bound_method(Host& host, const worker::TaskView& task) {
   return known;
 }
 
-// Runs a generator method; its items go out one by one.
 PyObject* stream(Host& host, ActorCall* call, PyObject* method, GilHooks& hooks) {
-  Owned generator(host.runner.call(method, call->task));
-  if (!generator) return nullptr;
-  Owned iterator(PyObject_GetIter(generator.get()));
-  if (!iterator) return nullptr;
-  std::uint32_t index = 0;
-  while (PyObject* item = PyIter_Next(iterator.get())) {
-    Owned holder(item);
-    std::string bytes;
-    std::uint64_t size = 0;
-    if (!host.runner.encode_value(item, host.owner->client->new_object_id(), call->task.client, "an item", &bytes,
-                                  &size)) {
-      return nullptr;
-    }
-    if (!host.loop->send_item(call, index++, bytes, size, true, hooks)) return Py_NewRef(Py_None);
-  }
-  if (PyErr_Occurred() != nullptr) return nullptr;
-  return Py_NewRef(Py_None);
+  return host.runner.stream(method, call->task, [&](std::uint32_t index, std::string_view bytes, std::uint64_t size) {
+    return host.loop->send_item(call, index, bytes, size, true, hooks);
+  });
 }
 
 std::string full_name(const Host& host, const worker::TaskView& task) {
@@ -211,7 +196,8 @@ PyObject* host_serve(PyObject* self, PyObject*) {
 
 ActorCall* call_of(PyObject* number) { return static_cast<ActorCall*>(PyLong_AsVoidPtr(number)); }
 
-// take(count) -> [(call, method name, args, kwargs or None, generator)]: at most so many. It reads the sockets in any case.
+// take(count) -> [(call, what its method returned, generator)]: calls at most so many methods; those that raise are
+// answered. It reads the sockets in any case.
 PyObject* host_take(PyObject* self, PyObject* argument) {
   Host& host = *as_host(self);
   long count = PyLong_AsLong(argument);
@@ -224,41 +210,18 @@ PyObject* host_take(PyObject* self, PyObject* argument) {
   while (count-- > 0) {
     ActorCall* call = std::exchange(looked, true) ? host.loop->next_read() : host.loop->next(false, hooks);
     if (call == nullptr) break;
-    std::vector<PyObject*> values;
-    Owned names;
-    if (!host.runner.arguments(call->task, &values, &names)) {
-      for (PyObject* value : values) Py_DECREF(value);
-      worker::Outcome outcome;
-      host.runner.fail(full_name(host, call->task), &outcome);
-      host.loop->answer(call, outcome);
-      continue;
-    }
-    const auto positional = static_cast<Py_ssize_t>(call->task.head.positional);
-    Owned args(PyTuple_New(positional));
-    Owned kwargs(names ? PyDict_New() : Py_NewRef(Py_None));
-    if (!args || !kwargs) return nullptr;
-    for (Py_ssize_t i = 0; i < static_cast<Py_ssize_t>(values.size()); ++i) {
-      PyObject* value = values[static_cast<std::size_t>(i)];
-      if (i < positional) {
-        PyTuple_SET_ITEM(args.get(), i, value);
-      } else {
-        PyDict_SetItem(kwargs.get(), PyTuple_GET_ITEM(names.get(), i - positional), value);
-        Py_DECREF(value);
-      }
-    }
     PyObject* method = bound_method(host, call->task);
-    Owned row;
-    if (method != nullptr) {
-      Owned number(PyLong_FromVoidPtr(call));
-      if (!number) return nullptr;
-      PyObject* streams = call->task.head.generator != 0 ? Py_True : Py_False;
-      row = Owned(PyTuple_Pack(5, number.get(), method, args.get(), kwargs.get(), streams));
-    } else {
+    Owned result(method == nullptr ? nullptr : host.runner.call(method, call->task));
+    if (!result) {
       worker::Outcome outcome;
       host.runner.fail(full_name(host, call->task), &outcome);
       host.loop->answer(call, outcome);
       continue;
     }
+    Owned number(PyLong_FromVoidPtr(call));
+    if (!number) return nullptr;
+    PyObject* streams = call->task.head.generator != 0 ? Py_True : Py_False;
+    Owned row(PyTuple_Pack(3, number.get(), result.get(), streams));
     if (!row || PyList_Append(list.get(), row.get()) != 0) return nullptr;
   }
   return list.release();
@@ -354,7 +317,7 @@ PyMethodDef host_methods[] = {
     {"ready", host_ready, METH_NOARGS, "Tells the node that calls may come."},
     {"failed", host_failed, METH_VARARGS, "failed(exception, text): tells the node what the constructor raised."},
     {"serve", host_serve, METH_NOARGS, "Runs calls on this thread until the actor ends."},
-    {"take", host_take, METH_O, "take(count) -> [(call, method, args, kwargs, generator)]"},
+    {"take", host_take, METH_O, "take(count) -> [(call, result, generator)]"},
     {"finish", fast(host_finish), METH_FASTCALL, "finish(call, result)"},
     {"fail", fast(host_fail), METH_FASTCALL, "fail(call, exception), or None for a cancelled call"},
     {"item", fast(host_item), METH_FASTCALL, "item(call, index, value) -> whether to go on"},

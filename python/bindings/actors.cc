@@ -11,8 +11,10 @@ namespace fray::python {
 
 namespace {
 
-PyObject* found_actor(PythonClient* owner, Result<client::FoundActor> found) {
+// None when the status is `none`: it is for Python to say in which words.
+PyObject* found_actor(PythonClient* owner, Result<client::FoundActor> found, StatusCode none) {
   if (!found.is_ok()) {
+    if (found.status().code() == none) Py_RETURN_NONE;
     if (PyErr_Occurred() == nullptr) raise_status(found.status());
     return nullptr;
   }
@@ -22,7 +24,7 @@ PyObject* found_actor(PythonClient* owner, Result<client::FoundActor> found) {
 }
 
 // create_actor(client, class, plan, args, kwargs, namespace, class_name, name, get_if_exists, detached, max_restarts,
-//              description, settings) -> (ref, description of the one that exists, or empty)
+//              description, settings) -> (ref, description of the one that exists, or empty); None: the name is taken
 PyObject* create_actor(PyObject*, PyObject* args) {
   PyObject *client_object = nullptr, *function_object = nullptr, *plan_object = nullptr, *positional = nullptr,
            *keywords = nullptr;
@@ -51,10 +53,10 @@ PyObject* create_actor(PyObject*, PyObject* args) {
   request.settings.assign(settings, static_cast<std::size_t>(settings_size));
   request.constructor = builder.finish(*plan->options);
   GilHooks hooks(owner->duty);
-  return found_actor(owner, owner->client->create_actor(std::move(request), hooks));
+  return found_actor(owner, owner->client->create_actor(std::move(request), hooks), StatusCode::kAlreadyExists);
 }
 
-// find_actor(client, namespace, name) -> (ref, description)
+// find_actor(client, namespace, name) -> (ref, description), or None
 PyObject* find_actor(PyObject*, PyObject* args) {
   PyObject* client_object = nullptr;
   const char *name_space = nullptr, *name = nullptr;
@@ -62,7 +64,7 @@ PyObject* find_actor(PyObject*, PyObject* args) {
   PythonClient* owner = as_client(client_object);
   if (owner == nullptr || !check_open(owner)) return nullptr;
   GilHooks hooks(owner->duty);
-  return found_actor(owner, owner->client->find_actor(name_space, name, hooks));
+  return found_actor(owner, owner->client->find_actor(name_space, name, hooks), StatusCode::kNotFound);
 }
 
 // list_actors(client) -> [(namespace, name)]
@@ -70,7 +72,7 @@ PyObject* list_actors(PyObject*, PyObject* client_object) {
   PythonClient* owner = as_client(client_object);
   if (owner == nullptr || !check_open(owner)) return nullptr;
   GilHooks hooks(owner->duty);
-  Result<wire::ActorNames> names = owner->client->list_actors("", true, hooks);
+  Result<wire::ActorNames> names = owner->client->list_actors(hooks);
   if (!names.is_ok()) {
     if (PyErr_Occurred() == nullptr) raise_status(names.status());
     return nullptr;
@@ -133,8 +135,8 @@ PyObject* kill_actor(PyObject*, PyObject* args) {
 PyMethodDef actor_functions[] = {
     {"create_actor", create_actor, METH_VARARGS,
      "create_actor(client, class, plan, args, kwargs, namespace, class_name, name, get_if_exists, detached,\n"
-     "             max_restarts, description, settings) -> (ref, description)"},
-    {"find_actor", find_actor, METH_VARARGS, "find_actor(client, namespace, name) -> (ref, description)"},
+     "             max_restarts, description, settings) -> (ref, description) or None"},
+    {"find_actor", find_actor, METH_VARARGS, "find_actor(client, namespace, name) -> (ref, description) or None"},
     {"list_actors", list_actors, METH_O, "list_actors(client) -> [(namespace, name)]"},
     {"call_actor", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_actor)), METH_FASTCALL,
      "call_actor(client, actor, method, plan, args, kwargs, max_pending) -> ref or list of refs"},

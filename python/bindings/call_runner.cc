@@ -60,6 +60,24 @@ PyObject* CallRunner::call(PyObject* callable, const worker::TaskView& task) {
   return result;
 }
 
+PyObject* CallRunner::stream(PyObject* callable, const worker::TaskView& task, const SendItem& send) {
+  Owned generator(call(callable, task));
+  if (!generator) return nullptr;
+  Owned iterator(PyObject_GetIter(generator.get()));
+  if (!iterator) return nullptr;
+  for (std::uint32_t index = 0;; ++index) {
+    Owned item(PyIter_Next(iterator.get()));
+    if (!item) break;
+    std::string bytes;
+    std::uint64_t size = 0;
+    if (!encode_value(item.get(), owner_->client->new_object_id(), task.client, "an item", &bytes, &size))
+      return nullptr;
+    if (!send(index, bytes, size)) return Py_NewRef(Py_None);
+  }
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  return Py_NewRef(Py_None);
+}
+
 // One value of a result or item, as it goes into a frame. What others have to hold is recorded at the node first.
 bool CallRunner::encode_value(PyObject* value, ObjectId id, ProcessId client, const char* what, std::string* out,
                               std::uint64_t* size) {

@@ -5,6 +5,7 @@
 // Failure:    false or null with a Python exception set; fail() makes an outcome of it and clears it.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,10 @@ class CallRunner {
   // Positional, then keyword arguments of a frame, as new references; `names` of the keywords.
   bool arguments(const worker::TaskView& task, std::vector<PyObject*>* values, Owned* names);
   PyObject* call(PyObject* callable, const worker::TaskView& task);
+  // Calls what makes an iterator and gives each item to `send`, encoded. `send` returns false when nobody takes more of
+  // them. None; null with an exception set when an item or the iterator failed.
+  using SendItem = std::function<bool(std::uint32_t index, std::string_view bytes, std::uint64_t size)>;
+  PyObject* stream(PyObject* callable, const worker::TaskView& task, const SendItem& send);
 
   // One value of a result or item, as it goes into a frame. What others have to hold is recorded at the node first.
   bool encode_value(PyObject* value, ObjectId id, ProcessId client, const char* what, std::string* out,

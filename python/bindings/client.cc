@@ -5,7 +5,9 @@
 // Failure:    errors of the engine become the exceptions of fray.errors.
 #include "python_client.h"
 
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include <pthread.h>
 #include <unistd.h>
@@ -71,6 +73,8 @@ PyObject* connect(PyObject*, PyObject* args) {
   options.release = release;
   options.prestart = prestart;
   options.log = client::print_worker_log;
+  const char* fold = std::getenv("FRAY_FOLD_OUTPUT");
+  options.fold_output = fold == nullptr || std::string_view(fold) != "0";
   if (!key_of(command, path, folder, environment, &options.key)) return nullptr;
   PyThreadState* state = PyEval_SaveThread();
   auto connected = client::Client::connect(std::move(options));

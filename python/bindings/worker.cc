@@ -136,27 +136,13 @@ class PythonExecutor : public worker::Executor {
     return function.callable;
   }
 
-  // Runs a generator task; its items go out one by one.
   PyObject* stream(PyObject* callable, const worker::TaskView& task) {
-    Owned generator(runner_.call(callable, task));
-    if (!generator) return nullptr;
-    Owned iterator(PyObject_GetIter(generator.get()));
-    if (!iterator) return nullptr;
-    std::uint32_t index = 0;
-    while (PyObject* item = PyIter_Next(iterator.get())) {
-      Owned holder(item);
-      std::string bytes;
-      std::uint64_t size = 0;
-      if (!runner_.encode_value(item, owner_->client->new_object_id(), task.client, "an item", &bytes, &size))
-        return nullptr;
-      if (!loop_->send_item(task.number, index++, bytes, size, task.head.item_budget_bytes)) {
-        // The interrupt is taken note of here, so that it cannot strike while the generator's `finally` runs.
-        if (PyErr_CheckSignals() != 0) PyErr_Clear();
-        return nullptr;
-      }
-    }
-    if (PyErr_Occurred() != nullptr) return nullptr;
-    return Py_NewRef(Py_None);
+    return runner_.stream(callable, task, [&](std::uint32_t index, std::string_view bytes, std::uint64_t size) {
+      if (loop_->send_item(task.number, index, bytes, size, task.head.item_budget_bytes)) return true;
+      // The interrupt is taken note of here, so that it cannot strike while the generator's `finally` runs.
+      if (PyErr_CheckSignals() != 0) PyErr_Clear();
+      return false;
+    });
   }
 
   void end_interrupted(worker::Outcome* outcome) {

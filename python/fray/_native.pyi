@@ -108,11 +108,11 @@ def run_fork_server(*args: Any, **kwargs: Any) -> Any:
 def create_actor(*args: Any, **kwargs: Any) -> Any:
     """
     create_actor(client, class, plan, args, kwargs, namespace, class_name, name, get_if_exists, detached,
-                 max_restarts, description, settings) -> (ref, description)
+                 max_restarts, description, settings) -> (ref, description) or None
     """
 
 def find_actor(*args: Any, **kwargs: Any) -> Any:
-    """find_actor(client, namespace, name) -> (ref, description)"""
+    """find_actor(client, namespace, name) -> (ref, description) or None"""
 
 def list_actors(*args: Any, **kwargs: Any) -> Any:
     """list_actors(client) -> [(namespace, name)]"""

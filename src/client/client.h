@@ -31,6 +31,7 @@
 #include "base/mutex.h"
 #include "client/actor_table.h"
 #include "client/completion_queue.h"
+#include "client/line_folder.h"
 #include "client/node_link.h"
 #include "client/object_table.h"
 #include "client/shared_memory.h"
@@ -108,6 +109,7 @@ struct ClientOptions {
   std::uint32_t prestart = 0;
   std::string release;
   std::function<void(const wire::Log&)> log;  // called by the backup thread or a waiting one, without locks
+  bool fold_output = true;                    // see client/line_folder.h
 };
 
 class Client {
@@ -138,7 +140,8 @@ class Client {
   // kResourceExhausted when `most_pending` calls (-1: no limit) of this process have no answer.
   Result<std::vector<Object*>> call_actor(Object* actor, Call call, std::int64_t most_pending);
   Result<FoundActor> find_actor(std::string_view name_space, std::string_view name, WaitHooks& hooks);
-  Result<wire::ActorNames> list_actors(std::string_view name_space, bool all, WaitHooks& hooks);
+  // The named actors of every namespace.
+  Result<wire::ActorNames> list_actors(WaitHooks& hooks);
   // Returns when the node has done it: later calls of this process fail.
   Status kill_actor(Object* actor, bool no_restart, WaitHooks& hooks);
   bool is_actor_call(const Object* object) const;
@@ -223,7 +226,8 @@ class Client {
   WaitResult wait_until(FunctionRef<bool()> condition, Deadline deadline, WaitHooks& hooks);
   // The same for what the node answers by itself, without another task: a worker keeps its CPU meanwhile.
   WaitResult wait_for_node(FunctionRef<bool()> answered, Deadline deadline, WaitHooks& hooks);
-  void deliver_logs() FRAY_REQUIRES(mutex_);  // lets go of the mutex meanwhile
+  // Lets go of the mutex meanwhile. `all`: also the lines that are held back.
+  void deliver_logs(bool all = false) FRAY_REQUIRES(mutex_);
   void object_arrived(ObjectId id, wire::Value value) FRAY_REQUIRES(mutex_);
   SharedMemory::Node memory_of_the_node();
   Status ask_for_memory(std::uint64_t bytes);
@@ -232,6 +236,7 @@ class Client {
   void handle_actor(wire::Incoming& frame) FRAY_REQUIRES(mutex_);
   bool waits_for_itself(std::span<Object* const> objects, std::size_t needed) const FRAY_REQUIRES(mutex_);
   void withdraw(Object* actor);
+  std::uint64_t expect_answer() FRAY_REQUIRES(mutex_);
   Status await_answer(std::uint64_t ticket, WaitHooks& hooks, std::string* answer);
   Object* new_sealed(wire::Encoding encoding, const Location& location);
   Status open_segment(SegmentId segment, WaitHooks& hooks);
@@ -251,6 +256,7 @@ class Client {
   std::vector<Object*> newly_ready_ FRAY_GUARDED_BY(mutex_);  // counted
   std::vector<wire::Log> logs_ FRAY_GUARDED_BY(mutex_);
   std::uint64_t logs_seen_ FRAY_GUARDED_BY(mutex_) = 0;
+  LineFolder folder_ FRAY_GUARDED_BY(mutex_);
   std::vector<std::pair<wire::WorkerKey, std::uint32_t>> keys_ FRAY_GUARDED_BY(mutex_);
   std::uint32_t next_key_ FRAY_GUARDED_BY(mutex_) = 1;
   std::string closed_reason_ FRAY_GUARDED_BY(mutex_);
@@ -260,8 +266,9 @@ class Client {
   std::unordered_map<std::uint64_t, std::string> reserve_answers_ FRAY_GUARDED_BY(mutex_);  // by ticket; empty: granted
   bool serial_actor_ FRAY_GUARDED_BY(mutex_) = false;                                       // this process is one
   std::uint64_t actor_tickets_ FRAY_GUARDED_BY(mutex_) = 0;
-  std::unordered_map<std::uint64_t, std::string> actor_answers_ FRAY_GUARDED_BY(mutex_);  // bodies, by ticket
-  std::unordered_map<SegmentId, Status> opened_segments_ FRAY_GUARDED_BY(mutex_);         // answers to kOpenSegment
+  // Bodies of the answers that somebody waits for, by ticket; empty until it is there.
+  std::unordered_map<std::uint64_t, std::optional<std::string>> actor_answers_ FRAY_GUARDED_BY(mutex_);
+  std::unordered_map<SegmentId, Status> opened_segments_ FRAY_GUARDED_BY(mutex_);  // answers to kOpenSegment
   std::unordered_map<const std::byte*, Room> rooms_ FRAY_GUARDED_BY(mutex_);
   Mutex returns_mutex_;
   std::vector<std::string> returned_memory_ FRAY_GUARDED_BY(returns_mutex_);  // frames for the node

@@ -41,7 +41,7 @@ Result<FoundActor> Client::create_actor(ActorRequest request, WaitHooks& hooks) 
     message.name = request.name;
     message.class_name = request.class_name;
     message.description = request.description;
-    if (!request.name.empty()) ticket = ++actor_tickets_;
+    if (!request.name.empty()) ticket = expect_answer();
     link_.send(wire::ControlType::kCreateActor, ticket, message);
     link_.flush();
   }
@@ -92,7 +92,7 @@ Result<FoundActor> Client::find_actor(std::string_view name_space, std::string_v
   {
     MutexLock lock(mutex_);
     if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
-    ticket = ++actor_tickets_;
+    ticket = expect_answer();
     link_.send(wire::ControlType::kFindActor, ticket, wire::FindActor{std::string(name_space), std::string(name)});
   }
   std::string body;
@@ -103,30 +103,34 @@ Result<FoundActor> Client::find_actor(std::string_view name_space, std::string_v
   return FoundActor{objects_.adopt(answer.actor), std::move(answer.description)};
 }
 
-Result<wire::ActorNames> Client::list_actors(std::string_view name_space, bool all, WaitHooks& hooks) {
+Result<wire::ActorNames> Client::list_actors(WaitHooks& hooks) {
   std::uint64_t ticket = 0;
   {
     MutexLock lock(mutex_);
     if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
-    ticket = ++actor_tickets_;
-    link_.send(wire::ControlType::kListActors, ticket, wire::FindActor{std::string(name_space), "", all});
+    ticket = expect_answer();
+    link_.send(wire::ControlType::kListActors, ticket);
   }
   std::string body;
   FRAY_RETURN_IF_ERROR(await_answer(ticket, hooks, &body));
   return wire::ActorNames::decode(body);
 }
 
+std::uint64_t Client::expect_answer() {
+  actor_answers_.emplace(++actor_tickets_, std::nullopt);
+  return actor_tickets_;
+}
+
 Status Client::await_answer(std::uint64_t ticket, WaitHooks& hooks, std::string* answer) {
-  auto answered = [&]() FRAY_REQUIRES(mutex_) { return actor_answers_.contains(ticket); };
+  auto answered = [&]() FRAY_REQUIRES(mutex_) { return actor_answers_.at(ticket).has_value(); };
   WaitResult result = wait_for_node(answered, Clock::now() + kAnswerLimit, hooks);
   MutexLock lock(mutex_);
-  auto found = actor_answers_.find(ticket);
-  if (found == actor_answers_.end()) {
+  auto expected = actor_answers_.extract(ticket);
+  if (!expected.mapped()) {
     if (result == WaitResult::kInterrupted) return Status(StatusCode::kCancelled, "interrupted");
     return Status(StatusCode::kUnavailable, open_ ? "the node did not answer" : closed_reason_);
   }
-  *answer = std::move(found->second);
-  actor_answers_.erase(found);
+  *answer = std::move(*expected.mapped());
   return Status::ok();
 }
 
@@ -135,7 +139,7 @@ Status Client::kill_actor(Object* actor, bool no_restart, WaitHooks& hooks) {
   {
     MutexLock lock(mutex_);
     if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
-    ticket = ++actor_tickets_;
+    ticket = expect_answer();
     if (!actor->uncounted) objects_.share(actor);
     link_.send(wire::ControlType::kKillActor, ticket, wire::ActorName{actor->id, no_restart});
   }
@@ -194,8 +198,10 @@ void Client::handle_actor(wire::Incoming& frame) {
       early_actor_ = std::move(message.value());
       return deliver_leases();
     }
-    default:
-      actor_answers_[frame.header.id] = std::string(frame.body);
+    default: {
+      auto expected = actor_answers_.find(frame.header.id);  // absent: whoever asked waits no longer
+      if (expected != actor_answers_.end()) expected->second = std::string(frame.body);
+    }
   }
 }
 

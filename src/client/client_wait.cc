@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <csignal>
 #include <ctime>
+#include <utility>
 
 #include <poll.h>
 #include <sched.h>
@@ -215,10 +216,18 @@ void Client::object_arrived(ObjectId id, wire::Value value) {
   became_ready(object);
 }
 
-void Client::deliver_logs() {
-  if (logs_.empty()) return;
-  std::vector<wire::Log> logs = std::move(logs_);
-  logs_.clear();
+void Client::deliver_logs(bool all) {
+  if (logs_.empty() && folder_.is_empty()) return;
+  const Clock::time_point now = Clock::now();
+  std::vector<wire::Log> logs = folder_.take_due(now);
+  for (wire::Log& log : std::exchange(logs_, {})) {
+    wire::Log shown = options_.fold_output ? folder_.pass(std::move(log), now) : std::move(log);
+    if (!shown.text.empty()) logs.push_back(std::move(shown));
+  }
+  if (all) {
+    for (wire::Log& log : folder_.take_all()) logs.push_back(std::move(log));
+  }
+  if (logs.empty()) return;
   mutex_.unlock();
   if (options_.log) {
     for (const wire::Log& log : logs) options_.log(log);
@@ -494,7 +503,7 @@ void Client::drain_output(WaitHooks& hooks) {
     if (round > 0 && logs_seen_ == seen) break;
   }
   MutexLock lock(mutex_);
-  deliver_logs();
+  deliver_logs(true);
 }
 
 // ---- The backup thread ----
@@ -552,6 +561,7 @@ void Client::backup_loop() {
     }
     fill_poll_set(set);
     int timeout = tasks_.unfinished() > 0 ? 100 : tasks_.leases().empty() ? -1 : 250;
+    if (auto due = folder_.next_due()) timeout = std::clamp(milliseconds_until(*due), 1, timeout < 0 ? 1000 : timeout);
     backup_asleep_ = true;  // before the duty is asked: a task that begins meanwhile wakes us
     if (int fd = duty_ == nullptr ? -1 : duty_->poll_fd(); fd >= 0) set.push_back({fd, POLLIN, 0});
     lock.unlock();

@@ -26,6 +26,9 @@ actor::Moment ActorCarrier::now() { return actor::Moment(os::monotonic_ns()); }
 // ---- Messages of clients ----
 
 Status ActorCarrier::create(Connection& client, std::uint64_t ticket, wire::CreateActor message) {
+  if (message.actor.owner != client.process) {
+    return Status(StatusCode::kInvalidArgument, "an actor in the name of another process");
+  }
   FRAY_ASSIGN_OR_RETURN(WorkerKeyId key, leases_.key_of(client.process, message.key));
   ActorSpec spec;
   spec.id = message.actor;
@@ -79,13 +82,10 @@ void ActorCarrier::refuse(Connection& client, const ActorId& actor, const std::s
 
 // The driver at the root of the creator's tree, or the home of the detached actor that it works for.
 ProcessId ActorCarrier::root_for(ProcessId creator) const {
-  for (ProcessId process = creator; process != 0; process = leases_.last_client(process)) {
+  return leases_.root_of(creator, [this](ProcessId process) {
     auto actor = table_.actor_of_home(process);
-    if (actor && table_.spec(*actor)->detached) return process;
-    Connection* connection = roster_.find(process);
-    if (connection != nullptr && connection->role == wire::Role::kDriver) return process;
-  }
-  return 0;
+    return actor && table_.spec(*actor)->detached;
+  });
 }
 
 Status ActorCarrier::construct(ProcessId client, wire::ConstructActor message) {
@@ -131,10 +131,9 @@ void ActorCarrier::find(Connection& client, std::uint64_t ticket, const wire::Fi
   client.send(wire::ControlType::kActorAnswer, ticket, answer);
 }
 
-void ActorCarrier::list(Connection& client, std::uint64_t ticket, const wire::FindActor& message) {
+void ActorCarrier::list(Connection& client, std::uint64_t ticket) {
   wire::ActorNames answer;
-  auto wanted = message.all_namespaces ? std::nullopt : std::optional<std::string_view>(message.name_space);
-  for (const actor::NamedActor& one : table_.named(wanted)) answer.names.emplace_back(one.ns, one.name);
+  for (const actor::NamedActor& one : table_.named(std::nullopt)) answer.names.emplace_back(one.ns, one.name);
   client.send(wire::ControlType::kActorNames, ticket, answer);
 }
 

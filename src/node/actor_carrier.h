@@ -34,7 +34,7 @@ class ActorCarrier {
   void connect(ProcessId client, ActorId actor);
   void kill(Connection& client, std::uint64_t ticket, const wire::ActorName& message);
   void find(Connection& client, std::uint64_t ticket, const wire::FindActor& message);
-  void list(Connection& client, std::uint64_t ticket, const wire::FindActor& message);
+  void list(Connection& client, std::uint64_t ticket);
   // Messages of the worker that is, or becomes, the actor.
   Status constructed(ProcessId worker);
   Status constructor_raised(ProcessId worker, wire::ActorFailure failure);

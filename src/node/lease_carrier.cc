@@ -110,9 +110,10 @@ ProcessId LeaseCarrier::last_client(ProcessId worker) const {
   return found == last_clients_.end() ? 0 : found->second;
 }
 
-ProcessId LeaseCarrier::root_of(ProcessId process) const {
+ProcessId LeaseCarrier::root_of(ProcessId process, const std::function<bool(ProcessId)>& is_root) const {
   constexpr int kDeepest = 100'000;
   for (int depth = 0; depth < kDeepest && process != 0; ++depth) {
+    if (is_root && is_root(process)) return process;
     Connection* connection = roster_.find(process);
     if (connection != nullptr && connection->role == wire::Role::kDriver) return process;
     process = last_client(process);

@@ -59,10 +59,8 @@ class LeaseCarrier {
   void carry_out();
 
   const scheduler::LeaseTable& table() const { return table_; }
-  // The client that a worker works for or worked for last; 0: none.
-  ProcessId last_client(ProcessId worker) const;
-  // The driver at the root of a process's tree; 0 when it is gone.
-  ProcessId root_of(ProcessId process) const;
+  // The driver at the root of a process's tree, or what `is_root` says of first on the way there; 0 when it is gone.
+  ProcessId root_of(ProcessId process, const std::function<bool(ProcessId)>& is_root = nullptr) const;
 
  private:
   struct Loss {
@@ -70,6 +68,8 @@ class LeaseCarrier {
     wire::ExitFacts facts;
   };
 
+  // The client that a worker works for or worked for last; 0: none.
+  ProcessId last_client(ProcessId worker) const;
   void carry_out(const scheduler::StartWorker& command);
   void carry_out(const scheduler::StopWorker& command);
   void carry_out(const scheduler::GrantLease& command);

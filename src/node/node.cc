@@ -243,16 +243,14 @@ Status Node::handle_actor(Connection& connection, ControlType type, wire::Incomi
       actors_.kill(connection, frame.header.id, message);
       return Status::ok();
     }
-    case ControlType::kFindActor:
-    case ControlType::kListActors: {
+    case ControlType::kFindActor: {
       FRAY_ASSIGN_OR_RETURN(wire::FindActor message, wire::FindActor::decode(frame.body));
-      if (type == ControlType::kFindActor) {
-        actors_.find(connection, frame.header.id, message);
-      } else {
-        actors_.list(connection, frame.header.id, message);
-      }
+      actors_.find(connection, frame.header.id, message);
       return Status::ok();
     }
+    case ControlType::kListActors:
+      actors_.list(connection, frame.header.id);
+      return Status::ok();
     case ControlType::kActorReady:
       return actors_.constructed(process);
     default: {

@@ -2,6 +2,7 @@
 #include <csignal>
 
 #include "node/node_test_client.h"
+#include "wire/actor.h"
 
 namespace fray::node {
 namespace {
@@ -123,6 +124,20 @@ TEST(NodeProcess, DemandForAnUndefinedKeyEndsTheConnection) {
   demand.count = 1;
   driver.send(ControlType::kDemand, 0, demand);
   EXPECT_TRUE(driver.ends());
+}
+
+TEST(NodeProcess, ActorInTheNameOfAnotherProcessEndsTheConnection) {
+  TestNode node;
+  wire::Welcome first = node.join();
+  TestClient other = node.connect();
+  other.hello();
+  ASSERT_TRUE(other.expect<wire::Welcome>(ControlType::kWelcome));
+  other.send(ControlType::kDefineKey, 0, test_key());
+  wire::CreateActor forged;
+  forged.actor = {first.epoch, first.process, 1};
+  other.send(ControlType::kCreateActor, 1, forged);
+  EXPECT_TRUE(other.ends());
+  EXPECT_TRUE(node.client().status()["actors"].empty());
 }
 
 TEST(NodeProcess, SecondDriverKeepsTheNodeAliveWhenTheFirstHasLeft) {

@@ -59,6 +59,18 @@ TEST(DeviceTable, YieldedDevicesAreGivenOutLastAndComeBackAtOnce) {
   EXPECT_TRUE(table.fits(gpus(1)));
 }
 
+TEST(DeviceTable, WhatActorsHaveIsGoneForGoodWhatTasksHaveComesBack) {
+  DeviceTable table(gpus(2));
+  table.take(1, gpus(1));
+  EXPECT_TRUE(table.fits_beside_actors(gpus(2))) << "the task will end";
+  table.take(2, gpus(0.5), /*actor=*/true);
+  EXPECT_FALSE(table.fits_beside_actors(gpus(2)));
+  EXPECT_TRUE(table.fits_beside_actors(gpus(1)));
+  EXPECT_TRUE(table.fits_beside_actors(gpus(0.5)));
+  table.left(2);
+  EXPECT_TRUE(table.fits_beside_actors(gpus(2)));
+}
+
 TEST(DeviceTable, WorkerThatYieldedAndLeftIsForgotten) {
   DeviceTable table(gpus(1));
   table.take(1, gpus(1));

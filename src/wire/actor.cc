@@ -1,18 +1,8 @@
 #include "wire/actor.h"
 
-#include <fmt/format.h>
+#include "wire/decoded.h"
 
 namespace fray::wire {
-
-namespace {
-
-template <typename Message>
-Result<Message> finish(const ByteReader& in, Message message, std::string_view name) {
-  if (!in.done()) return Status(StatusCode::kCorruption, fmt::format("a {} message does not fit its format", name));
-  return message;
-}
-
-}  // namespace
 
 void CreateActor::encode(ByteWriter& out) const {
   out.put(actor);
@@ -38,7 +28,7 @@ Result<CreateActor> CreateActor::decode(std::string_view body) {
   for (std::string* text : {&message.name_space, &message.name, &message.class_name, &message.description}) {
     *text = in.get_string();
   }
-  return finish(in, std::move(message), "CreateActor");
+  return decoded(in, std::move(message), "CreateActor");
 }
 
 void ConstructActor::encode(ByteWriter& out) const {
@@ -57,7 +47,7 @@ Result<ConstructActor> ConstructActor::decode(std::string_view body) {
   message.held.resize(in.get_count(sizeof(ObjectId)));
   for (ObjectId& id : message.held) id = in.get<ObjectId>();
   message.failure = decode_value(in).to_value();
-  return finish(in, std::move(message), "ConstructActor");
+  return decoded(in, std::move(message), "ConstructActor");
 }
 
 void ActorName::encode(ByteWriter& out) const {
@@ -70,13 +60,12 @@ Result<ActorName> ActorName::decode(std::string_view body) {
   ActorName message;
   message.actor = in.get<ActorId>();
   message.no_restart = in.get<std::uint8_t>() != 0;
-  return finish(in, message, "ActorName");
+  return decoded(in, message, "ActorName");
 }
 
 void FindActor::encode(ByteWriter& out) const {
   out.put_string(name_space);
   out.put_string(name);
-  out.put(static_cast<std::uint8_t>(all_namespaces));
 }
 
 Result<FindActor> FindActor::decode(std::string_view body) {
@@ -84,8 +73,7 @@ Result<FindActor> FindActor::decode(std::string_view body) {
   FindActor message;
   message.name_space = in.get_string();
   message.name = in.get_string();
-  message.all_namespaces = in.get<std::uint8_t>() != 0;
-  return finish(in, std::move(message), "FindActor");
+  return decoded(in, std::move(message), "FindActor");
 }
 
 void ActorFailure::encode(ByteWriter& out) const {
@@ -98,7 +86,7 @@ Result<ActorFailure> ActorFailure::decode(std::string_view body) {
   ActorFailure message;
   message.error = decode_value(in).to_value();
   message.text = in.get_string();
-  return finish(in, std::move(message), "ActorFailure");
+  return decoded(in, std::move(message), "ActorFailure");
 }
 
 void ActorAnswer::encode(ByteWriter& out) const {
@@ -115,7 +103,7 @@ Result<ActorAnswer> ActorAnswer::decode(std::string_view body) {
   message.code = in.get<StatusCode>();
   message.message = in.get_string();
   message.description = in.get_string();
-  return finish(in, std::move(message), "ActorAnswer");
+  return decoded(in, std::move(message), "ActorAnswer");
 }
 
 void ActorNames::encode(ByteWriter& out) const {
@@ -134,7 +122,7 @@ Result<ActorNames> ActorNames::decode(std::string_view body) {
     name_space = in.get_string();
     name = in.get_string();
   }
-  return finish(in, std::move(message), "ActorNames");
+  return decoded(in, std::move(message), "ActorNames");
 }
 
 void ActorConnected::encode(ByteWriter& out) const {
@@ -149,7 +137,7 @@ Result<ActorConnected> ActorConnected::decode(std::string_view body) {
   message.actor = in.get<ActorId>();
   message.incarnation = in.get<std::uint32_t>();
   message.pid = in.get<std::int32_t>();
-  return finish(in, message, "ActorConnected");
+  return decoded(in, message, "ActorConnected");
 }
 
 void ActorLost::encode(ByteWriter& out) const {
@@ -170,7 +158,7 @@ Result<ActorLost> ActorLost::decode(std::string_view body) {
   message.last_ended = in.get<std::uint64_t>();
   for (std::string* text : {&message.class_name, &message.name, &message.cause}) *text = in.get_string();
   message.error = decode_value(in).to_value();
-  return finish(in, std::move(message), "ActorLost");
+  return decoded(in, std::move(message), "ActorLost");
 }
 
 void ActorDeath::encode(ByteWriter& out) const {
@@ -183,7 +171,7 @@ Result<ActorDeath> ActorDeath::decode(std::string_view body) {
   ActorDeath death;
   death.executed = in.get<Executed>();
   for (std::string* part : {&death.class_name, &death.name, &death.text, &death.error}) *part = in.get_string();
-  return finish(in, std::move(death), "ActorDeath");
+  return decoded(in, std::move(death), "ActorDeath");
 }
 
 void HostActor::encode(ByteWriter& out) const {
@@ -200,7 +188,7 @@ Result<HostActor> HostActor::decode(std::string_view body) {
   message.incarnation = in.get<std::uint32_t>();
   message.cpus = in.get<double>();
   message.constructor = in.get_string();
-  return finish(in, std::move(message), "HostActor");
+  return decoded(in, std::move(message), "HostActor");
 }
 
 }  // namespace fray::wire

@@ -49,10 +49,10 @@ struct ActorName {  // kConnectActor, kKillActor
   static Result<ActorName> decode(std::string_view body);
 };
 
-struct FindActor {  // kFindActor, kListActors
+struct FindActor {
+  static constexpr ControlType kType = ControlType::kFindActor;
   std::string name_space;
   std::string name;
-  bool all_namespaces = false;
   void encode(ByteWriter& out) const;
   static Result<FindActor> decode(std::string_view body);
 };

@@ -1,16 +1,10 @@
 #include "wire/control.h"
 
-#include <fmt/format.h>
+#include "wire/decoded.h"
 
 namespace fray::wire {
 
 namespace {
-
-template <typename Message>
-Result<Message> finish(const ByteReader& in, Message message, std::string_view name) {
-  if (!in.done()) return Status(StatusCode::kCorruption, fmt::format("a {} message does not fit its format", name));
-  return message;
-}
 
 void encode_strings(ByteWriter& out, const std::vector<std::string>& strings) {
   out.put(static_cast<std::uint32_t>(strings.size()));
@@ -91,7 +85,7 @@ Result<DefineKey> DefineKey::decode(std::string_view body) {
   message.description.module_path = decode_strings(in);
   message.description.folder = in.get_string();
   message.description.environment = decode_variables(in);
-  return finish(in, std::move(message), "DefineKey");
+  return decoded(in, std::move(message), "DefineKey");
 }
 
 void ObjectIds::encode(ByteWriter& out) const {
@@ -104,7 +98,7 @@ Result<ObjectIds> ObjectIds::decode(std::string_view body) {
   ObjectIds message;
   message.ids.resize(in.get_count(sizeof(ObjectId)));
   for (ObjectId& id : message.ids) id = in.get<ObjectId>();
-  return finish(in, std::move(message), "ObjectIds");
+  return decoded(in, std::move(message), "ObjectIds");
 }
 
 void WorkerLost::encode(ByteWriter& out) const {
@@ -131,7 +125,7 @@ Result<WorkerLost> WorkerLost::decode(std::string_view body) {
   message.facts.task = in.get_string();
   message.facts.log_tail = in.get_string();
   message.facts.out_of_memory = in.get_string();
-  return finish(in, std::move(message), "WorkerLost");
+  return decoded(in, std::move(message), "WorkerLost");
 }
 
 void Hello::encode(ByteWriter& out) const {
@@ -148,7 +142,7 @@ Result<Hello> Hello::decode(std::string_view body) {
   message.pid = in.get<decltype(message.pid)>();
   message.process = in.get<decltype(message.process)>();
   message.release = in.get_string();
-  return finish(in, std::move(message), "Hello");
+  return decoded(in, std::move(message), "Hello");
 }
 
 void Welcome::encode(ByteWriter& out) const {
@@ -171,7 +165,7 @@ Result<Welcome> Welcome::decode(std::string_view body) {
   message.total = decode_resource_set(in);
   message.release = in.get_string();
   message.session_folder = in.get_string();
-  return finish(in, std::move(message), "Welcome");
+  return decoded(in, std::move(message), "Welcome");
 }
 
 void Demand::encode(ByteWriter& out) const {
@@ -190,7 +184,7 @@ Result<Demand> Demand::decode(std::string_view body) {
   message.depth = in.get<decltype(message.depth)>();
   message.count = in.get<decltype(message.count)>();
   message.resources = decode_resource_set(in);
-  return finish(in, std::move(message), "Demand");
+  return decoded(in, std::move(message), "Demand");
 }
 
 void Grant::encode(ByteWriter& out) const {
@@ -205,7 +199,7 @@ Result<Grant> Grant::decode(std::string_view body) {
   message.demand = in.get<decltype(message.demand)>();
   message.worker = in.get<decltype(message.worker)>();
   message.pid = in.get<decltype(message.pid)>();
-  return finish(in, std::move(message), "Grant");
+  return decoded(in, std::move(message), "Grant");
 }
 
 void Lease::encode(ByteWriter& out) const {
@@ -218,7 +212,7 @@ Result<Lease> Lease::decode(std::string_view body) {
   Lease message;
   message.client = in.get<decltype(message.client)>();
   message.cpus = in.get<double>();
-  return finish(in, std::move(message), "Lease");
+  return decoded(in, std::move(message), "Lease");
 }
 
 void BindDevices::encode(ByteWriter& out) const {
@@ -241,7 +235,7 @@ Result<BindDevices> BindDevices::decode(std::string_view body) {
     for (std::uint32_t& index : indices) index = in.get<std::uint32_t>();
   }
   message.environment = decode_variables(in);
-  return finish(in, std::move(message), "BindDevices");
+  return decoded(in, std::move(message), "BindDevices");
 }
 
 void Reclaim::encode(ByteWriter& out) const {
@@ -254,7 +248,7 @@ Result<Reclaim> Reclaim::decode(std::string_view body) {
   Reclaim message;
   message.count = in.get<decltype(message.count)>();
   message.demand = in.get<decltype(message.demand)>();
-  return finish(in, std::move(message), "Reclaim");
+  return decoded(in, std::move(message), "Reclaim");
 }
 
 void ObjectLost::encode(ByteWriter& out) const {
@@ -269,7 +263,7 @@ Result<ObjectLost> ObjectLost::decode(std::string_view body) {
   message.object = in.get<decltype(message.object)>();
   message.code = in.get<decltype(message.code)>();
   message.message = in.get_string();
-  return finish(in, std::move(message), "ObjectLost");
+  return decoded(in, std::move(message), "ObjectLost");
 }
 
 void SegmentInfo::encode(ByteWriter& out) const {
@@ -284,7 +278,7 @@ Result<SegmentInfo> SegmentInfo::decode(std::string_view body) {
   message.segment = in.get<decltype(message.segment)>();
   message.size = in.get<decltype(message.size)>();
   message.error = in.get_string();
-  return finish(in, std::move(message), "SegmentInfo");
+  return decoded(in, std::move(message), "SegmentInfo");
 }
 
 void SegmentName::encode(ByteWriter& out) const {
@@ -297,7 +291,7 @@ Result<SegmentName> SegmentName::decode(std::string_view body) {
   SegmentName message;
   message.segment = in.get<decltype(message.segment)>();
   message.ok = in.get<std::uint8_t>() != 0;
-  return finish(in, std::move(message), "SegmentName");
+  return decoded(in, std::move(message), "SegmentName");
 }
 
 void FreeRange::encode(ByteWriter& out) const {
@@ -310,7 +304,7 @@ Result<FreeRange> FreeRange::decode(std::string_view body) {
   FreeRange message;
   message.location = in.get<decltype(message.location)>();
   message.reuse = in.get<std::uint8_t>() != 0;
-  return finish(in, std::move(message), "FreeRange");
+  return decoded(in, std::move(message), "FreeRange");
 }
 
 void Reserve::encode(ByteWriter& out) const { out.put(bytes); }
@@ -319,7 +313,7 @@ Result<Reserve> Reserve::decode(std::string_view body) {
   ByteReader in(body);
   Reserve message;
   message.bytes = in.get<decltype(message.bytes)>();
-  return finish(in, std::move(message), "Reserve");
+  return decoded(in, std::move(message), "Reserve");
 }
 
 void Reserved::encode(ByteWriter& out) const {
@@ -332,7 +326,7 @@ Result<Reserved> Reserved::decode(std::string_view body) {
   Reserved message;
   message.bytes = in.get<decltype(message.bytes)>();
   message.error = in.get_string();
-  return finish(in, std::move(message), "Reserved");
+  return decoded(in, std::move(message), "Reserved");
 }
 
 void Log::encode(ByteWriter& out) const {
@@ -349,7 +343,7 @@ Result<Log> Log::decode(std::string_view body) {
   message.stream = in.get<decltype(message.stream)>();
   message.task = in.get_string();
   message.text = in.get_string();
-  return finish(in, std::move(message), "Log");
+  return decoded(in, std::move(message), "Log");
 }
 
 void Deadlock::encode(ByteWriter& out) const {
@@ -364,7 +358,7 @@ Result<Deadlock> Deadlock::decode(std::string_view body) {
   message.demand = in.get<decltype(message.demand)>();
   message.code = in.get<StatusCode>();
   message.reason = in.get_string();
-  return finish(in, std::move(message), "Deadlock");
+  return decoded(in, std::move(message), "Deadlock");
 }
 
 void Text::encode(ByteWriter& out) const {
@@ -377,7 +371,7 @@ Result<Text> Text::decode(std::string_view body) {
   Text message;
   message.code = in.get<StatusCode>();
   message.text = in.get_string();
-  return finish(in, std::move(message), "Text");
+  return decoded(in, std::move(message), "Text");
 }
 
 void Spawned::encode(ByteWriter& out) const {
@@ -390,7 +384,7 @@ Result<Spawned> Spawned::decode(std::string_view body) {
   Spawned message;
   message.pid = in.get<decltype(message.pid)>();
   message.error = in.get_string();
-  return finish(in, std::move(message), "Spawned");
+  return decoded(in, std::move(message), "Spawned");
 }
 
 void Exited::encode(ByteWriter& out) const {
@@ -405,7 +399,7 @@ Result<Exited> Exited::decode(std::string_view body) {
   message.pid = in.get<decltype(message.pid)>();
   message.wait_status = in.get<decltype(message.wait_status)>();
   message.peak_memory_bytes = in.get<decltype(message.peak_memory_bytes)>();
-  return finish(in, std::move(message), "Exited");
+  return decoded(in, std::move(message), "Exited");
 }
 
 void Complete::encode(ByteWriter& out) const {
@@ -420,7 +414,7 @@ Result<Complete> Complete::decode(std::string_view body) {
   message.object = in.get<decltype(message.object)>();
   message.holder = in.get<decltype(message.holder)>();
   message.value = decode_value(in).to_value();
-  return finish(in, std::move(message), "Complete");
+  return decoded(in, std::move(message), "Complete");
 }
 
 void ObjectReady::encode(ByteWriter& out) const {
@@ -433,7 +427,7 @@ Result<ObjectReady> ObjectReady::decode(std::string_view body) {
   ObjectReady message;
   message.object = in.get<decltype(message.object)>();
   message.value = decode_value(in).to_value();
-  return finish(in, std::move(message), "ObjectReady");
+  return decoded(in, std::move(message), "ObjectReady");
 }
 
 }  // namespace fray::wire

@@ -53,7 +53,7 @@ enum class ControlType : std::uint8_t {
   kConnectActor,  // ActorName
   kKillActor,     // id: ticket; 0: no answer wanted
   kFindActor,     // id: ticket
-  kListActors,    // id: ticket
+  kListActors,    // id: ticket; no body
   kActorReady,    // from the actor's worker; no body
   kActorFailed,   // from the actor's worker: ActorFailure
   // node -> client

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -44,6 +45,31 @@ def test_many_lines_of_many_workers_arrive_whole_and_once() -> None:
     )
     bodies = Counter(line.split(") ", 1)[1] for line in finished.ok().splitlines())
     assert bodies == {f"line {number} {line} " + "x" * (line * 7): 1 for number in range(20) for line in range(50)}
+
+
+def test_the_same_line_of_many_tasks_is_folded_with_its_count() -> None:
+    script = """
+        def talk():
+            print("no cache found")
+        with NativeJobContext(cpus=2) as ctx:
+            ctx.get([ctx.run(talk, name="talker") for _ in range(100)])
+        """
+    lines = [line.split(") ", 1)[1] for line in run_driver(script).ok().splitlines()]
+    counts = [int(found[1]) for line in lines if (found := re.search(r"\[(\d+) times", line))]
+    assert len(lines) < 20, "one window is a second long"
+    assert sum(counts) + len(lines) - len(counts) == 100
+    assert set(re.sub(r" \[.*", "", line) for line in lines) == {"no cache found"}
+
+
+def test_no_line_is_folded_when_the_user_does_not_want_it() -> None:
+    script = """
+        def talk():
+            print("no cache found")
+        with NativeJobContext(cpus=2) as ctx:
+            ctx.get([ctx.run(talk) for _ in range(100)])
+        """
+    finished = run_driver(script, env={"FRAY_FOLD_OUTPUT": "0"})
+    assert [line.split(") ", 1)[1] for line in finished.ok().splitlines()] == ["no cache found"] * 100
 
 
 def test_the_last_words_of_a_worker_are_printed() -> None:

@@ -22,8 +22,6 @@ EXPECTED: dict[str, type[Exception]] = {
     "kObjectLost": fray.ObjectLostError,
     "kDeadlock": fray.DeadlockError,
     "kWorkerOutOfMemory": fray.OutOfMemoryError,
-    "kNotFound": fray.ActorNotFoundError,
-    "kAlreadyExists": fray.NameTakenError,
 }
 
 

@@ -41,8 +41,8 @@ class _EventLoopHost:
             self.loop.remove_reader(self.host.fileno())
             self.ended.set()
             return
-        for call, method, args, kwargs, streams in self.host.take(self.limit - len(self.tasks)):
-            self.start(call, method, args, kwargs, streams)
+        for call, result, streams in self.host.take(self.limit - len(self.tasks)):
+            self.start(call, result, streams)
         for call in self.host.cancelled():
             if call in self.tasks:
                 self.tasks[call].cancel()
@@ -50,14 +50,7 @@ class _EventLoopHost:
             event.set()
         self.plan_flush()
 
-    def start(
-        self, call: int, method: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None, streams: bool
-    ) -> None:
-        try:
-            result = method(*args, **kwargs) if kwargs else method(*args)
-        except BaseException as error:
-            self.host.fail(call, error)
-            return
+    def start(self, call: int, result: Any, streams: bool) -> None:
         if type(result) is CoroutineType or isawaitable(result):
             self.tasks[call] = asyncio.Task(self.finish(call, result), loop=self.loop, name=_TASK_NAME)
         elif streams and (isasyncgen(result) or isgenerator(result)):

@@ -21,7 +21,7 @@ from fray.backend.native.launch import attach, check_settings, namespace_env, st
 from fray.backend.native.retrying import Retrying
 from fray.backend.native.terminal import Terminal, lend_terminal
 from fray.backend.native.watch import QueueWatch
-from fray.errors import ActorNotFoundError, NameTakenError, UnsupportedError
+from fray.errors import UnsupportedError
 from fray.job.context import JobContext
 from fray.job.refs import ObjectRef
 from fray.job.watch import Watch
@@ -258,35 +258,35 @@ class NativeJobContext(JobContext):
         handle, _ = self._functions.handle(cls, None, 0)
         key = self._worker_key(options.runtime_env)
         plan = _native.make_plan(options.demand(), key, 0, 1, False, 0.0, 0)
-        try:
-            ref, existing = _native.create_actor(
-                self._client,
-                handle,
-                plan,
-                args,
-                kwargs or None,
-                namespace,
-                description.class_name,
-                options.name,
-                options.get_if_exists,
-                options.lifetime is Lifetime.DETACHED,
-                options.max_restarts,
-                packed,
-                packed,
-            )
-        except NameTakenError:
+        made = _native.create_actor(
+            self._client,
+            handle,
+            plan,
+            args,
+            kwargs or None,
+            namespace,
+            description.class_name,
+            options.name,
+            options.get_if_exists,
+            options.lifetime is Lifetime.DETACHED,
+            options.max_restarts,
+            packed,
+            packed,
+        )
+        if made is None:
             from fray.job.actor_request import name_taken
 
-            raise name_taken(options.name or "", namespace) from None
+            raise name_taken(options.name or "", namespace)
+        ref, existing = made
         return NativeActorLink(ref, ActorDescription.unpack(existing) if existing else description)
 
     def _find_actor(self, name: str, namespace: str) -> ActorLink | None:
         from fray.backend.native.actors import ActorDescription, NativeActorLink
 
-        try:
-            ref, description = _native.find_actor(self._client, namespace, name)
-        except ActorNotFoundError:
+        found = _native.find_actor(self._client, namespace, name)
+        if found is None:
             return None
+        ref, description = found
         return NativeActorLink(ref, ActorDescription.unpack(description))
 
     def _named_actors(self) -> list[tuple[str, str]]:

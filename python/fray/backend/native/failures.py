@@ -18,8 +18,6 @@ _CODES: dict[int, type[Exception]] = {
     9: errors.WorkerDiedError,
     10: errors.OwnerDiedError,
     11: errors.ObjectLostError,
-    2: errors.ActorNotFoundError,
-    3: errors.NameTakenError,
     12: errors.DeadlockError,
     16: errors.VersionMismatchError,
     17: errors.OutOfMemoryError,
