@@ -58,7 +58,7 @@ def test_the_same_line_of_many_tasks_is_folded_with_its_count() -> None:
     counts = [int(found[1]) for line in lines if (found := re.search(r"\[(\d+) times", line))]
     assert len(lines) < 20, "one window is a second long"
     assert sum(counts) + len(lines) - len(counts) == 100
-    assert set(re.sub(r" \[.*", "", line) for line in lines) == {"no cache found"}
+    assert {re.sub(r" \[.*", "", line) for line in lines} == {"no cache found"}
 
 
 def test_no_line_is_folded_when_the_user_does_not_want_it() -> None:

@@ -16,8 +16,8 @@ __all__ = ["host_actor"]
 
 _SERIAL, _THREADS, _EVENT_LOOP = 0, 1, 2
 
-# Before the collector looks at them. A call in flight has about six: with 700, Python's own number, looking at those of a
-# thousand calls again and again took a tenth of an actor's time.
+# Before the collector looks at them. A call in flight has about six: with 700, Python's own number, looking at those of
+# a thousand calls again and again took a tenth of an actor's time.
 _YOUNG_OBJECTS = 10_000
 
 
