@@ -88,8 +88,8 @@ PyObject* host_open(PyObject* self, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-// construct() -> the instance
-PyObject* host_construct(PyObject* self, PyObject*) {
+// load_class() -> the class
+PyObject* host_load_class(PyObject* self, PyObject*) {
   Host& host = *as_host(self);
   const Constructor parts = constructor_of(host);
   constexpr std::size_t kPrefix = 5;  // kind and max_calls; see make_function
@@ -97,9 +97,16 @@ PyObject* host_construct(PyObject* self, PyObject*) {
     PyErr_SetString(PyExc_RuntimeError, "the actor's class did not arrive");
     return nullptr;
   }
-  Owned cls(PyObject_CallMethod(host.runner.support(), "load_function", "iy#", static_cast<int>(parts.function[0]),
-                                parts.function.data() + kPrefix,
-                                static_cast<Py_ssize_t>(parts.function.size() - kPrefix)));
+  return PyObject_CallMethod(host.runner.support(), "load_function", "iy#", static_cast<int>(parts.function[0]),
+                             parts.function.data() + kPrefix,
+                             static_cast<Py_ssize_t>(parts.function.size() - kPrefix));
+}
+
+// construct() -> the instance
+PyObject* host_construct(PyObject* self, PyObject*) {
+  Host& host = *as_host(self);
+  const Constructor parts = constructor_of(host);
+  Owned cls(host_load_class(self, nullptr));
   if (!cls) return nullptr;
   wire::ByteReader in(parts.body);
   worker::TaskView task;
@@ -125,7 +132,7 @@ PyObject* host_failed(PyObject* self, PyObject* args) {
   if (!PyArg_ParseTuple(args, "Os", &error, &text)) return nullptr;
   worker::Outcome outcome;
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error)), error);
-  host.runner.fail("the constructor", &outcome);
+  host.runner.fail("the constructor", false, &outcome);
   wire::ByteReader in(outcome.bytes);
   host.owner->client->say_actor_failed({wire::decode_value(in).to_value(), text});
   Py_RETURN_NONE;
@@ -168,7 +175,7 @@ void run_call(Host& host, ActorCall* call, GilHooks& hooks) {
     outcome.status = TaskStatus::kCancelled;
   } else if (result == nullptr || !host.runner.encode_results(result, call->task, &outcome)) {
     outcome = worker::Outcome();
-    host.runner.fail(full_name(host, call->task), &outcome);
+    host.runner.fail(full_name(host, call->task), call->task.head.portable != 0, &outcome);
   }
   if (PyErr_Occurred() != nullptr) PyErr_Clear();
   Py_XDECREF(result);
@@ -214,7 +221,7 @@ PyObject* host_take(PyObject* self, PyObject* argument) {
     Owned result(method == nullptr ? nullptr : host.runner.call(method, call->task));
     if (!result) {
       worker::Outcome outcome;
-      host.runner.fail(full_name(host, call->task), &outcome);
+      host.runner.fail(full_name(host, call->task), call->task.head.portable != 0, &outcome);
       host.loop->answer(call, outcome);
       continue;
     }
@@ -235,7 +242,7 @@ PyObject* host_finish(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   worker::Outcome outcome;
   if (!host.runner.encode_results(args[1], call->task, &outcome)) {
     outcome = worker::Outcome();
-    host.runner.fail(full_name(host, call->task), &outcome);
+    host.runner.fail(full_name(host, call->task), call->task.head.portable != 0, &outcome);
   }
   host.loop->answer(call, outcome);
   Py_RETURN_NONE;
@@ -251,7 +258,7 @@ PyObject* host_fail(PyObject* self, PyObject* const* args, Py_ssize_t count) {
     outcome.status = TaskStatus::kCancelled;
   } else {
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(args[1])), args[1]);
-    host.runner.fail(full_name(host, call->task), &outcome);
+    host.runner.fail(full_name(host, call->task), call->task.head.portable != 0, &outcome);
   }
   host.loop->answer(call, outcome);
   Py_RETURN_NONE;
@@ -266,7 +273,7 @@ PyObject* host_item(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   if (PyErr_Occurred() != nullptr) return nullptr;
   std::string bytes;
   std::uint64_t size = 0;
-  if (!host.runner.encode_value(args[2], host.owner->client->new_object_id(), call->task.client, "an item", &bytes,
+  if (!host.runner.encode_value(args[2], host.owner->client->new_object_id(), call->task, "an item", &bytes,
                                 &size)) {
     return nullptr;
   }
@@ -313,6 +320,7 @@ PyMethodDef host_methods[] = {
      "open(name, mode): take callers; `name` stands before the names of methods. Modes: 0 one call at a time, 1 "
      "several "
      "threads, 2 an event loop."},
+    {"load_class", host_load_class, METH_NOARGS, "The actor's class."},
     {"construct", host_construct, METH_NOARGS, "The instance; raises what its constructor raises."},
     {"ready", host_ready, METH_NOARGS, "Tells the node that calls may come."},
     {"failed", host_failed, METH_VARARGS, "failed(exception, text): tells the node what the constructor raised."},

@@ -7,11 +7,17 @@ namespace fray::python {
 namespace {
 constexpr Py_ssize_t kMostArguments = 60'000;
 constexpr std::size_t kMostNameBytes = 120;
+
+// C++ functions and methods of C++ actors: kinds of make_function().
+bool is_cpp(const client::Function& function) {
+  return !function.payload.empty() && (function.payload[0] == 3 || function.payload[0] == 4);
+}
 }  // namespace
 
 CallBuilder::CallBuilder(PythonClient* owner, const std::shared_ptr<client::Function>& function)
     : owner_(owner), task_(std::make_unique<client::Task>()) {
   task_->function = function;
+  portable_ = is_cpp(*function);
 }
 
 CallBuilder::~CallBuilder() {
@@ -26,6 +32,10 @@ bool CallBuilder::build(const PythonPlan& plan, std::string_view name, PyObject*
   const Py_ssize_t positional = PyTuple_GET_SIZE(args);
   if (positional > kMostArguments || keyword_count > kMostArguments) {
     PyErr_SetString(PyExc_ValueError, "a task takes at most 60000 arguments; pass a list");
+    return false;
+  }
+  if (portable_ && keyword_count > 0) {
+    PyErr_SetString(PyExc_TypeError, "C++ functions take no keyword arguments");
     return false;
   }
   begin(plan, name, positional, keyword_count);
@@ -73,7 +83,7 @@ bool CallBuilder::keyword(PyObject* name) {
 bool CallBuilder::argument(PyObject* value, const char* what) {
   if (is_ref(value)) return add_ref(as_ref(value));
   Encoded encoded;
-  if (!encoded.encode(owner_, value, what)) return false;
+  if (!(portable_ ? encoded.encode_portable(owner_, value, what) : encoded.encode(owner_, value, what))) return false;
   if (encoded.is_large()) {
     client::Object* object = encoded.store(owner_);
     if (object == nullptr) return false;

@@ -50,6 +50,7 @@ class CallBuilder {
 
   PythonClient* owner_;
   std::unique_ptr<client::Task> task_;
+  bool portable_ = false;  // what is called is no Python
 };
 
 // The ref of one result, or the list of refs of several. Takes over the counts.

@@ -70,7 +70,7 @@ PyObject* CallRunner::stream(PyObject* callable, const worker::TaskView& task, c
     if (!item) break;
     std::string bytes;
     std::uint64_t size = 0;
-    if (!encode_value(item.get(), owner_->client->new_object_id(), task.client, "an item", &bytes, &size))
+    if (!encode_value(item.get(), owner_->client->new_object_id(), task, "an item", &bytes, &size))
       return nullptr;
     if (!send(index, bytes, size)) return Py_NewRef(Py_None);
   }
@@ -79,10 +79,11 @@ PyObject* CallRunner::stream(PyObject* callable, const worker::TaskView& task, c
 }
 
 // One value of a result or item, as it goes into a frame. What others have to hold is recorded at the node first.
-bool CallRunner::encode_value(PyObject* value, ObjectId id, ProcessId client, const char* what, std::string* out,
-                              std::uint64_t* size) {
+bool CallRunner::encode_value(PyObject* value, ObjectId id, const worker::TaskView& task, const char* what,
+                              std::string* out, std::uint64_t* size) {
   Encoded encoded;
-  if (!encoded.encode(owner_, value, what)) return false;
+  const bool portable = task.head.portable != 0;
+  if (!(portable ? encoded.encode_portable(owner_, value, what) : encoded.encode(owner_, value, what))) return false;
   wire::Value wire_value;
   wire_value.encoding = encoded.encoding();
   client::Object* made = nullptr;
@@ -102,7 +103,7 @@ bool CallRunner::encode_value(PyObject* value, ObjectId id, ProcessId client, co
     *size = wire_value.bytes.size() + 1;
   }
   bytes_out += *size;
-  if (made != nullptr || !wire_value.nested.empty()) owner_->client->record_result(id, client, wire_value, made);
+  if (made != nullptr || !wire_value.nested.empty()) owner_->client->record_result(id, task.client, wire_value, made);
   if (made != nullptr) owner_->client->release(made);
   wire::ByteWriter writer(*out);
   wire::encode(writer, wire_value);
@@ -114,7 +115,7 @@ bool CallRunner::encode_results(PyObject* result, const worker::TaskView& task, 
   std::uint64_t size = 0;
   if (task.head.returns != 1) return encode_several(result, id, task, outcome);
   outcome->values = 1;
-  return encode_value(result, id, task.client, "the result", &outcome->bytes, &size);
+  return encode_value(result, id, task, "the result", &outcome->bytes, &size);
 }
 
 bool CallRunner::encode_several(PyObject* result, ObjectId id, const worker::TaskView& task, worker::Outcome* outcome) {
@@ -134,7 +135,7 @@ bool CallRunner::encode_several(PyObject* result, ObjectId id, const worker::Tas
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
     ObjectId item_id = id;
     item_id.sequence += static_cast<std::uint64_t>(i);
-    if (!encode_value(PyTuple_GET_ITEM(items.get(), i), item_id, task.client, "a result", &outcome->bytes, &size)) {
+    if (!encode_value(PyTuple_GET_ITEM(items.get(), i), item_id, task, "a result", &outcome->bytes, &size)) {
       return false;
     }
   }
@@ -143,7 +144,7 @@ bool CallRunner::encode_several(PyObject* result, ObjectId id, const worker::Tas
 }
 
 // The raised exception, packed.
-void CallRunner::fail(std::string_view name, worker::Outcome* outcome) {
+void CallRunner::fail(std::string_view name, bool portable, worker::Outcome* outcome) {
   PyObject *type, *error, *traceback;
   PyErr_Fetch(&type, &error, &traceback);
   PyErr_NormalizeException(&type, &error, &traceback);
@@ -153,7 +154,8 @@ void CallRunner::fail(std::string_view name, worker::Outcome* outcome) {
   outcome->bytes.clear();
   wire::Value value;
   value.encoding = wire::Encoding::kException;
-  Owned pack(PyObject_GetAttrString(support_, "pack_exception"));
+  if (portable) value.encoding = wire::Encoding::kFailure;
+  Owned pack(PyObject_GetAttrString(support_, portable ? "describe_exception" : "pack_exception"));
   Owned packed(pack && error != nullptr
                    ? PyObject_CallFunction(pack.get(), "Os#", error, name.data(), static_cast<Py_ssize_t>(name.size()))
                    : nullptr);

@@ -27,11 +27,11 @@ class CallRunner {
   PyObject* stream(PyObject* callable, const worker::TaskView& task, const SendItem& send);
 
   // One value of a result or item, as it goes into a frame. What others have to hold is recorded at the node first.
-  bool encode_value(PyObject* value, ObjectId id, ProcessId client, const char* what, std::string* out,
+  bool encode_value(PyObject* value, ObjectId id, const worker::TaskView& task, const char* what, std::string* out,
                     std::uint64_t* size);
   bool encode_results(PyObject* result, const worker::TaskView& task, worker::Outcome* outcome);
-  // The raised exception, packed. `name` is the task's.
-  void fail(std::string_view name, worker::Outcome* outcome);
+  // The raised exception, packed; in words, where the caller is not Python. `name` is the task's.
+  void fail(std::string_view name, bool portable, worker::Outcome* outcome);
 
   // Of the arguments and results of this thread's call, since reset_bytes().
   void reset_bytes();

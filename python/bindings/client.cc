@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "client/worker_log.h"
+#include "os/content_hash.h"
 #include "os/run_folder.h"
 #include "refs.h"
 
@@ -100,6 +101,16 @@ PyObject* started_node_folder(PyObject*, PyObject*) {
     return nullptr;
   }
   return PyUnicode_DecodeFSDefault(os::started_node_folder().c_str());
+}
+
+// content_hash(path) -> str
+PyObject* content_hash(PyObject*, PyObject* argument) {
+  Owned path(PyUnicode_EncodeFSDefault(argument));
+  if (!path) return nullptr;
+  Result<std::string> hash = os::content_hash(PyBytes_AS_STRING(path.get()));
+  if (hash.is_ok()) return PyUnicode_FromString(hash->c_str());
+  PyErr_SetString(PyExc_OSError, hash.status().message().c_str());
+  return nullptr;
 }
 
 void client_dealloc(PyObject* self) {
@@ -221,6 +232,7 @@ PyType_Spec client_spec{"fray._native.Client", sizeof(PythonClient), 0,
                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, client_slots};
 PyMethodDef client_functions[] = {
     {"started_node_folder", started_node_folder, METH_NOARGS, "The folder of the started node of this home"},
+    {"content_hash", content_hash, METH_O, "content_hash(path) -> what the file's content is known by"},
     {"connect", connect, METH_VARARGS,
      "connect(fd, role, process, release, prestart, command, path, folder, environment) -> Client"},
     {nullptr, nullptr, 0, nullptr}};

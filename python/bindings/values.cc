@@ -4,8 +4,10 @@
 
 #include <structmember.h>
 
+#include "portable.h"
 #include "store/buffer_layout.h"
 #include "wire/actor.h"
+#include "wire/failure.h"
 
 namespace fray::python {
 
@@ -120,7 +122,7 @@ void Encoded::clear_buffers() {
   buffers_.clear();
 }
 
-bool Encoded::encode(PythonClient* owner, PyObject* value, const char* what) {
+bool Encoded::encode_simple(PythonClient* owner, PyObject* value) {
   using wire::Encoding;
   owner_ = owner;
   if (value == Py_None) {
@@ -170,7 +172,16 @@ bool Encoded::encode(PythonClient* owner, PyObject* value, const char* what) {
     encoding_ = Encoding::kRefs;
     return true;
   }
-  return pickle(owner, value, what);
+  return false;
+}
+
+bool Encoded::pack(PythonClient* owner, PyObject* value, const char* what) {
+  if (!pack_portable({owner, &buffers_, &nested_}, value, what, &bytes_)) return false;
+  encoding_ = buffers_.empty() ? wire::Encoding::kPortable : wire::Encoding::kPortableBuffers;
+  large_ = !buffers_.empty() || bytes_.size() > kInlineBytes;
+  if (!large_) return true;
+  whole_ = Owned(PyBytes_FromStringAndSize(bytes_.data(), static_cast<Py_ssize_t>(bytes_.size())));
+  return static_cast<bool>(whole_);
 }
 
 // False, with nothing taken, when something else than refs of this client is in the list.
@@ -240,7 +251,7 @@ client::Object* Encoded::store(PythonClient* owner) {
   for (const Py_buffer& buffer : buffers_) {
     buffers.emplace_back(static_cast<const std::byte*>(buffer.buf), static_cast<std::size_t>(buffer.len));
   }
-  client::Object* in_place = buffers.size() == 1 ? client.put_in_place(whole, buffers.front()) : nullptr;
+  client::Object* in_place = buffers.size() == 1 ? client.put_in_place(encoding_, whole, buffers.front()) : nullptr;
   Result<client::Object*> made =
       in_place != nullptr ? Result(in_place) : client.put_large(encoding_, whole, buffers, hooks);
   if (!made.is_ok()) {
@@ -280,6 +291,23 @@ PyObject* raise_actor_died(std::string_view bytes) {
   return nullptr;
 }
 
+PyObject* raise_portable_failure(std::string_view bytes) {
+  static PyObject* slot = nullptr;
+  Result<wire::Failure> failure = wire::Failure::decode(bytes);
+  if (!failure.is_ok()) {
+    raise_status(failure.status());
+    return nullptr;
+  }
+  if (imported(&slot, "fray.backend.native.failures", "task_error") == nullptr) return nullptr;
+  auto text = [](const std::string& bytes_of) {
+    return PyUnicode_DecodeUTF8(bytes_of.data(), static_cast<Py_ssize_t>(bytes_of.size()), "replace");
+  };
+  Owned error(PyObject_CallFunction(slot, "NNNN", text(failure->task), text(failure->type_name), text(failure->message),
+                                    text(failure->traceback)));
+  if (error) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
+  return nullptr;
+}
+
 PyObject* raise_failure(wire::Encoding encoding, std::string_view bytes) {
   if (encoding == wire::Encoding::kStatus) {
     if (bytes.empty()) {
@@ -290,6 +318,7 @@ PyObject* raise_failure(wire::Encoding encoding, std::string_view bytes) {
     return nullptr;
   }
   if (encoding == wire::Encoding::kActorDied) return raise_actor_died(bytes);
+  if (encoding == wire::Encoding::kFailure) return raise_portable_failure(bytes);
   if (imported(&slot_unpack, "fray._failures", "unpack_exception") == nullptr) return nullptr;
   Owned data(PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size())));
   if (!data) return nullptr;
@@ -376,6 +405,18 @@ PyObject* decode_bytes(PythonClient* owner, wire::Encoding encoding, std::string
       }
       return loads(owner, pickle.get(), buffers.get(), nested);
     }
+    case Encoding::kPortable:
+      return unpack_portable({owner, object, pin, nullptr, nested}, bytes);
+    case Encoding::kPortableBuffers: {
+      if (object == nullptr) break;
+      auto layout = store::BufferLayout::parse({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()});
+      if (!layout.is_ok()) {
+        raise_status(layout.status());
+        return nullptr;
+      }
+      std::string_view items(reinterpret_cast<const char*>(layout->pickle.data()), layout->pickle.size());
+      return unpack_portable({owner, object, pin, &layout->buffers, nested}, items);
+    }
     case Encoding::kItems:
       return decode_items(owner, *nested);
     case Encoding::kRefs:
@@ -383,6 +424,7 @@ PyObject* decode_bytes(PythonClient* owner, wire::Encoding encoding, std::string
     case Encoding::kException:
     case Encoding::kStatus:
     case Encoding::kActorDied:
+    case Encoding::kFailure:
       return raise_failure(encoding, bytes);
   }
   raise_status(StatusCode::kCorruption, "a value does not fit its encoding");

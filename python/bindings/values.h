@@ -27,7 +27,13 @@ class Encoded {
   ~Encoded();
 
   // `what` names the value in errors: "argument 2 of task f".
-  bool encode(PythonClient* owner, PyObject* value, const char* what);
+  bool encode(PythonClient* owner, PyObject* value, const char* what) {
+    return encode_simple(owner, value) || (PyErr_Occurred() == nullptr && pickle(owner, value, what));
+  }
+  // The same for readers of other languages: what they lack is an error.
+  bool encode_portable(PythonClient* owner, PyObject* value, const char* what) {
+    return encode_simple(owner, value) || (PyErr_Occurred() == nullptr && pack(owner, value, what));
+  }
 
   wire::Encoding encoding() const { return encoding_; }
   bool is_large() const { return large_; }
@@ -40,6 +46,9 @@ class Encoded {
   client::Object* store(PythonClient* owner);
 
  private:
+  // False, without an exception: it is none of the simple values.
+  bool encode_simple(PythonClient* owner, PyObject* value);
+  bool pack(PythonClient* owner, PyObject* value, const char* what);
   bool take_refs(PythonClient* owner, PyObject* list);
   bool pickle(PythonClient* owner, PyObject* value, const char* what);
   bool dump(PyObject* function, PyObject* value, PyObject* callback);

@@ -92,10 +92,10 @@ class PythonExecutor : public worker::Executor {
       if (task.head.may_retry != 0 && wants_retry(callable)) {
         outcome->status = TaskStatus::kRetry;
       } else {
-        runner_.fail(task.name, outcome);
+        runner_.fail(task.name, task.head.portable != 0, outcome);
       }
     } else if (!runner_.encode_results(result, task, outcome)) {
-      runner_.fail(task.name, outcome);
+      runner_.fail(task.name, task.head.portable != 0, outcome);
     }
     if (PyErr_Occurred() != nullptr) PyErr_Clear();
     Py_XDECREF(result);

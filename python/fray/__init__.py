@@ -56,6 +56,7 @@ from fray.job.refs import ObjectRef
 from fray.types import ActorOptions, EntryPoint, Lifetime, RuntimeEnv, TaskOptions
 
 if TYPE_CHECKING:
+    from fray._cpp_library import cpp
     from fray._progress import progress
     from fray._report import report
     from fray._timeline import timeline
@@ -147,6 +148,7 @@ __all__ = [
     "VersionMismatchError",
     "WorkerDiedError",
     "__version__",
+    "cpp",
     "create_environment",
     "create_job_ctx",
     "current_actor",
@@ -197,6 +199,7 @@ _LAZY = {
     "SyncContext": ("fray.backend.local.sync", "SyncContext"),
     "ThreadContext": ("fray.backend.local.thread", "ThreadContext"),
     "RayJobContext": ("fray.backend.ray.ray_job", "RayJobContext"),
+    "cpp": ("fray._cpp_library", "cpp"),
     "current_actor": ("fray.job.actors", "current_actor"),
     "progress": ("fray._progress", "progress"),
     "report": ("fray._report", "report"),

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, cast
 
 from fray.errors import RemoteTraceback, TaskError
 
-__all__ = ["failure_text", "in_process_failure", "pack_exception", "summary", "unpack_exception"]
+__all__ = ["describe_exception", "failure_text", "in_process_failure", "pack_exception", "summary", "unpack_exception"]
 
 MAX_PAYLOAD_BYTES = 8 << 20
 MAX_TEXT_CHARS = 64 << 10
@@ -43,6 +43,13 @@ def pack_exception(exc: BaseException, task_name: str) -> bytes:
     text = _format(exc)
     links = [tuple(_pack_link(link)) for link in _causes(exc)]
     return pickle.dumps((_FORMAT, task_name, text, links), protocol=5)
+
+
+def describe_exception(exc: BaseException, task_name: str) -> bytes:
+    """Return the same in words, for callers that are not Python: task, type, message, traceback (see wire/failure.h)."""
+    texts = (task_name, _type_name(exc), _safe_str(exc), _format(exc))
+    encoded = [text.encode("utf-8", "backslashreplace") for text in texts]
+    return b"".join(len(data).to_bytes(4, "little") + data for data in encoded)
 
 
 def unpack_exception(data: bytes) -> Exception:

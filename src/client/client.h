@@ -165,7 +165,7 @@ class Client {
   // from put_in_place(): `buffer` is no such room.
   Result<Room> make_room(std::uint64_t bytes, WaitHooks& hooks);
   void leave_room(const std::byte* data);
-  Object* put_in_place(std::span<const std::byte> pickle, std::span<const std::byte> buffer);
+  Object* put_in_place(wire::Encoding encoding, std::span<const std::byte> pickle, std::span<const std::byte> buffer);
   void release(Object* object);
 
   // ---- Waiting ----

@@ -87,7 +87,7 @@ Result<Object*> Client::put_large(wire::Encoding encoding, std::span<const std::
   std::vector<store::CopyPart> parts;
   std::vector<std::byte> header;
   std::uint64_t total = whole.size();
-  if (encoding == wire::Encoding::kPickleBuffers) {
+  if (wire::has_buffers(encoding)) {
     std::vector<std::uint64_t> sizes;
     for (std::span<const std::byte> buffer : buffers) sizes.push_back(buffer.size());
     FRAY_ASSIGN_OR_RETURN(store::BufferPlan plan, store::BufferPlan::measure(whole.size(), sizes));
@@ -131,7 +131,8 @@ void Client::leave_room(const std::byte* data) {
   memory_.free(location);
 }
 
-Object* Client::put_in_place(std::span<const std::byte> pickle, std::span<const std::byte> buffer) {
+Object* Client::put_in_place(wire::Encoding encoding, std::span<const std::byte> pickle,
+                             std::span<const std::byte> buffer) {
   Room room;
   {
     MutexLock lock(mutex_);
@@ -149,7 +150,7 @@ Object* Client::put_in_place(std::span<const std::byte> pickle, std::span<const 
   }
   std::uint64_t prefix = room.bytes;
   room.bytes = buffer.size();
-  return new_sealed(wire::Encoding::kPickleBuffers, memory_.take_room(room, prefix));
+  return new_sealed(encoding, memory_.take_room(room, prefix));
 }
 
 // ---- Views ----

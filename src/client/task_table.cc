@@ -7,6 +7,7 @@
 
 #include "client/actor_table.h"
 #include "wire/exit_text.h"
+#include "wire/failure.h"
 
 namespace fray::client {
 
@@ -459,8 +460,17 @@ void TaskTable::on_result(Lease* lease, std::uint64_t number, std::string_view b
   }
   complete(task->first_result, first);
   for (std::size_t i = 0; i < more.size(); ++i) complete(task->extra->more_results[i], more[i]);
-  if (head.status == wire::TaskStatus::kFailed) timeline_.add_failure(task->function, number, true, first.bytes);
+  if (head.status == wire::TaskStatus::kFailed) note_failure(*task, number, first);
   finish(task);
+}
+
+void TaskTable::note_failure(const Task& task, std::uint64_t number, const wire::ValueView& failure) {
+  if (failure.encoding == wire::Encoding::kFailure) {
+    auto report = wire::Failure::decode(failure.bytes);
+    std::string text = report.is_ok() ? report->type_name + ": " + report->message : report.status().message();
+    return timeline_.add_failure(task.function, number, false, text);
+  }
+  timeline_.add_failure(task.function, number, true, failure.bytes);
 }
 
 void TaskTable::on_item(Lease* lease, std::uint64_t number, std::string_view body) {

@@ -92,6 +92,7 @@ class TaskTable {
   void handle(Lease* lease, const wire::Incoming& frame);
   Task* take_sent(Lease* lease, std::uint64_t number);
   void on_result(Lease* lease, std::uint64_t number, std::string_view body);
+  void note_failure(const Task& task, std::uint64_t number, const wire::ValueView& failure);
   void on_item(Lease* lease, std::uint64_t number, std::string_view body);
   void on_returned(Lease* lease, std::string_view body);
   void lease_ended(Lease* lease);

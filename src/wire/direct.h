@@ -45,7 +45,7 @@ struct TaskHead {
   double timeout_seconds = 0;  // 0: none
   std::uint16_t returns = 1;   // 0 for a generator task whose items are not counted
   std::uint8_t may_retry = 0;  // 1: kRetry is a possible answer
-  std::uint8_t reserved = 0;
+  std::uint8_t portable = 0;   // 1: the caller reads portable values and failures only (it is not Python)
   std::uint32_t depth = 0;
   std::uint16_t positional = 0;
   std::uint16_t keywords = 0;

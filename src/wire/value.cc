@@ -61,7 +61,7 @@ ValueView decode_value(ByteReader& in) {
   in.get<std::uint16_t>();
   value.nested_count = in.get<std::uint32_t>();
   auto size = in.get<std::uint32_t>();
-  if (value.encoding > Encoding::kActorDied || value.kind > ValueKind::kSealed) {
+  if (value.encoding > kLastEncoding || value.kind > ValueKind::kSealed) {
     in.fail();
     return {};
   }

@@ -36,10 +36,21 @@ enum class Encoding : std::uint8_t {
   kItems = 11,         // the list of the values of the refs inside: what a generator task gave
   kRefs = 12,          // the list of the refs inside
   kActorDied = 13,     // failed: wire::ActorDeath
+  kPortable = 14,         // a value that every language can read; see docs/formats/portable-values.md
+  kPortableBuffers = 15,  // the same with its arrays behind it; see store/buffer_layout.h
+  kFailure = 16,          // failed: wire::Failure, a failure of user code that every language can read
 };
 
+inline constexpr Encoding kLastEncoding = Encoding::kFailure;
+
 inline bool is_failure(Encoding encoding) {
-  return encoding == Encoding::kException || encoding == Encoding::kStatus || encoding == Encoding::kActorDied;
+  return encoding == Encoding::kException || encoding == Encoding::kStatus || encoding == Encoding::kActorDied ||
+         encoding == Encoding::kFailure;
+}
+
+// A value of several buffers in one block; see store/buffer_layout.h.
+inline bool has_buffers(Encoding encoding) {
+  return encoding == Encoding::kPickleBuffers || encoding == Encoding::kPortableBuffers;
 }
 
 enum class ValueKind : std::uint8_t { kInline = 0, kSealed = 1 };

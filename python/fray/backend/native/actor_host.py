@@ -7,9 +7,9 @@ import threading
 from typing import Any
 
 from fray._failures import summary
-from fray.backend.native.actors import ActorDescription, NativeActorLink
+from fray.backend.native.actors import ActorDescription, AnyMethods, NativeActorLink
 from fray.backend.native.threads import use_threads
-from fray.job.actor_methods import runs_on_loop
+from fray.job.actor_methods import methods_of, runs_on_loop
 from fray.job.actors import ActorContext, ActorHandle, enter_actor
 
 __all__ = ["host_actor"]
@@ -24,6 +24,13 @@ _YOUNG_OBJECTS = 10_000
 def host_actor(host: Any) -> None:
     """Build the actor's instance and run its calls until the node lets go of it."""
     description = ActorDescription.unpack(host.settings())
+    if isinstance(description.methods, AnyMethods):
+        try:
+            description = _look_at_class(host, description)
+        except BaseException as error:
+            host.open(description.class_name, _SERIAL)
+            host.failed(error, summary(error))
+            return
     on_loop = runs_on_loop(description.methods)
     mode = _EVENT_LOOP if on_loop else _THREADS if description.max_concurrency > 1 else _SERIAL
     use_threads(max(1, int(host.cpus())))
@@ -49,6 +56,13 @@ def host_actor(host: Any) -> None:
     else:
         host.ready()
         host.serve()
+
+
+def _look_at_class(host: Any, description: ActorDescription) -> ActorDescription:
+    """Return the description with what its creator, a C++ program, could not know."""
+    methods = methods_of(host.load_class())
+    concurrency = description.max_concurrency or (1000 if runs_on_loop(methods) else 1)
+    return description._replace(methods=methods, max_concurrency=concurrency)
 
 
 def _serve_on_threads(host: Any, count: int, context: ActorContext) -> None:

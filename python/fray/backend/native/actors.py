@@ -3,20 +3,42 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Mapping
+import struct
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from fray import _native
 from fray.job.actor_methods import MethodKind
 from fray.job.actors import ActorHandle, ActorLink, CallOptions
 
-__all__ = ["ActorDescription", "NativeActorLink"]
+__all__ = ["ActorDescription", "AnyMethods", "NativeActorLink", "restore_handle"]
 
 _METHOD = 2  # the kind of a function that is an actor's method: its payload is the method's name
 _STREAMS = (MethodKind.GENERATOR, MethodKind.ASYNC_GENERATOR)
 _ITEM_BUDGET_BYTES = 16 << 20
 _PLAIN = CallOptions()
 _MOST_NAME_BYTES = 120
+_CPP_METHOD = 4  # the same of an actor whose class is C++
+_PORTABLE = b"FRAY\x01"  # see src/capi/actor_description.h
+_LIMITS = struct.Struct("<iiq")
+
+
+class AnyMethods(Mapping[str, MethodKind]):
+    """The methods of a class that is not known here: every public name may be one."""
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and not name.startswith("_")
+
+    def __getitem__(self, name: str) -> MethodKind:
+        if name not in self:
+            raise KeyError(name)
+        return MethodKind.PLAIN
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
 
 
 class ActorDescription(NamedTuple):
@@ -29,17 +51,41 @@ class ActorDescription(NamedTuple):
     max_task_retries: int
     max_pending_calls: int
     max_concurrency: int
+    is_cpp: bool = False
 
     def pack(self) -> bytes:
         """Return bytes that `unpack` reads; the engine keeps them with the actor's name."""
+        if isinstance(self.methods, AnyMethods):
+            return self.pack_portable()
         kinds = {name: str(kind) for name, kind in self.methods.items()}
-        return pickle.dumps((*self[:3], kinds, *self[4:]), protocol=5)
+        return pickle.dumps((*self[:3], kinds, *self[4:7]), protocol=5)
+
+    def pack_portable(self) -> bytes:
+        """Return the same, without the methods, as C++ reads and writes it."""
+        texts = [text.encode() for text in (self.class_name, self.name or "", self.namespace)]
+        packed = b"".join(len(text).to_bytes(4, "little") + text for text in texts)
+        limits = _LIMITS.pack(self.max_task_retries, self.max_concurrency, self.max_pending_calls)
+        return _PORTABLE + bytes([0 if self.is_cpp else 1]) + packed + limits
 
     @classmethod
     def unpack(cls, data: bytes) -> ActorDescription:
         """Read what `pack` wrote."""
+        if data.startswith(_PORTABLE):
+            return cls._unpack_portable(data[len(_PORTABLE) :])
         class_name, name, namespace, methods, *limits = pickle.loads(data)
         return cls(class_name, name, namespace, {key: MethodKind(kind) for key, kind in methods.items()}, *limits)
+
+    @classmethod
+    def _unpack_portable(cls, data: bytes) -> ActorDescription:
+        is_cpp, rest = data[0] == 0, data[1:]
+        texts: list[str] = []
+        for _ in range(3):
+            end = 4 + int.from_bytes(rest[:4], "little")
+            texts.append(rest[4:end].decode())
+            rest = rest[end:]
+        retries, concurrency, pending = _LIMITS.unpack(rest)
+        class_name, name, namespace = texts
+        return cls(class_name, name or None, namespace, AnyMethods(), retries, pending, concurrency, is_cpp)
 
 
 class NativeActorLink(ActorLink):
@@ -57,6 +103,16 @@ class NativeActorLink(ActorLink):
         self.name = description.name
         self.methods = description.methods
 
+    @property
+    def ref(self) -> Any:
+        """The ref to the actor's object."""
+        return self._ref
+
+    @property
+    def description(self) -> ActorDescription:
+        """What every handle of the actor knows."""
+        return self._description
+
     def submit(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any], options: CallOptions) -> Any:
         """Send a call behind all others of this process; see `ActorLink.submit`."""
         plan = self._plans.get((method, options)) or self._plan(method, options)
@@ -66,7 +122,7 @@ class NativeActorLink(ActorLink):
 
     def reduce(self) -> tuple[Callable[..., ActorHandle], tuple[Any, ...]]:
         """Pickle as the ref, which the engine counts on its way, and the description."""
-        return _restore, (self._ref, self._description.pack())
+        return restore_handle, (self._ref, self._description.pack())
 
     def kill(self, no_restart: bool) -> None:
         """End the actor's process; with `no_restart` the actor as well."""
@@ -80,7 +136,8 @@ class NativeActorLink(ActorLink):
         if len(method.encode()) > _MOST_NAME_BYTES:
             raise ValueError(f"the method's name {method!r} is longer than {_MOST_NAME_BYTES} bytes")
         label = options.name or f"{self.class_name}.{method}"
-        function = _native.make_function(_METHOD, method.encode(), label, 0)
+        kind = _CPP_METHOD if self._description.is_cpp else _METHOD
+        function = _native.make_function(kind, method.encode(), label, 0)
         streams = self.methods[method] in _STREAMS
         retries = self._description.max_task_retries
         plan = _native.make_plan({}, 0, retries, options.num_returns, streams, 0.0, _ITEM_BUDGET_BYTES)
@@ -88,5 +145,6 @@ class NativeActorLink(ActorLink):
         return made
 
 
-def _restore(ref: Any, description: bytes) -> ActorHandle:
+def restore_handle(ref: Any, description: bytes) -> ActorHandle:
+    """Return the handle of the actor that `ref` stands for."""
     return ActorHandle(NativeActorLink(ref, ActorDescription.unpack(description)))

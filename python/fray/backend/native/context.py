@@ -11,13 +11,21 @@ from inspect import isgeneratorfunction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fray import _native
+from fray._cpp_library import CppActor, CppFunction
 from fray._failures import failure_text
 from fray._settings import default_namespace
 from fray._stack_dump import offer_stacks, withdraw_stacks
 from fray.backend.native.address import refuse_settings
 from fray.backend.native.breakpoints import DEBUG_VARIABLE
-from fray.backend.native.functions import FunctionTable, HoldsRefs, call
-from fray.backend.native.launch import attach, check_settings, namespace_env, start_embedded, worker_key
+from fray.backend.native.functions import FunctionTable, HoldsRefs, IsCpp, call, cpp_function
+from fray.backend.native.launch import (
+    attach,
+    check_settings,
+    cpp_worker_key,
+    namespace_env,
+    start_embedded,
+    worker_key,
+)
 from fray.backend.native.retrying import Retrying
 from fray.backend.native.terminal import Terminal, lend_terminal
 from fray.backend.native.watch import QueueWatch
@@ -116,6 +124,7 @@ class NativeJobContext(JobContext):
         self._functions = FunctionTable()
         self._plans: dict[tuple[int, bool], tuple[TaskOptions, Any]] = {}
         self._keys: dict[tuple[tuple[str, str], ...], int] = {}
+        self._cpp_keys: dict[tuple[str, int, int, int], int] = {}
         self._parallelism = max(1, int(client.total_resources().get("CPU", 1)))
         self._plain = self._plan(_DEFAULTS, False)
 
@@ -146,6 +155,8 @@ class NativeJobContext(JobContext):
             handle, generator = self._functions.handle(fn, name, 0)
         except HoldsRefs:
             return self._submit_as_argument(fn, args, kwargs, TaskOptions(name=name))
+        except IsCpp:
+            return self._submit_cpp(fn, args, kwargs, TaskOptions(name=name))
         plan = self._plan(_DEFAULTS, True) if generator else self._plain
         return _native.submit(self._client, handle, plan, args, kwargs or None)
 
@@ -182,6 +193,8 @@ class NativeJobContext(JobContext):
     def _submit(
         self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions
     ) -> Any:
+        if type(fn) is CppFunction:
+            return self._submit_cpp(fn, args, kwargs, options)
         if options.retry_exceptions is not False:
             fn = Retrying(fn, options.retry_exceptions)
         try:
@@ -189,6 +202,23 @@ class NativeJobContext(JobContext):
         except HoldsRefs:
             return self._submit_as_argument(fn, args, kwargs, options)
         return _native.submit(self._client, handle, self._plan(options, generator), args, kwargs or None)
+
+    def _submit_cpp(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions) -> Any:
+        if options.num_returns != 1 or options.retry_exceptions is not False or options.max_calls:
+            raise UnsupportedError(
+                f"the C++ function {fn.name!r} cannot have num_returns, retry_exceptions or max_calls: "
+                "it gives one value, and retries by itself"
+            )
+        plan = self._make_plan(options, self._cpp_key(fn.library), False)
+        return _native.submit(self._client, cpp_function(fn.name, options.name), plan, args, kwargs or None)
+
+    def _cpp_key(self, library: str) -> int:
+        # Asked each time: the library may have been built anew, and its content is part of the key.
+        stamp = os.stat(library)
+        known = (library, stamp.st_mtime_ns, stamp.st_size, stamp.st_ino)
+        if known not in self._cpp_keys:
+            self._cpp_keys[known] = self._client.define_key(*cpp_worker_key(library, self._extra_env))
+        return self._cpp_keys[known]
 
     def _submit_as_argument(
         self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions
@@ -240,9 +270,12 @@ class NativeJobContext(JobContext):
         options: ActorOptions,
         methods: Mapping[str, MethodKind],
     ) -> ActorLink:
-        from fray.backend.native.actors import ActorDescription, NativeActorLink
+        from fray.backend.native.actors import ActorDescription, AnyMethods, NativeActorLink
         from fray.job.actor_methods import runs_on_loop
 
+        is_cpp = issubclass(cls, CppActor)
+        if is_cpp:
+            methods = AnyMethods()
         namespace = options.namespace or self.namespace
         concurrency = options.max_concurrency or (1000 if runs_on_loop(methods) else 1)
         description = ActorDescription(
@@ -253,10 +286,14 @@ class NativeJobContext(JobContext):
             options.max_task_retries,
             options.max_pending_calls,
             concurrency,
+            is_cpp,
         )
         packed = description.pack()
-        handle, _ = self._functions.handle(cls, None, 0)
-        key = self._worker_key(options.runtime_env)
+        if issubclass(cls, CppActor):
+            handle, key = cpp_function(cls.cpp_name), self._cpp_key(cls.cpp_library)
+        else:
+            handle, _ = self._functions.handle(cls, None, 0)
+            key = self._worker_key(options.runtime_env)
         plan = _native.make_plan(options.demand(), key, 0, 1, False, 0.0, 0)
         made = _native.create_actor(
             self._client,
@@ -382,19 +419,22 @@ class NativeJobContext(JobContext):
         known = self._plans.get(key)
         if known is not None:
             return known[1]
-        plan = _native.make_plan(
+        plan = self._make_plan(options, self._worker_key(options.runtime_env), generator)
+        if len(self._plans) >= 4096:
+            self._plans.clear()
+        self._plans[key] = (options, plan)  # the options stay alive, so their id stays theirs
+        return plan
+
+    def _make_plan(self, options: TaskOptions, key: int, generator: bool) -> Any:
+        return _native.make_plan(
             options.demand(),
-            self._worker_key(options.runtime_env),
+            key,
             options.max_retries,
             options.num_returns,
             generator,
             options.timeout or 0.0,
             _ITEM_BUDGET_BYTES,
         )
-        if len(self._plans) >= 4096:
-            self._plans.clear()
-        self._plans[key] = (options, plan)  # the options stay alive, so their id stays theirs
-        return plan
 
     def _worker_key(self, runtime_env: RuntimeEnv | None) -> int:
         if runtime_env is None:

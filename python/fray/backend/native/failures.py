@@ -6,7 +6,7 @@ from typing import Literal, NoReturn
 
 from fray import errors
 
-__all__ = ["actor_died", "can_pickle", "engine_error", "raise_unpicklable"]
+__all__ = ["actor_died", "can_pickle", "engine_error", "raise_unpicklable", "task_error"]
 
 # Numbers of StatusCode in src/base/status.h.
 _CODES: dict[int, type[Exception]] = {
@@ -50,6 +50,19 @@ def actor_died(executed: int, class_name: str, name: str, cause: str, packed: by
         from fray._failures import unpack_exception
 
         error.__cause__ = unpack_exception(packed)
+    return error
+
+
+def task_error(task: str, type_name: str, message: str, traceback: str) -> Exception:
+    """Return the exception for a failure that came in words: of C++ code, or of Python code that C++ called."""
+    error = errors.TaskError(
+        f"task {task!r} failed with {type_name}: {message}",
+        task_name=task,
+        type_name=type_name,
+        remote_traceback=traceback,
+    )
+    if traceback:
+        error.__cause__ = errors.RemoteTraceback(traceback)
     return error
 
 

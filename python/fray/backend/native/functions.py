@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import sys
 import warnings
+from functools import lru_cache
 from inspect import isgeneratorfunction
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from fray import _native
+from fray._cpp_library import CppFunction
 from fray.backend.native.failures import can_pickle
 
-__all__ = ["FunctionTable", "HoldsRefs", "call"]
+__all__ = ["FunctionTable", "HoldsRefs", "IsCpp", "call", "cpp_function"]
 
 _LARGE_BYTES = 1 << 20
 _BY_NAME, _BY_VALUE = 0, 1
+_CPP = 3
 _IMMUTABLE = (int, float, complex, bool, str, bytes, type(None), type(Ellipsis), range, BuiltinFunctionType, ModuleType)
 
 
@@ -29,6 +32,10 @@ _REF_OUTSIDE = "a ref can only be pickled by Fray"
 
 class HoldsRefs(Exception):
     """A function captures refs or handles: they must be counted on their way, so it has to travel as an argument."""
+
+
+class IsCpp(Exception):
+    """A function is C++ code: its workers are others than this context's own."""
 
 
 def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -48,6 +55,7 @@ class FunctionTable:
 
         Raises:
             HoldsRefs: it captures refs or handles.
+            IsCpp: it is C++ code.
             SerializationError: it cannot be pickled; the message names the captured variable.
         """
         key = (fn, name, max_calls)
@@ -62,6 +70,8 @@ class FunctionTable:
             self._by_name[key] = handle
             return handle
         if type(fn) is not FunctionType:
+            if type(fn) is CppFunction:
+                raise IsCpp
             return _pickled(fn, name, max_calls)
         state = _state(fn)
         cached = self._by_value.get(key)
@@ -73,6 +83,12 @@ class FunctionTable:
                 self._by_value.clear()
             self._by_value[key] = (state, handle)
         return handle
+
+
+@lru_cache(maxsize=1024)
+def cpp_function(name: str, label: str | None = None) -> Any:
+    """Return the native handle of a function or class that a C++ library registers under `name`."""
+    return _native.make_function(_CPP, name.encode(), label or name, 0)
 
 
 def _name_of(fn: Any) -> str:

@@ -15,9 +15,9 @@ from fray import _native
 from fray._resources import DEVICE_KINDS
 from fray._settings import NAMESPACE_VARIABLE, default_namespace
 from fray.backend.native.address import connect_to, explain_refusal, find_socket
-from fray.errors import NodeDiedError
+from fray.errors import NodeDiedError, UnsupportedError
 
-__all__ = ["attach", "check_settings", "namespace_env", "start_embedded", "worker_key"]
+__all__ = ["attach", "check_settings", "cpp_worker_key", "namespace_env", "start_embedded", "worker_key"]
 
 _DRIVER = 0
 _NODE_FD = 3
@@ -96,6 +96,20 @@ def worker_key(extra_env: Mapping[str, str] | None = None) -> tuple[list[str], l
     environment = {**os.environ, **(extra_env or {})}
     flat = [text for name in sorted(environment) for text in (name, environment[name])]
     return [sys.executable, *_interpreter_flags()], path, folder, flat
+
+
+def cpp_worker_key(library: str, extra_env: Mapping[str, str]) -> tuple[list[str], list[str], str, list[str]]:
+    """Return the same of workers that load a C++ library. Its content is part of the key.
+
+    Raises:
+        OSError: the library cannot be read.
+    """
+    host = Path(__file__).resolve().parents[2] / "_cpp" / "libexec" / "fray" / "fray-cpp-worker"
+    if not host.exists():
+        raise UnsupportedError(f"this installation of Fray runs no C++ ({host} is missing); install it from a wheel")
+    command = [str(host), "library", _native.content_hash(library), library]
+    _, _, folder, environment = worker_key(extra_env)
+    return command, [], folder, environment
 
 
 def namespace_env(namespace: str) -> dict[str, str]:

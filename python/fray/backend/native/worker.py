@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 from fray import _native
-from fray._failures import pack_exception
+from fray._failures import describe_exception, pack_exception
 from fray._stack_dump import offer_stacks
 from fray.backend.native import breakpoints
 from fray.backend.native.actor_host import host_actor
@@ -23,6 +23,7 @@ from fray.errors import TaskCancelledError, TaskTimeoutError
 
 __all__ = [
     "bind_devices",
+    "describe_exception",
     "end_debugging",
     "load_function",
     "main",

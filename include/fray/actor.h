@@ -1,0 +1,334 @@
+// Actors: an object of a class that lives in a process of its own. FRAY_ACTOR makes a class known; create_actor() starts
+// one; calls of its methods run one after the other, in the order in which they were made.
+//
+//   struct Counter {
+//     explicit Counter(int start) : count(start) {}
+//     int add(int n) { return count += n; }
+//     int count;
+//   };
+//   FRAY_ACTOR(Counter, (int), add);              // at namespace scope: constructor's parameters, then methods
+//
+//   auto counter = fray::create_actor<Counter>(10).value_or_throw();
+//   fray::ObjectRef<int> eleven = counter.call(&Counter::add, 1);
+//   auto named = fray::create_actor<Counter>({.name = "c", .get_if_exists = true}, 0);
+//   auto found = fray::find_actor<Counter>("c");
+//
+// Threading:  any thread. With max_concurrency above 1 methods run side by side, and the class needs locks of its own.
+// Ownership:  handles are counted, wherever they are: an actor without a name ends with the last. A detached one lives as
+//             long as the node.
+// Failure:    what a method throws fails its call. Calls of an actor that has ended are kActorDied, with the reason.
+#pragma once
+
+#include <fray.h>
+
+#include <array>
+#include <cstring>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "fray/task.h"
+
+namespace fray::inline v1 {
+
+struct ActorOptions {
+  std::string name;        // empty: none
+  std::string name_space;  // empty: the session's
+  bool get_if_exists = false;
+  bool detached = false;
+  double num_cpus = 0;
+  std::map<std::string, double> resources;
+  int max_restarts = 0;  // -1: no limit
+  int max_task_retries = 0;
+  int max_concurrency = 0;  // calls that run side by side; 0: one, or what a Python class with async methods has by default
+  std::int64_t max_pending_calls = -1;  // -1: no limit
+};
+
+// A handle whose class is not known here: methods go by name, and say what they give.
+class AnyActor {
+ public:
+  AnyActor() = default;
+  explicit AnyActor(fray_actor* actor) : actor_(actor) {}  // takes over a count
+  AnyActor(const AnyActor& other) : actor_(other.actor_) {
+    if (actor_ != nullptr) fray_actor_retain(actor_);
+  }
+  AnyActor(AnyActor&& other) noexcept : actor_(std::exchange(other.actor_, nullptr)) {}
+  AnyActor& operator=(AnyActor other) noexcept {
+    std::swap(actor_, other.actor_);
+    return *this;
+  }
+  ~AnyActor() { fray_actor_release(actor_); }
+
+  explicit operator bool() const { return actor_ != nullptr; }
+  fray_actor* get() const { return actor_; }
+
+  // Ends the actor's process. Unless `no_restart` is false it is not started again, whatever max_restarts says.
+  Status kill(bool no_restart = true) const {
+    if (actor_ == nullptr) return Status(Code::kInvalidArgument, "the handle is empty");
+    return Status::of(fray_actor_kill(actor_, no_restart ? 1 : 0));
+  }
+
+ protected:
+  template <typename R, typename... P, typename... A>
+  ObjectRef<Kept<R>> send(const char* method, const A&... arguments) const {
+    auto send = [&](fray_session*, const fray_value* values, std::size_t count, fray_object** out) {
+      if (actor_ == nullptr) return fray_refuse(FRAY_INVALID_ARGUMENT, "the handle is empty");
+      return fray_actor_call(actor_, method, values, count, out);
+    };
+    return detail::send_call<R, P...>(send, arguments...);
+  }
+
+ private:
+  fray_actor* actor_ = nullptr;
+};
+
+template <typename T>
+class ActorHandle;
+
+namespace detail {
+
+// What FRAY_ACTOR says of a class, in the program or library that says it.
+template <typename T>
+struct ActorClass {
+  struct Method {
+    const char* name;
+    std::array<char, 2 * sizeof(void*)> pointer;  // to the member
+    fray_method_body body;
+    std::size_t type;
+  };
+  static inline const char* name = nullptr;
+  static std::vector<Method>& methods() {
+    static std::vector<Method> known;
+    return known;
+  }
+};
+
+template <typename M>
+std::array<char, 2 * sizeof(void*)> bytes_of(M pointer) {
+  static_assert(sizeof(M) <= 2 * sizeof(void*));
+  std::array<char, 2 * sizeof(void*)> bytes{};
+  std::memcpy(bytes.data(), &pointer, sizeof(M));
+  return bytes;
+}
+
+// Null where FRAY_ACTOR did not name the method.
+template <typename T, typename M>
+const char* method_name(M pointer) {
+  const auto bytes = bytes_of(pointer);
+  for (const auto& method : ActorClass<T>::methods()) {
+    if (method.pointer == bytes && method.type == typeid(M).hash_code()) return method.name;
+  }
+  return nullptr;
+}
+
+template <auto method>
+struct MethodBody;
+template <typename C, typename R, typename... P, R (C::*method)(P...)>
+struct MethodBody<method> {
+  static_assert((Parameter<P> && ...), "a parameter of the method cannot travel: see fray/codec.h, and FRAY_STRUCT");
+  static_assert(Returned<R>, "the result of the method cannot travel: see fray/codec.h, and FRAY_STRUCT");
+  static void run(fray_call* call, void* self, void*) {
+    answer<R, P...>(call, [self](auto&&... each) -> R {
+      return (static_cast<C*>(self)->*method)(std::forward<decltype(each)>(each)...);
+    });
+  }
+};
+template <typename C, typename R, typename... P, R (C::*method)(P...) const>
+struct MethodBody<method> {
+  static_assert((Parameter<P> && ...), "a parameter of the method cannot travel: see fray/codec.h, and FRAY_STRUCT");
+  static_assert(Returned<R>, "the result of the method cannot travel: see fray/codec.h, and FRAY_STRUCT");
+  static void run(fray_call* call, void* self, void*) {
+    answer<R, P...>(call, [self](auto&&... each) -> R {
+      return (static_cast<const C*>(self)->*method)(std::forward<decltype(each)>(each)...);
+    });
+  }
+};
+
+template <typename T, auto method>
+typename ActorClass<T>::Method describe_method(const char* name) {
+  return {name, bytes_of(method), MethodBody<method>::run, typeid(method).hash_code()};
+}
+
+template <typename... P>
+struct Parameters {};
+template <typename Signature>
+struct ParametersOf;
+template <typename... P>
+struct ParametersOf<void(P...)> {
+  using type = Parameters<P...>;
+};
+
+// The constructor's parameters, for those who create an actor.
+template <typename T>
+struct ConstructorOf;
+
+template <typename T, typename... P>
+void* construct(fray_call* call, void*) {
+  void* made = nullptr;
+  guarded(call, [&] {
+    std::tuple<Stored<P>...> values;
+    if (!read_arguments<P...>(call, values)) return;
+    made = std::apply([](auto&... each) { return new T(static_cast<P>(std::move(each))...); }, values);
+  });
+  return made;
+}
+
+template <typename T>
+class ActorRegistrar {
+ public:
+  template <typename... P>
+  ActorRegistrar(const char* name, Parameters<P...>, std::vector<typename ActorClass<T>::Method> methods) {
+    static_assert((Parameter<P> && ...), "a parameter of the constructor cannot travel: see fray/codec.h");
+    static_assert(std::is_constructible_v<T, P...>, "the class has no constructor with these parameters");
+    ActorClass<T>::name = name;
+    ActorClass<T>::methods() = std::move(methods);
+    std::vector<fray_method> table;
+    for (const auto& method : ActorClass<T>::methods()) table.push_back({method.name, method.body, nullptr});
+    fray_require_abi(FRAY_ABI_VERSION, name);
+    fray_register_actor(
+        name, construct<T, P...>, [](void* self) { delete static_cast<T*>(self); }, nullptr, table.data(), table.size());
+  }
+};
+
+inline Result<AnyActor> create(std::int32_t language, const char* name, const ActorOptions& options,
+                               const fray_value* values, std::size_t count) {
+  Status status;
+  fray_session* session = session_or_null(&status);
+  if (session == nullptr) return status;
+  if (name == nullptr) {
+    return Status(Code::kNotFound, "the class is not registered: write FRAY_ACTOR(Class, (parameters), methods...);");
+  }
+  std::vector<fray_resource> resources;
+  for (const auto& [resource, amount] : options.resources) resources.push_back({resource.c_str(), amount});
+  fray_actor_options given{};
+  given.size = sizeof(given);
+  given.name = options.name.empty() ? nullptr : options.name.c_str();
+  given.name_space = options.name_space.empty() ? nullptr : options.name_space.c_str();
+  given.get_if_exists = options.get_if_exists ? 1 : 0;
+  given.detached = options.detached ? 1 : 0;
+  given.num_cpus = options.num_cpus;
+  given.resources = resources.data();
+  given.resource_count = resources.size();
+  given.max_restarts = options.max_restarts;
+  given.max_task_retries = options.max_task_retries;
+  given.max_concurrency = options.max_concurrency;
+  given.max_pending_calls = options.max_pending_calls;
+  fray_actor* made = nullptr;
+  if (int code = fray_actor_create(session, language, name, &given, values, count, &made); code != FRAY_OK) {
+    return Status::of(code);
+  }
+  return AnyActor(made);
+}
+
+template <typename... P, typename... A>
+Result<AnyActor> create_with(std::int32_t language, const char* name, const ActorOptions& options,
+                             Parameters<P...>, const A&... arguments) {
+  if (Status status = refused_among(arguments...); !status.is_ok()) return status;
+  std::tuple<Outgoing<P, A>...> outgoing(arguments...);
+  return std::apply(
+      [&](const auto&... each) {
+        std::array<fray_value, sizeof...(A)> values{each.encoder().view()...};
+        return create(language, name, options, values.data(), values.size());
+      },
+      outgoing);
+}
+
+inline Result<AnyActor> find(const std::string& name, const std::string& name_space) {
+  Status status;
+  fray_session* session = session_or_null(&status);
+  if (session == nullptr) return status;
+  fray_actor* found = nullptr;
+  int code = fray_actor_find(session, name_space.empty() ? nullptr : name_space.c_str(), name.c_str(), &found);
+  if (code != FRAY_OK) return Status::of(code);
+  return AnyActor(found);
+}
+
+}  // namespace detail
+
+template <typename T>
+class ActorHandle : public AnyActor {
+ public:
+  ActorHandle() = default;
+  explicit ActorHandle(AnyActor any) : AnyActor(std::move(any)) {}
+
+  template <typename C, typename R, typename... P, typename... A>
+  ObjectRef<Kept<R>> call(R (C::*method)(P...), const A&... arguments) const {
+    return call_named<R, P...>(detail::method_name<T>(method), arguments...);
+  }
+  template <typename C, typename R, typename... P, typename... A>
+  ObjectRef<Kept<R>> call(R (C::*method)(P...) const, const A&... arguments) const {
+    return call_named<R, P...>(detail::method_name<T>(method), arguments...);
+  }
+
+ private:
+  template <typename R, typename... P, typename... A>
+  ObjectRef<Kept<R>> call_named(const char* name, const A&... arguments) const {
+    static_assert(sizeof...(P) == sizeof...(A), "the method takes another number of arguments");
+    if (name == nullptr) {
+      return ObjectRef<Kept<R>>(Status(Code::kNotFound, "the method is not registered: name it in FRAY_ACTOR"));
+    }
+    return send<R, P...>(name, arguments...);
+  }
+};
+
+template <typename T>
+struct Codec<ActorHandle<T>> {
+  static void write(Encoder& out, const ActorHandle<T>& handle) {
+    if (handle) {
+      out.actor(fray_actor_object(handle.get()), fray_actor_description(handle.get()));
+    } else {
+      out.items().none();
+    }
+  }
+  static bool read(Decoder& in, ActorHandle<T>& handle) {
+    Item item = in.next();
+    if (item.kind == Kind::kNone) {
+      handle = ActorHandle<T>();
+      return true;
+    }
+    if (item.kind != Kind::kActor) return in.fail("actor handle", item);
+    fray_object* object = in.object(item);
+    if (object == nullptr) return false;
+    fray_actor* adopted = nullptr;
+    fray_actor_adopt(in.session(), object, item.bytes.data(), item.bytes.size(), &adopted);
+    handle = ActorHandle<T>(AnyActor(adopted));
+    return true;
+  }
+};
+
+template <typename T, typename... A>
+Result<ActorHandle<T>> create_actor(const ActorOptions& options, const A&... arguments) {
+  Result<AnyActor> made = detail::create_with(FRAY_CPP, detail::ActorClass<T>::name, options,
+                                              typename detail::ConstructorOf<T>::type(), arguments...);
+  if (!made) return made.status();
+  return ActorHandle<T>(*std::move(made));
+}
+
+template <typename T, typename... A>
+  requires(!std::is_same_v<std::tuple_element_t<0, std::tuple<A..., int>>, ActorOptions>)
+Result<ActorHandle<T>> create_actor(const A&... arguments) {
+  return create_actor<T>(ActorOptions(), arguments...);
+}
+
+// The living actor of that name; kNotFound where there is none.
+template <typename T>
+Result<ActorHandle<T>> find_actor(const std::string& name, const std::string& name_space = {}) {
+  Result<AnyActor> found = detail::find(name, name_space);
+  if (!found) return found.status();
+  return ActorHandle<T>(*std::move(found));
+}
+
+}  // namespace fray::inline v1
+
+#define FRAY_DESCRIBE_METHOD(type, method) ::fray::detail::describe_method<type, &type::method>(#method),
+
+// FRAY_ACTOR(Class, (int, const std::string&), method, other): at global scope, where all who create it can see it.
+#define FRAY_ACTOR(type, parameters, ...)                                                                     \
+  template <>                                                                                                 \
+  struct fray::v1::detail::ConstructorOf<type> : ::fray::detail::ParametersOf<void parameters> {};            \
+  [[maybe_unused]] static const ::fray::detail::ActorRegistrar<type> FRAY_JOIN(fray_actor_, __COUNTER__)(     \
+      #type, ::fray::detail::ConstructorOf<type>::type(),                                                     \
+      {FRAY_FOR_EACH(FRAY_DESCRIBE_METHOD, type, __VA_ARGS__)})

@@ -1,0 +1,87 @@
+// Python functions and classes as tasks and actors of a C++ program.
+//
+//   auto sqrt = fray::python<double>("math:sqrt");
+//   double three = fray::get(fray::submit(sqrt, 9.0)).value_or_throw();
+//
+//   auto model = fray::create_actor(fray::python_class("serving:Model"), "weights.npz").value_or_throw();
+//   fray::Array<float> scores = fray::get(model.call<fray::Array<float>>("score", batch)).value_or_throw();
+//
+// What crosses over: None, bool, int, float, str, bytes, list, dict with such keys, arrays, refs and handles. Anything else is an
+// error that names the type. Exceptions arrive with type, text and traceback.
+//
+// Threading:  any thread.
+// Ownership:  a function or class is a name; copy it.
+// Failure:    kNotFound without an interpreter (Options::python); a module that cannot be imported fails the task.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "fray/actor.h"
+#include "fray/value.h"
+
+namespace fray::inline v1 {
+
+template <typename R>
+struct PythonFunction {
+  std::string name;  // "module:function"
+};
+
+// `R`: what it gives; any Value where that is not said.
+template <typename R = Value>
+PythonFunction<R> python(std::string name) {
+  return {std::move(name)};
+}
+
+template <typename R, typename... A>
+ObjectRef<Kept<R>> submit(const TaskOptions& options, const PythonFunction<R>& function, const A&... arguments) {
+  auto send = [&](fray_session* session, const fray_value* values, std::size_t count, fray_object** out) {
+    Status status;
+    auto made = detail::make_function(session, FRAY_PYTHON, function.name.c_str(), &options, &status);
+    if (made == nullptr) return fray_refuse(static_cast<int>(status.code()), status.message().c_str());
+    return fray_submit(session, made.get(), values, count, out);
+  };
+  return detail::send_call<R, Kept<std::decay_t<A>>...>(send, arguments...);
+}
+
+template <typename R, typename... A>
+ObjectRef<Kept<R>> submit(const PythonFunction<R>& function, const A&... arguments) {
+  return submit(TaskOptions(), function, arguments...);
+}
+
+struct PythonClass {
+  std::string name;  // "module:Class"
+};
+inline PythonClass python_class(std::string name) { return {std::move(name)}; }
+
+class PythonActor : public AnyActor {
+ public:
+  PythonActor() = default;
+  explicit PythonActor(AnyActor any) : AnyActor(std::move(any)) {}
+
+  template <typename R = Value, typename... A>
+  ObjectRef<Kept<R>> call(const std::string& method, const A&... arguments) const {
+    return send<R, Kept<std::decay_t<A>>...>(method.c_str(), arguments...);
+  }
+};
+
+template <typename... A>
+Result<PythonActor> create_actor(const ActorOptions& options, const PythonClass& type, const A&... arguments) {
+  Result<AnyActor> made = detail::create_with(FRAY_PYTHON, type.name.c_str(), options,
+                                              detail::Parameters<Kept<std::decay_t<A>>...>(), arguments...);
+  if (!made) return made.status();
+  return PythonActor(*std::move(made));
+}
+
+template <typename... A>
+Result<PythonActor> create_actor(const PythonClass& type, const A&... arguments) {
+  return create_actor(ActorOptions(), type, arguments...);
+}
+
+inline Result<PythonActor> find_python_actor(const std::string& name, const std::string& name_space = {}) {
+  Result<AnyActor> found = detail::find(name, name_space);
+  if (!found) return found.status();
+  return PythonActor(*std::move(found));
+}
+
+}  // namespace fray::inline v1

@@ -1,0 +1,339 @@
+// Tasks: functions that run in workers. FRAY_TASK makes one known by name; submit() starts it.
+//
+//   int add(int a, int b) { return a + b; }
+//   FRAY_TASK(add);                                     // at namespace scope, in what workers run
+//
+//   fray::ObjectRef<int> sum = fray::submit(add, 1, 2);
+//   fray::ObjectRef<int> more = fray::submit(add, sum, 3);                       // waits for sum, not here
+//   fray::ObjectRef<int> other = fray::submit({.num_cpus = 2, .timeout = 5s}, add, 1, 2);
+//
+// A function may take anything that travels (fray/codec.h), spans and string_views as well, and give it back, also as a
+// Result<T>. What it throws fails the task, with the type's name and what().
+//
+// Threading:  any thread. The function runs in another process, one task at a time there.
+// Ownership:  arguments are copied, or lie in shared memory.
+// Failure:    whatever keeps a task from being submitted is in the ref: get() answers it.
+#pragma once
+
+#include <cxxabi.h>
+#include <fray.h>
+
+#include <array>
+#include <cstdlib>
+#include <exception>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+#include "fray/ref.h"
+
+namespace fray::inline v1 {
+
+struct TaskOptions {
+  std::string label;  // in logs, status and errors; empty: the function's name
+  double num_cpus = 1;
+  std::map<std::string, double> resources;
+  int max_retries = 3;  // of a task whose worker died; -1: no limit
+  Timeout timeout{0};   // 0: none
+};
+
+namespace detail {
+
+// What a parameter of type P is read into.
+template <typename P>
+using Stored = fray::Kept<P>;
+
+template <typename T>
+inline constexpr bool is_ref = false;
+template <typename T>
+inline constexpr bool is_ref<ObjectRef<T>> = true;
+
+template <typename P>
+concept Parameter = Readable<Stored<P>> && std::is_convertible_v<Stored<P>&, P> &&
+                    !(std::is_lvalue_reference_v<P> && !std::is_const_v<std::remove_reference_t<P>>);
+template <typename R>
+concept Returned = std::is_void_v<R> || Writable<std::remove_cvref_t<R>>;
+
+template <typename T>
+inline constexpr bool is_result = false;
+template <typename T>
+inline constexpr bool is_result<Result<T>> = true;
+
+inline std::string readable_name(const char* mangled) {
+  int status = 0;
+  char* text = abi::__cxa_demangle(mangled, nullptr, nullptr, &status);
+  std::string name = status == 0 && text != nullptr ? text : mangled;
+  std::free(text);
+  return name;
+}
+
+inline void fail_call(fray_call* call, const Status& status) {
+  fray_call_fail(call, status.type_name().empty() ? "fray::Error" : status.type_name().c_str(), status.message().c_str());
+}
+
+// Runs `body` and makes a failure of what it throws.
+template <typename Body>
+void guarded(fray_call* call, Body&& body) {
+  try {
+    body();
+  } catch (const std::exception& error) {
+    fray_call_fail(call, readable_name(typeid(error).name()).c_str(), error.what());
+  } catch (abi::__forced_unwind&) {
+    throw;  // the thread is being ended
+  } catch (...) {
+    const std::type_info* type = abi::__cxa_current_exception_type();
+    fray_call_fail(call, type != nullptr ? readable_name(type->name()).c_str() : "unknown", "it is no std::exception");
+  }
+}
+
+// One argument; false, with the call failed, when it is of another type.
+template <typename T>
+bool read_argument(fray_call* call, std::size_t index, T& value) {
+  fray_view view;
+  if (fray_call_argument(call, index, &view) != FRAY_OK) {
+    fail_call(call, Status::last());
+    return false;
+  }
+  Decoder in(fray_current_session(), view);
+  if (in.read(value)) return true;
+  std::string text = "argument " + std::to_string(index) + ": " + in.status().message();
+  fray_call_fail(call, "fray::Error", text.c_str());
+  return false;
+}
+
+template <typename T>
+void give_back(fray_call* call, const T& value) {
+  if constexpr (is_result<T>) {
+    if (!value) {
+      fail_call(call, value.status());
+    } else if constexpr (!std::is_same_v<T, Result<void>>) {
+      give_back(call, *value);
+    }
+  } else {
+    Encoder out;
+    out.whole(value);
+    fray_value view = out.view();
+    if (fray_call_return(call, &view) != FRAY_OK) fail_call(call, Status::last());
+  }
+}
+
+template <typename... P>
+bool read_arguments(fray_call* call, std::tuple<Stored<P>...>& values) {
+  if (fray_call_count(call) != sizeof...(P)) {
+    std::string text = "it takes " + std::to_string(sizeof...(P)) + " arguments, but " +
+                       std::to_string(fray_call_count(call)) + " were given";
+    fray_call_fail(call, "fray::Error", text.c_str());
+    return false;
+  }
+  std::size_t index = 0;
+  return std::apply([&](auto&... each) { return (read_argument(call, index++, each) && ...); }, values);
+}
+
+// Reads the arguments, calls, and gives the result back.
+template <typename R, typename... P, typename Function>
+void answer(fray_call* call, Function&& function) {
+  guarded(call, [&] {
+    std::tuple<Stored<P>...> values;
+    if (!read_arguments<P...>(call, values)) return;
+    auto run = [&](auto&... each) -> R { return function(static_cast<P>(std::move(each))...); };
+    if constexpr (std::is_void_v<R>) {
+      std::apply(run, values);
+    } else {
+      give_back(call, std::apply(run, values));
+    }
+  });
+}
+
+template <typename R, typename... P>
+void run_task(fray_call* call, void* context) {
+  answer<R, P...>(call, reinterpret_cast<R (*)(P...)>(context));
+}
+
+class TaskRegistrar {
+ public:
+  template <typename R, typename... P>
+  TaskRegistrar(R (*function)(P...), const char* text, const char* name = nullptr) {
+    static_assert((Parameter<P> && ...),
+                  "a parameter's type cannot travel: see fray/codec.h for those that can, and FRAY_STRUCT for your own; "
+                  "parameters are values, const references, spans or string_views");
+    static_assert(Returned<R>, "the result's type cannot travel: see fray/codec.h, and FRAY_STRUCT for your own");
+    fray_require_abi(FRAY_ABI_VERSION, text);
+    fray_register_task(name != nullptr ? name : text, run_task<R, P...>, reinterpret_cast<void*>(function));
+  }
+};
+
+// ---- The caller's side ----
+
+// A value on its way into a parameter of type P.
+template <typename P, typename A>
+void encode_argument(Encoder& out, const A& argument) {
+  using Given = std::remove_cvref_t<A>;
+  using Wanted = std::remove_cvref_t<P>;
+  if constexpr (is_ref<Given> && !is_ref<Wanted>) {
+    static_assert(std::is_same_v<typename Given::value_type, Stored<P>>,
+                  "the ref stands for a value of another type than the parameter");
+    out.value_of(argument.object());
+  } else {
+    static_assert(std::is_convertible_v<const A&, Wanted>, "an argument has another type than the parameter");
+    if constexpr (std::is_same_v<Given, Wanted>) {
+      out.whole(argument);
+    } else {
+      out.whole(static_cast<const Wanted&>(Wanted(argument)));
+    }
+  }
+}
+
+// A conversion's result lives as long as the encoder that borrows it.
+template <typename P, typename A>
+class Outgoing {
+ public:
+  explicit Outgoing(const A& argument) : converted_(convert(argument)) { encode_argument<P>(out_, converted_); }
+  Outgoing(const Outgoing&) = delete;
+  Outgoing& operator=(const Outgoing&) = delete;
+  const Encoder& encoder() const { return out_; }
+
+ private:
+  using Wanted = std::remove_cvref_t<P>;
+  static constexpr bool kAsItIs = std::is_same_v<std::remove_cvref_t<A>, Wanted> || is_ref<std::remove_cvref_t<A>>;
+  using Held = std::conditional_t<kAsItIs, const A&, Wanted>;
+  static Held convert(const A& argument) {
+    if constexpr (kAsItIs) {
+      return argument;
+    } else {
+      static_assert(std::is_convertible_v<const A&, Wanted>, "an argument has another type than the parameter");
+      return static_cast<Wanted>(argument);
+    }
+  }
+
+  Held converted_;
+  Encoder out_;
+};
+
+// Why one of the refs among the arguments stands for nothing; ok otherwise.
+template <typename... A>
+Status refused_among(const A&... arguments) {
+  Status status;
+  auto look = [&](const auto& argument) {
+    if constexpr (is_ref<std::remove_cvref_t<decltype(argument)>>) {
+      if (!argument && status.is_ok()) {
+        status = argument.status().is_ok() ? Status(Code::kInvalidArgument, "an argument is an empty ref")
+                                           : argument.status();
+      }
+    }
+  };
+  (look(arguments), ...);
+  return status;
+}
+
+template <typename R, typename... P, typename Send, typename... A>
+ObjectRef<Kept<R>> send_call(Send&& send, const A&... arguments) {
+  using Ref = ObjectRef<Kept<R>>;
+  Status status = refused_among(arguments...);
+  fray_session* session = status.is_ok() ? session_or_null(&status) : nullptr;
+  if (session == nullptr) return Ref(std::move(status));
+  std::tuple<Outgoing<P, A>...> outgoing(arguments...);
+  return std::apply(
+      [&](const auto&... each) {
+        std::array<fray_value, sizeof...(A)> values{each.encoder().view()...};
+        fray_object* object = nullptr;
+        const int code = send(session, values.data(), values.size(), &object);
+        return code == FRAY_OK ? Ref(session, object) : Ref(Status::of(code));
+      },
+      outgoing);
+}
+
+struct FreeFunction {
+  void operator()(fray_function* function) const { fray_function_release(function); }
+};
+using FunctionHandle = std::unique_ptr<fray_function, FreeFunction>;
+
+inline FunctionHandle make_function(fray_session* session, std::int32_t language, const char* name,
+                                    const TaskOptions* given, Status* status) {
+  std::vector<fray_resource> resources;
+  fray_task_options options{};
+  if (given != nullptr) {
+    for (const auto& [resource, amount] : given->resources) resources.push_back({resource.c_str(), amount});
+    options = {sizeof(options),    given->label.empty() ? nullptr : given->label.c_str(),
+               given->num_cpus,    resources.data(),
+               resources.size(),   given->max_retries,
+               given->timeout.count()};
+  }
+  fray_function* made = nullptr;
+  int code = fray_function_make(session, language, name, given != nullptr ? &options : nullptr, &made);
+  if (code != FRAY_OK) *status = Status::of(code);
+  return FunctionHandle(made);
+}
+
+inline Status not_registered(void* function) {
+  (void)function;
+  return Status(Code::kNotFound, "the function is not registered: write FRAY_TASK(function); beside it");
+}
+
+// The functions that this thread submitted lately, without options.
+struct KnownFunction {
+  fray_session* session = nullptr;
+  void* key = nullptr;
+  FunctionHandle handle;
+};
+inline fray_function* known_function(fray_session* session, void* key, Status* status) {
+  constexpr std::size_t kSlots = 64;
+  thread_local std::array<KnownFunction, kSlots> known;
+  KnownFunction& slot = known[(reinterpret_cast<std::uintptr_t>(key) >> 4) % kSlots];
+  if (slot.key == key && slot.session == session) return slot.handle.get();
+  const char* name = fray_task_name(key);
+  if (name == nullptr) {
+    *status = not_registered(key);
+    return nullptr;
+  }
+  FunctionHandle made = make_function(session, FRAY_CPP, name, nullptr, status);
+  if (made == nullptr) return nullptr;
+  slot = {session, key, std::move(made)};
+  return slot.handle.get();
+}
+
+}  // namespace detail
+
+template <typename R, typename... P, typename... A>
+ObjectRef<Kept<R>> submit(R (*function)(P...), const A&... arguments) {
+  static_assert(sizeof...(P) == sizeof...(A), "the function takes another number of arguments");
+  auto send = [&](fray_session* session, const fray_value* values, std::size_t count, fray_object** out) {
+    Status status;
+    fray_function* known = detail::known_function(session, reinterpret_cast<void*>(function), &status);
+    if (known == nullptr) return fray_refuse(static_cast<int>(status.code()), status.message().c_str());
+    return fray_submit(session, known, values, count, out);
+  };
+  return detail::send_call<R, P...>(send, arguments...);
+}
+
+template <typename R, typename... P, typename... A>
+ObjectRef<Kept<R>> submit(const TaskOptions& options, R (*function)(P...), const A&... arguments) {
+  static_assert(sizeof...(P) == sizeof...(A), "the function takes another number of arguments");
+  auto send = [&](fray_session* session, const fray_value* values, std::size_t count, fray_object** out) {
+    Status status;
+    const char* name = fray_task_name(reinterpret_cast<void*>(function));
+    if (name == nullptr) status = detail::not_registered(reinterpret_cast<void*>(function));
+    auto made = name != nullptr ? detail::make_function(session, FRAY_CPP, name, &options, &status) : nullptr;
+    if (made == nullptr) return fray_refuse(static_cast<int>(status.code()), status.message().c_str());
+    return fray_submit(session, made.get(), values, count, out);
+  };
+  return detail::send_call<R, P...>(send, arguments...);
+}
+
+}  // namespace fray::inline v1
+
+#define FRAY_JOIN_INNER(a, b) a##b
+#define FRAY_JOIN(a, b) FRAY_JOIN_INNER(a, b)
+
+// FRAY_TASK(function) or FRAY_TASK(function, "name"): a name is needed where two functions would have the same, and for
+// overloads: FRAY_TASK(static_cast<int (*)(int)>(twice), "twice_int").
+#define FRAY_TASK(function, ...)                                                                              \
+  [[maybe_unused]] static const ::fray::detail::TaskRegistrar FRAY_JOIN(fray_task_, __COUNTER__)(function,    \
+                                                                                                 #function    \
+                                                                                                 __VA_OPT__(, ) \
+                                                                                                 __VA_ARGS__)

@@ -1,0 +1,142 @@
+#include "capi/actor_host.h"
+
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "capi/actor_description.h"
+#include "capi/function.h"
+#include "capi/registry.h"
+#include "capi/running_call.h"
+#include "wire/failure.h"
+#include "worker/actor_loop.h"
+
+namespace fray::capi {
+
+namespace {
+
+class ActorHost {
+ public:
+  ActorHost(fray_session& session, worker::Page& page, const wire::HostActor& actor);
+
+  void run();
+
+ private:
+  bool construct();
+  void refuse(const wire::Value& error, const std::string& text);
+  void serve(client::WorkerDuty* duty);
+  void run_call(worker::ActorCall* taken, client::WorkerDuty* duty);
+
+  fray_session& session_;
+  const wire::HostActor& actor_;
+  std::string_view class_payload_;
+  std::string_view body_;  // a task's: head, name, arguments
+  ActorDescription description_;
+  worker::ActorLoop loop_;
+  const ActorEntry* entry_ = nullptr;
+  void* instance_ = nullptr;
+};
+
+std::string_view settings_of(const wire::HostActor& actor) {
+  wire::ByteReader in(actor.constructor);
+  in.get_string();
+  return in.get_string();
+}
+
+ActorDescription describe(const wire::HostActor& actor) {
+  return ActorDescription::decode(settings_of(actor)).value_or(ActorDescription());
+}
+
+ActorHost::ActorHost(fray_session& session, worker::Page& page, const wire::HostActor& actor)
+    : session_(session), actor_(actor), description_(describe(actor)), loop_(*session.client, page, description_.class_name) {
+  wire::ByteReader in(actor.constructor);
+  class_payload_ = in.get_string();
+  in.get_string();
+  body_ = in.get_raw(in.left());
+}
+
+void ActorHost::run() {
+  const int threads = std::max(1, description_.max_concurrency);
+  session_.client->become_actor(actor_.actor, threads == 1);
+  loop_.set_mode(threads == 1 ? worker::ActorLoop::Mode::kSerial : worker::ActorLoop::Mode::kThreads);
+  session_.client->set_duty(&loop_);
+  if (construct()) {
+    for (int i = 1; i < threads; ++i) std::thread([this] { serve(nullptr); }).detach();
+    session_.client->say(wire::ControlType::kActorReady);
+    serve(threads == 1 ? &loop_ : nullptr);
+    // Others may still be inside the instance; the process ends with them.
+    if (threads == 1 && entry_->destroy != nullptr) entry_->destroy(instance_);
+  }
+  session_.client->set_duty(nullptr);
+}
+
+bool ActorHost::construct() {
+  wire::ByteReader in(body_);
+  worker::TaskView task;
+  task.client = actor_.actor.owner;
+  task.head = in.get<wire::TaskHead>();
+  task.name = in.get_raw(task.head.name_bytes);
+  task.arguments = in.get_raw(in.left());
+  client::Client::set_depth(task.head.depth + 1);
+  auto never = [] { return false; };
+  fray_call call(session_, task, description_.class_name, nullptr, never);
+  Result<std::string_view> name = cpp_name_of(class_payload_);
+  auto entry = name.is_ok() ? Registry::instance().find_actor(*name) : Result<const ActorEntry*>(name.status());
+  if (!in.ok() || !call.readable) {
+    call.fail("fray::Error", task.head.keywords != 0 ? "C++ constructors take no keyword arguments"
+                                                     : "the constructor's arguments do not fit their format");
+  } else if (!entry.is_ok()) {
+    call.fail("fray::Error", entry.status().message());
+  } else {
+    entry_ = *entry;
+    instance_ = entry_->construct(&call, entry_->context);
+    if (instance_ == nullptr && !call.failed) call.fail("fray::Error", "the constructor made no instance");
+  }
+  if (!call.failed) return true;
+  wire::ByteReader out(call.outcome.bytes);
+  wire::Value error = wire::decode_value(out).to_value();
+  auto failure = wire::Failure::decode(error.bytes);
+  refuse(error, failure.is_ok() ? failure->type_name + ": " + failure->message : "its constructor failed");
+  return false;
+}
+
+void ActorHost::refuse(const wire::Value& error, const std::string& text) {
+  wire::ActorFailure failure;
+  failure.error = error;
+  failure.text = text;
+  session_.client->say_actor_failed(failure);
+}
+
+void ActorHost::serve(client::WorkerDuty* duty) {
+  Hooks hooks;
+  while (!loop_.has_ended()) {
+    if (worker::ActorCall* call = loop_.next(true, hooks)) run_call(call, duty);
+  }
+}
+
+void ActorHost::run_call(worker::ActorCall* taken, client::WorkerDuty* duty) {
+  const worker::TaskView& task = taken->task;
+  client::Client::set_depth(task.head.depth + 1);
+  auto cancelled = [&] { return loop_.is_cancelled(taken); };
+  fray_call call(session_, task, fmt::format("{}.{}", description_.class_name, task.name), duty, cancelled);
+  auto found = entry_->methods.find(task.name);
+  if (found == entry_->methods.end()) {
+    call.fail("fray::Error", fmt::format("the actor class {} has no method '{}'", description_.class_name, task.name));
+  } else if (!call.readable) {
+    call.fail("fray::Error", task.head.keywords != 0 ? "C++ methods take no keyword arguments"
+                                                     : "the call's arguments do not fit their format");
+  } else {
+    found->second.body(&call, instance_, found->second.context);
+  }
+  worker::Outcome outcome;
+  call.finish(&outcome);
+  loop_.answer(taken, outcome);
+}
+
+}  // namespace
+
+void host_actor(fray_session& session, worker::Page& page, const wire::HostActor& actor) {
+  ActorHost(session, page, actor).run();
+}
+
+}  // namespace fray::capi

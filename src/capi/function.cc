@@ -1,0 +1,96 @@
+#include "capi/function.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#define XXH_INLINE_ALL  // no library to carry along
+#include <xxhash.h>
+
+#include "capi/call_frame.h"
+#include "capi/failure.h"
+
+namespace fray::capi {
+
+std::shared_ptr<client::Function> make_function(FunctionKind kind, std::string_view name, std::string_view label) {
+  auto function = std::make_shared<client::Function>();
+  function->name = label.empty() ? name : label;
+  function->payload.push_back(static_cast<char>(kind));
+  function->payload.append(kPayloadPrefix - 1, '\0');
+  function->payload += name;
+  function->id = XXH3_64bits(function->payload.data(), function->payload.size()) | 1;  // 0 means none
+  return function;
+}
+
+Result<std::string_view> cpp_name_of(std::string_view payload) {
+  if (payload.size() < kPayloadPrefix) return Status(StatusCode::kCorruption, "the task's function did not arrive");
+  auto kind = static_cast<FunctionKind>(payload[0]);
+  if (kind != FunctionKind::kCpp && kind != FunctionKind::kCppMethod) {
+    return Status(StatusCode::kInvalidArgument, "this is a C++ worker, and the task's function is a Python one");
+  }
+  return payload.substr(kPayloadPrefix);
+}
+
+namespace {
+
+Status check_python_name(std::string_view name) {
+  std::size_t colon = name.find(':');
+  if (colon != std::string_view::npos && colon > 0 && colon + 1 < name.size()) return Status::ok();
+  return Status(StatusCode::kInvalidArgument,
+                fmt::format("a Python callable is named \"module:function\", got \"{}\"", name));
+}
+
+Status fill(fray_function* made, std::int32_t language, const char* name, const fray_task_options* given) {
+  fray_task_options options{};
+  options.num_cpus = 1;
+  options.max_retries = 3;
+  if (given != nullptr) std::memcpy(&options, given, std::min(given->size, sizeof(options)));
+  made->timeout_seconds = options.timeout_seconds;
+  made->options.max_retries = options.max_retries;
+  FRAY_RETURN_IF_ERROR(
+      set_resources(&made->options.resources, options.num_cpus, options.resources, options.resource_count));
+  if (language == FRAY_PYTHON) {
+    FRAY_RETURN_IF_ERROR(check_python_name(name));
+    FRAY_ASSIGN_OR_RETURN(made->options.key, python_key(*made->session));
+  }
+  auto kind = language == FRAY_PYTHON ? FunctionKind::kPythonName : FunctionKind::kCpp;
+  std::string_view label = name;
+  if (language == FRAY_PYTHON) label = label.substr(label.find(':') + 1);
+  if (options.label != nullptr) label = options.label;
+  made->function = make_function(kind, name, label);
+  return Status::ok();
+}
+
+}  // namespace
+
+}  // namespace fray::capi
+
+using namespace fray;
+
+int fray_function_make(fray_session* session, int32_t language, const char* name, const fray_task_options* options,
+                       fray_function** out) {
+  auto made = std::make_unique<fray_function>();
+  made->session = session;
+  if (Status filled = capi::fill(made.get(), language, name, options); !filled.is_ok()) return capi::fail(filled);
+  fray_session_retain(session);
+  *out = made.release();
+  return FRAY_OK;
+}
+
+void fray_function_release(fray_function* function) {
+  if (function == nullptr || function->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  fray_session_release(function->session);
+  delete function;
+}
+
+int fray_submit(fray_session* session, fray_function* function, const fray_value* arguments, size_t count,
+                fray_object** out) {
+  if (function->session != session) return capi::fail(FRAY_INVALID_ARGUMENT, "the function belongs to another session");
+  capi::CallFrame frame(*session, function->function);
+  Status built = frame.build(function->function->name, function->timeout_seconds, arguments, count);
+  if (!built.is_ok()) return capi::fail(built);
+  auto results = session->client->submit(frame.finish(function->options));
+  if (!results.is_ok()) return capi::fail(results.status());
+  *out = capi::handle_of(results->front());
+  return FRAY_OK;
+}

@@ -1,0 +1,31 @@
+// fray_function: what can be submitted: a function of some language, with its options.
+//
+// Threading:  immutable once made.
+// Ownership:  counted; keeps its session.
+// Failure:    cpp_name_of() says of which language a payload is that is not C++.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "capi/session.h"
+
+struct fray_function {
+  std::atomic<std::size_t> references{1};
+  fray_session* session = nullptr;  // counted
+  std::shared_ptr<fray::client::Function> function;
+  fray::client::TaskOptions options;
+  double timeout_seconds = 0;
+};
+
+namespace fray::capi {
+
+// The first byte of a function's payload; python/bindings and fray.backend.native.functions know them too. The second to
+// fifth are the number of calls after which a worker retires; C++ workers ignore it.
+enum class FunctionKind : char { kPythonName = 0, kPickle = 1, kMethod = 2, kCpp = 3, kCppMethod = 4 };
+inline constexpr std::size_t kPayloadPrefix = 5;
+
+std::shared_ptr<client::Function> make_function(FunctionKind kind, std::string_view name, std::string_view label);
+Result<std::string_view> cpp_name_of(std::string_view payload);
+
+}  // namespace fray::capi

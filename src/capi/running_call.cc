@@ -1,0 +1,83 @@
+#include "capi/running_call.h"
+
+#include "capi/failure.h"
+#include "capi/values.h"
+
+namespace fray::capi {
+
+namespace {
+thread_local fray_call* running = nullptr;
+}  // namespace
+
+fray_call* current_call() { return running; }
+
+}  // namespace fray::capi
+
+using namespace fray;
+
+fray_call::fray_call(fray_session& owner, const worker::TaskView& view, std::string full_name,
+                     client::WorkerDuty* its_duty, FunctionRef<bool()> is_interrupted)
+    : session(owner),
+      task(view),
+      name(std::move(full_name)),
+      duty(its_duty),
+      interrupted(is_interrupted),
+      outer_(std::exchange(capi::running, this)) {
+  wire::ByteReader in(task.arguments);
+  arguments.reserve(task.head.positional);
+  for (std::uint16_t i = 0; i < task.head.positional; ++i) arguments.push_back(wire::decode_value(in));
+  readable = in.done() && task.head.keywords == 0;
+  for (const wire::ValueView& argument : arguments) {
+    outcome.bytes_in += argument.kind == wire::ValueKind::kSealed ? argument.location.size : argument.bytes.size();
+  }
+}
+
+fray_call::~fray_call() { capi::running = outer_; }
+
+void fray_call::fail(std::string_view type_name, std::string_view message) {
+  wire::Failure failure;
+  failure.task = name;
+  failure.type_name = type_name;
+  failure.message = message;
+  wire::Value value;
+  value.encoding = wire::Encoding::kFailure;
+  wire::ByteWriter packed(value.bytes);
+  failure.encode(packed);
+  outcome.status = wire::TaskStatus::kFailed;
+  outcome.values = 1;
+  outcome.bytes.clear();
+  wire::ByteWriter out(outcome.bytes);
+  wire::encode(out, value);
+  answered = failed = true;
+}
+
+void fray_call::finish(worker::Outcome* out) {
+  if (!answered) {
+    wire::ByteWriter writer(outcome.bytes);
+    wire::encode(writer, wire::Value());
+    outcome.values = 1;
+  }
+  *out = std::move(outcome);
+}
+
+size_t fray_call_count(const fray_call* call) { return call->arguments.size(); }
+
+int fray_call_argument(fray_call* call, size_t index, fray_view* out) {
+  if (index >= call->arguments.size()) return capi::fail(FRAY_INVALID_ARGUMENT, "there is no such argument");
+  return capi::read_value(call->session, call->arguments[index], out);
+}
+
+int fray_call_return(fray_call* call, const fray_value* value) {
+  if (call->answered) return capi::fail(FRAY_INVALID_ARGUMENT, "the call has answered already");
+  Status encoded = capi::write_result(*call, *value);
+  if (!encoded.is_ok()) return capi::fail(encoded);
+  call->answered = true;
+  return FRAY_OK;
+}
+
+void fray_call_fail(fray_call* call, const char* type_name, const char* message) { call->fail(type_name, message); }
+
+int fray_is_cancelled(void) {
+  fray_call* call = capi::current_call();
+  return call != nullptr && call->interrupted() ? 1 : 0;
+}

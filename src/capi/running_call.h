@@ -1,0 +1,51 @@
+// fray_call: one call that runs in this worker: its arguments, and the answer that it leaves.
+//
+//   RunningCall call(session, task, duty, interrupted);
+//   body(&call, context);                 // which uses fray_call_argument() and fray_call_return()
+//   call.finish(&outcome);
+//
+// Threading:  one thread; it is that thread's current call while it lives.
+// Ownership:  looks into the task's frame, which must outlive it. What arguments hold in shared memory is pinned by their
+//             views.
+// Failure:    a body that answers nothing has returned None; arguments that do not fit their format fail the call.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/function_ref.h"
+#include "capi/session.h"
+#include "worker/task_loop.h"
+
+struct fray_call {
+  fray_call(fray_session& session, const fray::worker::TaskView& task, std::string name,
+            fray::client::WorkerDuty* duty, fray::FunctionRef<bool()> interrupted);
+  ~fray_call();
+  fray_call(const fray_call&) = delete;
+  fray_call& operator=(const fray_call&) = delete;
+
+  fray_session& session;
+  const fray::worker::TaskView& task;
+  const std::string name;  // for errors
+  fray::client::WorkerDuty* const duty;
+  const fray::FunctionRef<bool()> interrupted;
+  std::vector<fray::wire::ValueView> arguments;
+  bool readable = false;  // the arguments fit their format
+  bool answered = false;
+  bool failed = false;
+  fray::worker::Outcome outcome;
+
+  void fail(std::string_view type_name, std::string_view message);
+  // The answer; None where there was none.
+  void finish(fray::worker::Outcome* out);
+
+ private:
+  fray_call* const outer_;
+};
+
+namespace fray::capi {
+
+fray_call* current_call();
+
+}  // namespace fray::capi

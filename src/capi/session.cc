@@ -1,0 +1,227 @@
+#include "capi/session.h"
+
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "capi/failure.h"
+#include "capi/program.h"
+#include "capi/running_call.h"
+#include "capi/worker_process.h"
+#include "client/worker_log.h"
+#include "os/listener.h"
+#include "os/run_folder.h"
+#include "os/socket_pair.h"
+#include "os/spawn.h"
+
+namespace fray::capi {
+
+namespace {
+
+constexpr const char* kNamespaceVariable = "FRAY_NAMESPACE";
+constexpr const char* kSocketName = "/node.sock";
+constexpr int kNodeFd = 3;
+
+std::atomic<fray_session*> current{nullptr};  // counted
+
+// In a child of fork() the connection is the parent's. The child may connect anew.
+void leave_to_parent() {
+  fray_session* inherited = current.exchange(nullptr);
+  if (inherited != nullptr) inherited->client->abandon_after_fork();
+}
+
+std::string namespace_of(const fray_connect_options& options) {
+  if (options.name_space != nullptr) return options.name_space;
+  const char* text = std::getenv(kNamespaceVariable);
+  return text != nullptr && *text != '\0' ? text : "default";
+}
+
+Status check_amount(const char* name, double amount) {
+  if (std::isfinite(amount) && amount >= 0) return Status::ok();
+  return Status(StatusCode::kInvalidArgument,
+                fmt::format("Options::{} must be a finite number above 0, got {}; leave it out for the default", name, amount));
+}
+
+Result<std::string> node_settings(const fray_connect_options& options) {
+  nlohmann::json settings = nlohmann::json::object();
+  FRAY_RETURN_IF_ERROR(check_amount("cpus", options.cpus));
+  if (options.cpus > 0) settings["cpus"] = options.cpus;
+  if (options.memory_bytes > 0) settings["memory_bytes"] = options.memory_bytes;
+  if (options.store_memory_bytes > 0) settings["store_memory_bytes"] = options.store_memory_bytes;
+  if (options.spill_folder != nullptr) settings["spill_folder"] = options.spill_folder;
+  if (options.max_workers > 0) settings["max_workers"] = options.max_workers;
+  for (std::size_t i = 0; i < options.resource_count; ++i) {
+    FRAY_RETURN_IF_ERROR(check_amount(options.resources[i].name, options.resources[i].amount));
+    settings["resources"][options.resources[i].name] = options.resources[i].amount;
+  }
+  return settings.dump();
+}
+
+Result<os::Fd> start_node(const fray_connect_options& options) {
+  FRAY_ASSIGN_OR_RETURN(std::string settings, node_settings(options));
+  FRAY_ASSIGN_OR_RETURN(std::string program, node_program());
+  FRAY_ASSIGN_OR_RETURN(auto ends, os::make_socket_pair());
+  os::SpawnRequest request;
+  request.command = {program,    "node", "--embedded",     "--client-fd", std::to_string(kNodeFd),
+                     "--log-fd", "2",    "--options-json", settings};
+  request.environment = key_like_this_process().environment;
+  request.fds = {{ends.second.get(), kNodeFd}};
+  request.standard_output = STDOUT_FILENO;
+  request.standard_error = STDERR_FILENO;
+  FRAY_ASSIGN_OR_RETURN(pid_t pid, os::spawn(request));
+  ends.second.reset();
+  // The node leaves this child behind at once, so that it is nobody's child.
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    return Status(StatusCode::kUnavailable, fmt::format("the node could not start (wait status {})", status));
+  }
+  return std::move(ends.first);
+}
+
+Result<std::string> socket_of(const std::string& address) {
+  if (address.empty()) {
+    return Status(StatusCode::kInvalidArgument, "Options::address is empty; it is \"auto\", a socket or a home");
+  }
+  if (address == "auto") {
+    FRAY_RETURN_IF_ERROR(os::check_home());
+    return os::started_node_folder() + kSocketName;
+  }
+  for (const char* below : {"/node.sock", "/run/node/node.sock"}) {
+    if (::access((address + below).c_str(), F_OK) == 0) return address + below;
+  }
+  return address;
+}
+
+Result<os::Fd> attach(const std::string& address) {
+  FRAY_ASSIGN_OR_RETURN(std::string path, socket_of(address));
+  Result<os::Fd> connected = os::connect_to(path);
+  if (connected.is_ok()) return connected;
+  return Status(StatusCode::kUnavailable,
+                fmt::format("no node answers at {}: {}. `fray status` lists those that run, `fray start` starts one", path,
+                            connected.status().message()));
+}
+
+Result<fray_session*> connect(const fray_connect_options& options) {
+  auto session = std::make_unique<fray_session>();
+  session->name_space = namespace_of(options);
+  session->python = text_or(options.python);
+  client::ClientOptions settings;
+  settings.release = FRAY_VERSION;
+  settings.log = client::print_worker_log;
+  FRAY_ASSIGN_OR_RETURN(settings.key, options.library != nullptr ? library_key(options.library) : own_binary_key());
+  std::erase_if(settings.key.environment, [](const auto& entry) { return entry.first == kNamespaceVariable; });
+  settings.key.environment.emplace_back(kNamespaceVariable, session->name_space);
+  if (options.address != nullptr) {
+    FRAY_ASSIGN_OR_RETURN(settings.control, attach(options.address));
+  } else {
+    FRAY_ASSIGN_OR_RETURN(settings.control, start_node(options));
+    settings.prestart = options.cpus >= 1 ? static_cast<std::uint32_t>(options.cpus)
+                                          : static_cast<std::uint32_t>(::sysconf(_SC_NPROCESSORS_ONLN));
+  }
+  FRAY_ASSIGN_OR_RETURN(session->client, client::Client::connect(std::move(settings)));
+  return session.release();
+}
+
+}  // namespace
+
+fray_session* current_session() { return current.load(std::memory_order_acquire); }
+
+void set_current_session(fray_session* session) {
+  static const int registered = ::pthread_atfork(nullptr, nullptr, leave_to_parent);
+  (void)registered;
+  current.store(session, std::memory_order_release);
+}
+
+Result<std::uint32_t> python_key(fray_session& session) {
+  MutexLock lock(session.keys_mutex);
+  if (session.python_key) return *session.python_key;
+  FRAY_ASSIGN_OR_RETURN(wire::WorkerKey key, python_key(session.python));
+  std::erase_if(key.environment, [](const auto& entry) { return entry.first == kNamespaceVariable; });
+  key.environment.emplace_back(kNamespaceVariable, session.name_space);
+  session.python_key = session.client->define_key(key);
+  return *session.python_key;
+}
+
+client::Client::Deadline deadline_after(double seconds) {
+  constexpr double kForever = 1e9;
+  if (seconds < 0 || !(seconds < kForever)) return std::nullopt;
+  return client::Clock::now() +
+         std::chrono::duration_cast<client::Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+Status set_resources(ResourceSet* set, double num_cpus, const fray_resource* resources, std::size_t count) {
+  FRAY_RETURN_IF_ERROR(set->set("CPU", num_cpus));
+  for (std::size_t i = 0; i < count; ++i) FRAY_RETURN_IF_ERROR(set->set(resources[i].name, resources[i].amount));
+  return Status::ok();
+}
+
+bool Hooks::interrupted() {
+  fray_call* call = current_call();
+  return call != nullptr && call->interrupted();
+}
+
+bool Hooks::is_main_thread() const { return current_call() != nullptr; }
+
+client::WorkerDuty* Hooks::duty() {
+  fray_call* call = current_call();
+  return call != nullptr ? call->duty : nullptr;
+}
+
+}  // namespace fray::capi
+
+using namespace fray;
+
+int fray_connect(const fray_connect_options* given, fray_session** out) {
+  fray_serve();
+  fray_connect_options options{};
+  if (given != nullptr) std::memcpy(&options, given, std::min(given->size, sizeof(options)));
+  if (capi::current_session() != nullptr) {
+    return capi::fail(FRAY_ALREADY_EXISTS, "this process is connected already; use that session, or close it first");
+  }
+  auto connected = capi::connect(options);
+  if (!connected.is_ok()) return capi::fail(connected.status());
+  fray_session_retain(*connected);
+  capi::set_current_session(*connected);
+  *out = *connected;
+  return FRAY_OK;
+}
+
+fray_session* fray_current_session(void) { return capi::current_session(); }
+
+void fray_close(fray_session* session) {
+  if (capi::current.compare_exchange_strong(session, nullptr)) {
+    client::Client& client = *session->client;
+    capi::Hooks hooks;
+    client.drain_output(hooks);
+    client.close();
+    fray_session_release(session);
+  }
+}
+
+void fray_session_retain(fray_session* session) { session->references.fetch_add(1, std::memory_order_relaxed); }
+
+void fray_session_release(fray_session* session) {
+  if (session->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete session;
+}
+
+int fray_status(fray_session* session, char** out) {
+  capi::Hooks hooks;
+  Result<std::string> text = session->client->status(hooks);
+  if (!text.is_ok()) return capi::fail(text.status());
+  *out = ::strdup(text->c_str());
+  return FRAY_OK;
+}
+
+void fray_text_free(char* text) { std::free(text); }
+
+double fray_total_resource(fray_session* session, const char* name) {
+  return session->client->node().total.amount(name);
+}

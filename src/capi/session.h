@@ -1,0 +1,58 @@
+// fray_session: this process's connection to a node, as a driver or as a worker.
+//
+// Threading:  any thread. What is not atomic here is set before the session is handed out, or guarded by `keys_mutex`.
+// Ownership:  counted; whoever keeps a ref, a function, a pin or a handle of a session keeps the session. close() disconnects;
+//             the client itself goes with the last of them.
+// Failure:    when the node is gone every call fails with kUnavailable.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <fray.h>
+
+#include "base/mutex.h"
+#include "client/client.h"
+
+struct fray_session {
+  std::atomic<std::size_t> references{1};
+  std::unique_ptr<fray::client::Client> client;
+  std::string name_space;
+  std::string python;  // the interpreter of Python workers; empty: as found
+
+  fray::Mutex keys_mutex;
+  std::optional<std::uint32_t> python_key FRAY_GUARDED_BY(keys_mutex);
+};
+
+// One call that runs on this thread; see capi/running_call.h.
+struct fray_call;
+
+namespace fray::capi {
+
+fray_session* current_session();
+// The process's own count goes along. A worker's session stays for ever.
+void set_current_session(fray_session* session);
+
+// The number of the worker key for Python workers of this session.
+Result<std::uint32_t> python_key(fray_session& session);
+
+// What a wait of this thread does: inside a call it says that the call is blocked, and gives up when that is cancelled.
+class Hooks : public client::WaitHooks {
+ public:
+  bool interrupted() override;
+  bool is_main_thread() const override;
+  client::WorkerDuty* duty() override;
+};
+
+client::Client::Deadline deadline_after(double seconds);  // below 0: none
+inline client::Object* object_of(fray_object* object) { return reinterpret_cast<client::Object*>(object); }
+inline const client::Object* object_of(const fray_object* object) {
+  return reinterpret_cast<const client::Object*>(object);
+}
+inline fray_object* handle_of(client::Object* object) { return reinterpret_cast<fray_object*>(object); }
+inline std::string text_or(const char* text, const char* otherwise = "") { return text != nullptr ? text : otherwise; }
+Status set_resources(ResourceSet* set, double num_cpus, const fray_resource* resources, std::size_t count);
+
+}  // namespace fray::capi

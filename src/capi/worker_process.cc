@@ -1,0 +1,92 @@
+#include "capi/worker_process.h"
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <iterator>
+
+#include <unistd.h>
+
+#include "capi/actor_host.h"
+#include "capi/crash_report.h"
+#include "capi/executor.h"
+#include "capi/session.h"
+#include "worker/fork_server.h"
+#include "worker/mapped_page.h"
+
+namespace fray::capi {
+
+namespace {
+
+[[noreturn]] void give_up(const char* text) {
+  std::fprintf(stderr, "%s\n", text);
+  std::fflush(stderr);
+  ::_exit(1);
+}
+
+// A child of a fork has one thread. Whatever the others held, locks above all, would be held for ever.
+void check_threads() {
+#if !defined(__SANITIZE_THREAD__)
+  std::error_code ignored;
+  std::filesystem::directory_iterator threads("/proc/self/task", ignored);
+  if (std::distance(threads, std::filesystem::directory_iterator()) > 1) {
+    give_up("this program has started threads before fray::connect(), so no workers can be made of it: connect first");
+  }
+#endif
+}
+
+// Returns in the forked child.
+fray_session* become_worker(const worker::ForkedWorker& forked) {
+  client::ClientOptions options;
+  options.control = os::Fd(forked.control_fd);
+  options.role = wire::Role::kWorker;
+  options.process = forked.process;
+  options.release = FRAY_VERSION;
+  auto client = client::Client::connect(std::move(options));
+  if (!client.is_ok()) give_up(client.status().message().c_str());
+  auto* session = new fray_session;
+  session->client = std::move(client).value();
+  const char* name_space = std::getenv("FRAY_NAMESPACE");
+  session->name_space = name_space != nullptr && *name_space != '\0' ? name_space : "default";
+  set_current_session(session);
+  return session;
+}
+
+}  // namespace
+
+int take_worker_socket() {
+  const char* text = std::getenv(kSocketVariable);
+  if (text == nullptr) return -1;
+  int pid = 0;
+  int fd = -1;
+  if (std::sscanf(text, "%d:%d", &pid, &fd) != 2 || pid != ::getpid()) fd = -1;
+  ::unsetenv(kSocketVariable);  // a program that a task starts is no worker
+  return fd;
+}
+
+void serve(int node_fd) {
+  check_threads();
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
+  worker::ForkedWorker forked = worker::run_fork_server(node_fd, {});
+  report_crashes();
+  fray_session* session = become_worker(forked);
+  worker::MappedPage page(forked.page_fd);
+  Executor executor(*session);
+  worker::TaskLoop loop(*session->client, executor, page);
+  executor.attach(&loop);
+  loop.run();
+  session->client->set_duty(nullptr);
+  if (auto actor = loop.take_actor()) host_actor(*session, page, *actor);
+  std::fflush(nullptr);
+  // No static destructors: threads that user code left may still use what those take down.
+  ::_exit(0);
+}
+
+}  // namespace fray::capi
+
+void fray_serve(void) {
+  int fd = fray::capi::take_worker_socket();
+  if (fd >= 0) fray::capi::serve(fd);
+}

@@ -1,0 +1,16 @@
+// content_hash(): what a file's content is known by: 16 hexadecimal digits.
+//
+// Threading:  any thread.
+// Ownership:  none.
+// Failure:    kNotFound, kInvalidArgument for an empty file, and what the kernel refuses.
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+
+namespace fray::os {
+
+Result<std::string> content_hash(const std::string& path);
+
+}  // namespace fray::os
