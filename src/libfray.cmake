@@ -36,7 +36,7 @@ configure_file(package/fray.pc.in ${package}/fray.pc @ONLY)
 
 # Installs the tree below `prefix`.
 function(install_libfray component prefix)
-  install(TARGETS libfray LIBRARY DESTINATION ${prefix}lib COMPONENT ${component})
+  install(TARGETS libfray LIBRARY DESTINATION ${prefix}lib COMPONENT ${component} ${ARGN})
   install(TARGETS fray-cpp-worker DESTINATION ${prefix}libexec/fray COMPONENT ${component})
   install(FILES ${PROJECT_SOURCE_DIR}/include/fray.h DESTINATION ${prefix}include COMPONENT ${component})
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/fray DESTINATION ${prefix}include COMPONENT ${component})
@@ -45,5 +45,8 @@ function(install_libfray component prefix)
   install(FILES ${package}/fray.pc DESTINATION ${prefix}lib/pkgconfig COMPONENT ${component})
 endfunction()
 install_libfray(cpp "")
-install_libfray(python "fray/_cpp/")
+# A wheel has no links: what is linked with there is a text that names the library.
+install_libfray(python "fray/_cpp/" NAMELINK_SKIP)
+file(WRITE ${package}/libfray.so "INPUT(libfray.so.${fray_so_version})\n")
+install(FILES ${package}/libfray.so DESTINATION fray/_cpp/lib COMPONENT python)
 install(TARGETS fray DESTINATION bin COMPONENT cpp)

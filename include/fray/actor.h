@@ -35,12 +35,12 @@
 namespace fray::inline v1 {
 
 struct ActorOptions {
-  std::string name;        // empty: none
-  std::string name_space;  // empty: the session's
+  std::string name{};        // empty: none
+  std::string name_space{};  // empty: the session's
   bool get_if_exists = false;
   bool detached = false;
   double num_cpus = 0;
-  std::map<std::string, double> resources;
+  std::map<std::string, double> resources{};
   int max_restarts = 0;  // -1: no limit
   int max_task_retries = 0;
   int max_concurrency = 0;  // calls that run side by side; 0: one, or what a Python class with async methods has by default
@@ -323,12 +323,12 @@ Result<ActorHandle<T>> find_actor(const std::string& name, const std::string& na
 
 }  // namespace fray::inline v1
 
-#define FRAY_DESCRIBE_METHOD(type, method) ::fray::detail::describe_method<type, &type::method>(#method),
+#define FRAY_DESCRIBE_METHOD(owner, method) ::fray::detail::describe_method<owner, &owner::method>(#method),
 
 // FRAY_ACTOR(Class, (int, const std::string&), method, other): at global scope, where all who create it can see it.
-#define FRAY_ACTOR(type, parameters, ...)                                                                     \
-  template <>                                                                                                 \
-  struct fray::v1::detail::ConstructorOf<type> : ::fray::detail::ParametersOf<void parameters> {};            \
-  [[maybe_unused]] static const ::fray::detail::ActorRegistrar<type> FRAY_JOIN(fray_actor_, __COUNTER__)(     \
-      #type, ::fray::detail::ConstructorOf<type>::type(),                                                     \
-      {FRAY_FOR_EACH(FRAY_DESCRIBE_METHOD, type, __VA_ARGS__)})
+#define FRAY_ACTOR(owner, parameters, ...)                                                                 \
+  template <>                                                                                              \
+  struct fray::v1::detail::ConstructorOf<owner> : ::fray::detail::ParametersOf<void parameters> {};        \
+  [[maybe_unused]] static const ::fray::detail::ActorRegistrar<owner> FRAY_JOIN(fray_actor_, __COUNTER__)( \
+      #owner, ::fray::detail::ConstructorOf<owner>::type(),                                                \
+      {FRAY_FOR_EACH(FRAY_DESCRIBE_METHOD, owner, __VA_ARGS__)})

@@ -36,9 +36,9 @@
 namespace fray::inline v1 {
 
 struct TaskOptions {
-  std::string label;  // in logs, status and errors; empty: the function's name
+  std::string label{};  // in logs, status and errors; empty: the function's name
   double num_cpus = 1;
-  std::map<std::string, double> resources;
+  std::map<std::string, double> resources{};
   int max_retries = 3;  // of a task whose worker died; -1: no limit
   Timeout timeout{0};   // 0: none
 };
@@ -57,13 +57,15 @@ inline constexpr bool is_ref<ObjectRef<T>> = true;
 template <typename P>
 concept Parameter = Readable<Stored<P>> && std::is_convertible_v<Stored<P>&, P> &&
                     !(std::is_lvalue_reference_v<P> && !std::is_const_v<std::remove_reference_t<P>>);
-template <typename R>
-concept Returned = std::is_void_v<R> || Writable<std::remove_cvref_t<R>>;
-
 template <typename T>
 inline constexpr bool is_result = false;
 template <typename T>
 inline constexpr bool is_result<Result<T>> = true;
+
+// Kept<> of a Result<T> is T.
+template <typename R>
+concept Returned = std::is_void_v<fray::Kept<R>> || Writable<std::remove_cvref_t<R>> ||
+                   (is_result<std::remove_cvref_t<R>> && Writable<fray::Kept<R>>);
 
 inline std::string readable_name(const char* mangled) {
   int status = 0;
@@ -219,7 +221,7 @@ class Outgoing {
 template <typename... A>
 Status refused_among(const A&... arguments) {
   Status status;
-  auto look = [&](const auto& argument) {
+  [[maybe_unused]] auto look = [&](const auto& argument) {
     if constexpr (is_ref<std::remove_cvref_t<decltype(argument)>>) {
       if (!argument && status.is_ok()) {
         status = argument.status().is_ok() ? Status(Code::kInvalidArgument, "an argument is an empty ref")

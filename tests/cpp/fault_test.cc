@@ -1,0 +1,114 @@
+// Faults: what a task throws, and workers that crash, abort, run out of stack, exit or are killed.
+#include <filesystem>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cpp/session_fixture.h"
+
+namespace jobs {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
+class CppFault : public InSession {
+ protected:
+  template <typename F, typename... A>
+  fray::Status end_of(F* function, const A&... arguments) {
+    return fray::get(fray::submit({.max_retries = 0}, function, arguments...)).status();
+  }
+  void expect_next_task_runs() { EXPECT_EQ(fray::get(fray::submit(add, 1, 1)).value_or_throw(), 2); }
+};
+
+TEST_F(CppFault, ExceptionArrivesWithTypeAndText) {
+  fray::Status status = end_of(throws, std::string("beyond the end"));
+  EXPECT_EQ(status.code(), fray::Code::kTaskFailed);
+  EXPECT_EQ(status.type_name(), "std::out_of_range");
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("throws"), HasSubstr("beyond the end")));
+  EXPECT_THROW(status.or_throw(), fray::Error);
+}
+
+TEST_F(CppFault, ThrownNumberIsAFailureThatNamesItsType) {
+  EXPECT_EQ(end_of(throws_number).type_name(), "int");
+}
+
+TEST_F(CppFault, FailedResultIsAFailure) {
+  EXPECT_EQ(fray::get(fray::submit(half, 4)).value_or_throw(), 2);
+  EXPECT_THAT(failure(fray::get(fray::submit(half, 3))), HasSubstr("the number is odd"));
+}
+
+TEST_F(CppFault, FailedArgumentFailsTheTaskThatNeedsIt) {
+  fray::ObjectRef<int> failed = fray::submit(throws, "the first");
+  EXPECT_THAT(failure(fray::get(fray::submit(add, failed, 1))), HasSubstr("the first"));
+}
+
+TEST_F(CppFault, SegmentationFaultReportsSignalStackAndOutput) {
+  if (kSanitized) GTEST_SKIP() << "the sanitizer has handlers of its own";
+  fray::Status status = end_of(segfaults);
+  EXPECT_EQ(status.code(), fray::Code::kWorkerDied);
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("SIGSEGV"), HasSubstr("its stack"), HasSubstr("segfaults"),
+                                      HasSubstr("about to crash")));
+  expect_next_task_runs();
+}
+
+TEST_F(CppFault, AbortReportsItsSignal) {
+  if (kSanitized) GTEST_SKIP() << "the sanitizer has handlers of its own";
+  EXPECT_THAT(end_of(aborts).message(), AllOf(HasSubstr("SIGABRT"), HasSubstr("aborts")));
+  expect_next_task_runs();
+}
+
+TEST_F(CppFault, OverflowOfTheStackIsReported) {
+  if (kSanitized) GTEST_SKIP() << "the sanitizer has handlers of its own";
+  EXPECT_THAT(end_of(overflows_stack).message(), AllOf(HasSubstr("SIGSEGV"), HasSubstr("its stack")));
+  expect_next_task_runs();
+}
+
+TEST_F(CppFault, ExitCodeIsReported) {
+  EXPECT_THAT(end_of(leaves, 3).message(), HasSubstr("exited with code 3"));
+  expect_next_task_runs();
+}
+
+TEST_F(CppFault, TaskIsTriedAgainWhenItsWorkerDied) {
+  std::filesystem::path marker = std::filesystem::temp_directory_path() / ("fray-once-" + std::to_string(::getpid()));
+  EXPECT_TRUE(fray::get(fray::submit({.max_retries = 1}, dies_once, marker.string())).is_ok());
+  EXPECT_TRUE(std::filesystem::remove(marker));
+}
+
+TEST_F(CppFault, TooFewArgumentsFromElsewhereFailTheTask) {
+  fray_function* function = nullptr;
+  ASSERT_EQ(fray_function_make(session.get(), FRAY_CPP, "add", nullptr, &function), FRAY_OK);
+  fray_object* object = nullptr;
+  ASSERT_EQ(fray_submit(session.get(), function, nullptr, 0, &object), FRAY_OK);
+  fray_function_release(function);
+  fray::ObjectRef<int> ref(session.get(), object);
+  EXPECT_THAT(failure(fray::get(ref)), HasSubstr("it takes 2 arguments, but 0 were given"));
+}
+
+TEST_F(CppFault, NameThatWorkersDoNotHaveListsThoseTheyHave) {
+  fray_function* function = nullptr;
+  ASSERT_EQ(fray_function_make(session.get(), FRAY_CPP, "subtract", nullptr, &function), FRAY_OK);
+  fray_object* object = nullptr;
+  ASSERT_EQ(fray_submit(session.get(), function, nullptr, 0, &object), FRAY_OK);
+  fray_function_release(function);
+  fray::ObjectRef<int> ref(session.get(), object);
+  EXPECT_THAT(failure(fray::get(ref)), AllOf(HasSubstr("no task 'subtract'"), HasSubstr("add")));
+}
+
+TEST_F(CppFault, ChildOfAForkHasNoSessionAndTheParentKeepsIts) {
+  pid_t child = ::fork();
+  if (child == 0) ::_exit(fray_current_session() == nullptr ? 0 : 1);
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  expect_next_task_runs();
+}
+
+}  // namespace
+}  // namespace jobs

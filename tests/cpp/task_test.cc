@@ -1,0 +1,161 @@
+// Tasks: submit, get, wait, as_completed, cancel; refs among arguments and results; options.
+#include <chrono>
+#include <numeric>
+#include <set>
+
+#include <unistd.h>
+
+#include "cpp/session_fixture.h"
+
+namespace jobs {
+namespace {
+
+using ::testing::HasSubstr;
+using namespace std::chrono_literals;
+
+class CppTask : public InSession {};
+
+TEST_F(CppTask, ResultIsWhatTheFunctionReturns) {
+  EXPECT_EQ(fray::get(fray::submit(add, 40, 2)).value_or_throw(), 42);
+}
+
+TEST_F(CppTask, RunsInAnotherProcessInTheSameFolder) {
+  EXPECT_NE(fray::get(fray::submit(parent)).value_or_throw(), ::getppid());
+  EXPECT_EQ(fray::get(fray::submit(working_folder)).value_or_throw(), working_folder());
+}
+
+TEST_F(CppTask, RefAsArgumentIsItsValue) {
+  fray::ObjectRef<int> sum = fray::submit(add, 1, 2);
+  EXPECT_EQ(fray::get(fray::submit(add, sum, fray::submit(add, 3, 4))).value_or_throw(), 10);
+}
+
+TEST_F(CppTask, RefParameterGetsTheRefItself) {
+  EXPECT_EQ(fray::get(fray::submit(later, fray::submit(add, 1, 2))).value_or_throw(), 4);
+}
+
+TEST_F(CppTask, RefsInsideAResultCanBeGot) {
+  auto refs = fray::get(fray::submit(squares, 5)).value_or_throw();
+  EXPECT_THAT(fray::get(refs).value_or_throw(), ::testing::ElementsAre(0, 1, 4, 9, 16));
+}
+
+TEST_F(CppTask, TasksThatWaitForTheirOwnTasksNeedNoFurtherCpus) {
+  EXPECT_EQ(fray::get(fray::submit(nested, 5)).value_or_throw(), 32);
+}
+
+TEST_F(CppTask, FunctionWithoutResultEndsWithNothing) { EXPECT_TRUE(fray::get(fray::submit(nothing)).is_ok()); }
+
+TEST_F(CppTask, ThousandsInFlightComeBackInOrder) {
+  std::vector<fray::ObjectRef<int>> refs;
+  for (int i = 0; i < 5000; ++i) refs.push_back(fray::submit(add, i, 1));
+  std::vector<int> values = fray::get(refs).value_or_throw();
+  for (int i = 0; i < 5000; ++i) ASSERT_EQ(values[static_cast<std::size_t>(i)], i + 1);
+}
+
+TEST_F(CppTask, PutValueIsTakenByItsRef) {
+  fray::ObjectRef<int> two = fray::put(2);
+  EXPECT_EQ(fray::get(two).value_or_throw(), 2);
+  EXPECT_EQ(fray::get(fray::submit(add, two, two)).value_or_throw(), 4);
+}
+
+TEST_F(CppTask, WaitSplitsReadyFromOthers) {
+  std::vector<fray::ObjectRef<void>> refs{fray::submit(sleeps_for_ever), fray::submit(nothing)};
+  auto split = fray::wait(refs, 1).value_or_throw();
+  ASSERT_EQ(split.ready.size(), 1u);
+  EXPECT_EQ(split.ready.front(), refs[1]);
+  ASSERT_EQ(split.others.size(), 1u);
+  auto none = fray::wait(split.others, 1, 50ms).value_or_throw();
+  EXPECT_TRUE(none.ready.empty());
+  EXPECT_FALSE(fray::wait(refs, 3).is_ok());
+  EXPECT_TRUE(fray::cancel(refs[0], true).value_or_throw());
+}
+
+TEST_F(CppTask, AsCompletedGivesEachRefOnce) {
+  std::vector<fray::ObjectRef<int>> refs;
+  for (int i = 0; i < 100; ++i) refs.push_back(fray::submit(add, i, 0));
+  std::multiset<int> seen;
+  for (const auto& done : fray::as_completed(refs)) seen.insert(fray::get(done).value_or_throw());
+  EXPECT_EQ(seen.size(), 100u);
+  EXPECT_EQ(std::accumulate(seen.begin(), seen.end(), 0), 4950);
+}
+
+TEST_F(CppTask, GetGivesUpWhenTheTimeIsOver) {
+  auto ref = fray::submit(sleeps_for_ever);
+  fray::Result<void> result = fray::get(ref, 20ms);
+  EXPECT_EQ(result.status().code(), fray::Code::kTimedOut);
+  EXPECT_TRUE(fray::cancel(ref, true).value_or_throw());
+}
+
+TEST_F(CppTask, CancelledTaskFindsOutAndEnds) {
+  auto ref = fray::submit(spins_until_cancelled);
+  fray::get(fray::submit(nothing)).value_or_throw();
+  EXPECT_TRUE(fray::cancel(ref).value_or_throw());
+  EXPECT_EQ(fray::get(ref).status().code(), fray::Code::kCancelled);
+}
+
+TEST_F(CppTask, CancelWithForceEndsAWorkerThatDoesNotListen) {
+  auto ref = fray::submit(sleeps_for_ever);
+  EXPECT_EQ(fray::get(ref, 100ms).status().code(), fray::Code::kTimedOut);
+  EXPECT_TRUE(fray::cancel(ref, true).value_or_throw());
+  EXPECT_EQ(fray::get(ref).status().code(), fray::Code::kCancelled);
+  EXPECT_EQ(fray::get(fray::submit(add, 1, 1)).value_or_throw(), 2);
+}
+
+TEST_F(CppTask, TaskPastItsTimeoutFails) {
+  auto ref = fray::submit({.timeout = 100ms}, spins_until_cancelled);
+  EXPECT_EQ(fray::get(ref).status().code(), fray::Code::kTimedOut);
+}
+
+TEST_F(CppTask, ResourcesThatTheNodeNeverHasAreRefused) {
+  auto ref = fray::submit({.num_cpus = 1000}, add, 1, 1);
+  EXPECT_FALSE(ref);
+  fray::Result<int> result = fray::get(ref);
+  EXPECT_EQ(result.status().code(), fray::Code::kInvalidArgument);
+  EXPECT_THAT(failure(result), HasSubstr("can never run it"));
+  EXPECT_THAT(failure(fray::get(fray::submit(add, ref, 1))), HasSubstr("can never run it"));
+}
+
+int unknown(int number) { return number; }
+int twice(int number) { return 2 * number; }
+int twice_again(int number) { return number + number; }
+FRAY_TASK(twice, "the same name");
+FRAY_TASK(twice_again, "the same name");
+
+TEST_F(CppTask, FunctionThatIsNotRegisteredIsRefused) {
+  EXPECT_THAT(failure(fray::get(fray::submit(unknown, 1))), HasSubstr("FRAY_TASK"));
+}
+
+TEST_F(CppTask, NameOfTwoFunctionsIsAmbiguousAndSaysSo) {
+  EXPECT_THAT(failure(fray::get(fray::submit(twice, 1))), HasSubstr("registered twice"));
+}
+
+TEST_F(CppTask, SecondSessionOfOneProcessIsRefused) {
+  EXPECT_EQ(fray::connect().status().code(), fray::Code::kAlreadyExists);
+}
+
+TEST(CppSession, ClosedSessionFailsWhatWaitsAndAnotherCanBeOpened) {
+  fray::ObjectRef<void> ref;
+  {
+    auto session = fray::connect({.cpus = 1}).value_or_throw();
+    EXPECT_EQ(session.total("CPU"), 1);
+    EXPECT_THAT(session.status().value_or_throw(), HasSubstr("\"resources\""));
+    ref = fray::submit(sleeps_for_ever);
+  }
+  EXPECT_EQ(fray::get(ref).status().code(), fray::Code::kUnavailable);
+  EXPECT_THAT(failure(fray::get(fray::submit(add, 1, 1))), HasSubstr("fray::connect()"));
+  auto session = fray::connect({.cpus = 1}).value_or_throw();
+  EXPECT_EQ(fray::get(fray::submit(add, 1, 1)).value_or_throw(), 2);
+}
+
+TEST(CppSession, AddressWithoutANodeIsUnavailable) {
+  auto refused = fray::connect({.address = "/nonexistent/node.sock"});
+  EXPECT_EQ(refused.status().code(), fray::Code::kUnavailable);
+  EXPECT_THAT(refused.status().message(), HasSubstr("fray start"));
+}
+
+TEST(CppSession, MissingLibraryIsNotFound) {
+  auto refused = fray::connect({.library = "/nonexistent/libjobs.so"});
+  EXPECT_EQ(refused.status().code(), fray::Code::kNotFound);
+}
+
+}  // namespace
+}  // namespace jobs
