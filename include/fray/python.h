@@ -15,6 +15,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "fray/actor.h"
@@ -22,15 +24,32 @@
 
 namespace fray::inline v1 {
 
+namespace detail {
+
+// As what an argument goes to Python, which has no types to ask for: as it is given. A ref goes as its value.
+template <typename A>
+struct AsGiven {
+  using type = std::conditional_t<std::is_convertible_v<const A&, std::string_view>, std::string_view, A>;
+};
+template <typename T>
+struct AsGiven<ObjectRef<T>> {
+  using type = fray::Kept<T>;
+};
+template <typename A>
+using Given = typename AsGiven<A>::type;
+
+}  // namespace detail
+
 template <typename R>
 struct PythonFunction {
+  explicit PythonFunction(std::string given) : name(std::move(given)) {}
   std::string name;  // "module:function"
 };
 
 // `R`: what it gives; any Value where that is not said.
 template <typename R = Value>
 PythonFunction<R> python(std::string name) {
-  return {std::move(name)};
+  return PythonFunction<R>(std::move(name));
 }
 
 template <typename R, typename... A>
@@ -41,7 +60,7 @@ ObjectRef<Kept<R>> submit(const TaskOptions& options, const PythonFunction<R>& f
     if (made == nullptr) return fray_refuse(static_cast<int>(status.code()), status.message().c_str());
     return fray_submit(session, made.get(), values, count, out);
   };
-  return detail::send_call<R, Kept<std::decay_t<A>>...>(send, arguments...);
+  return detail::send_call<R, detail::Given<A>...>(send, arguments...);
 }
 
 template <typename R, typename... A>
@@ -50,9 +69,10 @@ ObjectRef<Kept<R>> submit(const PythonFunction<R>& function, const A&... argumen
 }
 
 struct PythonClass {
+  explicit PythonClass(std::string given) : name(std::move(given)) {}
   std::string name;  // "module:Class"
 };
-inline PythonClass python_class(std::string name) { return {std::move(name)}; }
+inline PythonClass python_class(std::string name) { return PythonClass(std::move(name)); }
 
 class PythonActor : public AnyActor {
  public:
@@ -61,14 +81,14 @@ class PythonActor : public AnyActor {
 
   template <typename R = Value, typename... A>
   ObjectRef<Kept<R>> call(const std::string& method, const A&... arguments) const {
-    return send<R, Kept<std::decay_t<A>>...>(method.c_str(), arguments...);
+    return send<R, detail::Given<A>...>(method.c_str(), arguments...);
   }
 };
 
 template <typename... A>
 Result<PythonActor> create_actor(const ActorOptions& options, const PythonClass& type, const A&... arguments) {
   Result<AnyActor> made = detail::create_with(FRAY_PYTHON, type.name.c_str(), options,
-                                              detail::Parameters<Kept<std::decay_t<A>>...>(), arguments...);
+                                              detail::Parameters<detail::Given<A>...>(), arguments...);
   if (!made) return made.status();
   return PythonActor(*std::move(made));
 }
