@@ -82,10 +82,11 @@ void ActorCarrier::refuse(Connection& client, const ActorId& actor, const std::s
 
 // The driver at the root of the creator's tree, or the home of the detached actor that it works for.
 ProcessId ActorCarrier::root_for(ProcessId creator) const {
-  return leases_.root_of(creator, [this](ProcessId process) {
+  const ProcessId root = leases_.root_of(creator, [this](ProcessId process) {
     auto actor = table_.actor_of_home(process);
     return actor && table_.spec(*actor)->detached;
   });
+  return roster_.find(root) != nullptr && root_of_driver_ ? root_of_driver_(root) : root;
 }
 
 Status ActorCarrier::construct(ProcessId client, wire::ConstructActor message) {

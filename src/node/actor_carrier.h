@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -38,6 +39,11 @@ class ActorCarrier {
   // Messages of the worker that is, or becomes, the actor.
   Status constructed(ProcessId worker);
   Status constructor_raised(ProcessId worker, wire::ActorFailure failure);
+
+  // Whose end ends the actors of a driver's tree; by default the driver's.
+  void set_root_of_driver(std::function<ProcessId(ProcessId driver)> root_of_driver) {
+    root_of_driver_ = std::move(root_of_driver);
+  }
 
   void client_joined(ProcessId client) { table_.client_joined(client); }
   void client_left(ProcessId client);
@@ -95,6 +101,7 @@ class ActorCarrier {
   LeaseCarrier& leases_;
   ObjectCarrier& objects_;
   actor::ActorTable table_;
+  std::function<ProcessId(ProcessId)> root_of_driver_;
   std::unordered_map<ActorId, Kept> kept_;
   std::unordered_map<ActorId, CallsOfCallers> last_calls_;  // of instances that were lost in this round
   struct Kill {

@@ -65,6 +65,7 @@ class Connection {
   bool greeted = false;
   wire::Role role = wire::Role::kObserver;
   ProcessId process = 0;
+  ProcessId job = 0;  // the home of the job that the peer is a process of; 0: none
   std::int32_t pid = 0;
 
  private:

@@ -31,7 +31,8 @@ class LeaseCarrier {
   LeaseCarrier(event::Loop& loop, Roster& roster, WorkerProcesses& processes, scheduler::Limits limits,
                DeviceNames device_names);
 
-  void client_joined(ProcessId client) { table_.client_joined(client); }
+  // `job`: the home of the job that it is a process of; 0: none.
+  void client_joined(ProcessId client, ProcessId job = 0) { table_.client_joined(client, job); }
   void client_left(ProcessId client);
   void worker_ready(ProcessId worker);
   void worker_gone(ProcessId worker, bool expected, const wire::ExitFacts& facts);
@@ -54,6 +55,10 @@ class LeaseCarrier {
   void demand_for_home(ProcessId home, ProcessId root, WorkerKeyId key, std::uint32_t depth,
                        const ResourceSet& resources);
   void close_home(ProcessId home);
+  // Jobs (scheduler/job_shares.h).
+  DeviceSet job_started(ProcessId home, const ResourceSet& resources) { return table_.job_started(home, resources); }
+  void job_waits(ProcessId home, bool begins) { table_.job_waits(home, begins); }
+  void job_ended(ProcessId home) { table_.job_ended(home); }
   Result<WorkerKeyId> key_of(ProcessId client, std::uint32_t number) const;
 
   void carry_out();

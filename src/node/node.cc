@@ -1,5 +1,6 @@
 #include "node/node.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "os/child_processes.h"
 #include "os/clock.h"
 #include "os/kernel.h"
+#include "os/run_folder.h"
 
 namespace fray::node {
 
@@ -41,6 +43,7 @@ Result<std::unique_ptr<Node>> Node::create(event::Loop& loop, Settings settings)
   FRAY_ASSIGN_OR_RETURN(SessionFolder folder, SessionFolder::create(settings.options.session_folder));
   auto node = std::make_unique<Node>(loop, std::move(settings), std::move(folder));
   FRAY_RETURN_IF_ERROR(node->roster_.listen(node->folder_.socket_path()));
+  node->jobs_.restore();
   FRAY_RETURN_IF_ERROR(node->folder_.announce(::getpid(), node->settings_.release));
   return node;
 }
@@ -65,9 +68,43 @@ Node::Node(event::Loop& loop, Settings settings, SessionFolder folder)
       memory_(loop, roster_, settings_.options.store_memory_bytes, settings_.options.spill_folder),
       objects_(roster_, memory_, epoch_),
       actors_(loop, roster_, leases_, objects_),
+      jobs_(loop, *settings_.spawner, roster_, leases_, actors_, job_settings()),
       watch_(loop, processes_, leases_.table(),
              [this](ProcessId worker, const std::string& line) { logs_.note(worker, line); }) {
+  actors_.set_root_of_driver([this](ProcessId driver) { return root_of_driver(driver); });
+  jobs_.set_tree_of([this](pid_t pid) { return tree_of_worker(pid); });
   loop_.set_round_hook([this](bool complete) { end_round(complete); });
+}
+
+JobCarrier::Settings Node::job_settings() const {
+  JobCarrier::Settings settings;
+  settings.embedded = settings_.embedded || folder_.path() != os::started_node_folder();
+  settings.folder = (settings.embedded ? folder_.path() : os::home_path()) + "/jobs";
+  settings.node_address = folder_.socket_path();
+  settings.total = settings_.options.total;
+  settings.gpus = settings_.options.gpus;
+  return settings;
+}
+
+// In a session everything belongs to the program that it is for; else to the job, or the job that launched it.
+ProcessId Node::root_of_driver(ProcessId driver) const {
+  const Connection* connection = roster_.find(driver);
+  if (connection == nullptr || connection->job == 0) return driver;
+  if (first_ != nullptr && first_->process != 0) return first_->process;
+  return jobs_.top_home(connection->job);
+}
+
+ProcessId Node::tree_of_worker(pid_t pid) const {
+  for (const auto& [process, worker] : processes_.workers()) {
+    if (worker.pid == pid) return leases_.table().ledger().tree(process);
+  }
+  return 0;
+}
+
+std::size_t Node::drivers_outside_jobs() const {
+  const std::vector<Connection*> drivers = roster_.drivers();
+  return static_cast<std::size_t>(
+      std::count_if(drivers.begin(), drivers.end(), [](const Connection* driver) { return driver->job == 0; }));
 }
 
 Node::~Node() { loop_.set_round_hook({}); }
@@ -86,11 +123,11 @@ void Node::end_round(bool complete) {
   logs_.resume();
 }
 
-// Leases and actors decide in turn: a granted lease starts an actor, a dead actor ends its lease.
+// They decide in turn: a granted lease starts an actor, a dead actor ends its lease, a job that ends leaves room.
 void Node::carry_out() {
   do {
     leases_.carry_out();
-  } while (actors_.carry_out());
+  } while (actors_.carry_out() || jobs_.carry_out());
 }
 
 Status Node::frame_arrived(Connection& connection, wire::Incoming& frame) {
@@ -106,6 +143,7 @@ Status Node::frame_arrived(Connection& connection, wire::Incoming& frame) {
     loop_.stop();
     return Status::ok();
   }
+  if (type >= ControlType::kSubmitJob && type <= ControlType::kReadJobLog) return jobs_.handle(connection, type, frame);
   if (connection.role == wire::Role::kObserver) return forbidden(connection, type);
   return handle_client(connection, type, frame);
 }
@@ -129,7 +167,8 @@ Status Node::handle_hello(Connection& connection, std::string_view body) {
     case wire::Role::kDriver: {
       ProcessId process = roster_.new_process();
       roster_.enter(connection, process);
-      leases_.client_joined(process);
+      connection.job = jobs_.home_of_process(connection.pid);
+      leases_.client_joined(process, connection.job);
       objects_.process_joined(process);
       actors_.client_joined(process);
       break;
@@ -302,8 +341,9 @@ Status Node::handle_memory(Connection& connection, ControlType type, wire::Incom
 void Node::connection_ended(Connection& connection, const Status& why) {
   const bool is_first = std::exchange(first_, first_ == &connection ? nullptr : first_) == &connection;
   if (connection.process != 0) process_left(connection, why);
+  jobs_.connection_ended(connection);
   const bool mattered = is_first || connection.role == wire::Role::kDriver;
-  if (settings_.embedded && mattered && roster_.driver_count() == 0) loop_.stop();
+  if (settings_.embedded && mattered && drivers_outside_jobs() == 0) loop_.stop();
 }
 
 void Node::process_left(Connection& connection, const Status& why) {
@@ -351,9 +391,11 @@ void Node::reap_children() {
   if (!someone) return;
   // Orphans of a dead fork server land here. Its workers, which the kernel kills, are told of when they are reaped.
   for (pid_t child : os::children_of_this_process()) {
-    if (!processes_.is_fork_server(child)) os::kill_tree(child);
+    if (!processes_.is_fork_server(child) && !jobs_.is_supervisor(child)) os::kill_tree(child);
   }
 }
+
+void Node::stop_jobs() { jobs_.stop_all(); }
 
 Status Node::kill_everything() { return os::kill_all_descendants(kKillLimit); }
 

@@ -12,6 +12,7 @@
 
 #include "event/loop.h"
 #include "node/actor_carrier.h"
+#include "node/job_carrier.h"
 #include "node/lease_carrier.h"
 #include "node/log_relay.h"
 #include "node/memory_carrier.h"
@@ -45,6 +46,8 @@ class Node {
   const std::string& session_folder() const { return folder_.path(); }
   std::string socket_path() const { return folder_.socket_path(); }
 
+  // Ends the jobs of the home's started node, those of nodes before it among them.
+  void stop_jobs();
   // Kills and reaps everything below this process.
   static Status kill_everything();
 
@@ -64,6 +67,10 @@ class Node {
   void end_round(bool complete);
   void carry_out();
   std::string report();
+  JobCarrier::Settings job_settings() const;
+  ProcessId root_of_driver(ProcessId driver) const;
+  ProcessId tree_of_worker(pid_t pid) const;
+  std::size_t drivers_outside_jobs() const;
 
   event::Loop& loop_;
   const Settings settings_;
@@ -77,6 +84,7 @@ class Node {
   MemoryCarrier memory_;
   ObjectCarrier objects_;
   ActorCarrier actors_;
+  JobCarrier jobs_;
   WorkerWatch watch_;
   Connection* first_ = nullptr;  // until it ends
 };

@@ -109,6 +109,7 @@ Status serve(const NodeArguments& arguments, SessionOptions options, bool* ready
   if (arguments.on_ready) arguments.on_ready(node->socket_path());
   loop->run();
   loop->remove(signals.get());
+  node->stop_jobs();
   Status killed = Node::kill_everything();
   node.reset();
   return killed;

@@ -20,6 +20,11 @@
 
 namespace fray::os {
 
+pid_t parent_of(pid_t pid) {
+  std::string fields = stat_behind_name(pid);  // the state, then the parent
+  return fields.size() > 2 ? std::atoi(fields.c_str() + 2) : -1;
+}
+
 namespace {
 
 std::vector<pid_t> numbers_in(const std::string& folder) {
@@ -32,11 +37,6 @@ std::vector<pid_t> numbers_in(const std::string& folder) {
   }
   ::closedir(opened);
   return numbers;
-}
-
-pid_t parent_of(pid_t pid) {
-  std::string fields = stat_behind_name(pid);  // the state, then the parent
-  return fields.size() > 2 ? std::atoi(fields.c_str() + 2) : -1;
 }
 
 std::vector<pid_t> children_by_scan(pid_t pid) {

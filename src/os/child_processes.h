@@ -23,6 +23,7 @@ Status become_subreaper();
 // Living and dead (not reaped) children of all threads of this process.
 std::vector<pid_t> children_of_this_process();
 std::vector<pid_t> children_of(pid_t pid);
+pid_t parent_of(pid_t pid);  // below 0: there is no such process
 
 struct Ended {
   pid_t pid = 0;

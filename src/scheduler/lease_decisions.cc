@@ -14,6 +14,7 @@ namespace fray::scheduler {
 std::vector<Command> LeaseTable::take_commands() {
   if (changed_) {
     changed_ = false;
+    lend_what_jobs_hold();
     refuse_given_up();
     stop_served();
     grant_all();

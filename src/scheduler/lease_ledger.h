@@ -64,6 +64,9 @@ class LeaseLedger {
   // The client is gone. Returns its leases.
   std::vector<LeaseId> orphan(ProcessId client);
   void asked_back(GroupName group, std::uint32_t count);
+  // What jobs hold besides their leases.
+  void set_aside(const ResourceSet& resources) { free_.subtract(resources); }
+  void put_back(const ResourceSet& resources) { free_.add(resources); }
 
   const HeldLease* find(LeaseId lease) const;
   const ResourceSet& total() const { return total_; }

@@ -38,6 +38,7 @@
 #include "model/resource_set.h"
 #include "scheduler/demand_queue.h"
 #include "scheduler/device_table.h"
+#include "scheduler/job_shares.h"
 #include "scheduler/lease_commands.h"
 #include "scheduler/lease_ledger.h"
 #include "scheduler/worker_table.h"
@@ -100,6 +101,15 @@ class LeaseTable {
   void deadlock_stood();
   std::vector<ProcessId> unblocked_dedicated() const;  // workers
 
+  // A job holds resources in the name of a home, below which its processes join as clients (scheduler/job_shares.h). What
+  // it holds may push what is free below zero, as a resumed lease does.
+  DeviceSet job_started(ProcessId home, const ResourceSet& resources);
+  void job_waits(ProcessId home, bool begins);
+  void job_ended(ProcessId home);
+  // What jobs may take that have not started. The tasks of jobs come before them; those of other programs do not keep
+  // CPUs from them, as a flood of tasks would for ever.
+  ResourceSet room_for_jobs() const;
+
   std::vector<Command> take_commands();
 
   // Views for status and for tests.
@@ -115,6 +125,7 @@ class LeaseTable {
   static constexpr std::size_t kRecentKeys = 4;  // idle workers of so many keys are kept
 
   void contradict() { ++contradictions_; }
+  void lend_what_jobs_hold();
   void refuse_given_up();
   std::vector<Demand*> servable();
   void grant_all();
@@ -142,6 +153,7 @@ class LeaseTable {
   WorkerTable workers_;
   LeaseLedger ledger_;
   DeviceTable devices_;
+  JobShares jobs_;
   std::set<ProcessId> served_;  // workers with devices whose lease has ended, while tasks of their own go on
   std::set<ProcessId> clients_;
   std::map<WorkerKeyId, std::uint32_t> prestarts_;

@@ -56,6 +56,14 @@ enum class ControlType : std::uint8_t {
   kListActors,    // id: ticket; no body
   kActorReady,    // from the actor's worker; no body
   kActorFailed,   // from the actor's worker: ActorFailure
+  // client or observer -> node, about jobs (wire/job.h); id: ticket of the answer
+  kSubmitJob = 50,
+  kGetJobs,     // JobNames
+  kWaitJobs,    // JobNames
+  kStopJob,     // JobNames
+  kDeleteJob,   // JobNames
+  kOpenJobLog,
+  kReadJobLog,
   // node -> client
   kWelcome = 64,
   kGrant,  // with one descriptor
@@ -80,6 +88,10 @@ enum class ControlType : std::uint8_t {
   kActorConnected,     // with one descriptor
   kActorLost,
   kHostActor,  // to the worker that becomes an actor
+  // node -> client, about jobs; id: ticket
+  kJobAnswer = 110,
+  kJobLogOpened,
+  kJobLogPieces,
   // node <-> fork server
   kSpawn = 128,  // with four descriptors: control socket, stdout, stderr, worker page. id: process
   kSpawned,      // id: process

@@ -5,6 +5,7 @@
 #include "wire/actor.h"
 #include "wire/control.h"
 #include "wire/direct.h"
+#include "wire/job.h"
 
 namespace {
 
@@ -23,6 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
              Spawned, Exited>(body);
   decode_all<CreateActor, ConstructActor, ActorName, FindActor, ActorFailure, ActorAnswer, ActorNames, ActorConnected,
              ActorLost, ActorDeath, HostActor>(body);
+  decode_all<SubmitJob, JobNames, JobAnswer, OpenJobLog, JobLogOpened, ReadJobLog, JobLogPieces>(body);
   (void)decode_returned(body);
   ByteReader in(body);
   while (in.ok() && in.left() > 0) {

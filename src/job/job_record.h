@@ -1,0 +1,83 @@
+// JobRecord: what is known of a job and is kept when the node goes: what was asked, how far it is, how it ended. As JSON it
+// is a row of the database, a file of the job's folder, and (with what is known of the moment) what clients are told.
+//
+// Threading:  values.
+// Ownership:  they own their strings.
+// Failure:    parse() returns kCorruption for text that is no record.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "model/job_spec.h"
+
+namespace fray::job {
+
+enum class JobState : std::uint8_t { kPending, kRunning, kSucceeded, kFailed, kStopped };
+std::string_view to_string(JobState state);
+inline bool is_final(JobState state) { return state >= JobState::kSucceeded; }
+
+// Where in its state a job is; for people.
+enum class JobPhase : std::uint8_t {
+  kBuilding,  // its environment
+  kQueued,
+  kStarting,
+  kBackingOff,
+  kRunning,
+  kStopping,
+  kEnded,
+};
+std::string_view to_string(JobPhase phase);
+
+// How the process of one replica ended.
+struct ReplicaEnd {
+  std::int32_t exit_code = 0;  // when signal is 0
+  std::int32_t signal = 0;
+  bool asked = false;  // it was told to end: with the job, or because another replica had failed
+  std::uint64_t peak_memory_bytes = 0;
+  std::string text;  // what it said of its failure itself, such as "ValueError: no data"; else empty
+  bool succeeded() const { return exit_code == 0 && signal == 0; }
+  // As a shell has it: 128 and the number of the signal.
+  std::int32_t code() const { return signal != 0 ? 128 + signal : exit_code; }
+  friend bool operator==(const ReplicaEnd&, const ReplicaEnd&) = default;
+};
+
+struct AttemptEnd {
+  enum class Kind : std::uint8_t {
+    kExited,      // the replicas ended, and it is known how
+    kLost,        // it is not known: its supervisor was killed, or the machine was
+    kNotStarted,  // nothing ran
+  };
+  Kind kind = Kind::kExited;
+  std::vector<ReplicaEnd> replicas;  // kExited
+  std::string text;                  // of the other two: why
+  friend bool operator==(const AttemptEnd&, const AttemptEnd&) = default;
+};
+
+struct JobRecord {
+  JobSpec spec;  // without environment and call, which are nobody's to read
+  std::uint64_t sequence = 0;  // of acceptance
+  std::string parent;          // the id of the job from inside which it was launched; empty: none
+  std::uint32_t parent_attempt = 0;
+  JobState state = JobState::kPending;
+  std::uint32_t attempt = 0;   // the newest; 0: none yet
+  bool attempt_open = false;   // it is to run, or may run
+  std::uint32_t failures = 0;  // attempts that were followed, or could have been, by another
+  std::uint32_t preemptions = 0;
+  bool stop_asked = false;
+  bool too_late = false;  // its deadline has passed
+  std::string message;    // why it was asked to stop, or failed
+  std::int32_t exit_code = -1;  // of the replica that decided; -1: there is none
+  std::vector<ReplicaEnd> replicas;  // of the attempt that ended last
+  std::int64_t accepted_unix_ns = 0;
+  std::int64_t started_unix_ns = 0;  // first attempt; 0: none
+  std::int64_t ended_unix_ns = 0;    // 0: it has not
+
+  std::string json() const;
+  static Result<JobRecord> parse(std::string_view json);
+};
+
+}  // namespace fray::job

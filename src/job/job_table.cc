@@ -1,0 +1,279 @@
+// Requests, the queue and views. How attempts go is in job_attempts.cc.
+#include "job/job_table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/mutant.h"
+
+namespace fray::job {
+
+namespace {
+
+ResourceSet times(const ResourceSet& each, std::uint32_t count) {
+  ResourceSet whole;
+  for (const auto& [name, units] : each.units()) whole.set_units(name, units * count);
+  return whole;
+}
+
+std::string amounts(const ResourceSet& set, const ResourceSet& asked) {
+  std::string text;
+  for (const auto& [name, units] : asked.units()) {
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{} {:g}", name, set.amount(name));
+  }
+  return text;
+}
+
+}  // namespace
+
+// ---- Requests ----
+
+Status JobTable::check(const JobSpec& spec) const {
+  FRAY_RETURN_IF_ERROR(spec.check());
+  if (jobs_.contains(spec.id)) {
+    return Status(StatusCode::kAlreadyExists, fmt::format("there is a job with the id {} already", spec.id));
+  }
+  const ResourceSet needed = times(spec.resources, spec.replicas);
+  if (total_.covers(needed)) return Status::ok();
+  return Status(StatusCode::kInvalidArgument,
+                fmt::format("the job {} can never start here: its {} need {}, the node has {}; ask for less, or start the "
+                            "node with more",
+                            spec.name, spec.replicas == 1 ? "replica" : fmt::format("{} replicas", spec.replicas),
+                            amounts(needed, needed), amounts(total_, needed)));
+}
+
+Status JobTable::accept(JobSpec spec, std::string parent, std::uint32_t parent_attempt, Now now) {
+  FRAY_RETURN_IF_ERROR(check(spec));
+  JobRecord record;
+  record.spec = std::move(spec);
+  record.sequence = ++sequence_;
+  record.parent = std::move(parent);
+  record.parent_attempt = parent_attempt;
+  record.accepted_unix_ns = now.unix_ns;
+  const std::string id = record.spec.id;
+  Job& job = jobs_.emplace(id, Job(std::move(record))).first->second;
+  living_.insert(id);
+  note(job);
+  enter(job);
+  // The parent may have ended while this was on its way.
+  if (!job.record.parent.empty()) {
+    const JobRecord* above = this->record(job.record.parent);
+    if (above == nullptr || !above->attempt_open || above->attempt != parent_attempt) {
+      stop(id, fmt::format("its parent job {} has ended", job.record.parent), now);
+    }
+  }
+  return Status::ok();
+}
+
+void JobTable::withdraw(const std::string& id) {
+  auto found = jobs_.find(id);
+  if (found == jobs_.end()) return contradict();
+  leave_wait(found->second);
+  living_.erase(id);
+  jobs_.erase(found);
+  std::erase_if(commands_, [&](const Command& command) {
+    return std::visit([&](const auto& known) { return known.job == id; }, command);
+  });
+}
+
+void JobTable::enter(Job& job) {
+  if (job.record.spec.runtime_env.empty()) return enqueue(job);
+  job.phase = JobPhase::kBuilding;
+  commands_.emplace_back(Prepare{job.record.spec.id});
+}
+
+JobTable::Place JobTable::place(const Job& job) {
+  return {-static_cast<std::int64_t>(job.record.spec.priority), job.record.sequence, job.record.spec.id};
+}
+
+void JobTable::enqueue(Job& job) {
+  job.phase = JobPhase::kQueued;
+  job.record.state = JobState::kPending;
+  queue_.insert(place(job));
+}
+
+void JobTable::restore(JobRecord record, Now now) {
+  sequence_ = std::max(sequence_, record.sequence);
+  const std::string id = record.spec.id;
+  auto [found, is_new] = jobs_.emplace(id, Job(std::move(record)));
+  if (!is_new) return contradict();
+  Job& job = found->second;
+  job.policy.restore(job.record.failures, job.record.preemptions);
+  if (is_final(job.record.state)) {
+    job.phase = JobPhase::kEnded;
+    return;
+  }
+  living_.insert(id);
+  if (job.record.started_unix_ns != 0) set_deadline(job, now);
+  if (!job.record.attempt_open) return enter(job);
+  job.phase = JobPhase::kStarting;
+  commands_.emplace_back(Find{id, job.record.attempt});
+}
+
+// Children whose parent ended while there was no node.
+void JobTable::restored(Now now) {
+  for (const std::string& id : living()) {
+    const JobRecord& mine = jobs_.find(id)->second.record;
+    if (mine.parent.empty()) continue;
+    const JobRecord* above = record(mine.parent);
+    if (above != nullptr && above->attempt_open && above->attempt == mine.parent_attempt) continue;
+    stop(id, fmt::format("its parent job {} has ended", mine.parent), now);
+  }
+}
+
+void JobTable::preparing(const std::string& id, std::string progress) {
+  Job* job = living(id);
+  if (job != nullptr && job->phase == JobPhase::kBuilding) job->progress = std::move(progress);
+}
+
+void JobTable::prepared(const std::string& id) {
+  Job* job = living(id);
+  if (job == nullptr) return;  // it was stopped meanwhile
+  if (job->phase != JobPhase::kBuilding) return contradict();
+  enqueue(*job);
+}
+
+void JobTable::prepare_failed(const std::string& id, std::string why, Now now) {
+  Job* job = living(id);
+  if (job == nullptr) return;
+  if (job->phase != JobPhase::kBuilding) return contradict();
+  end(*job, JobState::kFailed, "its environment cannot be built: " + why, now);
+}
+
+void JobTable::stop(const std::string& id, std::string reason, Now now) {
+  Job* job = living(id);
+  if (job == nullptr || job->record.stop_asked) return;
+  job->record.stop_asked = true;
+  job->record.message = std::move(reason);
+  if (!job->record.attempt_open) return end(*job, JobState::kStopped, job->record.message, now);
+  note(*job);
+  if (job->phase != JobPhase::kRunning) return;  // it is asked as soon as it has started
+  job->phase = JobPhase::kStopping;
+  commands_.emplace_back(Stop{id, job->record.attempt});
+}
+
+void JobTable::stop_all(const std::string& reason, Now now) {
+  for (const std::string& id : living()) stop(id, reason, now);
+}
+
+Status JobTable::remove(const std::string& id) {
+  auto found = jobs_.find(id);
+  if (found == jobs_.end()) return Status(StatusCode::kNotFound, fmt::format("there is no job {}", id));
+  if (!is_final(found->second.record.state)) {
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("the job {} has not ended; stop it first", id));
+  }
+  jobs_.erase(found);
+  commands_.emplace_back(Remove{id});
+  return Status::ok();
+}
+
+// ---- The queue ----
+
+void JobTable::offer(const ResourceSet& free) {
+  offered_ = free;
+  ResourceSet left = free;
+  const std::set<Place> waiting = queue_;
+  for (const Place& where : waiting) {
+    Job& job = jobs_.find(std::get<2>(where))->second;
+    const ResourceSet needed = times(job.record.spec.resources, job.record.spec.replicas);
+    if (!total_.covers(needed)) continue;  // a node before this one had more
+    const bool fits = left.covers(needed);
+    if (!FRAY_MUTANT(21) || fits) left.subtract(needed);
+    if (!fits) continue;
+    queue_.erase(where);
+    job.phase = JobPhase::kStarting;
+    job.record.attempt_open = true;
+    ++job.record.attempt;
+    note(job);
+    commands_.emplace_back(Start{job.record.spec.id, job.record.attempt});
+  }
+}
+
+std::vector<Command> JobTable::take_commands() { return std::exchange(commands_, {}); }
+
+// ---- Views ----
+
+Result<std::string> JobTable::find(std::string_view beginning) const {
+  auto found = jobs_.lower_bound(beginning);
+  if (beginning.empty() || found == jobs_.end() || !found->first.starts_with(beginning)) {
+    return Status(StatusCode::kNotFound, fmt::format("there is no job {}; `fray job list` shows those that are there",
+                                                     beginning.empty() ? "''" : beginning));
+  }
+  if (found->first == beginning) return found->first;
+  auto second = std::next(found);
+  if (second == jobs_.end() || !second->first.starts_with(beginning)) return found->first;
+  return Status(StatusCode::kNotFound, fmt::format("more than one job begins with {}: {}, {}, …; write more of the id",
+                                                   beginning, found->first, second->first));
+}
+
+const JobRecord* JobTable::record(const std::string& id) const {
+  auto found = jobs_.find(id);
+  return found == jobs_.end() ? nullptr : &found->second.record;
+}
+
+std::optional<JobView> JobTable::view(const std::string& id) const {
+  auto found = jobs_.find(id);
+  if (found == jobs_.end()) return std::nullopt;
+  const Job& job = found->second;
+  JobView view{&job.record, job.phase, pending_reason(job), std::nullopt};
+  if (job.phase == JobPhase::kBackingOff) view.due = job.due;
+  return view;
+}
+
+std::vector<std::string> JobTable::ids() const {
+  std::vector<std::pair<std::uint64_t, std::string>> ordered;
+  for (const auto& [id, job] : jobs_) ordered.emplace_back(job.record.sequence, id);
+  std::sort(ordered.begin(), ordered.end());
+  std::vector<std::string> ids;
+  for (auto& [sequence, id] : ordered) ids.push_back(std::move(id));
+  return ids;
+}
+
+bool JobTable::has_living_children(const std::string& id) const {
+  return std::any_of(living_.begin(), living_.end(),
+                     [&](const std::string& each) { return jobs_.find(each)->second.record.parent == id; });
+}
+
+ResourceSet JobTable::resources(const std::string& id) const {
+  const JobRecord* kept = record(id);
+  return kept == nullptr ? ResourceSet() : times(kept->spec.resources, kept->spec.replicas);
+}
+
+std::string JobTable::pending_reason(const Job& job) const {
+  switch (job.phase) {
+    case JobPhase::kBuilding:
+      return job.progress.empty() ? "builds its environment" : "builds its environment: " + job.progress;
+    case JobPhase::kQueued:
+      return queue_reason(job);
+    case JobPhase::kStarting:
+      return "starts";
+    case JobPhase::kBackingOff: {
+      const double left = std::chrono::duration<double>(job.due - std::min(job.due, last_tick_)).count();
+      return fmt::format("waits about {:.1f} s after {}", left, job.after);
+    }
+    default:
+      return "";
+  }
+}
+
+std::string JobTable::queue_reason(const Job& job) const {
+  const ResourceSet needed = times(job.record.spec.resources, job.record.spec.replicas);
+  if (!total_.covers(needed)) {
+    return fmt::format("waits for {}: the node has {} in all", amounts(needed, needed), amounts(total_, needed));
+  }
+  if (!offered_.covers(needed)) {
+    return fmt::format("waits for {}: the node has {}, of which {} is free", amounts(needed, needed),
+                       amounts(total_, needed), amounts(offered_, needed));
+  }
+  const Place mine = place(job);
+  for (const Place& where : queue_) {
+    if (where < mine) return fmt::format("waits behind the job {}, which needs what is free", std::get<2>(where));
+  }
+  return "is about to start";
+}
+
+}  // namespace fray::job

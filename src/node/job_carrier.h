@@ -1,0 +1,160 @@
+// JobCarrier: carries out what the JobTable decides: keeps records, starts and stops supervisors, holds what jobs hold in the
+// lease table, tells who waits. Also the door for those who ask about jobs: sockets (handle()) and the HTTP API.
+//
+//   Result<std::string> id = jobs.submit(spec, pid_of_the_submitter);
+//   jobs.wait({*id}, [](const std::string& json) { ... });
+//
+// Threading:  the node's loop.
+// Ownership:  owns the table, the records and the supervisors' pidfds. Roster, leases and actors must outlive it.
+// Failure:    submit() refuses what cannot be kept, and leaves nothing. Later records that cannot be written are tried again
+//             each second while the jobs go on; trouble() says so.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "event/loop.h"
+#include "job/job_table.h"
+#include "node/actor_carrier.h"
+#include "node/device_names.h"
+#include "node/job_environments.h"
+#include "node/job_folders.h"
+#include "node/job_logs.h"
+#include "node/job_processes.h"
+#include "node/job_store.h"
+#include "node/lease_carrier.h"
+#include "node/roster.h"
+#include "wire/job.h"
+
+namespace fray::node {
+
+class JobCarrier {
+ public:
+  struct Settings {
+    std::string folder;        // of the jobs' folders; made when the first job comes
+    std::string node_address;  // what a job's processes are told
+    bool embedded = false;     // its jobs end with it, and nothing is kept
+    ResourceSet total;
+    std::vector<std::string> gpus;
+  };
+
+  JobCarrier(event::Loop& loop, os::Spawner& spawner, Roster& roster, LeaseCarrier& leases, ActorCarrier& actors,
+             Settings settings);
+  ~JobCarrier();
+
+  // Reads the records of nodes before this one and finds their jobs.
+  void restore();
+  // Whoever builds environments; by default jobs that ask for one are refused.
+  void set_environments(JobEnvironments* environments) { environments_ = environments; }
+  // Asked for processes that are no job's own: the tree in the lease table that a worker's process belongs to, or 0.
+  void set_tree_of(std::function<ProcessId(pid_t pid)> tree_of) { tree_of_ = std::move(tree_of); }
+
+  // ---- Requests. `submitter`: a process, to know whether it belongs to a job; 0: nobody's. Returns the id.
+  Result<std::string> submit(JobSpec spec, pid_t submitter);
+  Result<std::string> find(std::string_view beginning) const { return table_.find(beginning); }
+  // One job as JSON text, and all of them or some as an array.
+  std::string description(const std::string& id) const;
+  Result<std::string> descriptions(const std::vector<std::string>& ids) const;
+  Status stop(const std::string& id, const std::string& reason = "it was stopped");
+  Status remove(const std::string& id);
+  // Calls back with descriptions() once all have ended, or at once.
+  using WaitId = std::uint64_t;  // never 0
+  Result<WaitId> wait(const std::vector<std::string>& ids, pid_t waiter,
+                      std::function<void(const std::string& json)> on_done);
+  void cancel_wait(WaitId wait);
+  JobLogs& logs() { return logs_; }
+
+  // Messages of sockets. Not ok: the connection breaks the rules.
+  Status handle(Connection& connection, wire::ControlType type, wire::Incoming& frame);
+  void connection_ended(Connection& connection);
+
+  bool carry_out();  // true when there was something to do
+  // All jobs are stopped, and have ended when it returns.
+  void stop_all();
+
+  // ---- Which processes belong to which job
+  bool is_supervisor(pid_t pid) const { return !processes_.job_of(pid).empty(); }
+  // The home (scheduler/job_shares.h) of the job that this process belongs to; 0: none.
+  ProcessId home_of_process(pid_t pid) const;
+  // That of the top of its tree of jobs, as far as that runs.
+  ProcessId top_home(ProcessId home) const;
+
+  const job::JobTable& table() const { return table_; }
+  pid_t supervisor_of(const std::string& job) const { return processes_.pid(job); }
+  // What is wrong with the records; empty when nothing is.
+  const std::string& trouble() const { return trouble_; }
+  const std::string& rebuilt() const { return rebuilt_; }
+
+ private:
+  struct Wait {
+    std::vector<std::string> ids;
+    std::set<std::string> left;
+    ProcessId waiter = 0;  // the home of the job that waits
+    std::function<void(const std::string& json)> on_done;
+  };
+  struct Pending {  // requests of one connection that are not answered yet
+    std::set<WaitId> waits;
+    std::set<JobLogs::ReaderId> readers;
+  };
+
+  Status make_ready();
+  Status keep_accepted(const JobSpec& spec);
+  void keep_records(const std::vector<job::Command>& commands);
+  void flush_records();
+  void carry_out(const job::Record&) {}
+  void carry_out(const job::Prepare& command);
+  void carry_out(const job::Start& command);
+  void carry_out(const job::Find& command);
+  void carry_out(const job::Stop& command);
+  void carry_out(const job::AttemptOver& command);
+  void carry_out(const job::Ended& command);
+  void carry_out(const job::Remove& command);
+  void begin_home(const std::string& job);
+  Result<supervisor::Order> order_for(const job::Start& command, const DeviceSet& devices);
+  Status launch(const job::Start& command, const DeviceSet& devices);
+  std::string job_of_home(ProcessId home) const;
+  void attempt_ended(const std::string& job, std::uint32_t attempt, job::AttemptEnd end);
+  void finish_waits(const std::string& job);
+  void submit(Connection& connection, std::uint64_t ticket, JobSpec spec);
+  void wait(Connection& connection, std::uint64_t ticket, const wire::JobNames& names);
+  void read_log(Connection& connection, std::uint64_t ticket, wire::ReadJobLog request);
+  void answer(Connection& connection, std::uint64_t ticket, const Result<std::string>& json);
+  void watch_clock();
+  static job::Now now();
+  static std::string unique_name();
+
+  event::Loop& loop_;
+  Roster& roster_;
+  LeaseCarrier& leases_;
+  ActorCarrier& actors_;
+  const Settings settings_;
+  const DeviceNames device_names_;
+  JobFolders folders_;
+  job::JobTable table_;
+  JobProcesses processes_;
+  JobLogs logs_;
+  std::unique_ptr<JobStore> store_;
+  bool ready_ = false;
+  JobEnvironments* environments_ = nullptr;
+  std::map<std::string, JobEnvironments::Apply> environment_of_;
+  std::function<ProcessId(pid_t)> tree_of_;
+  std::map<std::string, ProcessId> homes_;          // of jobs that run
+  std::map<std::string, ProcessId> lenders_;        // by child: the home that lends while it lives
+  std::map<std::string, std::string> written_;      // of living jobs: the record that is kept
+  std::set<std::string> unwritten_;                 // records that are to be written
+  std::map<WaitId, Wait> waits_;
+  WaitId last_wait_ = 0;
+  std::map<Connection*, Pending> pending_;
+  event::TimerId clock_timer_ = 0;
+  job::Moment clock_due_{0};
+  event::TimerId flush_timer_ = 0;
+  std::string trouble_;
+  std::string rebuilt_;
+};
+
+}  // namespace fray::node

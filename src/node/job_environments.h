@@ -1,0 +1,36 @@
+// JobEnvironments: makes what a job's runtime env asks for, before its first attempt of this node's life, and changes
+// what its processes are started with.
+//
+// Threading:  the node's loop. Whoever implements it works elsewhere and comes back to the loop to answer.
+// Ownership:  the implementation owns what it makes; a job uses it until forget().
+// Failure:    on_done gets the reason. After forget() nothing is said of the job any more.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+
+namespace fray::node {
+
+struct JobLaunch {
+  std::vector<std::string> command;
+  std::string folder;
+  std::vector<std::pair<std::string, std::string>> environment;  // whole
+};
+
+class JobEnvironments {
+ public:
+  using Apply = std::function<void(JobLaunch& launch)>;
+  using OnProgress = std::function<void(const std::string& text)>;
+  using OnDone = std::function<void(Result<Apply> apply)>;
+
+  virtual ~JobEnvironments() = default;
+  virtual void prepare(const std::string& job, const std::string& runtime_env, OnProgress on_progress,
+                       OnDone on_done) = 0;
+  virtual void forget(const std::string& job) = 0;
+};
+
+}  // namespace fray::node

@@ -1,0 +1,59 @@
+// Order: what a supervisor is to do: the file `order` of an attempt's folder, written by the node.
+//
+//   <jobs folder>/<id>/environment            NAME=VALUE, each ended by NUL; mode 0600
+//                      attempt-<n>/order
+//                                  lock              flock'ed while the supervisor lives
+//                                  supervisor.json   who it is
+//                                  0.out.0 ...       output (supervisor/log_files.h)
+//                                  0.error           what replica 0 says of its failure, if it does
+//                                  exit.json         how it ended (supervisor/exit_report.h)
+//
+// Threading:  a value.
+// Ownership:  owns its strings.
+// Failure:    read() returns kIoError, or kCorruption for a file that is no order of this release's format.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "base/status.h"
+
+namespace fray::supervisor {
+
+struct LogLimits {
+  std::uint64_t segment_bytes = 64u << 20;
+  std::uint32_t segments = 8;  // of each stream; the oldest goes when there is one more
+};
+
+struct Order {
+  std::string job;
+  std::uint32_t attempt = 1;
+  std::uint32_t replicas = 1;
+  std::vector<std::string> command;
+  std::string folder;
+  std::string environment_file;
+  std::vector<std::pair<std::string, std::string>> variables;  // beside and before those of the file
+  double grace_seconds = 5;
+  pid_t dies_with = 0;  // the process that starts it: everything is killed when that ends; 0: nobody
+  LogLimits log;
+  std::vector<std::pair<std::int32_t, std::uint64_t>> limits;  // resource of setrlimit, most
+  std::vector<std::string> joins;  // files that each replica writes a 0 into before it begins: cgroup.procs
+
+  Status write(const std::string& path) const;
+  static Result<Order> read(const std::string& path);
+};
+
+std::string attempt_folder(const std::string& job_folder, std::uint32_t attempt);
+
+// Of the files in an attempt's folder.
+inline constexpr const char* kOrderName = "/order";
+inline constexpr const char* kLockName = "/lock";
+inline constexpr const char* kSupervisorName = "/supervisor.json";
+inline constexpr const char* kExitName = "/exit.json";
+std::string error_name(std::uint32_t replica);  // "/0.error"
+
+}  // namespace fray::supervisor

@@ -1,0 +1,54 @@
+// Replica: one process of a job: started, read from, and remembered once it has ended.
+//
+// Threading:  one thread.
+// Ownership:  owns the reading ends of its pipes; the process belongs to the Supervisor's reaping.
+// Failure:    start() returns why no process could be made. A command that cannot be run is an exit with 126 or 127, with a
+//             line on its standard error, as in a shell.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "base/status.h"
+#include "os/child_processes.h"
+#include "os/fd.h"
+#include "supervisor/exit_report.h"
+#include "supervisor/log_writer.h"
+#include "supervisor/order.h"
+
+namespace fray::supervisor {
+
+class Replica {
+ public:
+  // `environment`: NAME=VALUE.
+  Replica(std::uint32_t number, int folder_fd, const Order& order);
+
+  Status start(const Order& order, std::vector<std::string> environment);
+  bool is_running() const { return pid_ > 0 && !ended_; }
+  pid_t pid() const { return pid_; }
+  void ended(const os::Ended& end);
+  void asked_to_end() { report_.asked = report_.asked || !ended_; }
+
+  // Standard output and standard error.
+  int fd(int index) const { return pipes_.at(static_cast<std::size_t>(index)).get(); }
+  // Reads what is there, up to a limit. False at the end of the stream.
+  bool read(int index);
+  void close_logs();
+  ReplicaReport report() const;
+
+ private:
+  [[noreturn]] void become(const Order& order, std::vector<std::string>& environment, int out, int err);
+
+  const std::uint32_t number_;
+  std::array<os::Fd, 2> pipes_;
+  std::array<LogWriter, 2> logs_;
+  pid_t pid_ = 0;
+  bool ended_ = false;
+  ReplicaReport report_;
+};
+
+}  // namespace fray::supervisor

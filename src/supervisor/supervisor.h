@@ -1,0 +1,63 @@
+// Supervisor: runs one attempt of a job to its end and writes down how it ended, whatever becomes of the node.
+//
+//   SIGTERM   stop: SIGINT to the replicas' groups, SIGTERM to everything below after half the grace time, SIGKILL at its end
+//   SIGHUP    kill everything now (also sent by the kernel when the process in Order::dies_with ends)
+//
+// It is a subreaper: what double-forks or leaves its session becomes its child, and ends with the attempt.
+//
+// Threading:  one thread.
+// Ownership:  owns the lock, the replicas and the loop's watches.
+// Failure:    run() returns the program's exit code. What keeps the attempt from starting is in the exit report; when even
+//             that cannot be written it is on standard error, and the lock goes with the process.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "event/loop.h"
+#include "os/fd.h"
+#include "supervisor/exit_report.h"
+#include "supervisor/order.h"
+#include "supervisor/replica.h"
+
+namespace fray::supervisor {
+
+inline constexpr int kExitDone = 0;
+inline constexpr int kExitFailed = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitNotAlone = 3;  // another supervisor has this attempt
+
+class Supervisor {
+ public:
+  explicit Supervisor(std::string folder) : folder_(std::move(folder)) {}
+
+  int run();
+
+ private:
+  Status take_lock(bool* alone);
+  Status arrange();
+  Status introduce();
+  Status start_replicas();
+  Status start_replica(std::uint32_t number, const std::vector<std::string>& variables);
+  void watch_output(Replica& replica, int index);
+  void handle_signals();
+  void reap();
+  void note_end(const os::Ended& end);
+  void stop();
+  void kill_now();
+  void finish();
+  int report(std::string not_started);
+
+  const std::string folder_;
+  Order order_;
+  os::Fd lock_;
+  os::Fd folder_fd_;
+  os::Fd signals_;
+  std::unique_ptr<event::Loop> loop_;
+  std::vector<std::unique_ptr<Replica>> replicas_;
+  bool stopping_ = false;
+  bool lost_parent_ = false;
+};
+
+}  // namespace fray::supervisor

@@ -1,0 +1,20 @@
+// fray-supervisor FOLDER: runs the attempt of a job whose order lies in FOLDER. Started by the node.
+//
+// Threading:  one thread.
+// Ownership:  see supervisor.h.
+// Failure:    exit codes of supervisor.h.
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "supervisor/supervisor.h"
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    fmt::print(stderr, "usage: fray-supervisor FOLDER\n");
+    return fray::supervisor::kExitUsage;
+  }
+  if (::chdir("/") != 0) return fray::supervisor::kExitFailed;
+  return fray::supervisor::Supervisor(argv[1]).run();
+}

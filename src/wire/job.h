@@ -1,0 +1,106 @@
+// Messages about jobs, between whoever submits or watches them and the node. FrameHeader::id is a ticket of the sender's,
+// which the answer repeats. They are answered to any connection that has said hello, observers among them.
+//
+// Threading:  values.
+// Ownership:  messages own their strings.
+// Failure:    decode() returns kCorruption when the body does not fit; the connection must then be closed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/job_spec.h"
+#include "wire/control.h"
+
+namespace fray::wire {
+
+// Answered by a JobAnswer with the job's description, once the job is sure to survive the node.
+struct SubmitJob {
+  static constexpr ControlType kType = ControlType::kSubmitJob;
+  JobSpec spec;
+  void encode(ByteWriter& out) const;
+  static Result<SubmitJob> decode(std::string_view body);
+};
+
+// kGetJobs: none for all. Answered with an array, in the order of acceptance or as asked.
+// kWaitJobs: the same, once every one has ended. Who does not want to wait any more closes the connection.
+// kStopJob: answered at once; a job that has ended is left as it is.
+// kDeleteJob: only jobs that have ended, with their folder.
+// A name may be the beginning of an id, as long as no other job's begins so.
+struct JobNames {
+  std::vector<std::string> ids;
+  void encode(ByteWriter& out) const;
+  static Result<JobNames> decode(std::string_view body);
+};
+
+struct JobAnswer {
+  static constexpr ControlType kType = ControlType::kJobAnswer;
+  StatusCode code = StatusCode::kOk;
+  std::string message;
+  std::string json;  // kSubmitJob, kStopJob: an object; kGetJobs, kWaitJobs, kDeleteJob: an array of them
+  void encode(ByteWriter& out) const;
+  static Result<JobAnswer> decode(std::string_view body);
+};
+
+// Which output, and from where. The streams of replicas are independent; 1 is standard output, 2 standard error.
+struct OpenJobLog {
+  static constexpr ControlType kType = ControlType::kOpenJobLog;
+  static constexpr std::uint64_t kAll = ~std::uint64_t{0};
+  std::string id;
+  std::uint32_t attempt = 0;               // 0: the newest
+  std::uint64_t tail_lines = kAll;         // of each stream
+  std::int64_t since_unix_ns = 0;          // what came before is left out, to the second
+  void encode(ByteWriter& out) const;
+  static Result<OpenJobLog> decode(std::string_view body);
+};
+
+struct LogCursor {
+  std::uint32_t replica = 0;
+  std::uint8_t stream = 1;
+  std::uint64_t offset = 0;  // of the next byte to read, counted from the stream's beginning
+  friend bool operator==(const LogCursor&, const LogCursor&) = default;
+};
+
+struct JobLogOpened {
+  static constexpr ControlType kType = ControlType::kJobLogOpened;
+  StatusCode code = StatusCode::kOk;
+  std::string message;
+  std::string id;             // in full
+  std::uint32_t attempt = 0;  // 0: none was started yet
+  std::vector<LogCursor> cursors;
+  void encode(ByteWriter& out) const;
+  static Result<JobLogOpened> decode(std::string_view body);
+};
+
+// Answered when there is something to read, when the attempt's output has ended, or at once without `wait`.
+struct ReadJobLog {
+  static constexpr ControlType kType = ControlType::kReadJobLog;
+  std::string id;
+  std::uint32_t attempt = 0;
+  std::uint32_t most_bytes = 256u << 10;  // of each stream
+  bool wait = false;
+  std::vector<LogCursor> cursors;
+  void encode(ByteWriter& out) const;
+  static Result<ReadJobLog> decode(std::string_view body);
+};
+
+struct LogPiece {
+  LogCursor at;                // of its first byte
+  std::uint64_t missing = 0;   // bytes before it that are gone: rotated away, or lost to a full disk
+  std::string bytes;
+};
+
+struct JobLogPieces {
+  static constexpr ControlType kType = ControlType::kJobLogPieces;
+  StatusCode code = StatusCode::kOk;
+  std::string message;
+  bool ended = false;           // nothing will follow these pieces in this attempt
+  bool job_ended = false;       // nor in another attempt
+  std::uint32_t newest = 0;     // attempt
+  std::vector<LogPiece> pieces;
+  void encode(ByteWriter& out) const;
+  static Result<JobLogPieces> decode(std::string_view body);
+};
+
+}  // namespace fray::wire
