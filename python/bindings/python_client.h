@@ -26,6 +26,7 @@ extern PyTypeObject* python_client_type;
 
 // Adds the types and functions of each file to the module. 0 on success.
 int add_client(PyObject* module);
+int add_jobs(PyObject* module);
 int add_refs(PyObject* module);
 int add_values(PyObject* module);
 int add_calls(PyObject* module);

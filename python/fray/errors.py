@@ -23,6 +23,9 @@ A task's own exception reaches the caller as itself (``except ValueError`` works
     ├── SerializationError          a function or value cannot be pickled (also TypeError)
     ├── ContextClosedError          the context was closed (also RuntimeError)
     ├── ForeignRefError             the ref or handle belongs to another context (also ValueError)
+    ├── JobFailedError              a job that was waited for did not succeed (also RuntimeError)
+    ├── JobNotFoundError            there is no job of that id (also KeyError)
+    ├── JobExistsError              there is a job of that id, or a living one of that name (also RuntimeError)
     ├── SettingsError               an unknown scheme, key or value in the settings (also ValueError)
     ├── AlreadyInitializedError     a second `init` asks for other settings (also RuntimeError)
     ├── UnsupportedError            this context or this build cannot do it (also NotImplementedError)
@@ -45,6 +48,9 @@ __all__ = [
     "FrayError",
     "GetTimeoutError",
     "InfeasibleError",
+    "JobExistsError",
+    "JobFailedError",
+    "JobNotFoundError",
     "NameTakenError",
     "NodeDiedError",
     "ObjectLostError",
@@ -174,6 +180,42 @@ class ContextClosedError(FrayError, RuntimeError):
 
 class ForeignRefError(FrayError, ValueError):
     """The ref or the actor handle was made by another context."""
+
+
+class JobFailedError(FrayError, RuntimeError):
+    """A job that was waited for failed or was stopped.
+
+    Attributes:
+        job_id: its id; of several, that of the first.
+        failed_status: how it ended.
+    """
+
+    def __init__(self, message: str, job_id: str = "", failed_status: str = "failed") -> None:
+        super().__init__(message)
+        self.job_id = job_id
+        self.failed_status = failed_status
+
+
+class JobNotFoundError(FrayError, KeyError):
+    """There is no job of that id."""
+
+    def __str__(self) -> str:
+        """Return the message as it is; KeyError would quote it."""
+        return str(self.args[0]) if self.args else ""
+
+
+class JobExistsError(FrayError, RuntimeError):
+    """There is a job of that id already, or, where that was asked for, a living one of that name.
+
+    Attributes:
+        job_name: the name, or the id, that is taken.
+        handle: of the job that has it, where there is one.
+    """
+
+    def __init__(self, message: str, job_name: str = "", handle: object = None) -> None:
+        super().__init__(message)
+        self.job_name = job_name
+        self.handle = handle
 
 
 class SettingsError(FrayError, ValueError):

@@ -58,6 +58,8 @@ class JobInfo:
         tasks: one for each replica, in their order.
         name: as in its request.
         error_message: why it failed.
+        pending_reason: what it waits for, while it is pending.
+        exit_code: of the replica that decided; 128 and the signal's number for a signal; None while there is none.
     """
 
     job_id: JobId
@@ -65,6 +67,8 @@ class JobInfo:
     tasks: Sequence[TaskStatus] = field(default_factory=list[TaskStatus])
     name: str = ""
     error_message: str | None = None
+    pending_reason: str | None = None
+    exit_code: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "status", _known(self.status, "JobInfo"))

@@ -17,7 +17,15 @@ from fray._settings import NAMESPACE_VARIABLE, default_namespace
 from fray.backend.native.address import connect_to, explain_refusal, find_socket
 from fray.errors import NodeDiedError, UnsupportedError
 
-__all__ = ["attach", "check_settings", "cpp_worker_key", "namespace_env", "start_embedded", "worker_key"]
+__all__ = [
+    "attach",
+    "check_settings",
+    "cpp_worker_key",
+    "interpreter_command",
+    "namespace_env",
+    "start_embedded",
+    "worker_key",
+]
 
 _DRIVER = 0
 _NODE_FD = 3
@@ -95,7 +103,12 @@ def worker_key(extra_env: Mapping[str, str] | None = None) -> tuple[list[str], l
     path = [folder if entry == "" else entry for entry in sys.path]
     environment = {**os.environ, **(extra_env or {})}
     flat = [text for name in sorted(environment) for text in (name, environment[name])]
-    return [sys.executable, *_interpreter_flags()], path, folder, flat
+    return interpreter_command(), path, folder, flat
+
+
+def interpreter_command() -> list[str]:
+    """Return this interpreter and its flags."""
+    return [sys.executable, *_interpreter_flags()]
 
 
 def cpp_worker_key(library: str, extra_env: Mapping[str, str]) -> tuple[list[str], list[str], str, list[str]]:

@@ -1,0 +1,247 @@
+"""`LocalCluster`: jobs on this machine, each a program of its own under a node."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, TypedDict, overload
+
+from fray import _native
+from fray.backend.native.address import find_socket
+from fray.backend.native.context import NativeJobContext
+from fray.backend.native.job_order import JobOrder, order_of, shell_order
+from fray.cluster.cluster import Cluster
+from fray.cluster.handle import JobHandle
+from fray.cluster.request import JobRequest
+from fray.cluster.status import JobId, JobInfo, JobStatus, TaskStatus
+from fray.errors import JobExistsError, JobFailedError, NodeDiedError
+from fray.types import RuntimeEnv
+
+__all__ = ["LocalClient", "LocalCluster"]
+
+_LOG = logging.getLogger("fray")
+
+
+class LocalCluster(Cluster):
+    """Starts jobs on this machine.
+
+    Args:
+        address: a running node, as ``"auto"`` for the started node of this home, its home or its socket. By default the
+            node of this process's context, or one of its own: jobs then end with this process.
+        settings: of a node of its own, as `fray.init` takes them.
+    """
+
+    def __init__(self, address: str | None = None, **settings: Any) -> None:
+        self._context: NativeJobContext | None = None
+        if address is not None:
+            socket = find_socket(address)
+        else:
+            context = _shared_context() if not settings else None
+            if context is None:
+                context = self._context = NativeJobContext(**settings)
+            socket = os.path.join(context.session_folder, "node.sock")
+        self._socket = socket
+        self._jobs = _native.JobClient(socket)
+        self._pid = os.getpid()
+        self.closed = False
+
+    def _client(self) -> Any:
+        if self.closed:
+            raise NodeDiedError("this cluster was shut down; make a new one")
+        if self._pid != os.getpid():  # a child of fork(): the connections are the parent's
+            self._jobs, self._pid = _native.JobClient(self._socket), os.getpid()
+        return self._jobs
+
+    # ---- starting
+
+    def launch(self, request: JobRequest) -> JobId:
+        """Start a job and return its id.
+
+        Raises:
+            InfeasibleError: the node can never have what it asks for.
+            SerializationError: its function cannot be pickled.
+        """
+        return self._submit(order_of(request))
+
+    def submit(self, request: JobRequest, adopt_existing: bool = True) -> JobHandle:
+        """Start a job and return a handle of it. Names need not differ.
+
+        Raises:
+            JobExistsError: a job of that name lives, and `adopt_existing` is False.
+        """
+        if not adopt_existing:
+            living = [job for job in self.list_jobs() if job.name == request.name]
+            for job in living:
+                if not JobStatus.finished(job.status):
+                    raise JobExistsError(
+                        f"a job of the name {request.name} lives: {job.job_id}",
+                        request.name,
+                        JobHandle(self, job.job_id),
+                    )
+        return JobHandle(self, self.launch(request))
+
+    def create_job(self, entrypoint: str, env: RuntimeEnv | None = None) -> JobId:
+        """Start a shell command in this process's folder and return the job's id."""
+        if not isinstance(entrypoint, str) or not entrypoint.strip():  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(
+                f"create_job needs a shell command such as 'python train.py', got {entrypoint!r}; "
+                "launch a function instead: Entrypoint.from_callable(f)"
+            )
+        return self._submit(shell_order("fray", entrypoint, env or RuntimeEnv()))
+
+    def _submit(self, order: JobOrder) -> JobId:
+        return JobId(json.loads(self._client().submit(**order.arguments()))["id"])
+
+    # ---- watching
+
+    def poll(self, job_id: str) -> JobInfo:
+        """Return how a job is doing. KeyError where there is none."""
+        return self._infos(self._client().get([job_id]))[0]
+
+    def list_jobs(self) -> list[JobInfo]:
+        """Return how all jobs are doing, in the order in which they were accepted."""
+        return self._infos(self._client().get([]))
+
+    def pending_reason(self, job_id: str) -> str:
+        """Return what a job waits for; empty for one that does not."""
+        return self.poll(job_id).pending_reason or ""
+
+    def logs(self, job_id: str) -> str:
+        """Return what the job's newest attempt has printed; of several replicas, with their numbers before the lines."""
+        return "".join(self._read(job_id, follow=False))
+
+    def follow(self, job_id: str) -> Iterator[str]:
+        """Yield what the job prints, as it comes, over all its attempts, to its end."""
+        return self._read(job_id, follow=True)
+
+    def _read(self, job_id: str, follow: bool) -> Iterator[str]:
+        client = self._client()
+        job, attempt, cursors = client.open_log(job_id)
+        lines = _Lines(len({replica for replica, _, _ in cursors}) > 1)
+        while True:
+            ended, job_ended, newest, pieces = client.read_log(job, attempt, cursors, follow)
+            for replica, stream, offset, missing, data in pieces:
+                place = next(i for i, cursor in enumerate(cursors) if cursor[:2] == (replica, stream))
+                cursors[place] = (replica, stream, offset + len(data))
+                yield from lines.add((replica, stream), data, missing)
+            if pieces:
+                continue
+            if not follow or (ended and job_ended):
+                break
+            if newest > attempt:
+                yield from lines.rest()
+                _, attempt, cursors = client.open_log(job, newest)
+                lines = _Lines(len({replica for replica, _, _ in cursors}) > 1)
+        yield from lines.rest()
+
+    def monitor(self, job_id: str) -> JobInfo:
+        """Write the job's output to the logger ``fray``, line by line, until it ends; return how it ended."""
+        for text in self.follow(job_id):
+            for line in text.splitlines():
+                _LOG.info("[%s] %s", job_id, line)
+        return self.wait(job_id)
+
+    @overload
+    def wait(self, job_id: str, raise_on_failure: bool = False, *, timeout: float | None = None) -> JobInfo: ...
+    @overload
+    def wait(
+        self, job_id: Sequence[str], raise_on_failure: bool = False, *, timeout: float | None = None
+    ) -> list[JobInfo]: ...
+    def wait(self, job_id: Any, raise_on_failure: bool = False, *, timeout: float | None = None) -> Any:
+        """Wait for the end of a job, or of all jobs of a sequence; see `Cluster.wait`."""
+        ids = [job_id] if isinstance(job_id, str) else list(job_id)
+        if timeout is not None and timeout < 0:
+            raise ValueError(f"wait: timeout must be at least 0, got {timeout!r}")
+        infos = self._infos(self._client().wait(ids, timeout)) if ids else []
+        failed = [info for info in infos if info.status is not JobStatus.SUCCEEDED]
+        if raise_on_failure and failed:
+            parts = "; ".join(f"{info.job_id}: {info.error_message or info.status}" for info in failed)
+            raise JobFailedError(f"{len(failed)} job(s) failed: {parts}", failed[0].job_id, failed[0].status)
+        return infos[0] if isinstance(job_id, str) else infos
+
+    # ---- ending
+
+    def terminate(self, job_id: str) -> None:
+        """Ask a job to end; no effect on one that has ended. KeyError where there is none."""
+        self._client().stop([job_id])
+
+    def delete_job(self, job_id: str) -> None:
+        """Ask a job to end; forget one that has ended. KeyError where there is none."""
+        if JobStatus.finished(self.poll(job_id).status):
+            self._client().remove([job_id])
+        else:
+            self.terminate(job_id)
+
+    def shutdown(self, wait: bool = True) -> None:
+        """End the node of this cluster's own, and with it its jobs; `wait` for them first. Others go on."""
+        if self.closed or self._context is None:
+            return
+        if wait:
+            self.wait([job.job_id for job in self.list_jobs()])
+        self.closed = True
+        self._context.close()
+
+    @staticmethod
+    def _infos(text: str) -> list[JobInfo]:
+        return [job_info(job) for job in json.loads(text)]
+
+
+class _Task(TypedDict):
+    status: str
+    error: str | None
+
+
+def job_info(job: dict[str, Any]) -> JobInfo:
+    """Return a node's description of a job as a JobInfo."""
+    tasks: list[_Task] = job["replicas"]
+    return JobInfo(
+        job_id=JobId(job["id"]),
+        status=JobStatus(job["status"]),
+        tasks=[TaskStatus(JobStatus(task["status"]), task["error"]) for task in tasks],
+        name=job["name"],
+        error_message=job["message"],
+        pending_reason=job["pending_reason"],
+        exit_code=job["exit_code"],
+    )
+
+
+class _Lines:
+    """Puts pieces of streams together to text; of several replicas to lines with the replica's number."""
+
+    def __init__(self, numbered: bool) -> None:
+        self._numbered = numbered
+        self._rest: dict[tuple[int, int], bytes] = {}
+
+    def add(self, stream: tuple[int, int], data: bytes, missing: int) -> Iterator[str]:
+        if missing:
+            data = f"[fray: {missing} bytes of this output are missing here]\n".encode() + data
+        whole = self._rest.pop(stream, b"") + data
+        cut = whole.rfind(b"\n") + 1
+        if cut < len(whole):
+            self._rest[stream] = whole[cut:]
+        if cut:
+            yield self._text(stream[0], whole[:cut])
+
+    def rest(self) -> Iterator[str]:
+        for (replica, _), data in sorted(self._rest.items()):
+            yield self._text(replica, data)
+        self._rest.clear()
+
+    def _text(self, replica: int, data: bytes) -> str:
+        text = data.decode(errors="replace")
+        if not self._numbered:
+            return text
+        return "".join(f"[replica-{replica}] {line}" for line in text.splitlines(keepends=True))
+
+
+def _shared_context() -> NativeJobContext | None:
+    """Return this process's context where that is, or becomes, one of the native engine."""
+    from fray.job.current import get_job_context
+
+    context = get_job_context()
+    return context if isinstance(context, NativeJobContext) else None
+
+
+LocalClient = LocalCluster

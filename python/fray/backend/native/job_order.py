@@ -1,0 +1,148 @@
+"""What a node is told to start for a `JobRequest`: command, folder, variables, a pickled call."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from fray.backend.native.launch import interpreter_command
+from fray.cluster.devices import CpuConfig, GpuConfig, TpuConfig
+from fray.cluster.entrypoint import CallableEntrypoint
+from fray.cluster.environment import EnvironmentConfig, create_environment
+from fray.cluster.request import JobRequest
+from fray.cluster.resources import ResourceConfig
+from fray.types import RuntimeEnv
+
+__all__ = ["JobOrder", "order_of", "shell_order"]
+
+_OF_A_JOB = ("FRAY_JOB_", "FRAY_REPLICA_", "FRAY_NODE")
+_NO_RAM = ResourceConfig().ram
+"""What says nothing about memory: the default of a field that always has a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobOrder:
+    """Arguments of ``_native.JobClient.submit``."""
+
+    name: str
+    command: list[bytes]
+    folder: bytes
+    environment: list[bytes]
+    call: bytes = b""
+    replicas: int = 1
+    resources: Mapping[str, float] | None = None
+    max_failures: int = 0
+    max_preemptions: int = 100
+    runtime_env: str = ""
+
+    def arguments(self) -> dict[str, Any]:
+        """Return them by name."""
+        given = {item.name: getattr(self, item.name) for item in fields(self)}
+        return {**given, "resources": dict(self.resources or {})}
+
+
+def order_of(request: JobRequest) -> JobOrder:
+    """Return the order for a job."""
+    environment = request.environment or create_environment()
+    binary = request.entrypoint.binary_entrypoint
+    called = request.entrypoint.callable_entrypoint
+    command = [binary.command, *binary.args] if binary is not None else [*interpreter_command(), "-m", "fray._job"]
+    return JobOrder(
+        name=request.name,
+        command=[os.fsencode(word) for word in command],
+        folder=os.fsencode(os.path.abspath(environment.workspace or os.getcwd())),
+        environment=_flat(job_variables({**request.resources.device.default_env_vars(), **environment.env_vars})),
+        call=b"" if called is None else pack_call(called),
+        replicas=request.replicas or 1,
+        resources=demand_of(request.resources),
+        max_failures=request.max_retries_failure,
+        max_preemptions=request.max_retries_preemption,
+        runtime_env=_runtime_env(environment, request.resources.image),
+    )
+
+
+def shell_order(name: str, entrypoint: str, env: RuntimeEnv) -> JobOrder:
+    """Return the order for a shell command in this process's folder."""
+    spec = {
+        "packages": list(env.package_requirements),
+        "container_image": env.container_image,
+    }
+    return JobOrder(
+        name=name,
+        command=[b"/bin/sh", b"-c", os.fsencode(entrypoint)],
+        folder=os.fsencode(os.getcwd()),
+        environment=_flat(job_variables(env.env)),
+        resources={"CPU": 1},
+        runtime_env=_as_json(spec),
+    )
+
+
+def job_variables(extra: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of a job that this process launches: its own, and `extra`, which come before them.
+
+    Programs are looked for beside this interpreter first, so that ``python`` is the one that has Fray.
+    """
+    own = {name: value for name, value in os.environ.items() if not name.startswith(_OF_A_JOB)}
+    programs = os.path.dirname(sys.executable)
+    path = own.get("PATH", os.defpath)
+    if programs and programs not in path.split(os.pathsep):
+        own["PATH"] = f"{programs}{os.pathsep}{path}"
+    own.setdefault("PYTHONUNBUFFERED", "1")
+    return {**own, **extra}
+
+
+def pack_call(called: CallableEntrypoint) -> bytes:
+    """Return the bytes that `fray._job` runs: where modules are found, and the call."""
+    import pickle
+
+    import cloudpickle
+
+    from fray._unpicklable import serialization_error
+    from fray.backend.native.failures import can_pickle
+
+    call = (called.callable, tuple(called.args), dict(called.kwargs))
+    try:
+        pickled: bytes = cloudpickle.dumps(call, protocol=5)  # pyright: ignore[reportUnknownMemberType]
+    except Exception as error:
+        raise serialization_error("the call of a job", call, error, can_pickle) from error
+    path = [os.getcwd() if entry == "" else entry for entry in sys.path]
+    return pickle.dumps((path, pickled))
+
+
+def demand_of(resources: ResourceConfig) -> dict[str, float]:
+    """Return what each replica holds on this machine; memory only where it was asked for."""
+    demand: dict[str, float] = {"CPU": float(resources.cpu)}
+    if resources.ram != _NO_RAM:
+        demand["memory"] = float(resources.ram_bytes())
+    device = resources.device
+    if isinstance(device, GpuConfig):
+        demand["GPU"] = float(device.count)
+    elif isinstance(device, TpuConfig):
+        demand["TPU"] = float(device.chip_count())
+    else:
+        assert isinstance(device, CpuConfig)
+    return {name: amount for name, amount in demand.items() if amount > 0}
+
+
+def _runtime_env(environment: EnvironmentConfig, image: str | None) -> str:
+    return _as_json(
+        {
+            "packages": list(environment.pip_packages),
+            "extras": list(environment.extras),
+            "container_image": environment.docker_image or image,
+        }
+    )
+
+
+def _as_json(spec: Mapping[str, Any]) -> str:
+    """Return the text that the node reads; empty where nothing is asked."""
+    asked = {key: value for key, value in spec.items() if value}
+    return json.dumps(asked) if asked else ""
+
+
+def _flat(variables: Mapping[str, str]) -> list[bytes]:
+    return [os.fsencode(text) for pair in variables.items() for text in pair]

@@ -1,0 +1,70 @@
+"""`JobHandle`: one job, to be waited for and stopped."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fray.cluster.status import JobId, JobStatus
+from fray.errors import JobFailedError
+
+if TYPE_CHECKING:
+    from fray.cluster.cluster import Cluster
+
+__all__ = ["JobHandle", "wait_all"]
+
+_FIRST_LOOK_SECONDS = 0.01
+_LONGEST_LOOK_SECONDS = 0.5
+
+
+class JobHandle:
+    """One job of a cluster."""
+
+    def __init__(self, cluster: Cluster, job_id: JobId) -> None:
+        self._cluster = cluster
+        self.job_id = job_id
+
+    def status(self) -> JobStatus:
+        """Return how the job is doing."""
+        return self._cluster.poll(self.job_id).status
+
+    def wait(self, timeout: float | None = None, *, raise_on_failure: bool = True) -> JobStatus:
+        """Wait for the end and return how the job ended.
+
+        Raises:
+            JobFailedError: with `raise_on_failure`, when it did not succeed; the message says why.
+            TimeoutError: `timeout` seconds were over first; the job goes on.
+        """
+        return self._cluster.wait(self.job_id, raise_on_failure, timeout=timeout).status
+
+    def terminate(self) -> None:
+        """Ask the job to end; no effect on one that has ended."""
+        self._cluster.terminate(self.job_id)
+
+    def __repr__(self) -> str:
+        return f"JobHandle({self.job_id!r})"
+
+
+def wait_all(
+    jobs: Sequence[JobHandle], *, timeout: float | None = None, raise_on_failure: bool = True
+) -> list[JobStatus]:
+    """Wait for the end of all jobs and return how each ended, in the order given.
+
+    Raises:
+        JobFailedError: with `raise_on_failure`, as soon as one has not succeeded; the others go on.
+        TimeoutError: `timeout` seconds were over first; the jobs go on.
+    """
+    deadline = None if timeout is None else time.monotonic() + timeout
+    pause = _FIRST_LOOK_SECONDS
+    while True:
+        statuses = [job.status() for job in jobs]
+        for job, status in zip(jobs, statuses, strict=True):
+            if raise_on_failure and status in (JobStatus.FAILED, JobStatus.STOPPED):
+                raise JobFailedError(f"job {job.job_id} {status}", job.job_id, status)
+        if all(JobStatus.finished(status) for status in statuses):
+            return statuses
+        if deadline is not None and time.monotonic() >= deadline:
+            raise TimeoutError(f"{sum(not JobStatus.finished(status) for status in statuses)} job(s) have not ended")
+        time.sleep(pause if deadline is None else max(0.0, min(pause, deadline - time.monotonic())))
+        pause = min(2 * pause, _LONGEST_LOOK_SECONDS)

@@ -1,0 +1,5 @@
+"""Older path of `fray.cluster`."""
+
+from fray.backend.native.cluster import LocalClient, LocalCluster
+
+__all__ = ["LocalClient", "LocalCluster"]
