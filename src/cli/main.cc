@@ -11,6 +11,7 @@
 #include "cli/debug_command.h"
 #include "cli/doctor_command.h"
 #include "cli/exit_codes.h"
+#include "cli/job_commands.h"
 #include "cli/run_command.h"
 #include "cli/stack_command.h"
 #include "cli/start_command.h"
@@ -78,6 +79,8 @@ int run(int argc, char** argv) {
   cli::add_debug(app, debug_arguments);
   cli::RunArguments run_arguments;
   cli::add_run(app, run_arguments);
+  cli::JobCommands job_commands;
+  job_commands.add(app);
   app.add_subcommand("version", "This program's release");
   try {
     app.parse(argc, argv);
@@ -96,6 +99,7 @@ int run(int argc, char** argv) {
   if (app.got_subcommand("debug")) return cli::run_debug(debug_arguments);
   if (app.got_subcommand("run")) return cli::run_run(run_arguments);
   if (app.got_subcommand("status")) return cli::run_status(status_arguments);
+  if (auto code = job_commands.run(app)) return *code;
   fmt::print("{}\n", FRAY_VERSION);
   return cli::kExitOk;
 }

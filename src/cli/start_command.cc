@@ -147,17 +147,6 @@ int run_in_foreground(const StartArguments& arguments, const json& options) {
   return node::run_node(node) == 0 ? kExitOk : kExitFailed;
 }
 
-std::vector<std::pair<std::string, std::string>> own_environment() {
-  std::vector<std::pair<std::string, std::string>> variables;
-  for (char** each = ::environ; *each != nullptr; ++each) {
-    const std::string text = *each;
-    if (const std::size_t equals = text.find('=', 1); equals != std::string::npos) {
-      variables.emplace_back(text.substr(0, equals), text.substr(equals + 1));
-    }
-  }
-  return variables;
-}
-
 // Starts the node; the result is where it will say how that went.
 Result<os::Fd> spawn_node(const json& options, const LogFile& log) {
   FRAY_ASSIGN_OR_RETURN(auto pipe, os::make_pipe());
@@ -169,7 +158,7 @@ Result<os::Fd> spawn_node(const json& options, const LogFile& log) {
   if (ssize_t size = ::readlink("/proc/self/exe", program.data(), program.size() - 1); size > 0) {
     request.command[0] = std::string(program.data(), static_cast<std::size_t>(size));
   }
-  request.environment = own_environment();
+  request.environment = os::own_environment();
   request.fds = {{pipe.second.get(), kReadyFd}};
   request.standard_error = log.fd.get();
   FRAY_ASSIGN_OR_RETURN(pid_t child, os::spawn(request));

@@ -290,8 +290,12 @@ void JobCarrier::finish_waits(const std::string& job) {
 bool JobCarrier::carry_out() {
   bool something = false;
   while (true) {
-    if (table_.has_queued()) table_.offer(leases_.table().room_for_jobs());
-    const std::vector<job::Command> commands = table_.take_commands();
+    std::vector<job::Command> commands = table_.take_commands();
+    // What has been decided comes first: a job that is found again holds what it held.
+    if (commands.empty() && table_.has_queued()) {
+      table_.offer(leases_.table().room_for_jobs());
+      commands = table_.take_commands();
+    }
     if (commands.empty()) break;
     something = true;
     keep_records(commands);

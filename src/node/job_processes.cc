@@ -68,6 +68,7 @@ Status JobProcesses::start(const std::string& job_folder, const supervisor::Orde
   os::Fd log(::open((folder + "/supervisor.log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
   os::SpawnRequest request;
   request.command = {supervisor_program(), folder};
+  request.environment = os::own_environment();
   request.standard_error = log.is_open() ? log.get() : -1;
   FRAY_ASSIGN_OR_RETURN(pid_t pid, spawner_.spawn(request));
   auto pidfd = os::open_pidfd(pid);

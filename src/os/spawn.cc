@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
+#include <unistd.h>
 
 #include "base/fault.h"
 #include "os/fd.h"
@@ -89,6 +90,17 @@ Result<pid_t> spawn(const SpawnRequest& request) {
   return Status(error == ENOENT ? StatusCode::kNotFound : StatusCode::kIoError,
                 fmt::format("cannot start {} in folder {}: {}", request.command.front(),
                             request.folder.empty() ? "." : request.folder, std::strerror(error)));
+}
+
+std::vector<std::pair<std::string, std::string>> own_environment() {
+  std::vector<std::pair<std::string, std::string>> variables;
+  for (char** each = ::environ; *each != nullptr; ++each) {
+    const std::string text = *each;
+    if (const std::size_t equals = text.find('=', 1); equals != std::string::npos) {
+      variables.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+    }
+  }
+  return variables;
 }
 
 Spawner& spawner() {

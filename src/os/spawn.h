@@ -25,6 +25,8 @@ struct SpawnRequest {
 };
 
 Result<pid_t> spawn(const SpawnRequest& request);
+// This process's variables.
+std::vector<std::pair<std::string, std::string>> own_environment();
 
 // The same as an interface, so that what starts processes can be tested without any.
 class Spawner {

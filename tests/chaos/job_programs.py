@@ -1,0 +1,102 @@
+"""Functions that jobs run, and what tests of jobs share."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import fray
+
+from tests.chaos.harness import PATIENCE
+
+
+class Curriculum:
+    """The shared actor of seed 003."""
+
+    def __init__(self) -> None:
+        self.reports: list[str] = []
+
+    def report(self, who: str) -> int:
+        self.reports.append(who)
+        return len(self.reports)
+
+    def everybody(self) -> list[str]:
+        return sorted(self.reports)
+
+
+def curriculum() -> fray.ActorHandle:
+    return fray.get_default_job_ctx().create_actor(
+        Curriculum, name="curriculum", get_if_exists=True, preemptible=False, num_cpus=0
+    )
+
+
+def rollout(number: int) -> None:
+    ctx = fray.get_default_job_ctx()
+    print(ctx.get(curriculum().report.remote(f"rollout-{number}")))
+
+
+def train(rollouts: int) -> None:
+    """Wait until all rollouts have reported."""
+    ctx = fray.get_default_job_ctx()
+    actor = curriculum()
+    while len(ctx.get(actor.everybody.remote())) < rollouts:
+        time.sleep(0.01)
+    print("trained")
+
+
+def double(value: int) -> int:
+    return 2 * value
+
+
+def fan_out(tasks: int) -> None:
+    ctx = fray.get_job_context()
+    refs = [ctx.create_task(double, (number,)) for number in range(tasks)]
+    print(sum(ctx.get(refs)))
+
+
+def launch_child_and_wait() -> None:
+    cluster = fray.current_cluster()
+    info = cluster.wait(cluster.launch(fray.JobRequest(name="child", entrypoint=fray.Entrypoint.from_binary("true"))))
+    assert isinstance(info, fray.JobInfo)
+    print(info.status)
+
+
+def launch_child_and_end(path: str) -> None:
+    child = fray.current_cluster().launch(
+        fray.JobRequest(
+            name="child",
+            entrypoint=fray.Entrypoint.from_binary("sleep", ["1000"]),
+            resources=fray.ResourceConfig(cpu=0),
+        )
+    )
+    Path(path).write_text(child)
+
+
+def write_environment(path: str) -> None:
+    names = ("FRAY_REPLICA_ID", "FRAY_REPLICA_COUNT", "FRAY_JOB_ID", "FRAY_CLUSTER_SPEC", "MINE")
+    Path(f"{path}-{os.environ['FRAY_REPLICA_ID']}").write_text("\n".join(os.environ.get(name, "-") for name in names))
+
+
+def fail_as_replica(number: str) -> None:
+    if os.environ["FRAY_REPLICA_ID"] == number:
+        sys.exit(3)
+    time.sleep(1000)
+
+
+def leave_daemons(path: str) -> None:
+    """Start a child in a session of its own, and one that is double-forked, and end."""
+    subprocess.Popen(["setsid", "sleep", "1000"])
+    subprocess.run(["sh", "-c", "sleep 1001 & echo $! > " + path], check=True)
+
+
+def until(path: Path) -> str:
+    """Return the text of a file once it is there."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        if path.exists() and path.read_text():
+            return path.read_text()
+        time.sleep(0.01)
+    raise AssertionError(f"{path} did not come")

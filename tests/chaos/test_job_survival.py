@@ -1,0 +1,208 @@
+"""Jobs of a started node: they outlive it, their ends are never lost, and its records survive what can happen to them."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import fray
+import pytest
+from fray import Entrypoint, InfeasibleError, JobRequest, JobStatus, LocalCluster, ResourceConfig
+
+from tests.chaos.harness import PATIENCE, current_marker, eventually, marked_processes
+from tests.chaos.job_programs import until
+from tests.chaos.started import command, process_of, start
+
+NO_CPU = ResourceConfig(cpu=0)
+
+
+@pytest.fixture(autouse=True)
+def stopped() -> Iterator[None]:
+    """End the node of the home, whatever a test that failed has left."""
+    yield
+    fray.shutdown()
+    command("stop", "--force")
+    for process in marked_processes(current_marker()):
+        if "fray-supervisor" in process.command:
+            process.signal(signal.SIGHUP)
+
+
+@pytest.fixture
+def node() -> dict[str, Any]:
+    return start("--cpus", "2")
+
+
+def home() -> Path:
+    return Path(os.environ["FRAY_HOME"])
+
+
+def launch(script: str, name: str = "job", **options: Any) -> str:
+    request = JobRequest(
+        name=name, entrypoint=Entrypoint.from_binary("sh", ["-c", script]), resources=NO_CPU, **options
+    )
+    return LocalCluster("auto").launch(request)
+
+
+def end_of(job: str) -> fray.JobInfo:
+    return LocalCluster("auto").wait(job, timeout=2 * PATIENCE)
+
+
+def kill(node: dict[str, Any]) -> None:
+    process = process_of(node)
+    process.signal(signal.SIGKILL)
+    eventually(lambda: not process.is_alive())
+
+
+def test_running_job_outlives_the_node_and_is_adopted(node: dict[str, Any], tmp_path: Path) -> None:
+    job = launch(f"echo before; until [ -e {tmp_path}/go ]; do sleep 0.02; done; echo after; exit 7")
+    eventually(lambda: LocalCluster("auto").logs(job) == "before\n")
+    kill(node)
+    start("--cpus", "2")
+    assert LocalCluster("auto").poll(job).status is JobStatus.RUNNING
+    (tmp_path / "go").touch()
+    info = end_of(job)
+    assert (info.status, info.exit_code) == (JobStatus.FAILED, 7)
+    assert LocalCluster("auto").logs(job) == "before\nafter\n"
+
+
+def test_end_of_a_job_while_there_is_no_node_is_not_lost(node: dict[str, Any], tmp_path: Path) -> None:
+    job = launch(f"until [ -e {tmp_path}/go ]; do sleep 0.02; done; echo done > {tmp_path}/done; exit 9")
+    eventually(lambda: LocalCluster("auto").poll(job).status is JobStatus.RUNNING)
+    kill(node)
+    (tmp_path / "go").touch()
+    until(tmp_path / "done")
+    start("--cpus", "2")
+    assert end_of(job).exit_code == 9
+
+
+def test_job_that_waited_when_the_node_was_killed_starts_under_the_next_one(node: dict[str, Any], tmp_path: Path) -> None:
+    blocker = LocalCluster("auto").launch(
+        JobRequest(name="b", entrypoint=Entrypoint.from_binary("sleep", ["1000"]), resources=ResourceConfig(cpu=2))
+    )
+    waiting = LocalCluster("auto").launch(
+        JobRequest(name="w", entrypoint=Entrypoint.from_binary("sh", ["-c", f"echo $0 > {tmp_path}/ran"]))
+    )
+    kill(node)
+    start("--cpus", "2")
+    assert LocalCluster("auto").poll(waiting).status is JobStatus.PENDING
+    LocalCluster("auto").terminate(blocker)
+    assert end_of(waiting).status is JobStatus.SUCCEEDED
+    assert end_of(blocker).status is JobStatus.STOPPED
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_node_killed_at_any_moment_of_a_jobs_life_loses_no_accepted_job(node: dict[str, Any], seed: int, tmp_path: Path) -> None:
+    rng = random.Random(seed)
+    accepted: list[str] = []
+    process = process_of(node)
+    deadline = time.monotonic() + rng.random() * 0.12
+    cluster = LocalCluster("auto")
+    try:
+        while time.monotonic() < deadline:
+            number = len(accepted)
+            script = f"echo run >> {tmp_path}/{number}; sleep 0.0{rng.randrange(10)}; exit {number % 5}"
+            request = JobRequest(name="x", entrypoint=Entrypoint.from_binary("sh", ["-c", script]), resources=NO_CPU)
+            accepted.append(cluster.launch(request))
+            if number == 0 and rng.random() < 0.5:
+                break
+        process.signal(signal.SIGKILL)
+    except fray.NodeDiedError:
+        pass
+    eventually(lambda: not process.is_alive())
+    start("--cpus", "2")
+    for number, job in enumerate(accepted):
+        info = end_of(job)
+        assert (info.exit_code, info.status.value) == (number % 5, "failed" if number % 5 else "succeeded"), info
+        assert (tmp_path / str(number)).read_text() == "run\n", "each job ran once"
+
+
+def test_killed_supervisor_is_a_preemption_and_its_job_runs_again(node: dict[str, Any], tmp_path: Path) -> None:
+    script = f"echo x >> {tmp_path}/runs; if [ $(wc -l < {tmp_path}/runs) = 1 ]; then setsid sleep 1000 & sleep 1000; fi"
+    job = launch(script)
+    eventually(lambda: [p for p in marked_processes(current_marker()) if p.command.startswith("sleep")])
+    supervisor = next(p for p in marked_processes(current_marker()) if "fray-supervisor" in p.command)
+    supervisor.signal(signal.SIGKILL)
+    assert end_of(job).status is JobStatus.SUCCEEDED
+    assert (tmp_path / "runs").read_text() == "x\nx\n"
+    eventually(lambda: not [p for p in marked_processes(current_marker()) if p.command.startswith("sleep")])
+
+
+def test_stopping_the_node_stops_its_jobs(node: dict[str, Any]) -> None:
+    job = launch("setsid sleep 1000 & sleep 1000")
+    eventually(lambda: LocalCluster("auto").poll(job).status is JobStatus.RUNNING)
+    command("stop").ok()
+    assert not [p for p in marked_processes(current_marker()) if "sleep" in p.command]
+    start()
+    info = LocalCluster("auto").poll(job)
+    assert (info.status, info.error_message) == (JobStatus.STOPPED, "the node was stopped")
+
+
+def test_damaged_database_is_moved_aside_and_read_from_the_folders_and_said(node: dict[str, Any]) -> None:
+    job = launch("exit 4")
+    assert end_of(job).exit_code == 4
+    kill(node)
+    database = home() / "jobs" / "jobs.db"
+    database.write_bytes(b"this is no database" * 1000)
+    for rest in ("-wal", "-shm"):
+        database.with_name(database.name + rest).unlink(missing_ok=True)
+    start()
+    info = LocalCluster("auto").poll(job)
+    assert (info.status, info.exit_code) == (JobStatus.FAILED, 4)
+    assert [path for path in (home() / "jobs").iterdir() if path.name.startswith("jobs.db.damaged-")]
+    assert "records of jobs were damaged" in (home() / "logs" / "node.log").read_text()
+
+
+def test_lost_folder_of_a_job_does_not_keep_the_node_from_starting(node: dict[str, Any]) -> None:
+    job = launch("sleep 1000")
+    eventually(lambda: LocalCluster("auto").poll(job).status is JobStatus.RUNNING)
+    LocalCluster("auto").terminate(job)
+    end_of(job)
+    kill(node)
+    shutil.rmtree(home() / "jobs" / job)
+    start()
+    assert LocalCluster("auto").poll(job).status is JobStatus.STOPPED
+    assert LocalCluster("auto").logs(job) == ""
+
+
+def test_full_disk_refuses_submissions_and_running_jobs_go_on(tmp_path: Path) -> None:
+    start("--cpus", "2", env={"FRAY_FAULT": "records_full:3-200"})
+    job = launch(f"until [ -e {tmp_path}/go ]; do sleep 0.02; done; exit 6")
+    eventually(lambda: LocalCluster("auto").poll(job).status is JobStatus.RUNNING)
+    with pytest.raises(fray.FrayError, match="the disk is full"):
+        launch("true")
+    (tmp_path / "go").touch()
+    assert end_of(job).exit_code == 6
+    assert [info.job_id for info in LocalCluster("auto").list_jobs()] == [job]
+
+
+def test_thousand_records_are_back_after_a_crash(node: dict[str, Any]) -> None:
+    jobs = [launch("true", name=f"n{number}") for number in range(100)]
+    for job in jobs:
+        end_of(job)
+    kill(node)
+    start()
+    assert [info.job_id for info in LocalCluster("auto").list_jobs()] == jobs
+
+
+def test_job_larger_than_the_started_node_is_refused(node: dict[str, Any]) -> None:
+    with pytest.raises(InfeasibleError, match="ask for less, or start the node with more"):
+        LocalCluster("auto").launch(
+            JobRequest(name="x", entrypoint=Entrypoint.from_binary("true"), resources=ResourceConfig(cpu=99))
+        )
+
+
+def test_environment_of_a_job_is_kept_private_and_removed_at_its_end(node: dict[str, Any], tmp_path: Path) -> None:
+    job = launch(f"until [ -e {tmp_path}/go ]; do sleep 0.02; done")
+    folder = home() / "jobs" / job
+    assert (folder / "environment").stat().st_mode & 0o777 == 0o600
+    assert "environment" not in json.loads((folder / "spec.json").read_text())["spec"]
+    (tmp_path / "go").touch()
+    end_of(job)
+    assert not (folder / "environment").exists()
