@@ -182,7 +182,7 @@ void JobTable::offer(const ResourceSet& free) {
     const ResourceSet needed = times(job.record.spec.resources, job.record.spec.replicas);
     if (!total_.covers(needed)) continue;  // a node before this one had more
     const bool fits = left.covers(needed);
-    if (!FRAY_MUTANT(21) || fits) left.subtract(needed);
+    if (!FRAY_MUTANT(21)) left.subtract(needed);  // kept for it, where it does not fit
     if (!fits) continue;
     queue_.erase(where);
     job.phase = JobPhase::kStarting;

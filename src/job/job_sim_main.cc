@@ -1,0 +1,11 @@
+// job_sim: the JobTable under seeded schedules with faults. See job/job_world.h.
+//
+// Built with -DFRAY_MUTANTS together with its own copy of job/*.cc; FRAY_MUTANT=20..24 plants a bug.
+#include "base/simulation.h"
+#include "job/job_world.h"
+
+int main(int argc, char** argv) {
+  return fray::run_simulation(argc, argv, "job", [](std::uint64_t seed, fray::SimulationLog& log) {
+    fray::job::JobWorld(seed, log).run();
+  });
+}
