@@ -135,9 +135,11 @@ PyObject* client_close(PyObject* self, PyObject*) {
 
 PyObject* client_define_key(PyObject* self, PyObject* args) {
   PyObject *command = nullptr, *path = nullptr, *folder = nullptr, *environment = nullptr;
-  if (!PyArg_ParseTuple(args, "OOOO", &command, &path, &folder, &environment)) return nullptr;
+  const char* runtime_env = "";
+  if (!PyArg_ParseTuple(args, "OOOO|s", &command, &path, &folder, &environment, &runtime_env)) return nullptr;
   wire::WorkerKey key;
   if (!key_of(command, path, folder, environment, &key)) return nullptr;
+  key.runtime_env = runtime_env;
   return PyLong_FromUnsignedLong(reinterpret_cast<PythonClient*>(self)->client->define_key(key));
 }
 
@@ -215,7 +217,7 @@ PyObject* client_is_open(PyObject* self, PyObject*) {
 
 PyMethodDef client_methods[] = {
     {"close", client_close, METH_NOARGS, "Disconnects; unfinished tasks fail. Idempotent."},
-    {"define_key", client_define_key, METH_VARARGS, "define_key(command, path, folder, environment) -> number"},
+    {"define_key", client_define_key, METH_VARARGS, "define_key(command, path, folder, environment, runtime_env='') -> number"},
     {"status", client_status, METH_NOARGS, "The node's status as JSON."},
     {"timeline", client_timeline, METH_NOARGS,
      "[(name, task, started_ns, duration_ns, pid, status, cpu_ns, peak_memory_bytes, bytes_in, bytes_out)]"},

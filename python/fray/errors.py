@@ -18,6 +18,7 @@ A task's own exception reaches the caller as itself (``except ValueError`` works
     ├── NameTakenError              another actor has that name (also ValueError)
     ├── PendingCallsLimitError      the actor has as many unanswered calls as its options allow
     ├── StoreFullError              neither memory nor the spill disk has room for the object
+    ├── RuntimeEnvError             the environment that a task, actor or job asks for cannot be made
     ├── DeadlockError               a wait that can never end (also RuntimeError)
     ├── InfeasibleError             resources that this node can never have (also ValueError)
     ├── SerializationError          a function or value cannot be pickled (also TypeError)
@@ -58,6 +59,7 @@ __all__ = [
     "OwnerDiedError",
     "PendingCallsLimitError",
     "RemoteTraceback",
+    "RuntimeEnvError",
     "SerializationError",
     "SettingsError",
     "StoreFullError",
@@ -160,6 +162,10 @@ class PendingCallsLimitError(FrayError):
 
 class StoreFullError(FrayError):
     """Neither the store's memory nor its spill disk has room; the message names the largest holders."""
+
+
+class RuntimeEnvError(FrayError):
+    """The `RuntimeEnv` of a task, actor or job cannot be made; the message has the last lines of what tried."""
 
 
 class DeadlockError(FrayError, RuntimeError):

@@ -7,12 +7,13 @@ reported on the line that has it.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from fray._checks import CheckedKeywords, check_count, check_env, check_flag, check_name, text_list
+from fray._checks import CheckedKeywords, check_count, check_env, check_flag, check_name, check_text, text_list
 from fray._lazy import lazy_attribute
 from fray._resources import check_resources
 from fray._version import VERSION
@@ -74,6 +75,8 @@ __all__ = [
 HEAD_NODE_SHARE = 0.0001
 """How much of the resource ``head_node`` one thing takes that is to run there."""
 _MAX_NAME_BYTES = 255
+_ALLOWED_OPTIONS = ("--index-url", "--extra-index-url", "--find-links", "--no-index", "--pre")
+"""Of a requirements file, in `RuntimeEnv.package_requirements`."""
 
 EntryPoint: TypeAlias = "str | Callable[[JobContext], None]"
 """What a job runs: a shell command, or a function that gets the job's context."""
@@ -84,6 +87,7 @@ _HINTS = {
     "num_gpus": "resources={'GPU': n}",
     "memory": "resources={'memory': bytes}",
     "pip": "package_requirements=[...]",
+    "container": "container_image='...'",
     "env_vars": "env={...}",
     "image": "container_image='...'",
     "retries": "max_retries=n",
@@ -114,29 +118,44 @@ class RuntimeEnv(_Options):
     """What a task, actor or job finds around it.
 
     Args:
-        package_requirements: requirement lines such as ``"numpy>=2"``, installed before the code runs.
+        package_requirements: requirement lines such as ``"numpy>=2"``. What the driver's environment has already is
+            used from there; what it lacks is installed beside it, once, before the code runs.
         env: environment variables added to those of the driver.
-        container_image: image that the code runs in.
+        container_image: image that the code runs in; packages do not apply then.
+        conda: specs of conda packages, such as ``"numpy=2"``, instead of `package_requirements`.
+        working_dir: folder, or archive, that the code works in a snapshot of.
     """
 
     package_requirements: Sequence[str] = field(default_factory=list[str])
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     container_image: str | None = None
+    conda: Sequence[str] = field(default_factory=list[str])
+    working_dir: str | None = None
 
     def __post_init__(self) -> None:
-        packages = text_list(self.package_requirements, "RuntimeEnv: package_requirements")
-        object.__setattr__(self, "package_requirements", packages)
+        object.__setattr__(self, "package_requirements", _requirement_lines(self.package_requirements))
+        object.__setattr__(self, "conda", text_list(self.conda, "RuntimeEnv: conda"))
+        if self.conda and self.package_requirements:
+            raise ValueError(
+                "RuntimeEnv: package_requirements and conda both say which packages there are; give one of them"
+            )
         object.__setattr__(self, "env", check_env(self.env, "RuntimeEnv: env"))
         image = cast("object", self.container_image)
         if image is not None and (not isinstance(image, str) or not image):
             raise TypeError(f"RuntimeEnv: container_image must be the name of an image or None, got {image!r}")
+        if image is not None and (image.startswith("-") or any(letter.isspace() for letter in image)):
+            raise ValueError(f"RuntimeEnv: container_image must be the name of an image, got {image!r}")
+        if isinstance(self.working_dir, os.PathLike):
+            object.__setattr__(self, "working_dir", os.fspath(cast("os.PathLike[str]", self.working_dir)))
+        if self.working_dir is not None:
+            check_text(self.working_dir, "RuntimeEnv: working_dir")
 
     def __repr__(self) -> str:
         """Show the names of the variables, never their values, which may be secrets."""
         names = ", ".join(f"{name!r}: ..." for name in self.env)
         return (
             f"RuntimeEnv(package_requirements={self.package_requirements!r}, env={{{names}}}, "
-            f"container_image={self.container_image!r})"
+            f"container_image={self.container_image!r}, conda={self.conda!r}, working_dir={self.working_dir!r})"
         )
 
 
@@ -238,6 +257,21 @@ class ActorOptions(_Options):
         """Return the resources that the actor holds while it lives, with what the defaults stand for filled in."""
         head = {"head_node": HEAD_NODE_SHARE} if self.schedule_on_head else {}
         return {"CPU": 0, **head, **self.resources}
+
+
+def _requirement_lines(values: object) -> list[str]:
+    lines = text_list(values, "RuntimeEnv: package_requirements")
+    for line in lines:
+        check_text(line, "RuntimeEnv: package_requirements: an item")
+        if "\n" in line or "\r" in line:
+            raise ValueError(f"RuntimeEnv: package_requirements: one requirement an item, got {line!r}")
+        option = line.strip().split(maxsplit=1)[0].split("=")[0]
+        if option.startswith("-") and option not in _ALLOWED_OPTIONS:
+            raise ValueError(
+                f"RuntimeEnv: package_requirements: {option!r} is not allowed, only requirements and "
+                f"{', '.join(_ALLOWED_OPTIONS)}; write the lines of a requirements file here"
+            )
+    return lines
 
 
 def check_actor_name(name: object, what: str) -> str:

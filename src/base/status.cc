@@ -51,6 +51,8 @@ std::string_view to_string(StatusCode code) {
       return "worker out of memory";
     case StatusCode::kActorDied:
       return "actor died";
+    case StatusCode::kRuntimeEnv:
+      return "runtime env";
   }
   return "unknown";
 }

@@ -40,6 +40,7 @@ enum class [[nodiscard]] StatusCode : unsigned char {
   kVersionMismatch,    // the two sides come from different releases
   kWorkerOutOfMemory,  // the process that ran the task was killed for its memory
   kActorDied,          // the actor that was called has ended
+  kRuntimeEnv,         // the environment that was asked for cannot be made
 };
 
 std::string_view to_string(StatusCode code);

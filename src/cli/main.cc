@@ -10,6 +10,7 @@
 
 #include "cli/debug_command.h"
 #include "cli/doctor_command.h"
+#include "cli/env_command.h"
 #include "cli/exit_codes.h"
 #include "cli/job_commands.h"
 #include "cli/run_command.h"
@@ -77,6 +78,8 @@ int run(int argc, char** argv) {
   cli::add_stack(app, stack_arguments);
   cli::DebugArguments debug_arguments;
   cli::add_debug(app, debug_arguments);
+  cli::EnvArguments env_arguments;
+  cli::add_env(app, env_arguments);
   cli::RunArguments run_arguments;
   cli::add_run(app, run_arguments);
   cli::JobCommands job_commands;
@@ -97,6 +100,7 @@ int run(int argc, char** argv) {
   if (app.got_subcommand("doctor")) return cli::run_doctor(doctor_arguments);
   if (app.got_subcommand("stack")) return cli::run_stack(stack_arguments);
   if (app.got_subcommand("debug")) return cli::run_debug(debug_arguments);
+  if (app.got_subcommand("env")) return cli::run_env(env_arguments);
   if (app.got_subcommand("run")) return cli::run_run(run_arguments);
   if (app.got_subcommand("status")) return cli::run_status(status_arguments);
   if (auto code = job_commands.run(app)) return *code;

@@ -201,7 +201,8 @@ std::string ActorCarrier::why_waiting(const actor::ActorView& view) const {
   if (view.state != actor::ActorState::kPending) return view.reason;
   auto kept = kept_.find(view.id);
   if (kept != kept_.end() && !kept->second.has_constructor) return "waits for the arguments of its constructor";
-  std::string lease = leases_.table().why_waiting(view.home);
+  std::string lease = leases_.env_reason(view.home, 0);
+  if (lease.empty()) lease = leases_.table().why_waiting(view.home);
   return lease.empty() ? view.reason : lease;
 }
 

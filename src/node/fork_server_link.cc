@@ -23,9 +23,10 @@ constexpr int kPathFd = 4;
 constexpr const char* kBootstrap =
     "import sys, os\n"
     "with open(int(sys.argv[2]), 'rb') as file: paths = file.read()\n"
-    "sys.path[:] = [os.fsdecode(path) for path in paths.split(b'\\0')[:-1]]\n"
+    "own = sys.path[1:] if sys.argv[3] == 'add' else []\n"
+    "sys.path[:] = own + [os.fsdecode(path) for path in paths.split(b'\\0')[:-1]]\n"
     "fd = int(sys.argv[1])\n"
-    "del sys.argv[1:], paths, file\n"
+    "del sys.argv[1:], paths, file, own\n"
     "from fray.backend.native import fork_server\n"
     "fork_server.main(fd)\n";
 
@@ -50,15 +51,16 @@ ForkServerLink::~ForkServerLink() {
   if (output_pipe_.is_open()) loop_.remove(output_pipe_.get());
 }
 
-Status ForkServerLink::start(const wire::WorkerKey& key) {
+Status ForkServerLink::start(const ForkServerCommand& command) {
   FRAY_ASSIGN_OR_RETURN(auto ends, os::make_socket_pair());
   FRAY_ASSIGN_OR_RETURN(auto pipe, os::make_pipe());
-  FRAY_ASSIGN_OR_RETURN(os::Fd module_path, write_module_path(key.module_path));
+  FRAY_ASSIGN_OR_RETURN(os::Fd module_path, write_module_path(command.module_path));
   os::SpawnRequest request;
-  request.command = key.command;
-  request.command.insert(request.command.end(), {"-c", kBootstrap, std::to_string(kSocketFd), std::to_string(kPathFd)});
-  request.folder = key.folder;
-  request.environment = key.environment;
+  request.command = command.words;
+  request.command.insert(request.command.end(), {"-c", kBootstrap, std::to_string(kSocketFd), std::to_string(kPathFd),
+                                                 command.adds_to_module_path ? "add" : "set"});
+  request.folder = command.folder;
+  request.environment = command.environment;
   request.fds = {{ends.second.get(), kSocketFd}, {module_path.get(), kPathFd}};
   request.standard_output = pipe.second.get();
   request.standard_error = pipe.second.get();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "event/loop.h"
+#include "node/fork_server_command.h"
 #include "node/log_tail.h"
 #include "os/process_limits.h"
 #include "os/spawn.h"
@@ -33,7 +34,7 @@ class ForkServerLink {
   ForkServerLink(const ForkServerLink&) = delete;
   ForkServerLink& operator=(const ForkServerLink&) = delete;
 
-  Status start(const wire::WorkerKey& key);
+  Status start(const ForkServerCommand& command);
   bool is_running() const { return socket_.is_open(); }
   pid_t pid() const { return pid_; }
   // `fds`: control socket, stdout, stderr, worker page.

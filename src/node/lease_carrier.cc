@@ -31,7 +31,9 @@ LeaseCarrier::LeaseCarrier(event::Loop& loop, Roster& roster, WorkerProcesses& p
       roster_(roster),
       processes_(processes),
       table_(std::move(limits)),
-      device_names_(std::move(device_names)) {}
+      device_names_(std::move(device_names)) {
+  processes_.set_on_env([this](WorkerKeyId key) { env_settled(key); });
+}
 
 void LeaseCarrier::client_left(ProcessId client) {
   table_.client_left(client);
@@ -136,14 +138,43 @@ void LeaseCarrier::carry_out() {
     for (WorkerKeyId key : std::exchange(starts_, {})) start_worker(key);
   }
   losses_.clear();
+  for (WorkerKeyId key : std::exchange(told_envs_, {})) processes_.forgive_env(key);
   if (keys_changed) forget_keys();
   watch_for_deadlock();
 }
 
 void LeaseCarrier::carry_out(const scheduler::StartWorker& command) {
-  std::chrono::milliseconds delay = processes_.start_delay(scheduler::base_key(command.key));
+  const WorkerKeyId base = scheduler::base_key(command.key);
+  processes_.make_env(base);
+  if (processes_.env_state(base) != EnvState::kReady) {
+    starts_without_env_[base].push_back(command.key);
+    if (processes_.env_state(base) == EnvState::kFailed) answer_starts(base);
+    return;
+  }
+  std::chrono::milliseconds delay = processes_.start_delay(base);
   if (delay.count() == 0) return starts_.push_back(command.key);
   loop_.after(delay, [this, key = command.key] { start_worker(key); });
+}
+
+void LeaseCarrier::env_settled(WorkerKeyId base) {
+  answer_starts(base);
+  loop_.request_round();
+}
+
+void LeaseCarrier::answer_starts(WorkerKeyId base) {
+  auto found = starts_without_env_.find(base);
+  if (found == starts_without_env_.end()) return;
+  const std::vector<WorkerKeyId> starts = std::move(found->second);
+  starts_without_env_.erase(found);
+  const bool ready = processes_.env_state(base) == EnvState::kReady;
+  for (WorkerKeyId key : starts) ready ? start_worker(key) : table_.start_failed(key);
+}
+
+std::string LeaseCarrier::env_reason(ProcessId client, std::uint32_t demand) const {
+  auto key = demand_keys_.find({client, demand});
+  if (key == demand_keys_.end()) return {};
+  const WorkerKeyId base = scheduler::base_key(key->second);
+  return processes_.env_state(base) == EnvState::kMaking ? "runtime env: " + processes_.env_text(base) : "";
 }
 
 void LeaseCarrier::start_worker(WorkerKeyId key) {
@@ -226,7 +257,14 @@ void LeaseCarrier::carry_out(const scheduler::ReportDeadlock& command) {
   message.reason = command.reason;
   auto key = demand_keys_.find({command.client, command.demand});
   if (command.code == StatusCode::kUnavailable && key != demand_keys_.end()) {
-    message.reason += ": " + processes_.failure_reason(scheduler::base_key(key->second));
+    const WorkerKeyId base = scheduler::base_key(key->second);
+    if (processes_.env_state(base) == EnvState::kFailed) {
+      message.code = StatusCode::kRuntimeEnv;
+      message.reason = processes_.env_text(base);
+      told_envs_.insert(base);
+    } else {
+      message.reason += ": " + processes_.failure_reason(base);
+    }
   }
   if (homes_.contains(command.client)) return homes_events_.refused(command.client, message.code, message.reason);
   roster_.send(command.client, wire::ControlType::kDeadlock, 0, message);
@@ -278,6 +316,10 @@ std::vector<scheduler::KeyReference> LeaseCarrier::key_references() const {
 void LeaseCarrier::forget_keys() {
   std::erase_if(ending_keys_, [this](WorkerKeyId key) {
     if (!processes_.forget(key)) return false;
+    if (auto starts = starts_without_env_.find(key); starts != starts_without_env_.end()) {
+      for (WorkerKeyId each : starts->second) table_.start_failed(each);
+      starts_without_env_.erase(starts);
+    }
     for (WorkerKeyId each : {key, scheduler::device_key(key)}) table_.forget_key(each);
     return true;
   });

@@ -62,6 +62,10 @@ class LeaseCarrier {
   Result<WorkerKeyId> key_of(ProcessId client, std::uint32_t number) const;
 
   void carry_out();
+  // The environment of a worker key has been made, or cannot be.
+  void env_settled(WorkerKeyId key);
+  // What a demand waits for besides workers and resources; empty: nothing.
+  std::string env_reason(ProcessId client, std::uint32_t demand) const;
 
   const scheduler::LeaseTable& table() const { return table_; }
   // The driver at the root of a process's tree, or what `is_root` says of first on the way there; 0 when it is gone.
@@ -82,6 +86,7 @@ class LeaseCarrier {
   void carry_out(const scheduler::LeaseLost& command);
   void carry_out(const scheduler::ReportDeadlock& command);
   void start_worker(WorkerKeyId key);
+  void answer_starts(WorkerKeyId base);
   bool an_actor_works() const;
   void watch_for_deadlock();
   void bind_devices(const scheduler::GrantLease& command);
@@ -100,6 +105,8 @@ class LeaseCarrier {
   std::unordered_map<ProcessId, ProcessId> last_clients_;                   // by worker
   std::unordered_map<ProcessId, Loss> losses_;                              // by worker, until told
   std::vector<WorkerKeyId> starts_;                                         // to be carried out at the round's end
+  std::map<WorkerKeyId, std::vector<WorkerKeyId>> starts_without_env_;       // by the key whose environment is being made
+  std::set<WorkerKeyId> told_envs_;                                         // whose failure was told in this round
   std::unordered_set<ProcessId> homes_;
   Homes homes_events_;
   event::TimerId deadlock_timer_ = 0;

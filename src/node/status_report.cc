@@ -72,15 +72,17 @@ json workers(const StatusSources& sources) {
   return rows;
 }
 
-json waiting(const scheduler::LeaseTable& table) {
+json waiting(const LeaseCarrier& leases) {
   json rows = json::array();
-  for (const scheduler::Waiting& entry : table.waiting()) {
+  for (const scheduler::Waiting& entry : leases.table().waiting()) {
+    std::string reason = leases.env_reason(entry.client, entry.demand);
+    if (reason.empty()) reason = entry.reason;
     rows.push_back({{"client", entry.client},
                     {"demand", entry.demand},
                     {"count", entry.count},
                     {"depth", entry.depth},
                     {"resources", resources(entry.resources)},
-                    {"reason", entry.reason}});
+                    {"reason", std::move(reason)}});
   }
   return rows;
 }
@@ -126,7 +128,7 @@ std::string status_report(const StatusSources& sources) {
       {"resources", {{"total", resources(sources.total)}, {"free", free_resources(table.free(), sources.total)}}},
       {"clients", clients(sources.roster)},
       {"workers", workers(sources)},
-      {"waiting", waiting(table)},
+      {"waiting", waiting(sources.leases)},
       {"actors", actors(sources)},
       {"objects", {{"count", sources.objects.table().size()}, {"inline_bytes", sources.objects.inline_bytes()}}},
       {"store",

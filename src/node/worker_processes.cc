@@ -31,8 +31,70 @@ WorkerKeyId WorkerProcesses::define(const wire::WorkerKey& description) {
   }
   const WorkerKeyId number = ++last_key_;
   keys_[number].description = description;
+  if (!description.runtime_env.empty()) {
+    keys_[number].env = EnvState::kMissing;
+    make_env(number);
+    return number;
+  }
   if (Status started = ensure_server(number); !started.is_ok()) failed(keys_[number], started.message());
   return number;
+}
+
+EnvState WorkerProcesses::env_state(WorkerKeyId number) const {
+  auto found = keys_.find(number);
+  return found == keys_.end() ? EnvState::kReady : found->second.env;
+}
+
+std::string WorkerProcesses::env_text(WorkerKeyId number) const {
+  auto found = keys_.find(number);
+  if (found == keys_.end()) return {};
+  const Key& key = found->second;
+  return key.env == EnvState::kMaking ? key.preparation->state() : key.env_error;
+}
+
+void WorkerProcesses::make_env(WorkerKeyId number) {
+  auto found = keys_.find(number);
+  if (found == keys_.end() || found->second.env != EnvState::kMissing) return;
+  Key& key = found->second;
+  key.env = EnvState::kMaking;
+  key.env_error.clear();
+  EnvPreparation::Events events;
+  events.on_end = [this, number](Result<runtime_env::PreparedEnv> made) { env_made(number, std::move(made)); };
+  key.preparation = std::make_unique<EnvPreparation>(loop_, spawner_, std::move(events));
+  const wire::WorkerKey& wanted = key.description;
+  Status started = key.preparation->start(wanted.runtime_env, wanted.environment, wanted.folder);
+  if (started.is_ok()) return;
+  key.env = EnvState::kFailed;
+  key.env_error = started.message();
+}
+
+void WorkerProcesses::env_made(WorkerKeyId number, Result<runtime_env::PreparedEnv> made) {
+  Key& key = keys_.at(number);
+  Status used = made.is_ok() ? use_env(key, std::move(made).value()) : made.status();
+  key.env = used.is_ok() ? EnvState::kReady : EnvState::kFailed;
+  key.env_error = used.message();
+  key.preparation->let_go();
+  if (used.is_ok()) {
+    if (Status started = ensure_server(number); !started.is_ok()) failed(key, started.message());
+  }
+  if (on_env_) on_env_(number);
+}
+
+// The process that made it holds it until we do.
+Status WorkerProcesses::use_env(Key& key, runtime_env::PreparedEnv prepared) {
+  std::vector<runtime_env::EnvUse> uses;
+  for (const std::string& entry : prepared.in_use) {
+    FRAY_ASSIGN_OR_RETURN(runtime_env::EnvUse use, runtime_env::EnvCache::use_path(entry));
+    uses.push_back(std::move(use));
+  }
+  key.uses = std::move(uses);
+  key.prepared = std::move(prepared);
+  return Status::ok();
+}
+
+void WorkerProcesses::forgive_env(WorkerKeyId number) {
+  auto found = keys_.find(number);
+  if (found != keys_.end() && found->second.env == EnvState::kFailed) found->second.env = EnvState::kMissing;
 }
 
 bool WorkerProcesses::forget(WorkerKeyId number) {
@@ -57,7 +119,7 @@ Status WorkerProcesses::ensure_server(WorkerKeyId number) {
   events.on_frame = [this](wire::Incoming& frame) { server_frame(frame); };
   events.on_ended = [this, number] { server_ended(number); };
   key.server = std::make_unique<ForkServerLink>(loop_, spawner_, limits_, std::move(events));
-  Status started = key.server->start(key.description);
+  Status started = key.server->start(ForkServerCommand::of(key.description, key.prepared));
   if (!started.is_ok()) key.server.reset();
   return started;
 }

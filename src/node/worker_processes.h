@@ -1,5 +1,8 @@
 // WorkerProcesses: the processes that run tasks: a fork server for each worker key, and the workers forked by it.
 //
+// A key with a runtime env has no fork server until its environment is there (env_state): start() may be called once it is
+// kReady, make_env() when it is kMissing.
+//
 // A worker is gone when three things have happened: its exit was reported, its output was read to the end, and what it had
 // said on its control socket was heard. Only then on_gone is called, with the facts of its end.
 //
@@ -20,11 +23,13 @@
 
 #include "event/loop.h"
 #include "model/worker_page.h"
+#include "node/env_preparation.h"
 #include "node/fork_server_link.h"
 #include "node/log_relay.h"
 #include "os/child_processes.h"
 #include "os/memory_page.h"
 #include "os/process_limits.h"
+#include "runtime_env/env_cache.h"
 
 namespace fray::node {
 
@@ -40,6 +45,9 @@ struct WorkerProcess {
   const WorkerPage* view() const { return static_cast<const WorkerPage*>(page.data()); }
 };
 
+// Whether what a worker key asks for is there.
+enum class EnvState : std::uint8_t { kReady, kMissing, kMaking, kFailed };
+
 class WorkerProcesses {
  public:
   struct Events {
@@ -48,14 +56,25 @@ class WorkerProcesses {
     std::function<void(ProcessId worker, bool expected, const wire::ExitFacts& facts, const WorkerPage& page)> on_gone;
   };
 
+  // The environment of a key, kMaking until now, is kReady or kFailed.
+  using OnEnv = std::function<void(WorkerKeyId key)>;
+
   WorkerProcesses(event::Loop& loop, os::Spawner& spawner, LogRelay& logs, Events events);
   ~WorkerProcesses();
 
-  // Equal keys get equal numbers. The fork server is started at once.
+  void set_on_env(OnEnv on_env) { on_env_ = std::move(on_env); }
+  // Equal keys get equal numbers. The fork server is started at once, or the making of its environment.
   WorkerKeyId define(const wire::WorkerKey& key);
   // Ends the fork server of a key that has no workers, and forgets it. False while it has some.
   bool forget(WorkerKeyId key);
   std::vector<WorkerKeyId> keys() const;
+  EnvState env_state(WorkerKeyId key) const;
+  // What is being done to make it, or why it cannot be made; else empty.
+  std::string env_text(WorkerKeyId key) const;
+  void make_env(WorkerKeyId key);
+  // One that has failed is made anew when it is wanted again.
+  void forgive_env(WorkerKeyId key);
+
   Status start(WorkerKeyId key, ProcessId worker);
   // How long to wait before the next start of this key.
   std::chrono::milliseconds start_delay(WorkerKeyId key) const;
@@ -76,6 +95,11 @@ class WorkerProcesses {
  private:
   struct Key {
     wire::WorkerKey description;
+    EnvState env = EnvState::kReady;
+    runtime_env::PreparedEnv prepared;
+    std::vector<runtime_env::EnvUse> uses;
+    std::unique_ptr<EnvPreparation> preparation;
+    std::string env_error;
     std::unique_ptr<ForkServerLink> server;
     std::vector<std::unique_ptr<ForkServerLink>> ended;  // until their callbacks have returned
     std::uint32_t failures = 0;                          // in a row
@@ -83,6 +107,8 @@ class WorkerProcesses {
   };
 
   Status ensure_server(WorkerKeyId number);
+  void env_made(WorkerKeyId number, Result<runtime_env::PreparedEnv> made);
+  Status use_env(Key& key, runtime_env::PreparedEnv prepared);
   void server_frame(wire::Incoming& frame);
   void server_ended(WorkerKeyId number);
   void spawned(ProcessId worker, const wire::Spawned& message, wire::Incoming& frame);
@@ -93,6 +119,7 @@ class WorkerProcesses {
   os::Spawner& spawner_;
   LogRelay& logs_;
   Events events_;
+  OnEnv on_env_;
   os::ProcessLimits limits_;
   std::map<WorkerKeyId, Key> keys_;
   WorkerKeyId last_key_ = 0;

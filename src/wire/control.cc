@@ -74,6 +74,7 @@ void DefineKey::encode(ByteWriter& out) const {
   encode_strings(out, description.module_path);
   out.put_string(description.folder);
   encode_variables(out, description.environment);
+  out.put_string(description.runtime_env);
 }
 
 Result<DefineKey> DefineKey::decode(std::string_view body) {
@@ -85,6 +86,7 @@ Result<DefineKey> DefineKey::decode(std::string_view body) {
   message.description.module_path = decode_strings(in);
   message.description.folder = in.get_string();
   message.description.environment = decode_variables(in);
+  message.description.runtime_env = in.get_string();
   return decoded(in, std::move(message), "DefineKey");
 }
 

@@ -134,6 +134,7 @@ struct WorkerKey {
   std::vector<std::string> module_path;  // sys.path
   std::string folder;                    // cwd
   std::vector<std::pair<std::string, std::string>> environment;  // whole; values are never logged
+  std::string runtime_env;  // what else it is to find, as JSON (model/runtime_env_spec.h); empty: nothing
 
   friend bool operator==(const WorkerKey&, const WorkerKey&) = default;
   friend auto operator<=>(const WorkerKey&, const WorkerKey&) = default;

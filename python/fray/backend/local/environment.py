@@ -27,6 +27,8 @@ def check_supported(env: RuntimeEnv | None) -> None:
     for field, value in (
         ("package_requirements", env.package_requirements),
         ("container_image", env.container_image),
+        ("conda", env.conda),
+        ("working_dir", env.working_dir),
     ):
         if value:
             raise UnsupportedError(

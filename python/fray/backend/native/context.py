@@ -6,7 +6,7 @@ import atexit
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from inspect import isgeneratorfunction
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -123,7 +123,7 @@ class NativeJobContext(JobContext):
         _contexts.add(self)
         self._functions = FunctionTable()
         self._plans: dict[tuple[int, bool], tuple[TaskOptions, Any]] = {}
-        self._keys: dict[tuple[tuple[str, str], ...], int] = {}
+        self._keys: dict[Hashable, int] = {}
         self._cpp_keys: dict[tuple[str, int, int, int], int] = {}
         self._parallelism = max(1, int(client.total_resources().get("CPU", 1)))
         self._plain = self._plan(_DEFAULTS, False)
@@ -439,17 +439,23 @@ class NativeJobContext(JobContext):
     def _worker_key(self, runtime_env: RuntimeEnv | None) -> int:
         if runtime_env is None:
             return 0
-        if runtime_env.package_requirements or runtime_env.container_image:
-            raise UnsupportedError(
-                "RuntimeEnv: package_requirements and container_image are not available yet; "
-                "install packages into the driver's environment, which workers mirror"
-            )
-        if not runtime_env.env:
+        known = _key_of(runtime_env)
+        if known not in self._keys:
+            self._keys[known] = self._define_key(runtime_env)
+        return self._keys[known]
+
+    def _define_key(self, runtime_env: RuntimeEnv) -> int:
+        from fray.backend.native.environments import describe
+
+        description = describe(runtime_env)
+        if not description and not runtime_env.env:
             return 0
-        env = tuple(sorted(runtime_env.env.items()))
-        if env not in self._keys:
-            self._keys[env] = self._client.define_key(*worker_key({**self._extra_env, **dict(env)}))
-        return self._keys[env]
+        return self._client.define_key(*worker_key({**self._extra_env, **runtime_env.env}), description)
+
+
+def _key_of(env: RuntimeEnv) -> Hashable:
+    lists = (env.package_requirements, env.conda)
+    return (*(tuple(lines) for lines in lists), env.container_image, env.working_dir, tuple(sorted(env.env.items())))
 
 
 def _costs(cpu_ns: int | None, peak_memory: int | None, bytes_in: int, bytes_out: int) -> dict[str, Any]:

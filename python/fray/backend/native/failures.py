@@ -21,6 +21,7 @@ _CODES: dict[int, type[Exception]] = {
     12: errors.DeadlockError,
     16: errors.VersionMismatchError,
     17: errors.OutOfMemoryError,
+    19: errors.RuntimeEnvError,
 }
 _EXECUTED: tuple[Literal["no"], Literal["yes"], Literal["unknown"]] = ("no", "yes", "unknown")
 _CLOSED = "the context was closed"

@@ -1,0 +1,77 @@
+"""What the node is told of a `RuntimeEnv`, beside its environment variables."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Literal
+
+from fray._installed import all_installed
+from fray.errors import RuntimeEnvError
+from fray.types import RuntimeEnv
+
+__all__ = ["describe"]
+
+_PACKAGE = Path(__file__).resolve().parents[2]
+
+
+def describe(env: RuntimeEnv, purpose: Literal["worker", "job"] = "worker") -> str:
+    """Return the description as src/model/runtime_env_spec.h reads it; empty when the driver has all that is asked for.
+
+    A snapshot of the working folder is taken now, so that what the driver changes afterwards is not seen.
+
+    Raises:
+        RuntimeEnvError: there is no such folder or archive, or no snapshot can be taken of it.
+    """
+    spec: dict[str, object] = {}
+    if env.container_image:
+        if env.package_requirements or env.conda:
+            warnings.warn(
+                f"RuntimeEnv: package_requirements and conda do not apply in the container {env.container_image!r}; "
+                "its image has to have the packages",
+                stacklevel=6,
+            )
+        spec["container_image"] = env.container_image
+        spec["variables"] = sorted(env.env)
+    elif env.conda:
+        spec["conda"] = list(env.conda)
+    elif env.package_requirements and not all_installed(env.package_requirements):
+        spec["packages"] = [_with_whole_path(line) for line in env.package_requirements]
+    if env.working_dir is not None:
+        folder = os.path.abspath(os.path.expanduser(env.working_dir))
+        spec["working_dir"] = folder
+        spec["snapshot"] = _snapshot(folder)
+    if not spec:
+        return ""
+    return json.dumps(
+        {
+            **spec,
+            "python": sys.executable,
+            "site_packages": [entry for entry in sys.path if entry.endswith(("/site-packages", "/dist-packages"))],
+            "purpose": purpose,
+            "home": str(_PACKAGE.parent),
+        }
+    )
+
+
+def _with_whole_path(line: str) -> str:
+    """Return a requirement that names a file or folder with its whole path: uv runs elsewhere."""
+    line = line.strip()
+    if line.startswith(("./", "../", "~")):
+        return os.path.abspath(os.path.expanduser(line))
+    option, space, value = line.partition(" ")
+    if option == "--find-links" and space and "://" not in value:
+        return f"{option} {os.path.abspath(os.path.expanduser(value.strip()))}"
+    return line
+
+
+def _snapshot(folder: str) -> str:
+    program = str(_PACKAGE / "_bin" / "fray")
+    done = subprocess.run([program, "env", "snapshot", "--", folder], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeEnvError(f"RuntimeEnv: {done.stderr.strip().removeprefix('fray env snapshot: ')}")
+    return done.stdout.strip()

@@ -1,0 +1,26 @@
+// ForkServerCommand: how a fork server of a worker key is started, in the environment that was prepared for it.
+//
+// Threading:  a value.
+// Ownership:  owns its texts.
+// Failure:    none.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime_env/prepared_env.h"
+#include "wire/control.h"
+
+namespace fray::node {
+
+struct ForkServerCommand {
+  std::vector<std::string> words;  // up to where the interpreter's arguments end and the fork server's begin
+  std::vector<std::string> module_path;
+  bool adds_to_module_path = false;  // the interpreter's own comes first
+  std::string folder;
+  runtime_env::Variables environment;
+
+  static ForkServerCommand of(const wire::WorkerKey& key, const runtime_env::PreparedEnv& prepared);
+};
+
+}  // namespace fray::node

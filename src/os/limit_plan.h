@@ -1,0 +1,57 @@
+// plan_limits(): by which means of the kernel a group of processes is held to its limits. It only decides; LimitGroups
+// carries it out, and whoever starts the processes sets the rlimits and joins the groups.
+//
+//              control groups 2      control groups 1           neither
+//   memory     memory.max            memory.limit_in_bytes      RLIMIT_DATA, of each process by itself
+//   processes  pids.max              pids.max                   RLIMIT_NPROC: all of the user's count; root is not held to it
+//   files      RLIMIT_NOFILE, of each process by itself
+//
+// Threads count as processes. Shared memory counts towards the group of whoever wrote it first; RLIMIT_DATA leaves it out.
+//
+// Threading:  values.
+// Ownership:  values.
+// Failure:    none: what no means can do is not in the plan.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fray::os {
+
+// 0: no limit.
+struct LimitRequest {
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t processes = 0;
+  std::uint64_t files = 0;
+
+  bool empty() const { return memory_bytes == 0 && processes == 0 && files == 0; }
+};
+
+// A control group below which others can be made.
+struct GroupPlace {
+  std::string folder;
+  bool version_2 = false;
+  bool limits_memory = false;
+  bool limits_processes = false;
+};
+
+struct LimitPlan {
+  struct Group {
+    std::string folder;
+    bool version_2 = false;
+    bool limits_memory = false;
+    std::vector<std::pair<std::string, std::string>> settings;  // file, text; those after the first are wishes
+  };
+  std::vector<Group> groups;
+  std::vector<std::pair<std::int32_t, std::uint64_t>> rlimits;  // resource of setrlimit, most
+
+  // Files that a process writes 0 into to join.
+  std::vector<std::string> joins() const;
+};
+
+// `name`: of the new groups, unlike any other.
+LimitPlan plan_limits(const LimitRequest& request, const std::vector<GroupPlace>& places, const std::string& name);
+
+}  // namespace fray::os

@@ -1,0 +1,216 @@
+#include "runtime_env/archive.h"
+
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "os/fd.h"
+
+namespace fray::runtime_env {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kBlock = 64u << 10;
+constexpr std::uint64_t kSmall = 16u << 20;  // below this no proportion is a bomb
+
+struct ReadFree {
+  void operator()(archive* handle) const { ::archive_read_free(handle); }
+};
+
+Status refused(const std::string& archive, const std::string& why) {
+  return Status(StatusCode::kRuntimeEnv, fmt::format("the archive {} is refused: {}", archive, why));
+}
+
+// "a/./b" as "a/b"; empty for what may not be there.
+std::string safe_path(const std::string& name) {
+  if (name.empty() || name.front() == '/' || name.find('\\') != std::string::npos) return {};
+  std::string safe;
+  for (const fs::path& part : fs::path(name)) {
+    if (part == "..") return {};
+    if (part == "." || part.empty()) continue;
+    if (!safe.empty()) safe += '/';
+    safe += part.string();
+  }
+  return safe.empty() ? "." : safe;
+}
+
+bool leads_out(const std::string& link, const std::string& target) {
+  if (target.empty() || target.front() == '/') return true;
+  const fs::path end = (fs::path(link).parent_path() / target).lexically_normal();
+  return !end.empty() && *end.begin() == "..";
+}
+
+class Unpacker {
+ public:
+  Unpacker(std::string archive, const TreeLimits& limits) : archive_(std::move(archive)), limits_(limits) {}
+
+  Status unpack(const std::string& folder) {
+    struct stat found {};
+    if (::stat(archive_.c_str(), &found) != 0) {
+      return Status(StatusCode::kNotFound, fmt::format("there is no archive {}", archive_));
+    }
+    packed_ = static_cast<std::uint64_t>(found.st_size);
+    root_ = os::Fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!root_.is_open()) return Status::io_error("cannot open " + folder, errno);
+    reader_.reset(::archive_read_new());
+    ::archive_read_support_format_all(reader_.get());
+    ::archive_read_support_filter_all(reader_.get());
+    if (::archive_read_open_filename(reader_.get(), archive_.c_str(), kBlock) != ARCHIVE_OK) return unreadable();
+    archive_entry* entry = nullptr;
+    while (true) {
+      const int got = ::archive_read_next_header(reader_.get(), &entry);
+      if (got == ARCHIVE_EOF) break;
+      if (got != ARCHIVE_OK && got != ARCHIVE_WARN) return unreadable();
+      FRAY_RETURN_IF_ERROR(take(entry));
+    }
+    return make_links();
+  }
+
+ private:
+  struct Link {
+    std::string path;
+    std::string target;
+  };
+
+  Status unreadable() {
+    const char* why = ::archive_error_string(reader_.get());
+    return refused(archive_, fmt::format("it cannot be read ({})", why == nullptr ? "no reason given" : why));
+  }
+
+  Status take(archive_entry* entry) {
+    const char* text = ::archive_entry_pathname(entry);
+    const std::string name = text == nullptr ? "" : text;
+    const std::string path = safe_path(name);
+    if (path.empty()) return refused(archive_, fmt::format("{:?} is no path inside a folder", name));
+    if (++entries_ > limits_.entries) return refused(archive_, fmt::format("more than {} entries", limits_.entries));
+    if (const char* target = ::archive_entry_hardlink(entry)) return take_hard_link(path, target);
+    const auto type = ::archive_entry_filetype(entry);
+    if (type == AE_IFDIR) return make_folder(path);
+    if (type == AE_IFLNK) {
+      const char* target = ::archive_entry_symlink(entry);
+      links_.push_back({path, target == nullptr ? "" : target});
+      if (!leads_out(path, links_.back().target)) return Status::ok();
+      return refused(archive_, fmt::format("the link {:?} leads out of the folder", name));
+    }
+    if (type != AE_IFREG && type != 0) return refused(archive_, fmt::format("{:?} is no file, folder or link", name));
+    return take_file(path, (::archive_entry_perm(entry) & S_IXUSR) != 0);
+  }
+
+  Result<os::Fd> open_below(const std::string& path, std::uint64_t flags, std::uint64_t mode) {
+    open_how how{};
+    how.flags = flags | O_CLOEXEC;
+    how.mode = mode;
+    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+    os::Fd fd(static_cast<int>(::syscall(SYS_openat2, root_.get(), path.c_str(), &how, sizeof(how))));
+    if (fd.is_open()) return fd;
+    return Status::io_error(fmt::format("cannot unpack {:?}", path), errno);
+  }
+
+  // The folder that `path` lies in, made where it is missing.
+  Result<os::Fd> parent_of(const std::string& path) {
+    const std::size_t slash = path.rfind('/');
+    const std::string parent = slash == std::string::npos ? "." : path.substr(0, slash);
+    if (parent != ".") FRAY_RETURN_IF_ERROR(make_folder(parent));
+    return open_below(parent, O_RDONLY | O_DIRECTORY, 0);
+  }
+
+  static std::string name_in_parent(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+  Status make_folder(const std::string& path) {
+    if (path == ".") return Status::ok();
+    if (open_below(path, O_RDONLY | O_DIRECTORY, 0).is_ok()) return Status::ok();
+    FRAY_ASSIGN_OR_RETURN(os::Fd parent, parent_of(path));
+    if (::mkdirat(parent.get(), name_in_parent(path).c_str(), 0700) == 0) return Status::ok();
+    return refused(archive_, fmt::format("{:?} is a folder here and something else there", path));
+  }
+
+  Status take_file(const std::string& path, bool executable) {
+    FRAY_ASSIGN_OR_RETURN(os::Fd parent, parent_of(path));
+    const std::string name = name_in_parent(path);
+    ::unlinkat(parent.get(), name.c_str(), 0);  // the entry that comes last counts
+    os::Fd file(::openat(parent.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                         executable ? 0700 : 0600));
+    if (!file.is_open()) return refused(archive_, fmt::format("{:?} is a file here and something else there", path));
+    const void* block = nullptr;
+    std::size_t size = 0;
+    la_int64_t offset = 0;
+    while (true) {
+      const int got = ::archive_read_data_block(reader_.get(), &block, &size, &offset);
+      if (got == ARCHIVE_EOF) return Status::ok();
+      if (got != ARCHIVE_OK && got != ARCHIVE_WARN) return unreadable();
+      FRAY_RETURN_IF_ERROR(count(path, size, offset));
+      for (std::size_t done = 0; done < size;) {
+        const ssize_t written = ::pwrite(file.get(), static_cast<const char*>(block) + done, size - done,
+                                         static_cast<off_t>(offset) + static_cast<off_t>(done));
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return Status::io_error("cannot unpack " + path, errno);
+        done += static_cast<std::size_t>(written);
+      }
+    }
+  }
+
+  // Holes count as well: reading them is as long.
+  Status count(const std::string& path, std::size_t size, la_int64_t offset) {
+    unpacked_ += size;
+    const std::uint64_t end = static_cast<std::uint64_t>(offset) + size;
+    if (unpacked_ > limits_.bytes || end > limits_.bytes) {
+      return refused(archive_, fmt::format("it unpacks to more than {} bytes", limits_.bytes));
+    }
+    if (std::max(unpacked_, end) > kSmall && std::max(unpacked_, end) / limits_.ratio > packed_) {
+      return refused(archive_, fmt::format("{:?} unpacks to more than {} times the archive's size", path,
+                                           limits_.ratio));
+    }
+    return Status::ok();
+  }
+
+  Status take_hard_link(const std::string& path, const std::string& target) {
+    const std::string there = safe_path(target);
+    if (there.empty()) return refused(archive_, fmt::format("the link {:?} leads out of the folder", path));
+    FRAY_ASSIGN_OR_RETURN(os::Fd from, parent_of(there));
+    FRAY_ASSIGN_OR_RETURN(os::Fd to, parent_of(path));
+    if (::linkat(from.get(), name_in_parent(there).c_str(), to.get(), name_in_parent(path).c_str(), 0) == 0) {
+      return Status::ok();
+    }
+    return refused(archive_, fmt::format("{:?} is a link to {:?}, which is not there", path, target));
+  }
+
+  // After everything else, so that nothing was written through one.
+  Status make_links() {
+    for (const Link& link : links_) {
+      FRAY_ASSIGN_OR_RETURN(os::Fd parent, parent_of(link.path));
+      if (::symlinkat(link.target.c_str(), parent.get(), name_in_parent(link.path).c_str()) != 0) {
+        return refused(archive_, fmt::format("{:?} is a link here and something else there", link.path));
+      }
+    }
+    return Status::ok();
+  }
+
+  const std::string archive_;
+  const TreeLimits& limits_;
+  std::uint64_t packed_ = 0;
+  std::uint64_t unpacked_ = 0;
+  std::uint64_t entries_ = 0;
+  os::Fd root_;
+  std::unique_ptr<archive, ReadFree> reader_;
+  std::vector<Link> links_;
+};
+
+}  // namespace
+
+Status unpack_archive(const std::string& archive, const std::string& folder, const TreeLimits& limits) {
+  return Unpacker(archive, limits).unpack(folder);
+}
+
+}  // namespace fray::runtime_env

@@ -1,0 +1,107 @@
+#include "runtime_env/prepared_env.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+namespace fray::runtime_env {
+
+namespace {
+
+using nlohmann::json;
+
+bool holds_packages(const std::string& folder) {
+  return folder.ends_with("/site-packages") || folder.ends_with("/dist-packages");
+}
+
+bool lies_in(const std::string& path, const std::string& folder) {
+  return path == folder || (path.starts_with(folder) && path[folder.size()] == '/');
+}
+
+std::string* find(Variables& environment, const std::string& name) {
+  auto found =
+      std::find_if(environment.begin(), environment.end(), [&](const auto& each) { return each.first == name; });
+  return found == environment.end() ? nullptr : &found->second;
+}
+
+}  // namespace
+
+void PreparedEnv::apply_to(Variables& environment) const {
+  for (const auto& [name, value] : prepended) {
+    if (std::string* before = find(environment, name); before == nullptr) {
+      environment.emplace_back(name, value);
+    } else {
+      *before = before->empty() ? value : value + ":" + *before;
+    }
+  }
+  for (const auto& [name, value] : set) {
+    if (std::string* before = find(environment, name); before == nullptr) {
+      environment.emplace_back(name, value);
+    } else {
+      *before = value;
+    }
+  }
+}
+
+std::vector<std::string> PreparedEnv::wrapped(const std::vector<std::string>& command) const {
+  std::vector<std::string> whole = wrapper;
+  whole.insert(whole.end(), command.begin(), command.end());
+  return whole;
+}
+
+std::vector<std::string> PreparedEnv::module_path_for(const std::vector<std::string>& driver) const {
+  std::vector<std::string> path;
+  // The driver's own modules come from the snapshot, as far as they are in it (a virtual environment is not).
+  if (!folder.empty()) path.push_back(folder);
+  for (const std::string& entry : hides_driver ? std::vector<std::string>() : driver) {
+    std::error_code ignored;
+    if (!folder_was.empty() && lies_in(entry, folder_was)) {
+      std::string there = folder + entry.substr(folder_was.size());
+      if (std::filesystem::exists(there, ignored)) {
+        if (there != folder) path.push_back(there);
+        continue;
+      }
+      if (entry == folder_was) continue;
+    }
+    path.push_back(entry);
+  }
+  path.insert(std::find_if(path.begin(), path.end(), holds_packages), module_path.begin(), module_path.end());
+  return path;
+}
+
+std::string to_json(const PreparedEnv& prepared) {
+  json out = {{"python", prepared.python},
+              {"module_path", prepared.module_path},
+              {"folder", prepared.folder},
+              {"folder_was", prepared.folder_was},
+              {"prepended", prepared.prepended},
+              {"set", prepared.set},
+              {"wrapper", prepared.wrapper},
+              {"own_module_path", prepared.own_module_path},
+              {"hides_driver", prepared.hides_driver},
+              {"in_use", prepared.in_use}};
+  return out.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Result<PreparedEnv> parse_prepared_env(std::string_view text) {
+  json in = json::parse(text, nullptr, false);
+  try {
+    PreparedEnv prepared;
+    prepared.python = in.at("python");
+    prepared.module_path = in.at("module_path");
+    prepared.folder = in.at("folder");
+    prepared.folder_was = in.at("folder_was");
+    prepared.prepended = in.at("prepended").get<Variables>();
+    prepared.set = in.at("set").get<Variables>();
+    prepared.wrapper = in.at("wrapper");
+    prepared.own_module_path = in.at("own_module_path");
+    prepared.hides_driver = in.at("hides_driver");
+    prepared.in_use = in.at("in_use");
+    return prepared;
+  } catch (const json::exception&) {
+    return Status(StatusCode::kCorruption, "a prepared runtime env does not fit its format");
+  }
+}
+
+}  // namespace fray::runtime_env

@@ -1,0 +1,47 @@
+// PreparedEnv: what a runtime env became on this machine, and how it changes what a process is started with.
+//
+//   PreparedEnv prepared = ...;
+//   folder = prepared.folder_instead_of(folder);
+//   prepared.apply_to(environment);
+//   command = prepared.wrapped(command);
+//
+// Threading:  a value.
+// Ownership:  owns its texts. What it names lies in the cache; whoever uses it holds each of `in_use` (EnvUse) meanwhile.
+// Failure:    parse_prepared_env() answers kCorruption.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+
+namespace fray::runtime_env {
+
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+struct PreparedEnv {
+  std::string python;                    // instead of the driver's interpreter; empty: that one
+  std::vector<std::string> module_path;  // folders whose packages come before those of the driver
+  std::string folder;                    // to work in; empty: as before
+  std::string folder_was;                // what `folder` is a snapshot of; empty: of no folder
+  Variables prepended;                   // to the lists in PATH, PYTHONPATH and the like
+  Variables set;
+  std::vector<std::string> wrapper;  // program and arguments before the command: a container
+  bool own_module_path = false;      // the interpreter's own module path comes first
+  bool hides_driver = false;         // the driver's modules are not there
+  std::vector<std::string> in_use;   // entries of the cache
+
+  const std::string& folder_instead_of(const std::string& driver) const { return folder.empty() ? driver : folder; }
+  // `environment` is whole, each name once.
+  void apply_to(Variables& environment) const;
+  std::vector<std::string> wrapped(const std::vector<std::string>& command) const;
+  // The module path of a Python process that would have `driver` otherwise; with own_module_path, what is added to it.
+  std::vector<std::string> module_path_for(const std::vector<std::string>& driver) const;
+};
+
+std::string to_json(const PreparedEnv& prepared);
+Result<PreparedEnv> parse_prepared_env(std::string_view text);
+
+}  // namespace fray::runtime_env
