@@ -25,7 +25,7 @@ Status EnvPreparation::start(const std::string& spec, const runtime_env::Variabl
   request.folder = folder;
   request.fds = {{ends.second.get(), kSocketFd}};
   request.standard_error = STDERR_FILENO;
-  FRAY_ASSIGN_OR_RETURN([[maybe_unused]] const pid_t pid, spawner_.spawn(request));
+  FRAY_ASSIGN_OR_RETURN(pid_, spawner_.spawn(request));
   socket_ = std::move(ends.first);
   state_ = "starting";
   FRAY_RETURN_IF_ERROR(loop_.add(socket_.get(), EPOLLIN, [this](std::uint32_t) { read(); }));

@@ -44,6 +44,7 @@ class EnvPreparation {
   // `spec` as JSON; `environment` whole: the programs that build run in it.
   Status start(const std::string& spec, const runtime_env::Variables& environment, const std::string& folder);
   bool is_running() const { return socket_.is_open() && !ended_; }
+  pid_t pid() const { return pid_; }  // also when it has ended
   // What it does now.
   const std::string& state() const { return state_; }
   void let_go();
@@ -57,6 +58,7 @@ class EnvPreparation {
   os::Spawner& spawner_;
   Events events_;
   os::Fd socket_;
+  pid_t pid_ = 0;
   std::string input_;
   std::string state_;
   bool ended_ = false;

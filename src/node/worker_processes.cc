@@ -283,8 +283,10 @@ void WorkerProcesses::gone(ProcessId process, int wait_status, std::uint64_t pea
 }
 
 bool WorkerProcesses::is_fork_server(pid_t pid) const {
-  return std::any_of(keys_.begin(), keys_.end(),
-                     [pid](const auto& entry) { return entry.second.server && entry.second.server->pid() == pid; });
+  return std::any_of(keys_.begin(), keys_.end(), [pid](const auto& entry) {
+    const Key& key = entry.second;
+    return (key.server && key.server->pid() == pid) || (key.preparation && key.preparation->pid() == pid);
+  });
 }
 
 }  // namespace fray::node

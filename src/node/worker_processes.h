@@ -88,6 +88,7 @@ class WorkerProcesses {
   void expect_end(ProcessId worker);  // it will end by itself, when it has done what it runs
   // A child of the node has been reaped.
   void child_ended(const os::Ended& ended);
+  // A fork server, or what makes the environment of one.
   bool is_fork_server(pid_t pid) const;
 
   const std::map<ProcessId, WorkerProcess>& workers() const { return workers_; }

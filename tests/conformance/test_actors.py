@@ -358,6 +358,10 @@ def test_environment_is_seen_by_every_call(ctx: JobContext):
     counter = ctx.create_actor(Counter, options=options)
     assert ctx.get([counter.environment("FRAY_CONFORMANCE") for _ in range(2)]) == ["seen", "seen"]
     assert ctx.get(ctx.create_actor(Counter).environment("FRAY_CONFORMANCE")) is None
+
+
+@pytest.mark.behaviour("D20B")
+def test_packages_of_an_actor_are_refused(ctx: JobContext):
     with pytest.raises(fray.UnsupportedError, match="package_requirements"):
         ctx.create_actor(Counter, options=ActorOptions(runtime_env=RuntimeEnv(package_requirements=["six"])))
 

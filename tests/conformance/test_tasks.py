@@ -286,7 +286,7 @@ def test_env_reaches_a_task_that_starts_others(ctx: JobContext):
     assert "FRAY_TEST_VARIABLE" not in os.environ
 
 
-@pytest.mark.behaviour("D20")
+@pytest.mark.behaviour("D20B")
 @pytest.mark.parametrize("env", [RuntimeEnv(package_requirements=["six"]), RuntimeEnv(container_image="debian")])
 def test_packages_and_images_are_refused(ctx: JobContext, env: RuntimeEnv):
     with pytest.raises(NotImplementedError, match="RuntimeEnv"):

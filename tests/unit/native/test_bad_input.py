@@ -147,12 +147,6 @@ def test_an_argument_that_cannot_be_pickled_is_named_with_its_path(ctx: NativeJo
         ctx.put(threading.Lock())
 
 
-def test_packages_and_containers_are_refused_until_they_exist(ctx: NativeJobContext) -> None:
-    for env in (fray.RuntimeEnv(package_requirements=["numpy"]), fray.RuntimeEnv(container_image="debian")):
-        with pytest.raises(fray.UnsupportedError, match="RuntimeEnv"):
-            ctx.create_task(pow, (2, 3), options=TaskOptions(runtime_env=env))
-
-
 # ---- actors
 
 
