@@ -22,6 +22,7 @@ EXPECTED: dict[str, type[Exception]] = {
     "kObjectLost": fray.ObjectLostError,
     "kDeadlock": fray.DeadlockError,
     "kWorkerOutOfMemory": fray.OutOfMemoryError,
+    "kRuntimeEnv": fray.RuntimeEnvError,
 }
 
 
