@@ -17,10 +17,10 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 
 struct Entry {
-  std::string name;
-  std::string content;
-  std::string symlink;
-  std::string hardlink;
+  std::string name = {};
+  std::string content = {};
+  std::string symlink = {};
+  std::string hardlink = {};
   mode_t type = AE_IFREG;
   mode_t mode = 0644;
 };

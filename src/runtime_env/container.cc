@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -30,7 +31,7 @@ constexpr std::uint64_t kMostProcesses = 32768;
 // In every container: what the engine needs of the host.
 const std::vector<std::string> kShared = {"--rm",           "--pid=host",           "--ipc=host",
                                           "--network=host", "--log-driver=none",    "--entrypoint=",
-                                          "--security-opt=label=disable"};
+                                          "--security-opt=label=disable", "--label=fray=1"};
 
 std::uint64_t most_files() {
   rlimit files{};
@@ -56,6 +57,23 @@ std::vector<std::string> run_words(const ContainerEngine& engine, const std::vec
   words.insert(words.end(), kShared.begin(), kShared.end());
   words.insert(words.end(), of_run, options.end());
   return words;
+}
+
+// A container that was killed with its engine's helper, as when a session ends, still stands in the engine's books as
+// running. Best effort: the next one looks again.
+void remove_dead(const ContainerEngine& engine, const Variables& environment, const BuildWatch& watch) {
+  if (!engine.is_podman) return;
+  const Program look{{engine.program, "ps", "--filter=label=fray=1", "--format={{.ID}} {{.Pid}}"}, environment};
+  Result<ProgramEnd> listed = run_program(look, watch);
+  if (!listed.is_ok() || listed->exit_code != 0) return;
+  std::istringstream lines(listed->output);
+  std::string id;
+  for (pid_t pid = 0; lines >> id >> pid;) {
+    std::error_code ignored;
+    if (pid == 0 || fs::exists(fmt::format("/proc/{}", pid), ignored)) continue;
+    const Program remove{{engine.program, "rm", "--force", "--", id}, environment};
+    if (!run_program(remove, watch).is_ok()) return;
+  }
 }
 
 // Whether an image has `true` in it or not: only the engine's own work is tried.
@@ -110,6 +128,7 @@ Result<ContainerEngine> find_container_engine(const EnvCache& cache, const Runti
                   "tasks and actors in a container need podman, which can hand descriptors to a container; docker, which "
                   "is installed here, can run jobs only");
   }
+  remove_dead(engine, environment, watch);
   FRAY_RETURN_IF_ERROR(check_image(engine, spec.container_image, environment, watch));
   const std::string verdict = cache.folder() + "/" + verdict_name(engine.program);
   json known = json::parse(os::read_text(verdict), nullptr, false);

@@ -10,7 +10,7 @@
 // shared memory, the network, and descriptors 3 and 4, which are the fork server's.
 //
 // Threading:  one thread; blocks in the engine.
-// Ownership:  none; containers remove themselves when they end.
+// Ownership:  none; containers remove themselves when they end, and those that were killed are removed by the next look.
 // Failure:    kRuntimeEnv: no engine is installed, none of the options works (with the engine's own words), or the image
 //             is not there.
 #pragma once

@@ -32,7 +32,8 @@ class SnapshotTest : public testing::Test {
   }
   std::vector<std::string> listed() const {
     std::vector<std::string> paths;
-    for (const TreeItem& item : list_folder(project_, {}).value()) paths.push_back(item.path);
+    const std::vector<TreeItem> items = list_folder(project_, {}).value();
+    for (const TreeItem& item : items) paths.push_back(item.path);
     return paths;
   }
   std::string snapshot() const {
