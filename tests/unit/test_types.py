@@ -190,3 +190,30 @@ def test_actors_hold_no_cpu_by_default(options, demand):
 
 def test_version_has_three_numbers():
     assert re.fullmatch(r"\d+\.\d+\.\d+", fray.__version__)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "kind", "text"),
+    [
+        ({"package_requirements": "six"}, TypeError, "must be a list of text"),
+        ({"package_requirements": [" "]}, ValueError, "must not be blank"),
+        ({"package_requirements": ["six\nattrs"]}, ValueError, "one requirement an item"),
+        ({"package_requirements": ["-r requirements.txt"]}, ValueError, "write the lines of a requirements file here"),
+        ({"package_requirements": ["--editable=."]}, ValueError, "'--editable' is not allowed"),
+        ({"package_requirements": ["six"], "conda": ["six"]}, ValueError, "package_requirements and conda both"),
+        ({"container_image": ""}, TypeError, "name of an image"),
+        ({"container_image": "--privileged"}, ValueError, "name of an image"),
+        ({"container_image": "a b"}, ValueError, "name of an image"),
+        ({"working_dir": ""}, ValueError, "must not be blank"),
+        ({"working_dir": 7}, TypeError, "must be text"),
+        ({"container": {"image": "x"}}, TypeError, "write container_image='...' for 'container'"),
+    ],
+)
+def test_wrong_runtime_envs_are_refused(keywords, kind, text):
+    with pytest.raises(kind, match=text):
+        RuntimeEnv(**keywords)
+
+
+def test_a_runtime_env_takes_a_path_and_options_of_an_index(tmp_path):
+    env = RuntimeEnv(package_requirements=["six>=1", "--index-url http://127.0.0.1/"], working_dir=tmp_path)
+    assert env.working_dir == str(tmp_path)
