@@ -1,0 +1,106 @@
+"""When a function may be sent by name, and when a copy sent by value is still good.
+
+A function by value (a closure, a lambda, anything of ``__main__``) is stale as soon as something that it refers to has
+changed: its code, its defaults, its cells and the globals it names must be the same immutable values as when it was
+sent. Anything else among them means that it could change unseen.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import Any
+
+__all__ = ["captured_values", "is_importable", "large_function_message", "name_of", "same_state", "state_of"]
+
+_IMMUTABLE = (int, float, complex, bool, str, bytes, type(None), type(Ellipsis), range, BuiltinFunctionType, ModuleType)
+_MISSING = object()
+
+
+def name_of(fn: Any) -> str:
+    """Return what a callable is called: its qualified name, or that of its type."""
+    return getattr(fn, "__qualname__", None) or type(fn).__qualname__
+
+
+def is_importable(fn: Any) -> bool:
+    """Return whether a worker finds this very object under its name. Modules without a file may not exist there."""
+    module_name = getattr(fn, "__module__", None)
+    path = getattr(fn, "__qualname__", None)
+    if not module_name or not path or module_name == "__main__" or "<" in path:
+        return False
+    module = sys.modules.get(module_name)
+    if module is None or getattr(module, "__spec__", None) is None:
+        return False
+    found: Any = module
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    return found is fn
+
+
+def state_of(fn: FunctionType) -> tuple[Any, ...] | None:
+    """Return all that `fn` refers to, or None where some of it could change unseen."""
+    values: list[Any] = [fn.__code__, fn.__defaults__, fn.__kwdefaults__]
+    if not all(_is_immutable(value) for value in fn.__defaults__ or ()) or fn.__kwdefaults__ or fn.__dict__:
+        return None
+    for cell in fn.__closure__ or ():
+        try:
+            values.append(cell.cell_contents)
+        except ValueError:
+            return None
+        if not _is_immutable(values[-1]):
+            return None
+    for name in _global_names(fn.__code__):
+        value = fn.__globals__.get(name, _MISSING)
+        if value is not _MISSING and not _is_immutable(value):  # a builtin, or missing: the same both times
+            return None
+        values.append(value)
+    return tuple(values)
+
+
+def same_state(old: tuple[Any, ...], new: tuple[Any, ...]) -> bool:
+    """Return whether nothing has changed between two states of a function."""
+    # Identity, not equality: 1 == True, and a changed value of a cell is another object.
+    return len(old) == len(new) and all(a is b for a, b in zip(old, new, strict=True))
+
+
+def captured_values(fn: Any) -> list[tuple[str, Any]]:
+    """Return what travels with a callable that goes by value, by name."""
+    if not isinstance(fn, FunctionType):
+        return list(getattr(fn, "__dict__", {}).items())
+    found = [
+        (name, cell.cell_contents) for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=False)
+    ]
+    return found + [(name, fn.__globals__[name]) for name in fn.__code__.co_names if name in fn.__globals__]
+
+
+def large_function_message(fn: Any, size: int) -> str:
+    """Return the warning about a function that takes `size` bytes, with the value that makes it large."""
+    import pickle
+
+    sizes: dict[str, int] = {}
+    for variable, value in captured_values(fn):
+        try:
+            sizes[variable] = len(pickle.dumps(value, protocol=5))
+        except Exception:
+            continue
+    largest = max(sizes, key=lambda variable: sizes[variable], default=None)
+    cause = f"; the largest part is {largest!r} with {sizes[largest]} bytes" if largest else ""
+    return (
+        f"function {name_of(fn)!r} is {size} bytes when pickled{cause}. "
+        "Put the value with ctx.put() and pass the ref as an argument instead"
+    )
+
+
+def _global_names(code: CodeType) -> tuple[str, ...]:
+    names = code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            names += _global_names(constant)
+    return names
+
+
+def _is_immutable(value: Any) -> bool:
+    if isinstance(value, (tuple, frozenset)):
+        return all(_is_immutable(item) for item in value)  # pyright: ignore[reportUnknownVariableType]
+    # Exactly these types: a subclass may hold more. A module travels by name; a function of one does too.
+    return type(value) in _IMMUTABLE or (type(value) in (FunctionType, type) and is_importable(value))
