@@ -55,6 +55,7 @@ class Count:
 NORMAL_PARTS = (
     Part("unit C++", 120, cpp_build="dev"),
     Part("unit and conformance Python", 300, folders=("tests/unit", "tests/conformance", "tests/gpu")),
+    Part("on Ray", 300, folders=("tests/conformance", "tests/on_ray"), pytest_options=("-m", "ray and not long")),
     Part("chaos", 240, folders=("tests/chaos",)),
     Part("plugs", 90, folders=("tests/plugs",)),
     Part("browser", 120, folders=("tests/browser",)),

@@ -30,12 +30,23 @@ def native() -> JobContext:
     return NativeJobContext(cpus=2)
 
 
+def on_ray() -> JobContext:
+    from fray.backend.ray import RayJobContext
+
+    return RayJobContext(namespace="default")
+
+
 MAKERS: dict[str, Callable[[], JobContext]] = {
     "sync": LocalJobContext,
     "sync+serialize": lambda: LocalJobContext(serialize=True),
     "thread": lambda: ThreadContext(max_workers=2),
     "native": native,
+    "ray": on_ray,
 }
+SHARED = ("native", "ray")
+"""Where one engine, or one Ray, serves all tests: starting it is not what most of them are about."""
+RAY_MARKS = (pytest.mark.ray, pytest.mark.filterwarnings("default"))
+"""Tests on Ray run in a part of their own; Ray warns of its own old ways."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -62,7 +73,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         raise pytest.UsageError(f"{metafunc.definition.nodeid}: {unknown} not in behaviours.toml")
     names = [name for name in MAKERS if all(TABLE.applies(behaviour, name) for behaviour in ids)]
     built = [name for name in names if name != "native" or not NATIVE_IS_MISSING]
-    metafunc.parametrize("context_name", built, scope="session")
+    values = [pytest.param(name, marks=RAY_MARKS) if name == "ray" else name for name in built]
+    metafunc.parametrize("context_name", values, scope="session")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -85,9 +97,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
 @pytest.fixture
 def ctx(context_name: str, request: pytest.FixtureRequest) -> Iterator[JobContext]:
     """The context under test, which is also the current one."""
-    if context_name == "native":
-        # The one engine of the session: starting it is not what most tests are about.
-        context = request.getfixturevalue("fray_session_context")
+    if context_name in SHARED:
+        context = request.getfixturevalue("fray_session_context" if context_name == "native" else "ray_context")
         with fray.fray_default_job_ctx(context):
             yield context
             end_named_actors(context)
@@ -105,9 +116,18 @@ def end_named_actors(context: JobContext) -> None:
             context.kill(context.get_actor(**entry))
 
 
+@pytest.fixture(scope="session")
+def ray_context(initialised_ray: object) -> Iterator[JobContext]:
+    """The one context on the suite's Ray."""
+    with MAKERS["ray"]() as context:
+        yield context
+
+
 @pytest.fixture
-def new_context(context_name: str) -> Iterator[JobContext]:
+def new_context(context_name: str, request: pytest.FixtureRequest) -> Iterator[JobContext]:
     """A context of its own, for tests that close it."""
+    if context_name == "ray":
+        request.getfixturevalue("initialised_ray")
     with MAKERS[context_name]() as context:
         yield context
 

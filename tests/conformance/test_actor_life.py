@@ -253,10 +253,19 @@ def test_call_on_a_killed_actor_fails_at_once(ctx: JobContext, kind):
     ref = actor.open(None) if kind is Counter else actor.open()
     with pytest.raises(ActorDiedError, match="killed") as caught:
         ctx.get(ref, timeout=60)
-    assert caught.value.executed == "no"
     assert caught.value.actor_name == "t105"
     with pytest.raises(ActorNotFoundError):
         ctx.get_actor("t105")
+
+
+@pytest.mark.behaviour("T132")
+def test_call_on_a_killed_actor_was_not_executed(ctx: JobContext):
+    counter = ctx.create_actor(Counter)
+    ctx.get(counter.add(1))
+    ctx.kill(counter)
+    with pytest.raises(ActorDiedError) as caught:
+        ctx.get(counter.add(1), timeout=60)
+    assert caught.value.executed == "no"
 
 
 @pytest.mark.behaviour("T106")

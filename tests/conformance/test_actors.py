@@ -155,12 +155,21 @@ def test_threaded_actor_runs_calls_side_by_side(ctx: JobContext, gate):
 def test_async_methods_run_side_by_side(ctx: JobContext):
     meeting = ctx.create_actor(Meeting)
     waiting = [meeting.wait() for _ in range(50)]
-    assert ctx.get(meeting.read_log()) == ["waiting"] * 50
+    while ctx.get(meeting.read_log()) != ["waiting"] * 50:
+        pass
     assert ctx.wait(waiting, timeout=0) == ([], waiting)
     assert ctx.get(meeting.open()) == "open"
     assert ctx.get(waiting) == ["met"] * 50
     with pytest.raises(ValueError, match="async"):
         ctx.get(meeting.fail())
+
+
+@pytest.mark.behaviour("T134")
+def test_async_methods_start_in_the_order_of_submission(ctx: JobContext):
+    meeting = ctx.create_actor(Meeting)
+    waiting = [meeting.wait() for _ in range(50)]
+    assert ctx.get(meeting.read_log()) == ["waiting"] * 50
+    ctx.get([meeting.open(), *waiting])
 
 
 @pytest.mark.behaviour("T109")
@@ -455,6 +464,23 @@ def test_cancelled_waiting_call_never_runs(ctx: JobContext, gate):
         ctx.get(cancelled)
     with pytest.raises(ValueError, match="kill the actor"):
         ctx.cancel(last, force=True)
+    door.open_if_waited_for()
+    assert ctx.get([running, last]) == [1, 2]
+
+
+@pytest.mark.behaviour("T133")
+def test_cancelled_waiting_call_holds_nothing_back(ctx: JobContext, gate):
+    door, started = gate(), gate()
+    counter = ctx.create_actor(Counter)
+    running = counter.stop_at(door, started)
+    started.wait()
+    cancelled, last = counter.double(100), counter.add()
+    ctx.cancel(cancelled)
+    assert ctx.wait([cancelled, last]) == ([cancelled], [last])
+    with pytest.raises(TaskCancelledError):
+        ctx.get(cancelled)
+    with pytest.raises(TaskCancelledError):
+        cancelled.result()
     door.open_if_waited_for()
     assert ctx.get([running, last]) == [1, 2]
 

@@ -73,12 +73,16 @@ def build(spec: Spec) -> JobContext:
 
 
 def worker_context() -> JobContext | None:
-    """Return the native context of the worker process that this is, or None anywhere else."""
-    native = sys.modules.get("fray.backend.native")
-    context_class = getattr(native, "NativeJobContext", None)
-    return None if context_class is None else cast("JobContext | None", context_class.current())
+    """Return the context of the worker process that this is, or None anywhere else."""
+    for module, name in _WORKERS:
+        context_class = getattr(sys.modules.get(module), name, None)
+        context = None if context_class is None else cast("JobContext | None", context_class.current())
+        if context is not None:
+            return context
+    return None
 
 
+_WORKERS = (("fray.backend.native", "NativeJobContext"), ("fray.backend.ray.context", "RayJobContext"))
 _BACKENDS = {
     "local": ("fray.backend.native", "NativeJobContext"),
     "ray": ("fray.backend.ray.ray_job", "RayJobContext"),

@@ -111,6 +111,6 @@ _SCHEMES: dict[str, dict[str, _Reader]] = {
         "max_workers": _count,
         "debug": _flag,
     },
-    "ray": {"address": _text, "namespace": _text, "cluster": _text},
+    "ray": {"address": _text, "namespace": _text, "autoscaling": _flag, "cluster": _text},
     "iris": {"controller": _text},
 }

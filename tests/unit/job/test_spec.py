@@ -27,6 +27,7 @@ from hypothesis import strategies as st
         ("local?spill_dir=%2Ftmp%2Fa%20b&debug=0", "local", {"spill_dir": "/tmp/a b", "debug": False}),
         ("local?resources=TPU:4,head_node:1", "local", {"resources": {"TPU": 4, "head_node": 1}}),
         ("ray?address=auto&namespace=marin", "ray", {"address": "auto", "namespace": "marin"}),
+        ("ray?autoscaling=true", "ray", {"autoscaling": True}),
         ("iris?controller=http://host:1234/x", "iris", {"controller": "http://host:1234/x"}),
     ],
 )

@@ -1,0 +1,237 @@
+"""Actors of the Ray backend: the class that Ray runs for a user's class, and the link that handles hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fray import errors
+from fray.backend.ray.library import ray, theirs
+from fray.backend.ray.options import BACKPRESSURE_ITEMS
+from fray.backend.ray.refs import REF_OUTSIDE
+from fray.backend.ray.worker import enter, raise_failure
+from fray.job.actor_methods import MethodKind
+from fray.job.actors import ActorContext, ActorHandle, ActorLink, ActorMethod, CallOptions, enter_actor
+
+if TYPE_CHECKING:
+    from fray.backend.ray.context import RayJobContext
+
+__all__ = ["ActorSetup", "RayActorLink", "RayActorMethod", "actor_class", "link_of"]
+
+_PLAIN = CallOptions()
+_STREAMS = (MethodKind.GENERATOR, MethodKind.ASYNC_GENERATOR)
+
+
+class ActorSetup(NamedTuple):
+    """What the process of an actor learns about it."""
+
+    namespace: str
+    name: str | None
+    class_name: str
+    methods: Mapping[str, MethodKind]
+    is_serial: bool
+    """One call at a time."""
+
+
+# ---- where the actor runs
+
+
+class _Host:
+    """Holds the user's object. A subclass has the user's methods; see `actor_class`."""
+
+    def __init__(self, cls: type[Any], setup: ActorSetup, /, *args: Any, **kwargs: Any) -> None:
+        from fray.backend.ray.context import RayJobContext
+
+        self._fray_setup = setup
+        enter(setup.namespace)
+        context = RayJobContext.of_worker(setup.namespace)
+        raw = ray.get_runtime_context().current_actor
+        link = RayActorLink(raw, context, setup.class_name, setup.name, setup.methods)
+        if setup.is_serial:
+            context.become_serial_actor(link.actor_id)
+        self._fray_context = ActorContext(ActorHandle(link), group_name=setup.name or setup.class_name)
+        enter_actor(self._fray_context)
+        try:
+            self._fray_object = cls(*args, **kwargs)
+        except BaseException as error:
+            raise_failure(error)
+
+    def _fray_enter(self) -> Any:
+        """Make context and actor current for a call; return the user's object."""
+        enter(self._fray_setup.namespace)
+        enter_actor(self._fray_context)
+        return self._fray_object
+
+
+@lru_cache(maxsize=256)
+def actor_class(class_name: str, methods: tuple[tuple[str, MethodKind], ...]) -> Any:
+    """Return Ray's actor class for a user's class of that name with these methods."""
+    short = class_name.rpartition(".")[2]
+    body = {name: _method(name, kind) for name, kind in methods}
+    made = type(short, (_Host,), {**body, "__module__": __name__, "__qualname__": class_name})
+    return ray.remote(made)
+
+
+def _method(name: str, kind: MethodKind) -> Callable[..., Any]:
+    """Return the method that Ray calls: of the same kind as the user's, so that Ray treats it alike."""
+
+    def plain(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return getattr(self._fray_enter(), name)(*args, **kwargs)
+        except BaseException as error:
+            raise_failure(error)
+
+    def generator(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        try:
+            for item in getattr(self._fray_enter(), name)(*args, **kwargs):  # noqa: UP028
+                yield item
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            raise_failure(error)
+
+    async def coroutine(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return await getattr(self._fray_enter(), name)(*args, **kwargs)
+        except Exception as error:  # a cancelled call ends as Ray ends it
+            raise_failure(error)
+
+    async def async_generator(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        items = getattr(self._fray_enter(), name)(*args, **kwargs)
+        try:
+            async for item in items:
+                yield item
+        except Exception as error:
+            raise_failure(error)
+        finally:
+            await items.aclose()
+
+    kinds: dict[MethodKind, Callable[..., Any]] = {
+        MethodKind.PLAIN: plain,
+        MethodKind.GENERATOR: generator,
+        MethodKind.ASYNC: coroutine,
+        MethodKind.ASYNC_GENERATOR: async_generator,
+    }
+    made = kinds[kind]
+    made.__name__ = made.__qualname__ = name
+    return made
+
+
+# ---- where it is called
+
+
+class RayActorLink(ActorLink):
+    """Connects handles to an actor by Ray's own handle, which Ray counts."""
+
+    __slots__ = ("_calls", "_context", "_held", "_raw", "actor_id", "class_name", "methods", "name")
+
+    def __init__(
+        self, raw: Any, context: RayJobContext, class_name: str, name: str | None, methods: Mapping[str, MethodKind]
+    ) -> None:
+        self._raw = raw
+        self._context = context
+        self._calls: dict[tuple[str, CallOptions], Callable[..., Any]] = {}
+        self.actor_id = raw._actor_id.hex()
+        self.class_name = class_name
+        self.name = name
+        self.methods = methods
+
+    def hold(self, raws: list[Any]) -> None:
+        """Keep the refs that a restart needs again; Ray does not."""
+        self._held = raws
+
+    @property
+    def ray_handle(self) -> Any:
+        """Ray's own handle, for programs that use both."""
+        return self._raw
+
+    @property
+    def context(self) -> RayJobContext:
+        """The context that the handle belongs to."""
+        return self._context
+
+    def submit(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any], options: CallOptions) -> Any:
+        """Send a call behind all others of this process; see `ActorLink.submit`."""
+        remote = self._calls.get((method, options))
+        if remote is None:
+            remote = self._calls[method, options] = self.remote_of(method, options)
+        return self.call(remote, args, kwargs)
+
+    def call(self, remote: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call `remote`, Ray's, and return our refs."""
+        context = self._context
+        context.check_usable()
+        if args or kwargs:
+            args, kwargs = context.arguments(args, kwargs, f"a call of {self.class_name}")
+        try:
+            answer = remote(*args, **kwargs)
+        except theirs.PendingCallsLimitExceeded:
+            raise errors.PendingCallsLimitError(
+                f"the actor {self.class_name} has as many unanswered calls as its max_pending_calls allows; "
+                "get some of their results first"
+            ) from None
+        except Exception as error:
+            raise context.submission_error(error, args, kwargs, f"a call of {self.class_name}") from None
+        return context.wrapped(answer)
+
+    def remote_of(self, method: str, options: CallOptions) -> Callable[..., Any]:
+        """Return Ray's callable for calls of `method` with these options."""
+        keywords: dict[str, Any] = {"name": options.name or f"{self.class_name}.{method}"}
+        if self.methods[method] in _STREAMS:
+            keywords["_generator_backpressure_num_objects"] = BACKPRESSURE_ITEMS
+        elif options.num_returns > 1:
+            keywords["num_returns"] = options.num_returns
+        return getattr(self._raw, method).options(**keywords).remote
+
+    def bind(self, method: str) -> ActorMethod:
+        return RayActorMethod(self, method)
+
+    def reduce(self) -> tuple[Callable[..., ActorHandle], tuple[Any, ...]]:
+        """Pickle as Ray's handle, which Ray counts on its way, and what handles say about the actor."""
+        if not self._context.is_pickling():
+            raise TypeError(f"{REF_OUTSIDE}; so it is with actor handles: pass the handle itself")
+        kinds = {name: str(kind) for name, kind in self.methods.items()}
+        return _restore, (self._raw, self.class_name, self.name, kinds)
+
+
+class RayActorMethod(ActorMethod):
+    """A method whose call of Ray is made ready once."""
+
+    __slots__ = ("_remote",)
+
+    def __init__(self, link: RayActorLink, name: str) -> None:
+        super().__init__(link, name)
+        self._remote = link.remote_of(name, _PLAIN)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._link.call(self._remote, args, kwargs)  # type: ignore[attr-defined]
+
+    remote = __call__
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not RayActorMethod:
+            return NotImplemented
+        return self._link.actor_id == other._link.actor_id and self._name == other._name
+
+    def __hash__(self) -> int:
+        return hash((self._link.actor_id, self._name))
+
+
+def link_of(raw: Any, context: RayJobContext, name: str | None) -> RayActorLink:
+    """Return a link to an actor of which only Ray's handle is known."""
+    streams: Mapping[str, bool] = raw._ray_method_is_generator
+    methods = {
+        method: MethodKind.GENERATOR if streams.get(method) else MethodKind.PLAIN
+        for method in sorted(raw._ray_method_signatures)
+        if not method.startswith("_")
+    }
+    class_name: str = raw._ray_actor_creation_function_descriptor.class_name
+    return RayActorLink(raw, context, class_name, name, methods)
+
+
+def _restore(raw: Any, class_name: str, name: str | None, kinds: Mapping[str, str]) -> ActorHandle:
+    from fray.backend.ray.context import RayJobContext
+
+    methods = {method: MethodKind(kind) for method, kind in kinds.items()}
+    return ActorHandle(RayActorLink(raw, RayJobContext.of_strangers(), class_name, name, methods))

@@ -1,0 +1,81 @@
+"""What the nodes of a Ray have, and what none of them can ever give. The decisions are pure functions."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from fray.errors import InfeasibleError
+from fray.types import HEAD_NODE_SHARE
+
+__all__ = ["Capacity", "on_head", "shortage"]
+
+HEAD_NODE = "head_node"
+RAY_HEAD = "node:__internal_head__"
+"""Ray gives its head one of these by itself."""
+_FRESH_SECONDS = 2.0
+
+Nodes = Sequence[Mapping[str, float]]
+"""The resources of every node that lives."""
+
+
+def on_head(demand: Mapping[str, float], nodes: Nodes) -> dict[str, float]:
+    """Return `demand` with ``head_node`` as Ray's own mark of its head, unless a node declares ``head_node``."""
+    if HEAD_NODE not in demand or any(HEAD_NODE in node for node in nodes):
+        return dict(demand)
+    kept = {name: amount for name, amount in demand.items() if name != HEAD_NODE}
+    return {**kept, RAY_HEAD: min(demand[HEAD_NODE], HEAD_NODE_SHARE)}
+
+
+def shortage(demand: Mapping[str, float], nodes: Nodes) -> str | None:
+    """Return what keeps `demand` from ever fitting on one of `nodes`, None where it fits on one."""
+    if any(all(node.get(name, 0) >= amount for name, amount in demand.items()) for node in nodes):
+        return None
+    parts: list[str] = []
+    for name, amount in demand.items():
+        most = max((node.get(name, 0) for node in nodes), default=0)
+        if amount > most:
+            parts.append(f"{name}: asked for {amount:g}, the most that a node has is {most:g}")
+    return "; ".join(parts) or f"no single node has all of {', '.join(demand)} at once"
+
+
+class Capacity:
+    """Remembers for a moment what the nodes have, so that asking costs nothing in a loop.
+
+    Args:
+        list_nodes: asks Ray.
+        grows: nodes may come, so nothing is refused.
+    """
+
+    def __init__(self, list_nodes: Callable[[], Nodes], grows: bool) -> None:
+        self._list_nodes = list_nodes
+        self._grows = grows
+        self._lock = threading.Lock()
+        self._nodes: Nodes = ()
+        self._asked = float("-inf")
+
+    def place(self, demand: Mapping[str, float], what: str) -> dict[str, float]:
+        """Return the resources to ask Ray for.
+
+        Raises:
+            InfeasibleError: no node can ever give them; Ray itself would wait for ever.
+        """
+        for fresh in (False, True):
+            nodes = self.nodes(fresh)
+            placed = on_head(demand, nodes)
+            lacking = shortage(placed, nodes)
+            if lacking is None or self._grows:
+                return placed
+        raise InfeasibleError(
+            f"{what} asks for what no node of this Ray has ({lacking}); ask for less, start a node that has it, or say "
+            "ray?autoscaling=true where nodes come by themselves"
+        )
+
+    def nodes(self, fresh: bool = False) -> Nodes:
+        """Return the resources of the nodes, as of a moment ago at most."""
+        with self._lock:
+            if fresh or time.monotonic() - self._asked > _FRESH_SECONDS:
+                self._nodes = self._list_nodes()
+                self._asked = time.monotonic()
+            return self._nodes

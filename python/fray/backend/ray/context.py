@@ -1,0 +1,636 @@
+"""`RayJobContext`: tasks, actors and objects on a Ray cluster."""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, cast
+
+from fray import errors
+from fray._settings import default_namespace
+from fray.backend.ray.actors import ActorSetup, RayActorLink, actor_class, link_of
+from fray.backend.ray.capacity import Capacity
+from fray.backend.ray.failures import actor_died, connection_error, converted
+from fray.backend.ray.functions import FunctionTable, can_pickle
+from fray.backend.ray.library import global_worker, ray, theirs
+from fray.backend.ray.options import actor_keywords
+from fray.backend.ray.refs import RayRef, RayStream, raw_of, use_for_strangers
+from fray.backend.ray.worker import Items
+from fray.job.actor_methods import MethodKind, runs_on_loop
+from fray.job.actors import ActorHandle, ActorLink
+from fray.job.context import JobContext
+from fray.job.refs import ObjectRef
+from fray.types import ActorOptions, Lifetime, TaskOptions, check_actor_name
+
+__all__ = ["RayJobContext", "connect"]
+
+_DEFAULTS = TaskOptions()
+_MOST_NAMES = 1024
+_NAME_FREE_SECONDS = 10.0
+_RESTART_SECONDS = 60.0
+_LOOK_SECONDS = 0.01
+_RAYS_OWN = ("_ray_internal_", "SUPERVISOR_ACTOR_RAY_NAMESPACE")
+
+
+class RayJobContext(JobContext):
+    """Runs tasks and actors on Ray, and holds objects in its store.
+
+    A Ray that the program has initialised is used as it is. Otherwise it is initialised here, as ``ray.init`` does: at
+    `address`, at ``RAY_ADDRESS``, or on this machine; and then it is shut down when the context is closed.
+
+    Args:
+        address: of the cluster, as ``ray.init`` takes it.
+        namespace: where named actors are looked up; by default Ray's, where the program has chosen one, else
+            ``"default"``.
+        autoscaling: nodes come by themselves, so that resources which no node has now are waited for.
+        cluster: not supported.
+
+    Raises:
+        NodeDiedError: no Ray answers, or it refuses this program.
+        VersionMismatchError: it runs another version of Ray or of Python.
+        AlreadyInitializedError: this process uses another Ray than the one at `address`.
+    """
+
+    _ref_type: ClassVar[type[Any]] = ObjectRef
+    _of_worker: ClassVar[dict[str, RayJobContext]] = {}
+    _living: ClassVar[list[weakref.ref[RayJobContext]]] = []
+
+    def __init__(
+        self,
+        address: str | None = None,
+        namespace: str | None = None,
+        autoscaling: bool = False,
+        cluster: str | None = None,
+    ) -> None:
+        if cluster is not None:
+            raise errors.UnsupportedError(
+                f"ray?cluster={cluster}: names of clusters are not looked up; give the address: ray?address=HOST:6379"
+            )
+        self._owns_ray = connect(address, namespace)
+        self.namespace = check_actor_name(namespace or _chosen_namespace() or default_namespace(), "namespace")
+        self._session: Any = global_worker.node
+        self._capacity = Capacity(_living_nodes, autoscaling)
+        self._functions = FunctionTable(self.namespace, self._capacity)
+        self._names: dict[str, TaskOptions] = {}
+        self._tasks: weakref.WeakSet[RayRef[Any]] = weakref.WeakSet()
+        self._links: weakref.WeakValueDictionary[str, RayActorLink] = weakref.WeakValueDictionary()
+        self._kept: dict[str, RayActorLink] = {}
+        """Named actors that this context has made: Ray ends them with the handle that made them."""
+        self._forced: set[bytes] = set()
+        self._dropped: weakref.WeakSet[RayRef[Any]] = weakref.WeakSet()
+        """Calls of actors that were cancelled here, and go on there; see `_cancel`."""
+        self._serial_actor: str | None = None
+        self._lock = threading.Lock()
+        RayJobContext._living.append(weakref.ref(self))
+
+    # ---- which context
+
+    @classmethod
+    def current(cls) -> RayJobContext | None:
+        """Return the context of the worker process that this is, or None in any other process."""
+        return next(iter(cls._of_worker.values()), None)
+
+    @classmethod
+    def of_worker(cls, namespace: str) -> RayJobContext:
+        """Return this worker process's context with that namespace."""
+        context = cls._of_worker.get(namespace)
+        if context is None:
+            context = cls._of_worker[namespace] = cls(namespace=namespace)
+        return context
+
+    @classmethod
+    def of_strangers(cls) -> RayJobContext:
+        """Return the context of refs and handles that come out of a pickle: the newest that is open."""
+        cls._living = [known for known in cls._living if (found := known()) is not None and not found.closed]
+        newest = cls._living[-1]() if cls._living else None
+        return newest if newest is not None else cls()
+
+    # ---- tasks
+
+    def run(self, fn: Callable[..., Any], *args: Any, name: str | None = None, **kwargs: Any) -> Any:
+        """Start ``fn(*args, **kwargs)`` and return a ref to its result; `name` names the task."""
+        if name is None:
+            return self.create_task(fn, args, kwargs)
+        options = self._names.get(name)
+        if options is None:
+            if len(self._names) >= _MOST_NAMES:
+                self._names.clear()
+            options = self._names[name] = TaskOptions(name=name)
+        return self.create_task(fn, args, kwargs, options)
+
+    def _submit(
+        self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions
+    ) -> Any:
+        if self.closed:
+            self._not_open()
+        fn = _plain_function(fn)
+        submitter = self._functions.submitter(fn, options)
+        if args or kwargs:
+            args, kwargs = self.arguments(args, kwargs, "create_task")
+            if any(type(value) is Items for value in args) or any(type(value) is Items for value in kwargs.values()):
+                submitter = self._functions.as_argument(fn, options)
+        try:
+            answer = (
+                submitter.remote(fn, *args, **kwargs) if submitter.as_argument else submitter.remote(*args, **kwargs)
+            )
+        except Exception as error:
+            if submitter.as_argument:
+                args = (fn, *args)
+            raise self.submission_error(error, args, kwargs, f"a task of {getattr(fn, '__qualname__', fn)}") from None
+        ref = self.wrapped(answer)
+        if type(ref) is RayRef:
+            self._tasks.add(ref)  # pyright: ignore[reportUnknownArgumentType]
+        return ref  # pyright: ignore[reportUnknownVariableType]
+
+    def arguments(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], verb: str
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the arguments with Ray's refs in the place of ours.
+
+        Raises:
+            ForeignRefError: a ref or handle of another context.
+        """
+        return (
+            tuple([self._argument(value, verb) for value in args]),
+            {name: self._argument(value, verb) for name, value in kwargs.items()} if kwargs else {},
+        )
+
+    def _argument(self, value: Any, verb: str) -> Any:
+        kind: type[Any] = type(value)  # pyright: ignore[reportUnknownVariableType]
+        if kind is RayRef:
+            self._check_owned(value, verb)
+            return value._raw
+        if kind in _PLAIN_TYPES:
+            return value
+        if kind is RayStream:
+            self._check_owned(value, verb)
+            return self._items_argument(value)
+        if isinstance(value, ObjectRef):
+            self._check_owned(cast("ObjectRef[Any]", value), verb)
+        elif isinstance(value, ActorHandle):
+            self._check_actor(value, verb)
+        return cast("Any", value)
+
+    def _items_argument(self, stream: RayStream[Any]) -> Any:
+        """Return what stands for a generator: all its items, or, where it failed, Ray's ref of its failure."""
+        try:
+            return Items(stream.items())
+        except Exception as error:
+            return ray.put(_failed_value(error))
+
+    def wrapped(self, answer: Any) -> Any:
+        """Return our refs for what Ray's submission returned."""
+        if type(answer) is _RAW_REF:
+            return RayRef[Any](answer, self)
+        if isinstance(answer, list):
+            return [RayRef[Any](raw, self) for raw in cast("list[Any]", answer)]
+        return RayStream[Any](answer, self)
+
+    def submission_error(
+        self, error: Exception, args: Sequence[Any], kwargs: Mapping[str, Any], what: str
+    ) -> Exception:
+        """Return the error to raise where Ray does not take a task or call; it names the argument to blame."""
+        if isinstance(error, theirs.RayError):
+            return self._converted(error)
+        for position, value in [*enumerate(args), *kwargs.items()]:
+            if not isinstance(value, _RAW_REF) and not can_pickle(value):
+                from fray._unpicklable import serialization_error
+
+                which = f"argument {position}" if isinstance(position, int) else f"argument {position!r}"
+                return serialization_error(f"{which} of {what}", value, error, can_pickle)
+        return error
+
+    # ---- objects
+
+    def _put(self, value: Any) -> Any:
+        try:
+            return RayRef[Any](ray.put(value), self)
+        except theirs.RayError as error:
+            raise self._converted(error) from None
+        except Exception as error:
+            if can_pickle(value):
+                raise
+            from fray._unpicklable import serialization_error
+
+            raise serialization_error("the value to put", value, error, can_pickle) from None
+
+    def get(self, refs: Any, timeout: float | None = None) -> Any:
+        """Return the value of a ref, or the values of a list or tuple of refs; see `JobContext.get`."""
+        if timeout is None and self._serial_actor is None and not self._closed and not self._dropped:
+            kind: type[Any] = type(refs)  # pyright: ignore[reportUnknownVariableType]
+            if kind is RayRef:
+                return self.fetch(refs._raw, None)
+            if kind is list and refs and set(map(type, refs)) == _ONLY_REFS:
+                return self.fetch(list(map(raw_of, refs)), None)
+        return super().get(refs, timeout)
+
+    def _get(self, ref: Any, timeout: float | None) -> Any:
+        self._check_dropped(ref)
+        self._check_deadlock(ref, timeout)
+        if type(ref) is RayStream:
+            return self.fetch(ref.items(), timeout)
+        return self.fetch(ref._raw, timeout)
+
+    def _get_many(self, refs: Sequence[Any], timeout: float | None) -> list[Any]:
+        for ref in refs:
+            self._check_dropped(ref)
+            self._check_deadlock(ref, timeout)
+        if any(type(ref) is RayStream for ref in refs):
+            deadline = None if timeout is None else time.monotonic() + timeout
+            return [self._get(ref, None if deadline is None else max(0.0, deadline - time.monotonic())) for ref in refs]
+        return self.fetch([ref._raw for ref in refs], timeout)
+
+    def fetch(self, raw: Any, timeout: float | None = None) -> Any:
+        """Return the value of Ray's ref, or the values of a list of them."""
+        try:
+            return ray.get(raw, timeout=timeout)
+        except theirs.RayError as error:
+            failure = self._failure(raw, error, timeout)
+        raise failure
+
+    def _failure(self, raw: Any, error: Exception, timeout: float | None) -> Exception:
+        if isinstance(error, theirs.WorkerCrashedError) and self._was_forced(raw):
+            return errors.TaskCancelledError("the task was cancelled, its worker ended")
+        return self._converted(error, timeout)
+
+    def wait(self, refs: list[Any], num_returns: int = 1, timeout: float | None = None) -> tuple[list[Any], list[Any]]:
+        """Split `refs` into ready ones and others; see `JobContext.wait`."""
+        if (
+            type(refs) is list
+            and timeout is None
+            and not self._closed
+            and not self._dropped
+            and set(map(type, refs)) == _ONLY_REFS
+        ):
+            try:
+                return self._wait(refs, num_returns, None)
+            except (ValueError, TypeError):
+                pass  # the base class says what is wrong
+        return super().wait(refs, num_returns, timeout)
+
+    def _wait(self, refs: list[Any], num_returns: int, timeout: float | None) -> tuple[list[Any], list[Any]]:
+        ready_at_once = [ref for ref in refs if self._is_known_ready(ref)]
+        if ready_at_once:
+            return self._wait_beside(ready_at_once, refs, num_returns, timeout)
+        raws = list(map(raw_of, refs))
+        try:
+            ready, _ = ray.wait(raws, num_returns=num_returns, timeout=timeout, fetch_local=False)
+        except theirs.RayError as error:
+            raise self._converted(error) from None
+        return split(refs, raws, ready)
+
+    def _is_known_ready(self, ref: Any) -> bool:
+        """Return whether `ref` is ready although Ray does not know."""
+        return ref.is_ready() if type(ref) is RayStream else bool(self._dropped) and ref in self._dropped
+
+    def _wait_beside(
+        self, at_once: list[Any], refs: list[Any], num_returns: int, timeout: float | None
+    ) -> tuple[list[Any], list[Any]]:
+        """Wait where Ray does not know that some generators are ready."""
+        ready = {id(ref) for ref in at_once}
+        others = [ref for ref in refs if id(ref) not in ready]
+        missing = num_returns - len(at_once)
+        if others:
+            found, _ = self._wait(others, max(1, missing), timeout if missing > 0 else 0)
+            ready |= {id(ref) for ref in found}
+        chosen = [ref for ref in refs if id(ref) in ready][:num_returns]
+        picked = {id(ref) for ref in chosen}
+        return chosen, [ref for ref in refs if id(ref) not in picked]
+
+    def _cancel(self, ref: Any, force: bool) -> None:
+        raw = ref.task_ref()
+        if not force and type(ref) is RayRef and self._is_serial_call(raw):
+            # Ray would lose the calls that wait behind it (they fail after 30 s); so only the result is dropped.
+            if not ray.wait([raw], timeout=0, fetch_local=False)[0]:
+                self._dropped.add(cast("RayRef[Any]", ref))
+            return
+        if force:
+            self._forced.add(raw.binary())
+        try:
+            ray.cancel(raw, force=force)
+        except ValueError:
+            if not force:
+                return
+            raise ValueError(
+                "cancel: force would end the actor of this call and all its calls; leave force out, or kill the actor"
+            ) from None
+        except theirs.RayError as error:
+            raise self._converted(error) from None
+        except TypeError:
+            return  # an object that was put
+
+    def _is_serial_call(self, raw: Any) -> bool:
+        link = self._links.get(_actor_of(raw))
+        return link is not None and not link.ray_handle._ray_allow_out_of_order_execution
+
+    def _check_dropped(self, ref: Any) -> None:
+        if self._dropped and ref in self._dropped:
+            raise errors.TaskCancelledError("the call was cancelled")
+
+    def _was_forced(self, raw: Any) -> bool:
+        raws = cast("list[Any]", raw) if isinstance(raw, list) else [raw]
+        return any(one.binary() in self._forced for one in raws)
+
+    # ---- what refs ask for
+
+    def check_usable(self) -> None:
+        """Raise ContextClosedError where the context, or Ray below it, was closed."""
+        if self.closed:
+            self._not_open()
+
+    def wait_in_loop(self, ref: RayRef[Any]) -> Generator[Any, None, Any]:
+        """Suspend the running coroutine until Ray has the value, and return it."""
+        self.check_usable()
+        self._check_dropped(ref)
+        raw = ref.ray_ref
+        try:
+            return cast("Any", (yield from raw.__await__()))
+        except theirs.RayError as error:
+            failure = self._failure(raw, error, None)
+        raise failure
+
+    def next_raw(self, generator: Any) -> Any:
+        """Return Ray's ref of the next item; StopIteration at the end."""
+        try:
+            return next(generator)
+        except theirs.RayError as error:
+            raise self._converted(error) from None
+
+    def failure_of(self, raw: Any) -> Exception | None:
+        """Return what an item of a generator failed with; a failure is always small enough to be here already."""
+        if not global_worker.core_worker.object_exists(raw, memory_store_only=True):
+            return None
+        try:
+            ray.get(raw)
+        except theirs.RayError as error:
+            return self._converted(error)
+        return None
+
+    def end_stream(self, generator: Any) -> None:
+        """End the task of a generator that nobody reads any more."""
+        if not self.closed and not generator._stream_exhausted():
+            ray.cancel(generator)
+
+    def is_pickling(self) -> bool:
+        """Return whether this thread pickles something for Ray, which then counts the refs in it."""
+        return global_worker.get_serialization_context().is_in_band_serialization()
+
+    # ---- actors
+
+    def _create_actor(
+        self,
+        cls: type[Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        options: ActorOptions,
+        methods: Mapping[str, MethodKind],
+    ) -> ActorLink:
+        self.check_usable()
+        namespace = options.namespace or self.namespace
+        class_name = cls.__qualname__.replace("<locals>.", "")
+        demand = self._capacity.place(options.demand(), f"actor {class_name}")
+        sent, keywords = self.arguments(args, kwargs, "create_actor")
+        on_loop = runs_on_loop(methods)
+        is_serial = not on_loop and (options.max_concurrency or 1) == 1
+        setup = ActorSetup(self.namespace, options.name, class_name, methods, is_serial)
+        made = actor_class(class_name, tuple(methods.items()))
+        create = made.options(**actor_keywords(options, demand, namespace)).remote
+        raw: Any = None
+        while raw is None:
+            try:
+                raw = create(cls, setup, *sent, **keywords)
+            except theirs.ActorAlreadyExistsError:
+                self._check_free(options.name or "", namespace)
+            except Exception as error:
+                raise self.submission_error(error, (cls, *sent), keywords, f"actor {class_name}") from None
+            if raw is not None and raw._ray_weak_ref and (namespace, options.name) not in self._named_actors():
+                raw = None  # it ended a moment ago
+        if raw._ray_weak_ref:  # it was there already
+            link = link_of(raw, self, options.name)
+        else:
+            link = RayActorLink(raw, self, class_name, options.name, methods)
+            if options.max_restarts:
+                link.hold([value for value in (*sent, *keywords.values()) if isinstance(value, _RAW_REF)])
+            if options.name is not None and options.lifetime is not Lifetime.DETACHED:
+                self._kept[link.actor_id] = link
+        self._links[link.actor_id] = link
+        return link
+
+    def _check_free(self, name: str, namespace: str) -> None:
+        """Raise NameTakenError where a name has an actor; return, a moment later, where its actor has just ended."""
+        from fray.job.actor_request import name_taken
+
+        if (namespace, name) in self._named_actors():
+            raise name_taken(name, namespace)
+        time.sleep(_LOOK_SECONDS)
+
+    def _find_actor(self, name: str, namespace: str) -> ActorLink | None:
+        try:
+            raw = ray.get_actor(name, namespace=namespace)
+        except ValueError:
+            return None
+        except theirs.RayError as error:
+            raise self._converted(error) from None
+        link = link_of(raw, self, name)
+        return self._links.setdefault(link.actor_id, link)
+
+    def _named_actors(self) -> list[tuple[str, str]]:
+        listed = cast("list[dict[str, str]]", ray.util.list_named_actors(all_namespaces=True))
+        found = [(entry["namespace"], entry["name"]) for entry in listed]
+        return [pair for pair in found if not any(text.startswith(_RAYS_OWN) for text in pair)]
+
+    def _kill_actor(self, link: Any, no_restart: bool) -> None:
+        restarts = None if no_restart else _state_of(link)[1]
+        try:
+            ray.kill(link.ray_handle, no_restart=no_restart)
+        except (theirs.RayError, ValueError):
+            return  # it has ended
+        if restarts is not None:
+            self._wait_until_restarted(link, restarts)
+            return
+        self._kept.pop(link.actor_id, None)
+        if link.name is not None:
+            self._wait_until_gone(link)
+
+    def _wait_until_gone(self, link: RayActorLink) -> None:
+        """Wait until the name is free: Ray kills behind the caller's back."""
+        deadline = time.monotonic() + _NAME_FREE_SECONDS
+        while time.monotonic() < deadline:
+            listed = [pair[1] for pair in self._named_actors()]
+            if link.name not in listed:
+                return
+            time.sleep(_LOOK_SECONDS)
+
+    def _wait_until_restarted(self, link: RayActorLink, restarts: int) -> None:
+        """Wait until the actor lives anew or has ended: a call sent to the old process would be lost."""
+        deadline = time.monotonic() + _RESTART_SECONDS
+        while time.monotonic() < deadline:
+            state, now = _state_of(link)
+            if state == "DEAD" or (state == "ALIVE" and now > restarts):
+                return
+            time.sleep(_LOOK_SECONDS)
+
+    def _owns_actor(self, link: Any) -> bool:
+        return isinstance(link, RayActorLink) and link.context._session is self._session
+
+    def place(self, demand: Mapping[str, float], what: str) -> dict[str, float]:
+        """Return the resources to ask Ray for; InfeasibleError where no node can ever give them."""
+        return self._capacity.place(demand, what)
+
+    def become_serial_actor(self, actor_id: str) -> None:
+        """Note that this process runs one call of that actor at a time, so that it cannot wait for another."""
+        self._serial_actor = actor_id
+
+    def _check_deadlock(self, ref: Any, timeout: float | None) -> None:
+        if self._serial_actor is None or timeout is not None:
+            return
+        raw = ref.task_ref()
+        if _actor_of(raw) == self._serial_actor and not ray.wait([raw], timeout=0, fetch_local=False)[0]:
+            raise errors.DeadlockError(
+                "the result can never come: it is that of a later call of this actor, which runs one call at a time; "
+                "do not wait for it here, await it in an async method, or raise max_concurrency"
+            )
+
+    # ---- where the code runs
+
+    @property
+    def _parallelism(self) -> int:  # type: ignore[override]
+        return max(1, int(sum(node.get("CPU", 0) for node in self._capacity.nodes())))
+
+    def resource_ids(self) -> dict[str, list[int]]:
+        """Return the indices of the devices that this worker has; see `JobContext.resource_ids`."""
+        if self.current() is None:
+            return {}
+        listed = ray.get_runtime_context().get_accelerator_ids()
+        return {kind: [int(index) for index in indices] for kind, indices in listed.items() if indices}
+
+    def _timeline_events(self) -> Iterable[Mapping[str, Any]]:
+        raise errors.UnsupportedError(
+            "RayJobContext does not remember when its tasks ran; Ray does, a second later: ray.timeline('trace.json')"
+        )
+
+    # ---- life
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called, or Ray was shut down."""
+        return self._closed or global_worker.node is not self._session or not global_worker.connected
+
+    def _not_open(self) -> None:
+        if not self._closed and self.closed:
+            raise errors.ContextClosedError("Ray was shut down; call ray.init() and make a new RayJobContext")
+        super()._not_open()
+
+    def _owns(self, ref: Any) -> bool:
+        return type(ref) in _OURS and ref._context._session is self._session
+
+    def _close(self) -> None:
+        if not global_worker.connected or global_worker.node is not self._session:
+            return
+        if self._owns_ray:
+            ray.shutdown()
+            return
+        tasks, links = list(self._tasks), list(self._links.values())
+        pending = [task.task_ref() for task in tasks]
+        if pending:
+            _, pending = ray.wait(pending, num_returns=len(pending), timeout=0, fetch_local=False)
+        for raw in pending:
+            ray.cancel(raw)
+        for link in links:
+            if link.name is None or link.actor_id in self._kept:
+                ray.kill(link.ray_handle)
+        self._kept.clear()
+
+    # ---- errors
+
+    def _converted(self, error: Any, timeout: float | None = None) -> Exception:
+        if isinstance(error, theirs.RayActorError):
+            link = self._links.get(error.actor_id or "")
+            return actor_died(error, link.class_name, link.name) if link is not None else actor_died(error)
+        if timeout is not None and isinstance(error, theirs.GetTimeoutError):
+            return errors.GetTimeoutError(f"nothing came within {timeout:g} s; the task goes on")
+        return converted(error)
+
+
+def split(refs: list[Any], raws: list[Any], ready: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Return (ready, others) of `refs`, both in their order; `ready` are those of `raws` that are, in their order."""
+    if len(ready) == 1:
+        place = raws.index(ready[0])
+        return [refs[place]], refs[:place] + refs[place + 1 :]
+    found: list[Any] = []
+    others: list[Any] = []
+    left = iter(ready)
+    expected = next(left, None)
+    for ref, raw in zip(refs, raws, strict=True):
+        if raw is expected:
+            found.append(ref)
+            expected = next(left, None)
+        else:
+            others.append(ref)
+    return found, others
+
+
+def connect(address: str | None, namespace: str | None) -> bool:
+    """Make sure that Ray is initialised; return whether it was done here."""
+    if ray.is_initialized():
+        if address not in (None, "auto") and ray.get_runtime_context().gcs_address != address:
+            raise errors.AlreadyInitializedError(
+                f"this process uses the Ray at {ray.get_runtime_context().gcs_address}, not the one at {address}; "
+                "call ray.shutdown() first"
+            )
+        return False
+    if (address or "").startswith("ray://"):
+        raise errors.UnsupportedError(
+            f"the Ray client's address {address!r} cannot be used; run the program on the cluster: submit it as a job"
+        )
+    try:
+        ray.init(address=address, namespace=namespace, log_to_driver=False)
+    except Exception as error:
+        raise connection_error(error, address) from error
+    return True
+
+
+def _chosen_namespace() -> str | None:
+    """Return Ray's namespace, None where it is the one that Ray makes up for a program that gave none."""
+    import uuid
+
+    namespace: str = ray.get_runtime_context().namespace
+    try:
+        return None if str(uuid.UUID(namespace)) == namespace else namespace
+    except ValueError:
+        return namespace
+
+
+def _state_of(link: RayActorLink) -> tuple[str, int]:
+    """Return Ray's word for where an actor is in its life, and how often it was started again."""
+    found: Any = ray._private.state.actors(actor_id=link.actor_id)
+    return found.get("State", "DEAD"), int(found.get("NumRestarts", 0))
+
+
+def _living_nodes() -> list[dict[str, float]]:
+    return [node["Resources"] for node in ray.nodes() if node["Alive"]]
+
+
+def _plain_function(fn: Any) -> Any:
+    """Return the function of one that was decorated with ``ray.remote``, else `fn` itself."""
+    return fn._function if isinstance(fn, ray.remote_function.RemoteFunction) else fn
+
+
+def _actor_of(raw: Any) -> str:
+    return raw.task_id().actor_id().hex()
+
+
+def _failed_value(error: Exception) -> Any:
+    """Return what stands in the store for the failure of a generator that was an argument."""
+    from fray.backend.ray.worker import task_failure
+
+    return theirs.RayTaskError("generator", str(error), task_failure(error, False))
+
+
+_RAW_REF = ray.ObjectRef
+_ONLY_REFS = {RayRef}
+_OURS = (RayRef, RayStream)
+_PLAIN_TYPES = frozenset((int, float, str, bytes, bool, type(None), list, dict, tuple))
+use_for_strangers(RayJobContext.of_strangers)

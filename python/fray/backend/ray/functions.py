@@ -1,0 +1,203 @@
+"""How a task's function gets to Ray's workers, and with which of Ray's options it is called.
+
+A function that workers can import, or one by value that has not changed, is wrapped and exported to Ray once. One that
+could change unseen, or that holds refs, which Ray must count, travels as the first argument of each task instead.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from inspect import iscoroutinefunction, isgeneratorfunction
+from types import FunctionType
+from typing import Any, NamedTuple
+
+from fray._function_state import is_importable, large_function_message, name_of, same_state, state_of
+from fray.backend.ray.capacity import Capacity
+from fray.backend.ray.failures import RetryableFailure
+from fray.backend.ray.library import cloudpickle, ray
+from fray.backend.ray.options import task_keywords
+from fray.backend.ray.refs import REF_OUTSIDE, trial_pickling
+from fray.backend.ray.worker import TaskSetting, run_stream, run_task, with_items
+from fray.types import TaskOptions
+
+__all__ = ["FunctionTable", "Submitter", "can_pickle", "remote_call"]
+
+_LARGE_BYTES = 1 << 20
+_MOST_KNOWN = 1024
+
+
+class Submitter(NamedTuple):
+    """How to submit tasks of one function with one set of options."""
+
+    remote: Callable[..., Any]
+    """Ray's: arguments to refs."""
+    as_argument: bool
+    """The function itself comes first among the arguments."""
+    state: tuple[Any, ...] | None
+    """What the function referred to when it was exported; None where that cannot matter."""
+    options: TaskOptions
+    """Kept, so that no other options can have the same identity."""
+
+
+class FunctionTable:
+    """The functions that one context has sent. Guarded by the GIL: what two threads make twice is equal."""
+
+    def __init__(self, namespace: str, capacity: Capacity) -> None:
+        self._namespace = namespace
+        self._capacity = capacity
+        self._known: dict[Any, Submitter] = {}
+        self._exported: dict[Any, tuple[tuple[Any, ...] | None, Any]] = {}
+
+    def submitter(self, fn: Callable[..., Any], options: TaskOptions) -> Submitter:
+        """Return how to submit a task of `fn`.
+
+        Raises:
+            TypeError: an async function.
+            SerializationError: it cannot be pickled; the message names the captured variable.
+            InfeasibleError: no node has the resources.
+        """
+        key = (fn, id(options))
+        try:
+            known = self._known.get(key)
+        except TypeError:  # not hashable: a callable object with __eq__
+            return self._make(fn, options, as_argument=True)
+        if known is not None:
+            if known.state is None:
+                return known
+            state = state_of(fn) if type(fn) is FunctionType else None
+            if state is not None and same_state(known.state, state):
+                return known
+        made = self._make(fn, options)
+        if made.state is not None or made.as_argument is False:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[key] = made
+        return made
+
+    def as_argument(self, fn: Callable[..., Any], options: TaskOptions) -> Submitter:
+        """Return how to submit a task whose arguments stand for generators."""
+        return self._make(fn, options, as_argument=True)
+
+    def _make(self, fn: Callable[..., Any], options: TaskOptions, as_argument: bool = False) -> Submitter:
+        if iscoroutinefunction(fn):
+            raise TypeError(f"{name_of(fn)!r} is an async function; a task's function must not be, an actor's may")
+        name = options.name or name_of(fn).replace("<locals>.", "")
+        streams = isgeneratorfunction(fn)
+        demand = self._capacity.place(options.demand(), f"task {name!r}")
+        keywords = task_keywords(options, demand, streams)
+        setting = TaskSetting(self._namespace, options.timeout, options.retry_exceptions, options.num_returns)
+        state = None
+        if not as_argument and not is_importable(fn):
+            state = state_of(fn) if type(fn) is FunctionType else None
+            as_argument = state is None
+        remote = None if as_argument else self._export(fn, state, setting, options.max_calls, streams)
+        if remote is None:
+            keywords.setdefault("name", name)
+            as_argument, state = True, None
+            remote = self._generic(setting, options.max_calls, streams)
+        submit = remote.options(**keywords).remote if keywords else remote.remote
+        return Submitter(submit, as_argument, state, options)
+
+    def _export(
+        self,
+        fn: Callable[..., Any],
+        state: tuple[Any, ...] | None,
+        setting: TaskSetting,
+        max_calls: int | None,
+        streams: bool,
+    ) -> Any:
+        """Return Ray's remote function, None for a function that holds refs or handles."""
+        key = (fn, setting, max_calls)
+        exported = self._exported.get(key)
+        if exported is not None and (state is None or (exported[0] is not None and same_state(exported[0], state))):
+            return exported[1]
+        wrapper = _wrapper(fn, setting, streams)
+        if state is not None and not _check_picklable(fn, wrapper):
+            return None
+        remote = _remote(wrapper, setting, max_calls)
+        if len(self._exported) >= _MOST_KNOWN:
+            self._exported.clear()
+        self._exported[key] = (state, remote)
+        return remote
+
+    def _generic(self, setting: TaskSetting, max_calls: int | None, streams: bool) -> Any:
+        key = (None, setting, max_calls, streams)
+        exported = self._exported.get(key)
+        if exported is None:
+            wrapper = _stream_of_argument(setting) if streams else _task_of_argument(setting)
+            exported = self._exported[key] = (None, _remote(wrapper, setting, max_calls))
+        return exported[1]
+
+
+def can_pickle(value: object) -> bool:
+    """Return whether `value` could travel in an argument."""
+    with trial_pickling():
+        try:
+            cloudpickle.dumps(value, protocol=5)
+        except Exception:
+            return False
+    return True
+
+
+def remote_call(namespace: str, max_calls: int | None = None) -> Any:
+    """Return Ray's remote function that calls its first argument with the others."""
+    setting = TaskSetting(namespace, None, False, 1)
+    return _remote(_task_of_argument(setting), setting, max_calls)
+
+
+def _remote(wrapper: Callable[..., Any], setting: TaskSetting, max_calls: int | None) -> Any:
+    keywords: dict[str, Any] = {}
+    if max_calls is not None:
+        keywords["max_calls"] = max_calls
+    if setting.retry_exceptions is not False:
+        keywords["retry_exceptions"] = [RetryableFailure]
+    return ray.remote(**keywords)(wrapper) if keywords else ray.remote(wrapper)
+
+
+def _wrapper(fn: Callable[..., Any], setting: TaskSetting, streams: bool) -> Callable[..., Any]:
+    """Return the function that Ray calls; being nested, it travels by value, and `fn` as it must."""
+
+    def task(*args: Any, **kwargs: Any) -> Any:
+        return run_task(fn, setting, args, kwargs)
+
+    def stream(*args: Any, **kwargs: Any) -> Any:
+        for item in run_stream(fn, setting, args, kwargs):  # noqa: UP028
+            yield item
+
+    return _named(stream if streams else task, name_of(fn).replace("<locals>.", ""))
+
+
+def _task_of_argument(setting: TaskSetting) -> Callable[..., Any]:
+    def task(*args: Any, **kwargs: Any) -> Any:
+        return run_task(args[0], setting, with_items(args[1:]), kwargs)
+
+    return task
+
+
+def _stream_of_argument(setting: TaskSetting) -> Callable[..., Any]:
+    def stream(*args: Any, **kwargs: Any) -> Any:
+        for item in run_stream(args[0], setting, with_items(args[1:]), kwargs):  # noqa: UP028
+            yield item
+
+    return stream
+
+
+def _named(wrapper: Callable[..., Any], name: str) -> Callable[..., Any]:
+    wrapper.__name__ = wrapper.__qualname__ = name
+    return wrapper
+
+
+def _check_picklable(fn: Callable[..., Any], wrapper: Callable[..., Any]) -> bool:
+    """Return whether `fn` can travel outside of arguments; SerializationError where it cannot travel at all."""
+    try:
+        size = len(cloudpickle.dumps(wrapper, protocol=5))
+    except Exception as error:
+        if REF_OUTSIDE in str(error):
+            return False
+        from fray._unpicklable import serialization_error
+
+        raise serialization_error(f"function {name_of(fn)!r}", fn, error, can_pickle) from error
+    if size > _LARGE_BYTES:
+        warnings.warn(large_function_message(fn, size), stacklevel=6)
+    return True

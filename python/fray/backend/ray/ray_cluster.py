@@ -1,0 +1,5 @@
+"""Older path of `fray.backend.ray.cluster`."""
+
+from fray.backend.ray.cluster import RayClient, RayCluster, RayClusterContext
+
+__all__ = ["RayClient", "RayCluster", "RayClusterContext"]

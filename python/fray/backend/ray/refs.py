@@ -1,0 +1,187 @@
+"""Refs of the Ray backend: `RayRef` around a ref of Ray's, `RayStream` around a generator of refs."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABCMeta
+from collections import deque
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from fray.job.refs import ObjectRef
+
+if TYPE_CHECKING:
+    from fray.backend.ray.context import RayJobContext
+
+__all__ = ["REF_OUTSIDE", "RayRef", "RayStream", "raw_of", "trial_pickling"]
+
+T = TypeVar("T")
+
+REF_OUTSIDE = "a ref of Fray's can only be pickled inside an argument, a result or an object"
+"""What a ref says that is pickled where Ray does not count it."""
+_HINT = "a Fray ref: get it with ctx.get(ref) or ref.result(); Ray's own is ref.ray_ref"
+_trial = threading.local()
+_current: Callable[[], RayJobContext] | None = None
+"""Set by the context's module: the context of refs that come from elsewhere."""
+
+
+class _RefType(ABCMeta):
+    """Ray shows the type of what it cannot get: the sentence tells what to do instead."""
+
+    def __repr__(cls) -> str:
+        return f"{super().__repr__()} ({_HINT})"
+
+
+class RayRef(ObjectRef[T], metaclass=_RefType):
+    """A value that Ray holds or will hold. Ray counts it while this object lives; equal where Ray's refs are."""
+
+    __slots__ = ("__weakref__", "_context", "_raw")
+
+    def __init__(self, raw: Any, context: RayJobContext | None = None) -> None:
+        self._raw = raw
+        self._context: RayJobContext = context if context is not None else _current()  # type: ignore[misc]
+
+    @property
+    def ray_ref(self) -> Any:
+        """Ray's own ref, for programs that use both."""
+        return self._raw
+
+    def task_ref(self) -> Any:
+        """Return Ray's ref of the task itself."""
+        return self._raw
+
+    def result(self, timeout: float | None = None) -> T:
+        return self._context.get(self, timeout)
+
+    def __await__(self) -> Generator[Any, None, T]:
+        return self._context.wait_in_loop(self)
+
+    def __next__(self) -> RayRef[Any]:
+        raise TypeError("this task is no generator; use get or ref.result() for its value")
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (type(other) is RayRef and self._raw == other._raw)
+
+    def __hash__(self) -> int:
+        return hash(self._raw)
+
+    def __repr__(self) -> str:
+        return f"<ref {self._raw.hex()[:16]} of Ray ({_HINT})>"
+
+    def __reduce__(self) -> Any:
+        if getattr(_trial, "on", False):
+            return _nothing, ()
+        if not self._context.is_pickling():
+            raise TypeError(f"{REF_OUTSIDE}; get its value, or pass the ref itself")
+        return RayRef, (self._raw,)
+
+    def __copy__(self) -> RayRef[T]:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> RayRef[T]:
+        raise TypeError(f"{REF_OUTSIDE}; it cannot be copied deeply")
+
+
+class RayStream(ObjectRef[T], metaclass=_RefType):
+    """The ref of a generator task: an iterator of refs to its items.
+
+    Items that were read to be counted or listed, and not yet taken, are in `_items`. Ends its producer when it is
+    dropped. Threading: `_lock` is held while an item is read.
+    """
+
+    __slots__ = ("__weakref__", "_context", "_failure", "_generator", "_items", "_lock")
+
+    def __init__(self, generator: Any, context: RayJobContext) -> None:
+        self._generator = generator
+        self._context = context
+        self._items: deque[Any] = deque()
+        self._failure: Exception | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def ray_ref(self) -> Any:
+        """Ray's own generator of refs."""
+        return self._generator
+
+    def task_ref(self) -> Any:
+        """Return Ray's ref of the task itself."""
+        return self._generator.completed()
+
+    @property
+    def _raw(self) -> Any:
+        """What Ray can wait for: the next item."""
+        return self._items[0] if self._items else self._generator
+
+    def result(self, timeout: float | None = None) -> T:
+        return self._context.get(self, timeout)
+
+    def __await__(self) -> Generator[Any, None, T]:
+        import asyncio
+
+        return asyncio.to_thread(self.result).__await__()
+
+    def __next__(self) -> RayRef[Any]:
+        self._context.check_usable()
+        with self._lock:
+            raw = self._items.popleft() if self._items else self._read()
+        return RayRef(raw, self._context)
+
+    def items(self) -> list[Any]:
+        """Return Ray's refs of all items not taken, waiting for the end of the generator; they stay to be taken."""
+        with self._lock:
+            with suppress(StopIteration):
+                while True:
+                    self._items.append(self._read())
+            return list(self._items)
+
+    def is_ready(self) -> bool:
+        """Return whether the next item, or the end, is there."""
+        return bool(self._items) or self._failure is not None
+
+    def _read(self) -> Any:
+        """Return Ray's ref of the next item; what the generator raised is raised here, again and again."""
+        if self._failure is not None:
+            raise self._failure
+        raw = self._context.next_raw(self._generator)
+        failure = self._context.failure_of(raw)
+        if failure is not None:
+            self._failure = failure
+            raise failure
+        return raw
+
+    def __repr__(self) -> str:
+        return f"<ref of a generator task of Ray ({_HINT})>"
+
+    def __reduce__(self) -> Any:
+        if getattr(_trial, "on", False):
+            return _nothing, ()
+        raise TypeError("the ref of a generator task cannot be pickled on Ray; pass list(ref), the refs of its items")
+
+    def __del__(self) -> None:
+        with suppress(Exception):
+            self._context.end_stream(self._generator)
+
+
+raw_of = attrgetter("_raw")
+
+
+@contextmanager
+def trial_pickling() -> Generator[None]:
+    """Let refs be pickled to nothing inside the block, in which something is pickled only to see whether it can be."""
+    _trial.on = True
+    try:
+        yield
+    finally:
+        _trial.on = False
+
+
+def _nothing() -> None:
+    return None
+
+
+def use_for_strangers(current: Callable[[], RayJobContext]) -> None:
+    """Tell where refs belong that come out of a pickle."""
+    global _current
+    _current = current

@@ -1,0 +1,149 @@
+"""What runs in Ray's worker processes: a task's function, or a call of an actor, with the context current.
+
+Ray pickles functions that refer to what is here; nothing of the driver's is reachable.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, nullcontext
+from inspect import iscoroutine
+from typing import Any, NamedTuple, NoReturn
+
+from fray._failures import failure_text, pack_exception
+from fray.backend.ray.failures import RetryableFailure, TaskFailure
+from fray.backend.ray.library import ray
+from fray.errors import TaskTimeoutError
+from fray.job.current import enter_context
+
+__all__ = ["Items", "TaskSetting", "enter", "run_stream", "run_task", "task_failure"]
+
+
+class TaskSetting(NamedTuple):
+    """What the wrapper of a task's function knows of the task's options."""
+
+    namespace: str
+    timeout: float | None
+    retry_exceptions: bool | tuple[type[BaseException], ...]
+    num_returns: int
+
+
+class Items(NamedTuple):
+    """The argument that stands for a generator task: Ray's refs of its items."""
+
+    raws: list[Any]
+
+
+class _Interrupt:
+    """Whether this process was told to end its task; what the user raises himself does not count."""
+
+    installed = False
+    came = False
+
+
+def enter(namespace: str) -> None:
+    """Make this process's context current, before user code runs."""
+    from fray.backend.ray.context import RayJobContext
+
+    enter_context(RayJobContext.of_worker(namespace))
+    _Interrupt.came = False
+    if not _Interrupt.installed and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, _on_interrupt)
+        _Interrupt.installed = True
+
+
+def run_task(fn: Callable[..., Any], setting: TaskSetting, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Return what the task's function returns.
+
+    Raises:
+        TaskFailure: it raised; a `RetryableFailure` where the options allow another attempt.
+        KeyboardInterrupt: the task was cancelled.
+    """
+    enter(setting.namespace)
+    try:
+        if setting.timeout is None:
+            value = fn(*args, **kwargs)
+        else:
+            with _time_limit(setting.timeout):
+                value = fn(*args, **kwargs)
+        if iscoroutine(value):
+            value.close()
+            raise TypeError("the function is async; only methods of actors can be")
+        return value if setting.num_returns == 1 else _so_many(value, setting.num_returns)
+    except BaseException as error:
+        raise_failure(error, setting.retry_exceptions)
+
+
+def run_stream(
+    fn: Callable[..., Any], setting: TaskSetting, args: Sequence[Any], kwargs: dict[str, Any]
+) -> Generator[Any, None, None]:
+    """Yield what the task's generator function yields; see `run_task`.
+
+    Everywhere here it is a loop, not ``yield from``: Ray sends values of its own into generators.
+    """
+    enter(setting.namespace)
+    try:
+        limit = nullcontext() if setting.timeout is None else _time_limit(setting.timeout)
+        with limit:
+            for item in fn(*args, **kwargs):  # noqa: UP028
+                yield item
+    except GeneratorExit:
+        raise
+    except BaseException as error:
+        raise_failure(error, setting.retry_exceptions)
+
+
+def with_items(args: Sequence[Any]) -> list[Any]:
+    """Return the arguments with the values of generators that were passed on."""
+    return [ray.get(value.raws) if type(value) is Items else value for value in args]
+
+
+def raise_failure(error: BaseException, retry: bool | tuple[type[BaseException], ...] = False) -> NoReturn:
+    """Raise what Ray is to store for `error`."""
+    if _Interrupt.came and isinstance(error, KeyboardInterrupt):
+        raise error
+    raise task_failure(error, retry) from None
+
+
+def task_failure(error: BaseException, retry: bool | tuple[type[BaseException], ...]) -> TaskFailure:
+    """Return `error` packed, as one that may be retried where `retry` says so."""
+    packed = pack_exception(error, ray.get_runtime_context().get_task_name() or "")
+    again = isinstance(error, Exception) and (retry is True or isinstance(error, retry or ()))
+    return (RetryableFailure if again else TaskFailure)(failure_text(packed), packed)
+
+
+def _so_many(value: Any, count: int) -> Any:
+    what = f"the task has num_returns={count} and must return {count} values"
+    try:
+        got = len(value)
+    except TypeError:
+        raise TypeError(f"{what}, but it returned a {type(value).__name__}") from None
+    if got != count:
+        raise ValueError(f"{what}, but it returned {got} values")
+    return value
+
+
+@contextmanager
+def _time_limit(seconds: float) -> Generator[None]:
+    """Raise TaskTimeoutError inside the block once the time is over."""
+
+    def over(number: int, frame: Any) -> None:
+        del number, frame
+        raise TaskTimeoutError(f"the task ran past its timeout of {seconds:g} s")
+
+    before = signal.signal(signal.SIGALRM, over)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _on_interrupt(number: int, frame: Any) -> None:
+    """Ray interrupts the main thread to cancel a task."""
+    del number, frame
+    _Interrupt.came = True
+    raise KeyboardInterrupt

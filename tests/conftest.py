@@ -1,0 +1,39 @@
+"""The Ray that all tests of a run share; it starts with the first test that asks for it."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+
+import pytest
+
+from tests.on_ray.head import RayHead
+
+
+@pytest.fixture(scope="session")
+def ray_head() -> Iterator[RayHead]:
+    """A Ray with two CPUs and pretended resources; nothing of it may be left at the end."""
+    head = RayHead({"head_node": 1}, cpus=2, dashboard=True)
+    before = {name: os.environ.get(name) for name in head.environment}
+    os.environ.update(head.environment)
+    yield head
+    for name, value in before.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+    left = head.close()
+    assert not left, "left behind by Ray:\n" + "\n".join(left)
+
+
+@pytest.fixture(scope="session")
+def initialised_ray(ray_head: RayHead) -> Iterator[RayHead]:
+    """The same, and this process is one of its drivers."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import ray
+
+        ray.init(address=ray_head.address, log_to_driver=False, logging_level="ERROR")
+    yield ray_head
+    ray.shutdown()

@@ -1,0 +1,105 @@
+"""`RayHead`: a Ray of the tests' own: own ports, own folder, own token, and nothing of it left at the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fray._leaks import MARKER, marked_processes
+
+ROOT = Path(__file__).resolve().parents[2]
+START_SECONDS = 90.0
+END_SECONDS = 30.0
+STORE_BYTES = 512 << 20
+
+
+class RayHead:
+    """Ray's daemons, ended by their pids: ``ray stop`` would end those of others too.
+
+    Attributes:
+        address: of the cluster, for ``ray.init``.
+        dashboard: its URL, empty where there is none.
+        environment: what a program needs in its environment to use it.
+    """
+
+    def __init__(self, resources: Mapping[str, float] = {}, cpus: int = 2, dashboard: bool = False) -> None:
+        self._marker = uuid.uuid4().hex
+        # The path of Ray's sockets must stay short.
+        self._folder = tempfile.mkdtemp(prefix="ray-", dir="/tmp")
+        self.environment = {
+            "RAY_AUTH_MODE": "token",
+            "RAY_AUTH_TOKEN": secrets.token_hex(32),
+            "RAY_USAGE_STATS_ENABLED": "0",
+            "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+            "RAY_worker_niceness": "0",
+        }
+        settings: dict[str, Any] = {
+            "num_cpus": cpus,
+            "resources": dict(resources),
+            "include_dashboard": dashboard,
+            "object_store_memory": STORE_BYTES,
+            "_temp_dir": self._folder,
+        }
+        if dashboard:
+            settings |= {"dashboard_host": "127.0.0.1", "dashboard_port": _free_port()}
+        self._log = open(os.path.join(self._folder, "head.log"), "wb")  # noqa: SIM115  (closed with the head)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.on_ray.head_program", json.dumps(settings)],
+            cwd=ROOT,
+            env={**os.environ, **self.environment, MARKER: self._marker, "RAY_ADDRESS": ""},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            start_new_session=True,
+        )
+        self.pid = self._process.pid
+        assert self._process.stdout is not None
+        readable = select.select([self._process.stdout], [], [], START_SECONDS)[0]
+        line = self._process.stdout.readline() if readable else b""
+        if not line:
+            text = Path(self._folder, "head.log").read_text(errors="replace")[-2000:]
+            self.close()
+            raise RuntimeError(f"Ray does not start: {text}")
+        where = json.loads(line)
+        self.address: str = where["gcs"]
+        self.dashboard = f"http://{where['dashboard']}" if where["dashboard"] else ""
+
+    def close(self) -> list[str]:
+        """End the daemons; return what did not end by itself, having killed it."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
+        self._log.close()
+        deadline = time.monotonic() + END_SECONDS
+        while (left := marked_processes(self._marker)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        for process in left:
+            process.signal(signal.SIGKILL)
+        shutil.rmtree(self._folder, ignore_errors=True)
+        return [f"process {process.pid}: {process.command}" for process in left]
+
+
+def _free_port() -> int:
+    import socket
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
