@@ -1,6 +1,6 @@
 """Turn a folder of text files into a clean, shuffled corpus: read, drop duplicates, count tokens, write shards.
 
-    python examples/corpus.py INPUT --out DIR --seed N [--compare] [--timeline FILE]
+    python examples/corpus.py INPUT --out DIR --seed N [--compare] [--timeline FILE] [--native-map LIBRARY]
 
     INPUT ─▶ find files ─▶ batches                                        (arrows into a task are object refs)
                               │
@@ -40,6 +40,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import corpus_native
 import corpus_steps as steps
 import fray
 from corpus_status import JobStatus
@@ -62,12 +63,25 @@ class Submitted:
     shards: Sequence[fray.ObjectRef[steps.ShardReport]]
 
 
-def submit(ctx: fray.JobContext, settings: Settings, status: JobStatus, batches: Sequence[Sequence[File]]) -> Submitted:
+def submit(
+    ctx: fray.JobContext,
+    settings: Settings,
+    status: JobStatus,
+    batches: Sequence[Sequence[File]],
+    native_map: Path | None = None,
+) -> Submitted:
     def task(function: Callable[..., object], *args: object, returns: int = 1) -> Any:
         return ctx.create_task(function, args=args, options=fray.TaskOptions(num_returns=returns))
 
     returns = 3 + settings.shards
-    batched = [task(read, status, part, settings, batch, returns=returns) for part, batch in enumerate(batches)]
+    if native_map is None:
+        batched = [task(read, status, part, settings, batch, returns=returns) for part, batch in enumerate(batches)]
+    else:
+        learnt = corpus_native.submit_map(ctx, native_map, settings, batches)
+        batched = [
+            task(take_in, status, part, settings, batch, learnt[part], returns=returns)
+            for part, batch in enumerate(batches)
+        ]
     parts, sketches, shingles, *texts = zip(*batched, strict=True)
 
     exact = task(steps.find_exact_duplicates, *sketches)
@@ -86,6 +100,14 @@ def read(status: JobStatus, part: int, settings: Settings, batch: Sequence[File]
     return part, *objects
 
 
+def take_in(
+    status: JobStatus, part: int, settings: Settings, batch: Sequence[File], learnt: corpus_native.Learnt
+) -> tuple[object, ...]:
+    figures, *objects = corpus_native.take_in(settings, batch, learnt)
+    status.report("read", part, figures)
+    return part, *objects
+
+
 def compare(status: JobStatus, part: int, share: Sequence[Bucket], *batches: steps.ShingleSets) -> steps.Numbers:
     duplicates = steps.find_near_duplicates(share, *batches)
     status.report("compare", part, {"duplicates": len(duplicates)})
@@ -100,14 +122,17 @@ def write(
     return report
 
 
-def run_on_fray(ctx: fray.JobContext, settings: Settings, watch: Stopwatch) -> Summary:
+def run_on_fray(
+    ctx: fray.JobContext, settings: Settings, watch: Stopwatch, native_map: Path | None = None
+) -> Summary:
     files, skipped = steps.find_files(settings.root)
     if not files:
         raise UsageError(f"{settings.root} holds no files")
     status = JobStatus.begin(ctx, settings.out)
     watch.lap("find")
 
-    submitted = submit(ctx, settings, status, steps.split_into_batches(files, settings.batch_bytes))
+    batches = steps.split_into_batches(files, settings.batch_bytes)
+    submitted = submit(ctx, settings, status, batches, native_map)
     for _ in ctx.as_completed(submitted.read):
         done = status.totals("read")
         watch.show("read", f"{done['documents']:,} documents, {megabytes(done['bytes'])}")
@@ -257,6 +282,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--shards", metavar="N", type=positive, default=16, help="output files (default 16)")
     parser.add_argument("--compare", action="store_true", help="do it once more on one core, and compare")
     parser.add_argument("--timeline", metavar="FILE", type=Path, help="write what ran when, for ui.perfetto.dev")
+    parser.add_argument("--native-map", metavar="LIBRARY", type=Path, help="map with the C++ of this libcorpus_map.so")
     return parser.parse_args(arguments)
 
 
@@ -270,7 +296,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.compare:
             warm_page_cache(settings)
         watch = Stopwatch()
-        summary = run_on_fray(fray.get_job_context(), settings, watch)
+        summary = run_on_fray(fray.get_job_context(), settings, watch, options.native_map)
         rows, equal = table(summary, watch), True
         if options.timeline is not None:
             rows.append(("timeline", save_timeline(options.timeline)))

@@ -636,20 +636,20 @@ inline bool begin_fields(Decoder& in, const char* type, std::uint32_t count) {
 #define FRAY_COUNT_FIELD(type, field) +1
 #define FRAY_WRITE_FIELD(type, field) \
   fray_out.items().text(#field);      \
-  fray_out.value(fray_value.field);
+  fray_out.value(fray_given.field);
 #define FRAY_READ_FIELD(type, field)                    \
   if (fray_name.bytes == #field) {                      \
-    if (!fray_in.read(fray_value.field)) return false; \
+    if (!fray_in.read(fray_given.field)) return false; \
     continue;                                           \
   }
 
 // Makes a struct one that travels, as a dict of its fields. At namespace scope, beside the struct.
 #define FRAY_STRUCT(type, ...)                                                                 \
-  [[maybe_unused]] inline void fray_write(::fray::Encoder& fray_out, const type& fray_value) { \
+  [[maybe_unused]] inline void fray_write(::fray::Encoder& fray_out, const type& fray_given) { \
     fray_out.items().dict(0 FRAY_FOR_EACH(FRAY_COUNT_FIELD, type, __VA_ARGS__));               \
     FRAY_FOR_EACH(FRAY_WRITE_FIELD, type, __VA_ARGS__)                                         \
   }                                                                                            \
-  [[maybe_unused]] inline bool fray_read(::fray::Decoder& fray_in, type& fray_value) {         \
+  [[maybe_unused]] inline bool fray_read(::fray::Decoder& fray_in, type& fray_given) {         \
     constexpr std::uint32_t fray_count = 0 FRAY_FOR_EACH(FRAY_COUNT_FIELD, type, __VA_ARGS__); \
     if (!::fray::detail::begin_fields(fray_in, #type, fray_count)) return false;               \
     for (std::uint32_t fray_i = 0; fray_i < fray_count; ++fray_i) {                            \

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "cli/config_command.h"
 #include "cli/debug_command.h"
 #include "cli/doctor_command.h"
 #include "cli/env_command.h"
@@ -80,6 +81,8 @@ int run(int argc, char** argv) {
   cli::add_debug(app, debug_arguments);
   cli::EnvArguments env_arguments;
   cli::add_env(app, env_arguments);
+  cli::ConfigArguments config_arguments;
+  cli::add_config(app, config_arguments);
   cli::RunArguments run_arguments;
   cli::add_run(app, run_arguments);
   cli::JobCommands job_commands;
@@ -101,6 +104,7 @@ int run(int argc, char** argv) {
   if (app.got_subcommand("stack")) return cli::run_stack(stack_arguments);
   if (app.got_subcommand("debug")) return cli::run_debug(debug_arguments);
   if (app.got_subcommand("env")) return cli::run_env(env_arguments);
+  if (app.got_subcommand("config")) return cli::run_config(config_arguments);
   if (app.got_subcommand("run")) return cli::run_run(run_arguments);
   if (app.got_subcommand("status")) return cli::run_status(status_arguments);
   if (auto code = job_commands.run(app)) return *code;

@@ -1,0 +1,62 @@
+#include "cli/config_command.h"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/exit_codes.h"
+
+namespace fray::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Of an installation (PREFIX/bin/fray), a wheel (fray/_bin/fray), and the script beside an environment's Python.
+std::vector<fs::path> places() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  if (error) return {};
+  const fs::path folder = self.parent_path();
+  std::vector<fs::path> found{folder.parent_path(), folder.parent_path() / "_cpp"};
+  for (const char* library : {"lib", "lib64"}) {
+    for (const auto& entry : fs::directory_iterator(folder.parent_path() / library, error)) {
+      found.push_back(entry.path() / "site-packages" / "fray" / "_cpp");
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+void add_config(CLI::App& app, ConfigArguments& arguments) {
+  CLI::App* command = app.add_subcommand("config", "Where the C++ package is: headers, library, CMake's files");
+  auto* group = command->add_option_group("one of");
+  group->add_flag("--cmake-dir", arguments.cmake_dir, "Folder of frayConfig.cmake: give it as fray_DIR");
+  group->add_flag("--include-dir", arguments.include_dir, "Folder of fray.h and fray/");
+  group->add_flag("--lib-dir", arguments.library_dir, "Folder of libfray.so");
+  group->add_flag("--pkg-config-dir", arguments.pkg_config_dir, "Folder of fray.pc: put it into PKG_CONFIG_PATH");
+  group->require_option(0, 1);
+}
+
+int run_config(const ConfigArguments& arguments) {
+  std::error_code ignored;
+  const std::vector<fs::path> all = places();
+  for (const fs::path& prefix : all) {
+    if (!fs::exists(prefix / "lib" / "cmake" / "fray" / "frayConfig.cmake", ignored)) continue;
+    fs::path shown = prefix;
+    if (arguments.cmake_dir) shown /= fs::path("lib") / "cmake" / "fray";
+    if (arguments.include_dir) shown /= "include";
+    if (arguments.library_dir) shown /= "lib";
+    if (arguments.pkg_config_dir) shown /= fs::path("lib") / "pkgconfig";
+    fmt::print("{}\n", shown.string());
+    return kExitOk;
+  }
+  fmt::print(stderr, "fray: the C++ package is not installed beside this program; looked below:\n");
+  for (const fs::path& prefix : all) fmt::print(stderr, "  {}\n", prefix.string());
+  return kExitFailed;
+}
+
+}  // namespace fray::cli

@@ -1,0 +1,24 @@
+// `fray config`: where the C++ package is, for build systems.
+//
+//   cmake -D fray_DIR=$(fray config --cmake-dir) ...
+//
+// Threading:  one thread.
+// Ownership:  the options live as long as the app.
+// Failure:    returns an exit code of cli/exit_codes.h and says on standard error where it has looked.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace fray::cli {
+
+struct ConfigArguments {
+  bool cmake_dir = false;
+  bool include_dir = false;
+  bool library_dir = false;
+  bool pkg_config_dir = false;
+};
+
+void add_config(CLI::App& app, ConfigArguments& arguments);
+int run_config(const ConfigArguments& arguments);
+
+}  // namespace fray::cli
