@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.groups import actors, executors, faults, limits, memory, objects, parallel, startup, tasks, waits
+from benchmarks.groups import actors, cpp, executors, faults, limits, memory, objects, parallel, startup, tasks, waits
 from benchmarks.row import Row
 
 ROWS: tuple[Row, ...] = (
@@ -13,6 +13,7 @@ ROWS: tuple[Row, ...] = (
     *objects.ROWS,
     *waits.ROWS,
     *actors.ROWS,
+    *cpp.ROWS,
     *startup.ROWS,
     *memory.ROWS,
     *parallel.ROWS,
