@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.groups import actors, cpp, executors, faults, limits, memory, objects, parallel, startup, tasks, waits
+from benchmarks.groups import (
+    actors,
+    cpp,
+    environments,
+    executors,
+    faults,
+    limits,
+    memory,
+    objects,
+    parallel,
+    startup,
+    tasks,
+    waits,
+)
 from benchmarks.row import Row
 
 ROWS: tuple[Row, ...] = (
@@ -15,6 +28,7 @@ ROWS: tuple[Row, ...] = (
     *actors.ROWS,
     *cpp.ROWS,
     *startup.ROWS,
+    *environments.ROWS,
     *memory.ROWS,
     *parallel.ROWS,
     *faults.ROWS,
