@@ -122,9 +122,7 @@ def write(
     return report
 
 
-def run_on_fray(
-    ctx: fray.JobContext, settings: Settings, watch: Stopwatch, native_map: Path | None = None
-) -> Summary:
+def run_on_fray(ctx: fray.JobContext, settings: Settings, watch: Stopwatch, native_map: Path | None = None) -> Summary:
     files, skipped = steps.find_files(settings.root)
     if not files:
         raise UsageError(f"{settings.root} holds no files")

@@ -24,8 +24,8 @@
 extern "C" {
 #endif
 
-uint32_t fray_abi_version(void);  /* of the library that is loaded */
-const char* fray_release(void);   /* such as "0.1.0" */
+uint32_t fray_abi_version(void); /* of the library that is loaded */
+const char* fray_release(void);  /* such as "0.1.0" */
 
 /* ---- Failures ---- */
 
@@ -78,12 +78,12 @@ typedef struct fray_resource {
 
 typedef struct fray_connect_options {
   size_t size;
-  const char* address;          /* NULL: a node of this process's own; else "auto", a socket or a home */
-  double cpus;                  /* 0: what the container gives; this and the next five are for a node of its own */
-  uint64_t memory_bytes;        /* 0: likewise */
-  uint64_t store_memory_bytes;  /* 0: the default */
-  const char* spill_folder;     /* NULL: the default */
-  uint32_t max_workers;         /* 0: the default */
+  const char* address;         /* NULL: a node of this process's own; else "auto", a socket or a home */
+  double cpus;                 /* 0: what the container gives; this and the next five are for a node of its own */
+  uint64_t memory_bytes;       /* 0: likewise */
+  uint64_t store_memory_bytes; /* 0: the default */
+  const char* spill_folder;    /* NULL: the default */
+  uint32_t max_workers;        /* 0: the default */
   const fray_resource* resources;
   size_t resource_count;
   const char* name_space; /* of named actors; NULL: that of the environment, else "default" */
@@ -192,7 +192,7 @@ typedef struct fray_task_options {
   double num_cpus;
   const fray_resource* resources;
   size_t resource_count;
-  int32_t max_retries; /* of a task whose worker died; -1: no limit */
+  int32_t max_retries;    /* of a task whose worker died; -1: no limit */
   double timeout_seconds; /* 0: none */
 } fray_task_options;
 
@@ -207,7 +207,7 @@ int fray_submit(fray_session* session, fray_function* function, const fray_value
 
 typedef struct fray_actor_options {
   size_t size;
-  const char* name; /* NULL: none */
+  const char* name;       /* NULL: none */
   const char* name_space; /* NULL: the session's */
   int32_t get_if_exists;
   int32_t detached;
@@ -216,7 +216,7 @@ typedef struct fray_actor_options {
   size_t resource_count;
   int32_t max_restarts; /* -1: no limit */
   int32_t max_task_retries;
-  int32_t max_concurrency; /* calls that run side by side; 0: one */
+  int32_t max_concurrency;   /* calls that run side by side; 0: one */
   int64_t max_pending_calls; /* -1: no limit */
 } fray_actor_options;
 
@@ -227,8 +227,10 @@ int fray_actor_create(fray_session* session, int32_t language, const char* name,
                       const fray_value* arguments, size_t count, fray_actor** out);
 int fray_actor_find(fray_session* session, const char* name_space, const char* name, fray_actor** out);
 /* A handle for the ref of an actor that came inside a value, with the description that came along. */
-int fray_actor_adopt(fray_session* session, fray_object* object, const void* description, size_t size, fray_actor** out);
-int fray_actor_call(fray_actor* actor, const char* method, const fray_value* arguments, size_t count, fray_object** out);
+int fray_actor_adopt(fray_session* session, fray_object* object, const void* description, size_t size,
+                     fray_actor** out);
+int fray_actor_call(fray_actor* actor, const char* method, const fray_value* arguments, size_t count,
+                    fray_object** out);
 int fray_actor_kill(fray_actor* actor, int no_restart);
 fray_object* fray_actor_object(fray_actor* actor);    /* borrowed */
 fray_bytes fray_actor_description(fray_actor* actor); /* borrowed */

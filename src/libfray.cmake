@@ -31,8 +31,8 @@ add_dependencies(wheel_parts libfray fray-cpp-worker)
 include(CMakePackageConfigHelpers)
 set(package ${CMAKE_CURRENT_BINARY_DIR}/package)
 write_basic_package_version_file(${package}/frayConfigVersion.cmake VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion)
-configure_file(package/frayConfig.cmake.in ${package}/frayConfig.cmake @ONLY)
-configure_file(package/fray.pc.in ${package}/fray.pc @ONLY)
+configure_file(capi/package/frayConfig.cmake.in ${package}/frayConfig.cmake @ONLY)
+configure_file(capi/package/fray.pc.in ${package}/fray.pc @ONLY)
 
 # Installs the tree below `prefix`.
 function(install_libfray component prefix)

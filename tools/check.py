@@ -64,7 +64,7 @@ def thread_safety() -> list[str]:
     if clang is None:
         return []
     names = [name for name in files(".cc") if "MutexLock" in (ROOT / name).read_text()]
-    command = [clang, "-std=c++20", "-fsyntax-only", "-Wthread-safety", "-Werror=thread-safety", "-Isrc"]
+    command = [clang, "-std=c++20", "-fsyntax-only", "-Wthread-safety", "-Werror=thread-safety", "-Isrc", "-Iinclude"]
     command += ["-DFMT_HEADER_ONLY=1", '-DFRAY_VERSION="0"']
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         outputs = list(pool.map(lambda name: run(*command, name), names))

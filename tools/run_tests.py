@@ -57,6 +57,7 @@ NORMAL_PARTS = (
     Part("unit and conformance Python", 300, folders=("tests/unit", "tests/conformance", "tests/gpu")),
     Part("on Ray", 300, folders=("tests/conformance", "tests/on_ray"), pytest_options=("-m", "ray and not long")),
     Part("chaos", 240, folders=("tests/chaos",)),
+    Part("C++ API", 240, folders=("tests/cpp",)),
     Part("plugs", 90, folders=("tests/plugs",)),
     Part("browser", 120, folders=("tests/browser",)),
     Part("packaging and examples", 240, folders=("tests/packaging", "tests/examples")),

@@ -32,7 +32,8 @@
 
 #include "fray/task.h"
 
-namespace fray::inline v1 {
+namespace fray {
+inline namespace v1 {
 
 struct ActorOptions {
   std::string name{};        // empty: none
@@ -43,7 +44,8 @@ struct ActorOptions {
   std::map<std::string, double> resources{};
   int max_restarts = 0;  // -1: no limit
   int max_task_retries = 0;
-  int max_concurrency = 0;  // calls that run side by side; 0: one, or what a Python class with async methods has by default
+  int max_concurrency =
+      0;  // calls that run side by side; 0: one, or what a Python class with async methods has by default
   std::int64_t max_pending_calls = -1;  // -1: no limit
 };
 
@@ -189,7 +191,8 @@ class ActorRegistrar {
     for (const auto& method : ActorClass<T>::methods()) table.push_back({method.name, method.body, nullptr});
     fray_require_abi(FRAY_ABI_VERSION, name);
     fray_register_actor(
-        name, construct<T, P...>, [](void* self) { delete static_cast<T*>(self); }, nullptr, table.data(), table.size());
+        name, construct<T, P...>, [](void* self) { delete static_cast<T*>(self); }, nullptr, table.data(),
+        table.size());
   }
 };
 
@@ -224,8 +227,8 @@ inline Result<AnyActor> create(std::int32_t language, const char* name, const Ac
 }
 
 template <typename... P, typename... A>
-Result<AnyActor> create_with(std::int32_t language, const char* name, const ActorOptions& options,
-                             Parameters<P...>, const A&... arguments) {
+Result<AnyActor> create_with(std::int32_t language, const char* name, const ActorOptions& options, Parameters<P...>,
+                             const A&... arguments) {
   if (Status status = refused_among(arguments...); !status.is_ok()) return status;
   std::tuple<Outgoing<P, A>...> outgoing(arguments...);
   return std::apply(
@@ -321,7 +324,8 @@ Result<ActorHandle<T>> find_actor(const std::string& name, const std::string& na
   return ActorHandle<T>(*std::move(found));
 }
 
-}  // namespace fray::inline v1
+}  // namespace v1
+}  // namespace fray
 
 #define FRAY_DESCRIBE_METHOD(owner, method) ::fray::detail::describe_method<owner, &owner::method>(#method),
 
@@ -330,5 +334,4 @@ Result<ActorHandle<T>> find_actor(const std::string& name, const std::string& na
   template <>                                                                                              \
   struct fray::v1::detail::ConstructorOf<owner> : ::fray::detail::ParametersOf<void parameters> {};        \
   [[maybe_unused]] static const ::fray::detail::ActorRegistrar<owner> FRAY_JOIN(fray_actor_, __COUNTER__)( \
-      #owner, ::fray::detail::ConstructorOf<owner>::type(),                                                \
-      {FRAY_FOR_EACH(FRAY_DESCRIBE_METHOD, owner, __VA_ARGS__)})
+      #owner, ::fray::detail::ConstructorOf<owner>::type(), {FRAY_FOR_EACH(FRAY_DESCRIBE_METHOD, owner, __VA_ARGS__)})

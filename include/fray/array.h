@@ -28,7 +28,8 @@
 
 #include "fray/status.h"
 
-namespace fray::inline v1 {
+namespace fray {
+inline namespace v1 {
 
 namespace detail {
 
@@ -106,8 +107,8 @@ template <Element T>
 Result<Array<T>> AnyArray::as() const {
   // int64 and long long, char and int8 are the same numbers under several names.
   if (dtype != detail::dtype_of<T>() && !(sizeof(T) == 1 && !std::is_same_v<T, bool> && dtype == "|u1")) {
-    return Status(Code::kWrongType, "the array has elements of dtype '" + dtype + "', not '" +
-                                        std::string(detail::dtype_of<T>()) + "'");
+    return Status(Code::kWrongType,
+                  "the array has elements of dtype '" + dtype + "', not '" + std::string(detail::dtype_of<T>()) + "'");
   }
   std::span<const T> values(reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T));
   return Array<T>(values, shape, memory);
@@ -156,4 +157,5 @@ Result<Room<T>> empty(std::vector<std::size_t> shape) {
   return Room<T>(session, static_cast<T*>(memory), std::move(shape), size);
 }
 
-}  // namespace fray::inline v1
+}  // namespace v1
+}  // namespace fray

@@ -43,7 +43,8 @@
 #include "fray/pack.h"
 #include "fray/status.h"
 
-namespace fray::inline v1 {
+namespace fray {
+inline namespace v1 {
 
 using Bytes = std::vector<std::byte>;
 struct None {
@@ -140,8 +141,13 @@ class Encoder {
 
   fray_value view() const {
     const bool is_outside = outside_ != nullptr;
-    return {encoding_, is_outside ? outside_ : bytes_.data(), is_outside ? outside_bytes_ : bytes_.size(),
-            buffers_.data(), buffers_.size(), refs_.data(), refs_.size()};
+    return {encoding_,
+            is_outside ? outside_ : bytes_.data(),
+            is_outside ? outside_bytes_ : bytes_.size(),
+            buffers_.data(),
+            buffers_.size(),
+            refs_.data(),
+            refs_.size()};
   }
 
  private:
@@ -300,12 +306,10 @@ inline bool Decoder::array(const Item& item, AnyArray* out) {
     const fray_bytes& buffer = view_.buffers[packed.buffer];
     out->bytes = {static_cast<const std::byte*>(buffer.data), buffer.size};
     fray_pin_retain(view_.pin);
-    out->memory = std::shared_ptr<const void>(view_.pin, [](const void* pin) {
-      fray_pin_release(static_cast<fray_pin*>(const_cast<void*>(pin)));
-    });
+    out->memory = std::shared_ptr<const void>(
+        view_.pin, [](const void* pin) { fray_pin_release(static_cast<fray_pin*>(const_cast<void*>(pin))); });
   } else {
-    std::shared_ptr<std::max_align_t[]> copy(
-        new std::max_align_t[packed.bytes.size() / sizeof(std::max_align_t) + 1]);
+    std::shared_ptr<std::max_align_t[]> copy(new std::max_align_t[packed.bytes.size() / sizeof(std::max_align_t) + 1]);
     std::memcpy(copy.get(), packed.bytes.data(), packed.bytes.size());
     out->bytes = {reinterpret_cast<const std::byte*>(copy.get()), packed.bytes.size()};
     out->memory = std::move(copy);
@@ -620,7 +624,8 @@ inline bool begin_fields(Decoder& in, const char* type, std::uint32_t count) {
 
 }  // namespace detail
 
-}  // namespace fray::inline v1
+}  // namespace v1
+}  // namespace fray
 
 // Applies `macro(context, x)` to each further argument.
 #define FRAY_PARENS ()
@@ -637,10 +642,10 @@ inline bool begin_fields(Decoder& in, const char* type, std::uint32_t count) {
 #define FRAY_WRITE_FIELD(type, field) \
   fray_out.items().text(#field);      \
   fray_out.value(fray_given.field);
-#define FRAY_READ_FIELD(type, field)                    \
-  if (fray_name.bytes == #field) {                      \
+#define FRAY_READ_FIELD(type, field)                   \
+  if (fray_name.bytes == #field) {                     \
     if (!fray_in.read(fray_given.field)) return false; \
-    continue;                                           \
+    continue;                                          \
   }
 
 // Makes a struct one that travels, as a dict of its fields. At namespace scope, beside the struct.

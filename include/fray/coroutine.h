@@ -25,7 +25,8 @@
 
 #include "fray/ref.h"
 
-namespace fray::inline v1 {
+namespace fray {
+inline namespace v1 {
 
 namespace detail {
 
@@ -185,4 +186,5 @@ Coroutine<std::vector<T>> all(std::vector<Coroutine<T>> coroutines) {
   co_return results;
 }
 
-}  // namespace fray::inline v1
+}  // namespace v1
+}  // namespace fray

@@ -14,12 +14,27 @@
 #include <string_view>
 #include <vector>
 
-namespace fray::inline v1 {
+namespace fray {
+inline namespace v1 {
 
-enum class Kind : std::uint8_t { kNone, kBool, kInt, kUnsigned, kFloat, kText, kBytes, kList, kDict, kArray, kRef, kActor, kBroken };
+enum class Kind : std::uint8_t {
+  kNone,
+  kBool,
+  kInt,
+  kUnsigned,
+  kFloat,
+  kText,
+  kBytes,
+  kList,
+  kDict,
+  kArray,
+  kRef,
+  kActor,
+  kBroken
+};
 
 inline const char* name_of(Kind kind) {
-  static constexpr const char* kNames[] = {"None", "bool", "int",   "int", "float",        "str",   "bytes",
+  static constexpr const char* kNames[] = {"None", "bool", "int",   "int", "float",        "str",         "bytes",
                                            "list", "dict", "array", "ref", "actor handle", "broken bytes"};
   return kNames[static_cast<std::size_t>(kind)];
 }
@@ -303,4 +318,5 @@ class Unpacker {
   bool ok_ = true;
 };
 
-}  // namespace fray::inline v1
+}  // namespace v1
+}  // namespace fray

@@ -22,7 +22,8 @@
 #include "fray/actor.h"
 #include "fray/value.h"
 
-namespace fray::inline v1 {
+namespace fray {
+inline namespace v1 {
 
 namespace detail {
 
@@ -104,4 +105,5 @@ inline Result<PythonActor> find_python_actor(const std::string& name, const std:
   return PythonActor(*std::move(found));
 }
 
-}  // namespace fray::inline v1
+}  // namespace v1
+}  // namespace fray

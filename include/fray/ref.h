@@ -25,7 +25,8 @@
 #include "fray/codec.h"
 #include "fray/status.h"
 
-namespace fray::inline v1 {
+namespace fray {
+inline namespace v1 {
 
 // Seconds, or any other duration; below zero: as long as it takes.
 using Timeout = std::chrono::duration<double>;
@@ -198,7 +199,8 @@ template <typename T>
 Result<std::vector<Kept<T>>> get(const std::vector<ObjectRef<T>>& refs, Timeout timeout = kForever) {
   std::vector<fray_object*> objects = detail::objects_of(std::span<const ObjectRef<T>>(refs));
   if (!objects.empty()) {
-    fray_session* session = std::find_if(refs.begin(), refs.end(), [](const auto& ref) { return bool(ref); })->session();
+    fray_session* session =
+        std::find_if(refs.begin(), refs.end(), [](const auto& ref) { return bool(ref); })->session();
     int code = fray_wait(session, objects.data(), objects.size(), objects.size(), timeout.count());
     if (code != FRAY_OK) return Status::of(code);
   }
@@ -361,4 +363,5 @@ Completed<T> as_completed(std::vector<ObjectRef<T>> refs) {
   return Completed<T>(std::move(refs));
 }
 
-}  // namespace fray::inline v1
+}  // namespace v1
+}  // namespace fray

@@ -24,19 +24,20 @@
 
 #include "fray/status.h"
 
-namespace fray::inline v1 {
+namespace fray {
+inline namespace v1 {
 
 struct Options {
-  std::string address{};             // empty: a node of this process's own; else "auto", a socket or a home
-  double cpus = 0;                   // 0: what the container gives. This and the next five are for a node of its own
-  std::uint64_t memory_bytes = 0;    // likewise
+  std::string address{};           // empty: a node of this process's own; else "auto", a socket or a home
+  double cpus = 0;                 // 0: what the container gives. This and the next five are for a node of its own
+  std::uint64_t memory_bytes = 0;  // likewise
   std::uint64_t store_memory_bytes = 0;
   std::string spill_folder{};
   std::uint32_t max_workers = 0;
   std::map<std::string, double> resources{};
-  std::string name_space{};// of named actors; empty: that of the environment, else "default"
-  std::string library{};   // that workers load; empty: they run this program
-  std::string python{};    // interpreter of Python workers; empty: as found
+  std::string name_space{};  // of named actors; empty: that of the environment, else "default"
+  std::string library{};     // that workers load; empty: they run this program
+  std::string python{};      // interpreter of Python workers; empty: as found
 };
 
 class Session {
@@ -102,4 +103,5 @@ inline Result<Session> connect(const Options& options = {}) {
 // something before connect() that workers must not do.
 inline void serve_if_worker() { fray_serve(); }
 
-}  // namespace fray::inline v1
+}  // namespace v1
+}  // namespace fray

@@ -17,7 +17,8 @@
 #include <string>
 #include <utility>
 
-namespace fray::inline v1 {
+namespace fray {
+inline namespace v1 {
 
 enum class Code : int {
   kOk = FRAY_OK,
@@ -106,8 +107,8 @@ inline Error::Error(const Status& status)
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}            // NOLINT: implicit by design
-  Result(Status status) : status_(std::move(status)) {}    // NOLINT
+  Result(T value) : value_(std::move(value)) {}          // NOLINT: implicit by design
+  Result(Status status) : status_(std::move(status)) {}  // NOLINT
 
   bool is_ok() const { return value_.has_value(); }
   explicit operator bool() const { return is_ok(); }
@@ -152,4 +153,5 @@ class [[nodiscard]] Result<void> {
   Status status_;
 };
 
-}  // namespace fray::inline v1
+}  // namespace v1
+}  // namespace fray

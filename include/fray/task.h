@@ -33,7 +33,8 @@
 
 #include "fray/ref.h"
 
-namespace fray::inline v1 {
+namespace fray {
+inline namespace v1 {
 
 struct TaskOptions {
   std::string label{};  // in logs, status and errors; empty: the function's name
@@ -76,7 +77,8 @@ inline std::string readable_name(const char* mangled) {
 }
 
 inline void fail_call(fray_call* call, const Status& status) {
-  fray_call_fail(call, status.type_name().empty() ? "fray::Error" : status.type_name().c_str(), status.message().c_str());
+  fray_call_fail(call, status.type_name().empty() ? "fray::Error" : status.type_name().c_str(),
+                 status.message().c_str());
 }
 
 // Runs `body` and makes a failure of what it throws.
@@ -161,9 +163,10 @@ class TaskRegistrar {
  public:
   template <typename R, typename... P>
   TaskRegistrar(R (*function)(P...), const char* text, const char* name = nullptr) {
-    static_assert((Parameter<P> && ...),
-                  "a parameter's type cannot travel: see fray/codec.h for those that can, and FRAY_STRUCT for your own; "
-                  "parameters are values, const references, spans or string_views");
+    static_assert(
+        (Parameter<P> && ...),
+        "a parameter's type cannot travel: see fray/codec.h for those that can, and FRAY_STRUCT for your own; "
+        "parameters are values, const references, spans or string_views");
     static_assert(Returned<R>, "the result's type cannot travel: see fray/codec.h, and FRAY_STRUCT for your own");
     fray_require_abi(FRAY_ABI_VERSION, text);
     fray_register_task(name != nullptr ? name : text, run_task<R, P...>, reinterpret_cast<void*>(function));
@@ -261,9 +264,9 @@ inline FunctionHandle make_function(fray_session* session, std::int32_t language
   fray_task_options options{};
   if (given != nullptr) {
     for (const auto& [resource, amount] : given->resources) resources.push_back({resource.c_str(), amount});
-    options = {sizeof(options),    given->label.empty() ? nullptr : given->label.c_str(),
-               given->num_cpus,    resources.data(),
-               resources.size(),   given->max_retries,
+    options = {sizeof(options),       given->label.empty() ? nullptr : given->label.c_str(),
+               given->num_cpus,       resources.data(),
+               resources.size(),      given->max_retries,
                given->timeout.count()};
   }
   fray_function* made = nullptr;
@@ -327,15 +330,14 @@ ObjectRef<Kept<R>> submit(const TaskOptions& options, R (*function)(P...), const
   return detail::send_call<R, P...>(send, arguments...);
 }
 
-}  // namespace fray::inline v1
+}  // namespace v1
+}  // namespace fray
 
 #define FRAY_JOIN_INNER(a, b) a##b
 #define FRAY_JOIN(a, b) FRAY_JOIN_INNER(a, b)
 
 // FRAY_TASK(function) or FRAY_TASK(function, "name"): a name is needed where two functions would have the same, and for
 // overloads: FRAY_TASK(static_cast<int (*)(int)>(twice), "twice_int").
-#define FRAY_TASK(function, ...)                                                                              \
-  [[maybe_unused]] static const ::fray::detail::TaskRegistrar FRAY_JOIN(fray_task_, __COUNTER__)(function,    \
-                                                                                                 #function    \
-                                                                                                 __VA_OPT__(, ) \
-                                                                                                 __VA_ARGS__)
+#define FRAY_TASK(function, ...)                                                                  \
+  [[maybe_unused]] static const ::fray::detail::TaskRegistrar FRAY_JOIN(fray_task_, __COUNTER__)( \
+      function, #function __VA_OPT__(, ) __VA_ARGS__)

@@ -17,7 +17,8 @@
 
 #include "fray/codec.h"
 
-namespace fray::inline v1 {
+namespace fray {
+inline namespace v1 {
 
 struct Value {
   using List = std::vector<Value>;
@@ -28,14 +29,14 @@ struct Value {
   Variant value;
 
   Value() = default;
-  Value(bool given) : value(given) {}              // NOLINT: implicit by design, like those below
-  Value(double given) : value(given) {}            // NOLINT
+  Value(bool given) : value(given) {}                    // NOLINT: implicit by design, like those below
+  Value(double given) : value(given) {}                  // NOLINT
   Value(const char* text) : value(std::string(text)) {}  // NOLINT
   Value(std::string text) : value(std::move(text)) {}    // NOLINT
-  Value(Bytes bytes) : value(std::move(bytes)) {}  // NOLINT
-  Value(List list) : value(std::move(list)) {}     // NOLINT
-  Value(Dict dict) : value(std::move(dict)) {}     // NOLINT
-  Value(AnyArray array) : value(std::move(array)) {}  // NOLINT
+  Value(Bytes bytes) : value(std::move(bytes)) {}        // NOLINT
+  Value(List list) : value(std::move(list)) {}           // NOLINT
+  Value(Dict dict) : value(std::move(dict)) {}           // NOLINT
+  Value(AnyArray array) : value(std::move(array)) {}     // NOLINT
   template <std::integral T>
     requires(!std::is_same_v<T, bool>)
   Value(T given) {  // NOLINT
@@ -173,4 +174,5 @@ Result<T> Value::to() const {
   return read;
 }
 
-}  // namespace fray::inline v1
+}  // namespace v1
+}  // namespace fray

@@ -98,8 +98,7 @@ PyObject* host_load_class(PyObject* self, PyObject*) {
     return nullptr;
   }
   return PyObject_CallMethod(host.runner.support(), "load_function", "iy#", static_cast<int>(parts.function[0]),
-                             parts.function.data() + kPrefix,
-                             static_cast<Py_ssize_t>(parts.function.size() - kPrefix));
+                             parts.function.data() + kPrefix, static_cast<Py_ssize_t>(parts.function.size() - kPrefix));
 }
 
 // construct() -> the instance
@@ -273,8 +272,7 @@ PyObject* host_item(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   if (PyErr_Occurred() != nullptr) return nullptr;
   std::string bytes;
   std::uint64_t size = 0;
-  if (!host.runner.encode_value(args[2], host.owner->client->new_object_id(), call->task, "an item", &bytes,
-                                &size)) {
+  if (!host.runner.encode_value(args[2], host.owner->client->new_object_id(), call->task, "an item", &bytes, &size)) {
     return nullptr;
   }
   GilHooks hooks(nullptr);

@@ -66,7 +66,8 @@ def cpp(path: str | os.PathLike[str]) -> CppLibrary:
     Raises:
         FileNotFoundError: there is no such file.
     """
-    where = os.path.abspath(os.path.expanduser(os.fspath(path)))
+    text: str = os.fspath(path)
+    where = os.path.abspath(os.path.expanduser(text))
     if not os.path.isfile(where):
         raise FileNotFoundError(f"fray.cpp: there is no library {where}; build it first, or give its path")
     return CppLibrary(where)

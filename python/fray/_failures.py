@@ -46,7 +46,7 @@ def pack_exception(exc: BaseException, task_name: str) -> bytes:
 
 
 def describe_exception(exc: BaseException, task_name: str) -> bytes:
-    """Return the same in words, for callers that are not Python: task, type, message, traceback (see wire/failure.h)."""
+    """Return the same in words, for callers that are not Python; `wire::Failure` reads it."""
     texts = (task_name, _type_name(exc), _safe_str(exc), _format(exc))
     encoded = [text.encode("utf-8", "backslashreplace") for text in texts]
     return b"".join(len(data).to_bytes(4, "little") + data for data in encoded)

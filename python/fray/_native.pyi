@@ -8,6 +8,9 @@ RELEASE: str = "0.1.0"
 def started_node_folder(*args: Any, **kwargs: Any) -> Any:
     """The folder of the started node of this home"""
 
+def content_hash(*args: Any, **kwargs: Any) -> Any:
+    """content_hash(path) -> what the file's content is known by"""
+
 def connect(*args: Any, **kwargs: Any) -> Any:
     """
     connect(fd, role, process, release, prestart, command, path, folder, environment) -> Client

@@ -126,7 +126,8 @@ int fray_actor_call(fray_actor* actor, const char* method, const fray_value* arg
                     fray_object** out) {
   std::string_view name(method);
   if (name.size() > capi::kMostNameBytes) {
-    return capi::fail(FRAY_INVALID_ARGUMENT, fmt::format("the method's name is longer than {} bytes", capi::kMostNameBytes));
+    return capi::fail(FRAY_INVALID_ARGUMENT,
+                      fmt::format("the method's name is longer than {} bytes", capi::kMostNameBytes));
   }
   capi::CallFrame frame(*actor->session, capi::method_of(*actor, name));
   Status built = frame.build(name, 0, arguments, count);

@@ -48,7 +48,10 @@ ActorDescription describe(const wire::HostActor& actor) {
 }
 
 ActorHost::ActorHost(fray_session& session, worker::Page& page, const wire::HostActor& actor)
-    : session_(session), actor_(actor), description_(describe(actor)), loop_(*session.client, page, description_.class_name) {
+    : session_(session),
+      actor_(actor),
+      description_(describe(actor)),
+      loop_(*session.client, page, description_.class_name) {
   wire::ByteReader in(actor.constructor);
   class_payload_ = in.get_string();
   in.get_string();

@@ -24,7 +24,8 @@ CallFrame::~CallFrame() {
 }
 
 Status CallFrame::build(std::string_view name, double timeout_seconds, const fray_value* arguments, std::size_t count) {
-  if (count > kMostArguments) return Status(StatusCode::kInvalidArgument, "a task takes at most 60000 arguments; pass a list");
+  if (count > kMostArguments)
+    return Status(StatusCode::kInvalidArgument, "a task takes at most 60000 arguments; pass a list");
   wire::TaskHead head;
   head.function = task_->function->id;
   head.timeout_seconds = timeout_seconds;

@@ -23,8 +23,8 @@ void Executor::bind(const wire::BindDevices& binding) {
 
 void Executor::define(std::uint64_t function, std::string_view payload) {
   Result<std::string_view> name = cpp_name_of(payload);
-  functions_.insert_or_assign(function, name.is_ok() ? Registry::instance().find_task(*name)
-                                                     : Result<TaskEntry>(name.status()));
+  functions_.insert_or_assign(function,
+                              name.is_ok() ? Registry::instance().find_task(*name) : Result<TaskEntry>(name.status()));
 }
 
 void Executor::run(const worker::TaskView& task, worker::Outcome* outcome) {

@@ -27,9 +27,10 @@ int fail_wait(fray_session& session, client::WaitResult result, std::size_t read
     case client::WaitResult::kDeadlock:
       break;
   }
-  return fail(FRAY_DEADLOCK,
-              "a method of an actor waits for a later call of the same actor, which runs one call at a time; return the "
-              "ref, or give the actor max_concurrency");
+  return fail(
+      FRAY_DEADLOCK,
+      "a method of an actor waits for a later call of the same actor, which runs one call at a time; return the "
+      "ref, or give the actor max_concurrency");
 }
 
 }  // namespace
@@ -88,9 +89,8 @@ int fray_room_put(fray_session* session, const fray_value* value, fray_object** 
 int fray_wait(fray_session* session, fray_object* const* objects, size_t count, size_t needed, double timeout_seconds) {
   needed = std::min(needed, count);
   auto ready = [&] {
-    return static_cast<size_t>(std::count_if(objects, objects + count, [](fray_object* object) {
-      return capi::object_of(object)->is_ready();
-    }));
+    return static_cast<size_t>(std::count_if(objects, objects + count,
+                                             [](fray_object* object) { return capi::object_of(object)->is_ready(); }));
   };
   if (count == 1 ? needed == 0 || capi::object_of(objects[0])->is_ready() : ready() >= needed) return FRAY_OK;
   capi::Hooks hooks;
@@ -102,7 +102,8 @@ int fray_wait(fray_session* session, fray_object* const* objects, size_t count, 
 }
 
 int fray_read(fray_session* session, fray_object* object, fray_view* out) {
-  if (!capi::object_of(object)->is_ready()) return capi::fail(FRAY_INVALID_ARGUMENT, "the object is not ready: wait for it");
+  if (!capi::object_of(object)->is_ready())
+    return capi::fail(FRAY_INVALID_ARGUMENT, "the object is not ready: wait for it");
   return capi::read_object(*session, capi::object_of(object), out);
 }
 

@@ -14,17 +14,19 @@ Status not_found(const char* kind, std::string_view name, const Entries& entries
   std::vector<std::string_view> names;
   for (const auto& [known, entry] : entries) names.push_back(known);
   std::sort(names.begin(), names.end());
-  return Status(StatusCode::kNotFound,
-                fmt::format("this worker has no {} '{}'; it has {}. Register it with FRAY_TASK or FRAY_ACTOR in the program or "
-                            "library that workers run",
-                            kind, name, names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
+  return Status(
+      StatusCode::kNotFound,
+      fmt::format("this worker has no {} '{}'; it has {}. Register it with FRAY_TASK or FRAY_ACTOR in the program or "
+                  "library that workers run",
+                  kind, name, names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
 }
 
 Status ambiguous(const char* kind, std::string_view name) {
-  return Status(StatusCode::kAlreadyExists,
-                fmt::format("the {} '{}' is registered twice, in two libraries or files of this worker; give one of them another "
-                            "name",
-                            kind, name));
+  return Status(
+      StatusCode::kAlreadyExists,
+      fmt::format("the {} '{}' is registered twice, in two libraries or files of this worker; give one of them another "
+                  "name",
+                  kind, name));
 }
 
 }  // namespace
@@ -37,10 +39,11 @@ Registry& Registry::instance() {
 void Registry::require_abi(std::uint32_t version, const char* who) {
   if (version == FRAY_ABI_VERSION) return;
   MutexLock lock(mutex_);
-  usable_ = Status(StatusCode::kVersionMismatch,
-                   fmt::format("{} was compiled for version {} of Fray's C interface, the libfray that this worker has loaded "
-                               "(release {}) offers version {}; compile it again with the headers of that release",
-                               who, version, FRAY_VERSION, FRAY_ABI_VERSION));
+  usable_ = Status(
+      StatusCode::kVersionMismatch,
+      fmt::format("{} was compiled for version {} of Fray's C interface, the libfray that this worker has loaded "
+                  "(release {}) offers version {}; compile it again with the headers of that release",
+                  who, version, FRAY_VERSION, FRAY_ABI_VERSION));
 }
 
 void Registry::add_task(const char* name, TaskEntry entry) {
@@ -84,9 +87,7 @@ Result<const ActorEntry*> Registry::find_actor(std::string_view name) {
 
 }  // namespace fray::capi
 
-void fray_require_abi(uint32_t version, const char* who) {
-  fray::capi::Registry::instance().require_abi(version, who);
-}
+void fray_require_abi(uint32_t version, const char* who) { fray::capi::Registry::instance().require_abi(version, who); }
 
 void fray_register_task(const char* name, fray_body body, void* context) {
   fray::capi::Registry::instance().add_task(name, {body, context});

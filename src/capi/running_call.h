@@ -19,8 +19,8 @@
 #include "worker/task_loop.h"
 
 struct fray_call {
-  fray_call(fray_session& session, const fray::worker::TaskView& task, std::string name,
-            fray::client::WorkerDuty* duty, fray::FunctionRef<bool()> interrupted);
+  fray_call(fray_session& session, const fray::worker::TaskView& task, std::string name, fray::client::WorkerDuty* duty,
+            fray::FunctionRef<bool()> interrupted);
   ~fray_call();
   fray_call(const fray_call&) = delete;
   fray_call& operator=(const fray_call&) = delete;

@@ -5,10 +5,10 @@
 #include <cstdlib>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include "capi/failure.h"
 #include "capi/program.h"
@@ -44,8 +44,9 @@ std::string namespace_of(const fray_connect_options& options) {
 
 Status check_amount(const char* name, double amount) {
   if (std::isfinite(amount) && amount >= 0) return Status::ok();
-  return Status(StatusCode::kInvalidArgument,
-                fmt::format("Options::{} must be a finite number above 0, got {}; leave it out for the default", name, amount));
+  return Status(
+      StatusCode::kInvalidArgument,
+      fmt::format("Options::{} must be a finite number above 0, got {}; leave it out for the default", name, amount));
 }
 
 Result<std::string> node_settings(const fray_connect_options& options) {
@@ -105,8 +106,8 @@ Result<os::Fd> attach(const std::string& address) {
   Result<os::Fd> connected = os::connect_to(path);
   if (connected.is_ok()) return connected;
   return Status(StatusCode::kUnavailable,
-                fmt::format("no node answers at {}: {}. `fray status` lists those that run, `fray start` starts one", path,
-                            connected.status().message()));
+                fmt::format("no node answers at {}: {}. `fray status` lists those that run, `fray start` starts one",
+                            path, connected.status().message()));
 }
 
 Result<fray_session*> connect(const fray_connect_options& options) {

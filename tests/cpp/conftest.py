@@ -15,7 +15,17 @@ PACKAGE = Path(fray.__file__).parent / "_cpp"
 def compile_cpp(source: Path, target: Path, *flags: str, compiler: str = "g++") -> Path:
     """Compile one file into a program, or with ``-shared`` into a library."""
     library = PACKAGE / "lib"
-    command = [compiler, "-std=c++20", "-O1", "-fPIC", f"-I{PACKAGE / 'include'}", *flags, str(source), "-o", str(target)]
+    command = [
+        compiler,
+        "-std=c++20",
+        "-O1",
+        "-fPIC",
+        f"-I{PACKAGE / 'include'}",
+        *flags,
+        str(source),
+        "-o",
+        str(target),
+    ]
     command += [f"-L{library}", "-lfray", f"-Wl,-rpath,{library}", "-rdynamic"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=110)
     assert done.returncode == 0, done.stderr

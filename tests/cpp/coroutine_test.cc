@@ -30,9 +30,7 @@ TEST_F(CppCoroutine, ManyRunSideBySideInOneThread) {
   for (int i = 0; i < 200; ++i) ASSERT_EQ(results[static_cast<std::size_t>(i)], 4 * i);
 }
 
-fray::Coroutine<> fails() {
-  (co_await fray::submit(throws, "in a task")).value_or_throw();
-}
+fray::Coroutine<> fails() { (co_await fray::submit(throws, "in a task")).value_or_throw(); }
 
 TEST_F(CppCoroutine, WhatItThrowsComesOutOfRun) { EXPECT_THROW(fray::run(fails()), fray::Error); }
 

@@ -35,9 +35,7 @@ TEST_F(CppFault, ExceptionArrivesWithTypeAndText) {
   EXPECT_THROW(status.or_throw(), fray::Error);
 }
 
-TEST_F(CppFault, ThrownNumberIsAFailureThatNamesItsType) {
-  EXPECT_EQ(end_of(throws_number).type_name(), "int");
-}
+TEST_F(CppFault, ThrownNumberIsAFailureThatNamesItsType) { EXPECT_EQ(end_of(throws_number).type_name(), "int"); }
 
 TEST_F(CppFault, FailedResultIsAFailure) {
   EXPECT_EQ(fray::get(fray::submit(half, 4)).value_or_throw(), 2);
@@ -53,8 +51,8 @@ TEST_F(CppFault, SegmentationFaultReportsSignalStackAndOutput) {
   if (kSanitized) GTEST_SKIP() << "the sanitizer has handlers of its own";
   fray::Status status = end_of(segfaults);
   EXPECT_EQ(status.code(), fray::Code::kWorkerDied);
-  EXPECT_THAT(status.message(), AllOf(HasSubstr("SIGSEGV"), HasSubstr("its stack"), HasSubstr("segfaults"),
-                                      HasSubstr("about to crash")));
+  EXPECT_THAT(status.message(),
+              AllOf(HasSubstr("SIGSEGV"), HasSubstr("its stack"), HasSubstr("segfaults"), HasSubstr("about to crash")));
   expect_next_task_runs();
 }
 

@@ -15,9 +15,7 @@ using namespace std::chrono_literals;
 
 class CppTask : public InSession {};
 
-TEST_F(CppTask, ResultIsWhatTheFunctionReturns) {
-  EXPECT_EQ(fray::get(fray::submit(add, 40, 2)).value_or_throw(), 42);
-}
+TEST_F(CppTask, ResultIsWhatTheFunctionReturns) { EXPECT_EQ(fray::get(fray::submit(add, 40, 2)).value_or_throw(), 42); }
 
 TEST_F(CppTask, RunsInAnotherProcessInTheSameFolder) {
   EXPECT_NE(fray::get(fray::submit(parent)).value_or_throw(), ::getppid());

@@ -33,7 +33,9 @@ def build_consumer(folder: Path, compiler: str, cmake_dir: str) -> Path:
     source = folder / "source"
     shutil.copytree(HERE / "consumer", source)  # nothing of the tree may be found by accident
     build = folder / "build"
-    run("cmake", "-G", "Ninja", "-S", source, "-B", build, f"-Dfray_DIR={cmake_dir}", f"-DCMAKE_CXX_COMPILER={compiler}")
+    run(
+        "cmake", "-G", "Ninja", "-S", source, "-B", build, f"-Dfray_DIR={cmake_dir}", f"-DCMAKE_CXX_COMPILER={compiler}"
+    )
     run("cmake", "--build", build)
     return build
 

@@ -45,7 +45,22 @@ def test_every_module_of_the_package_is_in_it_and_nothing_else(archive: zipfile.
     assert {name for name in archive.namelist() if name.endswith(".py")} == source
     top = {name.split("/")[0] for name in archive.namelist()}
     assert {name for name in top if not name.startswith("fray-")} == {"fray"}
-    assert not [name for name in archive.namelist() if re.search(r"__pycache__|\.(pyc|cc|h|o|a|cmake|orig)$", name)]
+    others = [name for name in archive.namelist() if not name.startswith("fray/_cpp/")]
+    assert not [name for name in others if re.search(r"__pycache__|\.(pyc|cc|h|o|a|cmake|orig)$", name)]
+
+
+def test_the_cpp_package_is_in_it(archive: zipfile.ZipFile) -> None:
+    package = {name.removeprefix("fray/_cpp/") for name in archive.namelist() if name.startswith("fray/_cpp/")}
+    headers = {f"include/fray/{path.name}" for path in (ROOT / "include" / "fray").glob("*.h")}
+    assert package == headers | {
+        "include/fray.h",
+        "lib/libfray.so",
+        "lib/libfray.so.1",
+        "lib/cmake/fray/frayConfig.cmake",
+        "lib/cmake/fray/frayConfigVersion.cmake",
+        "lib/pkgconfig/fray.pc",
+        "libexec/fray/fray-cpp-worker",
+    }
 
 
 def test_name_version_licence_and_dependencies_are_those_of_the_project(archive: zipfile.ZipFile) -> None:

@@ -59,10 +59,12 @@ void actors() {
   std::cout << fray::get(found.call<int>("add", 1)).value_or_throw() << '\n';
   auto async = fray::create_actor(fray::python_class("callee:Async")).value_or_throw();
   auto waits = async.call<int>("wait");
-  std::cout << fray::get(async.call<int>("release")).value_or_throw() << ' ' << fray::get(waits).value_or_throw() << '\n';
+  std::cout << fray::get(async.call<int>("release")).value_or_throw() << ' ' << fray::get(waits).value_or_throw()
+            << '\n';
   auto refuses = fray::create_actor(fray::python_class("callee:Total"), "text").value_or_throw();
   std::cout << outcome(fray::get(refuses.call<int>("add", 1))) << '\n';
-  std::cout << outcome(fray::get(fray::create_actor(fray::python_class("callee:Nobody")).value_or_throw().call<int>("f")))
+  std::cout << outcome(
+                   fray::get(fray::create_actor(fray::python_class("callee:Nobody")).value_or_throw().call<int>("f")))
             << '\n';
 }
 
@@ -79,10 +81,7 @@ void several() {
 
 int main(int argc, char** argv) {
   auto session = fray::connect({.cpus = 2, .python = argc > 2 ? argv[2] : ""}).value_or_throw();
-  std::map<std::string, std::function<void()>> checks{{"functions", functions},
-                                                      {"arrays", arrays},
-                                                      {"failures", failures},
-                                                      {"actors", actors},
-                                                      {"several", several}};
+  std::map<std::string, std::function<void()>> checks{
+      {"functions", functions}, {"arrays", arrays}, {"failures", failures}, {"actors", actors}, {"several", several}};
   checks.at(argv[1])();
 }

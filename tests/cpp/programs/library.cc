@@ -12,8 +12,8 @@ fray::Value same(const fray::Value& value) { return value; }
 FRAY_TASK(same);
 
 std::string kind_of(const fray::Value& value) {
-  static constexpr const char* kKinds[] = {"none", "bool", "int",  "uint64", "float",
-                                           "str",  "bytes", "list", "dict",  "array"};
+  static constexpr const char* kKinds[] = {"none", "bool",  "int",  "uint64", "float",
+                                           "str",  "bytes", "list", "dict",   "array"};
   return kKinds[value.value.index()];
 }
 FRAY_TASK(kind_of);
