@@ -10,6 +10,7 @@ from benchmarks.groups import (
     environments,
     executors,
     faults,
+    jobs,
     limits,
     memory,
     objects,
@@ -31,6 +32,7 @@ ROWS: tuple[Row, ...] = (
     *environments.ROWS,
     *memory.ROWS,
     *parallel.ROWS,
+    *jobs.ROWS,
     *faults.ROWS,
     *limits.ROWS,
 )

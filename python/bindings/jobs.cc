@@ -131,22 +131,27 @@ nb::tuple read_log(JobClient& self, const std::string& id, std::uint32_t attempt
 int add_jobs(PyObject* module_object) {
   nb::module_ module = nb::borrow<nb::module_>(module_object);
   nb::class_<JobClient>(module, "JobClient", "Asks the node at a socket about jobs.")
-      .def("__init__", [](JobClient* self, const std::string& socket) { new (self) JobClient(socket, FRAY_VERSION); },
-           nb::arg("socket"))
+      .def(
+          "__init__", [](JobClient* self, const std::string& socket) { new (self) JobClient(socket, FRAY_VERSION); },
+          nb::arg("socket"))
       .def("submit", submit, nb::arg("name"), nb::arg("command"), nb::arg("folder"), nb::arg("environment"),
            nb::arg("call"), nb::arg("replicas"), nb::arg("resources"), nb::arg("max_failures"),
            nb::arg("max_preemptions"), nb::arg("runtime_env"), "Starts a job; returns it as JSON.")
-      .def("get", [](JobClient& self, Ids ids) { return without_gil([&] { return self.get(std::move(ids)); }); },
-           nb::arg("ids"), "Jobs as a JSON array; all of them for no ids.")
-      .def("wait",
-           [](JobClient& self, Ids ids, std::optional<double> timeout) {
-             return without_gil([&] { return self.wait(std::move(ids), deadline_in(timeout), signal_came); });
-           },
-           nb::arg("ids"), nb::arg("timeout") = nb::none(), "Waits for the end of all.")
-      .def("stop", [](JobClient& self, Ids ids) { return without_gil([&] { return self.stop(std::move(ids)); }); },
-           nb::arg("ids"), "Asks them to end.")
-      .def("remove", [](JobClient& self, Ids ids) { return without_gil([&] { return self.remove(std::move(ids)); }); },
-           nb::arg("ids"), "Forgets jobs that have ended.")
+      .def(
+          "get", [](JobClient& self, Ids ids) { return without_gil([&] { return self.get(std::move(ids)); }); },
+          nb::arg("ids"), "Jobs as a JSON array; all of them for no ids.")
+      .def(
+          "wait",
+          [](JobClient& self, Ids ids, std::optional<double> timeout) {
+            return without_gil([&] { return self.wait(std::move(ids), deadline_in(timeout), signal_came); });
+          },
+          nb::arg("ids"), nb::arg("timeout") = nb::none(), "Waits for the end of all.")
+      .def(
+          "stop", [](JobClient& self, Ids ids) { return without_gil([&] { return self.stop(std::move(ids)); }); },
+          nb::arg("ids"), "Asks them to end.")
+      .def(
+          "remove", [](JobClient& self, Ids ids) { return without_gil([&] { return self.remove(std::move(ids)); }); },
+          nb::arg("ids"), "Forgets jobs that have ended.")
       .def("open_log", open_log, nb::arg("id"), nb::arg("attempt") = 0, nb::arg("tail") = nb::none(),
            "(id, attempt, [(replica, stream, offset)])")
       .def("read_log", read_log, nb::arg("id"), nb::arg("attempt"), nb::arg("cursors"), nb::arg("wait"),

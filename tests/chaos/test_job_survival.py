@@ -1,4 +1,4 @@
-"""Jobs of a started node: they outlive it, their ends are never lost, and its records survive what can happen to them."""
+"""Jobs of a started node: they outlive it, their ends are never lost, and its records survive what happens to them."""
 
 from __future__ import annotations
 
@@ -82,7 +82,9 @@ def test_end_of_a_job_while_there_is_no_node_is_not_lost(node: dict[str, Any], t
     assert end_of(job).exit_code == 9
 
 
-def test_job_that_waited_when_the_node_was_killed_starts_under_the_next_one(node: dict[str, Any], tmp_path: Path) -> None:
+def test_job_that_waited_when_the_node_was_killed_starts_under_the_next_one(
+    node: dict[str, Any], tmp_path: Path
+) -> None:
     blocker = LocalCluster("auto").launch(
         JobRequest(name="b", entrypoint=Entrypoint.from_binary("sleep", ["1000"]), resources=ResourceConfig(cpu=2))
     )
@@ -98,7 +100,9 @@ def test_job_that_waited_when_the_node_was_killed_starts_under_the_next_one(node
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_node_killed_at_any_moment_of_a_jobs_life_loses_no_accepted_job(node: dict[str, Any], seed: int, tmp_path: Path) -> None:
+def test_node_killed_at_any_moment_of_a_jobs_life_loses_no_accepted_job(
+    node: dict[str, Any], seed: int, tmp_path: Path
+) -> None:
     rng = random.Random(seed)
     accepted: list[str] = []
     process = process_of(node)
@@ -124,7 +128,9 @@ def test_node_killed_at_any_moment_of_a_jobs_life_loses_no_accepted_job(node: di
 
 
 def test_killed_supervisor_is_a_preemption_and_its_job_runs_again(node: dict[str, Any], tmp_path: Path) -> None:
-    script = f"echo x >> {tmp_path}/runs; if [ $(wc -l < {tmp_path}/runs) = 1 ]; then setsid sleep 1000 & sleep 1000; fi"
+    script = (
+        f"echo x >> {tmp_path}/runs; if [ $(wc -l < {tmp_path}/runs) = 1 ]; then setsid sleep 1000 & sleep 1000; fi"
+    )
     job = launch(script)
     eventually(lambda: [p for p in marked_processes(current_marker()) if p.command.startswith("sleep")])
     supervisor = next(p for p in marked_processes(current_marker()) if "fray-supervisor" in p.command)

@@ -46,9 +46,7 @@ def test_program_runs_in_its_workspace_and_its_output_comes_back_byte_for_byte(
     cluster: LocalCluster, tmp_path: Path
 ) -> None:
     (tmp_path / "data").write_bytes(b"a\x00b\xff\n")
-    job = cluster.launch(
-        binary("cat", "cat", "data", environment=create_environment(workspace=str(tmp_path)))
-    )
+    job = cluster.launch(binary("cat", "cat", "data", environment=create_environment(workspace=str(tmp_path))))
     assert cluster.wait(job, timeout=PATIENCE).status is JobStatus.SUCCEEDED
     assert cluster.logs(job) == "a\x00b�\n"
 

@@ -61,7 +61,9 @@ class Cluster(ClusterContext):
         """Write the job's output to the logger ``fray``, line by line, until it ends; return how it ended."""
 
     @overload
-    def wait(self, job_id: str, raise_on_failure: bool = False, *, timeout: float | None = None) -> JobInfo: ...
+    def wait(  # pyright: ignore[reportOverlappingOverload]  (a text is a sequence of texts too)
+        self, job_id: str, raise_on_failure: bool = False, *, timeout: float | None = None
+    ) -> JobInfo: ...
     @overload
     def wait(
         self, job_id: Sequence[str], raise_on_failure: bool = False, *, timeout: float | None = None

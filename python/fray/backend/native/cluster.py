@@ -109,7 +109,7 @@ class LocalCluster(Cluster):
         return self.poll(job_id).pending_reason or ""
 
     def logs(self, job_id: str) -> str:
-        """Return what the job's newest attempt has printed; of several replicas, with their numbers before the lines."""
+        """Return what the job's newest attempt has printed; of several replicas, lines begin with their numbers."""
         return "".join(self._read(job_id, follow=False))
 
     def follow(self, job_id: str) -> Iterator[str]:
@@ -144,7 +144,9 @@ class LocalCluster(Cluster):
         return self.wait(job_id)
 
     @overload
-    def wait(self, job_id: str, raise_on_failure: bool = False, *, timeout: float | None = None) -> JobInfo: ...
+    def wait(  # pyright: ignore[reportOverlappingOverload]  (a text is a sequence of texts too)
+        self, job_id: str, raise_on_failure: bool = False, *, timeout: float | None = None
+    ) -> JobInfo: ...
     @overload
     def wait(
         self, job_id: Sequence[str], raise_on_failure: bool = False, *, timeout: float | None = None

@@ -1,0 +1,193 @@
+"""`fray job ...` and `fray submit`: output, exit codes, and what Ctrl-C does."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.chaos.harness import PATIENCE, current_marker, eventually, marked_processes
+from tests.chaos.started import PROGRAM, command, start
+
+FAILED, USAGE, NOT_FOUND, TIMED_OUT, UNREACHABLE, CONFLICT, INTERRUPTED = 1, 2, 3, 4, 5, 7, 130
+
+
+@pytest.fixture(autouse=True)
+def stopped() -> Iterator[None]:
+    """End the node of the home, whatever a test that failed has left."""
+    yield
+    command("stop", "--force")
+    for process in marked_processes(current_marker()):
+        if "fray-supervisor" in process.command:
+            process.signal(signal.SIGHUP)
+
+
+@pytest.fixture
+def node() -> dict[str, Any]:
+    return start("--cpus", "2")
+
+
+def submit(*words: str, options: tuple[str, ...] = ()) -> str:
+    done = command("job", "submit", "--no-wait", "--cpus", "0", *options, "--", *words)
+    assert done.code == 0, done
+    return done.stdout.strip()
+
+
+def described(job: str) -> dict[str, Any]:
+    return json.loads(command("job", "status", "--json", job).ok())
+
+
+def test_submit_starts_a_node_says_so_and_ends_with_the_jobs_code() -> None:
+    done = command("submit", "--", "sh", "-c", "echo out; echo err >&2; exit 17")
+    assert done.code == 17
+    assert done.stdout == "out\n"
+    assert "started a node, for none ran" in done.stderr
+    assert "err\n" in done.stderr
+    assert re.search(r"job sh-\w+ failed after [\d.]+ s: it exited with code 17", done.stderr)
+
+
+def test_exit_code_of_a_signal_is_as_in_a_shell(node: dict[str, Any]) -> None:
+    assert command("submit", "--", "sh", "-c", "kill -9 $$").code == 128 + 9
+
+
+@pytest.mark.parametrize(("word", "code"), [("no-such-program", 127), ("/etc/passwd", 126)])
+def test_command_that_cannot_be_run(node: dict[str, Any], word: str, code: int) -> None:
+    done = command("submit", "--", word)
+    assert done.code == code
+    assert word in done.stderr
+
+
+def test_python_finds_fray_and_the_node_inside_a_job(node: dict[str, Any]) -> None:
+    script = "import fray; ctx = fray.get_job_context(); print(ctx.get(ctx.create_task(lambda: 42)))"
+    assert command("submit", "--", "python", "-c", script).stdout == "42\n"
+
+
+def test_unknown_job_is_exit_code_3(node: dict[str, Any]) -> None:
+    for words in (("status",), ("logs",), ("logs", "-f"), ("stop",), ("wait",), ("delete",)):
+        done = command("job", *words, "nobody")
+        assert done.code == NOT_FOUND, words
+        assert "there is no job nobody" in done.stderr
+
+
+def test_without_a_node_there_is_a_hint() -> None:
+    done = command("job", "list")
+    assert done.code == UNREACHABLE
+    assert "hint:" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["a b", "a/b"])
+def test_bad_names_are_usage_errors_with_what_would_do(node: dict[str, Any], name: str) -> None:
+    done = command("job", "submit", "--name", name, "--", "true")
+    assert done.code == USAGE
+    assert "use '-'" in done.stderr
+
+
+def test_second_job_of_an_id_is_a_conflict(node: dict[str, Any]) -> None:
+    assert submit("true", options=("--id", "once")) == "once"
+    assert command("job", "submit", "--id", "once", "--", "true").code == CONFLICT
+
+
+def test_job_larger_than_the_node_is_refused(node: dict[str, Any]) -> None:
+    done = command("job", "submit", "--cpus", "99", "--", "true")
+    assert done.code == FAILED
+    assert "need CPU 99, the node has CPU 2" in done.stderr
+
+
+def test_list_shows_why_a_job_waits_and_json_has_the_same(node: dict[str, Any]) -> None:
+    submit("sleep", "1000", options=("--cpus", "2"))
+    waiting = submit("true", options=("--cpus", "1"))
+    assert "waits for CPU 1: the node has CPU 2, of which CPU 0 is free" in command("job", "list").ok()
+    jobs = json.loads(command("job", "list", "--json", "--status", "pending").ok())["jobs"]
+    assert [job["id"] for job in jobs] == [waiting]
+
+
+def test_logs_tail_grep_and_json(node: dict[str, Any]) -> None:
+    job = submit("sh", "-c", "for i in 1 2 3 4; do echo line $i; done; echo oops >&2")
+    assert command("job", "wait", job).code == 0
+    assert command("job", "logs", job).stdout == "line 1\nline 2\nline 3\nline 4\n"
+    assert command("job", "logs", job).stderr == "oops\n"
+    assert command("job", "logs", "--tail", "2", job).stdout == "line 3\nline 4\n"
+    assert command("job", "logs", "--grep", "[24]$", job).stdout == "line 2\nline 4\n"
+    assert command("job", "logs", "--since", "1h", job).stdout.startswith("line 1\n")
+    documents = [json.loads(line) for line in command("job", "logs", "--json", job).stdout.splitlines()]
+    assert {document["stream"] for document in documents} == {"stdout", "stderr"}
+    assert command("job", "logs", "--grep", "(", job).code == USAGE
+
+
+def test_wait_has_a_timeout_and_gives_the_first_failure(node: dict[str, Any]) -> None:
+    sleeper, good, bad = submit("sleep", "1000"), submit("true"), submit("sh", "-c", "exit 5")
+    assert command("job", "wait", "--timeout", "0.1s", sleeper).code == TIMED_OUT
+    assert command("job", "wait", good, bad).code == 5
+    command("job", "stop", sleeper).ok()
+    assert command("job", "wait", sleeper).code == 128 + signal.SIGINT
+    assert described(sleeper)["status"] == "stopped"
+
+
+def test_interrupt_of_a_follow_detaches_and_says_how_to_come_back(node: dict[str, Any], tmp_path: Path) -> None:
+    follower = subprocess.Popen(
+        [PROGRAM, "job", "submit", "--cpus", "0", "--", "sh", "-c", "echo begun; sleep 1000"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert follower.stdout is not None
+    assert follower.stdout.readline() == "begun\n"
+    follower.send_signal(signal.SIGINT)
+    _, errors = follower.communicate(timeout=PATIENCE)
+    assert follower.returncode == INTERRUPTED
+    assert "the job goes on" in errors
+    job = re.search(r"fray job logs -f (\S+)", errors)
+    assert job is not None
+    assert described(job[1])["status"] == "running"
+
+
+def test_follow_goes_on_over_the_attempts_and_ends_with_the_status(node: dict[str, Any], tmp_path: Path) -> None:
+    script = f"echo try; [ -e {tmp_path}/mark ] || {{ touch {tmp_path}/mark; exit 1; }}"
+    done = command("job", "submit", "--max-failures", "1", "--", "sh", "-c", script)
+    assert done.code == 0
+    assert done.stdout == "try\ntry\n"
+    assert "succeeded after" in done.stderr
+
+
+def test_delete_forgets_only_what_has_ended(node: dict[str, Any]) -> None:
+    job = submit("sleep", "1000")
+    assert command("job", "delete", job).code == FAILED
+    command("job", "stop", job).ok()
+    command("job", "wait", job)
+    command("job", "delete", job).ok()
+    assert command("job", "status", job).code == NOT_FOUND
+
+
+def test_beginning_of_an_id_is_enough(node: dict[str, Any]) -> None:
+    job = submit("true")
+    command("job", "wait", job[:6]).ok()
+
+
+def test_ps_names_jobs_with_their_processes(node: dict[str, Any]) -> None:
+    job = submit("sleep", "1000")
+    eventually(lambda: described(job)["status"] == "running")
+    rows = json.loads(command("ps", "--json").ok())["processes"]
+    found = next(row for row in rows if row["kind"] == "job")
+    assert found["what"] == job
+    os.kill(found["pid"], 0)
+
+
+def test_config_shows_where_settings_come_from() -> None:
+    text = command("config", "show", "--origin").ok()
+    assert f"{os.environ['FRAY_HOME']}   (environment: FRAY_HOME)" in text
+    document = json.loads(command("config", "show", "--json", env={"FRAY_NAMESPACE": "mine"}).ok())
+    assert document["settings"]["namespace"] == {"value": "mine", "origin": "environment: FRAY_NAMESPACE"}
+
+
+def test_completion_offers_commands_and_options() -> None:
+    script = command("completion", "bash").ok()
+    ask = f'{script}\nCOMP_WORDS=(fray job s); COMP_CWORD=2; _fray; echo "${{COMPREPLY[@]}}"'
+    done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["submit", "status", "stop"]
