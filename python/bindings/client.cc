@@ -217,7 +217,8 @@ PyObject* client_is_open(PyObject* self, PyObject*) {
 
 PyMethodDef client_methods[] = {
     {"close", client_close, METH_NOARGS, "Disconnects; unfinished tasks fail. Idempotent."},
-    {"define_key", client_define_key, METH_VARARGS, "define_key(command, path, folder, environment, runtime_env='') -> number"},
+    {"define_key", client_define_key, METH_VARARGS,
+     "define_key(command, path, folder, environment, runtime_env='') -> number"},
     {"status", client_status, METH_NOARGS, "The node's status as JSON."},
     {"timeline", client_timeline, METH_NOARGS,
      "[(name, task, started_ns, duration_ns, pid, status, cpu_ns, peak_memory_bytes, bytes_in, bytes_out)]"},

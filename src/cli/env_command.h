@@ -19,10 +19,10 @@ namespace fray::cli {
 struct EnvArguments {
   std::string verb;
   bool json = false;
-  bool all = false;     // prune
-  std::string limit;    // prune
-  std::string folder;   // snapshot
-  int fd = -1;          // prepare
+  bool all = false;    // prune
+  std::string limit;   // prune
+  std::string folder;  // snapshot
+  int fd = -1;         // prepare
 };
 
 void add_env(CLI::App& app, EnvArguments& arguments);

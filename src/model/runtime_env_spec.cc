@@ -11,8 +11,8 @@ using nlohmann::json;
 
 struct Field {
   const char* name;
-  std::string RuntimeEnvSpec::* text = nullptr;
-  std::vector<std::string> RuntimeEnvSpec::* list = nullptr;
+  std::string RuntimeEnvSpec::*text = nullptr;
+  std::vector<std::string> RuntimeEnvSpec::*list = nullptr;
 };
 
 const Field kFields[] = {

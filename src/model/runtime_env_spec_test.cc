@@ -9,7 +9,7 @@ TEST(RuntimeEnvSpec, ComesBackFromItsText) {
   RuntimeEnvSpec spec;
   spec.python = "/usr/bin/python3";
   spec.packages = {"six>=1", "numpy"};
-  spec.working_dir = "/home/me/project";
+  spec.working_dir = "/srv/project";
   spec.variables = {"A"};
   auto read = parse_runtime_env_spec(to_json(spec));
   ASSERT_TRUE(read.is_ok()) << read.status().message();

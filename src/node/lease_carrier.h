@@ -105,8 +105,8 @@ class LeaseCarrier {
   std::unordered_map<ProcessId, ProcessId> last_clients_;                   // by worker
   std::unordered_map<ProcessId, Loss> losses_;                              // by worker, until told
   std::vector<WorkerKeyId> starts_;                                         // to be carried out at the round's end
-  std::map<WorkerKeyId, std::vector<WorkerKeyId>> starts_without_env_;       // by the key whose environment is being made
-  std::set<WorkerKeyId> told_envs_;                                         // whose failure was told in this round
+  std::map<WorkerKeyId, std::vector<WorkerKeyId>> starts_without_env_;  // by the key whose environment is being made
+  std::set<WorkerKeyId> told_envs_;                                     // whose failure was told in this round
   std::unordered_set<ProcessId> homes_;
   Homes homes_events_;
   event::TimerId deadlock_timer_ = 0;

@@ -13,12 +13,13 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 // One group for all that one place can do.
 LimitPlan::Group& group_at(LimitPlan& plan, const GroupPlace& place, const std::string& name) {
   const std::string folder = place.folder + "/" + name;
-  auto known = std::find_if(plan.groups.begin(), plan.groups.end(), [&](const auto& each) { return each.folder == folder; });
+  auto known =
+      std::find_if(plan.groups.begin(), plan.groups.end(), [&](const auto& each) { return each.folder == folder; });
   if (known != plan.groups.end()) return *known;
   return plan.groups.emplace_back(LimitPlan::Group{folder, place.version_2, false, {}});
 }
 
-const GroupPlace* place_for(const std::vector<GroupPlace>& places, bool GroupPlace::* ability) {
+const GroupPlace* place_for(const std::vector<GroupPlace>& places, bool GroupPlace::*ability) {
   auto found = std::find_if(places.begin(), places.end(), [=](const GroupPlace& place) { return place.*ability; });
   return found == places.end() ? nullptr : &*found;
 }
@@ -43,9 +44,9 @@ LimitPlan plan_limits(const LimitRequest& request, const std::vector<GroupPlace>
       LimitPlan::Group& group = group_at(plan, *place, name);
       group.limits_memory = true;
       // Swap would only put the end off.
-      add(group.settings, place->version_2 ? Settings{{"memory.max", bytes}, {"memory.swap.max", "0"}}
-                                           : Settings{{"memory.limit_in_bytes", bytes},
-                                                      {"memory.memsw.limit_in_bytes", bytes}});
+      add(group.settings, place->version_2
+                              ? Settings{{"memory.max", bytes}, {"memory.swap.max", "0"}}
+                              : Settings{{"memory.limit_in_bytes", bytes}, {"memory.memsw.limit_in_bytes", bytes}});
     }
   }
   if (request.processes > 0) {

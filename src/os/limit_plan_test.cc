@@ -45,8 +45,7 @@ TEST(LimitPlan, Version1NeedsAGroupForEachController) {
 TEST(LimitPlan, WithoutGroupsTheLimitsOfProcessesHaveToDo) {
   LimitPlan plan = plan_limits({.memory_bytes = 100, .processes = 7, .files = 64}, {}, "job");
   EXPECT_THAT(plan.groups, IsEmpty());
-  EXPECT_THAT(plan.rlimits,
-              ElementsAre(Pair(RLIMIT_DATA, 100), Pair(RLIMIT_NPROC, 7), Pair(RLIMIT_NOFILE, 64)));
+  EXPECT_THAT(plan.rlimits, ElementsAre(Pair(RLIMIT_DATA, 100), Pair(RLIMIT_NPROC, 7), Pair(RLIMIT_NOFILE, 64)));
 }
 
 TEST(LimitPlan, WhatOneVersionLacksTheOtherDoes) {

@@ -169,8 +169,8 @@ class Unpacker {
       return refused(archive_, fmt::format("it unpacks to more than {} bytes", limits_.bytes));
     }
     if (std::max(unpacked_, end) > kSmall && std::max(unpacked_, end) / limits_.ratio > packed_) {
-      return refused(archive_, fmt::format("{:?} unpacks to more than {} times the archive's size", path,
-                                           limits_.ratio));
+      return refused(archive_,
+                     fmt::format("{:?} unpacks to more than {} times the archive's size", path, limits_.ratio));
     }
     return Status::ok();
   }

@@ -94,16 +94,11 @@ TEST_F(ArchiveTest, AHardLinkInsideIsTaken) {
 
 TEST_F(ArchiveTest, RefusesWhatLeadsOut) {
   const std::vector<std::vector<Entry>> hostile = {
-      {{.name = "../outside", .content = "x"}},
-      {{.name = "a/../../outside", .content = "x"}},
-      {{.name = folder_ + "/outside", .content = "x"}},
-      {{.name = "..\\outside", .content = "x"}},
-      {{.name = "link", .symlink = "../outside"}},
-      {{.name = "link", .symlink = "/etc/passwd"}},
-      {{.name = "a/link", .symlink = "../../outside"}},
-      {{.name = "link", .hardlink = "../archive"}},
-      {{.name = "link", .hardlink = "/etc/passwd"}},
-      {{.name = "pipe", .type = AE_IFIFO}},
+      {{.name = "../outside", .content = "x"}},         {{.name = "a/../../outside", .content = "x"}},
+      {{.name = folder_ + "/outside", .content = "x"}}, {{.name = "..\\outside", .content = "x"}},
+      {{.name = "link", .symlink = "../outside"}},      {{.name = "link", .symlink = "/etc/passwd"}},
+      {{.name = "a/link", .symlink = "../../outside"}}, {{.name = "link", .hardlink = "../archive"}},
+      {{.name = "link", .hardlink = "/etc/passwd"}},    {{.name = "pipe", .type = AE_IFIFO}},
       {{.name = "device", .type = AE_IFCHR}},
   };
   for (const auto& entries : hostile) {

@@ -53,7 +53,8 @@ Result<std::string> make_conda_env(const RuntimeEnvSpec& spec, const std::string
   const std::string name = std::filesystem::path(conda).filename().string();
   if (end.exit_code != 0) return build_failed(what, name, end);
   std::error_code ignored;
-  if (!std::filesystem::exists(folder + "/env/bin/python", ignored)) return build_failed(what + " with a Python", name, end);
+  if (!std::filesystem::exists(folder + "/env/bin/python", ignored))
+    return build_failed(what + " with a Python", name, end);
   return content;
 }
 

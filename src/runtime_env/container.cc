@@ -29,9 +29,14 @@ using nlohmann::json;
 constexpr std::uint64_t kMostProcesses = 32768;
 
 // In every container: what the engine needs of the host.
-const std::vector<std::string> kShared = {"--rm",           "--pid=host",           "--ipc=host",
-                                          "--network=host", "--log-driver=none",    "--entrypoint=",
-                                          "--security-opt=label=disable", "--label=fray=1"};
+const std::vector<std::string> kShared = {"--rm",
+                                          "--pid=host",
+                                          "--ipc=host",
+                                          "--network=host",
+                                          "--log-driver=none",
+                                          "--entrypoint=",
+                                          "--security-opt=label=disable",
+                                          "--label=fray=1"};
 
 std::uint64_t most_files() {
   rlimit files{};
@@ -51,7 +56,8 @@ std::string verdict_name(const std::string& program) {
 
 std::vector<std::string> run_words(const ContainerEngine& engine, const std::vector<std::string>& options) {
   std::vector<std::string> words = {engine.program};
-  auto of_run = std::find_if(options.begin(), options.end(), [](const auto& word) { return word.starts_with("--ulimit"); });
+  auto of_run =
+      std::find_if(options.begin(), options.end(), [](const auto& word) { return word.starts_with("--ulimit"); });
   words.insert(words.end(), options.begin(), of_run);
   words.emplace_back("run");
   words.insert(words.end(), kShared.begin(), kShared.end());
@@ -78,8 +84,7 @@ void remove_dead(const ContainerEngine& engine, const Variables& environment, co
 
 // Whether an image has `true` in it or not: only the engine's own work is tried.
 bool has_run(const ProgramEnd& end) {
-  return end.exit_code == 0 ||
-         (end.exit_code == 127 && end.output.find("executable file") != std::string::npos);
+  return end.exit_code == 0 || (end.exit_code == 127 && end.output.find("executable file") != std::string::npos);
 }
 
 Result<std::vector<std::string>> probe(const ContainerEngine& engine, const std::string& image,
@@ -101,8 +106,9 @@ Result<std::vector<std::string>> probe(const ContainerEngine& engine, const std:
 }  // namespace
 
 std::vector<std::vector<std::string>> options_to_try(bool is_podman, std::uint64_t most_files) {
-  const std::vector<std::string> limits = {fmt::format("--ulimit=nofile={0}:{0}", std::max<std::uint64_t>(most_files, 2) - 1),
-                                           fmt::format("--ulimit=nproc={0}:{0}", kMostProcesses)};
+  const std::vector<std::string> limits = {
+      fmt::format("--ulimit=nofile={0}:{0}", std::max<std::uint64_t>(most_files, 2) - 1),
+      fmt::format("--ulimit=nproc={0}:{0}", kMostProcesses)};
   std::vector<std::vector<std::string>> sets = {{}, limits};
   if (!is_podman) return sets;
   for (const char* runtime : {"--runtime=crun", "--runtime=runc"}) {
@@ -119,14 +125,16 @@ Result<ContainerEngine> find_container_engine(const EnvCache& cache, const Runti
   engine.is_podman = !engine.program.empty();
   if (!engine.is_podman) engine.program = find_program("docker", {}, environment);
   if (engine.program.empty()) {
-    return Status(StatusCode::kRuntimeEnv,
-                  "the runtime env names a container image, but neither podman nor docker is on the PATH; install one of "
-                  "them, or write package_requirements=[...] instead of the image");
+    return Status(
+        StatusCode::kRuntimeEnv,
+        "the runtime env names a container image, but neither podman nor docker is on the PATH; install one of "
+        "them, or write package_requirements=[...] instead of the image");
   }
   if (!engine.is_podman && spec.purpose == "worker") {
-    return Status(StatusCode::kRuntimeEnv,
-                  "tasks and actors in a container need podman, which can hand descriptors to a container; docker, which "
-                  "is installed here, can run jobs only");
+    return Status(
+        StatusCode::kRuntimeEnv,
+        "tasks and actors in a container need podman, which can hand descriptors to a container; docker, which "
+        "is installed here, can run jobs only");
   }
   remove_dead(engine, environment, watch);
   FRAY_RETURN_IF_ERROR(check_image(engine, spec.container_image, environment, watch));

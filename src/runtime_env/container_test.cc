@@ -37,7 +37,8 @@ class ContainerTest : public testing::Test {
     fs::create_directories(folder_);
     std::ofstream(folder_ + "/podman") << "#!/bin/sh\necho \"$*\" >> " << folder_ << "/calls\n"
                                        << "case \"$*\" in *absent*) echo no such image; exit 125;; esac\n"
-                                       << "if [ -e " << folder_ << "/limits ]; then case \"$*\" in *ulimit*|*inspect*) ;; "
+                                       << "if [ -e " << folder_
+                                       << "/limits ]; then case \"$*\" in *ulimit*|*inspect*) ;; "
                                        << "*) echo cannot raise limits; exit 126;; esac; fi\nexit 0\n";
     fs::permissions(folder_ + "/podman", fs::perms::owner_all);
     spec_.container_image = "localhost/image";

@@ -91,8 +91,9 @@ Result<std::string> default_folder() {
   if (const char* user = std::getenv("HOME"); user != nullptr && *user == '/') {
     return std::string(user) + "/.cache/fray";
   }
-  return Status(StatusCode::kInvalidArgument,
-                "there is no folder for cached environments: set FRAY_HOME, XDG_CACHE_HOME or HOME to an absolute path");
+  return Status(
+      StatusCode::kInvalidArgument,
+      "there is no folder for cached environments: set FRAY_HOME, XDG_CACHE_HOME or HOME to an absolute path");
 }
 
 bool is_name(const std::string& name) {

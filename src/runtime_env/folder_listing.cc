@@ -97,10 +97,11 @@ class Lister {
   }
 
   Status too_large() const {
-    return Status(StatusCode::kRuntimeEnv,
-                  fmt::format("working_dir {} has more than {} files or {} GiB; name what is not needed in a .frayignore "
-                              "file there (its syntax is that of .gitignore)",
-                              root_, limits_.entries, limits_.bytes >> 30));
+    return Status(
+        StatusCode::kRuntimeEnv,
+        fmt::format("working_dir {} has more than {} files or {} GiB; name what is not needed in a .frayignore "
+                    "file there (its syntax is that of .gitignore)",
+                    root_, limits_.entries, limits_.bytes >> 30));
   }
 
   const std::string root_;

@@ -109,8 +109,8 @@ Result<std::vector<std::string>> missing_packages(const std::string& dry_run_out
     missing.push_back(std::move(package));
   }
   if (is_plan) return missing;
-  return Status(StatusCode::kInternal, "uv's plan cannot be read; it printed:\n" +
-                                           without_passwords(last_lines(dry_run_output, kShownLines)));
+  return Status(StatusCode::kInternal,
+                "uv's plan cannot be read; it printed:\n" + without_passwords(last_lines(dry_run_output, kShownLines)));
 }
 
 Status build_failed(const std::string& what, const std::string& program, const ProgramEnd& end) {
@@ -129,8 +129,8 @@ Result<std::string> install_packages(const RuntimeEnvSpec& spec, const std::stri
   Program program;
   program.environment = quiet(environment);
   program.folder = folder;
-  program.command = {uv,      "pip", "install", "--dry-run", "--break-system-packages", "--color",
-                     "never", "-r",  wanted,    "--python",  spec.python};
+  program.command = {uv,   "pip",  "install",  "--dry-run", "--break-system-packages", "--color", "never",
+                     "-r", wanted, "--python", spec.python};
   FRAY_ASSIGN_OR_RETURN(ProgramEnd planned, run_program(program, watch));
   if (planned.exit_code != 0) return build_failed(what, "uv", planned);
   FRAY_ASSIGN_OR_RETURN(std::vector<std::string> missing, missing_packages(planned.output));
@@ -144,8 +144,8 @@ Result<std::string> install_packages(const RuntimeEnvSpec& spec, const std::stri
     std::vector<std::string> exact = missing;
     std::copy_if(spec.packages.begin(), spec.packages.end(), std::back_inserter(exact), is_option);
     FRAY_RETURN_IF_ERROR(write_lines(folder + "/exact.txt", exact));
-    program.command = {uv,        "pip",   "install",   "--no-deps",           "--target", site,
-                       "--color", "never", "-r",        folder + "/exact.txt", "--python", spec.python};
+    program.command = {uv,        "pip",   "install", "--no-deps",           "--target", site,
+                       "--color", "never", "-r",      folder + "/exact.txt", "--python", spec.python};
     FRAY_ASSIGN_OR_RETURN(ProgramEnd done, run_program(program, watch, say));
     if (done.exit_code != 0) return build_failed(what, "uv", done);
   }

@@ -84,7 +84,8 @@ TEST_F(PackageDigestTest, ALocalFileCountsWithItsTime) {
 TEST(InstallPackages, AFailureHasTheLastFiftyLinesAndNoPassword) {
   const std::string folder = testing::TempDir() + "fray-install-" + std::to_string(::getpid());
   fs::create_directories(folder);
-  std::ofstream(folder + "/uv") << "#!/bin/sh\nfor i in $(seq 1 60); do echo line-$i- https://me:pw@host/; done\nexit 2\n";
+  std::ofstream(folder + "/uv")
+      << "#!/bin/sh\nfor i in $(seq 1 60); do echo line-$i- https://me:pw@host/; done\nexit 2\n";
   fs::permissions(folder + "/uv", fs::perms::owner_all);
   RuntimeEnvSpec spec;
   spec.python = "/usr/bin/python3";

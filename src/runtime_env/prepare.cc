@@ -23,9 +23,10 @@ Result<std::string> find_uv(const RuntimeEnvSpec& spec, const Variables& environ
   std::vector<std::string> folders = {fs::path(spec.python).parent_path().string(), self.parent_path().string()};
   if (const char* home = std::getenv("HOME")) folders.push_back(std::string(home) + "/.local/bin");
   if (std::string found = find_program("uv", folders, environment); !found.empty()) return found;
-  return Status(StatusCode::kRuntimeEnv,
-                "the runtime env names packages, but uv, which installs them, is neither beside the interpreter nor on the "
-                "PATH; `pip install uv` puts it there");
+  return Status(
+      StatusCode::kRuntimeEnv,
+      "the runtime env names packages, but uv, which installs them, is neither beside the interpreter nor on the "
+      "PATH; `pip install uv` puts it there");
 }
 
 class Preparer {
@@ -83,9 +84,7 @@ class Preparer {
 
   Status add_packages() {
     FRAY_ASSIGN_OR_RETURN(const std::string uv, find_uv(spec_, environment_));
-    auto make = [&](const std::string& folder) {
-      return install_packages(spec_, folder, uv, environment_, watch_);
-    };
+    auto make = [&](const std::string& folder) { return install_packages(spec_, folder, uv, environment_, watch_); };
     FRAY_ASSIGN_OR_RETURN(const std::string path, obtain("py-" + package_digest(spec_), "packages", make));
     const std::string site = path + "/site-packages";
     prepared().module_path.push_back(site);

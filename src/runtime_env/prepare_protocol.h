@@ -22,7 +22,7 @@ namespace fray::runtime_env {
 
 // One line of an answer.
 struct PrepareNews {
-  std::string state;                        // not empty: what it does now
+  std::string state;                       // not empty: what it does now
   std::optional<Result<PreparedEnv>> end;  // the last news
 };
 PrepareNews parse_prepare_news(std::string_view line);

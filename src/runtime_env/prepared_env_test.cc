@@ -15,9 +15,9 @@ using testing::Pair;
 TEST(PreparedEnv, PackagesComeBeforeThoseOfTheDriverAndAfterItsOwnModules) {
   PreparedEnv prepared;
   prepared.module_path = {"/cache/site"};
-  EXPECT_THAT(prepared.module_path_for({"/home/me", "/usr/lib/python3.11", "/venv/lib/site-packages", "/more"}),
-              ElementsAre("/home/me", "/usr/lib/python3.11", "/cache/site", "/venv/lib/site-packages", "/more"));
-  EXPECT_THAT(prepared.module_path_for({"/home/me"}), ElementsAre("/home/me", "/cache/site"));
+  EXPECT_THAT(prepared.module_path_for({"/srv/me", "/usr/lib/python3.11", "/venv/lib/site-packages", "/more"}),
+              ElementsAre("/srv/me", "/usr/lib/python3.11", "/cache/site", "/venv/lib/site-packages", "/more"));
+  EXPECT_THAT(prepared.module_path_for({"/srv/me"}), ElementsAre("/srv/me", "/cache/site"));
 }
 
 TEST(PreparedEnv, ModulesOfTheWorkingDirComeFromItsSnapshotWhereTheyAreInIt) {

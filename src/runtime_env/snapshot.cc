@@ -108,10 +108,11 @@ Result<EnvUse> snapshot_of_folder(const EnvCache& cache, const std::string& fold
     Result<EnvUse> made = cache.obtain("dir-" + digest, "working_dir", copy, [&] { return watch.still_wanted(); });
     if (made.is_ok() || !changed) return made;
   }
-  return Status(StatusCode::kRuntimeEnv,
-                fmt::format("working_dir {} cannot be copied: its files keep changing; name those that are written to in a "
-                            ".frayignore file there",
-                            folder));
+  return Status(
+      StatusCode::kRuntimeEnv,
+      fmt::format("working_dir {} cannot be copied: its files keep changing; name those that are written to in a "
+                  ".frayignore file there",
+                  folder));
 }
 
 Result<EnvUse> snapshot_of_archive(const EnvCache& cache, const std::string& archive, const BuildWatch& watch,
@@ -140,8 +141,9 @@ Result<EnvUse> take_snapshot(const EnvCache& cache, const std::string& working_d
   }
   if (S_ISDIR(found.st_mode)) return snapshot_of_folder(cache, working_dir, watch, limits);
   if (S_ISREG(found.st_mode)) return snapshot_of_archive(cache, working_dir, watch, limits);
-  return Status(StatusCode::kRuntimeEnv,
-                fmt::format("working_dir {} is neither a folder nor an archive such as a .zip or .tar.gz", working_dir));
+  return Status(
+      StatusCode::kRuntimeEnv,
+      fmt::format("working_dir {} is neither a folder nor an archive such as a .zip or .tar.gz", working_dir));
 }
 
 }  // namespace fray::runtime_env

@@ -60,7 +60,9 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]
     environment = {**os.environ, **variables}
     root = folder / "root.tar"
     write_root(root)
-    made = subprocess.run(["podman", "import", root, IMAGE], env=environment, capture_output=True, text=True, check=False)
+    made = subprocess.run(
+        ["podman", "import", root, IMAGE], env=environment, capture_output=True, text=True, check=False
+    )
     assert made.returncode == 0, made.stderr
     root.unlink()
     yield variables
@@ -139,7 +141,7 @@ def test_a_dead_worker_in_a_container_is_noticed_and_told(
     ctx: NativeJobContext, container: Callable[..., RuntimeEnv]
 ) -> None:
     options = TaskOptions(runtime_env=container(), max_retries=0)
-    with pytest.raises(fray.WorkerDiedError, match="signal 9|SIGKILL"):
+    with pytest.raises(fray.WorkerDiedError, match=r"signal 9|SIGKILL"):
         ctx.get(ctx.create_task(lambda: os.kill(os.getpid(), 9), options=options))
     assert ctx.get(ctx.create_task(pow, (2, 3), options=options)) == 8
 

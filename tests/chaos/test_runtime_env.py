@@ -1,19 +1,21 @@
-"""Runtime environments: packages and working folders of tasks and actors, and everything that can go wrong with them."""
+"""Runtime environments: packages and working folders of tasks and actors, and what can go wrong with them."""
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import fray
 import numpy
+import psutil
 import pytest
 from fray import ActorOptions, RuntimeEnv, TaskOptions
 from fray.backend.native import NativeJobContext
@@ -134,7 +136,9 @@ def test_programs_of_packages_are_on_the_path_and_children_see_the_packages(
 ) -> None:
     def run_both() -> tuple[str, str]:
         program = subprocess.check_output(["fray-test-alpha"], text=True)
-        child = subprocess.check_output([sys.executable, "-c", "import fray_test_alpha as a; print(a.VERSION)"], text=True)
+        child = subprocess.check_output(
+            [sys.executable, "-c", "import fray_test_alpha as a; print(a.VERSION)"], text=True
+        )
         return program.strip(), child.strip()
 
     options = TaskOptions(runtime_env=packages("fray-test-alpha"))
@@ -202,7 +206,7 @@ def test_requirements_that_contradict_each_other_say_so(
     ctx: NativeJobContext, packages: Callable[..., RuntimeEnv]
 ) -> None:
     options = TaskOptions(runtime_env=packages("fray-test-alpha==1.0", "fray-test-alpha==2.0"))
-    with pytest.raises(fray.RuntimeEnvError, match="unsatisfiable|conflict"):
+    with pytest.raises(fray.RuntimeEnvError, match=r"unsatisfiable|conflict"):
         ctx.get(ctx.create_task(pow, (2, 3), options=options))
 
 
@@ -245,32 +249,112 @@ def test_passwords_of_an_index_are_in_no_error_and_no_list(
 # ---- waiting
 
 
-def test_a_task_that_waits_for_its_environment_says_so_and_others_go_on(
-    ctx: NativeJobContext, packages: Callable[..., RuntimeEnv], cache: Path
-) -> None:
-    import fcntl
-
-    # The lock of the entry is held, as by another process that makes it.
+@pytest.fixture
+def held_up(cache: Path, packages: Callable[..., RuntimeEnv]) -> Iterator[tuple[RuntimeEnv, Callable[[], None]]]:
+    """An environment whose lock is held, as by another process that makes it, and what lets go of it."""
     env = packages("fray-test-alpha")
-    first = ctx.get(ctx.create_task(installed_version, options=TaskOptions(runtime_env=env)))
+    with NativeJobContext(cpus=1) as first:
+        first.get(first.create_task(installed_version, options=TaskOptions(runtime_env=env)))
     (entry,) = (cache / "entries").iterdir()
-    name = entry.name
-    assert first == "2.0"
-    ctx.close()
     wait_for(lambda: not env_list()[0]["in_use"])
-    subprocess.check_call([FRAY, "env", "prune", "--all"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    with open(cache / "locks" / name, "w") as lock, NativeJobContext(cpus=2) as other:
+    subprocess.run([FRAY, "env", "prune", "--all"], check=True, capture_output=True)
+    with open(cache / "locks" / entry.name, "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        ref = other.create_task(installed_version, options=TaskOptions(runtime_env=env))
+        yield env, lambda: fcntl.flock(lock, fcntl.LOCK_UN)
 
-        def reason() -> str:
-            rows = json.loads(other._client.status())["waiting"]
-            return next((row["reason"] for row in rows if "runtime env" in row["reason"]), "")
 
-        wait_for(lambda: "another process makes the same environment" in reason())
-        assert other.get(other.run(pow, 2, 3)) == 8
-        fcntl.flock(lock, fcntl.LOCK_UN)
-        assert other.get(ref) == "2.0"
+def waits_for_another(ctx: NativeJobContext) -> bool:
+    rows = json.loads(ctx._client.status())["waiting"]
+    return any("another process makes the same environment" in row["reason"] for row in rows)
+
+
+def preparers() -> list[psutil.Process]:
+    found: list[psutil.Process] = []
+    for process in psutil.process_iter(["cmdline", "environ"]):
+        words = process.info["cmdline"] or []
+        if (
+            words[1:3] == ["env", "prepare"]
+            and process.info["environ"].get("XDG_CACHE_HOME") == os.environ["XDG_CACHE_HOME"]
+        ):
+            found.append(process)
+    return found
+
+
+def test_a_task_that_waits_for_its_environment_says_so_and_others_go_on(
+    ctx: NativeJobContext, held_up: tuple[RuntimeEnv, Callable[[], None]]
+) -> None:
+    env, let_go = held_up
+    ref = ctx.create_task(installed_version, options=TaskOptions(runtime_env=env))
+    wait_for(lambda: waits_for_another(ctx))
+    assert ctx.get(ctx.run(pow, 2, 3)) == 8
+    let_go()
+    assert ctx.get(ref) == "2.0"
+
+
+def test_an_actor_that_waits_for_its_environment_says_so(
+    ctx: NativeJobContext, held_up: tuple[RuntimeEnv, Callable[[], None]]
+) -> None:
+    class Plain:
+        def number(self) -> int:
+            return 1
+
+    env, let_go = held_up
+    actor = ctx.create_actor(Plain, options=ActorOptions(runtime_env=env))
+
+    def reasons() -> str:
+        return str([row.get("reason") for row in json.loads(ctx._client.status())["actors"]])
+
+    wait_for(lambda: "another process makes the same environment" in reasons())
+    let_go()
+    assert ctx.get(actor.number()) == 1
+
+
+def test_a_killed_preparation_fails_the_tasks_and_the_next_one_tries_again(
+    ctx: NativeJobContext, held_up: tuple[RuntimeEnv, Callable[[], None]]
+) -> None:
+    env, let_go = held_up
+    ref = ctx.create_task(installed_version, options=TaskOptions(runtime_env=env))
+    wait_for(lambda: waits_for_another(ctx))
+    (process,) = preparers()
+    process.kill()
+    with pytest.raises(fray.RuntimeEnvError, match="has died"):
+        ctx.get(ref)
+    let_go()
+    assert ctx.get(ctx.create_task(installed_version, options=TaskOptions(runtime_env=env))) == "2.0"
+
+
+def test_an_engine_that_ends_takes_its_preparation_along(
+    ctx: NativeJobContext, held_up: tuple[RuntimeEnv, Callable[[], None]]
+) -> None:
+    env, _ = held_up
+    ref = ctx.create_task(installed_version, options=TaskOptions(runtime_env=env))
+    wait_for(lambda: waits_for_another(ctx))
+    assert len(preparers()) == 1
+    ctx.close()
+    wait_for(lambda: not preparers())
+    with pytest.raises(fray.FrayError):
+        ref.result()
+
+
+def test_a_full_disk_is_an_error_and_leaves_nothing(
+    ctx: NativeJobContext, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=256k", "none", small], capture_output=True, check=False
+    )
+    if mounted.returncode != 0:
+        pytest.skip("no file system can be mounted here")
+    try:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(small))
+        (project / "large.dat").write_bytes(b"x" * 1_000_000)
+        with pytest.raises(fray.RuntimeEnvError, match="No space left on device"):
+            ctx.create_task(pow, (2, 3), options=TaskOptions(runtime_env=RuntimeEnv(working_dir=str(project))))
+        assert not list((small / "fray" / "tmp").iterdir())
+        assert not list((small / "fray" / "entries").iterdir())
+    finally:
+        subprocess.run(["umount", small], check=True)
 
 
 def test_a_cancelled_task_does_not_wait_for_its_environment(
@@ -367,11 +451,7 @@ def test_conda_makes_an_environment_with_the_drivers_python(
     folder = tmp_path / "conda-bin"
     folder.mkdir()
     script = folder / "conda"
-    script.write_text(
-        "#!/bin/sh\n"
-        f'echo "$@" > {tmp_path}/words\n'
-        f"exec {sys.executable} -m venv --without-pip \"$5\"\n"
-    )
+    script.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/words\nexec {sys.executable} -m venv --without-pip "$5"\n')
     script.chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     env = RuntimeEnv(conda=["six>=1"], env={"FRAY_TEST_CONDA": "yes"})

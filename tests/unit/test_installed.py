@@ -27,7 +27,15 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     "lines",
-    [[], ["zz-one"], ["zz_One>=1,<2"], ["zz-two"], ["zz-one", "zz-two==2.0"], ["zz-round"], ['zz-absent; python_version < "3"']],
+    [
+        [],
+        ["zz-one"],
+        ["zz_One>=1,<2"],
+        ["zz-two"],
+        ["zz-one", "zz-two==2.0"],
+        ["zz-round"],
+        ['zz-absent; python_version < "3"'],
+    ],
 )
 def test_what_is_there_is_found_with_what_it_needs(lines: list[str]) -> None:
     assert all_installed(lines)
