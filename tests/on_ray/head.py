@@ -23,6 +23,14 @@ ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 90.0
 END_SECONDS = 30.0
 STORE_BYTES = 512 << 20
+ENVIRONMENT = {
+    "RAY_AUTH_MODE": "token",
+    "RAY_AUTH_TOKEN": secrets.token_hex(32),
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_worker_niceness": "0",
+}
+"""For the daemons and their drivers. Ray reads some of it when it is imported."""
 
 
 class RayHead:
@@ -38,13 +46,7 @@ class RayHead:
         self._marker = uuid.uuid4().hex
         # The path of Ray's sockets must stay short.
         self._folder = tempfile.mkdtemp(prefix="ray-", dir="/tmp")
-        self.environment = {
-            "RAY_AUTH_MODE": "token",
-            "RAY_AUTH_TOKEN": secrets.token_hex(32),
-            "RAY_USAGE_STATS_ENABLED": "0",
-            "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-            "RAY_worker_niceness": "0",
-        }
+        self.environment = dict(ENVIRONMENT)
         settings: dict[str, Any] = {
             "num_cpus": cpus,
             "resources": dict(resources),
@@ -58,7 +60,7 @@ class RayHead:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.on_ray.head_program", json.dumps(settings)],
             cwd=ROOT,
-            env={**os.environ, **self.environment, MARKER: self._marker, "RAY_ADDRESS": ""},
+            env={**os.environ, **self.environment, MARKER: self._marker, "RAY_ADDRESS": "", "PATH": _path()},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
@@ -75,6 +77,25 @@ class RayHead:
         where = json.loads(line)
         self.address: str = where["gcs"]
         self.dashboard = f"http://{where['dashboard']}" if where["dashboard"] else ""
+
+    def add_node(self, resources: Mapping[str, float]) -> int:
+        """Start a further raylet without CPUs on this machine, and return its number."""
+        return int(self._order({"add": dict(resources)}))
+
+    def kill_node(self, number: int) -> None:
+        """Kill a further raylet and all that runs on it."""
+        self._order({"kill": number})
+
+    def _order(self, order: dict[str, Any]) -> str:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(order).encode() + b"\n")
+        self._process.stdin.flush()
+        readable = select.select([self._process.stdout], [], [], START_SECONDS)[0]
+        line = self._process.stdout.readline().decode().strip() if readable else ""
+        if not line:
+            raise RuntimeError(f"Ray does not do {order}")
+        return line
 
     def close(self) -> list[str]:
         """End the daemons; return what did not end by itself, having killed it."""
@@ -95,6 +116,11 @@ class RayHead:
             process.signal(signal.SIGKILL)
         shutil.rmtree(self._folder, ignore_errors=True)
         return [f"process {process.pid}: {process.command}" for process in left]
+
+
+def _path() -> str:
+    """Return PATH with this Python in front, for jobs that say ``python``."""
+    return os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
 
 
 def _free_port() -> int:

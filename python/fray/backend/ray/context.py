@@ -6,6 +6,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, ClassVar, cast
 
 from fray import errors
@@ -205,6 +206,7 @@ class RayJobContext(JobContext):
     # ---- objects
 
     def _put(self, value: Any) -> Any:
+        self.check_usable()
         try:
             return RayRef[Any](ray.put(value), self)
         except theirs.RayError as error:
@@ -244,6 +246,7 @@ class RayJobContext(JobContext):
 
     def fetch(self, raw: Any, timeout: float | None = None) -> Any:
         """Return the value of Ray's ref, or the values of a list of them."""
+        self.check_usable()  # else Ray would start anew by itself
         try:
             return ray.get(raw, timeout=timeout)
         except theirs.RayError as error:
@@ -271,6 +274,7 @@ class RayJobContext(JobContext):
         return super().wait(refs, num_returns, timeout)
 
     def _wait(self, refs: list[Any], num_returns: int, timeout: float | None) -> tuple[list[Any], list[Any]]:
+        self.check_usable()
         ready_at_once = [ref for ref in refs if self._is_known_ready(ref)]
         if ready_at_once:
             return self._wait_beside(ready_at_once, refs, num_returns, timeout)
@@ -300,6 +304,7 @@ class RayJobContext(JobContext):
         return chosen, [ref for ref in refs if id(ref) not in picked]
 
     def _cancel(self, ref: Any, force: bool) -> None:
+        self.check_usable()
         raw = ref.task_ref()
         if not force and type(ref) is RayRef and self._is_serial_call(raw):
             # Ray would lose the calls that wait behind it (they fail after 30 s); so only the result is dropped.
@@ -406,7 +411,8 @@ class RayJobContext(JobContext):
             except Exception as error:
                 raise self.submission_error(error, (cls, *sent), keywords, f"actor {class_name}") from None
             if raw is not None and raw._ray_weak_ref and (namespace, options.name) not in self._named_actors():
-                raw = None  # it ended a moment ago
+                raw = None  # it has ended
+                self._check_free(options.name or "", namespace)
         if raw._ray_weak_ref:  # it was there already
             link = link_of(raw, self, options.name)
         else:
@@ -419,29 +425,36 @@ class RayJobContext(JobContext):
         return link
 
     def _check_free(self, name: str, namespace: str) -> None:
-        """Raise NameTakenError where a name has an actor; return, a moment later, where its actor has just ended."""
+        """Raise NameTakenError where a name has an actor; else see to it that Ray forgets the one that has ended."""
         from fray.job.actor_request import name_taken
 
         if (namespace, name) in self._named_actors():
             raise name_taken(name, namespace)
+        with suppress(ValueError, theirs.RayError):
+            ray.kill(ray.get_actor(name, namespace=namespace))
         time.sleep(_LOOK_SECONDS)
 
     def _find_actor(self, name: str, namespace: str) -> ActorLink | None:
+        self.check_usable()
         try:
             raw = ray.get_actor(name, namespace=namespace)
         except ValueError:
             return None
         except theirs.RayError as error:
             raise self._converted(error) from None
+        if (namespace, name) not in self._named_actors():
+            return None  # this process remembers one that has ended
         link = link_of(raw, self, name)
         return self._links.setdefault(link.actor_id, link)
 
     def _named_actors(self) -> list[tuple[str, str]]:
+        self.check_usable()
         listed = cast("list[dict[str, str]]", ray.util.list_named_actors(all_namespaces=True))
         found = [(entry["namespace"], entry["name"]) for entry in listed]
         return [pair for pair in found if not any(text.startswith(_RAYS_OWN) for text in pair)]
 
     def _kill_actor(self, link: Any, no_restart: bool) -> None:
+        self.check_usable()
         restarts = None if no_restart else _state_of(link)[1]
         try:
             ray.kill(link.ray_handle, no_restart=no_restart)

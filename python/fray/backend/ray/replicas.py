@@ -6,6 +6,7 @@ from typing import Any
 
 from fray import errors
 from fray.backend.ray.attempts import Ending, ending_of
+from fray.backend.ray.ending import end_tasks
 from fray.backend.ray.functions import remote_call
 from fray.backend.ray.library import ray
 from fray.backend.ray.options import resource_keywords
@@ -63,8 +64,7 @@ class ReplicaAttempt:
         if self._cancelled:
             return
         self._cancelled = True
-        for raw in self._raws:
-            ray.cancel(raw, force=True)
+        end_tasks(self._raws)
 
     def _end_of(self, raw: Any) -> tuple[Ending, BaseException | None]:
         was_cancelled = self._cancelled

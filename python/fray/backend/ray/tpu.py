@@ -13,6 +13,7 @@ from typing import Any
 from fray import errors
 from fray.backend.ray.attempts import Budget, Ending, ending_of, worst
 from fray.backend.ray.context import RayJobContext
+from fray.backend.ray.ending import end_tasks
 from fray.backend.ray.functions import remote_call
 from fray.backend.ray.library import node_affinity, ray, theirs
 from fray.backend.ray.options import runtime_env_dict
@@ -275,8 +276,7 @@ class _Attempt:
         if self._cancelled or not self._tasks:
             return
         self._cancelled = True
-        for task in self._tasks:
-            ray.cancel(task, force=True)
+        end_tasks(self._tasks)
 
 
 @ray.remote(num_cpus=0)

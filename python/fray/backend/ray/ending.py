@@ -1,0 +1,28 @@
+"""Ending tasks of Ray that still run: asked first, forced when they do not listen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fray.backend.ray.library import ray
+
+__all__ = ["end_tasks"]
+
+_GRACE_SECONDS = 3.0
+
+
+def end_tasks(raws: Sequence[Any], grace_seconds: float = _GRACE_SECONDS) -> None:
+    """End those of the tasks that have not ended.
+
+    Only those: to force a task that is just ending makes Ray abort the process that asks (seen with 2.60).
+    """
+    for force in (False, True):
+        running = list(raws)
+        if running:
+            _, running = ray.wait(running, num_returns=len(running), timeout=0, fetch_local=False)
+        if not running:
+            return
+        for raw in running:
+            ray.cancel(raw, force=force)
+        ray.wait(running, num_returns=len(running), timeout=grace_seconds, fetch_local=False)

@@ -1,0 +1,234 @@
+"""Whole programs on Ray: the list of tests of the document about script jobs, and what else jobs promise."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import fray
+import pytest
+from fray import Entrypoint, JobRequest, JobStatus, ResourceConfig, RuntimeEnv, create_environment
+from fray.backend.ray.cluster import JobFailed, RayClient, RayCluster, RayClusterContext
+
+from tests.on_ray.head import RayHead
+
+pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("default"), pytest.mark.timeout(180)]
+WAIT_SECONDS = 90
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder as this process's, since jobs get a copy of it."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def context(initialised_ray: RayHead, folder: Path) -> RayClusterContext:
+    return RayClusterContext()
+
+
+@pytest.fixture
+def cluster(initialised_ray: RayHead, folder: Path) -> RayCluster:
+    return RayCluster(local=True)
+
+
+def status_of(context: RayClusterContext, job_id: str) -> str:
+    return next(job["status"] for job in context.list_jobs() if job["id"] == job_id)
+
+
+def wait_until(reached: Any) -> None:
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not reached():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def test_ray_cluster_context_initialization(context: RayClusterContext):
+    assert isinstance(context, fray.ClusterContext)
+    assert isinstance(RayClusterContext(dashboard_address="http://127.0.0.1:1"), RayClusterContext)
+
+
+def test_create_job_returns_job_id_and_succeeds(context: RayClusterContext, folder: Path):
+    (folder / "job.py").write_text('import sys\nprint("Job executed successfully")\nsys.exit(0)\n')
+    job_id = context.create_job(entrypoint="python job.py", env=RuntimeEnv())
+    assert job_id.startswith("fray-")
+    wait_until(lambda: "SUCCEEDED" in status_of(context, job_id))
+    job = next(job for job in context.list_jobs() if job["id"] == job_id)
+    assert set(job) == {"id", "status", "submission_time"}
+    assert abs(job["submission_time"] / 1000 - time.time()) < 600
+
+
+def test_delete_job_stops_running_job(context: RayClusterContext, cluster: RayCluster):
+    job_id = context.create_job("sleep 100", RuntimeEnv())
+    wait_until(lambda: status_of(context, job_id) == "RUNNING")
+    context.delete_job(job_id)
+    assert cluster.wait(job_id, timeout=WAIT_SECONDS).status is JobStatus.STOPPED
+    assert "STOP" in status_of(context, job_id)
+
+
+def test_build_ray_runtime_env_from_fray_env(context: RayClusterContext):
+    env = RuntimeEnv(package_requirements=["torch", "wandb"], env={"WANDB_API_KEY": "xxx"})
+    assert context._build_ray_runtime_env(env) == {"pip": ["torch", "wandb"], "env_vars": {"WANDB_API_KEY": "xxx"}}
+    assert context._build_ray_runtime_env(RuntimeEnv()) == {}
+
+
+def test_submitted_script_finds_its_context(context: RayClusterContext, cluster: RayCluster, folder: Path):
+    (folder / "my_job.py").write_text(
+        "from fray import get_job_context\n\nctx = get_job_context()\nref = ctx.create_task(lambda: 42)\n"
+        "print(type(ctx).__name__, ctx.get(ref))\n"
+    )
+    job_id = context.create_job("python my_job.py", RuntimeEnv(env={"FRAY_CLUSTER_SPEC": "ray"}))
+    info = cluster.wait(job_id, timeout=WAIT_SECONDS)
+    assert info.status is JobStatus.SUCCEEDED, cluster.logs(job_id)
+    assert "RayJobContext 42" in cluster.logs(job_id)
+
+
+def test_environment_variables_and_quoting(cluster: RayCluster, caplog: pytest.LogCaptureFixture):
+    words = ["a b", "$HOME", "it's", "*", ""]
+    code = "import os, sys; print(os.environ['MINE'], sys.argv[1:])"
+    request = JobRequest(
+        name="words",
+        entrypoint=Entrypoint.from_binary("python", ["-c", code, *words]),
+        environment=create_environment(env_vars={"MINE": "here"}),
+        resources=ResourceConfig(cpu=0.5, ram="64m"),
+    )
+    job_id = cluster.launch(request)
+    with caplog.at_level(logging.INFO, "fray"):
+        info = cluster.monitor(job_id)
+    assert info.status == "succeeded"
+    assert (info.name, info.error_message) == ("words", None)
+    assert f"here {words}" in caplog.text
+
+
+def test_failed_program_tells_why(cluster: RayCluster):
+    request = JobRequest(
+        name="fails",
+        entrypoint=Entrypoint.from_binary("sh", ["-c", "echo so it goes; exit 3"]),
+        resources=ResourceConfig(cpu=0, ram="0"),
+    )
+    job_id = cluster.launch(request)
+    with pytest.raises(JobFailed, match="so it goes") as caught:
+        cluster.wait([job_id], raise_on_failure=True, timeout=WAIT_SECONDS)
+    assert (caught.value.job_id, caught.value.failed_status) == (job_id, JobStatus.FAILED)
+
+
+def test_multiple_concurrent_jobs(context: RayClusterContext, cluster: RayCluster):
+    ids = [context.create_job(f"echo job {number}", RuntimeEnv()) for number in range(2)]
+    infos = cluster.wait(ids, timeout=WAIT_SECONDS)
+    assert [info.status for info in infos] == ["succeeded"] * 2
+    assert [f"job {number}\n" in cluster.logs(job_id) for number, job_id in enumerate(ids)] == [True, True]
+
+
+def test_job_shows_on_the_dashboard(context: RayClusterContext, cluster: RayCluster, initialised_ray: RayHead):
+    job_id = context.create_job("true", RuntimeEnv())
+    cluster.wait(job_id, timeout=WAIT_SECONDS)
+    token = initialised_ray.environment["RAY_AUTH_TOKEN"]
+    request = urllib.request.Request(
+        f"{initialised_ray.dashboard}/api/jobs/{job_id}", headers={"Authorization": f"Bearer {token}"}
+    )
+    with urllib.request.urlopen(request) as answer:
+        assert b'"status": "SUCCEEDED"' in answer.read()
+
+
+def test_unknown_job_is_a_key_error(cluster: RayCluster):
+    for use in (cluster.poll, cluster.logs, cluster.terminate):
+        with pytest.raises(KeyError, match="knows no job nobody"):
+            use("nobody")
+
+
+def test_silent_dashboard_is_told():
+    cluster = RayCluster(dashboard_address="http://127.0.0.1:9", local=False)
+    with pytest.raises(fray.NodeDiedError, match="no dashboard of a Ray answers at"):
+        cluster.list_jobs()
+
+
+def test_wrong_token_is_told(initialised_ray: RayHead, monkeypatch: pytest.MonkeyPatch):
+    import http.client
+
+    token = initialised_ray.environment["RAY_AUTH_TOKEN"]
+    host = initialised_ray.dashboard.removeprefix("http://")
+    connection = http.client.HTTPConnection(host, timeout=10)
+    connection.request("GET", "/api/jobs/", headers={"Authorization": "Bearer " + "0" * 64})
+    assert connection.getresponse().status == 403
+    connection.close()
+    assert len(token) == 64
+
+
+def test_wrong_entrypoints_are_refused(cluster: RayCluster):
+    with pytest.raises(TypeError, match="shell command"):
+        cluster.create_job(lambda ctx: None, RuntimeEnv())  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="starts one process, not 3"):
+        cluster.launch(JobRequest("many", Entrypoint.from_binary("true"), replicas=3))
+
+
+# ---- functions
+
+
+def note(path: str) -> None:
+    name = f"{os.environ['FRAY_REPLICA_ID']}-of-{os.environ['FRAY_REPLICA_COUNT']}"
+    Path(path, name).write_text(os.environ["MINE"])
+
+
+def fail(text: str) -> None:
+    raise ValueError(text)
+
+
+def fail_once(path: str) -> None:
+    marker = Path(path, "tried")
+    if not marker.exists():
+        marker.write_text("")
+        raise ValueError("first time")
+
+
+def wait_for_ever() -> None:
+    time.sleep(1000)
+
+
+def function_job(fn: Any, *args: Any, **options: Any) -> JobRequest:
+    environment = create_environment(env_vars={"MINE": "here"})
+    entrypoint = Entrypoint.from_callable(fn, args=args)
+    return JobRequest("function", entrypoint, ResourceConfig(cpu=0.5), environment, **options)
+
+
+def test_function_runs_in_every_replica(cluster: RayCluster, tmp_path: Path):
+    out = tmp_path / "out"
+    out.mkdir()
+    job_id = cluster.launch(function_job(note, str(out), replicas=2))
+    assert cluster.wait(job_id, timeout=WAIT_SECONDS).status is JobStatus.SUCCEEDED
+    assert {path.name: path.read_text() for path in out.iterdir()} == {"0-of-2": "here", "1-of-2": "here"}
+    assert job_id in [info.job_id for info in cluster.list_jobs()]
+
+
+def test_function_that_raises_fails_its_job(cluster: RayCluster):
+    handle = cluster.submit(function_job(fail, "no luck"))
+    assert handle.wait(WAIT_SECONDS, raise_on_failure=False) is JobStatus.FAILED
+    with pytest.raises(ValueError, match="no luck"):
+        handle.wait()
+    with pytest.raises(JobFailed, match="no luck"):
+        cluster.wait([handle.job_id], raise_on_failure=True)
+
+
+def test_failures_are_retried_within_their_budget(cluster: RayCluster, tmp_path: Path):
+    job_id = cluster.launch(function_job(fail_once, str(tmp_path), max_retries_failure=1))
+    assert cluster.wait(job_id, timeout=WAIT_SECONDS).status is JobStatus.SUCCEEDED
+
+
+def test_terminated_function_is_stopped(cluster: RayCluster):
+    handle = cluster.submit(function_job(wait_for_ever, replicas=2))
+    wait_until(lambda: handle.status() is JobStatus.RUNNING)
+    handle.terminate()
+    handle.terminate()
+    assert handle.wait(WAIT_SECONDS, raise_on_failure=False) is JobStatus.STOPPED
+
+
+def test_client_with_local_ray_builds_nothing(initialised_ray: RayHead, folder: Path):
+    client = RayClient(local=True)
+    assert client._local is True
+    assert RayClient()._local is False
+    request = JobRequest("r", Entrypoint.from_callable(print), environment=create_environment(pip_packages=["nope==0"]))
+    assert client.submit(request).wait(WAIT_SECONDS) is JobStatus.SUCCEEDED
