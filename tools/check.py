@@ -2,7 +2,7 @@
 
 check.py             all checks
 check.py --format    formats instead of checking
-check.py --stub      writes python/fray/_native.pyi anew
+check.py --stub      writes the stubs of the extensions anew
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
-STUB = ROOT / "python" / "fray" / "_native.pyi"
+EXTENSIONS = ("_native", "_ray_jobs")
 # Home and work folders of somebody's machine. In brackets, so that this file does not match itself.
 _PRIVATE_PATH = re.compile(r"(?<![\w.~/:-])/(?:[h]ome|[r]oot|[w]ork|[U]sers)/[\w.]")
 
@@ -110,9 +110,13 @@ def public_names() -> list[str]:
     return problems
 
 
-def generate_stub(path: Path) -> list[str]:
+def stub_path(extension: str) -> Path:
+    return ROOT / "python" / "fray" / f"{extension}.pyi"
+
+
+def generate_stub(extension: str, path: Path) -> list[str]:
     path.parent.mkdir(parents=True, exist_ok=True)
-    if problems := run(sys.executable, "-m", "nanobind.stubgen", "-q", "-m", "fray._native", "-o", path):
+    if problems := run(sys.executable, "-m", "nanobind.stubgen", "-q", "-m", f"fray.{extension}", "-o", path):
         return problems
     # Functions of the plain C API have no signature that stubgen could see.
     text = path.read_text().replace("*args, **kwargs", "*args: Any, **kwargs: Any")
@@ -120,16 +124,18 @@ def generate_stub(path: Path) -> list[str]:
     return run(BIN / "ruff", "format", "--quiet", path)
 
 
-def stub() -> list[str]:
-    """The checked-in stub is what the extension says of itself."""
-    if not list((ROOT / "python" / "bindings").glob("*.cc")):
-        return []
-    fresh = ROOT / "build" / "stub" / "_native.pyi"
-    if problems := generate_stub(fresh):
-        return problems
-    if not STUB.exists() or STUB.read_text() != fresh.read_text():
-        return ["python/fray/_native.pyi does not match the extension: run make stub and look at the difference"]
-    return []
+def stubs() -> list[str]:
+    """The checked-in stubs are what the extensions say of themselves."""
+    problems: list[str] = []
+    for extension in EXTENSIONS:
+        fresh = ROOT / "build" / "stub" / f"{extension}.pyi"
+        if failed := generate_stub(extension, fresh):
+            problems += failed
+        elif not stub_path(extension).exists() or stub_path(extension).read_text() != fresh.read_text():
+            problems.append(
+                f"python/fray/{extension}.pyi does not match the extension: run make stub and look at the difference"
+            )
+    return problems
 
 
 CHECKS: dict[str, Callable[[], list[str]]] = {
@@ -139,7 +145,7 @@ CHECKS: dict[str, Callable[[], list[str]]] = {
     "layers": layers,
     "types": pyright,
     "locking": thread_safety,
-    "stub of the extension": stub,
+    "stubs of the extensions": stubs,
     "__all__": public_names,
     "versions": versions,
     "private paths": private_paths,
@@ -169,7 +175,7 @@ def main() -> int:
         commands = [clang_format("-i"), run(BIN / "ruff", "format", "."), run(BIN / "ruff", "check", "--fix", ".")]
         problems = [line for output in commands for line in output]
     elif options.stub:
-        problems = generate_stub(STUB)
+        problems = [line for extension in EXTENSIONS for line in generate_stub(extension, stub_path(extension))]
     else:
         return check_all()
     print("\n".join(problems), end="\n" if problems else "")

@@ -53,6 +53,8 @@ std::string_view to_string(StatusCode code) {
       return "actor died";
     case StatusCode::kRuntimeEnv:
       return "runtime env";
+    case StatusCode::kPermissionDenied:
+      return "permission denied";
   }
   return "unknown";
 }

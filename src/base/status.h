@@ -41,6 +41,7 @@ enum class [[nodiscard]] StatusCode : unsigned char {
   kWorkerOutOfMemory,  // the process that ran the task was killed for its memory
   kActorDied,          // the actor that was called has ended
   kRuntimeEnv,         // the environment that was asked for cannot be made
+  kPermissionDenied,   // who asks is not known to the other side, or may not do this
 };
 
 std::string_view to_string(StatusCode code);

@@ -1,0 +1,37 @@
+// exchange(): one HTTP request to a cluster and its whole answer, on a connection of its own.
+//
+// Threading:  any thread; blocks, Endpoint's limits at most. Resolving a host's name takes as long as the system lets it.
+// Ownership:  the connection lives within the call; a body's file stays the caller's.
+// Failure:    kUnavailable: refused, cut, or no answer that is HTTP; kTimedOut; kResourceExhausted: the answer is larger than
+//             the limit; kCancelled: interrupted; kPermissionDenied: the certificate is not trusted. An answer of any
+//             status is a success here. `*arrived` says whether the other side may have got the whole request.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+#include "ray/endpoint.h"
+
+namespace fray::ray {
+
+struct Request {
+  std::string method;
+  std::string path;  // percent-encoded, from /api on
+  std::string body;  // JSON; empty: none
+  int file = -1;     // instead of `body`: its first `file_bytes`
+  std::uint64_t file_bytes = 0;
+};
+
+struct Answer {
+  unsigned status = 0;
+  std::string content_type;
+  std::string body;
+};
+
+Result<Answer> exchange(const Endpoint& endpoint, const Request& request, bool* arrived);
+
+// `text` as one segment of a path.
+std::string path_segment(std::string_view text);
+
+}  // namespace fray::ray

@@ -1,0 +1,223 @@
+#include "ray/jobs.h"
+
+#include <algorithm>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "ray/refusal.h"
+
+namespace fray::ray {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::pair<int, int> kOldest = {2, 9};
+constexpr int kTries = 6;
+constexpr milliseconds kFirstPause{200};
+constexpr milliseconds kLongestPause{3'000};
+constexpr milliseconds kSlice{100};
+
+bool is_cut(const Status& status) {
+  return status.code() == StatusCode::kUnavailable || status.code() == StatusCode::kTimedOut;
+}
+
+std::string job_path(const std::string& id) { return "/api/jobs/" + path_segment(id); }
+
+Status check_id(const std::string& id) {
+  if (!id.empty()) return Status::ok();
+  return Status(StatusCode::kInvalidArgument, "the id of a job must not be empty; the list of jobs shows the ids");
+}
+
+std::string named(std::string_view verb, const std::string& id) { return fmt::format("{} the job {}", verb, id); }
+
+}  // namespace
+
+std::string Jobs::log_path(const std::string& id) { return job_path(id) + "/logs/tail"; }
+
+// Sleeps, unless interrupted.
+bool Jobs::pause(milliseconds length) const {
+  for (auto end = std::chrono::steady_clock::now() + length; std::chrono::steady_clock::now() < end;) {
+    if (endpoint_.interrupted && endpoint_.interrupted()) return false;
+    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(kSlice, end - std::chrono::steady_clock::now()));
+  }
+  return true;
+}
+
+Result<Answer> Jobs::ask(std::string_view what, const Request& request) const {
+  FRAY_RETURN_IF_ERROR(check_token(endpoint_.token));
+  bool arrived = false;
+  FRAY_ASSIGN_OR_RETURN(Answer answer, exchange(endpoint_, request, &arrived));
+  if (answer.status != 200) return refusal(endpoint_, what, answer.status, answer.body);
+  return answer;
+}
+
+// For requests that change nothing, or may arrive twice: once more when the connection broke under them.
+Result<Answer> Jobs::ask_again(std::string_view what, const Request& request) const {
+  FRAY_RETURN_IF_ERROR(check_token(endpoint_.token));
+  bool arrived = false;
+  Result<Answer> answer = exchange(endpoint_, request, &arrived);
+  if (!answer.is_ok() && answer.status().code() == StatusCode::kUnavailable && arrived && pause(kFirstPause)) {
+    answer = exchange(endpoint_, request, &arrived);
+  }
+  if (!answer.is_ok()) return answer.status();
+  if (answer->status != 200) return refusal(endpoint_, what, answer->status, answer->body);
+  return answer;
+}
+
+Result<std::string> Jobs::check_version() const {
+  Result<Answer> answer = ask_again("say its version", {"GET", "/api/version", {}});
+  if (!answer.is_ok() && answer.status().code() == StatusCode::kNotFound) {
+    return Status(StatusCode::kUnavailable,
+                  fmt::format("what answers at {} is no dashboard of Ray: it has no /api/version; is it the port that "
+                              "`ray start` prints (8265 by default)?",
+                              endpoint_.address.text()));
+  }
+  if (!answer.is_ok()) return answer.status();
+  FRAY_ASSIGN_OR_RETURN(std::string release, parse_text(answer->body, "ray_version"));
+  FRAY_ASSIGN_OR_RETURN(auto numbers, parse_release(release));
+  if (numbers < kOldest) {
+    return Status(StatusCode::kVersionMismatch,
+                  fmt::format("Ray {} runs at {}; Fray's job client speaks to Ray {}.{} and later; update the cluster",
+                              release, endpoint_.address.text(), kOldest.first, kOldest.second));
+  }
+  return release;
+}
+
+Result<std::string> Jobs::upload(const PackageRequest& wanted) const {
+  FRAY_ASSIGN_OR_RETURN(Package package, make_package(wanted));
+  const std::string path = "/api/packages/gcs/" + path_segment(package.name);
+  const std::string what = fmt::format("take the package of {} ({} bytes)", wanted.path, package.bytes);
+  // Asking keeps what is there from being dropped for the next ten minutes.
+  Result<Answer> there = ask_again(what, {"GET", path, {}});
+  if (there.is_ok()) return package.uri();
+  if (there.status().code() != StatusCode::kNotFound) return there.status();
+  FRAY_RETURN_IF_ERROR(ask_again(what, {"PUT", path, {}, package.file.get(), package.bytes}).status());
+  return package.uri();
+}
+
+Status Jobs::send_along(nlohmann::json& env) const {
+  PackageRequest package;
+  if (auto excludes = env.find("excludes"); excludes != env.end()) {
+    if (!excludes->is_array()) return Status(StatusCode::kInvalidArgument, "excludes must be a list of patterns");
+    for (const auto& line : *excludes) {
+      if (line.is_string()) package.excludes.push_back(line.get<std::string>());
+    }
+  }
+  auto send = [&](nlohmann::json& place, bool with_parent) {
+    if (!place.is_string())
+      return Status(StatusCode::kInvalidArgument, "working_dir and py_modules name folders, archives or URIs");
+    package.path = place.get<std::string>();
+    if (!is_local_path(package.path)) return Status::ok();
+    package.with_parent = with_parent;
+    FRAY_ASSIGN_OR_RETURN(place, upload(package));
+    return Status::ok();
+  };
+  if (env.contains("working_dir")) FRAY_RETURN_IF_ERROR(send(env["working_dir"], false));
+  if (auto modules = env.find("py_modules"); modules != env.end()) {
+    if (!modules->is_array()) return Status(StatusCode::kInvalidArgument, "py_modules must be a list");
+    for (auto& module : *modules) FRAY_RETURN_IF_ERROR(send(module, true));
+  }
+  for (const char* installer : {"pip", "uv"}) {
+    if (!env.contains(installer) || !env[installer].is_string()) continue;
+    FRAY_ASSIGN_OR_RETURN(env[installer], read_requirements(env[installer].get<std::string>()));
+  }
+  return Status::ok();
+}
+
+// Whether the job is there and is this submission's; kAlreadyExists when it is somebody else's.
+Result<bool> Jobs::has_arrived(const JobRequest& request, const std::string& mark) const {
+  Result<JobDetails> job = get(request.submission_id);
+  if (!job.is_ok() && job.status().code() == StatusCode::kNotFound) return false;
+  if (!job.is_ok()) return job.status();
+  auto found = job->metadata.find(kSubmissionKey);
+  if (found != job->metadata.end() && found->second == mark) return true;
+  return Status(StatusCode::kAlreadyExists,
+                fmt::format("{} has a job {} already, {}; choose another submission id, or none",
+                            endpoint_.address.text(), request.submission_id, to_string(job->status)));
+}
+
+// Each round either knows that nothing was submitted, or asks before it sends again.
+Status Jobs::post(const JobRequest& request) const {
+  const std::string mark = new_submission_id();
+  const std::string what = named("take", request.submission_id);
+  const Request message{"POST", "/api/jobs/", submit_body(request, mark)};
+  bool uncertain = false;
+  Status last;
+  milliseconds rest = kFirstPause;
+  for (int i = 0; i < kTries; ++i) {
+    if (i > 0) {
+      if (!pause(rest)) return Status(StatusCode::kCancelled, "interrupted while submitting; " + last.message());
+      rest = std::min(rest * 2, kLongestPause);
+    }
+    if (uncertain) {
+      Result<bool> arrived = has_arrived(request, mark);
+      if (arrived.is_ok() && *arrived) return Status::ok();
+      if (!arrived.is_ok() && is_cut(arrived.status())) continue;
+      if (!arrived.is_ok()) return arrived.status();
+    }
+    bool arrived = false;
+    Result<Answer> answer = exchange(endpoint_, message, &arrived);
+    if (answer.is_ok() && answer->status == 200) return Status::ok();
+    if (answer.is_ok()) {
+      last = refusal(endpoint_, what, answer->status, answer->body);
+      if (last.code() == StatusCode::kAlreadyExists && uncertain) {
+        Result<bool> ours = has_arrived(request, mark);
+        return ours.is_ok() && *ours ? Status::ok() : last;
+      }
+      // A gateway may have passed it on before it gave up.
+      if (answer->status == 502 || answer->status == 504) uncertain = true;
+      if (!uncertain && !is_worth_repeating(answer->status, answer->body)) return last;
+      continue;
+    }
+    last = answer.status();
+    if (!arrived || !is_cut(last)) return last;
+    uncertain = true;
+  }
+  if (!uncertain) return last;
+  return Status(last.code(),
+                fmt::format("{}; whether job {} was taken is not known: look for it before submitting again",
+                            last.message(), request.submission_id));
+}
+
+Result<std::string> Jobs::submit(JobRequest request) const {
+  FRAY_RETURN_IF_ERROR(check(request));
+  FRAY_RETURN_IF_ERROR(check_token(endpoint_.token));
+  FRAY_RETURN_IF_ERROR(check_version().status());
+  if (request.submission_id.empty()) request.submission_id = new_submission_id();
+  FRAY_RETURN_IF_ERROR(send_along(request.runtime_env));
+  FRAY_RETURN_IF_ERROR(post(request));
+  return request.submission_id;
+}
+
+Result<JobDetails> Jobs::get(const std::string& id) const {
+  FRAY_RETURN_IF_ERROR(check_id(id));
+  FRAY_ASSIGN_OR_RETURN(Answer answer, ask_again(named("show", id), {"GET", job_path(id), {}}));
+  return parse_job(answer.body);
+}
+
+Result<std::vector<JobDetails>> Jobs::list() const {
+  FRAY_ASSIGN_OR_RETURN(Answer answer, ask_again("list its jobs", {"GET", "/api/jobs/", {}}));
+  return parse_jobs(answer.body);
+}
+
+Result<bool> Jobs::stop(const std::string& id) const {
+  FRAY_RETURN_IF_ERROR(check_id(id));
+  FRAY_ASSIGN_OR_RETURN(Answer answer, ask_again(named("stop", id), {"POST", job_path(id) + "/stop", {}}));
+  return parse_flag(answer.body, "stopped");
+}
+
+Result<bool> Jobs::remove(const std::string& id) const {
+  FRAY_RETURN_IF_ERROR(check_id(id));
+  FRAY_ASSIGN_OR_RETURN(Answer answer, ask(named("delete", id), {"DELETE", job_path(id), {}}));
+  return parse_flag(answer.body, "deleted");
+}
+
+Result<std::string> Jobs::logs(const std::string& id) const {
+  FRAY_RETURN_IF_ERROR(check_id(id));
+  FRAY_ASSIGN_OR_RETURN(Answer answer, ask_again(named("show the log of", id), {"GET", job_path(id) + "/logs", {}}));
+  return parse_text(answer.body, "logs");
+}
+
+}  // namespace fray::ray

@@ -1,0 +1,31 @@
+// refusal(): what an HTTP answer that is no success means, as a Status that says what to do.
+//
+//   401                      kPermissionDenied   no token was given
+//   403                      kPermissionDenied   a wrong one was
+//   404                      kNotFound           no such job, package or page
+//   413                      kResourceExhausted  the package is over the cluster's limit
+//   "already exists"         kAlreadyExists      the submission id is taken
+//   "non-terminal state"     kInvalidArgument    a job that runs cannot be deleted
+//   other 4xx                kInvalidArgument    with the last line of what Ray said
+//   "No available agent", 502, 503, 504          kUnavailable
+//   other 5xx                kInternal           Ray failed, with the last line of what it said
+//
+// Threading:  any thread.
+// Ownership:  values.
+// Failure:    none. No token is in a message.
+#pragma once
+
+#include <string_view>
+
+#include "base/status.h"
+#include "ray/endpoint.h"
+
+namespace fray::ray {
+
+// `what` was asked: "submit the job", "read the job X".
+Status refusal(const Endpoint& endpoint, std::string_view what, unsigned status, std::string_view body);
+
+// Whether nothing was done and a moment later the same request may work.
+bool is_worth_repeating(unsigned status, std::string_view body);
+
+}  // namespace fray::ray
