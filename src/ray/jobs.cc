@@ -14,7 +14,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::pair<int, int> kOldest = {2, 9};
-constexpr int kTries = 6;
 constexpr milliseconds kFirstPause{200};
 constexpr milliseconds kLongestPause{3'000};
 constexpr milliseconds kSlice{100};
@@ -146,8 +145,10 @@ Status Jobs::post(const JobRequest& request) const {
   bool uncertain = false;
   Status last;
   milliseconds rest = kFirstPause;
-  for (int i = 0; i < kTries; ++i) {
-    if (i > 0) {
+  // Time for a first answer that never comes, and for what follows from that.
+  const auto deadline = std::chrono::steady_clock::now() + 2 * endpoint_.answer_limit;
+  for (bool first = true; first || std::chrono::steady_clock::now() < deadline; first = false) {
+    if (!first) {
       if (!pause(rest)) return Status(StatusCode::kCancelled, "interrupted while submitting; " + last.message());
       rest = std::min(rest * 2, kLongestPause);
     }

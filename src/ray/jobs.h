@@ -6,7 +6,8 @@
 //   JobDetails job = jobs.get(id).value();
 //
 // A job is submitted once, whatever the network does: it has an id and a mark before it leaves, and when the answer is lost
-// the cluster is asked for that id before anything is sent again.
+// the cluster is asked for that id before anything is sent again. A head that is still starting is waited for, twice
+// Endpoint::answer_limit at most.
 //
 // Threading:  any thread; calls block for Endpoint's limits at most, and share nothing but constant values.
 // Ownership:  values; a connection lives within a call.

@@ -19,6 +19,7 @@ std::string last_line(std::string_view body) {
   body = body.substr(0, end + 1);
   if (const std::size_t line = body.rfind('\n'); line != std::string_view::npos) body.remove_prefix(line + 1);
   std::string shown;
+  if (body.ends_with('.')) body.remove_suffix(1);
   for (char c : body.substr(0, kShown)) shown += static_cast<unsigned char>(c) >= ' ' && c != 0x7F ? c : ' ';
   return shown;
 }
