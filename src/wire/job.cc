@@ -1,16 +1,10 @@
 #include "wire/job.h"
 
-#include <fmt/format.h>
+#include "wire/decoded.h"
 
 namespace fray::wire {
 
 namespace {
-
-template <typename Message>
-Result<Message> finish(const ByteReader& in, Message message, std::string_view name) {
-  if (!in.done()) return Status(StatusCode::kCorruption, fmt::format("a {} message does not fit its format", name));
-  return message;
-}
 
 void put_strings(ByteWriter& out, const std::vector<std::string>& texts) {
   out.put(static_cast<std::uint32_t>(texts.size()));
@@ -94,7 +88,7 @@ Result<SubmitJob> SubmitJob::decode(std::string_view body) {
   spec.priority = in.get<std::int32_t>();
   spec.deadline_seconds = in.get<double>();
   spec.grace_seconds = in.get<double>();
-  return finish(in, std::move(message), "SubmitJob");
+  return decoded(in, std::move(message), "SubmitJob");
 }
 
 void JobNames::encode(ByteWriter& out) const { put_strings(out, ids); }
@@ -103,7 +97,7 @@ Result<JobNames> JobNames::decode(std::string_view body) {
   ByteReader in(body);
   JobNames message;
   message.ids = get_strings(in);
-  return finish(in, std::move(message), "JobNames");
+  return decoded(in, std::move(message), "JobNames");
 }
 
 void JobAnswer::encode(ByteWriter& out) const {
@@ -118,7 +112,7 @@ Result<JobAnswer> JobAnswer::decode(std::string_view body) {
   message.code = in.get<StatusCode>();
   message.message = in.get_string();
   message.json = in.get_string();
-  return finish(in, std::move(message), "JobAnswer");
+  return decoded(in, std::move(message), "JobAnswer");
 }
 
 void OpenJobLog::encode(ByteWriter& out) const {
@@ -135,7 +129,7 @@ Result<OpenJobLog> OpenJobLog::decode(std::string_view body) {
   message.attempt = in.get<std::uint32_t>();
   message.tail_lines = in.get<std::uint64_t>();
   message.since_unix_ns = in.get<std::int64_t>();
-  return finish(in, std::move(message), "OpenJobLog");
+  return decoded(in, std::move(message), "OpenJobLog");
 }
 
 void JobLogOpened::encode(ByteWriter& out) const {
@@ -154,7 +148,7 @@ Result<JobLogOpened> JobLogOpened::decode(std::string_view body) {
   message.id = in.get_string();
   message.attempt = in.get<std::uint32_t>();
   message.cursors = get_cursors(in);
-  return finish(in, std::move(message), "JobLogOpened");
+  return decoded(in, std::move(message), "JobLogOpened");
 }
 
 void ReadJobLog::encode(ByteWriter& out) const {
@@ -173,7 +167,7 @@ Result<ReadJobLog> ReadJobLog::decode(std::string_view body) {
   message.most_bytes = in.get<std::uint32_t>();
   message.wait = get_flag(in);
   message.cursors = get_cursors(in);
-  return finish(in, std::move(message), "ReadJobLog");
+  return decoded(in, std::move(message), "ReadJobLog");
 }
 
 void JobLogPieces::encode(ByteWriter& out) const {
@@ -204,7 +198,7 @@ Result<JobLogPieces> JobLogPieces::decode(std::string_view body) {
     piece.missing = in.get<std::uint64_t>();
     piece.bytes = in.get_string();
   }
-  return finish(in, std::move(message), "JobLogPieces");
+  return decoded(in, std::move(message), "JobLogPieces");
 }
 
 }  // namespace fray::wire
