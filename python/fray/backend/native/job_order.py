@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from fray.backend.native.environments import describe
+from fray.backend.native.job_environment import describe_job
 from fray.backend.native.launch import interpreter_command
 from fray.cluster.devices import CpuConfig, GpuConfig, TpuConfig
 from fray.cluster.entrypoint import CallableEntrypoint
-from fray.cluster.environment import EnvironmentConfig, create_environment
+from fray.cluster.environment import create_environment
 from fray.cluster.request import JobRequest
 from fray.cluster.resources import ResourceConfig
 from fray.types import RuntimeEnv
@@ -61,23 +62,19 @@ def order_of(request: JobRequest) -> JobOrder:
         resources=demand_of(request.resources),
         max_failures=request.max_retries_failure,
         max_preemptions=request.max_retries_preemption,
-        runtime_env=_runtime_env(environment, request.resources.image),
+        runtime_env=describe_job(environment, request.resources.image),
     )
 
 
 def shell_order(name: str, entrypoint: str, env: RuntimeEnv) -> JobOrder:
     """Return the order for a shell command in this process's folder."""
-    spec = {
-        "packages": list(env.package_requirements),
-        "container_image": env.container_image,
-    }
     return JobOrder(
         name=name,
         command=[b"/bin/sh", b"-c", os.fsencode(entrypoint)],
         folder=os.fsencode(os.getcwd()),
         environment=_flat(job_variables(env.env)),
         resources={"CPU": 1},
-        runtime_env=_as_json(spec),
+        runtime_env=describe(env, "job"),
     )
 
 
@@ -126,22 +123,6 @@ def demand_of(resources: ResourceConfig) -> dict[str, float]:
     else:
         assert isinstance(device, CpuConfig)
     return {name: amount for name, amount in demand.items() if amount > 0}
-
-
-def _runtime_env(environment: EnvironmentConfig, image: str | None) -> str:
-    return _as_json(
-        {
-            "packages": list(environment.pip_packages),
-            "extras": list(environment.extras),
-            "container_image": environment.docker_image or image,
-        }
-    )
-
-
-def _as_json(spec: Mapping[str, Any]) -> str:
-    """Return the text that the node reads; empty where nothing is asked."""
-    asked = {key: value for key, value in spec.items() if value}
-    return json.dumps(asked) if asked else ""
 
 
 def _flat(variables: Mapping[str, str]) -> list[bytes]:
