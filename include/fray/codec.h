@@ -24,6 +24,7 @@
 
 #include <fray.h>
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstring>
@@ -539,7 +540,7 @@ struct Codec<std::vector<T>> {
     }
     if (item.kind != Kind::kList) return in.fail("list", item);
     values.clear();
-    values.reserve(item.count);
+    values.reserve(std::min(item.count, kMostReserved));
     for (std::uint32_t i = 0; i < item.count; ++i) {
       T value{};
       if (!in.read(value)) return false;
@@ -549,6 +550,8 @@ struct Codec<std::vector<T>> {
   }
 
  private:
+  static constexpr std::uint32_t kMostReserved = 4096;  // a count is what somebody says
+
   static bool read_array(Decoder& in, const Item& item, std::vector<T>& values) {
     AnyArray any;
     if (!in.array(item, &any)) return false;

@@ -130,16 +130,17 @@ struct Codec<Value> {
         return true;
       }
       case Kind::kList: {
-        Value::List list(item.count);
-        for (Value& each : list) {
-          if (!read(in, each, depth + 1)) return false;
+        Value::List list;
+        for (std::uint32_t i = 0; i < item.count; ++i) {
+          if (!read(in, list.emplace_back(), depth + 1)) return false;
         }
         value.value = std::move(list);
         return true;
       }
       case Kind::kDict: {
-        Value::Dict dict(item.count);
-        for (auto& [key, each] : dict) {
+        Value::Dict dict;
+        for (std::uint32_t i = 0; i < item.count; ++i) {
+          auto& [key, each] = dict.emplace_back();
           if (!read(in, key, depth + 1) || !read(in, each, depth + 1)) return false;
         }
         value.value = std::move(dict);
