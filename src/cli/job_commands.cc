@@ -17,16 +17,19 @@ void JobCommands::add(CLI::App& app) {
       ->add_option("--timeout", names_.timeout, "Wait no longer than this, such as 30s or 10m; then exit with 4");
   add_names(*job_, "delete", "Forget jobs that have ended, and remove their folders", true);
   add_logs(*job_);
-  CLI::App* submit = app.add_subcommand("submit", "Start a job on the node of this home, which is started if it does not run");
+  CLI::App* submit =
+      app.add_subcommand("submit", "Start a job on the node of this home, which is started if it does not run");
   add_submit(*submit, submit_);
   submit->callback([this] { submit_.start_node = true; });
 }
 
 void JobCommands::add_submit(CLI::App& command, JobSubmitArguments& arguments) {
   command.footer("fray job submit [OPTIONS] -- COMMAND [ARGUMENT...]\nCtrl-C detaches: the job goes on.");
-  command.add_option("COMMAND", arguments.command, "The program and its arguments, behind --; no shell reads them")->required();
+  command.add_option("COMMAND", arguments.command, "The program and its arguments, behind --; no shell reads them")
+      ->required();
   command.add_option("--name", arguments.name, "For people; by default from the command");
-  command.add_option("--id", arguments.id, "The job's id, so that a second submission is refused; by default a new one");
+  command.add_option("--id", arguments.id,
+                     "The job's id, so that a second submission is refused; by default a new one");
   command.add_option("--replicas", arguments.replicas, "Equal processes that start and end together");
   command.add_option("--cpus", arguments.cpus, "CPUs of each replica; 1 by default");
   command.add_option("--gpus", arguments.gpus, "GPUs of each replica");

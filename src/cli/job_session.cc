@@ -29,7 +29,8 @@ std::string start_node(const std::string& command) {
   std::array<char, 4096> program{};
   const ssize_t size = ::readlink("/proc/self/exe", program.data(), program.size() - 1);
   os::SpawnRequest request;
-  request.command = {size > 0 ? std::string(program.data(), static_cast<std::size_t>(size)) : "fray", "start", "--json"};
+  request.command = {size > 0 ? std::string(program.data(), static_cast<std::size_t>(size)) : "fray", "start",
+                     "--json"};
   request.environment = os::own_environment();
   request.standard_error = 2;
   auto child = os::spawn(request);

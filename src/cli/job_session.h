@@ -17,7 +17,8 @@ namespace fray::cli {
 class JobSession {
  public:
   // `command`: for messages, such as "job list". Nothing when there is no node.
-  static std::unique_ptr<JobSession> open(const std::string& command, const std::string& socket, bool start_node = false);
+  static std::unique_ptr<JobSession> open(const std::string& command, const std::string& socket,
+                                          bool start_node = false);
 
   client::JobClient& jobs() { return jobs_; }
   // Whether SIGINT came, from the first call on.
@@ -27,7 +28,8 @@ class JobSession {
   int detached(const std::string& id) const;
 
  private:
-  JobSession(std::string command, std::string socket) : command_(std::move(command)), jobs_(std::move(socket), FRAY_VERSION) {}
+  JobSession(std::string command, std::string socket)
+      : command_(std::move(command)), jobs_(std::move(socket), FRAY_VERSION) {}
 
   std::string command_;
   client::JobClient jobs_;

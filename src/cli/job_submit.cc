@@ -95,7 +95,8 @@ std::string name_from(const std::vector<std::string>& command) {
     }
   }
   std::string name = fs::path(chosen).stem().string();
-  std::replace_if(name.begin(), name.end(), [](unsigned char c) { return c <= ' ' || c == '/' || c == 0x7f; }, '-');
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return c <= ' ' || c == '/' || c == 0x7f; }, '-');
   return name.empty() ? "job" : name;
 }
 

@@ -98,7 +98,8 @@ std::string job_table(const json& jobs) {
   using Row = std::array<std::string, 6>;
   std::vector<Row> rows = {{"ID", "STATUS", "EXIT", "AGE", "RAN", "WHY"}};
   for (const json& job : jobs) {
-    rows.push_back({text_of(job, "id"), state_of(job), text_of(job, "exit_code"), age(job), run_time(job), cut(reason(job))});
+    rows.push_back(
+        {text_of(job, "id"), state_of(job), text_of(job, "exit_code"), age(job), run_time(job), cut(reason(job))});
   }
   std::array<std::size_t, 6> widths{};
   for (const Row& row : rows) {
@@ -133,7 +134,8 @@ std::string job_page(const json& job) {
   const json replicas = job.value("replicas", json::array());
   for (std::size_t number = 0; replicas.size() > 1 && number < replicas.size(); ++number) {
     const std::string error = text_of(replicas[number], "error");
-    line(fmt::format("replica {}", number).c_str(), text_of(replicas[number], "status") + (error == "-" ? "" : ": " + error));
+    line(fmt::format("replica {}", number).c_str(),
+         text_of(replicas[number], "status") + (error == "-" ? "" : ": " + error));
   }
   return text;
 }

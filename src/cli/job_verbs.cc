@@ -68,7 +68,8 @@ int run_job_stop(const JobNameArguments& arguments) {
     print_json(list_document(jobs));
   } else {
     for (const json& job : jobs) {
-      fmt::print("{}\n", has_ended(job) ? job_end_line(job) : fmt::format("job {} is asked to end", job.value("id", "")));
+      fmt::print("{}\n",
+                 has_ended(job) ? job_end_line(job) : fmt::format("job {} is asked to end", job.value("id", "")));
     }
   }
   return kExitOk;
@@ -119,19 +120,21 @@ int run_job_logs(const JobLogArguments& arguments) {
   if (!arguments.since.empty()) {
     auto seconds = parse_span("--since", arguments.since);
     if (!seconds.is_ok()) return usage("job logs", seconds.status());
-    request.since_unix_ns = (static_cast<std::int64_t>(std::time(nullptr)) - static_cast<std::int64_t>(*seconds)) * 1'000'000'000;
+    request.since_unix_ns =
+        (static_cast<std::int64_t>(std::time(nullptr)) - static_cast<std::int64_t>(*seconds)) * 1'000'000'000;
   }
   JobOutput::Style style{arguments.json, std::nullopt};
   try {
     if (!arguments.grep.empty()) style.grep = std::regex(arguments.grep);
   } catch (const std::regex_error& error) {
-    return usage("job logs", Status(StatusCode::kInvalidArgument,
-                                    fmt::format("--grep {} is no regular expression: {}", arguments.grep, error.what())));
+    return usage("job logs", Status(StatusCode::kInvalidArgument, fmt::format("--grep {} is no regular expression: {}",
+                                                                              arguments.grep, error.what())));
   }
   auto session = JobSession::open("job logs", arguments.socket);
   if (!session) return kExitUnreachable;
   JobSession::interrupted();
-  Status printed = JobOutput(session->jobs(), std::move(style)).print(request, arguments.follow, JobSession::interrupted);
+  Status printed =
+      JobOutput(session->jobs(), std::move(style)).print(request, arguments.follow, JobSession::interrupted);
   if (printed.code() == StatusCode::kCancelled) return session->detached(arguments.id);
   if (!printed.is_ok()) return session->failed(printed);
   if (!arguments.follow) return kExitOk;

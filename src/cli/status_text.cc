@@ -66,6 +66,25 @@ std::string actor_text(const json& actor) {
   return line + "\n";
 }
 
+std::string job_text(const json& job) {
+  std::string line =
+      fmt::format("  pid {:<8} {:<9} {}", job.value("pid", 0), job.value("phase", ""), job.value("id", ""));
+  if (std::string reason = job.value("reason", ""); !reason.empty()) line += ": " + reason;
+  return line + "\n";
+}
+
+// What is wrong with the records of jobs.
+std::string records_text(const json& records) {
+  std::string text;
+  if (std::string trouble = records.value("trouble", ""); !trouble.empty()) {
+    text += fmt::format("\nno jobs are taken: {}\n", trouble);
+  }
+  if (std::string rebuilt = records.value("rebuilt", ""); !rebuilt.empty()) {
+    text += fmt::format("\nthe records of jobs were damaged: {}\n", rebuilt);
+  }
+  return text;
+}
+
 template <typename ToText>
 std::string section(const std::string& title, const json& rows, ToText to_text) {
   std::string text = fmt::format("\n{}: {}\n", title, rows.empty() ? "none" : std::to_string(rows.size()));
@@ -92,6 +111,8 @@ std::string status_text(const json& report) {
   if (const json actors = report.value("actors", json::array()); !actors.empty()) {
     text += section("actors", actors, actor_text);
   }
+  if (const json jobs = report.value("jobs", json::array()); !jobs.empty()) text += section("jobs", jobs, job_text);
+  text += records_text(report.value("job_records", json::object()));
   text += section("waiting", report.value("waiting", json::array()), waiting_text);
   return text;
 }

@@ -96,9 +96,10 @@ struct WaitHooks {
   virtual ~WaitHooks() = default;
   virtual void before_sleep() {}
   virtual void after_sleep() {}
-  virtual bool interrupted() { return false; }           // asked after each sleep, with the hooks undone
-  virtual bool is_main_thread() const { return false; }  // wakes up now and then to ask interrupted()
-  virtual WorkerDuty* duty() { return nullptr; }         // set on the thread that runs a worker's tasks
+  virtual bool interrupted() { return false; }            // asked after each sleep, with the hooks undone
+  virtual bool is_main_thread() const { return false; }   // wakes up now and then to ask interrupted()
+  virtual WorkerDuty* duty() { return nullptr; }          // set on the thread that runs a worker's tasks
+  virtual bool waits_for_others() const { return true; }  // false: only for the node itself
 };
 
 struct ClientOptions {
@@ -224,6 +225,9 @@ class Client {
   void fill_poll_set(std::vector<pollfd>& set) FRAY_REQUIRES(mutex_);
   // `condition` is asked under the mutex, more than once: it must only look.
   WaitResult wait_until(FunctionRef<bool()> condition, Deadline deadline, WaitHooks& hooks);
+  // A process of a job that waits for long lends the job's CPUs to others.
+  void begin_long_wait() FRAY_REQUIRES(mutex_);
+  void end_long_wait() FRAY_REQUIRES(mutex_);
   // The same for what the node answers by itself, without another task: a worker keeps its CPU meanwhile.
   WaitResult wait_for_node(FunctionRef<bool()> answered, Deadline deadline, WaitHooks& hooks);
   // Lets go of the mutex meanwhile. `all`: also the lines that are held back.
@@ -274,6 +278,7 @@ class Client {
   std::vector<std::string> returned_memory_ FRAY_GUARDED_BY(returns_mutex_);  // frames for the node
   bool reader_busy_ FRAY_GUARDED_BY(mutex_) = false;
   int followers_ FRAY_GUARDED_BY(mutex_) = 0;
+  int long_waits_ FRAY_GUARDED_BY(mutex_) = 0;          // threads
   std::uint64_t progress_ FRAY_GUARDED_BY(mutex_) = 0;  // frames handled; the backup thread compares
   std::uint64_t completions_ FRAY_GUARDED_BY(mutex_) = 0;
 

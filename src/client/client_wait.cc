@@ -34,6 +34,7 @@ struct KeepingHooks : WaitHooks {
   void after_sleep() override { hooks.after_sleep(); }
   bool interrupted() override { return hooks.interrupted(); }
   bool is_main_thread() const override { return hooks.is_main_thread(); }
+  bool waits_for_others() const override { return false; }
   WaitHooks& hooks;
 };
 
@@ -268,7 +269,14 @@ WaitResult Client::wait_until(FunctionRef<bool()> condition, Deadline deadline, 
   if (condition()) return WaitResult::kDone;
   tasks_.flush();
   bool asleep = false;
+  bool is_long = false;
+  auto note_silence = [&]() FRAY_REQUIRES(mutex_) {
+    if (is_long || !welcome_.in_job || !hooks.waits_for_others() || hooks.duty() != nullptr) return;
+    is_long = true;
+    begin_long_wait();
+  };
   auto leave = [&](WaitResult result) FRAY_UNCHECKED_LOCKING {  // returns without the lock
+    if (is_long) end_long_wait();
     lock.unlock();
     if (asleep) {
       hooks.after_sleep();
@@ -316,6 +324,7 @@ WaitResult Client::wait_until(FunctionRef<bool()> condition, Deadline deadline, 
       ++followers_;
       readers_changed_.wait_until(lock, until);
       --followers_;
+      if (Clock::now() >= until) note_silence();
       if (hooks.is_main_thread() && interrupted()) return leave(WaitResult::kInterrupted);
       continue;
     }
@@ -364,8 +373,21 @@ WaitResult Client::wait_until(FunctionRef<bool()> condition, Deadline deadline, 
     reader_busy_ = false;
     if (notify || followers_ > 0) readers_changed_.notify_all();
     deliver_logs();
+    if (events == 0) note_silence();
     if ((events < 0 || events == 0) && interrupted()) return leave(WaitResult::kInterrupted);
   }
+}
+
+void Client::begin_long_wait() {
+  if (long_waits_++ > 0 || !link_.is_open()) return;
+  link_.send(wire::ControlType::kBlocked);
+  link_.flush();
+}
+
+void Client::end_long_wait() {
+  if (--long_waits_ > 0 || !link_.is_open()) return;
+  link_.send(wire::ControlType::kUnblocked);
+  link_.flush();
 }
 
 WaitResult Client::wait_for_node(FunctionRef<bool()> answered, Deadline deadline, WaitHooks& hooks) {

@@ -14,8 +14,9 @@ namespace {
 
 std::string describe(const ReplicaEnd& end, std::size_t number, std::size_t replicas) {
   const std::string who = replicas == 1 ? "" : fmt::format("replica {} of {} ", number, replicas);
-  const std::string how = end.signal != 0 ? fmt::format("was killed by signal {} ({})", end.signal, ::strsignal(end.signal))
-                                          : fmt::format("exited with code {}", end.exit_code);
+  const std::string how = end.signal != 0
+                              ? fmt::format("was killed by signal {} ({})", end.signal, ::strsignal(end.signal))
+                              : fmt::format("exited with code {}", end.exit_code);
   if (end.text.empty()) return who.empty() ? "it " + how : who + how;
   return fmt::format("{}{}{} (it {})", who, who.empty() ? "" : "failed: ", end.text, how);
 }
@@ -41,7 +42,8 @@ JobTable::Job* JobTable::living(const std::string& id) {
 
 JobTable::Job* JobTable::in_attempt(const std::string& id, std::uint32_t attempt) {
   Job* job = living(id);
-  const bool present = job != nullptr && job->record.attempt_open && (job->record.attempt == attempt || FRAY_MUTANT(22));
+  const bool present =
+      job != nullptr && job->record.attempt_open && (job->record.attempt == attempt || FRAY_MUTANT(22));
   if (present) return job;
   contradict();
   return nullptr;
@@ -49,7 +51,8 @@ JobTable::Job* JobTable::in_attempt(const std::string& id, std::uint32_t attempt
 
 void JobTable::set_deadline(Job& job, Now now) {
   if (job.record.spec.deadline_seconds <= 0) return;
-  const auto whole = std::chrono::duration_cast<Moment>(std::chrono::duration<double>(job.record.spec.deadline_seconds));
+  const auto whole =
+      std::chrono::duration_cast<Moment>(std::chrono::duration<double>(job.record.spec.deadline_seconds));
   const Moment gone(std::max<std::int64_t>(0, now.unix_ns - job.record.started_unix_ns));
   job.deadline = now.steady + whole - std::min(whole, gone);
   deadlines_.emplace(*job.deadline, job.record.spec.id);
@@ -109,10 +112,10 @@ void JobTable::judge(Job& job, const AttemptEnd& end, Now now) {
   job.record.failures = job.policy.failures();
   job.record.preemptions = job.policy.preemptions();
   if (!delay) return this->end(job, JobState::kFailed, why, now);
-  const std::string number = exited ? fmt::format("failure {} of {} that it may have", job.record.failures,
-                                                  job.record.spec.max_failures)
-                                    : fmt::format("preemption {} of {} that it may have", job.record.preemptions,
-                                                  job.record.spec.max_preemptions);
+  const std::string number =
+      exited ? fmt::format("failure {} of {} that it may have", job.record.failures, job.record.spec.max_failures)
+             : fmt::format("preemption {} of {} that it may have", job.record.preemptions,
+                           job.record.spec.max_preemptions);
   retry(job, *delay, fmt::format("{}: {}", number, why), now);
 }
 

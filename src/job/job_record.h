@@ -58,7 +58,7 @@ struct AttemptEnd {
 };
 
 struct JobRecord {
-  JobSpec spec;  // without environment and call, which are nobody's to read
+  JobSpec spec;                // without environment and call, which are nobody's to read
   std::uint64_t sequence = 0;  // of acceptance
   std::string parent;          // the id of the job from inside which it was launched; empty: none
   std::uint32_t parent_attempt = 0;
@@ -68,9 +68,9 @@ struct JobRecord {
   std::uint32_t failures = 0;  // attempts that were followed, or could have been, by another
   std::uint32_t preemptions = 0;
   bool stop_asked = false;
-  bool too_late = false;  // its deadline has passed
-  std::string message;    // why it was asked to stop, or failed
-  std::int32_t exit_code = -1;  // of the replica that decided; -1: there is none
+  bool too_late = false;             // its deadline has passed
+  std::string message;               // why it was asked to stop, or failed
+  std::int32_t exit_code = -1;       // of the replica that decided; -1: there is none
   std::vector<ReplicaEnd> replicas;  // of the attempt that ended last
   std::int64_t accepted_unix_ns = 0;
   std::int64_t started_unix_ns = 0;  // first attempt; 0: none

@@ -6,6 +6,7 @@
 
 int main(int argc, char** argv) {
   return fray::run_simulation(argc, argv, "job", [](std::uint64_t seed, fray::SimulationLog& log) {
+    if (log.possible.empty()) fray::job::JobWorld::list_possible(log);
     fray::job::JobWorld(seed, log).run();
   });
 }

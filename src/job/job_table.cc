@@ -38,11 +38,12 @@ Status JobTable::check(const JobSpec& spec) const {
   }
   const ResourceSet needed = times(spec.resources, spec.replicas);
   if (total_.covers(needed)) return Status::ok();
-  return Status(StatusCode::kInvalidArgument,
-                fmt::format("the job {} can never start here: its {} need {}, the node has {}; ask for less, or start the "
-                            "node with more",
-                            spec.name, spec.replicas == 1 ? "replica" : fmt::format("{} replicas", spec.replicas),
-                            amounts(needed, needed), amounts(total_, needed)));
+  return Status(
+      StatusCode::kInvalidArgument,
+      fmt::format("the job {} can never start here: its {} need {}, the node has {}; ask for less, or start the "
+                  "node with more",
+                  spec.name, spec.replicas == 1 ? "replica" : fmt::format("{} replicas", spec.replicas),
+                  amounts(needed, needed), amounts(total_, needed)));
 }
 
 Status JobTable::accept(JobSpec spec, std::string parent, std::uint32_t parent_attempt, Now now) {
@@ -163,8 +164,7 @@ Status JobTable::remove(const std::string& id) {
   auto found = jobs_.find(id);
   if (found == jobs_.end()) return Status(StatusCode::kNotFound, fmt::format("there is no job {}", id));
   if (!is_final(found->second.record.state)) {
-    return Status(StatusCode::kInvalidArgument,
-                  fmt::format("the job {} has not ended; stop it first", id));
+    return Status(StatusCode::kInvalidArgument, fmt::format("the job {} has not ended; stop it first", id));
   }
   jobs_.erase(found);
   commands_.emplace_back(Remove{id});

@@ -109,14 +109,15 @@ class JobTable {
 
  private:
   struct Job {
-    explicit Job(JobRecord kept) : record(std::move(kept)), policy(record.spec.max_failures, record.spec.max_preemptions) {}
+    explicit Job(JobRecord kept)
+        : record(std::move(kept)), policy(record.spec.max_failures, record.spec.max_preemptions) {}
 
     JobRecord record;
     RetryPolicy policy;
     JobPhase phase = JobPhase::kQueued;
-    std::string progress;           // while building
-    std::string after;              // while backing off: what it comes after
-    Moment due{0};                  // while backing off
+    std::string progress;  // while building
+    std::string after;     // while backing off: what it comes after
+    Moment due{0};         // while backing off
     std::optional<Moment> deadline;
     Moment attempt_began{0};
   };
@@ -144,7 +145,7 @@ class JobTable {
   std::map<std::string, Job, std::less<>> jobs_;
   std::set<std::string> living_;
   std::set<Place> queue_;
-  std::set<std::pair<Moment, std::string>> due_;        // pauses
+  std::set<std::pair<Moment, std::string>> due_;  // pauses
   std::set<std::pair<Moment, std::string>> deadlines_;
   std::vector<Command> commands_;
   Moment last_tick_{0};

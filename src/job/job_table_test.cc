@@ -87,7 +87,8 @@ TEST_F(JobTableTest, SecondJobOfAnIdIsRefused) {
 TEST_F(JobTableTest, GangStartsWithAllReplicasOrNone) {
   accept(spec("a", 1, 3));
   EXPECT_THAT(offer(2), Not(Contains(Command(Start{"a", 1}))));
-  EXPECT_THAT(table_.view("a")->pending_reason, HasSubstr("waits for CPU 3: the node has CPU 4, of which CPU 2 is free"));
+  EXPECT_THAT(table_.view("a")->pending_reason,
+              HasSubstr("waits for CPU 3: the node has CPU 4, of which CPU 2 is free"));
   EXPECT_THAT(offer(3), Contains(Command(Start{"a", 1})));
 }
 

@@ -11,7 +11,7 @@ namespace fray::job {
 namespace {
 
 constexpr double kCpus = 4;
-constexpr std::uint32_t kMostSteps = 400;
+constexpr std::uint32_t kMostSteps = 100;
 constexpr int kMostIdleSteps = 20'000;
 
 ResourceSet cpus(double amount) {
@@ -21,6 +21,19 @@ ResourceSet cpus(double amount) {
 }
 
 }  // namespace
+
+void JobWorld::list_possible(SimulationLog& log) {
+  for (JobPhase phase : {JobPhase::kBuilding, JobPhase::kQueued, JobPhase::kStarting, JobPhase::kBackingOff}) {
+    log.possible.emplace(to_string(phase), to_string(JobState::kPending));
+  }
+  // Found again after the node's end; and those that run.
+  for (JobPhase phase : {JobPhase::kStarting, JobPhase::kRunning, JobPhase::kStopping}) {
+    log.possible.emplace(to_string(phase), to_string(JobState::kRunning));
+  }
+  for (JobState state : {JobState::kSucceeded, JobState::kFailed, JobState::kStopped}) {
+    log.possible.emplace(to_string(JobPhase::kEnded), to_string(state));
+  }
+}
 
 JobWorld::JobWorld(std::uint64_t seed, SimulationLog& log)
     : random_(seed), log_(log), total_(cpus(kCpus)), table_(std::make_unique<JobTable>(total_)) {
@@ -79,6 +92,7 @@ void JobWorld::act() {
       return submit(std::next(supervisors_.begin(), random_.below(supervisors_.size()))->first);
     }
     case 7: {
+      if (random_.percent(50)) return repeat_report();
       log_.fault("stop");
       if (const std::string job = draw_living(); !job.empty()) table_->stop(job, "asked", now());
       return;
@@ -115,7 +129,7 @@ void JobWorld::submit(const std::string& parent) {
     log_.fault("not kept");
     return table_->withdraw(spec.id);
   }
-  kept_[spec.id] = table_->record(spec.id)->json();
+  kept_[spec.id] = *table_->record(spec.id);
 }
 
 AttemptEnd JobWorld::draw_end(const Supervisor& supervisor, const JobRecord& record) {
@@ -154,6 +168,16 @@ void JobWorld::end_supervisor() {
   }
 }
 
+// Of an attempt that may be long over.
+void JobWorld::repeat_report() {
+  if (reports_.empty()) return;
+  log_.fault("ended late");
+  const auto& [job, report] = *std::next(reports_.begin(), random_.below(reports_.size()));
+  const JobRecord* record = table_->record(job);
+  if (record == nullptr || record->attempt == report.attempt) return;
+  table_->attempt_ended(job, report.attempt, report.end, now());
+}
+
 // The commands that were not carried out yet are lost with it.
 void JobWorld::kill_node() {
   log_.fault("node killed");
@@ -166,12 +190,12 @@ void JobWorld::kill_node() {
       continue;
     }
     AttemptEnd end;
-    end.replicas.resize(JobRecord::parse(kept_.at(each->first))->spec.replicas);
+    end.replicas.resize(kept_.at(each->first).spec.replicas);
     if (random_.percent(50)) end.replicas.front().exit_code = 1;
     reports_[each->first] = {each->second.attempt, end};
     each = supervisors_.erase(each);
   }
-  for (const auto& [id, text] : kept_) table_->restore(JobRecord::parse(text).value(), now());
+  for (const auto& [id, record] : kept_) table_->restore(JobRecord::parse(record.json()).value(), now());
   table_->restored(now());
 }
 
@@ -195,7 +219,7 @@ void JobWorld::carry_out() {
 }
 
 void JobWorld::carry_out(const Record& command) {
-  if (const JobRecord* record = table_->record(command.job)) kept_[command.job] = record->json();
+  if (const JobRecord* record = table_->record(command.job)) kept_[command.job] = *record;
 }
 
 void JobWorld::carry_out(const Prepare& command) { building_.insert(command.job); }
@@ -203,7 +227,7 @@ void JobWorld::carry_out(const Prepare& command) { building_.insert(command.job)
 void JobWorld::carry_out(const Start& command) {
   const auto kept = kept_.find(command.job);
   check(kept != kept_.end(), "a job starts that was not kept");
-  const JobRecord known = JobRecord::parse(kept->second).value();
+  const JobRecord& known = kept->second;
   check(known.attempt_open && known.attempt == command.attempt, "an attempt starts that was not recorded");
   check(!supervisors_.contains(command.job), "a job starts that runs already");
   check(command.attempt > begun_[command.job], "an attempt starts twice");
@@ -241,7 +265,7 @@ void JobWorld::carry_out(const Stop& command) {
 }
 
 void JobWorld::carry_out(const Ended& command) {
-  const JobRecord known = JobRecord::parse(kept_.at(command.job)).value();
+  const JobRecord& known = kept_.at(command.job);
   check(is_final(known.state), "an end is told that was not recorded");
   check(!supervisors_.contains(command.job), "a job has ended that still runs");
   building_.erase(command.job);
@@ -262,7 +286,7 @@ void JobWorld::check() {
     const JobState state = view.record->state;
     log_.event(to_string(view.phase), to_string(state));
     if (auto known = ended_.find(id); known != ended_.end()) check(known->second == state, "a final state was left");
-    if (is_final(state) && kept_.contains(id) && is_final(JobRecord::parse(kept_.at(id))->state)) ended_[id] = state;
+    if (is_final(state) && kept_.contains(id) && is_final(kept_.at(id).state)) ended_[id] = state;
     check(state != JobState::kPending || !view.pending_reason.empty(), "a job waits without a reason");
     const bool asked_in_vain = view.record->stop_asked && view.phase == JobPhase::kRunning;
     check(!asked_in_vain, "a job was asked to stop and nobody told it");

@@ -29,6 +29,7 @@ class JobWorld {
  public:
   JobWorld(std::uint64_t seed, SimulationLog& log);
   void run();
+  static void list_possible(SimulationLog& log);
 
  private:
   struct Supervisor {
@@ -44,6 +45,7 @@ class JobWorld {
   void act();
   void submit(const std::string& parent);
   void end_supervisor();
+  void repeat_report();
   void kill_node();
   void carry_out();
   void carry_out(const Record& command);
@@ -69,10 +71,10 @@ class JobWorld {
   std::uint32_t submitted_ = 0;
   std::uint32_t left_ = 0;
   bool ending_ = false;
-  std::map<std::string, std::string> kept_;             // records on the disk
-  std::map<std::string, Supervisor> supervisors_;       // that run
-  std::map<std::string, Report> reports_;               // of supervisors that ended, the newest of each job
-  std::map<std::string, std::uint32_t> begun_;          // the newest attempt that a supervisor began
+  std::map<std::string, JobRecord> kept_;          // records on the disk
+  std::map<std::string, Supervisor> supervisors_;  // that run
+  std::map<std::string, Report> reports_;          // of supervisors that ended, the newest of each job
+  std::map<std::string, std::uint32_t> begun_;     // the newest attempt that a supervisor began
   std::set<std::string> building_;
   std::map<std::string, JobState> ended_;
 };

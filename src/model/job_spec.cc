@@ -11,14 +11,12 @@ namespace fray {
 namespace {
 
 constexpr std::size_t kLongestId = 128;
-constexpr std::size_t kLongestName = 1024;    // in bytes: 255 characters
+constexpr std::size_t kLongestName = 1024;  // in bytes: 255 characters
 constexpr std::size_t kNameInId = 64;
 constexpr std::uint32_t kMostReplicas = 1024;
 constexpr double kLongestSeconds = 10e9;
 
-bool is_plain(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-';
-}
+bool is_plain(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-'; }
 
 Status wrong(std::string text) { return Status(StatusCode::kInvalidArgument, std::move(text)); }
 
@@ -58,7 +56,8 @@ bool is_job_id(const std::string& id) {
 
 std::string make_job_id(const std::string& name, const std::string& unique) {
   std::string plain = name.substr(0, kNameInId);
-  std::replace_if(plain.begin(), plain.end(), [](char c) { return !is_plain(c); }, '-');
+  std::replace_if(
+      plain.begin(), plain.end(), [](char c) { return !is_plain(c); }, '-');
   if (plain.empty() || plain[0] == '.' || plain[0] == '-') plain = "job" + plain;
   return plain + "-" + unique;
 }
@@ -66,8 +65,10 @@ std::string make_job_id(const std::string& name, const std::string& unique) {
 Status JobSpec::check() const {
   FRAY_RETURN_IF_ERROR(check_name(name));
   if (!id.empty() && !is_job_id(id)) {
-    return wrong(fmt::format("a job's id has 1 to {} letters, digits, '.', '_' and '-', and begins with neither '.' nor '-'; "
-                             "got '{}'", kLongestId, id));
+    return wrong(
+        fmt::format("a job's id has 1 to {} letters, digits, '.', '_' and '-', and begins with neither '.' nor '-'; "
+                    "got '{}'",
+                    kLongestId, id));
   }
   if (command.empty() || command.front().empty()) return wrong("a job needs a command, got none");
   if (std::any_of(command.begin(), command.end(), has_null)) return wrong("a job's command must not contain NUL");

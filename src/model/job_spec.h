@@ -18,19 +18,19 @@ namespace fray {
 struct JobSpec {
   std::string id;    // given by the submitter, so that a repeated submission is recognised; empty: made of the name
   std::string name;  // for people
-  std::vector<std::string> command;  // no shell reads it
-  std::string folder;                // of its processes; absolute
+  std::vector<std::string> command;                              // no shell reads it
+  std::string folder;                                            // of its processes; absolute
   std::vector<std::pair<std::string, std::string>> environment;  // whole; values are never recorded, shown or logged
-  std::string call;                  // a pickled call for commands that run one; empty: none
+  std::string call;  // a pickled call for commands that run one; empty: none
   std::uint32_t replicas = 1;
   ResourceSet resources;  // of each replica
   std::uint32_t max_failures = 0;
   std::uint32_t max_preemptions = 100;
-  std::int32_t priority = 0;     // higher ones start first
-  double deadline_seconds = 0;   // from its first start on; 0: none
-  double grace_seconds = 5;      // between the first signal of a stop and SIGKILL
-  std::string runtime_env;       // a JSON object, as runtime_env/ reads it; empty: nothing is asked
-  std::string metadata;          // a JSON object of the submitter's own; empty: none
+  std::int32_t priority = 0;    // higher ones start first
+  double deadline_seconds = 0;  // from its first start on; 0: none
+  double grace_seconds = 5;     // between the first signal of a stop and SIGKILL
+  std::string runtime_env;      // a JSON object, as runtime_env/ reads it; empty: nothing is asked
+  std::string metadata;         // a JSON object of the submitter's own; empty: none
 
   Status check() const;
 

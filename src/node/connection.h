@@ -65,7 +65,8 @@ class Connection {
   bool greeted = false;
   wire::Role role = wire::Role::kObserver;
   ProcessId process = 0;
-  ProcessId job = 0;  // the home of the job that the peer is a process of; 0: none
+  ProcessId job = 0;   // the home of the job that the peer is a process of; 0: none
+  bool waits = false;  // that process, in a wait
   std::int32_t pid = 0;
 
  private:

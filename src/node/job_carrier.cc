@@ -31,9 +31,7 @@ constexpr std::chrono::seconds kFlushRetryPause{1};
 constexpr std::chrono::seconds kStopPatience{8};
 constexpr int kMostAncestors = 256;
 
-std::string text_of(const json& document) {
-  return document.dump(-1, ' ', false, json::error_handler_t::replace);
-}
+std::string text_of(const json& document) { return document.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 bool is_plain(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '/' || c == '.' || c == '_' || c == '-' || c == '~';
@@ -84,7 +82,8 @@ std::string JobCarrier::unique_name() {
   if (::getrandom(chance.data(), chance.size(), 0) < 0) chance[0] = static_cast<std::uint8_t>(::getpid());
   auto milliseconds = static_cast<std::uint64_t>(now().unix_ns / 1'000'000);
   std::string name(9, '0');
-  for (auto digit = name.rbegin(); digit != name.rend(); ++digit, milliseconds >>= 5) *digit = kDigits[milliseconds & 31];
+  for (auto digit = name.rbegin(); digit != name.rend(); ++digit, milliseconds >>= 5)
+    *digit = kDigits[milliseconds & 31];
   for (std::uint8_t byte : chance) name += kDigits[byte & 31];
   return name;
 }
@@ -222,16 +221,22 @@ Result<std::string> JobCarrier::submit(JobSpec spec, pid_t submitter) {
   return spec.id;
 }
 
-std::string JobCarrier::description(const std::string& id) const {
+json JobCarrier::describe_one(const std::string& id) const {
   auto view = table_.view(id);
-  return view ? text_of(describe(*view)) : "null";
+  if (!view) return nullptr;
+  json document = describe(*view);
+  const pid_t pid = processes_.pid(id);
+  document["supervisor_pid"] = pid == 0 ? json(nullptr) : json(pid);
+  return document;
 }
+
+std::string JobCarrier::description(const std::string& id) const { return text_of(describe_one(id)); }
 
 Result<std::string> JobCarrier::descriptions(const std::vector<std::string>& ids) const {
   json rows = json::array();
   for (const std::string& id : ids.empty() ? table_.ids() : ids) {
     FRAY_ASSIGN_OR_RETURN(std::string whole, ids.empty() ? Result<std::string>(id) : table_.find(id));
-    rows.push_back(describe(*table_.view(whole)));
+    rows.push_back(describe_one(whole));
   }
   return text_of(rows);
 }

@@ -18,6 +18,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "event/loop.h"
 #include "job/job_table.h"
 #include "node/actor_carrier.h"
@@ -102,6 +104,7 @@ class JobCarrier {
     std::set<JobLogs::ReaderId> readers;
   };
 
+  nlohmann::json describe_one(const std::string& id) const;
   Status make_ready();
   Status keep_accepted(const JobSpec& spec);
   void keep_records(const std::vector<job::Command>& commands);
@@ -143,10 +146,10 @@ class JobCarrier {
   JobEnvironments* environments_ = nullptr;
   std::map<std::string, JobEnvironments::Apply> environment_of_;
   std::function<ProcessId(pid_t)> tree_of_;
-  std::map<std::string, ProcessId> homes_;          // of jobs that run
-  std::map<std::string, ProcessId> lenders_;        // by child: the home that lends while it lives
-  std::map<std::string, std::string> written_;      // of living jobs: the record that is kept
-  std::set<std::string> unwritten_;                 // records that are to be written
+  std::map<std::string, ProcessId> homes_;      // of jobs that run
+  std::map<std::string, ProcessId> lenders_;    // by child: the home that lends while it lives
+  std::map<std::string, std::string> written_;  // of living jobs: the record that is kept
+  std::set<std::string> unwritten_;             // records that are to be written
   std::map<WaitId, Wait> waits_;
   WaitId last_wait_ = 0;
   std::map<Connection*, Pending> pending_;

@@ -17,8 +17,8 @@ json time_text(std::int64_t unix_ns) {
   const std::time_t seconds = unix_ns / 1'000'000'000;
   std::tm parts{};
   ::gmtime_r(&seconds, &parts);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday,
-                     parts.tm_hour, parts.tm_min, parts.tm_sec, unix_ns % 1'000'000'000 / 1000);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", parts.tm_year + 1900, parts.tm_mon + 1,
+                     parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, unix_ns % 1'000'000'000 / 1000);
 }
 
 json resources_json(const ResourceSet& resources) {
@@ -58,8 +58,9 @@ json replicas_json(const job::JobRecord& record) {
   json rows = json::array();
   const bool known = !record.attempt_open && record.replicas.size() == record.spec.replicas;
   for (std::uint32_t number = 0; number < record.spec.replicas; ++number) {
-    rows.push_back(known && job::is_final(record.state) ? replica_json(record.replicas[number])
-                                                        : json{{"status", to_string(record.state)}, {"error", nullptr}});
+    rows.push_back(known && job::is_final(record.state)
+                       ? replica_json(record.replicas[number])
+                       : json{{"status", to_string(record.state)}, {"error", nullptr}});
   }
   return rows;
 }

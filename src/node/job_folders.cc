@@ -56,7 +56,8 @@ Result<JobVariables> JobFolders::environment(const std::string& id) const {
   for (std::size_t at = 0; at < bytes.size();) {
     const std::size_t end = std::min(bytes.find('\0', at), bytes.size());
     const std::size_t equals = bytes.find('=', at);
-    if (equals < end) environment.emplace_back(bytes.substr(at, equals - at), bytes.substr(equals + 1, end - equals - 1));
+    if (equals < end)
+      environment.emplace_back(bytes.substr(at, equals - at), bytes.substr(equals + 1, end - equals - 1));
     at = end + 1;
   }
   return environment;

@@ -80,7 +80,8 @@ wire::JobLogPieces JobLogs::look(const wire::ReadJobLog& request) const {
   const std::string folder = supervisor::attempt_folder(folders_.path(request.id), request.attempt);
   for (const wire::LogCursor& cursor : request.cursors) {
     const std::string name = supervisor::stream_name(cursor.replica, cursor.stream);
-    supervisor::LogRead read = supervisor::read_log(folder, name, cursor.offset, std::min(request.most_bytes, kMostBytes));
+    supervisor::LogRead read =
+        supervisor::read_log(folder, name, cursor.offset, std::min(request.most_bytes, kMostBytes));
     if (read.bytes.empty() && read.missing == 0) continue;
     pieces.pieces.push_back({{cursor.replica, cursor.stream, read.offset}, read.missing, std::move(read.bytes)});
   }
@@ -154,8 +155,8 @@ void JobLogs::watch_folder(Reader& reader) {
 
 // One watch serves all who read in a folder.
 void JobLogs::unwatch(const Reader& gone) {
-  const bool needed = std::any_of(readers_.begin(), readers_.end(),
-                                  [&](const auto& each) { return each.second.watch == gone.watch; });
+  const bool needed =
+      std::any_of(readers_.begin(), readers_.end(), [&](const auto& each) { return each.second.watch == gone.watch; });
   if (gone.watch >= 0 && !needed) ::inotify_rm_watch(inotify_.get(), gone.watch);
 }
 

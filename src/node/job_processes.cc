@@ -65,15 +65,16 @@ Status JobProcesses::start(const std::string& job_folder, const supervisor::Orde
   const std::string folder = supervisor::attempt_folder(job_folder, order.attempt);
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return Status::io_error("cannot create " + folder, errno);
   FRAY_RETURN_IF_ERROR(order.write(folder + supervisor::kOrderName));
-  os::Fd log(::open((folder + "/supervisor.log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
+  os::Fd log(
+      ::open((folder + "/supervisor.log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
   os::SpawnRequest request;
   request.command = {supervisor_program(), folder};
   request.environment = os::own_environment();
   request.standard_error = log.is_open() ? log.get() : -1;
   FRAY_ASSIGN_OR_RETURN(pid_t pid, spawner_.spawn(request));
   auto pidfd = os::open_pidfd(pid);
-  Status watched = pidfd.is_ok() ? watch(order.job, order.attempt, folder, pid, std::move(pidfd).value())
-                                 : pidfd.status();
+  Status watched =
+      pidfd.is_ok() ? watch(order.job, order.attempt, folder, pid, std::move(pidfd).value()) : pidfd.status();
   if (!watched.is_ok()) ::kill(pid, SIGKILL);  // its replicas go with it
   return watched;
 }

@@ -204,6 +204,7 @@ void Node::welcome(Connection& connection, ProcessId process) {
   message.total = settings_.options.total;
   message.release = settings_.release;
   message.session_folder = folder_.path();
+  message.in_job = connection.job != 0;
   connection.send(ControlType::kWelcome, 0, message);
 }
 
@@ -254,11 +255,19 @@ Status Node::handle_client(Connection& connection, ControlType type, wire::Incom
 }
 
 Status Node::handle_worker(Connection& connection, ControlType type) {
+  if (connection.role == wire::Role::kDriver && connection.job != 0 && type != ControlType::kRetiring) {
+    job_process_waits(connection, type == ControlType::kBlocked);
+    return Status::ok();
+  }
   if (connection.role != wire::Role::kWorker) return forbidden(connection, type);
   if (type == ControlType::kBlocked) leases_.blocked(connection.process);
   if (type == ControlType::kUnblocked) leases_.unblocked(connection.process);
   if (type == ControlType::kRetiring) leases_.retiring(connection.process);
   return Status::ok();
+}
+
+void Node::job_process_waits(Connection& connection, bool waits) {
+  if (std::exchange(connection.waits, waits) != waits) leases_.job_waits(connection.job, waits);
 }
 
 Status Node::handle_actor(Connection& connection, ControlType type, wire::Incoming& frame) {
@@ -341,6 +350,7 @@ Status Node::handle_memory(Connection& connection, ControlType type, wire::Incom
 void Node::connection_ended(Connection& connection, const Status& why) {
   const bool is_first = std::exchange(first_, first_ == &connection ? nullptr : first_) == &connection;
   if (connection.process != 0) process_left(connection, why);
+  job_process_waits(connection, false);
   jobs_.connection_ended(connection);
   const bool mattered = is_first || connection.role == wire::Role::kDriver;
   if (settings_.embedded && mattered && drivers_outside_jobs() == 0) loop_.stop();
@@ -402,7 +412,7 @@ Status Node::kill_everything() { return os::kill_all_descendants(kKillLimit); }
 std::string Node::report() {
   watch_.look_for_stops();
   return status_report({settings_.release, folder_.path(), started_ns_, settings_.options.total,
-                        settings_.options.max_workers, roster_, processes_, leases_, objects_, actors_, memory_,
+                        settings_.options.max_workers, roster_, processes_, leases_, objects_, actors_, jobs_, memory_,
                         watch_});
 }
 

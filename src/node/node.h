@@ -46,6 +46,7 @@ class Node {
   const std::string& session_folder() const { return folder_.path(); }
   std::string socket_path() const { return folder_.socket_path(); }
 
+  JobCarrier& jobs() { return jobs_; }
   // Ends the jobs of the home's started node, those of nodes before it among them.
   void stop_jobs();
   // Kills and reaps everything below this process.
@@ -58,6 +59,7 @@ class Node {
   Status welcome_worker(Connection& connection, const wire::Hello& hello);
   Status handle_client(Connection& connection, wire::ControlType type, wire::Incoming& frame);
   Status handle_worker(Connection& connection, wire::ControlType type);
+  void job_process_waits(Connection& connection, bool waits);
   Status handle_memory(Connection& connection, wire::ControlType type, wire::Incoming& frame);
   void connection_ended(Connection& connection, const Status& why);
   void process_left(Connection& connection, const Status& why);

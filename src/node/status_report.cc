@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "node/actor_carrier.h"
+#include "node/job_carrier.h"
 #include "node/lease_carrier.h"
 #include "node/memory_carrier.h"
 #include "node/object_carrier.h"
@@ -104,6 +105,18 @@ json actors(const StatusSources& sources) {
   return rows;
 }
 
+// Those that have not ended.
+json jobs(const JobCarrier& carrier) {
+  json rows = json::array();
+  for (const std::string& id : carrier.table().living()) {
+    const job::JobView view = *carrier.table().view(id);
+    json row = {{"id", id}, {"phase", to_string(view.phase)}, {"pid", carrier.supervisor_of(id)}};
+    if (!view.pending_reason.empty()) row["reason"] = view.pending_reason;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
 json clients(const Roster& roster) {
   json rows = json::array();
   for (const Connection* driver : roster.drivers())
@@ -130,6 +143,8 @@ std::string status_report(const StatusSources& sources) {
       {"workers", workers(sources)},
       {"waiting", waiting(sources.leases)},
       {"actors", actors(sources)},
+      {"jobs", jobs(sources.jobs)},
+      {"job_records", {{"trouble", sources.jobs.trouble()}, {"rebuilt", sources.jobs.rebuilt()}}},
       {"objects", {{"count", sources.objects.table().size()}, {"inline_bytes", sources.objects.inline_bytes()}}},
       {"store",
        {{"used_bytes", memory.used()},
@@ -141,8 +156,8 @@ std::string status_report(const StatusSources& sources) {
         {"foreign_users", counters.foreign_users},
         {"broken_frames", counters.broken_frames},
         {"slow_readers", counters.slow_readers},
-        {"contradictions",
-         table.contradictions() + sources.objects.table().contradictions() + sources.actors.table().contradictions()}}},
+        {"contradictions", table.contradictions() + sources.objects.table().contradictions() +
+                               sources.actors.table().contradictions() + sources.jobs.table().contradictions()}}},
   };
   // Names of tasks may hold any bytes.
   return report.dump(-1, ' ', false, json::error_handler_t::replace);

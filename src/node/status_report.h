@@ -13,6 +13,7 @@
 namespace fray::node {
 
 class ActorCarrier;
+class JobCarrier;
 class LeaseCarrier;
 class MemoryCarrier;
 class ObjectCarrier;
@@ -31,6 +32,7 @@ struct StatusSources {
   const LeaseCarrier& leases;
   const ObjectCarrier& objects;
   const ActorCarrier& actors;
+  const JobCarrier& jobs;
   const MemoryCarrier& memory;
   const WorkerWatch& watch;
 };

@@ -26,7 +26,7 @@ struct ReplicaReport {
 };
 
 struct ExitReport {
-  std::string not_started;  // why nothing ran; else empty
+  std::string not_started;   // why nothing ran; else empty
   bool lost_parent = false;  // the embedded node's death ended it
   std::int64_t ended_unix_ns = 0;
   std::vector<ReplicaReport> replicas;

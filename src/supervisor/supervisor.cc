@@ -155,7 +155,8 @@ void Supervisor::handle_signals() {
 
 void Supervisor::reap() {
   while (auto end = os::reap_one()) note_end(*end);
-  const bool none_left = std::none_of(replicas_.begin(), replicas_.end(), [](const auto& each) { return each->is_running(); });
+  const bool none_left =
+      std::none_of(replicas_.begin(), replicas_.end(), [](const auto& each) { return each->is_running(); });
   if (none_left) return loop_->stop();
   const bool one_failed = std::any_of(replicas_.begin(), replicas_.end(), [](const auto& each) {
     const ReplicaReport report = each->report();
@@ -177,7 +178,8 @@ void Supervisor::stop() {
     replica->asked_to_end();
     if (replica->is_running()) ::kill(-replica->pid(), SIGINT);
   }
-  const auto grace = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(order_.grace_seconds));
+  const auto grace =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(order_.grace_seconds));
   loop_->after(grace / 2, [] { signal_tree(::getpid(), SIGTERM); });
   loop_->after(grace, [this] { kill_now(); });
 }

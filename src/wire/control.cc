@@ -155,6 +155,7 @@ void Welcome::encode(ByteWriter& out) const {
   wire::encode(out, total);
   out.put_string(release);
   out.put_string(session_folder);
+  out.put(static_cast<std::uint8_t>(in_job));
 }
 
 Result<Welcome> Welcome::decode(std::string_view body) {
@@ -167,6 +168,7 @@ Result<Welcome> Welcome::decode(std::string_view body) {
   message.total = decode_resource_set(in);
   message.release = in.get_string();
   message.session_folder = in.get_string();
+  message.in_job = in.get<std::uint8_t>() != 0;
   return decoded(in, std::move(message), "Welcome");
 }
 

@@ -30,8 +30,8 @@ enum class ControlType : std::uint8_t {
   kDemand,
   kReturnLease,  // id: lease; no body
   kKillLease,    // id: lease; no body. Kills the worker (cancel with force, a task past its timeout)
-  kBlocked,      // worker only; no body
-  kUnblocked,    // worker only; no body
+  kBlocked,      // no body. From workers, and from drivers that are processes of a job
+  kUnblocked,    // no body
   kRetiring,     // worker only; no body. It will exit by itself; grant it to nobody
   kRegister,     // ObjectIds: pending or not, the sender holds each of them
   kHold,         // ObjectIds: the sender holds each of them
@@ -58,10 +58,10 @@ enum class ControlType : std::uint8_t {
   kActorFailed,   // from the actor's worker: ActorFailure
   // client or observer -> node, about jobs (wire/job.h); id: ticket of the answer
   kSubmitJob = 50,
-  kGetJobs,     // JobNames
-  kWaitJobs,    // JobNames
-  kStopJob,     // JobNames
-  kDeleteJob,   // JobNames
+  kGetJobs,    // JobNames
+  kWaitJobs,   // JobNames
+  kStopJob,    // JobNames
+  kDeleteJob,  // JobNames
   kOpenJobLog,
   kReadJobLog,
   // node -> client
@@ -124,6 +124,7 @@ struct Welcome {
   ResourceSet total;
   std::string release;
   std::string session_folder;
+  bool in_job = false;  // the client is a process of a job, and says when it waits (kBlocked, kUnblocked)
   void encode(ByteWriter& out) const;
   static Result<Welcome> decode(std::string_view body);
 };

@@ -48,9 +48,9 @@ struct OpenJobLog {
   static constexpr ControlType kType = ControlType::kOpenJobLog;
   static constexpr std::uint64_t kAll = ~std::uint64_t{0};
   std::string id;
-  std::uint32_t attempt = 0;               // 0: the newest
-  std::uint64_t tail_lines = kAll;         // of each stream
-  std::int64_t since_unix_ns = 0;          // what came before is left out, to the second
+  std::uint32_t attempt = 0;        // 0: the newest
+  std::uint64_t tail_lines = kAll;  // of each stream
+  std::int64_t since_unix_ns = 0;   // what came before is left out, to the second
   void encode(ByteWriter& out) const;
   static Result<OpenJobLog> decode(std::string_view body);
 };
@@ -86,8 +86,8 @@ struct ReadJobLog {
 };
 
 struct LogPiece {
-  LogCursor at;                // of its first byte
-  std::uint64_t missing = 0;   // bytes before it that are gone: rotated away, or lost to a full disk
+  LogCursor at;               // of its first byte
+  std::uint64_t missing = 0;  // bytes before it that are gone: rotated away, or lost to a full disk
   std::string bytes;
 };
 
@@ -95,9 +95,9 @@ struct JobLogPieces {
   static constexpr ControlType kType = ControlType::kJobLogPieces;
   StatusCode code = StatusCode::kOk;
   std::string message;
-  bool ended = false;           // nothing will follow these pieces in this attempt
-  bool job_ended = false;       // nor in another attempt
-  std::uint32_t newest = 0;     // attempt
+  bool ended = false;        // nothing will follow these pieces in this attempt
+  bool job_ended = false;    // nor in another attempt
+  std::uint32_t newest = 0;  // attempt
   std::vector<LogPiece> pieces;
   void encode(ByteWriter& out) const;
   static Result<JobLogPieces> decode(std::string_view body);
