@@ -32,16 +32,18 @@ std::vector<fs::path> places() {
 }  // namespace
 
 void add_config(CLI::App& app, ConfigArguments& arguments) {
-  CLI::App* command = app.add_subcommand("config", "Where the C++ package is: headers, library, CMake's files");
+  CLI::App* command = app.add_subcommand("config", "Where the C++ package is, and the settings that hold here");
   auto* group = command->add_option_group("one of");
   group->add_flag("--cmake-dir", arguments.cmake_dir, "Folder of frayConfig.cmake: give it as fray_DIR");
   group->add_flag("--include-dir", arguments.include_dir, "Folder of fray.h and fray/");
   group->add_flag("--lib-dir", arguments.library_dir, "Folder of libfray.so");
   group->add_flag("--pkg-config-dir", arguments.pkg_config_dir, "Folder of fray.pc: put it into PKG_CONFIG_PATH");
   group->require_option(0, 1);
+  arguments.show_command = add_config_show(*command, arguments.show);
 }
 
 int run_config(const ConfigArguments& arguments) {
+  if (arguments.show_command->parsed()) return run_config_show(arguments.show);
   std::error_code ignored;
   const std::vector<fs::path> all = places();
   for (const fs::path& prefix : all) {

@@ -1,4 +1,4 @@
-// `fray config`: where the C++ package is, for build systems.
+// `fray config`: where the C++ package is, for build systems, and the settings that hold here (`fray config show`).
 //
 //   cmake -D fray_DIR=$(fray config --cmake-dir) ...
 //
@@ -9,6 +9,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/config_show.h"
+
 namespace fray::cli {
 
 struct ConfigArguments {
@@ -16,6 +18,8 @@ struct ConfigArguments {
   bool include_dir = false;
   bool library_dir = false;
   bool pkg_config_dir = false;
+  CLI::App* show_command = nullptr;
+  ConfigShowArguments show;
 };
 
 void add_config(CLI::App& app, ConfigArguments& arguments);

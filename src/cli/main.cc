@@ -8,12 +8,14 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "cli/completion_command.h"
 #include "cli/config_command.h"
 #include "cli/debug_command.h"
 #include "cli/doctor_command.h"
 #include "cli/env_command.h"
 #include "cli/exit_codes.h"
 #include "cli/job_commands.h"
+#include "cli/ps_command.h"
 #include "cli/run_command.h"
 #include "cli/stack_command.h"
 #include "cli/start_command.h"
@@ -87,6 +89,10 @@ int run(int argc, char** argv) {
   cli::add_run(app, run_arguments);
   cli::JobCommands job_commands;
   job_commands.add(app);
+  cli::PsArguments ps_arguments;
+  cli::add_ps(app, ps_arguments);
+  std::string shell;
+  cli::add_completion(app, shell);
   app.add_subcommand("version", "This program's release");
   try {
     app.parse(argc, argv);
@@ -108,6 +114,8 @@ int run(int argc, char** argv) {
   if (app.got_subcommand("run")) return cli::run_run(run_arguments);
   if (app.got_subcommand("status")) return cli::run_status(status_arguments);
   if (auto code = job_commands.run(app)) return *code;
+  if (app.got_subcommand("ps")) return cli::run_ps(ps_arguments);
+  if (app.got_subcommand("completion")) return cli::run_completion(app, shell);
   fmt::print("{}\n", FRAY_VERSION);
   return cli::kExitOk;
 }

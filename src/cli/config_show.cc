@@ -1,0 +1,71 @@
+#include "cli/config_show.h"
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/exit_codes.h"
+#include "os/run_folder.h"
+
+namespace fray::cli {
+
+namespace {
+
+struct Setting {
+  std::string name;
+  std::string value;
+  std::string origin;
+};
+
+// The value of the first variable that is set, or the default.
+Setting setting(const char* name, const std::vector<const char*>& variables, const std::string& value) {
+  for (const char* variable : variables) {
+    const char* text = std::getenv(variable);
+    if (text != nullptr && *text != '\0') return {name, value, std::string("environment: ") + variable};
+  }
+  return {name, value, "default"};
+}
+
+std::string text_of(const char* variable, const char* otherwise) {
+  const char* text = std::getenv(variable);
+  return text != nullptr && *text != '\0' ? text : otherwise;
+}
+
+std::vector<Setting> settings() {
+  return {
+      setting("home", {"FRAY_HOME", "XDG_STATE_HOME"}, os::home_path()),
+      setting("run_folder", {"FRAY_HOME", "XDG_RUNTIME_DIR"}, os::run_folder_path()),
+      setting("started_node", {"FRAY_HOME", "XDG_RUNTIME_DIR"}, os::started_node_folder()),
+      setting("node_of_this_job", {"FRAY_NODE"}, text_of("FRAY_NODE", "none: this is no process of a job")),
+      setting("cluster_spec", {"FRAY_CLUSTER_SPEC"}, text_of("FRAY_CLUSTER_SPEC", "local")),
+      setting("namespace", {"FRAY_NAMESPACE"}, text_of("FRAY_NAMESPACE", "default")),
+  };
+}
+
+}  // namespace
+
+CLI::App* add_config_show(CLI::App& config, ConfigShowArguments& arguments) {
+  CLI::App* show = config.add_subcommand("show", "The settings that hold here");
+  show->add_flag("--origin", arguments.origin, "And where each comes from");
+  show->add_flag("--json", arguments.json, "One JSON document");
+  return show;
+}
+
+int run_config_show(const ConfigShowArguments& arguments) {
+  nlohmann::json document = {{"schema", "fray/v1"}, {"settings", nlohmann::json::object()}};
+  for (const Setting& each : settings()) {
+    document["settings"][each.name] = {{"value", each.value}, {"origin", each.origin}};
+    if (arguments.json) continue;
+    fmt::print("{:<17} {}{}\n", each.name, each.value, arguments.origin ? "   (" + each.origin + ")" : "");
+  }
+  if (arguments.json) fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  Status checked = os::check_home();
+  if (checked.is_ok()) return kExitOk;
+  fmt::print(stderr, "fray config: {}\n", checked.message());
+  return kExitFailed;
+}
+
+}  // namespace fray::cli

@@ -1,0 +1,81 @@
+#include "cli/ps_command.h"
+
+#include <chrono>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/exit_codes.h"
+#include "cli/node_choice.h"
+#include "cli/node_query.h"
+#include "client/job_client.h"
+
+namespace fray::cli {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::chrono::seconds kPatience{5};
+
+json row(const char* kind, const json& pid, const std::string& state, const std::string& what) {
+  return {{"kind", kind}, {"pid", pid}, {"state", state}, {"what", what}};
+}
+
+json rows_of(const json& report, const json& jobs) {
+  json rows = json::array();
+  const json node = report.value("node", json::object());
+  rows.push_back(row("node", node.value("pid", json()), "running", node.value("session_folder", "")));
+  for (const json& client : report.value("clients", json::array())) {
+    rows.push_back(row("driver", client.value("pid", json()), "connected", ""));
+  }
+  for (const json& job : jobs) {
+    const std::string status = job.value("status", "");
+    if (status != "pending" && status != "running") continue;
+    rows.push_back(row("job", job.value("supervisor_pid", json()), job.value("phase", ""), job.value("id", "")));
+  }
+  for (const json& actor : report.value("actors", json::array())) {
+    rows.push_back(row("actor", actor.value("pid", json()), actor.value("state", ""), actor.value("class", "")));
+  }
+  for (const json& worker : report.value("workers", json::array())) {
+    rows.push_back(row("worker", worker.value("pid", json()), worker.value("state", ""), worker.value("task", "")));
+  }
+  return rows;
+}
+
+int failed(const Status& status) {
+  fmt::print(stderr, "fray ps: {}\n", status.message());
+  return exit_code_of(status);
+}
+
+}  // namespace
+
+void add_ps(CLI::App& app, PsArguments& arguments) {
+  CLI::App* command = app.add_subcommand("ps", "The processes of a node: jobs, actors, workers");
+  command->add_option("SOCKET", arguments.socket,
+                      "A node's socket; by default the started node of this home, else the newest");
+  command->add_flag("--json", arguments.json, "One JSON document");
+}
+
+int run_ps(const PsArguments& arguments) {
+  const std::string socket = choose_node("ps", arguments.socket);
+  if (socket.empty()) return kExitUnreachable;
+  auto report = ask_status(socket, kPatience);
+  if (!report.is_ok()) return failed(report.status());
+  auto jobs = client::JobClient(socket, FRAY_VERSION).get({});
+  if (!jobs.is_ok()) return failed(jobs.status());
+  const json rows = rows_of(json::parse(*report, nullptr, false), json::parse(*jobs, nullptr, false));
+  if (arguments.json) {
+    fmt::print("{}\n",
+               json{{"schema", "fray/v1"}, {"processes", rows}}.dump(2, ' ', false, json::error_handler_t::replace));
+    return kExitOk;
+  }
+  fmt::print("{:<8} {:<8} {:<12} {}\n", "KIND", "PID", "STATE", "WHAT");
+  for (const json& each : rows) {
+    fmt::print("{:<8} {:<8} {:<12} {}\n", each.value("kind", ""), each["pid"].is_null() ? "-" : each["pid"].dump(),
+               each.value("state", ""), each.value("what", ""));
+  }
+  return kExitOk;
+}
+
+}  // namespace fray::cli
