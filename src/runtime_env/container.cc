@@ -186,7 +186,7 @@ std::vector<std::string> container_command(const ContainerEngine& engine, const 
   for (const auto& [name, value] : environment) {
     if (name.starts_with("FRAY_")) names.push_back(name);
   }
-  if (!folder.empty()) names.emplace_back("PYTHONPATH");
+  names.emplace_back("PYTHONPATH");
   for (const std::string& name : names) words.push_back("--env=" + name);
   words.insert(words.end(), {"--", spec.container_image});
   return words;

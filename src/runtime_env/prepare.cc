@@ -127,7 +127,8 @@ class Preparer {
     prepared().own_module_path = true;
     prepared().hides_driver = true;
     prepared().module_path = {kContainerHome};
-    // What the container takes over of PYTHONPATH is the snapshot alone.
+    // Of PYTHONPATH the container sees the snapshot and Fray itself, nothing of the driver's.
+    prepend("PYTHONPATH", kContainerHome);
     prepared().set = std::exchange(prepared().prepended, {});
     return Status::ok();
   }

@@ -28,7 +28,8 @@ TEST(Control, WorkerKeyReadsBackAsWritten) {
   DefineKey message;
   message.key = 3;
   message.prestart = 2;
-  message.description = {{"python", "-B"}, {"/a", "/b"}, "/home", {{"NAME", "value"}, {"EMPTY", ""}}};
+  message.description = {
+      {"python", "-B"}, {"/a", "/b"}, "/home", {{"NAME", "value"}, {"EMPTY", ""}}, R"({"packages": ["six"]})"};
   EXPECT_EQ(round_trip(message).description, message.description);
 }
 
