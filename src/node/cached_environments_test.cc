@@ -38,7 +38,7 @@ class CachedEnvironmentsTest : public testing::Test {
   CachedEnvironmentsTest() {
     fs::create_directories(folder_ + "/project");
     std::ofstream(folder_ + "/project/module.py") << "x = 1\n";
-    ::setenv("FRAY_HOME", (folder_ + "/home").c_str(), 1);
+    ::setenv("FRAY_HOME", (folder_ + "/state").c_str(), 1);
   }
   ~CachedEnvironmentsTest() override {
     environments_.forget("job");
@@ -59,7 +59,7 @@ class CachedEnvironmentsTest : public testing::Test {
     while (!result_ && std::chrono::steady_clock::now() < deadline) loop_->run_once(std::chrono::milliseconds(100));
     return result_.has_value();
   }
-  bool in_use() const { return runtime_env::EnvCache::open(folder_ + "/home/cache").value().list().at(0).in_use; }
+  bool in_use() const { return runtime_env::EnvCache::open(folder_ + "/state/cache").value().list().at(0).in_use; }
 
   std::string folder_ = testing::TempDir() + "fray-environments-" + std::to_string(::getpid());
   std::unique_ptr<event::Loop> loop_ = event::Loop::create().value();
@@ -77,7 +77,7 @@ TEST_F(CachedEnvironmentsTest, AJobStartsInTheSnapshotAndHoldsItUntilItIsForgott
   result_->value()(launch);
   EXPECT_THAT(launch.command, ElementsAre("python", "module.py"));
   EXPECT_TRUE(fs::exists(launch.folder + "/module.py"));
-  EXPECT_THAT(launch.folder, HasSubstr("/home/cache/entries/"));
+  EXPECT_THAT(launch.folder, HasSubstr("/state/cache/entries/"));
   EXPECT_EQ(launch.environment[0].second, launch.folder + ":/mine");
   EXPECT_THAT(states_, testing::Contains(HasSubstr("taking a snapshot")));
   EXPECT_TRUE(in_use());
