@@ -1,8 +1,8 @@
 """``python -m benchmarks.ray_overhead [--out FILE] [--rounds N] [--seconds S] [--only a,b]``: what Fray adds to Ray.
 
-The workloads of Ray's own benchmark through `RayJobContext` and through plain Ray, in one process, on the same Ray, turn
-by turn: each round measures both, in changing order. The overhead is the median over the rounds of Ray's rate by Fray's,
-less one: what two neighbours in time say of each other.
+The workloads of Ray's own benchmark through `RayJobContext` and through plain Ray, in one process, on the same Ray,
+turn by turn: each round measures both, in changing order. The overhead is the median over the rounds of Ray's rate by
+Fray's, less one: what two neighbours in time say of each other.
 """
 
 from __future__ import annotations

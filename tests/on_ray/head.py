@@ -79,7 +79,7 @@ class RayHead:
         self.dashboard = f"http://{where['dashboard']}" if where["dashboard"] else ""
 
     def add_node(self, resources: Mapping[str, float]) -> int:
-        """Start a further raylet without CPUs on this machine, and return its number."""
+        """Start a further raylet on this machine, without CPUs unless they are named, and return its number."""
         return int(self._order({"add": dict(resources)}))
 
     def kill_node(self, number: int) -> None:

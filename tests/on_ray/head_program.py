@@ -20,7 +20,7 @@ STORE_BYTES = 100 << 20
 
 def add_node(gcs_address: str, resources: dict[str, float]) -> Any:
     settings = RayParams(
-        num_cpus=0,
+        num_cpus=int(resources.pop("CPU", 0)),
         num_gpus=0,
         resources=resources,
         object_store_memory=STORE_BYTES,

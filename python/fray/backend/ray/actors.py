@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fray import errors
+from fray.backend.ray.functions import takes_nothing
 from fray.backend.ray.library import ray, theirs
 from fray.backend.ray.options import BACKPRESSURE_ITEMS
 from fray.backend.ray.refs import REF_OUTSIDE
@@ -17,9 +19,10 @@ from fray.job.actors import ActorContext, ActorHandle, ActorLink, ActorMethod, C
 if TYPE_CHECKING:
     from fray.backend.ray.context import RayJobContext
 
-__all__ = ["ActorSetup", "RayActorLink", "RayActorMethod", "actor_class", "link_of"]
+__all__ = ["ActorSetup", "RayActorLink", "RayActorMethod", "actor_class", "bare_methods", "link_of"]
 
 _PLAIN = CallOptions()
+_SELF = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
 _STREAMS = (MethodKind.GENERATOR, MethodKind.ASYNC_GENERATOR)
 
 
@@ -65,12 +68,20 @@ class _Host:
 
 
 @lru_cache(maxsize=256)
-def actor_class(class_name: str, methods: tuple[tuple[str, MethodKind], ...]) -> Any:
-    """Return Ray's actor class for a user's class of that name with these methods."""
+def actor_class(class_name: str, methods: tuple[tuple[str, MethodKind], ...], bare: frozenset[str]) -> Any:
+    """Return Ray's actor class for a user's class of that name with these methods; `bare` take no arguments."""
     short = class_name.rpartition(".")[2]
     body = {name: _method(name, kind) for name, kind in methods}
+    for name in bare:
+        # Ray takes a short way where it sees that there are no arguments.
+        body[name].__signature__ = inspect.Signature([_SELF])  # type: ignore[attr-defined]
     made = type(short, (_Host,), {**body, "__module__": __name__, "__qualname__": class_name})
     return ray.remote(made)
+
+
+def bare_methods(cls: type[Any], methods: Iterable[str]) -> frozenset[str]:
+    """Return those of the methods that take no arguments."""
+    return frozenset(name for name in methods if takes_nothing(inspect.getattr_static(cls, name, None), is_method=True))
 
 
 def _method(name: str, kind: MethodKind) -> Callable[..., Any]:
@@ -177,12 +188,13 @@ class RayActorLink(ActorLink):
 
     def remote_of(self, method: str, options: CallOptions) -> Callable[..., Any]:
         """Return Ray's callable for calls of `method` with these options."""
-        keywords: dict[str, Any] = {"name": options.name or f"{self.class_name}.{method}"}
+        keywords: dict[str, Any] = {} if options.name is None else {"name": options.name}
         if self.methods[method] in _STREAMS:
             keywords["_generator_backpressure_num_objects"] = BACKPRESSURE_ITEMS
         elif options.num_returns > 1:
             keywords["num_returns"] = options.num_returns
-        return getattr(self._raw, method).options(**keywords).remote
+        found = getattr(self._raw, method)
+        return found.options(**keywords).remote if keywords else found.remote
 
     def bind(self, method: str) -> ActorMethod:
         return RayActorMethod(self, method)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, cast
 
 from fray import errors
 from fray._settings import default_namespace
-from fray.backend.ray.actors import ActorSetup, RayActorLink, actor_class, link_of
+from fray.backend.ray.actors import ActorSetup, RayActorLink, actor_class, bare_methods, link_of
 from fray.backend.ray.capacity import Capacity
 from fray.backend.ray.failures import actor_died, connection_error, converted
 from fray.backend.ray.functions import FunctionTable, can_pickle
@@ -75,12 +75,13 @@ class RayJobContext(JobContext):
         self._capacity = Capacity(_living_nodes, autoscaling)
         self._functions = FunctionTable(self.namespace, self._capacity)
         self._names: dict[str, TaskOptions] = {}
-        self._tasks: weakref.WeakSet[RayRef[Any]] = weakref.WeakSet()
+        self._tasks: list[weakref.ref[RayRef[Any]]] = []
+        self._most_tasks = _MOST_NAMES
         self._links: weakref.WeakValueDictionary[str, RayActorLink] = weakref.WeakValueDictionary()
         self._kept: dict[str, RayActorLink] = {}
         """Named actors that this context has made: Ray ends them with the handle that made them."""
         self._forced: set[bytes] = set()
-        self._dropped: weakref.WeakSet[RayRef[Any]] = weakref.WeakSet()
+        self._dropped: weakref.WeakSet[RayRef[Any]] | None = None
         """Calls of actors that were cancelled here, and go on there; see `_cancel`."""
         self._serial_actor: str | None = None
         self._lock = threading.Lock()
@@ -113,7 +114,9 @@ class RayJobContext(JobContext):
     def run(self, fn: Callable[..., Any], *args: Any, name: str | None = None, **kwargs: Any) -> Any:
         """Start ``fn(*args, **kwargs)`` and return a ref to its result; `name` names the task."""
         if name is None:
-            return self.create_task(fn, args, kwargs)
+            if self._closed or not callable(fn):
+                return self.create_task(fn, args, kwargs)
+            return self._submit(fn, args, kwargs, _DEFAULTS)
         options = self._names.get(name)
         if options is None:
             if len(self._names) >= _MOST_NAMES:
@@ -124,9 +127,10 @@ class RayJobContext(JobContext):
     def _submit(
         self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions
     ) -> Any:
-        if self.closed:
+        if global_worker.node is not self._session:
             self._not_open()
-        fn = _plain_function(fn)
+        if type(fn) is _REMOTE_FUNCTION:
+            fn = cast("Any", fn)._function
         submitter = self._functions.submitter(fn, options)
         if args or kwargs:
             args, kwargs = self.arguments(args, kwargs, "create_task")
@@ -140,10 +144,14 @@ class RayJobContext(JobContext):
             if submitter.as_argument:
                 args = (fn, *args)
             raise self.submission_error(error, args, kwargs, f"a task of {getattr(fn, '__qualname__', fn)}") from None
-        ref = self.wrapped(answer)
-        if type(ref) is RayRef:
-            self._tasks.add(ref)  # pyright: ignore[reportUnknownArgumentType]
-        return ref  # pyright: ignore[reportUnknownVariableType]
+        if type(answer) is not _RAW_REF:
+            return self.wrapped(answer)
+        ref = RayRef[Any](answer, self)
+        self._tasks.append(weakref.ref(ref))
+        if len(self._tasks) > self._most_tasks:
+            self._tasks = [known for known in self._tasks if known() is not None]
+            self._most_tasks = max(_MOST_NAMES, 2 * len(self._tasks))
+        return ref
 
     def arguments(
         self, args: Sequence[Any], kwargs: Mapping[str, Any], verb: str
@@ -220,13 +228,21 @@ class RayJobContext(JobContext):
 
     def get(self, refs: Any, timeout: float | None = None) -> Any:
         """Return the value of a ref, or the values of a list or tuple of refs; see `JobContext.get`."""
-        if timeout is None and self._serial_actor is None and not self._closed and not self._dropped:
+        if timeout is None and self._is_plain():
             kind: type[Any] = type(refs)  # pyright: ignore[reportUnknownVariableType]
             if kind is RayRef:
                 return self.fetch(refs._raw, None)
-            if kind is list and refs and set(map(type, refs)) == _ONLY_REFS:
-                return self.fetch(list(map(raw_of, refs)), None)
+            if kind is list and refs:
+                try:
+                    raws = list(map(raw_of, refs))
+                except AttributeError:
+                    return super().get(refs, timeout)
+                return self.fetch(raws, None)
         return super().get(refs, timeout)
+
+    def _is_plain(self) -> bool:
+        """Return whether nothing has to be looked at but what is asked for."""
+        return self._serial_actor is None and not self._closed and self._dropped is None
 
     def _get(self, ref: Any, timeout: float | None) -> Any:
         self._check_dropped(ref)
@@ -260,16 +276,12 @@ class RayJobContext(JobContext):
 
     def wait(self, refs: list[Any], num_returns: int = 1, timeout: float | None = None) -> tuple[list[Any], list[Any]]:
         """Split `refs` into ready ones and others; see `JobContext.wait`."""
-        if (
-            type(refs) is list
-            and timeout is None
-            and not self._closed
-            and not self._dropped
-            and set(map(type, refs)) == _ONLY_REFS
-        ):
+        if timeout is None and type(refs) is list and self._is_plain() and global_worker.node is self._session:
             try:
-                return self._wait(refs, num_returns, None)
-            except (ValueError, TypeError):
+                raws = list(map(raw_of, refs))
+                ready, others = ray.wait(raws, num_returns=num_returns, fetch_local=False)
+                return split(refs, raws, ready, others)
+            except (AttributeError, ValueError, TypeError, theirs.RayError):
                 pass  # the base class says what is wrong
         return super().wait(refs, num_returns, timeout)
 
@@ -278,16 +290,16 @@ class RayJobContext(JobContext):
         ready_at_once = [ref for ref in refs if self._is_known_ready(ref)]
         if ready_at_once:
             return self._wait_beside(ready_at_once, refs, num_returns, timeout)
-        raws = list(map(raw_of, refs))
+        raws = [ref.waitable() for ref in refs]
         try:
-            ready, _ = ray.wait(raws, num_returns=num_returns, timeout=timeout, fetch_local=False)
+            ready, others = ray.wait(raws, num_returns=num_returns, timeout=timeout, fetch_local=False)
         except theirs.RayError as error:
             raise self._converted(error) from None
-        return split(refs, raws, ready)
+        return split(refs, raws, ready, others)
 
     def _is_known_ready(self, ref: Any) -> bool:
         """Return whether `ref` is ready although Ray does not know."""
-        return ref.is_ready() if type(ref) is RayStream else bool(self._dropped) and ref in self._dropped
+        return ref.is_ready() if type(ref) is RayStream else self._dropped is not None and ref in self._dropped
 
     def _wait_beside(
         self, at_once: list[Any], refs: list[Any], num_returns: int, timeout: float | None
@@ -309,6 +321,8 @@ class RayJobContext(JobContext):
         if not force and type(ref) is RayRef and self._is_serial_call(raw):
             # Ray would lose the calls that wait behind it (they fail after 30 s); so only the result is dropped.
             if not ray.wait([raw], timeout=0, fetch_local=False)[0]:
+                if self._dropped is None:
+                    self._dropped = weakref.WeakSet()
                 self._dropped.add(cast("RayRef[Any]", ref))
             return
         if force:
@@ -331,7 +345,7 @@ class RayJobContext(JobContext):
         return link is not None and not link.ray_handle._ray_allow_out_of_order_execution
 
     def _check_dropped(self, ref: Any) -> None:
-        if self._dropped and ref in self._dropped:
+        if self._dropped is not None and ref in self._dropped:
             raise errors.TaskCancelledError("the call was cancelled")
 
     def _was_forced(self, raw: Any) -> bool:
@@ -342,7 +356,7 @@ class RayJobContext(JobContext):
 
     def check_usable(self) -> None:
         """Raise ContextClosedError where the context, or Ray below it, was closed."""
-        if self.closed:
+        if self._closed or global_worker.node is not self._session:
             self._not_open()
 
     def wait_in_loop(self, ref: RayRef[Any]) -> Generator[Any, None, Any]:
@@ -400,7 +414,7 @@ class RayJobContext(JobContext):
         on_loop = runs_on_loop(methods)
         is_serial = not on_loop and (options.max_concurrency or 1) == 1
         setup = ActorSetup(self.namespace, options.name, class_name, methods, is_serial)
-        made = actor_class(class_name, tuple(methods.items()))
+        made = actor_class(class_name, tuple(methods.items()), bare_methods(cls, methods))
         create = made.options(**actor_keywords(options, demand, namespace)).remote
         raw: Any = None
         while raw is None:
@@ -529,7 +543,7 @@ class RayJobContext(JobContext):
     @property
     def closed(self) -> bool:
         """Whether `close` was called, or Ray was shut down."""
-        return self._closed or global_worker.node is not self._session or not global_worker.connected
+        return self._closed or global_worker.node is not self._session
 
     def _not_open(self) -> None:
         if not self._closed and self.closed:
@@ -537,7 +551,7 @@ class RayJobContext(JobContext):
         super()._not_open()
 
     def _owns(self, ref: Any) -> bool:
-        return type(ref) in _OURS and ref._context._session is self._session
+        return type(ref) in _OURS and ref.context._session is self._session
 
     def _close(self) -> None:
         if not global_worker.connected or global_worker.node is not self._session:
@@ -546,7 +560,7 @@ class RayJobContext(JobContext):
             ray.shutdown()
             return
         tasks, links = list(self._tasks), list(self._links.values())
-        pending = [task.task_ref() for task in tasks]
+        pending = [ref.task_ref() for task in tasks if (ref := task()) is not None]
         if pending:
             _, pending = ray.wait(pending, num_returns=len(pending), timeout=0, fetch_local=False)
         for raw in pending:
@@ -567,11 +581,18 @@ class RayJobContext(JobContext):
         return converted(error)
 
 
-def split(refs: list[Any], raws: list[Any], ready: list[Any]) -> tuple[list[Any], list[Any]]:
-    """Return (ready, others) of `refs`, both in their order; `ready` are those of `raws` that are, in their order."""
+def split(refs: list[Any], raws: list[Any], ready: list[Any], not_ready: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Return (ready, others) of `refs`, both in their order; `ready` and `not_ready` are `raws`, split alike."""
     if len(ready) == 1:
-        place = raws.index(ready[0])
-        return [refs[place]], refs[:place] + refs[place + 1 :]
+        # Before the place of the one that is missing both lists are the same, behind it they never are.
+        low, high = 0, len(not_ready)
+        while low < high:
+            middle = (low + high) // 2
+            if raws[middle] is not_ready[middle]:
+                low = middle + 1
+            else:
+                high = middle
+        return [refs[low]], refs[:low] + refs[low + 1 :]
     found: list[Any] = []
     others: list[Any] = []
     left = iter(ready)
@@ -626,11 +647,6 @@ def _living_nodes() -> list[dict[str, float]]:
     return [node["Resources"] for node in ray.nodes() if node["Alive"]]
 
 
-def _plain_function(fn: Any) -> Any:
-    """Return the function of one that was decorated with ``ray.remote``, else `fn` itself."""
-    return fn._function if isinstance(fn, ray.remote_function.RemoteFunction) else fn
-
-
 def _actor_of(raw: Any) -> str:
     return raw.task_id().actor_id().hex()
 
@@ -643,7 +659,7 @@ def _failed_value(error: Exception) -> Any:
 
 
 _RAW_REF = ray.ObjectRef
-_ONLY_REFS = {RayRef}
+_REMOTE_FUNCTION = ray.remote_function.RemoteFunction
 _OURS = (RayRef, RayStream)
 _PLAIN_TYPES = frozenset((int, float, str, bytes, bool, type(None), list, dict, tuple))
 use_for_strangers(RayJobContext.of_strangers)

@@ -6,6 +6,7 @@ could change unseen, or that holds refs, which Ray must count, travels as the fi
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable
 from inspect import iscoroutinefunction, isgeneratorfunction
@@ -21,7 +22,7 @@ from fray.backend.ray.refs import REF_OUTSIDE, trial_pickling
 from fray.backend.ray.worker import TaskSetting, run_stream, run_task, with_items
 from fray.types import TaskOptions
 
-__all__ = ["FunctionTable", "Submitter", "can_pickle", "remote_call"]
+__all__ = ["FunctionTable", "Submitter", "can_pickle", "remote_call", "takes_nothing"]
 
 _LARGE_BYTES = 1 << 20
 _MOST_KNOWN = 1024
@@ -146,6 +147,16 @@ def remote_call(namespace: str, max_calls: int | None = None) -> Any:
     return _remote(_task_of_argument(setting), setting, max_calls)
 
 
+def takes_nothing(fn: object, is_method: bool = False) -> bool:
+    """Return whether a function written in Python takes no arguments, a method none but its object."""
+    if type(fn) is not FunctionType or hasattr(fn, "__wrapped__"):
+        return False
+    code = fn.__code__
+    names = code.co_argcount + code.co_kwonlyargcount
+    starred = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+    return names == int(is_method) and not starred
+
+
 def _remote(wrapper: Callable[..., Any], setting: TaskSetting, max_calls: int | None) -> Any:
     keywords: dict[str, Any] = {}
     if max_calls is not None:
@@ -165,7 +176,10 @@ def _wrapper(fn: Callable[..., Any], setting: TaskSetting, streams: bool) -> Cal
         for item in run_stream(fn, setting, args, kwargs):  # noqa: UP028
             yield item
 
-    return _named(stream if streams else task, name_of(fn).replace("<locals>.", ""))
+    made: Any = _named(stream if streams else task, name_of(fn).replace("<locals>.", ""))
+    if takes_nothing(fn):
+        made.__signature__ = inspect.Signature()  # Ray takes a short way where it sees that there are no arguments
+    return made
 
 
 def _task_of_argument(setting: TaskSetting) -> Callable[..., Any]:

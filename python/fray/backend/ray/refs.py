@@ -41,11 +41,23 @@ class RayRef(ObjectRef[T], metaclass=_RefType):
 
     def __init__(self, raw: Any, context: RayJobContext | None = None) -> None:
         self._raw = raw
-        self._context: RayJobContext = context if context is not None else _current()  # type: ignore[misc]
+        self._context = context
+
+    @property
+    def context(self) -> RayJobContext:
+        """The context that it belongs to; the newest where it came out of a pickle."""
+        if self._context is None:
+            assert _current is not None
+            self._context = _current()
+        return self._context
 
     @property
     def ray_ref(self) -> Any:
         """Ray's own ref, for programs that use both."""
+        return self._raw
+
+    def waitable(self) -> Any:
+        """Return what Ray can wait for."""
         return self._raw
 
     def task_ref(self) -> Any:
@@ -53,10 +65,10 @@ class RayRef(ObjectRef[T], metaclass=_RefType):
         return self._raw
 
     def result(self, timeout: float | None = None) -> T:
-        return self._context.get(self, timeout)
+        return self.context.get(self, timeout)
 
     def __await__(self) -> Generator[Any, None, T]:
-        return self._context.wait_in_loop(self)
+        return self.context.wait_in_loop(self)
 
     def __next__(self) -> RayRef[Any]:
         raise TypeError("this task is no generator; use get or ref.result() for its value")
@@ -73,7 +85,7 @@ class RayRef(ObjectRef[T], metaclass=_RefType):
     def __reduce__(self) -> Any:
         if getattr(_trial, "on", False):
             return _nothing, ()
-        if not self._context.is_pickling():
+        if not self.context.is_pickling():
             raise TypeError(f"{REF_OUTSIDE}; get its value, or pass the ref itself")
         return RayRef, (self._raw,)
 
@@ -110,8 +122,12 @@ class RayStream(ObjectRef[T], metaclass=_RefType):
         return self._generator.completed()
 
     @property
-    def _raw(self) -> Any:
-        """What Ray can wait for: the next item."""
+    def context(self) -> RayJobContext:
+        """The context that it belongs to."""
+        return self._context
+
+    def waitable(self) -> Any:
+        """Return what Ray can wait for: the next item."""
         return self._items[0] if self._items else self._generator
 
     def result(self, timeout: float | None = None) -> T:
@@ -165,6 +181,7 @@ class RayStream(ObjectRef[T], metaclass=_RefType):
 
 
 raw_of = attrgetter("_raw")
+"""Ray's ref of a `RayRef`; AttributeError for everything else."""
 
 
 @contextmanager
