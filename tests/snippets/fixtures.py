@@ -139,6 +139,7 @@ def fixtures(ctx: fray.JobContext, folder: Path) -> dict[str, Callable[[], dict[
             "RayClusterContext": lambda dashboard_address: cluster_context(recorder)
         },
         "cluster": lambda: {"cluster": cluster_context(recorder)},
+        "variables": lambda: {"env": {"FOO": "bar"}},
         "env": lambda: {"env": RuntimeEnv()},
         "a folder": dict,
         "pretended TPU": dict,

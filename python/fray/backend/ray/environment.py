@@ -8,6 +8,7 @@ among them a ``PYTHONPATH`` to the workspace's own code.
 from __future__ import annotations
 
 import hashlib
+import importlib
 import importlib.util
 import logging
 import os
@@ -226,7 +227,7 @@ def _conda(conda: object, extras: Sequence[str], packages: Sequence[str]) -> Any
 def _export(folder: Path, package: str | None, extras: Sequence[str]) -> list[str]:
     """Return what ``uv export`` lists for the project in `folder`."""
     project = package or _project_of(folder)
-    uv = shutil.which("uv")
+    uv = shutil.which("uv") or _own_uv()
     if uv is None:
         raise UnsupportedError(
             "uv is needed to list the workspace's locked packages, and it is not in PATH; run `pip install uv`, or "
@@ -243,6 +244,14 @@ def _export(folder: Path, package: str | None, extras: Sequence[str]) -> list[st
         last = "\n".join(answer.stderr.strip().splitlines()[-10:])
         raise UnsupportedError(f"`uv export` in {folder} failed with code {answer.returncode}:\n{last}")
     return answer.stdout.splitlines()
+
+
+def _own_uv() -> str | None:
+    """Return the uv that is installed as a package beside Fray."""
+    try:
+        return str(importlib.import_module("uv").find_uv_bin())
+    except (ImportError, FileNotFoundError):
+        return None
 
 
 def _project_of(folder: Path) -> str:

@@ -224,5 +224,6 @@ def test_extras_of_no_project_are_refused(tmp_path: Path):
 
 def test_missing_uv_says_what_to_do(project: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PATH", "/nonexistent")
+    monkeypatch.setitem(sys.modules, "uv", None)
     with pytest.raises(UnsupportedError, match="pip install uv"):
         build_runtime_env_for_packages(extra=["tpu"], workspace=project)
