@@ -142,6 +142,7 @@ def test_one_failure_ends_the_process_on_every_machine(pod: Pod, tmp_path: Path)
     assert run_on_pod(where_am_i, "v4-16")
 
 
+@pytest.mark.long
 def test_machine_that_goes_away_starts_all_anew(pod: Pod, tmp_path: Path):
     started = str(tmp_path / "started")
 

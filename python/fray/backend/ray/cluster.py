@@ -77,6 +77,7 @@ class RayCluster:
         dashboard_address: URL of the dashboard, through which programs are submitted; by default that of the
             initialised Ray, or `address` where it is a URL.
         jobs: how the dashboard is asked, where it is not to be through Ray's own client.
+        autoscaling: nodes come by themselves; as in `RayJobContext`.
     """
 
     def __init__(
@@ -87,8 +88,10 @@ class RayCluster:
         *,
         dashboard_address: str | None = None,
         jobs: JobsApi | None = None,
+        autoscaling: bool = False,
     ) -> None:
         self._address = address
+        self._autoscaling = autoscaling
         self._namespace = namespace
         self._local = is_local_ray() if local is None else local
         self._dashboard_address = dashboard_address or (address if "://" in address else None)
@@ -297,9 +300,8 @@ class RayCluster:
     def _context(self) -> Any:
         from fray.backend.ray.context import RayJobContext
 
-        return RayJobContext(
-            None if self._address == "auto" or "://" in self._address else self._address, self._namespace
-        )
+        named = None if self._address == "auto" or "://" in self._address else self._address
+        return RayJobContext(named, self._namespace, self._autoscaling)
 
     def _dashboard(self) -> JobsApi:
         if self._jobs is None:
