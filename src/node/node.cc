@@ -68,10 +68,12 @@ Node::Node(event::Loop& loop, Settings settings, SessionFolder folder)
       memory_(loop, roster_, settings_.options.store_memory_bytes, settings_.options.spill_folder),
       objects_(roster_, memory_, epoch_),
       actors_(loop, roster_, leases_, objects_),
+      environments_(loop, *settings_.spawner),
       jobs_(loop, *settings_.spawner, roster_, leases_, actors_, job_settings()),
       watch_(loop, processes_, leases_.table(),
              [this](ProcessId worker, const std::string& line) { logs_.note(worker, line); }) {
   actors_.set_root_of_driver([this](ProcessId driver) { return root_of_driver(driver); });
+  jobs_.set_environments(&environments_);
   jobs_.set_tree_of([this](pid_t pid) { return tree_of_worker(pid); });
   loop_.set_round_hook([this](bool complete) { end_round(complete); });
 }
@@ -401,8 +403,12 @@ void Node::reap_children() {
   if (!someone) return;
   // Orphans of a dead fork server land here. Its workers, which the kernel kills, are told of when they are reaped.
   for (pid_t child : os::children_of_this_process()) {
-    if (!processes_.is_fork_server(child) && !jobs_.is_supervisor(child)) os::kill_tree(child);
+    if (!is_ours(child)) os::kill_tree(child);
   }
+}
+
+bool Node::is_ours(pid_t child) const {
+  return processes_.is_fork_server(child) || jobs_.is_supervisor(child) || environments_.is_preparer(child);
 }
 
 void Node::stop_jobs() { jobs_.stop_all(); }

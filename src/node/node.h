@@ -12,6 +12,7 @@
 
 #include "event/loop.h"
 #include "node/actor_carrier.h"
+#include "node/cached_environments.h"
 #include "node/job_carrier.h"
 #include "node/lease_carrier.h"
 #include "node/log_relay.h"
@@ -69,6 +70,7 @@ class Node {
   void end_round(bool complete);
   void carry_out();
   std::string report();
+  bool is_ours(pid_t child) const;
   JobCarrier::Settings job_settings() const;
   ProcessId root_of_driver(ProcessId driver) const;
   ProcessId tree_of_worker(pid_t pid) const;
@@ -86,6 +88,7 @@ class Node {
   MemoryCarrier memory_;
   ObjectCarrier objects_;
   ActorCarrier actors_;
+  CachedEnvironments environments_;  // of jobs
   JobCarrier jobs_;
   WorkerWatch watch_;
   Connection* first_ = nullptr;  // until it ends
