@@ -1,0 +1,66 @@
+"""Packages of jobs: installed beside those of the program that launches, once, before the job starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import fray
+import pytest
+from fray import Entrypoint, JobRequest, JobStatus, LocalCluster, ResourceConfig, create_environment
+
+from tests.chaos.harness import PATIENCE
+from tests.chaos.wheels import make_wheel
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache of its own for each test."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
+
+
+@pytest.fixture
+def cluster() -> Iterator[LocalCluster]:
+    """A cluster of two CPUs, which is this process's."""
+    fray.init(cpus=2)
+    with LocalCluster() as made:
+        yield made
+    fray.shutdown()
+
+
+def request(entrypoint: Entrypoint, folder: Path, *lines: str) -> JobRequest:
+    return JobRequest(
+        name="packaged",
+        entrypoint=entrypoint,
+        resources=ResourceConfig(cpu=0),
+        environment=create_environment(pip_packages=[*lines, "--no-index", f"--find-links {folder}"]),
+    )
+
+
+def check_alpha() -> None:
+    import fray_test_alpha  # pyright: ignore[reportMissingImports]
+
+    assert fray_test_alpha.VERSION == "1.0"
+
+
+def test_a_callable_job_finds_the_packages_that_it_asks_for(cluster: LocalCluster, tmp_path: Path) -> None:
+    make_wheel(tmp_path, "fray_test_alpha", "1.0", "VERSION = '1.0'\n")
+    job = cluster.launch(request(Entrypoint.from_callable(check_alpha), tmp_path, "fray_test_alpha"))
+    info = cluster.wait(job, timeout=2 * PATIENCE)
+    assert info.status is JobStatus.SUCCEEDED, info
+
+
+def test_a_programs_job_finds_the_scripts_of_its_packages(cluster: LocalCluster, tmp_path: Path) -> None:
+    code = "def main():\n    print('alpha runs')\n"
+    make_wheel(tmp_path, "fray_test_alpha", "1.0", code, script="fray-test-alpha")
+    job = cluster.launch(request(Entrypoint.from_binary("fray-test-alpha", []), tmp_path, "fray_test_alpha"))
+    info = cluster.wait(job, timeout=2 * PATIENCE)
+    assert info.status is JobStatus.SUCCEEDED, info
+
+
+def test_a_package_that_does_not_resolve_fails_the_job_with_its_name(cluster: LocalCluster, tmp_path: Path) -> None:
+    job = cluster.launch(request(Entrypoint.from_binary("true", []), tmp_path, "fray-test-of-nobody"))
+    info = cluster.wait(job, timeout=2 * PATIENCE)
+    assert info.status is JobStatus.FAILED
+    assert "fray-test-of-nobody" in (info.error_message or "")
