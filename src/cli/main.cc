@@ -4,6 +4,7 @@
 // Ownership:  main() builds the commands and owns what they parse into.
 // Failure:    exit codes as in cli/exit_codes.h.
 #include <exception>
+#include <optional>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -16,6 +17,8 @@
 #include "cli/exit_codes.h"
 #include "cli/job_commands.h"
 #include "cli/ps_command.h"
+#include "cli/node_http.h"
+#include "cli/ray_job_command.h"
 #include "cli/run_command.h"
 #include "cli/stack_command.h"
 #include "cli/start_command.h"
@@ -27,7 +30,7 @@ namespace {
 
 using namespace fray;
 
-void add_node(CLI::App& app, node::NodeArguments& arguments) {
+void add_node(CLI::App& app, node::NodeArguments& arguments, std::optional<std::uint16_t>& http_port) {
   CLI::App* command = app.add_subcommand("node", "Run a node (started by clients)");
   command->group("");  // internal
   command->add_flag("--embedded", arguments.embedded, "End with the last client");
@@ -35,6 +38,7 @@ void add_node(CLI::App& app, node::NodeArguments& arguments) {
   command->add_option("--ready-fd", arguments.ready_fd, "Where to say that clients are accepted");
   command->add_option("--log-fd", arguments.log_fd, "Where messages go");
   command->add_option("--options-json", arguments.options_json, "Session options");
+  command->add_option("--http-port", http_port, "Port of the HTTP API, 0 for any; none without it");
 }
 
 void add_start(CLI::App& app, cli::StartArguments& arguments) {
@@ -45,6 +49,7 @@ void add_start(CLI::App& app, cli::StartArguments& arguments) {
   command->add_option("--spill-dir", arguments.spill_dir, "Folder that objects spill to");
   command->add_option("--resources", arguments.resources, R"(Further resources: {"TPU": 4} or TPU:4,head_node:1)");
   command->add_option("--max-workers", arguments.max_workers, "Most worker processes at once");
+  command->add_option("--http-port", arguments.http_port, "Port of the HTTP API on 127.0.0.1; any if not given");
   command->add_flag("--foreground", arguments.foreground, "Run the node in this process, until Ctrl-C");
   command->add_flag("--json", arguments.json, "One JSON document");
 }
@@ -62,6 +67,7 @@ void add_status(CLI::App& app, cli::StatusArguments& arguments) {
 }
 
 int run(int argc, char** argv) {
+  if (cli::is_ray_job(argc, argv)) return cli::run_ray_job(argc, argv);
   CLI::App app("Fray runs functions, actors and jobs on this machine's cores.", "fray");
   app.footer(cli::kExitCodesText);
   app.require_subcommand(0, 1);
@@ -71,7 +77,8 @@ int run(int argc, char** argv) {
   cli::StartArguments start_arguments;
   cli::StopArguments stop_arguments;
   cli::StatusArguments status_arguments;
-  add_node(app, node_arguments);
+  std::optional<std::uint16_t> http_port;
+  add_node(app, node_arguments, http_port);
   add_start(app, start_arguments);
   add_stop(app, stop_arguments);
   add_status(app, status_arguments);
@@ -103,6 +110,7 @@ int run(int argc, char** argv) {
     fmt::print(stderr, "{}", app.help());
     return cli::kExitUsage;
   }
+  if (http_port) node_arguments.attach = cli::with_http(*http_port);
   if (app.got_subcommand("node")) return node::run_node(node_arguments);
   if (app.got_subcommand("start")) return cli::run_start(start_arguments);
   if (app.got_subcommand("stop")) return cli::run_stop(stop_arguments);

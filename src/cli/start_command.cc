@@ -18,6 +18,7 @@
 
 #include "cli/amount.h"
 #include "cli/exit_codes.h"
+#include "cli/node_http.h"
 #include "node/run_node.h"
 #include "node/session_folder.h"
 #include "node/session_options.h"
@@ -111,9 +112,19 @@ int already_runs(const node::SessionInfo& session) {
                 kExitConflict);
 }
 
-std::string next_steps(pid_t pid, const std::string& socket, const std::string& log) {
-  std::string text = fmt::format("node {} runs (pid {})\n  socket  {}\n", FRAY_VERSION, pid, socket);
-  if (!log.empty()) text += fmt::format("  log     {}\n", log);
+// What a node says of itself once it runs.
+struct Started {
+  pid_t pid = 0;
+  std::string socket;
+  std::string log;  // empty: it has none
+  std::string url;
+  std::string token_file;
+};
+
+std::string next_steps(const Started& node) {
+  std::string text = fmt::format("node {} runs (pid {})\n  socket  {}\n", FRAY_VERSION, node.pid, node.socket);
+  if (!node.log.empty()) text += fmt::format("  log     {}\n", node.log);
+  text += fmt::format("  HTTP    {}  (token in {})\n", node.url, node.token_file);
   text +=
       "\nNext:\n"
       "  fray.init(address=\"auto\")                    in a program on this machine\n"
@@ -123,15 +134,17 @@ std::string next_steps(pid_t pid, const std::string& socket, const std::string& 
   return text;
 }
 
-std::string as_json(pid_t pid, const std::string& socket, const std::string& log) {
+std::string as_json(const Started& node) {
   json document = {{"schema", "fray/v1"},
-                   {"pid", pid},
-                   {"socket", socket},
+                   {"pid", node.pid},
+                   {"socket", node.socket},
+                   {"url", node.url},
+                   {"token_file", node.token_file},
                    {"home", os::home_path()},
                    {"log", nullptr},
                    {"release", FRAY_VERSION},
                    {"session_folder", os::started_node_folder()}};
-  if (!log.empty()) document["log"] = log;
+  if (!node.log.empty()) document["log"] = node.log;
   return document.dump(2) + "\n";
 }
 
@@ -140,19 +153,22 @@ int run_in_foreground(const StartArguments& arguments, const json& options) {
   node.foreground = true;
   node.release = FRAY_VERSION;
   node.options_json = options.dump();
-  node.on_ready = [&arguments](const std::string& socket) {
-    fmt::print("{}", (arguments.json ? as_json : next_steps)(::getpid(), socket, ""));
+  node.attach = with_http(arguments.http_port);
+  node.on_ready = [&arguments](const std::string& socket, const std::map<std::string, std::string>& news) {
+    const Started started{::getpid(), socket, "", news.at("url"), news.at("token_file")};
+    fmt::print("{}", (arguments.json ? as_json : next_steps)(started));
     std::fflush(stdout);
   };
   return node::run_node(node) == 0 ? kExitOk : kExitFailed;
 }
 
 // Starts the node; the result is where it will say how that went.
-Result<os::Fd> spawn_node(const json& options, const LogFile& log) {
+Result<os::Fd> spawn_node(const StartArguments& arguments, const json& options, const LogFile& log) {
   FRAY_ASSIGN_OR_RETURN(auto pipe, os::make_pipe());
   os::SpawnRequest request;
-  request.command = {"/proc/self/exe", "node", "--ready-fd",     std::to_string(kReadyFd),
-                     "--log-fd",       "2",    "--options-json", options.dump()};
+  request.command = {
+      "/proc/self/exe", "node",         "--ready-fd",  std::to_string(kReadyFd),           "--log-fd", "2",
+      "--options-json", options.dump(), "--http-port", std::to_string(arguments.http_port)};
   std::array<char, 4096> program{};
   // What ps shows should be this program's name.
   if (ssize_t size = ::readlink("/proc/self/exe", program.data(), program.size() - 1); size > 0) {
@@ -192,7 +208,9 @@ int report(const StartArguments& arguments, const json& news, const LogFile& log
     return failed(
         fmt::format("the node cannot start: {}\nthe end of {}:\n{}", news.value("error", ""), log.path, log.tail()));
   }
-  fmt::print("{}", (arguments.json ? as_json : next_steps)(news.value("pid", 0), news.value("socket", ""), log.path));
+  const Started started{news.value("pid", 0), news.value("socket", ""), log.path, news.value("url", ""),
+                        news.value("token_file", "")};
+  fmt::print("{}", (arguments.json ? as_json : next_steps)(started));
   return kExitOk;
 }
 
@@ -208,7 +226,7 @@ int run_start(const StartArguments& arguments) {
   if (arguments.foreground) return run_in_foreground(arguments, *options);
   auto log = LogFile::open();
   if (!log.is_ok()) return failed(log.status().message());
-  auto pipe = spawn_node(*options, *log);
+  auto pipe = spawn_node(arguments, *options, *log);
   if (!pipe.is_ok()) return failed(pipe.status().message());
   return report(arguments, wait_for_news(*pipe), *log);
 }

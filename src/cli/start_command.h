@@ -9,6 +9,7 @@
 //             place of the node that runs already; kExitFailed with the end of the log.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -21,6 +22,7 @@ struct StartArguments {
   std::string spill_dir;
   std::string resources;
   std::optional<double> max_workers;
+  std::uint16_t http_port = 0;  // 0: any that is free
   bool json = false;
   bool foreground = false;
 };

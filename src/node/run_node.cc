@@ -72,6 +72,13 @@ void tell_starter(const nlohmann::json& news) {
   [[maybe_unused]] ssize_t written = ::write(pipe.get(), line.data(), line.size());
 }
 
+void tell_ready(const Node& node, const std::map<std::string, std::string>& news) {
+  nlohmann::json line = news;
+  line["socket"] = node.socket_path();
+  line["pid"] = ::getpid();
+  tell_starter(line);
+}
+
 void tell_failure(const NodeArguments& arguments, const Status& why) {
   if (arguments.ready_fd >= 0) {
     return tell_starter({{"error", why.message()}, {"code", to_string(why.code())}});
@@ -104,10 +111,15 @@ Status serve(const NodeArguments& arguments, SessionOptions options, bool* ready
     // A client that is gone already is no failure of the node's.
     if (Status adopted = node->adopt(os::Fd(kClientFd)); !adopted.is_ok()) return Status::ok();
   }
+  Attachment attached;
+  if (arguments.attach) {
+    FRAY_ASSIGN_OR_RETURN(attached, arguments.attach(*loop, node->session_folder(), node->socket_path()));
+  }
   *ready = true;
-  if (arguments.ready_fd >= 0) tell_starter({{"socket", node->socket_path()}, {"pid", ::getpid()}});
-  if (arguments.on_ready) arguments.on_ready(node->socket_path());
+  if (arguments.ready_fd >= 0) tell_ready(*node, attached.news);
+  if (arguments.on_ready) arguments.on_ready(node->socket_path(), attached.news);
   loop->run();
+  attached.parts.reset();
   loop->remove(signals.get());
   node->stop_jobs();
   Status killed = Node::kill_everything();

@@ -10,17 +10,32 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <memory>
 #include <string>
 
+#include "base/status.h"
+#include "event/loop.h"
+
 namespace fray::node {
+
+// What stands above the node and lives with it, such as its HTTP API.
+struct Attachment {
+  std::map<std::string, std::string> news;  // for whoever started the node
+  std::shared_ptr<void> parts;              // gone before the loop
+};
 
 struct NodeArguments {
   bool embedded = false;
   bool foreground = false;  // stays what it is: no fork, no new session, output where it went, SIGHUP ends it
   int client_fd = -1;
-  int ready_fd = -1;  // gets one line of JSON: {"socket", "pid"} once clients are accepted, or {"error", "code"}
+  int ready_fd = -1;  // gets one line of JSON: {"socket", "pid", news} once clients are accepted, or {"error", "code"}
   int log_fd = 2;
-  std::function<void(const std::string& socket)> on_ready;  // in the foreground
+  std::function<void(const std::string& socket, const std::map<std::string, std::string>& news)>
+      on_ready;  // in the foreground
+  // Called once clients are accepted.
+  std::function<Result<Attachment>(event::Loop& loop, const std::string& session_folder, const std::string& socket)>
+      attach;
   std::string options_json = "{}";
   std::string release;
 };

@@ -1,0 +1,48 @@
+#include "http/attach.h"
+
+#include <cerrno>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "http/api.h"
+#include "http/node_link.h"
+#include "http/server.h"
+#include "http/token_file.h"
+#include "os/fd.h"
+
+namespace fray::http {
+
+namespace {
+
+// In the order in which each may use those before it.
+struct Parts {
+  TokenFile token;
+  std::unique_ptr<NodeLink> link;
+  std::unique_ptr<Api> api;
+  std::unique_ptr<Server> server;
+};
+
+Status write_url(const std::string& path, const std::string& url) {
+  os::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+  const std::string line = url + "\n";
+  if (file.is_open() && ::write(file.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size())) {
+    return Status::ok();
+  }
+  return Status::io_error("cannot write " + path, errno);
+}
+
+}  // namespace
+
+Result<Attached> attach(event::Loop& loop, const std::string& session_folder, const std::string& socket,
+                        std::uint16_t port) {
+  FRAY_ASSIGN_OR_RETURN(TokenFile token, TokenFile::create(session_folder + "/http.token"));
+  FRAY_ASSIGN_OR_RETURN(std::unique_ptr<NodeLink> link, NodeLink::open(loop, socket));
+  auto parts = std::make_shared<Parts>(Parts{std::move(token), std::move(link), nullptr, nullptr});
+  parts->api = std::make_unique<Api>(loop, *parts->link, nullptr);
+  FRAY_ASSIGN_OR_RETURN(parts->server, Server::start(loop, port, parts->token.token(), parts->api->routes()));
+  FRAY_RETURN_IF_ERROR(write_url(session_folder + "/http.url", parts->server->url()));
+  return Attached{parts->server->url(), parts->token.path(), parts};
+}
+
+}  // namespace fray::http

@@ -1,0 +1,72 @@
+#include "http/guard.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include <fmt/format.h>
+#include <openssl/crypto.h>
+
+namespace fray::http {
+
+namespace {
+
+constexpr std::string_view kScheme = "Bearer ";
+constexpr std::array<std::string_view, 3> kHosts = {"127.0.0.1", "localhost", "[::1]"};
+
+bool is_json(std::string_view content_type) {
+  std::string type(content_type.substr(0, content_type.find(';')));
+  while (!type.empty() && type.back() == ' ') type.pop_back();
+  std::transform(type.begin(), type.end(), type.begin(), [](unsigned char c) { return std::tolower(c); });
+  return type == "application/json";
+}
+
+bool has_body(const Request& request) {
+  const std::string_view length = request.header("content-length");
+  return !request.header("transfer-encoding").empty() || (!length.empty() && length != "0");
+}
+
+}  // namespace
+
+bool equal_in_constant_time(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+bool Guard::is_own_authority(std::string_view authority) const {
+  return std::any_of(kHosts.begin(), kHosts.end(), [&](std::string_view host) {
+    return authority == fmt::format("{}:{}", host, port_) || (port_ == 80 && authority == host);
+  });
+}
+
+std::optional<Response> Guard::refuse(const Request& request) const {
+  if (!is_own_authority(request.header("host"))) {
+    return error_response(421, "wrong host",
+                          fmt::format("the Host header must be 127.0.0.1:{0} or localhost:{0}", port_));
+  }
+  const std::string_view origin = request.header("origin");
+  if (!origin.empty() && !(origin.starts_with("http://") && is_own_authority(origin.substr(7)))) {
+    return error_response(403, "foreign origin", "web pages of other sites may not ask this node");
+  }
+  const std::string_view site = request.header("sec-fetch-site");
+  if (!site.empty() && site != "same-origin" && site != "none") {
+    return error_response(403, "foreign origin", "web pages of other sites may not ask this node");
+  }
+  std::string_view given = request.header("authorization");
+  if (given.empty()) given = request.header("x-ray-authorization");
+  if (given.empty()) {
+    Response refused = error_response(401, "no token",
+                                      "send Authorization: Bearer TOKEN; `fray start --json` says which file has it "
+                                      "(token_file)");
+    refused.headers["WWW-Authenticate"] = "Bearer";
+    return refused;
+  }
+  if (!given.starts_with(kScheme) || !equal_in_constant_time(given.substr(kScheme.size()), token_)) {
+    return error_response(403, "wrong token", "the token is not this node's; every start of a node draws a new one");
+  }
+  if (has_body(request) && !is_json(request.header("content-type"))) {
+    return error_response(415, "no JSON", "bodies must be application/json");
+  }
+  return std::nullopt;
+}
+
+}  // namespace fray::http

@@ -1,0 +1,61 @@
+// LogStream: a job's output as it comes, as server-sent events or as a WebSocket's text.
+//
+//   events      id: <offset after it>, data: {"replica", "stream", "offset", "missing", "text"}; at the end `event: end`
+//   WebSocket   text frames, at the end a close frame 1000, as Ray's dashboard has it
+//
+// Asks for more only when everything was sent, so a slow reader costs one piece of memory. While nothing comes, a sign of life
+// is sent now and then, which finds out whether the reader is still there.
+//
+// Threading:  the loop's.
+// Ownership:  owns the reader. Kept alive by itself while it is called, for sending may end its client.
+// Failure:    what the reader says of a failure is the last event; a WebSocket is closed with 1001.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "event/loop.h"
+#include "http/connection.h"
+#include "http/job_service.h"
+#include "http/websocket.h"
+
+namespace fray::http {
+
+class LogStream : public Stream, public std::enable_shared_from_this<LogStream> {
+ public:
+  enum class Form { kEvents, kWebSocket };
+
+  LogStream(event::Loop& loop, std::unique_ptr<LogReader> reader, Form form)
+      : loop_(loop), reader_(std::move(reader)), form_(form) {}
+  ~LogStream() override;
+
+  void start(Outlet& outlet) override;
+  void drained() override;
+  void abandoned() override;
+  void received(std::string_view bytes) override;
+
+ private:
+  static constexpr std::chrono::seconds kSignOfLife{15};
+
+  void ask();
+  void arrived(Result<LogPieces> pieces);
+  std::string encoded(const LogPiece& piece);
+  void send(std::string_view bytes);
+  void end(const Status& why);
+  void sign_of_life();
+
+  event::Loop& loop_;
+  std::unique_ptr<LogReader> reader_;
+  const Form form_;
+  Outlet* outlet_ = nullptr;  // until it has gone
+  websocket::Reader frames_;
+  std::string rest_;  // an unfinished character
+  event::TimerId timer_ = 0;
+  bool asking_ = false;
+  bool ended_ = false;
+};
+
+// The text of a piece of log as JSON has it; what is no UTF-8 becomes U+FFFD.
+std::string printable(std::string_view bytes);
+
+}  // namespace fray::http

@@ -1,0 +1,99 @@
+#include "http/request_parser.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+
+namespace fray::http {
+
+namespace beast = boost::beast;
+
+struct RequestParser::Parts {
+  beast::http::request_parser<beast::http::string_body> parser;
+  Parts() {
+    parser.header_limit(kMostHeadBytes);
+    parser.body_limit(kMostBodyBytes);
+  }
+};
+
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string name(text);
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name;
+}
+
+}  // namespace
+
+RequestParser::RequestParser() = default;
+RequestParser::~RequestParser() = default;
+
+bool RequestParser::wants_continue() const { return lower(request_.header("expect")) == "100-continue"; }
+
+bool RequestParser::is_upgrade() const { return lower(request_.header("upgrade")) == "websocket"; }
+
+RequestParser::Progress RequestParser::bad(unsigned status, std::string_view why) {
+  problem_ = error_response(status, "bad request", why);
+  return Progress::kBad;
+}
+
+RequestParser::Progress RequestParser::take_head() {
+  const auto& message = parts_->parser.get();
+  request_.method = std::string(message.method_string());
+  for (const auto& field : message) {
+    std::string& value = request_.headers[lower({field.name_string().data(), field.name_string().size()})];
+    // Two of these would let two readers see two requests.
+    const bool again = !value.empty();
+    if (again && (field.name() == beast::http::field::host || field.name() == beast::http::field::authorization ||
+                  field.name() == beast::http::field::origin)) {
+      return bad(400, "a header that may be given once was given twice");
+    }
+    value += (again ? ", " : "") + std::string(field.value());
+  }
+  if (!parse_target({message.target().data(), message.target().size()}, &request_)) {
+    return bad(400, "the target must be a path with a query that is percent-encoded, each parameter once");
+  }
+  keeps_alive_ = parts_->parser.keep_alive();
+  head_told_ = true;
+  parts_->parser.eager(true);
+  return Progress::kHead;
+}
+
+RequestParser::Progress RequestParser::advance(std::string& input) {
+  if (!parts_ || whole_told_) {
+    parts_ = std::make_unique<Parts>();
+    request_ = Request();
+    begun_ = head_told_ = whole_told_ = false;
+  }
+  while (true) {
+    if (!head_told_ && parts_->parser.is_header_done()) return take_head();
+    if (head_told_ && parts_->parser.is_done()) {
+      whole_told_ = true;
+      request_.body = std::move(parts_->parser.get().body());
+      return Progress::kWhole;
+    }
+    if (input.empty()) return Progress::kMore;
+    begun_ = true;
+    beast::error_code error;
+    const std::size_t used = parts_->parser.put(boost::asio::buffer(input), error);
+    input.erase(0, used);
+    if (error == beast::http::error::need_more) {
+      if (parts_->parser.is_header_done() || input.size() <= kMostHeadBytes) {
+        if (used == 0) return Progress::kMore;
+        continue;
+      }
+      return bad(431, "the headers are larger than 16 KiB");
+    }
+    if (error == beast::http::error::header_limit) return bad(431, "the headers are larger than 16 KiB");
+    if (error == beast::http::error::body_limit) return bad(413, "the body is larger than 8 MiB");
+    if (error) return bad(400, "this is no HTTP/1.1 request: " + error.message());
+  }
+}
+
+}  // namespace fray::http

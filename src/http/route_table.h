@@ -1,0 +1,52 @@
+// RouteTable: which handler answers which method and path, with what the OpenAPI document says of it. The document and the
+// tests walk the same table that answers requests, so none of the three can know a route that the others do not.
+//
+// Threading:  the loop's.
+// Ownership:  owns the routes; handlers refer to what answers them.
+// Failure:    an unknown path is 404, a known one with another method 405; both name what there is.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "http/connection.h"
+#include "http/message.h"
+
+namespace fray::http {
+
+struct Route {
+  struct Parameter {
+    std::string name;
+    std::string type;  // of JSON schema
+    std::string description;
+  };
+
+  std::string method;
+  std::string pattern;  // "/api/v1/jobs/{id}"
+  std::string summary;
+  std::vector<Parameter> query;
+  nlohmann::json body;  // schema of the request's; null: none
+  std::string answers = "application/json";
+  std::function<void(Request request, const Responder& responder)> handler;
+};
+
+class RouteTable {
+ public:
+  void add(Route route);
+  void handle(Request request, const Responder& responder) const;
+  const std::vector<Route>& routes() const { return routes_; }
+  // OpenAPI 3.1.
+  nlohmann::json document(const std::string& release) const;
+
+ private:
+  std::vector<Route> routes_;
+};
+
+// Whether the path fits; fills `captures` with what stands for the braces.
+bool matches(const std::string& pattern, const std::vector<std::string>& path, std::vector<std::string>* captures);
+
+}  // namespace fray::http

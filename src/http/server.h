@@ -1,0 +1,53 @@
+// Server: the HTTP API of a started node: a listening socket on loopback, its connections, and what they may ask.
+//
+// Threading:  the loop's.
+// Ownership:  owns the listener and all connections; the routes are the caller's and outlive it.
+// Failure:    start() returns kIoError when there is no port. Past kMostConnections the oldest whose client has not shown a
+//             token is closed to make room, and when all have, the newest.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "event/loop.h"
+#include "http/connection.h"
+#include "http/guard.h"
+#include "http/route_table.h"
+
+namespace fray::http {
+
+class Server : private Connection::Owner {
+ public:
+  static constexpr std::size_t kMostConnections = 256;
+
+  // `port` 0: any that is free.
+  static Result<std::unique_ptr<Server>> start(event::Loop& loop, std::uint16_t port, std::string token,
+                                               const RouteTable& routes);
+  ~Server() override;
+
+  std::uint16_t port() const { return port_; }
+  std::string url() const;
+  std::size_t connection_count() const { return connections_.size(); }
+
+ private:
+  Server(event::Loop& loop, os::Fd listener, std::uint16_t port, std::string token, const RouteTable& routes)
+      : loop_(loop), listener_(std::move(listener)), port_(port), guard_(std::move(token), port), routes_(routes) {}
+
+  std::optional<Response> refuse(const Request& request) override { return guard_.refuse(request); }
+  void handle(Request request, Responder responder) override { routes_.handle(std::move(request), responder); }
+  void connection_ended(Connection& connection) override;
+  void accept();
+  bool make_room();
+
+  event::Loop& loop_;
+  os::Fd listener_;
+  std::uint16_t port_;
+  Guard guard_;
+  const RouteTable& routes_;
+  std::deque<std::shared_ptr<Connection>> connections_;  // the oldest first
+};
+
+}  // namespace fray::http

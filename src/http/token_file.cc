@@ -1,0 +1,35 @@
+#include "http/token_file.h"
+
+#include <array>
+#include <cerrno>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "os/fd.h"
+
+namespace fray::http {
+
+Result<TokenFile> TokenFile::create(const std::string& path) {
+  std::array<unsigned char, 32> drawn{};
+  if (::getrandom(drawn.data(), drawn.size(), 0) != static_cast<ssize_t>(drawn.size())) {
+    return Status::io_error("cannot draw a token", errno);
+  }
+  std::string token;
+  for (unsigned char byte : drawn) token += fmt::format("{:02x}", byte);
+  ::unlink(path.c_str());
+  os::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  const std::string line = token + "\n";
+  if (!file.is_open() || ::write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
+    return Status::io_error("cannot write the token to " + path, errno);
+  }
+  return TokenFile(path, std::move(token));
+}
+
+TokenFile::~TokenFile() {
+  if (!path_.empty()) ::unlink(path_.c_str());
+}
+
+}  // namespace fray::http

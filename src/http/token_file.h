@@ -1,0 +1,34 @@
+// TokenFile: the secret that a started node's HTTP API asks for, in a file that its user alone can read.
+//
+// Threading:  one thread.
+// Ownership:  removes the file at its end.
+// Failure:    create() returns kIoError when the file cannot be made or random bytes cannot be had.
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+
+namespace fray::http {
+
+class TokenFile {
+ public:
+  // Draws a token of 256 bits and writes it, mode 0600, over whatever lies at `path`; links are not followed.
+  static Result<TokenFile> create(const std::string& path);
+  TokenFile(TokenFile&& other) noexcept : path_(std::move(other.path_)), token_(std::move(other.token_)) {
+    other.path_.clear();
+  }
+  TokenFile& operator=(TokenFile&&) = delete;
+  ~TokenFile();
+
+  const std::string& token() const { return token_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  TokenFile(std::string path, std::string token) : path_(std::move(path)), token_(std::move(token)) {}
+
+  std::string path_;
+  std::string token_;
+};
+
+}  // namespace fray::http
