@@ -12,9 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
 from fray._ray_jobs import RayJobs
 from fray.errors import NameTakenError
+
 from tests.on_ray.head import RayHead
 
 pytestmark = pytest.mark.ray

@@ -1,0 +1,189 @@
+"""The HTTP API of a started node, asked by programs that know nothing of Fray."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import stat
+import urllib.error
+import urllib.request
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fray._ray_jobs import RayJobs
+from fray.errors import NameTakenError
+
+from .conftest import Program
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+
+
+@dataclass(frozen=True)
+class Node:
+    url: str
+    token: str
+    token_file: Path
+
+    def ask(self, method: str, path: str, body: object = None, **headers: str) -> tuple[int, bytes]:
+        """Status and body of an answer; `headers` come beside the token."""
+        data = None if body is None else json.dumps(body).encode()
+        sent = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json", **headers}
+        request = urllib.request.Request(self.url + path, data=data, headers=sent, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return answer.status, answer.read()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read()
+
+
+@pytest.fixture
+def node(fray_program: Program) -> Iterator[Node]:
+    started = fray_program("start", "--cpus", 2, "--json")
+    assert started.returncode == 0, started.stderr
+    document = json.loads(started.stdout)
+    token_file = Path(document["token_file"])
+    yield Node(document["url"], token_file.read_text().strip(), token_file)
+    fray_program("stop")
+
+
+@pytest.fixture
+def client(node: Node, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Ray's own client, as it is, in front of the node."""
+    monkeypatch.setenv("RAY_AUTH_MODE", "token")
+    monkeypatch.setenv("RAY_AUTH_TOKEN", node.token)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        submission = pytest.importorskip("ray.job_submission")
+    return submission.JobSubmissionClient(node.url, headers={"Authorization": f"Bearer {node.token}"})
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    event = asyncio.Event()
+
+    async def look() -> None:
+        while not condition():
+            try:
+                await asyncio.wait_for(event.wait(), 0.02)
+            except TimeoutError:
+                continue
+
+    asyncio.run(asyncio.wait_for(look(), 60))
+
+
+def test_a_started_node_answers_who_has_its_token_and_nobody_else(node: Node, fray_program: Program) -> None:
+    assert stat.S_IMODE(node.token_file.stat().st_mode) == 0o600
+    assert len(node.token) == 64
+    status, body = node.ask("GET", "/api/v1/status")
+    assert status == 200
+    assert json.loads(body)["schema"] == "fray/v1"
+    assert json.loads(body)["resources"]["total"]["CPU"] == 2
+    assert node.ask("GET", "/api/v1/status", Authorization="Bearer " + "0" * 64)[0] == 403
+    assert node.ask("GET", "/api/v1/status", Host="evil.example")[0] == 421
+    assert node.ask("GET", "/api/v1/status", Origin="http://evil.example")[0] == 403
+    assert b"fray_uptime_seconds" in node.ask("GET", "/metrics")[1]
+    assert fray_program("stop").returncode == 0
+    assert not node.token_file.exists()
+    with pytest.raises(urllib.error.URLError):
+        node.ask("GET", "/api/v1/status")
+
+
+def test_a_port_that_is_taken_is_told(node: Node, fray_program: Program) -> None:
+    fray_program("stop")
+    import socket
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        refused = fray_program("start", "--http-port", port)
+    assert refused.returncode == 1
+    assert f"127.0.0.1:{port}" in refused.stderr
+
+
+def test_a_job_is_run_and_its_output_read_byte_by_byte(node: Node, tmp_path: Path) -> None:
+    script = 'printf "a\\377b\\n"; printf "$WORD\\n" >&2; pwd; exit 3'
+    order = {
+        "command": ["sh", "-c", script],
+        "id": "bytes-1",
+        "folder": str(tmp_path),
+        "environment": {"WORD": "hidden-word"},
+    }
+    status, body = node.ask("POST", "/api/v1/jobs", order)
+    assert status == 200, body
+    assert node.ask("POST", "/api/v1/jobs", order)[0] == 409
+    wait_for(lambda: json.loads(node.ask("GET", "/api/v1/jobs/bytes-1")[1])["status"] == "failed")
+    job = json.loads(node.ask("GET", "/api/v1/jobs/bytes-1")[1])
+    assert job["exit_code"] == 3
+    assert "hidden-word" not in json.dumps(job)
+    assert node.ask("GET", "/api/v1/jobs/bytes-1/logs")[1] == b"a\xffb\n" + str(tmp_path).encode() + b"\n"
+    assert node.ask("GET", "/api/v1/jobs/bytes-1/logs?offset=2")[1].startswith(b"b\n")
+    assert node.ask("GET", "/api/v1/jobs/bytes-1/logs?stream=stderr")[1] == b"hidden-word\n"
+    followed = node.ask("GET", "/api/v1/jobs/bytes-1/logs/follow")[1].decode()
+    assert followed.rstrip().endswith("event: end\ndata: {}")
+    assert node.ask("DELETE", "/api/v1/jobs/bytes-1")[0] == 200
+    assert node.ask("GET", "/api/v1/jobs/bytes-1")[0] == 404
+
+
+def test_the_client_of_rays_jobs_works_against_a_node(node: Node) -> None:
+    jobs = RayJobs(node.url, node.token)
+    job = jobs.submit(["sh", "-c", 'echo "$A  b"; echo two >&2; exit 7'], runtime_env={"env_vars": {"A": "a"}})
+    log = jobs.follow(job)
+    text = ""
+    while (piece := log.read(1.0)) is not None:
+        text += piece
+    assert text == "a  b\ntwo\n"
+    assert log.job is not None
+    assert (log.job["status"], log.job["driver_exit_code"]) == ("FAILED", 7)
+    with pytest.raises(NameTakenError):
+        jobs.submit("true", submission_id=job)
+    assert [each["submission_id"] for each in jobs.list_jobs()] == [job]
+    assert jobs.stop(job) is False
+    assert jobs.delete(job) is True
+    with pytest.raises(KeyError):
+        jobs.get(job)
+
+
+@pytest.mark.ray
+def test_an_unmodified_submission_client_submits_tails_lists_and_stops(client: Any) -> None:
+    job = client.submit_job(entrypoint="echo hello $NAME; exit 0", runtime_env={"env_vars": {"NAME": "you"}})
+
+    async def tail() -> str:
+        return "".join([piece async for piece in client.tail_job_logs(job)])
+
+    assert asyncio.run(tail()) == "hello you\n"
+    wait_for(lambda: client.get_job_status(job).is_terminal())
+    assert client.get_job_status(job) == "SUCCEEDED"
+    assert client.get_job_logs(job) == "hello you\n"
+    assert client.get_job_info(job).entrypoint == "echo hello $NAME; exit 0"
+    long = client.submit_job(entrypoint="sleep 1000", submission_id="long-1", metadata={"owner": "me"})
+    assert {each.submission_id for each in client.list_jobs()} == {job, long}
+    assert client.get_job_info(long).metadata == {"owner": "me"}
+    with pytest.raises(RuntimeError, match="already exists"):
+        client.submit_job(entrypoint="true", submission_id="long-1")
+    assert client.stop_job(long) is True
+    wait_for(lambda: client.get_job_status(long).is_terminal())
+    assert client.get_job_status(long) == "STOPPED"
+    assert client.delete_job(long) is True
+    with pytest.raises(RuntimeError, match="does not exist"):
+        client.get_job_info(long)
+
+
+@pytest.mark.ray
+def test_packages_are_refused_with_a_sentence(client: Any, tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text("print(1)\n")
+    with pytest.raises(RuntimeError, match="runs jobs where their files are"):
+        client.submit_job(entrypoint="python main.py", runtime_env={"working_dir": str(tmp_path)})
+
+
+def test_the_tokens_file_is_nowhere_in_what_the_node_writes(node: Node, home: Path) -> None:
+    node.ask("GET", "/api/v1/status", Authorization="Bearer wrong")
+    node.ask("GET", f"/api/v1/{node.token}")
+    for path in Path(os.environ["FRAY_HOME"]).rglob("*"):
+        if path.is_file() and path != node.token_file:
+            assert node.token.encode() not in path.read_bytes(), path
