@@ -17,21 +17,22 @@ namespace fray::node {
 namespace {
 
 // Descriptors of the fork server: the node's socket, and a file with the module path, each entry ended by a zero byte.
-// Both are arguments, not names in the environment: the environment is the user's.
+// An empty first entry: the others are added to the interpreter's own. Both are arguments, not names in the environment:
+// the environment is the user's.
 constexpr int kSocketFd = 3;
 constexpr int kPathFd = 4;
 constexpr const char* kBootstrap =
     "import sys, os\n"
-    "with open(int(sys.argv[2]), 'rb') as file: paths = file.read()\n"
-    "own = sys.path[1:] if sys.argv[3] == 'add' else []\n"
-    "sys.path[:] = own + [os.fsdecode(path) for path in paths.split(b'\\0')[:-1]]\n"
+    "with open(int(sys.argv[2]), 'rb') as file: paths = file.read().split(b'\\0')[:-1]\n"
+    "own = sys.path[1:] if paths[:1] == [b''] else []\n"
+    "sys.path[:] = own + [os.fsdecode(path) for path in paths if path]\n"
     "fd = int(sys.argv[1])\n"
     "del sys.argv[1:], paths, file, own\n"
     "from fray.backend.native import fork_server\n"
     "fork_server.main(fd)\n";
 
-Result<os::Fd> write_module_path(const std::vector<std::string>& module_path) {
-  std::string text;
+Result<os::Fd> write_module_path(const std::vector<std::string>& module_path, bool adds) {
+  std::string text(adds ? 1 : 0, '\0');
   for (const std::string& entry : module_path) {
     text += entry;
     text += '\0';
@@ -54,11 +55,10 @@ ForkServerLink::~ForkServerLink() {
 Status ForkServerLink::start(const ForkServerCommand& command) {
   FRAY_ASSIGN_OR_RETURN(auto ends, os::make_socket_pair());
   FRAY_ASSIGN_OR_RETURN(auto pipe, os::make_pipe());
-  FRAY_ASSIGN_OR_RETURN(os::Fd module_path, write_module_path(command.module_path));
+  FRAY_ASSIGN_OR_RETURN(os::Fd module_path, write_module_path(command.module_path, command.adds_to_module_path));
   os::SpawnRequest request;
   request.command = command.words;
-  request.command.insert(request.command.end(), {"-c", kBootstrap, std::to_string(kSocketFd), std::to_string(kPathFd),
-                                                 command.adds_to_module_path ? "add" : "set"});
+  request.command.insert(request.command.end(), {"-c", kBootstrap, std::to_string(kSocketFd), std::to_string(kPathFd)});
   request.folder = command.folder;
   request.environment = command.environment;
   request.fds = {{ends.second.get(), kSocketFd}, {module_path.get(), kPathFd}};
