@@ -13,6 +13,7 @@ from fray import errors
 from fray._settings import default_namespace
 from fray.backend.ray.actors import ActorSetup, RayActorLink, actor_class, bare_methods, link_of
 from fray.backend.ray.capacity import Capacity
+from fray.backend.ray.ending import end_tasks
 from fray.backend.ray.failures import actor_died, connection_error, converted
 from fray.backend.ray.functions import FunctionTable, can_pickle
 from fray.backend.ray.library import global_worker, ray, theirs
@@ -32,6 +33,9 @@ _MOST_NAMES = 1024
 _NAME_FREE_SECONDS = 10.0
 _RESTART_SECONDS = 60.0
 _LOOK_SECONDS = 0.01
+_FORCE_SECONDS = 1.0
+_NO_ACTOR = "f" * 24
+"""What the id of a task's actor begins with where it has none."""
 _RAYS_OWN = ("_ray_internal_", "SUPERVISOR_ACTOR_RAY_NAMESPACE")
 
 
@@ -318,27 +322,22 @@ class RayJobContext(JobContext):
     def _cancel(self, ref: Any, force: bool) -> None:
         self.check_usable()
         raw = ref.task_ref()
-        if not force and type(ref) is RayRef and self._is_serial_call(raw):
-            # Ray would lose the calls that wait behind it (they fail after 30 s); so only the result is dropped.
-            if not ray.wait([raw], timeout=0, fetch_local=False)[0]:
-                if self._dropped is None:
-                    self._dropped = weakref.WeakSet()
-                self._dropped.add(cast("RayRef[Any]", ref))
+        if ray.wait([raw], timeout=0, fetch_local=False)[0]:
             return
-        if force:
-            self._forced.add(raw.binary())
-        try:
-            ray.cancel(raw, force=force)
-        except ValueError:
-            if not force:
-                return
+        if force and not _actor_of(raw).startswith(_NO_ACTOR):
             raise ValueError(
                 "cancel: force would end the actor of this call and all its calls; leave force out, or kill the actor"
-            ) from None
-        except theirs.RayError as error:
-            raise self._converted(error) from None
-        except TypeError:
-            return  # an object that was put
+            )
+        if force:
+            self._forced.add(raw.binary())
+            end_tasks([raw], _FORCE_SECONDS)
+        elif type(ref) is RayRef and self._is_serial_call(raw):
+            # Ray would lose the calls that wait behind it (they fail after 30 s); so only the result is dropped.
+            if self._dropped is None:
+                self._dropped = weakref.WeakSet()
+            self._dropped.add(cast("RayRef[Any]", ref))
+        else:
+            ray.cancel(raw)
 
     def _is_serial_call(self, raw: Any) -> bool:
         link = self._links.get(_actor_of(raw))
