@@ -20,7 +20,7 @@ from typing import Any
 from fray._leaks import MARKER, marked_processes
 
 ROOT = Path(__file__).resolve().parents[2]
-START_SECONDS = 90.0
+START_SECONDS = 180.0
 END_SECONDS = 30.0
 STORE_BYTES = 512 << 20
 ENVIRONMENT = {
