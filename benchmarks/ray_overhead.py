@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import statistics
 import sys
 import tempfile
@@ -214,6 +215,7 @@ def connected() -> Iterator[None]:
         yield
     finally:
         ray.shutdown()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def measure(workload: Workload, rounds: int, seconds: float) -> dict[str, Any]:
