@@ -1,5 +1,6 @@
 """The native engine's client and worker."""
 
+from collections.abc import Sequence
 import types
 from typing import Any
 
@@ -127,3 +128,44 @@ def call_actor(*args: Any, **kwargs: Any) -> Any:
 
 def kill_actor(*args: Any, **kwargs: Any) -> Any:
     """kill_actor(actor, no_restart)"""
+
+class JobClient:
+    """Asks the node at a socket about jobs."""
+
+    def __init__(self, socket: str) -> None: ...
+    def submit(
+        self,
+        name: str,
+        command: Sequence[bytes],
+        folder: bytes,
+        environment: Sequence[bytes],
+        call: bytes,
+        replicas: int,
+        resources: dict,
+        max_failures: int,
+        max_preemptions: int,
+        runtime_env: str,
+    ) -> str:
+        """Starts a job; returns it as JSON."""
+
+    def get(self, ids: Sequence[str]) -> str:
+        """Jobs as a JSON array; all of them for no ids."""
+
+    def wait(self, ids: Sequence[str], timeout: float | None = None) -> str:
+        """Waits for the end of all."""
+
+    def stop(self, ids: Sequence[str]) -> str:
+        """Asks them to end."""
+
+    def remove(self, ids: Sequence[str]) -> str:
+        """Forgets jobs that have ended."""
+
+    def open_log(self, id: str, attempt: int = 0, tail: int | None = None) -> tuple:
+        """(id, attempt, [(replica, stream, offset)])"""
+
+    def read_log(
+        self, id: str, attempt: int, cursors: Sequence[tuple[int, int, int]], wait: bool, timeout: float | None = None
+    ) -> tuple:
+        """
+        (ended, job ended, newest attempt, [(replica, stream, offset, missing, bytes)])
+        """
