@@ -90,7 +90,7 @@ std::string JobCarrier::unique_name() {
 
 // ---- Records ----
 
-// An embedded node has no records, and makes its folder only when it is needed.
+// The folder is made when it is needed. An embedded node has no records.
 Status JobCarrier::make_ready() {
   if (ready_) return Status::ok();
   if (settings_.embedded) {
@@ -106,7 +106,8 @@ Status JobCarrier::make_ready() {
 }
 
 void JobCarrier::restore() {
-  if (settings_.embedded) return;
+  // A home that never had jobs gets no folder of them before the first one.
+  if (settings_.embedded || ::access(settings_.folder.c_str(), F_OK) != 0) return table_.restored(now());
   Status ready = make_ready();
   std::vector<job::JobRecord> records;
   if (ready.is_ok() && rebuilt_.empty()) {

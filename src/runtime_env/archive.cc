@@ -5,8 +5,6 @@
 #include <memory>
 #include <vector>
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/openat2.h>
@@ -15,6 +13,7 @@
 #include <unistd.h>
 
 #include "os/fd.h"
+#include "runtime_env/archive_library.h"
 
 namespace fray::runtime_env {
 
@@ -26,7 +25,8 @@ constexpr std::size_t kBlock = 64u << 10;
 constexpr std::uint64_t kSmall = 16u << 20;  // below this no proportion is a bomb
 
 struct ReadFree {
-  void operator()(archive* handle) const { ::archive_read_free(handle); }
+  const ArchiveLibrary* library = nullptr;
+  void operator()(archive* handle) const { library->read_free(handle); }
 };
 
 Status refused(const std::string& archive, const std::string& why) {
@@ -64,13 +64,14 @@ class Unpacker {
     packed_ = static_cast<std::uint64_t>(found.st_size);
     root_ = os::Fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!root_.is_open()) return Status::io_error("cannot open " + folder, errno);
-    reader_.reset(::archive_read_new());
-    ::archive_read_support_format_all(reader_.get());
-    ::archive_read_support_filter_all(reader_.get());
-    if (::archive_read_open_filename(reader_.get(), archive_.c_str(), kBlock) != ARCHIVE_OK) return unreadable();
+    FRAY_ASSIGN_OR_RETURN(library_, ArchiveLibrary::load());
+    reader_ = {library_->read_new(), ReadFree{library_}};
+    library_->read_support_format_all(reader_.get());
+    library_->read_support_filter_all(reader_.get());
+    if (library_->read_open_filename(reader_.get(), archive_.c_str(), kBlock) != ARCHIVE_OK) return unreadable();
     archive_entry* entry = nullptr;
     while (true) {
-      const int got = ::archive_read_next_header(reader_.get(), &entry);
+      const int got = library_->read_next_header(reader_.get(), &entry);
       if (got == ARCHIVE_EOF) break;
       if (got != ARCHIVE_OK && got != ARCHIVE_WARN) return unreadable();
       FRAY_RETURN_IF_ERROR(take(entry));
@@ -85,27 +86,27 @@ class Unpacker {
   };
 
   Status unreadable() {
-    const char* why = ::archive_error_string(reader_.get());
+    const char* why = library_->error_string(reader_.get());
     return refused(archive_, fmt::format("it cannot be read ({})", why == nullptr ? "no reason given" : why));
   }
 
   Status take(archive_entry* entry) {
-    const char* text = ::archive_entry_pathname(entry);
+    const char* text = library_->entry_pathname(entry);
     const std::string name = text == nullptr ? "" : text;
     const std::string path = safe_path(name);
     if (path.empty()) return refused(archive_, fmt::format("{:?} is no path inside a folder", name));
     if (++entries_ > limits_.entries) return refused(archive_, fmt::format("more than {} entries", limits_.entries));
-    if (const char* target = ::archive_entry_hardlink(entry)) return take_hard_link(path, target);
-    const auto type = ::archive_entry_filetype(entry);
+    if (const char* target = library_->entry_hardlink(entry)) return take_hard_link(path, target);
+    const auto type = library_->entry_filetype(entry);
     if (type == AE_IFDIR) return make_folder(path);
     if (type == AE_IFLNK) {
-      const char* target = ::archive_entry_symlink(entry);
+      const char* target = library_->entry_symlink(entry);
       links_.push_back({path, target == nullptr ? "" : target});
       if (!leads_out(path, links_.back().target)) return Status::ok();
       return refused(archive_, fmt::format("the link {:?} leads out of the folder", name));
     }
     if (type != AE_IFREG && type != 0) return refused(archive_, fmt::format("{:?} is no file, folder or link", name));
-    return take_file(path, (::archive_entry_perm(entry) & S_IXUSR) != 0);
+    return take_file(path, (library_->entry_perm(entry) & S_IXUSR) != 0);
   }
 
   Result<os::Fd> open_below(const std::string& path, std::uint64_t flags, std::uint64_t mode) {
@@ -147,7 +148,7 @@ class Unpacker {
     std::size_t size = 0;
     la_int64_t offset = 0;
     while (true) {
-      const int got = ::archive_read_data_block(reader_.get(), &block, &size, &offset);
+      const int got = library_->read_data_block(reader_.get(), &block, &size, &offset);
       if (got == ARCHIVE_EOF) return Status::ok();
       if (got != ARCHIVE_OK && got != ARCHIVE_WARN) return unreadable();
       FRAY_RETURN_IF_ERROR(count(path, size, offset));
@@ -203,6 +204,7 @@ class Unpacker {
   std::uint64_t unpacked_ = 0;
   std::uint64_t entries_ = 0;
   os::Fd root_;
+  const ArchiveLibrary* library_ = nullptr;
   std::unique_ptr<archive, ReadFree> reader_;
   std::vector<Link> links_;
 };

@@ -34,8 +34,8 @@ def node() -> dict[str, Any]:
     return start("--cpus", "2")
 
 
-def submit(*words: str, options: tuple[str, ...] = ()) -> str:
-    done = command("job", "submit", "--no-wait", "--cpus", "0", *options, "--", *words)
+def submit(*words: str, cpus: int = 0, options: tuple[str, ...] = ()) -> str:
+    done = command("job", "submit", "--no-wait", "--cpus", str(cpus), *options, "--", *words)
     assert done.code == 0, done
     return done.stdout.strip()
 
@@ -101,8 +101,8 @@ def test_job_larger_than_the_node_is_refused(node: dict[str, Any]) -> None:
 
 
 def test_list_shows_why_a_job_waits_and_json_has_the_same(node: dict[str, Any]) -> None:
-    submit("sleep", "1000", options=("--cpus", "2"))
-    waiting = submit("true", options=("--cpus", "1"))
+    submit("sleep", "1000", cpus=2)
+    waiting = submit("true", cpus=1)
     assert "waits for CPU 1: the node has CPU 2, of which CPU 0 is free" in command("job", "list").ok()
     jobs = json.loads(command("job", "list", "--json", "--status", "pending").ok())["jobs"]
     assert [job["id"] for job in jobs] == [waiting]

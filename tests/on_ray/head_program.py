@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import sys
 from typing import Any
 
@@ -40,19 +41,21 @@ def kill_node(node: Any, gracefully: bool) -> None:
 
 def main() -> None:
     settings = json.loads(sys.argv[1])
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # Ray prints now and then
     context = ray.init(log_to_driver=False, logging_level=logging.ERROR, **settings)
     gcs_address = context.address_info["gcs_address"]
-    print(json.dumps({"gcs": gcs_address, "dashboard": context.dashboard_url}), flush=True)
+    print(json.dumps({"gcs": gcs_address, "dashboard": context.dashboard_url}), file=answers, flush=True)
     nodes: list[Any] = []
     for line in sys.stdin:
         order = json.loads(line)
         if "add" in order:
             nodes.append(add_node(gcs_address, order["add"]))
-            print(len(nodes) - 1, flush=True)
+            print(len(nodes) - 1, file=answers, flush=True)
         else:
             kill_node(nodes[order["kill"]], gracefully=False)
             nodes[order["kill"]] = None
-            print("killed", flush=True)
+            print("killed", file=answers, flush=True)
     for node in nodes:
         if node is not None:
             kill_node(node, gracefully=True)

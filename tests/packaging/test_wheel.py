@@ -71,7 +71,7 @@ def test_name_version_licence_and_dependencies_are_those_of_the_project(archive:
     assert fields["License-Expression"] == "Apache-2.0"
     assert any(name.endswith("LICENSE") for name in archive.namelist())
     needed = [line for line in fields.get_all("Requires-Dist", []) if "extra ==" not in line]
-    assert [re.split(r"[<>=!~ ;\[]", line)[0] for line in needed] == ["cloudpickle"]
+    assert [re.split(r"[<>=!~ ;\[]", line)[0] for line in needed] == ["cloudpickle", "packaging", "uv"]
 
 
 def test_no_path_of_the_machine_it_was_built_on_is_in_it(archive: zipfile.ZipFile) -> None:
