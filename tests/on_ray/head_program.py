@@ -12,9 +12,10 @@ import os
 import sys
 from typing import Any
 
-import ray
 from ray._private.node import Node
 from ray._private.parameter import RayParams
+
+import ray
 
 STORE_BYTES = 100 << 20
 

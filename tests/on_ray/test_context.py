@@ -9,11 +9,11 @@ import sys
 
 import fray
 import pytest
-import ray
 from fray import ActorOptions, InfeasibleError, Lifetime, RuntimeEnv, TaskOptions
 from fray.backend.ray import RayJobContext
 from fray.backend.ray.ray_job import RayActorHandle, RayBackendContext, RayContext
 
+import ray
 from tests.on_ray.head import ROOT, RayHead
 
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("default")]

@@ -7,7 +7,6 @@ import os
 from pathlib import Path
 
 import pytest
-
 from fray.backend.native.job_environment import describe_job, requirements_of_extras
 from fray.cluster import EnvironmentConfig
 
