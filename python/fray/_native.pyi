@@ -1,7 +1,7 @@
 """The native engine's client and worker."""
 
-from collections.abc import Sequence
 import types
+from collections.abc import Sequence
 from typing import Any
 
 RELEASE: str = "0.1.0"
