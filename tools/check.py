@@ -121,7 +121,8 @@ def generate_stub(extension: str, path: Path) -> list[str]:
     # Functions of the plain C API have no signature that stubgen could see.
     text = path.read_text().replace("*args, **kwargs", "*args: Any, **kwargs: Any")
     path.write_text(text)
-    return run(BIN / "ruff", "format", "--quiet", path)
+    sort = ("check", "--select", "I", "--fix", "--quiet", "--no-respect-gitignore")
+    return run(BIN / "ruff", *sort, path) + run(BIN / "ruff", "format", "--quiet", path)
 
 
 def stubs() -> list[str]:
