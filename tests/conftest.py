@@ -10,6 +10,10 @@ import pytest
 
 from tests.on_ray.head import RayHead
 
+# What a developer's shell says of Python would change what the programs of the tests do.
+for _name in ("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"):
+    os.environ.pop(_name, None)
+
 
 @pytest.fixture(scope="session")
 def ray_head() -> Iterator[RayHead]:

@@ -44,8 +44,9 @@ THREE_DEEP = """
 )
 def test_nothing_is_left_of_a_driver_killed_three_levels_deep_in_nested_tasks(journal: Journal, ending: str) -> None:
     with Driver(THREE_DEEP.replace("ENDING", ending), journal.path) as driver:
-        # A root, its two children, and with two CPUs at least two of the four leaves.
-        eventually(lambda: len(journal.lines()) >= 5, what="tasks run three levels deep")
+        # A root, one of its children at least, and on two CPUs two of the four leaves, which may leave no room for the
+        # other child: owners take turns.
+        eventually(lambda: len(journal.lines()) >= 4, what="tasks run three levels deep")
         everything = marked_processes(current_marker())
         assert len(everything) > 6
         if "_exit" in ending:

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -146,6 +147,17 @@ def test_interrupt_of_a_follow_detaches_and_says_how_to_come_back(node: dict[str
     job = re.search(r"fray job logs -f (\S+)", errors)
     assert job is not None
     assert described(job[1])["status"] == "running"
+
+
+def test_line_of_a_python_program_is_followed_when_it_is_printed(node: dict[str, Any], tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    job = submit(sys.executable, "-c", f"print('begun'); open({str(gate)!r}).read(); print('ended', end='')")
+    with subprocess.Popen([PROGRAM, "job", "logs", "-f", job], stdout=subprocess.PIPE, text=True) as follower:
+        assert follower.stdout is not None
+        assert follower.stdout.readline() == "begun\n"
+        gate.write_text("")
+        assert follower.stdout.read() == "ended"
 
 
 def test_follow_goes_on_over_the_attempts_and_ends_with_the_status(node: dict[str, Any], tmp_path: Path) -> None:

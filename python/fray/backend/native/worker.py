@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import importlib
+import io
 import os
 import pickle
 import signal
@@ -78,6 +79,7 @@ def _find(name: str) -> Any:
 def main(process: int, control_fd: int, page_fd: int) -> None:
     """Run tasks until the node lets go of this process; never returns."""
     signal.signal(signal.SIGINT, _on_interrupt)
+    _write_each_line_at_once()
     offer_stacks()
     breakpoints.install()
     client = _native.connect(control_fd, _WORKER, process, _native.RELEASE, 0, [], [], "", [])
@@ -100,6 +102,13 @@ def main(process: int, control_fd: int, page_fd: int) -> None:
                 code = 1
         # No finalisation: threads and children that user code left must not hold the process.
         os._exit(code)
+
+
+def _write_each_line_at_once() -> None:
+    """A task's lines are shown when it prints them, not when a buffer is full; both streams are pipes to the node."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(line_buffering=True)
 
 
 def _on_interrupt(number: int, frame: Any) -> None:
