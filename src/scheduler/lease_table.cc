@@ -149,8 +149,9 @@ std::uint32_t LeaseTable::cpus() const {
 }
 
 bool LeaseTable::deadlock_suspected() const {
-  const std::uint32_t living = workers_.living();
-  if (living < limits_.max_workers || living != ledger_.blocked() + served_.size()) return false;
+  // Idle workers without a place, which were started for actors that are gone, help nobody.
+  const std::uint32_t stuck = ledger_.blocked() + static_cast<std::uint32_t>(served_.size());
+  if (places() > 0 || workers_.living() != stuck + workers_.count(WorkerState::kIdle)) return false;
   for (const auto& [lease, held] : ledger_.leases()) {
     const Worker* worker = workers_.find(held.worker);
     if (worker == nullptr || worker->dying) return false;  // its place comes free

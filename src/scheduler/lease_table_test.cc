@@ -27,7 +27,8 @@ DemandChange demand(std::uint32_t number, std::uint32_t count, ResourceSet resou
 class Bench {
  public:
   explicit Bench(double cpus, std::uint32_t max_workers = 32)
-      : table({.total = cpu(cpus), .max_workers = max_workers}) {}
+      : Bench(Limits{.total = cpu(cpus), .max_workers = max_workers}) {}
+  explicit Bench(Limits limits) : table(std::move(limits)) {}
 
   void join(ProcessId client) { table.client_joined(client); }
   std::vector<Command> take() { return table.take_commands(); }
@@ -626,6 +627,28 @@ TEST(LeaseTable, DeadlockIsSeenBesideActorsAndNotWhileOneStarts) {
   ASSERT_TRUE(bench.table.deadlock_suspected());
   bench.table.deadlock_stood();
   EXPECT_EQ(only<ReportDeadlock>(bench.settle()).at(0).client, kAnn);
+}
+
+TEST(LeaseTable, IdleWorkerWithoutAPlaceDoesNotHideADeadlock) {
+  ResourceSet gpu;
+  gpu.set_units("GPU", ResourceSet::kUnitsPerOne);
+  ResourceSet total = cpu(1);
+  total.add(gpu);
+  Bench bench({.total = total, .max_workers = 1});
+  bench.join(kAnn);
+  bench.join(kBob);
+  bench.table.demand_changed(kAnn, demand(0, 1, gpu, 0, device_key(0)));
+  bench.settle();
+  bench.table.demand_changed(100, demand(0, 1, cpu(1), 1));
+  bench.table.lease_returned(kAnn, 1);
+  bench.settle();
+  ASSERT_TRUE(bench.table.deadlock_suspected()) << "100 has served, and keeps its place while it waits";
+  bench.table.demand_changed(kBob, dedicated());
+  EXPECT_EQ(bench.take(), (std::vector<Command>{StartWorker{0}}));
+  bench.table.client_left(kBob);
+  bench.bring_up(0);
+  EXPECT_TRUE(only<GrantLease>(bench.settle()).empty());
+  EXPECT_TRUE(bench.table.deadlock_suspected());
 }
 
 TEST(LeaseTable, MessagesOfStrangersChangeNothing) {

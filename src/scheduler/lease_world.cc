@@ -352,11 +352,19 @@ void LeaseWorld::check_promises() {
   const LeaseLedger& ledger = table_.table().ledger();
   const auto running = ledger.running_by_tree();
   const std::vector<Waiting> waiting = table_.table().waiting();
-  // What is kept for an actor that waits may be what the others would need.
-  const bool kept_for_an_actor = std::any_of(
-      waiting.begin(), waiting.end(), [](const Waiting& row) { return row.dedicated && !row.resources.empty(); });
+  // What is kept for an actor that waits may be what the others would need; and beside devices that actors keep, a share
+  // may wait for whole ones before it in the queue, which nobody is asked for.
+  const bool kept_for_an_actor =
+      std::any_of(waiting.begin(), waiting.end(),
+                  [](const Waiting& row) { return row.dedicated && !row.resources.empty(); }) ||
+      std::any_of(ledger.leases().begin(), ledger.leases().end(), [](const auto& each) {
+        return each.second.dedicated && asks_for_devices(each.second.resources);
+      });
   for (const Waiting& row : waiting) {
-    if (kept_for_an_actor && asks_for_devices(row.resources)) continue;
+    const bool for_devices = asks_for_devices(row.resources);
+    if (kept_for_an_actor && for_devices) continue;
+    // A worker that is about to end has them still; it ends when its own idle leases have gone back.
+    if (for_devices && ledger.free().covers(table_.table().devices().with_fragments(row.resources))) continue;
     auto found = running.find(ledger.tree(row.client));
     const bool has_nothing = found == running.end() || found->second == 0;
     if (table_.table().workers().given_up(shapes_[row.demand / 16].key)) continue;

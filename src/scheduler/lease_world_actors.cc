@@ -21,7 +21,7 @@ void LeaseWorld::create_actor() {
   Actor& actor = actors_[home];
   actor.root = random_.percent(80) ? roots[random_.below(roots.size())] : 0;
   // Most actors ask for nothing, of one key or the other.
-  const bool any_shape = shape < shapes_.size() && !is_device_key(shapes_[shape].key);
+  const bool any_shape = shape < shapes_.size();
   actor.demand = (any_shape ? shape : random_.percent(50) ? 2 : plain_of_other_key_) * 16 + random_.below(3);
   actor.restarts = random_.below(3);
   table_.client_joined(home, actor.root);
@@ -130,6 +130,7 @@ void LeaseWorld::check_actors() const {
   for (const auto& [home, actor] : actors_) {
     const ResourceSet& resources = shapes_[actor.demand / 16].resources;
     if (actor.over || actor.lease != 0 || !table_.table().free().covers(resources)) continue;
+    if (asks_for_devices(resources) && !table_.table().devices().fits(resources)) continue;
     if (!resources.empty() && table_.table().waiting().size() > 1) continue;
     throw SimulationViolation(fmt::format("actor {} has no worker: {}", home, table_.table().why_waiting(home)));
   }
