@@ -76,7 +76,8 @@ ResourceSet resources_of(const nb::dict& amounts) {
 std::string submit(JobClient& self, const std::string& name, const std::vector<nb::bytes>& command,
                    const nb::bytes& folder, const std::vector<nb::bytes>& environment, const nb::bytes& call,
                    std::uint32_t replicas, const nb::dict& resources, std::uint32_t max_failures,
-                   std::uint32_t max_preemptions, const std::string& runtime_env) {
+                   std::uint32_t max_preemptions, std::uint32_t max_processes, std::uint32_t max_files,
+                   const std::string& runtime_env) {
   JobSpec spec;
   spec.name = name;
   spec.command = texts_of(command);
@@ -89,6 +90,8 @@ std::string submit(JobClient& self, const std::string& name, const std::vector<n
   spec.resources = resources_of(resources);
   spec.max_failures = max_failures;
   spec.max_preemptions = max_preemptions;
+  spec.max_processes = max_processes;
+  spec.max_files = max_files;
   spec.runtime_env = runtime_env;
   return without_gil([&] { return self.submit(std::move(spec)); });
 }
@@ -136,7 +139,7 @@ int add_jobs(PyObject* module_object) {
           nb::arg("socket"))
       .def("submit", submit, nb::arg("name"), nb::arg("command"), nb::arg("folder"), nb::arg("environment"),
            nb::arg("call"), nb::arg("replicas"), nb::arg("resources"), nb::arg("max_failures"),
-           nb::arg("max_preemptions"), nb::arg("runtime_env"), "Starts a job; returns it as JSON.")
+           nb::arg("max_preemptions"), nb::arg("max_processes"), nb::arg("max_files"), nb::arg("runtime_env"), "Starts a job; returns it as JSON.")
       .def(
           "get", [](JobClient& self, Ids ids) { return without_gil([&] { return self.get(std::move(ids)); }); },
           nb::arg("ids"), "Jobs as a JSON array; all of them for no ids.")

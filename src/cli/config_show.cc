@@ -41,6 +41,9 @@ std::vector<Setting> settings() {
       setting("started_node", {"FRAY_HOME", "XDG_RUNTIME_DIR"}, os::started_node_folder()),
       setting("node_of_this_job", {"FRAY_NODE"}, text_of("FRAY_NODE", "none: this is no process of a job")),
       setting("cluster_spec", {"FRAY_CLUSTER_SPEC"}, text_of("FRAY_CLUSTER_SPEC", "local")),
+      setting("job_processes", {"FRAY_JOB_PROCESSES"}, text_of("FRAY_JOB_PROCESSES", "0")),
+      setting("keep_jobs", {"FRAY_KEEP_JOBS"}, text_of("FRAY_KEEP_JOBS", "1000")),
+      setting("keep_jobs_days", {"FRAY_KEEP_JOBS_DAYS"}, text_of("FRAY_KEEP_JOBS_DAYS", "30")),
       setting("namespace", {"FRAY_NAMESPACE"}, text_of("FRAY_NAMESPACE", "default")),
   };
 }

@@ -23,6 +23,8 @@ struct JobSubmitArguments {
   std::optional<double> cpus;
   std::optional<double> gpus;
   std::string memory;
+  std::uint32_t max_processes = 0;
+  std::uint32_t max_files = 0;
   std::string resources;
   std::uint32_t max_failures = 0;
   std::uint32_t max_preemptions = 100;

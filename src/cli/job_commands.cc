@@ -33,7 +33,9 @@ void JobCommands::add_submit(CLI::App& command, JobSubmitArguments& arguments) {
   command.add_option("--replicas", arguments.replicas, "Equal processes that start and end together");
   command.add_option("--cpus", arguments.cpus, "CPUs of each replica; 1 by default");
   command.add_option("--gpus", arguments.gpus, "GPUs of each replica");
-  command.add_option("--memory", arguments.memory, "Memory of each replica, such as 8GiB");
+  command.add_option("--memory", arguments.memory, "Memory of each replica, such as 8GiB; more than that ends the job");
+  command.add_option("--max-processes", arguments.max_processes, "Processes and threads of the job, at most");
+  command.add_option("--max-files", arguments.max_files, "Open files of each process, at most");
   command.add_option("--resources", arguments.resources, R"(Further resources: {"TPU": 4} or TPU:4)");
   command.add_option("--env", arguments.variables, "NAME=VALUE, or NAME for this shell's own value; again for more");
   command.add_option("--folder", arguments.folder, "Where it runs; by default here");

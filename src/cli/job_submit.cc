@@ -121,6 +121,8 @@ Result<JobSpec> spec_of(const JobSubmitArguments& arguments) {
   spec.max_failures = arguments.max_failures;
   spec.max_preemptions = arguments.max_preemptions;
   spec.priority = arguments.priority;
+  spec.max_processes = arguments.max_processes;
+  spec.max_files = arguments.max_files;
   if (!arguments.deadline.empty()) {
     FRAY_ASSIGN_OR_RETURN(spec.deadline_seconds, parse_span("--deadline", arguments.deadline));
   }

@@ -25,6 +25,8 @@ struct JobOrder {
   std::map<std::string, std::string> environment;  // beside the node's own
   std::map<std::string, double> resources;
   std::uint32_t replicas = 1;
+  std::uint32_t max_processes = 0;
+  std::uint32_t max_files = 0;
   std::string runtime_env;  // JSON; empty: none
   std::string metadata;     // JSON; empty: none
 };

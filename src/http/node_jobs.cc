@@ -43,6 +43,8 @@ Result<JobSpec> spec_of(JobOrder order) {
   spec.environment = variables_with(order.environment);
   for (const auto& [name, amount] : order.resources) FRAY_RETURN_IF_ERROR(spec.resources.set(name, amount));
   spec.replicas = order.replicas;
+  spec.max_processes = order.max_processes;
+  spec.max_files = order.max_files;
   spec.runtime_env = std::move(order.runtime_env);
   spec.metadata = std::move(order.metadata);
   FRAY_RETURN_IF_ERROR(spec.check());

@@ -160,7 +160,7 @@ void JobTable::tick(Now now) {
   while (!due_.empty() && due_.begin()->first <= now.steady) {
     Job& job = jobs_.find(due_.begin()->second)->second;
     due_.erase(due_.begin());
-    enqueue(job);
+    enter(job);  // what an adopted job runs in, this node has not made
   }
   while (!deadlines_.empty() && deadlines_.begin()->first <= now.steady) {
     Job& job = jobs_.find(deadlines_.begin()->second)->second;

@@ -37,6 +37,8 @@ json spec_json(const JobSpec& spec) {
           {"priority", spec.priority},
           {"deadline_seconds", spec.deadline_seconds},
           {"grace_seconds", spec.grace_seconds},
+          {"max_processes", spec.max_processes},
+          {"max_files", spec.max_files},
           {"runtime_env", spec.runtime_env},
           {"metadata", spec.metadata}};
 }
@@ -54,6 +56,8 @@ JobSpec spec_of(const json& kept) {
   kept.at("priority").get_to(spec.priority);
   kept.at("deadline_seconds").get_to(spec.deadline_seconds);
   kept.at("grace_seconds").get_to(spec.grace_seconds);
+  spec.max_processes = kept.value("max_processes", 0u);  // not in records of earlier releases
+  spec.max_files = kept.value("max_files", 0u);
   kept.at("runtime_env").get_to(spec.runtime_env);
   kept.at("metadata").get_to(spec.metadata);
   return spec;

@@ -81,7 +81,8 @@ void JobTable::withdraw(const std::string& id) {
 }
 
 void JobTable::enter(Job& job) {
-  if (job.record.spec.runtime_env.empty()) return enqueue(job);
+  if (job.record.spec.runtime_env.empty() || job.is_prepared) return enqueue(job);
+  job.record.state = JobState::kPending;
   job.phase = JobPhase::kBuilding;
   commands_.emplace_back(Prepare{job.record.spec.id});
 }
@@ -134,6 +135,7 @@ void JobTable::prepared(const std::string& id) {
   Job* job = living(id);
   if (job == nullptr) return;  // it was stopped meanwhile
   if (job->phase != JobPhase::kBuilding) return contradict();
+  job->is_prepared = true;
   enqueue(*job);
 }
 
@@ -169,6 +171,20 @@ Status JobTable::remove(const std::string& id) {
   jobs_.erase(found);
   commands_.emplace_back(Remove{id});
   return Status::ok();
+}
+
+void JobTable::prune(const Retention& retention, const std::set<std::string>& needed, Now now) {
+  std::vector<std::pair<std::int64_t, std::string>> ended;
+  for (const auto& [id, job] : jobs_) {
+    if (is_final(job.record.state)) ended.emplace_back(job.record.ended_unix_ns, id);
+  }
+  std::sort(ended.begin(), ended.end());
+  std::size_t left = ended.size();
+  for (const auto& [end, id] : ended) {
+    const std::chrono::nanoseconds ago(now.unix_ns - end);
+    if (ago < retention.age && (left <= retention.jobs || ago < retention.at_least)) return;
+    if (!needed.contains(id) && remove(id).is_ok()) --left;
+  }
 }
 
 // ---- The queue ----

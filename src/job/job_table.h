@@ -40,6 +40,7 @@
 #include "base/status.h"
 #include "job/job_commands.h"
 #include "job/job_record.h"
+#include "job/retention.h"
 #include "job/retry_policy.h"
 #include "model/job_spec.h"
 #include "model/resource_set.h"
@@ -86,6 +87,8 @@ class JobTable {
   void stop_all(const std::string& reason, Now now);
   // kInvalidArgument while it has not ended.
   Status remove(const std::string& job);
+  // Removes jobs that have ended and need not be remembered any more, but those that somebody still `needs`.
+  void prune(const Retention& retention, const std::set<std::string>& needed, Now now);
 
   // What jobs may take now. Starts those that fit.
   void offer(const ResourceSet& free);
@@ -115,7 +118,8 @@ class JobTable {
     JobRecord record;
     RetryPolicy policy;
     JobPhase phase = JobPhase::kQueued;
-    std::string progress;  // while building
+    bool is_prepared = false;  // its environment is there, as far as this node has made it
+    std::string progress;      // while building
     std::string after;     // while backing off: what it comes after
     Moment due{0};         // while backing off
     std::optional<Moment> deadline;

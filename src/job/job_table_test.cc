@@ -312,5 +312,91 @@ TEST(JobSpecCheck, BadNamesAreRefusedWithWhatWouldDo) {
   }
 }
 
+TEST_F(JobTableTest, AdoptedJobThatIsTriedAgainHasItsEnvironmentMadeFirst) {
+  JobSpec asked = spec("a");
+  asked.runtime_env = "{}";
+  asked.max_failures = 1;
+  accept(asked);
+  table_.prepared("a");
+  offer(4);
+  run("a", 1);
+  JobTable next(cpus(4));
+  next.restore(*table_.record("a"), now());
+  next.restored(now());
+  next.started("a", 1, now());
+  next.attempt_ended("a", 1, exited(1), now());
+  next.take_commands();
+  now_ = 10s;
+  next.tick(now());
+  EXPECT_THAT(next.take_commands(), Contains(Command(Prepare{"a"})));
+  EXPECT_EQ(next.view("a")->phase, JobPhase::kBuilding);
+  next.prepared("a");
+  next.offer(cpus(4));
+  EXPECT_THAT(next.take_commands(), Contains(Command(Start{"a", 2})));
+}
+
+TEST_F(JobTableTest, EnvironmentIsMadeOnceForAllAttemptsOfANodesLife) {
+  JobSpec asked = spec("a");
+  asked.runtime_env = "{}";
+  asked.max_failures = 1;
+  accept(asked);
+  table_.prepared("a");
+  offer(4);
+  run("a", 1);
+  table_.attempt_ended("a", 1, exited(1), now());
+  table_.take_commands();
+  now_ = 10s;
+  table_.tick(now());
+  EXPECT_EQ(phase("a"), JobPhase::kQueued);
+}
+
+class RetentionTest : public JobTableTest {
+ protected:
+  // Each ends a second after the one before.
+  void end_jobs(const std::vector<std::string>& ids) {
+    for (const std::string& id : ids) {
+      now_ += 1s;
+      accept(spec(id));
+      offer(4);
+      run(id, 1);
+      table_.attempt_ended(id, 1, exited(0), now());
+    }
+    table_.take_commands();
+  }
+};
+
+TEST_F(RetentionTest, TooManyEndedJobsAreForgottenTheOldestFirst) {
+  end_jobs({"a", "b", "c"});
+  accept(spec("running"));
+  offer(4);
+  run("running", 1);
+  table_.prune({.jobs = 1, .age = 24h, .at_least = 0s}, {}, now());
+  EXPECT_THAT(table_.take_commands(), testing::IsSupersetOf({Command(Remove{"a"}), Command(Remove{"b"})}));
+  EXPECT_EQ(table_.ids(), (std::vector<std::string>{"c", "running"}));
+}
+
+TEST_F(RetentionTest, OldJobsAreForgottenHoweverFewThereAre) {
+  end_jobs({"a", "b"});
+  now_ += 10s;
+  table_.prune({.jobs = 100, .age = 10s + 500ms}, {}, now());
+  EXPECT_EQ(table_.ids(), std::vector<std::string>{"b"});
+}
+
+TEST_F(RetentionTest, JobsThatEndedJustNowAreKeptHoweverManyThereAre) {
+  end_jobs({"a", "b", "c"});
+  table_.prune({.jobs = 1, .age = 24h, .at_least = 1h}, {}, now());
+  EXPECT_EQ(table_.ids().size(), 3u);
+}
+
+TEST_F(RetentionTest, RunningJobIsNeverForgottenAndOneThatSomebodyWaitsForIsNot) {
+  accept(spec("running"));
+  offer(4);
+  run("running", 1);
+  end_jobs({"a", "b"});
+  now_ += 1000h;
+  table_.prune({.jobs = 0, .age = 1s, .at_least = 0s}, {"a"}, now());
+  EXPECT_EQ(table_.ids(), (std::vector<std::string>{"running", "a"}));
+}
+
 }  // namespace
 }  // namespace fray::job

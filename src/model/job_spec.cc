@@ -15,6 +15,7 @@ constexpr std::size_t kLongestName = 1024;  // in bytes: 255 characters
 constexpr std::size_t kNameInId = 64;
 constexpr std::uint32_t kMostReplicas = 1024;
 constexpr double kLongestSeconds = 10e9;
+constexpr std::uint32_t kFewestFiles = 16;     // below that no interpreter starts
 
 bool is_plain(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-'; }
 
@@ -78,6 +79,13 @@ Status JobSpec::check() const {
   FRAY_RETURN_IF_ERROR(check_variables(*this));
   if (replicas < 1 || replicas > kMostReplicas) {
     return wrong(fmt::format("a job has 1 to {} replicas, got {}", kMostReplicas, replicas));
+  }
+  if (max_processes > 0 && max_processes < replicas) {
+    return wrong(fmt::format("a job of {} replicas needs a process limit of at least {}, got {}", replicas, replicas,
+                             max_processes));
+  }
+  if (max_files > 0 && max_files < kFewestFiles) {
+    return wrong(fmt::format("a job's limit of open files is at least {}, got {}", kFewestFiles, max_files));
   }
   for (double seconds : {deadline_seconds, grace_seconds}) {
     if (!std::isfinite(seconds) || seconds < 0 || seconds > kLongestSeconds) {

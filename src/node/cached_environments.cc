@@ -57,6 +57,21 @@ void CachedEnvironments::made(const std::string& job, const std::string& python,
   on_done(apply_of(std::move(prepared).value(), python));
 }
 
+std::vector<std::string> CachedEnvironments::in_use(const std::string& job) const {
+  std::vector<std::string> paths;
+  if (auto found = jobs_.find(job); found != jobs_.end()) {
+    for (const runtime_env::EnvUse& use : found->second.uses) paths.push_back(use.path());
+  }
+  return paths;
+}
+
+void CachedEnvironments::hold(const std::string& job, const std::vector<std::string>& in_use) {
+  for (const std::string& path : in_use) {
+    auto use = runtime_env::EnvCache::use_path(path);
+    if (use.is_ok()) jobs_[job].uses.push_back(std::move(use).value());
+  }
+}
+
 void CachedEnvironments::forget(const std::string& job) {
   auto found = jobs_.find(job);
   if (found == jobs_.end()) return;

@@ -3,8 +3,7 @@
 // uv, conda and podman run in the node's own environment. A job's Python processes find packages and snapshot by PYTHONPATH.
 //
 // Threading:  the node's loop.
-// Ownership:  holds the cache's entries of a job from on_done until forget(); a job that outlives the node has no hold on
-//             them any more.
+// Ownership:  holds the cache's entries of a job from on_done, or hold(), until forget(). Between two nodes nobody does.
 // Failure:    on_done gets kRuntimeEnv with the last lines of what failed.
 #pragma once
 
@@ -28,6 +27,8 @@ class CachedEnvironments : public JobEnvironments {
   CachedEnvironments(event::Loop& loop, os::Spawner& spawner) : loop_(loop), spawner_(spawner) {}
 
   void prepare(const std::string& job, const std::string& runtime_env, OnProgress on_progress, OnDone on_done) override;
+  std::vector<std::string> in_use(const std::string& job) const override;
+  void hold(const std::string& job, const std::vector<std::string>& in_use) override;
   void forget(const std::string& job) override;
   // Whether a child of the node makes an environment: it is not to be killed as an orphan.
   bool is_preparer(pid_t pid) const;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include "base/fault.h"
 #include "node/job_description.h"
 #include "os/child_processes.h"
 #include "os/clock.h"
@@ -29,12 +30,24 @@ using wire::ControlType;
 constexpr std::chrono::milliseconds kFlushPause{100};
 constexpr std::chrono::seconds kFlushRetryPause{1};
 constexpr std::chrono::seconds kStopPatience{8};
+constexpr std::chrono::milliseconds kShortestPrunePause{100};
+constexpr std::chrono::minutes kLongestPrunePause{1};
 constexpr int kMostAncestors = 256;
 
 std::string text_of(const json& document) { return document.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 bool is_plain(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '/' || c == '.' || c == '_' || c == '-' || c == '~';
+}
+
+// Often enough for the age, and seldom enough to cost nothing.
+std::chrono::nanoseconds prune_pause(const job::Retention& retention) {
+  return std::clamp<std::chrono::nanoseconds>(retention.age / 4, kShortestPrunePause, kLongestPrunePause);
+}
+
+// Tests have the node die at a step of a job's life (docs/reference/faults.md).
+void step(const char* name) {
+  if (FRAY_FAULT(name, 0)) ::kill(::getpid(), SIGKILL);
 }
 
 // As a value in FRAY_CLUSTER_SPEC.
@@ -67,6 +80,7 @@ JobCarrier::JobCarrier(event::Loop& loop, os::Spawner& spawner, Roster& roster, 
 JobCarrier::~JobCarrier() {
   loop_.cancel(clock_timer_);
   loop_.cancel(flush_timer_);
+  loop_.cancel(prune_timer_);
 }
 
 job::Now JobCarrier::now() {
@@ -106,44 +120,77 @@ Status JobCarrier::make_ready() {
 }
 
 void JobCarrier::restore() {
+  prune_later();
   // A home that never had jobs gets no folder of them before the first one.
   if (settings_.embedded || ::access(settings_.folder.c_str(), F_OK) != 0) return table_.restored(now());
-  Status ready = make_ready();
-  std::vector<job::JobRecord> records;
-  if (ready.is_ok() && rebuilt_.empty()) {
-    auto rows = store_->read();
-    if (!rows.is_ok()) ready = rows.status();
-    for (const JobStore::Row& row : rows.is_ok() ? *rows : std::vector<JobStore::Row>()) {
-      auto record = job::JobRecord::parse(row.record);
-      if (record.is_ok()) records.push_back(std::move(record).value());
-    }
-  }
-  if (!ready.is_ok()) {
-    trouble_ = ready.message();
+  auto records = read_records();
+  if (!records.is_ok()) {
+    trouble_ = records.status().message();
     fmt::print(stderr, "fray node: jobs cannot be taken: {}\n", trouble_);
     return;
   }
-  if (!rebuilt_.empty()) {
-    fmt::print(stderr, "fray node: the records of jobs were damaged: {}\n", rebuilt_);
-    records = folders_.read_all();
-    std::vector<JobStore::Row> rows;
-    for (const job::JobRecord& record : records) rows.push_back({record.spec.id, record.json()});
-    if (Status kept = store_->keep(rows); !kept.is_ok()) trouble_ = kept.message();
-  }
-  for (job::JobRecord& record : records) table_.restore(std::move(record), now());
+  for (job::JobRecord& record : *records) table_.restore(std::move(record), now());
   table_.restored(now());
+  prune();
   carry_out();
+}
+
+// Rows that nobody can read are taken from the folders, as all of them are where the database is lost.
+Result<std::vector<job::JobRecord>> JobCarrier::read_records() {
+  FRAY_RETURN_IF_ERROR(make_ready());
+  if (!rebuilt_.empty()) return rebuild_records();
+  FRAY_ASSIGN_OR_RETURN(std::vector<JobStore::Row> rows, store_->read());
+  std::vector<job::JobRecord> records;
+  std::set<std::string> known;
+  for (const JobStore::Row& row : rows) {
+    auto record = job::JobRecord::parse(row.record);
+    if (!record.is_ok()) {
+      rebuilt_ = fmt::format("the record of the job {} cannot be read", row.id);
+      return rebuild_records();
+    }
+    known.insert(row.id);
+    records.push_back(std::move(record).value());
+  }
+  folders_.remove_unknown(known);
+  return records;
+}
+
+Result<std::vector<job::JobRecord>> JobCarrier::rebuild_records() {
+  std::vector<job::JobRecord> records = folders_.read_all();
+  if (records.empty()) rebuilt_.clear();  // nothing was lost
+  if (rebuilt_.empty()) return records;
+  rebuilt_ += fmt::format("; {} jobs are known again from their folders", records.size());
+  fmt::print(stderr, "fray node: the records of jobs were damaged: {}\n", rebuilt_);
+  std::vector<JobStore::Row> rows;
+  for (const job::JobRecord& record : records) rows.push_back({record.spec.id, record.json()});
+  if (Status kept = store_->keep(rows); !kept.is_ok()) trouble_ = kept.message();
+  return records;
+}
+
+void JobCarrier::prune_later() {
+  prune_timer_ = loop_.after(prune_pause(settings_.rules.retention), [this] {
+    prune();
+    prune_later();
+  });
+}
+
+void JobCarrier::prune() {
+  std::set<std::string> needed;
+  for (const auto& [id, wait] : waits_) needed.insert(wait.ids.begin(), wait.ids.end());
+  table_.prune(settings_.rules.retention, needed, now());
 }
 
 Status JobCarrier::keep_accepted(const JobSpec& spec) {
   const job::JobRecord* record = table_.record(spec.id);
   FRAY_RETURN_IF_ERROR(folders_.make(spec, *record));
+  step("node.dies.unrecorded");
   std::string text = record->json();
   if (store_) {
     Status kept = store_->keep({{spec.id, text}});
     if (!kept.is_ok()) folders_.remove(spec.id);
     FRAY_RETURN_IF_ERROR(kept);
   }
+  step("node.dies.accepted");
   written_[spec.id] = std::move(text);
   return Status::ok();
 }
@@ -325,6 +372,7 @@ void JobCarrier::carry_out(const job::Prepare& command) {
       [this, job](Result<JobEnvironments::Apply> apply) {
         if (!apply.is_ok()) return table_.prepare_failed(job, apply.status().message(), now());
         environment_of_[job] = std::move(apply).value();
+        folders_.keep_in_use(job, environments_->in_use(job));
         table_.prepared(job);
       });
 }
@@ -336,10 +384,12 @@ void JobCarrier::begin_home(const std::string& job) {
 }
 
 void JobCarrier::carry_out(const job::Start& command) {
+  step("node.dies.starting");
   begin_home(command.job);
   const DeviceSet devices = leases_.job_started(homes_[command.job], table_.resources(command.job));
   Status launched = launch(command, devices);
   if (launched.is_ok()) {
+    step("node.dies.started");
     table_.started(command.job, command.attempt, now());
     return logs_.changed(command.job);
   }
@@ -362,6 +412,7 @@ Result<supervisor::Order> JobCarrier::order_for(const job::Start& command, const
   order.replicas = spec.replicas;
   order.grace_seconds = spec.grace_seconds;
   order.environment_file = folders_.environment_path(spec.id);
+  order.limits = limits_of(spec);
   if (settings_.embedded) order.dies_with = ::getpid();
   order.variables = device_names_.environment(devices);
   const std::string call = folders_.call_path(spec.id);
@@ -383,6 +434,16 @@ Result<supervisor::Order> JobCarrier::order_for(const job::Start& command, const
   return order;
 }
 
+// What a job holds of the memory is what it may use.
+os::LimitRequest JobCarrier::limits_of(const JobSpec& spec) const {
+  os::LimitRequest limits;
+  limits.memory_bytes = static_cast<std::uint64_t>(spec.resources.amount("memory") * spec.replicas);
+  limits.processes_by_group_only = spec.max_processes == 0;
+  limits.processes = spec.max_processes == 0 ? settings_.rules.max_processes : spec.max_processes;
+  limits.files = spec.max_files;
+  return limits;
+}
+
 void JobCarrier::carry_out(const job::Find& command) {
   job::AttemptEnd end;
   switch (processes_.look(folders_.path(command.job), command.job, command.attempt, &end)) {
@@ -393,17 +454,23 @@ void JobCarrier::carry_out(const job::Find& command) {
     case JobProcesses::Found::kRuns:
       begin_home(command.job);
       leases_.job_started(homes_[command.job], table_.resources(command.job));
+      if (environments_ != nullptr) environments_->hold(command.job, folders_.in_use(command.job));
       table_.started(command.job, command.attempt, now());
   }
 }
 
-void JobCarrier::carry_out(const job::Stop& command) { processes_.signal(command.job, SIGTERM); }
+void JobCarrier::carry_out(const job::Stop& command) {
+  step("node.dies.stopping");
+  processes_.signal(command.job, SIGTERM);
+}
 
 void JobCarrier::attempt_ended(const std::string& job, std::uint32_t attempt, job::AttemptEnd end) {
+  step("node.dies.attempt_ended");
   table_.attempt_ended(job, attempt, std::move(end), now());
 }
 
 void JobCarrier::carry_out(const job::AttemptOver& command) {
+  step("node.dies.attempt_over");
   if (auto found = homes_.find(command.job); found != homes_.end()) {
     for (auto& [id, wait] : waits_) {
       if (wait.waiter == found->second) wait.waiter = 0;
@@ -417,10 +484,12 @@ void JobCarrier::carry_out(const job::AttemptOver& command) {
 }
 
 void JobCarrier::carry_out(const job::Ended& command) {
+  step("node.dies.end_recorded");
   if (auto lender = lenders_.extract(command.job)) leases_.job_waits(lender.mapped(), false);
   if (environments_ != nullptr) environments_->forget(command.job);
   environment_of_.erase(command.job);
   folders_.keep_end(*table_.record(command.job));
+  step("node.dies.end_kept");
   logs_.changed(command.job);
   finish_waits(command.job);
 }
@@ -429,6 +498,7 @@ void JobCarrier::carry_out(const job::Remove& command) {
   if (store_) {
     if (Status removed = store_->remove(command.job); !removed.is_ok()) trouble_ = removed.message();
   }
+  step("node.dies.removing");
   folders_.remove(command.job);
   logs_.changed(command.job);
 }

@@ -28,6 +28,7 @@
 #include "node/job_folders.h"
 #include "node/job_logs.h"
 #include "node/job_processes.h"
+#include "node/job_rules.h"
 #include "node/job_store.h"
 #include "node/lease_carrier.h"
 #include "node/roster.h"
@@ -43,6 +44,7 @@ class JobCarrier {
     bool embedded = false;     // its jobs end with it, and nothing is kept
     ResourceSet total;
     std::vector<std::string> gpus;
+    JobRules rules;
   };
 
   JobCarrier(event::Loop& loop, os::Spawner& spawner, Roster& roster, LeaseCarrier& leases, ActorCarrier& actors,
@@ -106,6 +108,10 @@ class JobCarrier {
 
   nlohmann::json describe_one(const std::string& id) const;
   Status make_ready();
+  Result<std::vector<job::JobRecord>> read_records();
+  Result<std::vector<job::JobRecord>> rebuild_records();
+  void prune();
+  void prune_later();
   Status keep_accepted(const JobSpec& spec);
   void keep_records(const std::vector<job::Command>& commands);
   void flush_records();
@@ -118,6 +124,7 @@ class JobCarrier {
   void carry_out(const job::Ended& command);
   void carry_out(const job::Remove& command);
   void begin_home(const std::string& job);
+  os::LimitRequest limits_of(const JobSpec& spec) const;
   Result<supervisor::Order> order_for(const job::Start& command, const DeviceSet& devices);
   Status launch(const job::Start& command, const DeviceSet& devices);
   std::string job_of_home(ProcessId home) const;
@@ -156,6 +163,7 @@ class JobCarrier {
   event::TimerId clock_timer_ = 0;
   job::Moment clock_due_{0};
   event::TimerId flush_timer_ = 0;
+  event::TimerId prune_timer_ = 0;
   std::string trouble_;
   std::string rebuilt_;
 };

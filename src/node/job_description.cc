@@ -53,6 +53,14 @@ json replica_json(const job::ReplicaEnd& end) {
   return row;
 }
 
+// Memory by the resources; what was asked for alone.
+json limits_json(const JobSpec& spec) {
+  json limits = json::object();
+  if (spec.max_processes > 0) limits["processes"] = spec.max_processes;
+  if (spec.max_files > 0) limits["files"] = spec.max_files;
+  return limits;
+}
+
 // Of the attempt that runs; of the last one where none does; of none.
 json replicas_json(const job::JobRecord& record) {
   json rows = json::array();
@@ -89,6 +97,7 @@ json describe(const job::JobView& view) {
           {"max_preemptions", spec.max_preemptions},
           {"priority", spec.priority},
           {"deadline_seconds", spec.deadline_seconds > 0 ? json(spec.deadline_seconds) : json(nullptr)},
+          {"limits", limits_json(spec)},
           {"parent", record.parent.empty() ? json(nullptr) : json(record.parent)},
           {"metadata", metadata_json(spec.metadata)},
           {"submitted_at", time_text(record.accepted_unix_ns)},

@@ -30,6 +30,10 @@ class JobEnvironments {
   virtual ~JobEnvironments() = default;
   virtual void prepare(const std::string& job, const std::string& runtime_env, OnProgress on_progress,
                        OnDone on_done) = 0;
+  // The entries of the cache that a job uses; for hold() of the next node.
+  virtual std::vector<std::string> in_use(const std::string& job) const = 0;
+  // An adopted job goes on using them. Best effort: what was removed meanwhile cannot be held.
+  virtual void hold(const std::string& job, const std::vector<std::string>& in_use) = 0;
   virtual void forget(const std::string& job) = 0;
 };
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <sstream>
 
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -69,11 +71,27 @@ Result<std::string> JobFolders::write_changed(const std::string& id, const JobVa
   return path;
 }
 
+void JobFolders::keep_in_use(const std::string& id, const std::vector<std::string>& entries) const {
+  // Best effort: without it an entry may be pruned while a job that was adopted uses it.
+  if (!entries.empty()) {
+    (void)os::write_file(path(id) + "/in_use", fmt::format("{}\n", fmt::join(entries, "\n")), Durability::kNone).is_ok();
+  }
+}
+
+std::vector<std::string> JobFolders::in_use(const std::string& id) const {
+  std::vector<std::string> entries;
+  auto text = os::read_file(path(id) + "/in_use");
+  std::istringstream lines(text.is_ok() ? *text : "");
+  for (std::string line; std::getline(lines, line);) entries.push_back(line);
+  return entries;
+}
+
 void JobFolders::keep_end(const job::JobRecord& record) {
   const std::string& id = record.spec.id;
   ::unlink(environment_path(id).c_str());
   ::unlink((environment_path(id) + ".changed").c_str());
   ::unlink(call_path(id).c_str());
+  ::unlink((path(id) + "/in_use").c_str());
   // The database has it too.
   (void)os::write_file(path(id) + "/record.json", record.json(), Durability::kNone).is_ok();
 }
@@ -81,6 +99,20 @@ void JobFolders::keep_end(const job::JobRecord& record) {
 void JobFolders::remove(const std::string& id) {
   std::error_code ignored;
   fs::remove_all(path(id), ignored);
+}
+
+// One that runs, or waits for another attempt, was taken, whatever the records say.
+void JobFolders::remove_unknown(const std::set<std::string>& known) {
+  std::vector<std::string> unknown;
+  std::error_code error;
+  for (fs::directory_iterator entry(root_, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string id = entry->path().filename().string();
+    if (known.contains(id) || !is_job_id(id)) continue;
+    const bool never_taken = newest_attempt(path(id)) == 0 && ::access(environment_path(id).c_str(), F_OK) == 0;
+    const bool half_removed = ::access((path(id) + "/record.json").c_str(), F_OK) == 0;
+    if (never_taken || half_removed) unknown.push_back(id);
+  }
+  for (const std::string& id : unknown) remove(id);
 }
 
 std::vector<job::JobRecord> JobFolders::read_all() const {

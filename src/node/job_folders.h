@@ -3,6 +3,7 @@
 //   <root>/<id>/spec.json     the record as it was accepted, without values of variables
 //               environment   variables, until the job has ended; mode 0600
 //               call          a pickled call, until the job has ended
+//               in_use        entries of the environments' cache, one a line, until the job has ended
 //               record.json   the record as the job ended
 //               attempt-<n>/
 //
@@ -11,6 +12,7 @@
 // Failure:    make() leaves nothing behind when it fails.
 #pragma once
 
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,10 +40,14 @@ class JobFolders {
   // The variables that were kept; others in their place, for the attempts to come: returns the file's path.
   Result<JobVariables> environment(const std::string& id) const;
   Result<std::string> write_changed(const std::string& id, const JobVariables& environment) const;
+  void keep_in_use(const std::string& id, const std::vector<std::string>& entries) const;
+  std::vector<std::string> in_use(const std::string& id) const;
   void keep_end(const job::JobRecord& record);
   void remove(const std::string& id);
   // What the folders know: records of jobs as they ended or were accepted, with the attempts that began.
   std::vector<job::JobRecord> read_all() const;
+  // Folders that a node left which was killed while it took a job, or removed one.
+  void remove_unknown(const std::set<std::string>& known);
 
  private:
   Status fill(const JobSpec& spec, const job::JobRecord& accepted);

@@ -18,6 +18,7 @@
 #include "os/process_name.h"
 #include "os/whole_file.h"
 #include "supervisor/exit_report.h"
+#include "supervisor/job_limits.h"
 
 namespace fray::node {
 
@@ -100,6 +101,7 @@ job::AttemptEnd JobProcesses::end_of(const std::string& folder) {
   job::AttemptEnd end;
   auto report = supervisor::ExitReport::read(folder);
   if (!report.is_ok()) {
+    supervisor::JobLimits::clear(folder);
     end.kind = job::AttemptEnd::Kind::kLost;
     end.text = "its supervisor is gone without a report: it was killed, or the machine was restarted";
     return end;
@@ -113,6 +115,7 @@ job::AttemptEnd JobProcesses::end_of(const std::string& folder) {
   for (const supervisor::ReplicaReport& replica : report->replicas) {
     job::ReplicaEnd one{replica.exit_code, replica.signal, replica.asked, replica.peak_memory_bytes, ""};
     if (!one.succeeded()) one.text = error_text(folder, number);
+    if (!replica.memory.empty()) one.text = replica.memory + (one.text.empty() ? "" : "; " + one.text);
     end.replicas.push_back(std::move(one));
     ++number;
   }

@@ -49,13 +49,14 @@ JobStore::~JobStore() {
 Result<std::unique_ptr<JobStore>> JobStore::open(const std::string& folder, std::string* rebuilt) {
   const std::string path = folder + kName;
   rebuilt->clear();
+  const bool was_there = ::access(path.c_str(), F_OK) == 0;
   auto store = try_open(path);
+  if (store.is_ok() && !was_there) *rebuilt = path + " was not there";
   if (store.is_ok() || store.status().code() != StatusCode::kCorruption) return store;
   const std::string aside = fmt::format("{}.damaged-{}", path, std::time(nullptr));
   if (::rename(path.c_str(), aside.c_str()) != 0) return Status::io_error("cannot move aside " + path, errno);
   for (const char* rest : {"-wal", "-shm"}) ::rename((path + rest).c_str(), (aside + rest).c_str());
-  *rebuilt = fmt::format("{} ({}); it lies in {} now, and what it held is read from the folders of the jobs", path,
-                         store.status().message(), aside);
+  *rebuilt = fmt::format("{} was damaged ({}) and lies in {} now", path, store.status().message(), aside);
   return try_open(path);
 }
 

@@ -1,7 +1,7 @@
 // JobStore: the records of jobs in an SQLite database, one row a job, written before anything follows from them.
 //
-// A database that SQLite finds damaged, or that a later release wrote, is moved aside (`jobs.db.damaged-<time>`); the caller
-// rebuilds it from the jobs' folders.
+// A database that SQLite finds damaged, or that a later release wrote, is moved aside (`jobs.db.damaged-<time>`). The caller
+// rebuilds it from the jobs' folders, as one that is not there.
 //
 // Threading:  the node's loop; a commit syncs, which takes a fraction of a millisecond on a disk with a cache.
 // Ownership:  owns the database.
@@ -29,7 +29,8 @@ class JobStore {
     std::string record;
   };
 
-  // `*rebuilt` says why a database was moved aside, and is empty when none was. In the folder `folder`, which exists.
+  // `*rebuilt` says why there are no records: the database was moved aside, or was not there; else it is empty. In the
+  // folder `folder`, which exists.
   static Result<std::unique_ptr<JobStore>> open(const std::string& folder, std::string* rebuilt);
   ~JobStore();
   JobStore(const JobStore&) = delete;

@@ -35,6 +35,9 @@ TEST_F(JobStoreTest, RecordsComeBackAfterTheStoreIsOpenedAgain) {
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].record, "3");
   EXPECT_EQ(rebuilt_, "");
+  fs::remove(folder_ + "/jobs.db");
+  open();
+  EXPECT_NE(rebuilt_.find("was not there"), std::string::npos);
 }
 
 TEST_F(JobStoreTest, WhatIsNoDatabaseIsMovedAsideAndSaid) {

@@ -41,6 +41,7 @@ Result<std::unique_ptr<Node>> Node::create(event::Loop& loop, Settings settings)
   FRAY_RETURN_IF_ERROR(os::check_kernel());
   FRAY_RETURN_IF_ERROR(os::become_subreaper());
   FRAY_ASSIGN_OR_RETURN(SessionFolder folder, SessionFolder::create(settings.options.session_folder));
+  FRAY_ASSIGN_OR_RETURN(settings.job_rules, JobRules::read());
   auto node = std::make_unique<Node>(loop, std::move(settings), std::move(folder));
   FRAY_RETURN_IF_ERROR(node->roster_.listen(node->folder_.socket_path()));
   node->jobs_.restore();
@@ -85,6 +86,7 @@ JobCarrier::Settings Node::job_settings() const {
   settings.node_address = folder_.socket_path();
   settings.total = settings_.options.total;
   settings.gpus = settings_.options.gpus;
+  settings.rules = settings_.job_rules;
   return settings;
 }
 

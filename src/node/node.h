@@ -33,6 +33,7 @@ class Node {
     SessionOptions options;
     std::string release;
     bool embedded = false;
+    JobRules job_rules = {};
     os::Spawner* spawner = &os::spawner();  // of the fork servers
   };
 

@@ -103,10 +103,14 @@ std::vector<GroupPlace> find_group_places() {
   return find_group_places(read_text("/proc/self/cgroup"), "/sys/fs/cgroup");
 }
 
+std::string used_of(std::uint64_t bytes, std::uint64_t limit_bytes) {
+  return fmt::format("used {} of {}", mebibytes(bytes), mebibytes(limit_bytes));
+}
+
 std::string GroupMemory::verdict() const {
   if (killed == 0) return {};
   if (peak_bytes == 0) return "out of memory: used all of " + mebibytes(limit_bytes);
-  return fmt::format("out of memory: used {} of {}", mebibytes(peak_bytes), mebibytes(limit_bytes));
+  return "out of memory: " + used_of(peak_bytes, limit_bytes);
 }
 
 Result<LimitGroups> LimitGroups::make(const LimitPlan& plan) {

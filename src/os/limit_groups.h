@@ -24,6 +24,9 @@ namespace fray::os {
 std::vector<GroupPlace> find_group_places(const std::string& membership, const std::string& root);
 std::vector<GroupPlace> find_group_places();
 
+// "used 63.9 MiB of 64.0 MiB"
+std::string used_of(std::uint64_t bytes, std::uint64_t limit_bytes);
+
 struct GroupMemory {
   std::uint64_t peak_bytes = 0;   // 0: not known
   std::uint64_t limit_bytes = 0;  // 0: none, or not known

@@ -34,6 +34,10 @@ std::vector<std::string> LimitPlan::joins() const {
   return files;
 }
 
+bool LimitPlan::limits_memory() const {
+  return std::any_of(groups.begin(), groups.end(), [](const Group& group) { return group.limits_memory; });
+}
+
 LimitPlan plan_limits(const LimitRequest& request, const std::vector<GroupPlace>& places, const std::string& name) {
   LimitPlan plan;
   if (request.memory_bytes > 0) {
@@ -51,7 +55,7 @@ LimitPlan plan_limits(const LimitRequest& request, const std::vector<GroupPlace>
   }
   if (request.processes > 0) {
     if (const GroupPlace* place = place_for(places, &GroupPlace::limits_processes); place == nullptr) {
-      plan.rlimits.emplace_back(RLIMIT_NPROC, request.processes);
+      if (!request.processes_by_group_only) plan.rlimits.emplace_back(RLIMIT_NPROC, request.processes);
     } else {
       Settings& settings = group_at(plan, *place, name).settings;
       settings.insert(settings.begin(), {"pids.max", std::to_string(request.processes)});

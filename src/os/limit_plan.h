@@ -25,6 +25,8 @@ struct LimitRequest {
   std::uint64_t memory_bytes = 0;
   std::uint64_t processes = 0;
   std::uint64_t files = 0;
+  // RLIMIT_NPROC counts all of the user's processes: no means for a limit that nobody asked for.
+  bool processes_by_group_only = false;
 
   bool empty() const { return memory_bytes == 0 && processes == 0 && files == 0; }
 };
@@ -49,6 +51,8 @@ struct LimitPlan {
 
   // Files that a process writes 0 into to join.
   std::vector<std::string> joins() const;
+  // By a group, so that there is a verdict afterwards.
+  bool limits_memory() const;
 };
 
 // `name`: of the new groups, unlike any other.

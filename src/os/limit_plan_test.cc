@@ -48,6 +48,12 @@ TEST(LimitPlan, WithoutGroupsTheLimitsOfProcessesHaveToDo) {
   EXPECT_THAT(plan.rlimits, ElementsAre(Pair(RLIMIT_DATA, 100), Pair(RLIMIT_NPROC, 7), Pair(RLIMIT_NOFILE, 64)));
 }
 
+TEST(LimitPlan, LimitOfProcessesThatNobodyAskedForNeedsAGroup) {
+  const LimitRequest request{.processes = 7, .processes_by_group_only = true};
+  EXPECT_THAT(plan_limits(request, {}, "job").rlimits, IsEmpty());
+  EXPECT_EQ(plan_limits(request, {kPids1}, "job").groups.size(), 1u);
+}
+
 TEST(LimitPlan, WhatOneVersionLacksTheOtherDoes) {
   const GroupPlace only_hugetlb{"/cg/unified", true, false, false};
   LimitPlan plan = plan_limits({.memory_bytes = 100, .processes = 7}, {only_hugetlb, kMemory1}, "job");

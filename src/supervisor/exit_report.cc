@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 
 constexpr off_t kBytesOfAll = 4096;
-constexpr off_t kBytesOfReplica = 256;
+constexpr off_t kBytesOfReplica = 512;
 constexpr const char* kDraftName = "/exit.json.new";
 
 ExitReport report_of(const json& document) {
@@ -33,6 +33,7 @@ ExitReport report_of(const json& document) {
     each.at("peak_memory_bytes").get_to(replica.peak_memory_bytes);
     each.at("out_bytes").get_to(replica.out_bytes);
     each.at("err_bytes").get_to(replica.err_bytes);
+    replica.memory = each.value("memory", "");
     report.replicas.push_back(replica);
   }
   return report;
@@ -56,7 +57,8 @@ Status ExitReport::write(const std::string& folder) const {
                     {"asked", replica.asked},
                     {"peak_memory_bytes", replica.peak_memory_bytes},
                     {"out_bytes", replica.out_bytes},
-                    {"err_bytes", replica.err_bytes}});
+                    {"err_bytes", replica.err_bytes},
+                    {"memory", replica.memory}});
   }
   const json document = {{"not_started", not_started},
                          {"lost_parent", lost_parent},

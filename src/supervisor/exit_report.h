@@ -23,6 +23,7 @@ struct ReplicaReport {
   std::uint64_t peak_memory_bytes = 0;
   std::uint64_t out_bytes = 0;  // written by it, lost ones included
   std::uint64_t err_bytes = 0;
+  std::string memory;  // why its memory was not enough; empty when that was not it
 };
 
 struct ExitReport {

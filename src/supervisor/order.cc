@@ -9,7 +9,7 @@ namespace fray::supervisor {
 
 namespace {
 
-constexpr std::uint32_t kFormat = 1;
+constexpr std::uint32_t kFormat = 2;
 
 void put_strings(wire::ByteWriter& out, const std::vector<std::string>& texts) {
   out.put(static_cast<std::uint32_t>(texts.size()));
@@ -43,12 +43,8 @@ Status Order::write(const std::string& path) const {
   out.put(static_cast<std::int32_t>(dies_with));
   out.put(log.segment_bytes);
   out.put(log.segments);
-  out.put(static_cast<std::uint32_t>(limits.size()));
-  for (const auto& [resource, most] : limits) {
-    out.put(resource);
-    out.put(most);
-  }
-  put_strings(out, joins);
+  for (std::uint64_t most : {limits.memory_bytes, limits.processes, limits.files}) out.put(most);
+  out.put(static_cast<std::uint8_t>(limits.processes_by_group_only));
   return os::write_file(path, bytes, os::Durability::kNone);
 }
 
@@ -72,12 +68,10 @@ Result<Order> Order::read(const std::string& path) {
   order.dies_with = in.get<std::int32_t>();
   order.log.segment_bytes = in.get<std::uint64_t>();
   order.log.segments = in.get<std::uint32_t>();
-  order.limits.resize(in.get_count(sizeof(std::int32_t) + sizeof(std::uint64_t)));
-  for (auto& [resource, most] : order.limits) {
-    resource = in.get<std::int32_t>();
-    most = in.get<std::uint64_t>();
+  for (std::uint64_t* most : {&order.limits.memory_bytes, &order.limits.processes, &order.limits.files}) {
+    *most = in.get<std::uint64_t>();
   }
-  order.joins = get_strings(in);
+  order.limits.processes_by_group_only = in.get<std::uint8_t>() != 0;
   if (format != kFormat || !in.done() || order.command.empty()) {
     return Status(StatusCode::kCorruption, path + " is no order of this release");
   }

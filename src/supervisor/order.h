@@ -21,6 +21,7 @@
 #include <sys/types.h>
 
 #include "base/status.h"
+#include "os/limit_plan.h"
 
 namespace fray::supervisor {
 
@@ -40,8 +41,7 @@ struct Order {
   double grace_seconds = 5;
   pid_t dies_with = 0;  // the process that starts it: everything is killed when that ends; 0: nobody
   LogLimits log;
-  std::vector<std::pair<std::int32_t, std::uint64_t>> limits;  // resource of setrlimit, most
-  std::vector<std::string> joins;  // files that each replica writes a 0 into before it begins: cgroup.procs
+  os::LimitRequest limits;  // of all replicas together, but for files
 
   Status write(const std::string& path) const;
   static Result<Order> read(const std::string& path);

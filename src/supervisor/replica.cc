@@ -72,7 +72,7 @@ Replica::Replica(std::uint32_t number, int folder_fd, const Order& order)
       logs_{LogWriter(folder_fd, stream_name(number, 1), order.log),
             LogWriter(folder_fd, stream_name(number, 2), order.log)} {}
 
-Status Replica::start(const Order& order, std::vector<std::string> environment) {
+Status Replica::start(const Order& order, const os::LimitPlan& limits, std::vector<std::string> environment) {
   FRAY_ASSIGN_OR_RETURN(auto out, os::make_pipe());
   FRAY_ASSIGN_OR_RETURN(auto err, os::make_pipe());
   for (const auto* pipe : {&out, &err}) ::fcntl(pipe->second.get(), F_SETPIPE_SZ, kPipeBytes);  // a wish
@@ -82,13 +82,14 @@ Status Replica::start(const Order& order, std::vector<std::string> environment) 
   if (pid_ == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(kCannotRun);
-    become(order, environment, out.second.get(), err.second.get());
+    become(order, limits, environment, out.second.get(), err.second.get());
   }
   pipes_ = {std::move(out.first), std::move(err.first)};
   return Status::ok();
 }
 
-void Replica::become(const Order& order, std::vector<std::string>& environment, int out, int err) {
+void Replica::become(const Order& order, const os::LimitPlan& limits, std::vector<std::string>& environment, int out,
+                     int err) {
   ::setsid();
   reset_signals();
   // Above the numbers that are taken, so that none overwrites the other.
@@ -99,8 +100,8 @@ void Replica::become(const Order& order, std::vector<std::string>& environment, 
   ::dup2(high_out, 1);
   if (null.get() != 0) ::dup2(null.release(), 0);
   os::close_from(3);
-  for (const std::string& file : order.joins) join(file);
-  for (const auto& [resource, most] : order.limits) lower_limit(resource, most);
+  for (const std::string& file : limits.joins()) join(file);
+  for (const auto& [resource, most] : limits.rlimits) lower_limit(resource, most);
   if (::chdir(order.folder.c_str()) != 0) {
     give_up(kCannotRun, fmt::format("cannot enter the folder {}: {}", order.folder, std::strerror(errno)));
   }

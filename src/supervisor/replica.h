@@ -27,7 +27,7 @@ class Replica {
   // `environment`: NAME=VALUE.
   Replica(std::uint32_t number, int folder_fd, const Order& order);
 
-  Status start(const Order& order, std::vector<std::string> environment);
+  Status start(const Order& order, const os::LimitPlan& limits, std::vector<std::string> environment);
   bool is_running() const { return pid_ > 0 && !ended_; }
   pid_t pid() const { return pid_; }
   void ended(const os::Ended& end);
@@ -41,7 +41,8 @@ class Replica {
   ReplicaReport report() const;
 
  private:
-  [[noreturn]] void become(const Order& order, std::vector<std::string>& environment, int out, int err);
+  [[noreturn]] void become(const Order& order, const os::LimitPlan& limits, std::vector<std::string>& environment,
+                           int out, int err);
 
   const std::uint32_t number_;
   std::array<os::Fd, 2> pipes_;

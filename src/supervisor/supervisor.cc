@@ -107,6 +107,8 @@ Status Supervisor::introduce() {
 Status Supervisor::start_replicas() {
   FRAY_ASSIGN_OR_RETURN(std::string file, os::read_file(order_.environment_file));
   const std::vector<std::string> variables = variables_in(file);
+  limits_ = JobLimits::set_up(order_, folder_);
+  if (!limits_->trouble().empty()) fmt::print(stderr, "{}\n", limits_->trouble());
   for (std::uint32_t number = 0; number < order_.replicas; ++number) {
     FRAY_RETURN_IF_ERROR(start_replica(number, variables));
   }
@@ -132,7 +134,7 @@ Status Supervisor::start_replica(std::uint32_t number, const std::vector<std::st
                                   [](const std::string& variable) { return variable.starts_with("PYTHONUNBUFFERED="); });
   if (!chosen) environment.push_back("PYTHONUNBUFFERED=1");
   replicas_.push_back(std::make_unique<Replica>(number, folder_fd_.get(), order_));
-  FRAY_RETURN_IF_ERROR(replicas_.back()->start(order_, std::move(environment)));
+  FRAY_RETURN_IF_ERROR(replicas_.back()->start(order_, limits_->plan(), std::move(environment)));
   for (int index : {0, 1}) watch_output(*replicas_.back(), index);
   return Status::ok();
 }
@@ -190,6 +192,7 @@ void Supervisor::stop() {
 
 void Supervisor::kill_now() {
   for (const auto& replica : replicas_) replica->asked_to_end();
+  if (limits_) limits_->kill();
   Status killed = os::kill_all_descendants(kKillLimit, [this](const os::Ended& end) { note_end(end); });
   if (!killed.is_ok()) fmt::print(stderr, "{}\n", killed.message());
   if (loop_) loop_->stop();
@@ -215,7 +218,9 @@ int Supervisor::report(std::string not_started) {
     }
     replica->close_logs();
     report.replicas.push_back(replica->report());
+    if (limits_) report.replicas.back().memory = limits_->verdict(report.replicas.back());
   }
+  if (limits_) limits_->end(folder_);
   report.ended_unix_ns = unix_ns();
   if (!report.not_started.empty()) fmt::print(stderr, "{}\n", report.not_started);
   while (true) {

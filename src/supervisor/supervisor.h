@@ -12,12 +12,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "event/loop.h"
 #include "os/fd.h"
 #include "supervisor/exit_report.h"
+#include "supervisor/job_limits.h"
 #include "supervisor/order.h"
 #include "supervisor/replica.h"
 
@@ -55,6 +57,7 @@ class Supervisor {
   os::Fd folder_fd_;
   os::Fd signals_;
   std::unique_ptr<event::Loop> loop_;
+  std::optional<JobLimits> limits_;
   std::vector<std::unique_ptr<Replica>> replicas_;
   bool stopping_ = false;
   bool lost_parent_ = false;

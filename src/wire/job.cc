@@ -66,6 +66,8 @@ void SubmitJob::encode(ByteWriter& out) const {
   out.put(spec.priority);
   out.put(spec.deadline_seconds);
   out.put(spec.grace_seconds);
+  out.put(spec.max_processes);
+  out.put(spec.max_files);
 }
 
 Result<SubmitJob> SubmitJob::decode(std::string_view body) {
@@ -88,6 +90,8 @@ Result<SubmitJob> SubmitJob::decode(std::string_view body) {
   spec.priority = in.get<std::int32_t>();
   spec.deadline_seconds = in.get<double>();
   spec.grace_seconds = in.get<double>();
+  spec.max_processes = in.get<std::uint32_t>();
+  spec.max_files = in.get<std::uint32_t>();
   return decoded(in, std::move(message), "SubmitJob");
 }
 

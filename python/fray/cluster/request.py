@@ -29,6 +29,8 @@ class JobRequest(CheckedKeywords):
         max_retries_preemption: attempts after one whose machine was taken away; counted apart.
         replicas: equal processes; by default those of `resources`. Give it again where `dataclasses.replace` changes
             `resources`.
+        max_processes: processes and threads of all replicas together, where it runs on this machine; None for no limit.
+        max_files: open files of each process, where it runs on this machine; None for no limit.
     """
 
     KEYWORD_HINTS: ClassVar[Mapping[str, str]] = {
@@ -47,6 +49,8 @@ class JobRequest(CheckedKeywords):
     max_retries_failure: int = 0
     max_retries_preemption: int = 100
     replicas: int | None = None
+    max_processes: int | None = None
+    max_files: int | None = None
 
     def __post_init__(self) -> None:
         _check_job_name(self.name)
@@ -59,6 +63,10 @@ class JobRequest(CheckedKeywords):
         if self.replicas is None:
             object.__setattr__(self, "replicas", self.resources.replicas)
         check_count(self.replicas, 1, "JobRequest: replicas")
+        if self.max_processes is not None:
+            check_count(self.max_processes, 1, "JobRequest: max_processes")
+        if self.max_files is not None:
+            check_count(self.max_files, 1, "JobRequest: max_files")
 
 
 def _check_job_name(name: object) -> None:

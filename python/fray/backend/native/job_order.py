@@ -38,6 +38,8 @@ class JobOrder:
     resources: Mapping[str, float] | None = None
     max_failures: int = 0
     max_preemptions: int = 100
+    max_processes: int = 0
+    max_files: int = 0
     runtime_env: str = ""
 
     def arguments(self) -> dict[str, Any]:
@@ -62,6 +64,8 @@ def order_of(request: JobRequest) -> JobOrder:
         resources=demand_of(request.resources),
         max_failures=request.max_retries_failure,
         max_preemptions=request.max_retries_preemption,
+        max_processes=request.max_processes or 0,
+        max_files=request.max_files or 0,
         runtime_env=describe_job(environment, request.resources.image),
     )
 

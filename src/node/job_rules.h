@@ -1,0 +1,30 @@
+// JobRules: what a node holds all its jobs to, read from its environment when it starts.
+//
+//   FRAY_JOB_PROCESSES   processes and threads of a job that asks for no limit of its own; 0, if not given: no limit
+//   FRAY_KEEP_JOBS       jobs that have ended and are remembered; 1000 if not given
+//   FRAY_KEEP_JOBS_DAYS  for how long they are; 30 if not given
+//
+// Threading:  a value.
+// Ownership:  none.
+// Failure:    read() returns kInvalidArgument for what is no number, with the variable's name and what is allowed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/status.h"
+#include "job/retention.h"
+
+namespace fray::node {
+
+struct JobRules {
+  std::uint32_t max_processes = 0;
+  job::Retention retention;
+
+  // `variable`: its value, or nullptr.
+  static Result<JobRules> read(const std::function<const char*(const char* name)>& variable);
+  static Result<JobRules> read();
+};
+
+}  // namespace fray::node
