@@ -19,10 +19,6 @@ using nlohmann::json;
 // What Ray's clients are told they talk to: the release whose protocol is spoken, and its version of the job API.
 constexpr const char* kRayRelease = "2.60.0";
 constexpr const char* kRayApi = "4";
-constexpr const char* kNoPackages =
-    "This node takes no packages: it runs jobs where their files are. Leave working_dir and py_modules out, and begin "
-    "the "
-    "entrypoint with `cd FOLDER &&`.";
 constexpr std::uint64_t kMostLogBytes = std::uint64_t{64} << 20;  // of one answer
 
 // The document of an answer; the answer's own failure otherwise.
@@ -139,12 +135,14 @@ Response ray_refusal(const Status& status, const std::string& id) {
 
 }  // namespace
 
-Api::Api(event::Loop& loop, NodeLink& link, JobService* jobs) : loop_(loop), link_(link), jobs_(jobs) {
+Api::Api(event::Loop& loop, NodeLink& link, JobService* jobs, std::string packages_folder)
+    : loop_(loop), link_(link), jobs_(jobs), packages_(std::move(packages_folder)) {
   add_node_routes();
   if (jobs_ == nullptr) return;
   add_job_routes();
   add_log_routes();
   add_ray_routes();
+  add_package_routes();
 }
 
 void Api::add_node_routes() {
@@ -240,7 +238,7 @@ void Api::add_job_routes() {
                order_schema(),
                "application/json",
                [this, document](Request request, const Responder& responder) {
-                 Result<JobOrder> order = parse_order(request.body);
+                 Result<JobOrder> order = parse_order(request.body, python_);
                  if (!order.is_ok()) return responder.respond(error_response(order.status()));
                  jobs_->submit(std::move(order).value(), document(responder));
                }});
@@ -345,7 +343,7 @@ void Api::add_ray_routes() {
                ray_order_schema(),
                "application/json",
                [this](Request request, const Responder& responder) {
-                 Result<JobOrder> order = parse_ray_order(request.body);
+                 Result<JobOrder> order = parse_ray_order(request.body, python_, packages_);
                  if (!order.is_ok()) return responder.respond(plain(400, order.status().message()));
                  const std::string id = order->id;
                  jobs_->submit(std::move(order).value(), [responder, id](Result<std::string> text) {
@@ -369,13 +367,6 @@ void Api::add_ray_routes() {
            responder.respond(json_response(details));
          });
        }});
-  routes_.add({"GET",
-               "/api/packages/{protocol}/{name}",
-               "Ray's: whether a package is here; none ever is",
-               {},
-               {},
-               "text/plain",
-               [](Request, const Responder& responder) { responder.respond(plain(501, kNoPackages)); }});
   // Ray's ids are whole; the beginning of one, which the node takes too, is none.
   auto with_job = [this](auto answer) {
     return [this, answer](Request request, const Responder& responder) {
@@ -460,6 +451,36 @@ void Api::add_ray_routes() {
                  responder.stream(head, std::make_shared<LogStream>(loop_, jobs_->read_log(request.captures[0], {}),
                                                                     LogStream::Form::kWebSocket));
                })});
+}
+
+void Api::add_package_routes() {
+  routes_.add({"GET",
+               "/api/packages/{protocol}/{name}",
+               "Ray's: whether a package is here",
+               {},
+               {},
+               "text/plain",
+               [this](Request request, const Responder& responder) {
+                 const std::string& protocol = request.captures[0];
+                 const std::string& name = request.captures[1];
+                 if (packages_.has(protocol, name)) return responder.respond(plain(200, ""));
+                 responder.respond(plain(404, fmt::format("Package {}://{} does not exist", protocol, name)));
+               }});
+  Route upload{"PUT",
+               "/api/packages/{protocol}/{name}",
+               "Ray's: send a package, an archive of at most 100 MiB",
+               {},
+               {},
+               "text/plain",
+               [](Request request, const Responder& responder) {
+                 Status kept = static_cast<PackageStore::Draft&>(*request.sink).finish();
+                 responder.respond(kept.is_ok() ? plain(200, "") : error_response(kept));
+               }};
+  upload.sink = [this](const Request& request) -> Result<std::shared_ptr<BodySink>> {
+    FRAY_ASSIGN_OR_RETURN(auto draft, packages_.begin(request.captures[0], request.captures[1]));
+    return std::shared_ptr<BodySink>(std::move(draft));
+  };
+  routes_.add(std::move(upload));
 }
 
 }  // namespace fray::http

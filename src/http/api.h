@@ -9,16 +9,18 @@
 #include <string>
 
 #include "event/loop.h"
+#include "http/job_environment.h"
 #include "http/job_service.h"
 #include "http/node_link.h"
+#include "http/package_store.h"
 #include "http/route_table.h"
 
 namespace fray::http {
 
 class Api {
  public:
-  // `jobs` null: this node keeps none, and there are no routes for them.
-  Api(event::Loop& loop, NodeLink& link, JobService* jobs);
+  // `jobs` null: this node keeps none, and there are no routes for them. `packages_folder`: of what is uploaded for them.
+  Api(event::Loop& loop, NodeLink& link, JobService* jobs, std::string packages_folder);
 
   const RouteTable& routes() const { return routes_; }
 
@@ -27,11 +29,14 @@ class Api {
   void add_job_routes();
   void add_log_routes();
   void add_ray_routes();
+  void add_package_routes();
   void answer_metrics(const Responder& responder);
 
   event::Loop& loop_;
   NodeLink& link_;
   JobService* jobs_;
+  PackageStore packages_;
+  const OwnPython python_ = OwnPython::find();
   RouteTable routes_;
 };
 

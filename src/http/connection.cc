@@ -92,6 +92,7 @@ void Connection::parse() {
   while (state_ == State::kReading) {
     const bool fresh = !parser_.has_begun();
     const RequestParser::Progress progress = parser_.advance(in_);
+    if (sink_ && progress != RequestParser::Progress::kBad && !drain()) continue;
     if (progress == RequestParser::Progress::kMore) {
       if (fresh && parser_.has_begun()) limit(kHeadLimit);
       break;
@@ -103,6 +104,7 @@ void Connection::parse() {
     } else {
       limit({});
       state_ = State::kHandling;
+      parser_.request().sink = std::exchange(sink_, nullptr);
       owner_.handle(std::move(parser_.request()), Responder(weak_from_this(), ++request_));
     }
   }
@@ -113,6 +115,9 @@ void Connection::parse() {
 void Connection::head_arrived() {
   if (auto refusal = owner_.refuse(parser_.request())) return refuse(*refusal);
   known_ = true;
+  auto sink = owner_.sink_of(parser_.request());
+  if (!sink.is_ok()) return refuse(error_response(sink.status()));
+  sink_ = std::move(sink).value();
   limit(kBodyLimit);
   if (parser_.wants_continue()) {
     out_ += "HTTP/1.1 100 Continue\r\n\r\n";
@@ -120,8 +125,20 @@ void Connection::head_arrived() {
   }
 }
 
+// Hands on what has come of an upload. False: it is refused.
+bool Connection::drain() {
+  const std::string bytes = parser_.take_body();
+  if (bytes.empty()) return true;
+  limit(kBodyLimit);  // of each part: a large package may take its time, as long as it comes
+  Status written = sink_->write(bytes);
+  if (written.is_ok()) return true;
+  refuse(error_response(written));
+  return false;
+}
+
 // Of what follows nothing is read, so that the connection cannot go on.
 void Connection::refuse(const Response& response) {
+  sink_.reset();
   state_ = State::kHandling;
   close_after_ = true;
   respond(++request_, response);

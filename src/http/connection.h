@@ -71,6 +71,8 @@ class Connection : public std::enable_shared_from_this<Connection>, private Stre
     virtual ~Owner() = default;
     // The answer to give instead of reading on, if there is one. Else the client is known from now on.
     virtual std::optional<Response> refuse(const Request& request) = 0;
+    // What takes the body of an upload; null for others.
+    virtual Result<std::shared_ptr<BodySink>> sink_of(const Request& request) = 0;
     virtual void handle(Request request, Responder responder) = 0;
     virtual void connection_ended(Connection& connection) = 0;
   };
@@ -99,6 +101,7 @@ class Connection : public std::enable_shared_from_this<Connection>, private Stre
   void read();
   void parse();
   void head_arrived();
+  bool drain();
   void refuse(const Response& response);
   void write();
   void written();
@@ -114,6 +117,7 @@ class Connection : public std::enable_shared_from_this<Connection>, private Stre
   std::string out_;
   std::size_t sent_ = 0;
   std::shared_ptr<Stream> stream_;
+  std::shared_ptr<BodySink> sink_;  // of the present request
   std::uint64_t request_ = 0;  // number of the present one
   std::uint32_t watched_ = 0;
   event::TimerId timer_ = 0;

@@ -63,6 +63,7 @@ std::optional<Response> Guard::refuse(const Request& request) const {
   if (!given.starts_with(kScheme) || !equal_in_constant_time(given.substr(kScheme.size()), token_)) {
     return error_response(403, "wrong token", "the token is not this node's; every start of a node draws a new one");
   }
+  if (request.is_upload()) return std::nullopt;  // no form of another site can PUT
   if (has_body(request) && !is_json(request.header("content-type"))) {
     return error_response(415, "no JSON", "bodies must be application/json");
   }

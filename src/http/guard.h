@@ -3,7 +3,8 @@
 //   Host            127.0.0.1, localhost or [::1], with the server's port: a name that a web page rebinds is another (421)
 //   Origin          none, or this server's own; Sec-Fetch-Site none or same-origin: other sites' pages are refused (403)
 //   Authorization   "Bearer <token>", or X-Ray-Authorization with the same: none 401, another 403
-//   Content-Type    application/json, where there is a body: a form of another site cannot have it (415)
+//   Content-Type    application/json, where there is a body: a form of another site cannot have it (415); packages are
+//                   any bytes, and come by PUT, which no form can send either
 //
 // Threading:  a value.
 // Ownership:  owns the token.

@@ -200,7 +200,7 @@ class HttpWorld {
     node.emplace(*loop, folder / "n.sock");
     link = NodeLink::open(*loop, folder / "n.sock").value();
     jobs.emplace(*loop);
-    api.emplace(*loop, *link, &*jobs);
+    api.emplace(*loop, *link, &*jobs, folder / "packages");
     server = Server::start(*loop, 0, kToken, api->routes()).value();
   }
   ~HttpWorld() {

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "http/members.h"
+
 namespace fray::http {
 
 namespace {
@@ -16,75 +18,6 @@ using nlohmann::json;
 
 constexpr const char* kRayKey = "ray";  // of the metadata: what Ray's routes need to know again
 constexpr double kMostReplicas = 1024;
-
-Status wrong(std::string what) { return Status(StatusCode::kInvalidArgument, std::move(what)); }
-
-Status wrong_type(const char* key, const char* expected, const json& given) {
-  return wrong(fmt::format("{} must be {}, but is of type {}", key, expected, given.type_name()));
-}
-
-// The members of an object, taken one by one; what is left at the end nobody knows.
-class Members {
- public:
-  explicit Members(json document) : document_(std::move(document)) {}
-
-  static Result<Members> parse(std::string_view body) {
-    json document = json::parse(body, nullptr, false);
-    if (!document.is_object()) return wrong("the body must be a JSON object");
-    return Members(std::move(document));
-  }
-
-  json take(const char* key) {
-    taken_ += fmt::format("{}{}", taken_.empty() ? "" : ", ", key);
-    if (!document_.contains(key)) return nullptr;
-    json value = std::move(document_[key]);
-    document_.erase(key);
-    return value;
-  }
-  Status text(const char* key, std::string* place) {
-    const json value = take(key);
-    if (value.is_null()) return Status::ok();
-    if (!value.is_string()) return wrong_type(key, "a text", value);
-    value.get_to(*place);
-    return Status::ok();
-  }
-  Status texts(const char* key, std::map<std::string, std::string>* place) {
-    const json value = take(key);
-    if (value.is_null()) return Status::ok();
-    if (!value.is_object()) return wrong_type(key, "an object of texts", value);
-    for (const auto& [name, each] : value.items()) {
-      if (!each.is_string()) return wrong_type(fmt::format("{} of {}", name, key).c_str(), "a text", each);
-      (*place)[name] = each.get<std::string>();
-    }
-    return Status::ok();
-  }
-  Status amounts(const char* key, std::map<std::string, double>* place) {
-    const json value = take(key);
-    if (value.is_null()) return Status::ok();
-    if (!value.is_object()) return wrong_type(key, "an object of amounts", value);
-    for (const auto& [name, each] : value.items()) {
-      if (!each.is_number()) return wrong_type(fmt::format("{} of {}", name, key).c_str(), "a number", each);
-      (*place)[name] = each.get<double>();
-    }
-    return Status::ok();
-  }
-  Status number(const char* key, double* place) {
-    const json value = take(key);
-    if (value.is_null()) return Status::ok();
-    if (!value.is_number()) return wrong_type(key, "a number", value);
-    value.get_to(*place);
-    return Status::ok();
-  }
-  // After everything that is known was taken.
-  Status end() const {
-    if (document_.empty()) return Status::ok();
-    return wrong(fmt::format("there is no key \"{}\"; the keys are {}", document_.begin().key(), taken_));
-  }
-
- private:
-  json document_;
-  std::string taken_;
-};
 
 Result<std::vector<std::string>> command_of(const json& value) {
   if (!value.is_array() || value.empty())
@@ -101,29 +34,6 @@ json typed(const char* type, const char* description) { return {{"type", type}, 
 
 json map_of(const char* type, const char* description) {
   return {{"type", "object"}, {"additionalProperties", {{"type", type}}}, {"description", description}};
-}
-
-// Packages of a runtime env are for the node; a folder and variables are for the job.
-Status take_ray_env(json env, JobOrder* order) {
-  if (env.is_null()) return Status::ok();
-  if (!env.is_object()) return wrong_type("runtime_env", "an object", env);
-  Members members(std::move(env));
-  FRAY_RETURN_IF_ERROR(members.texts("env_vars", &order->environment));
-  FRAY_RETURN_IF_ERROR(members.text("working_dir", &order->folder));
-  if (order->folder.find("://") != std::string::npos) {
-    return wrong(
-        "this node takes no packages: it runs jobs where their files are; leave working_dir out of the runtime "
-        "env, or run `cd FOLDER && ...`");
-  }
-  json packages = json::object();
-  for (const char* key : {"pip", "uv", "conda"}) {
-    if (json value = members.take(key); !value.is_null()) packages[key] = std::move(value);
-  }
-  // What concerns clusters of many machines alone.
-  for (const char* key : {"config", "excludes", "_ray_release", "_ray_commit", "_inject_current_ray"})
-    members.take(key);
-  if (!packages.empty()) order->runtime_env = packages.dump();
-  return members.end();
 }
 
 std::string text_of(const json& object, const char* key) {
@@ -190,11 +100,13 @@ json order_schema() {
             {"environment", map_of("string", "variables beside the node's own")},
             {"resources", map_of("number", "of each replica, such as {\"CPU\": 1}")},
             {"replicas", typed("integer", "equal processes that start and end together")},
-            {"runtime_env", typed("object", "packages and the like")},
+            {"max_processes", typed("integer", "processes and threads of the job, at most")},
+            {"max_files", typed("integer", "open files of each process, at most")},
+            {"runtime_env", environment_schema()},
             {"metadata", map_of("string", "the submitter's own")}}}};
 }
 
-Result<JobOrder> parse_order(std::string_view body) {
+Result<JobOrder> parse_order(std::string_view body, const OwnPython& python) {
   FRAY_ASSIGN_OR_RETURN(Members members, Members::parse(body));
   JobOrder order;
   FRAY_ASSIGN_OR_RETURN(order.command, command_of(members.take("command")));
@@ -209,10 +121,9 @@ Result<JobOrder> parse_order(std::string_view body) {
     return wrong(fmt::format("replicas is {}; it must be a whole number from 1 to {}", replicas, kMostReplicas));
   }
   order.replicas = static_cast<std::uint32_t>(replicas);
-  if (const json env = members.take("runtime_env"); !env.is_null()) {
-    if (!env.is_object()) return wrong_type("runtime_env", "an object", env);
-    order.runtime_env = env.dump();
-  }
+  FRAY_RETURN_IF_ERROR(members.count("max_processes", &order.max_processes));
+  FRAY_RETURN_IF_ERROR(members.count("max_files", &order.max_files));
+  FRAY_RETURN_IF_ERROR(set_environment(members.take("runtime_env"), python, &order));
   std::map<std::string, std::string> metadata;
   FRAY_RETURN_IF_ERROR(members.texts("metadata", &metadata));
   if (!metadata.empty()) order.metadata = json(metadata).dump();
@@ -228,7 +139,7 @@ json ray_order_schema() {
            {{"entrypoint", typed("string", "a line for the shell")},
             {"submission_id", typed("string", "must be new")},
             {"job_id", typed("string", "an older name of submission_id")},
-            {"runtime_env", typed("object", "env_vars, working_dir (a folder of this machine), pip, uv, conda")},
+            {"runtime_env", typed("object", "env_vars, working_dir, pip, uv, conda, image_uri")},
             {"metadata", map_of("string", "the submitter's own")},
             {"entrypoint_num_cpus", typed("number", "CPUs of the entrypoint itself")},
             {"entrypoint_num_gpus", typed("number", "GPUs of the entrypoint itself")},
@@ -237,7 +148,7 @@ json ray_order_schema() {
             {"entrypoint_label_selector", map_of("string", "not known here; must be empty")}}}};
 }
 
-Result<JobOrder> parse_ray_order(std::string_view body) {
+Result<JobOrder> parse_ray_order(std::string_view body, const OwnPython& python, const PackageStore& packages) {
   FRAY_ASSIGN_OR_RETURN(Members members, Members::parse(body));
   JobOrder order;
   std::string entrypoint, older_id;
@@ -247,7 +158,7 @@ Result<JobOrder> parse_ray_order(std::string_view body) {
   FRAY_RETURN_IF_ERROR(members.text("job_id", &older_id));
   if (order.id.empty()) order.id = older_id;
   const json env = members.take("runtime_env");
-  FRAY_RETURN_IF_ERROR(take_ray_env(env, &order));
+  FRAY_RETURN_IF_ERROR(set_ray_environment(env, python, packages, &order));
   std::map<std::string, std::string> metadata, labels;
   FRAY_RETURN_IF_ERROR(members.texts("metadata", &metadata));
   for (const auto& [key, resource] :

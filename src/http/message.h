@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/status.h"
+#include "http/body_sink.h"
 
 namespace fray::http {
 
@@ -25,6 +27,9 @@ struct Request {
   std::string body;
 
   std::string_view header(std::string_view name) const;
+  // Raw bytes of a package: more than other bodies may have, and not kept in memory.
+  bool is_upload() const { return method == "PUT" && path.size() > 1 && path[0] == "api" && path[1] == "packages"; }
+  std::shared_ptr<BodySink> sink;  // that has the body instead of `body`; else null
   // Of a path pattern, by place.
   std::vector<std::string> captures;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/error.hpp>
@@ -16,7 +17,7 @@ struct RequestParser::Parts {
   beast::http::request_parser<beast::http::string_body> parser;
   Parts() {
     parser.header_limit(kMostHeadBytes);
-    parser.body_limit(kMostBodyBytes);
+    parser.body_limit(kMostUploadBytes);
   }
 };
 
@@ -43,6 +44,15 @@ RequestParser::Progress RequestParser::bad(unsigned status, std::string_view why
   return Progress::kBad;
 }
 
+RequestParser::Progress RequestParser::too_large() {
+  return bad(413, "the body is larger than 8 MiB, or, of a package, than 100 MiB");
+}
+
+std::string RequestParser::take_body() {
+  if (whole_told_) return std::exchange(request_.body, {});
+  return parts_ && head_told_ ? std::exchange(parts_->parser.get().body(), {}) : std::string();
+}
+
 RequestParser::Progress RequestParser::take_head() {
   const auto& message = parts_->parser.get();
   request_.method = std::string(message.method_string());
@@ -59,6 +69,9 @@ RequestParser::Progress RequestParser::take_head() {
   if (!parse_target({message.target().data(), message.target().size()}, &request_)) {
     return bad(400, "the target must be a path with a query that is percent-encoded, each parameter once");
   }
+  const std::uint64_t most = request_.is_upload() ? kMostUploadBytes : kMostBodyBytes;
+  if (const auto length = parts_->parser.content_length(); length && *length > most) return too_large();
+  parts_->parser.body_limit(most);
   keeps_alive_ = parts_->parser.keep_alive();
   head_told_ = true;
   parts_->parser.eager(true);
@@ -91,7 +104,7 @@ RequestParser::Progress RequestParser::advance(std::string& input) {
       return bad(431, "the headers are larger than 16 KiB");
     }
     if (error == beast::http::error::header_limit) return bad(431, "the headers are larger than 16 KiB");
-    if (error == beast::http::error::body_limit) return bad(413, "the body is larger than 8 MiB");
+    if (error == beast::http::error::body_limit) return too_large();
     if (error) return bad(400, "this is no HTTP/1.1 request: " + error.message());
   }
 }

@@ -17,6 +17,7 @@ class RequestParser {
  public:
   static constexpr std::uint32_t kMostHeadBytes = 16u << 10;
   static constexpr std::uint64_t kMostBodyBytes = 8u << 20;
+  static constexpr std::uint64_t kMostUploadBytes = 100u << 20;  // as Ray has it
 
   enum class Progress { kMore, kHead, kWhole, kBad };
 
@@ -28,6 +29,8 @@ class RequestParser {
   Progress advance(std::string& input);
 
   Request& request() { return request_; }
+  // What has come of the body since the last call; request().body has only the rest then.
+  std::string take_body();
   bool keeps_alive() const { return keeps_alive_; }
   bool wants_continue() const;
   bool has_begun() const { return begun_; }
@@ -38,6 +41,7 @@ class RequestParser {
   struct Parts;
 
   Progress take_head();
+  Progress too_large();
   Progress bad(unsigned status, std::string_view why);
 
   std::unique_ptr<Parts> parts_;

@@ -59,6 +59,9 @@ json operation_of(const Route& route) {
                       {"403", refusal("a wrong token, or another site's page")},
                       {"404", refusal("nothing of that name")},
                       {"421", refusal("another host's name")}}}};
+  if (route.sink) {
+    operation["requestBody"] = {{"required", true}, {"content", {{"application/octet-stream", json::object()}}}};
+  }
   if (!route.body.is_null()) {
     operation["requestBody"] = {{"required", true}, {"content", {{"application/json", {{"schema", route.body}}}}}};
   }
@@ -101,6 +104,14 @@ void RouteTable::handle(Request request, const Responder& responder) const {
   Response refused = error_response(405, "wrong method", fmt::format("this path answers {}", fmt::join(methods, ", ")));
   refused.headers["Allow"] = fmt::format("{}", fmt::join(methods, ", "));
   responder.respond(refused);
+}
+
+Result<std::shared_ptr<BodySink>> RouteTable::sink_of(Request request) const {
+  for (const Route& route : routes_) {
+    if (!route.sink || route.method != request.method) continue;
+    if (matches(route.pattern, request.path, &request.captures)) return route.sink(request);
+  }
+  return std::shared_ptr<BodySink>();
 }
 
 json RouteTable::document(const std::string& release) const {

@@ -32,12 +32,16 @@ struct Route {
   nlohmann::json body;  // schema of the request's; null: none
   std::string answers = "application/json";
   std::function<void(Request request, const Responder& responder)> handler;
+  // Of uploads: what takes the body of a request, whose captures are set.
+  std::function<Result<std::shared_ptr<BodySink>>(const Request& request)> sink = {};
 };
 
 class RouteTable {
  public:
   void add(Route route);
   void handle(Request request, const Responder& responder) const;
+  // Null for routes that have their bodies in memory, and where there is none.
+  Result<std::shared_ptr<BodySink>> sink_of(Request request) const;
   const std::vector<Route>& routes() const { return routes_; }
   // OpenAPI 3.1.
   nlohmann::json document(const std::string& release) const;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "model/runtime_env_spec.h"
 #include "runtime_env/build_watch.h"
 
@@ -10,12 +12,24 @@ namespace fray::node {
 
 namespace {
 
+// The processes of a container are the engine's, in groups of its own.
+void limit_container(JobLaunch& launch) {
+  auto run = std::find(launch.command.begin(), launch.command.end(), "run");
+  if (run == launch.command.end()) return;
+  std::vector<std::string> options;
+  if (launch.limits.memory_bytes > 0) options.push_back(fmt::format("--memory={}", launch.limits.memory_bytes));
+  if (launch.limits.processes > 0) options.push_back(fmt::format("--pids-limit={}", launch.limits.processes));
+  launch.command.insert(std::next(run), options.begin(), options.end());
+  launch.limits = {.files = launch.limits.files};
+}
+
 JobEnvironments::Apply apply_of(runtime_env::PreparedEnv prepared, std::string python) {
   return [prepared = std::move(prepared), python = std::move(python)](JobLaunch& launch) {
     if (!prepared.python.empty() && !launch.command.empty() && launch.command.front() == python) {
       launch.command.front() = prepared.python;
     }
     launch.command = prepared.wrapped(launch.command);
+    if (!prepared.wrapper.empty()) limit_container(launch);
     launch.folder = prepared.folder_instead_of(launch.folder);
     prepared.apply_to(launch.environment);
   };

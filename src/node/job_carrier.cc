@@ -412,7 +412,6 @@ Result<supervisor::Order> JobCarrier::order_for(const job::Start& command, const
   order.replicas = spec.replicas;
   order.grace_seconds = spec.grace_seconds;
   order.environment_file = folders_.environment_path(spec.id);
-  order.limits = limits_of(spec);
   if (settings_.embedded) order.dies_with = ::getpid();
   order.variables = device_names_.environment(devices);
   const std::string call = folders_.call_path(spec.id);
@@ -423,7 +422,7 @@ Result<supervisor::Order> JobCarrier::order_for(const job::Start& command, const
                           {"FRAY_JOB_ATTEMPT", std::to_string(command.attempt)},
                           {"FRAY_NODE", settings_.node_address},
                           {"FRAY_CLUSTER_SPEC", "local?address=" + quoted(settings_.node_address)}});
-  JobLaunch launch{spec.command, spec.folder, {}};
+  JobLaunch launch{spec.command, spec.folder, {}, limits_of(spec)};
   if (auto apply = environment_of_.find(spec.id); apply != environment_of_.end()) {
     FRAY_ASSIGN_OR_RETURN(launch.environment, folders_.environment(spec.id));
     apply->second(launch);
@@ -431,6 +430,7 @@ Result<supervisor::Order> JobCarrier::order_for(const job::Start& command, const
   }
   order.command = std::move(launch.command);
   order.folder = std::move(launch.folder);
+  order.limits = launch.limits;
   return order;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "os/limit_plan.h"
 
 namespace fray::node {
 
@@ -19,6 +20,7 @@ struct JobLaunch {
   std::vector<std::string> command;
   std::string folder;
   std::vector<std::pair<std::string, std::string>> environment;  // whole
+  os::LimitRequest limits;  // of the command's processes; a container's engine takes them over
 };
 
 class JobEnvironments {

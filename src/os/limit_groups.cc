@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fault.h"
 #include "os/fd.h"
 #include "os/machine.h"
 
@@ -116,7 +117,7 @@ std::string GroupMemory::verdict() const {
 Result<LimitGroups> LimitGroups::make(const LimitPlan& plan) {
   LimitGroups made({});
   auto set_up = [](const LimitPlan::Group& group) -> Status {
-    if (::mkdir(group.folder.c_str(), 0755) != 0 && errno != EEXIST) {
+    if ((FRAY_FAULT("limit_group", EACCES) || ::mkdir(group.folder.c_str(), 0755) != 0) && errno != EEXIST) {
       return Status::io_error("cannot make the control group " + group.folder, errno);
     }
     for (const auto& [file, text] : group.settings) {

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
 import shutil
 import signal
+import sqlite3
+import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -165,6 +169,94 @@ def test_damaged_database_is_moved_aside_and_read_from_the_folders_and_said(node
     assert "records of jobs were damaged" in (home() / "logs" / "node.log").read_text()
 
 
+def test_missing_database_is_read_from_the_folders_and_said(node: dict[str, Any], tmp_path: Path) -> None:
+    ended = launch("exit 4")
+    running = launch(f"until [ -e {tmp_path}/go ]; do sleep 0.02; done; exit 5")
+    assert end_of(ended).exit_code == 4
+    eventually(lambda: LocalCluster("auto").poll(running).status is JobStatus.RUNNING)
+    kill(node)
+    for name in ("jobs.db", "jobs.db-wal", "jobs.db-shm"):
+        (home() / "jobs" / name).unlink(missing_ok=True)
+    start()
+    assert LocalCluster("auto").poll(ended).exit_code == 4
+    assert LocalCluster("auto").poll(running).status is JobStatus.RUNNING
+    (tmp_path / "go").touch()
+    assert end_of(running).exit_code == 5
+    assert "jobs.db was not there; 2 jobs are known again" in (home() / "logs" / "node.log").read_text()
+    assert "was not there" in command("status").ok()
+
+
+def test_record_that_cannot_be_read_is_taken_from_its_folder(node: dict[str, Any]) -> None:
+    job = launch("exit 4")
+    assert end_of(job).exit_code == 4
+    kill(node)
+    with contextlib.closing(sqlite3.connect(home() / "jobs" / "jobs.db")) as database, database:
+        database.execute("UPDATE job SET record = 'no record'")
+    start()
+    assert LocalCluster("auto").poll(job).exit_code == 4
+    assert f"the record of the job {job} cannot be read" in (home() / "logs" / "node.log").read_text()
+
+
+def test_sync_that_fails_takes_no_more_jobs_and_those_that_run_go_on(tmp_path: Path) -> None:
+    node = start("--cpus", "2", env={"FRAY_FAULT": "records_sync:2+"})
+    job = launch(f"until [ -e {tmp_path}/go ]; do sleep 0.02; done; exit 6")
+    eventually(lambda: LocalCluster("auto").poll(job).status is JobStatus.RUNNING)
+    with pytest.raises(fray.FrayError, match="the job cannot be taken"):
+        launch("true")
+    assert "disk I/O error" in command("status").ok()
+    (tmp_path / "go").touch()
+    assert end_of(job).exit_code == 6
+    kill(node)
+    start()
+    assert end_of(job).exit_code == 6, "the supervisor had written it down"
+
+
+@pytest.fixture
+def small_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A home on a file system of 8 MiB."""
+    folder = tempfile.mkdtemp(prefix="fray-disk-")
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "fray", folder], capture_output=True, check=False)
+    if mounted.returncode != 0:
+        os.rmdir(folder)
+        pytest.skip("file systems cannot be mounted here")
+    monkeypatch.setenv("FRAY_HOME", f"{folder}/home")
+    os.mkdir(f"{folder}/home", 0o700)
+    yield Path(folder)
+    fray.shutdown()
+    command("stop", "--force")
+    subprocess.run(["umount", "-l", folder], check=True)
+    os.rmdir(folder)
+
+
+def test_full_disk_loses_output_with_a_mark_and_nothing_else(small_disk: Path, tmp_path: Path) -> None:
+    start("--cpus", "2")
+    job = launch(
+        f"echo first; until [ -e {tmp_path}/full ]; do sleep 0.02; done; head -c 3000000 /dev/zero | tr '\\0' x; "
+        f"echo; touch {tmp_path}/written; until [ -e {tmp_path}/free ]; do sleep 0.02; done; echo last; exit 6"
+    )
+    eventually(lambda: LocalCluster("auto").logs(job) == "first\n")
+    filler = small_disk / "filler"
+    with filler.open("wb") as file, contextlib.suppress(OSError):
+        while True:
+            file.write(bytes(1 << 16))
+            file.flush()
+    with contextlib.suppress(OSError), filler.open("ab", buffering=0) as file:
+        while True:
+            file.write(bytes(512))
+    with pytest.raises(fray.FrayError, match=r"the job cannot be taken: .*(disk is full|No space left)"):
+        launch("true")
+    (tmp_path / "full").touch()
+    eventually(lambda: (tmp_path / "written").exists())  # the job does not wait for the disk
+    filler.unlink()
+    (tmp_path / "free").touch()
+    assert end_of(job).exit_code == 6
+    text = LocalCluster("auto").logs(job)
+    assert text.startswith("first\n")
+    assert "bytes of this output are missing here]" in text
+    assert text.endswith("last\n")
+    assert end_of(launch("exit 3")).exit_code == 3
+
+
 def test_lost_folder_of_a_job_does_not_keep_the_node_from_starting(node: dict[str, Any]) -> None:
     job = launch("sleep 1000")
     eventually(lambda: LocalCluster("auto").poll(job).status is JobStatus.RUNNING)
@@ -195,6 +287,34 @@ def test_thousand_records_are_back_after_a_crash(node: dict[str, Any]) -> None:
     kill(node)
     start()
     assert [info.job_id for info in LocalCluster("auto").list_jobs()] == jobs
+
+
+def test_jobs_that_ended_long_ago_are_forgotten_with_their_folders_and_running_ones_are_not() -> None:
+    start("--cpus", "2", env={"FRAY_KEEP_JOBS_DAYS": "0.00001"})
+    running = launch("sleep 1000")
+    ended = launch("true")
+    end_of(ended)
+    eventually(lambda: [info.job_id for info in LocalCluster("auto").list_jobs()] == [running])
+    eventually(lambda: not (home() / "jobs" / ended).exists())
+    assert LocalCluster("auto").poll(running).status is JobStatus.RUNNING
+
+
+def test_setting_that_is_no_number_keeps_the_node_from_starting() -> None:
+    refused = command("start", env={"FRAY_KEEP_JOBS": "many"})
+    assert refused.code != 0
+    assert "FRAY_KEEP_JOBS must be a whole number" in refused.stderr
+
+
+def test_job_of_higher_priority_starts_first(node: dict[str, Any], tmp_path: Path) -> None:
+    submit = ("job", "submit", "--no-wait", "--cpus", "2")
+    blocker = command(*submit, "--", "sleep", "1000").ok().strip()
+    for name, priority in (("low", "-1"), ("usual", "0"), ("high", "7")):
+        command(*submit, "--id", name, "--priority", priority, "--", "sh", "-c", f"echo {name} >> {tmp_path}/order").ok()
+    assert LocalCluster("auto").poll(blocker).status is JobStatus.RUNNING, "nobody makes way"
+    command("job", "stop", blocker).ok()
+    for name in ("low", "usual", "high"):
+        end_of(name)
+    assert (tmp_path / "order").read_text().split() == ["high", "usual", "low"]
 
 
 def test_job_larger_than_the_started_node_is_refused(node: dict[str, Any]) -> None:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import hashlib
+import http.client
+import io
 import json
 import os
 import stat
+import subprocess
+import sys
 import urllib.error
 import urllib.request
 import warnings
+import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +24,8 @@ from typing import Any
 import pytest
 from fray._ray_jobs import RayJobs
 from fray.errors import NameTakenError
+
+from tests.chaos.wheels import make_wheel
 
 from .conftest import Program
 
@@ -28,6 +37,15 @@ class Node:
     url: str
     token: str
     token_file: Path
+
+    def put(self, path: str, data: bytes) -> tuple[int, bytes]:
+        """Send bytes as Ray's client does: without a type."""
+        connection = http.client.HTTPConnection(self.url.removeprefix("http://"), timeout=60)
+        with contextlib.closing(connection):
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # refused before all was sent
+                connection.request("PUT", path, body=data, headers={"Authorization": f"Bearer {self.token}"})
+            answer = connection.getresponse()
+            return answer.status, answer.read()
 
     def ask(self, method: str, path: str, body: object = None, **headers: str) -> tuple[int, bytes]:
         """Status and body of an answer; `headers` come beside the token."""
@@ -174,11 +192,113 @@ def test_an_unmodified_submission_client_submits_tails_lists_and_stops(client: A
         client.get_job_info(long)
 
 
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a program, beside a wheel that it needs; environments are made in a cache of their own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
+    monkeypatch.setenv("UV_FIND_LINKS", str(tmp_path))
+    monkeypatch.setenv("UV_NO_INDEX", "1")
+    make_wheel(tmp_path, "fray_test_alpha", "1.0", "VERSION = '1.0'\n")
+    folder = tmp_path / "project"
+    (folder / "lib").mkdir(parents=True)
+    (folder / "lib" / "helper.py").write_text("def words(): return 'from the package'\n")
+    (folder / "main.py").write_text(
+        "import os\nimport fray_test_alpha\nfrom lib.helper import words\n"
+        "print(words(), os.environ['NAME'], fray_test_alpha.VERSION, sorted(os.listdir('.')))\n"
+    )
+    return folder
+
+
 @pytest.mark.ray
-def test_packages_are_refused_with_a_sentence(client: Any, tmp_path: Path) -> None:
-    (tmp_path / "main.py").write_text("print(1)\n")
-    with pytest.raises(RuntimeError, match="runs jobs where their files are"):
-        client.submit_job(entrypoint="python main.py", runtime_env={"working_dir": str(tmp_path)})
+def test_an_unmodified_submission_client_sends_its_folder_and_packages(project: Path, client: Any) -> None:
+    env = {"working_dir": str(project), "env_vars": {"NAME": "you"}, "pip": ["fray_test_alpha"]}
+    job = client.submit_job(entrypoint="python main.py", runtime_env=env)
+    wait_for(lambda: client.get_job_status(job).is_terminal())
+    assert client.get_job_logs(job) == "from the package you 1.0 ['lib', 'main.py']\n", client.get_job_info(job)
+    assert client.get_job_status(job) == "SUCCEEDED"
+    assert client.get_job_info(job).runtime_env["env_vars"] == {"NAME": "<redacted>"}
+    again = client.submit_job(entrypoint="cat main.py", runtime_env={"working_dir": str(project)})
+    wait_for(lambda: client.get_job_status(again).is_terminal())
+    assert client.get_job_logs(again) == (project / "main.py").read_text()
+    packages = list((Path(os.environ["FRAY_HOME"]) / "packages").iterdir())
+    assert len(packages) == 1, "the second job found what the first had sent"
+
+
+@pytest.mark.ray
+def test_what_a_node_does_not_support_is_refused_by_its_name(client: Any, tmp_path: Path) -> None:
+    (tmp_path / "module").mkdir()
+    (tmp_path / "module" / "__init__.py").touch()
+    with pytest.raises(RuntimeError, match='there is no key \\W*py_modules'):
+        client.submit_job(entrypoint="true", runtime_env={"py_modules": [str(tmp_path / "module")]})
+
+
+@pytest.mark.ray
+def test_the_command_line_of_ray_submits_a_folder_and_shows_what_it_prints(
+    node: Node, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = Path(sys.executable).with_name("ray")
+    words = ["job", "submit", "--address", node.url, "--working-dir", ".", "--submission-id", "by-ray"]
+    environment = {**os.environ, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": node.token}
+    done = subprocess.run(
+        [str(program), *words, "--", "cat", "lib/helper.py"],
+        cwd=project,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "from the package" in done.stdout
+    assert "Job 'by-ray' succeeded" in done.stdout
+    for verb, shown in (("status", "succeeded"), ("logs", "from the package"), ("list", "by-ray")):
+        rest = ["by-ray"] if verb != "list" else []
+        asked = subprocess.run(
+            [str(program), "job", verb, "--address", node.url, *rest],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert shown in asked.stdout + asked.stderr, (verb, asked)
+
+
+def test_packages_are_taken_whole_and_checked(node: Node, tmp_path: Path) -> None:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        archive.writestr("a.txt", "in the archive\n")
+    name = f"_ray_pkg_{hashlib.sha1(data.getvalue()).hexdigest()}.zip"
+    path = f"/api/packages/gcs/{name}"
+    assert node.ask("GET", path)[0] == 404
+    status, why = node.put(path, data.getvalue() + b"more")
+    assert (status, b"not those that the package's name is made of" in why) == (400, True)
+    assert node.ask("GET", path)[0] == 404
+    assert node.put(path, data.getvalue())[0] == 200
+    assert node.ask("GET", path)[0] == 200
+    assert node.put("/api/packages/s3/a.zip", b"x")[0] == 400
+    assert node.put("/api/packages/gcs/..%2Fa.zip", b"x")[0] == 400
+    order = {"entrypoint": "cat a.txt", "submission_id": "sent", "runtime_env": {"working_dir": f"gcs://{name}"}}
+    assert node.ask("POST", "/api/jobs/", order)[0] == 200
+    wait_for(lambda: json.loads(node.ask("GET", "/api/jobs/sent")[1])["status"] == "SUCCEEDED")
+    assert json.loads(node.ask("GET", "/api/jobs/sent/logs")[1])["logs"] == "in the archive\n"
+    order = {"entrypoint": "true", "runtime_env": {"working_dir": "gcs://_ray_pkg_0123456789abcdef.zip"}}
+    status, why = node.ask("POST", "/api/jobs/", order)
+    assert (status, b"has no package" in why) == (400, True)
+
+
+def test_packages_beyond_the_limit_are_refused_and_the_nodes_memory_stays_small(node: Node) -> None:
+    def resident() -> int:
+        pid = json.loads(node.ask("GET", "/api/v1/status")[1])["node"]["pid"]
+        status = Path(f"/proc/{pid}/status").read_text()
+        return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) << 10
+
+    before = resident()
+    assert node.put("/api/packages/gcs/large.zip", bytes(60 << 20))[0] == 200
+    assert resident() - before < 16 << 20
+    assert node.put("/api/packages/gcs/huge.zip", bytes((100 << 20) + 1))[0] == 413
+    assert node.ask("GET", "/api/packages/gcs/huge.zip")[0] == 404
 
 
 def test_the_tokens_file_is_nowhere_in_what_the_node_writes(node: Node, home: Path) -> None:

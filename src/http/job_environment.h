@@ -1,0 +1,36 @@
+// What a job that came over HTTP wants around it, as the node builds it (model/runtime_env_spec.h).
+//
+// Two forms are read: that of `fray.RuntimeEnv`, and Ray's. A key that is not known, or not supported, is refused by its name.
+//
+// Threading:  functions.
+// Ownership:  none.
+// Failure:    kInvalidArgument names the key and what is allowed; kNotFound a package that was never uploaded. Values of
+//             environment variables are in no message.
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/status.h"
+#include "http/job_service.h"
+#include "http/package_store.h"
+
+namespace fray::http {
+
+// The Python that packages are for: the one that has Fray. Without it jobs that name packages are refused.
+struct OwnPython {
+  std::string program;
+  std::string site_packages;
+
+  // Of the environment that this program was installed into; empty where it was built and not installed.
+  static OwnPython find();
+};
+
+// The schema of fray.RuntimeEnv's form.
+nlohmann::json environment_schema();
+Status set_environment(const nlohmann::json& env, const OwnPython& python, JobOrder* order);
+Status set_ray_environment(const nlohmann::json& env, const OwnPython& python, const PackageStore& packages,
+                           JobOrder* order);
+
+}  // namespace fray::http
