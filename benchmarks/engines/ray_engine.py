@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import ray
-
 from benchmarks.engines import CPUS, Engine
 
 STORE_BYTES = 4 << 30

@@ -37,6 +37,9 @@ class RayJobs:
     def list_jobs(self) -> list[dict[str, object]]:
         """All jobs that the cluster remembers."""
 
+    def nodes(self) -> list[dict[str, float]]:
+        """What each living node of the cluster has, by name of the resource."""
+
     def stop(self, submission_id: str) -> bool:
         """Asks a job to end; false when it had."""
 

@@ -3,9 +3,9 @@
 #include <cstdint>
 
 #include "ray/address.h"
-#include "ray/ignore_rules.h"
 #include "ray/job_details.h"
 #include "ray/refusal.h"
+#include "runtime_env/ignore_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace fray::ray;
@@ -13,6 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (auto job = parse_job(text); job.is_ok())
     (void)job->to_json().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   (void)parse_jobs(text);
+  (void)parse_nodes(text);
   (void)parse_text(text, "logs");
   (void)parse_flag(text, "stopped");
   (void)parse_release(text);
@@ -21,9 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (parse_address(address->text())->text() != address->text()) __builtin_trap();
   }
   for (unsigned status : {302u, 401u, 404u, 500u}) (void)refusal(Endpoint{}, "fuzz", status, text);
-  IgnoreRules rules;
   const std::size_t half = std::min<std::size_t>(size / 2, 256);
-  rules.add(text.substr(0, half), "");
-  (void)rules.ignores(std::string(text.substr(half, 256)), false);
+  (void)fray::runtime_env::IgnoreFile::parse(text.substr(0, half)).decide(text.substr(half, 256), false);
   return 0;
 }

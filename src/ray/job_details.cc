@@ -140,6 +140,28 @@ Result<bool> parse_flag(std::string_view body, const char* key) {
   return document[key].get<bool>();
 }
 
+Result<std::vector<NodeResources>> parse_nodes(std::string_view body) {
+  FRAY_ASSIGN_OR_RETURN(json document, parse(body));
+  const json* list = &document;
+  for (const char* key : {"data", "result", "result"}) {
+    if (!list->is_object() || !list->contains(key)) return not_ray(body, "no list of nodes");
+    list = &(*list)[key];
+  }
+  if (!list->is_array()) return not_ray(body, "no list of nodes");
+  std::vector<NodeResources> nodes;
+  for (const json& node : *list) {
+    if (!node.is_object() || text(node, "state") != "ALIVE") continue;
+    NodeResources amounts;
+    if (auto found = node.find("resources_total"); found != node.end() && found->is_object()) {
+      for (const auto& [name, amount] : found->items()) {
+        if (amount.is_number()) amounts[name] = amount.get<double>();
+      }
+    }
+    nodes.push_back(std::move(amounts));
+  }
+  return nodes;
+}
+
 Result<std::pair<int, int>> parse_release(std::string_view release) {
   std::pair<int, int> numbers;
   const char* end = release.data() + release.size();

@@ -51,6 +51,10 @@ Result<std::vector<JobDetails>> parse_jobs(std::string_view body);
 Result<std::string> parse_text(std::string_view body, const char* key);
 Result<bool> parse_flag(std::string_view body, const char* key);
 
+// What each living node has, by name of the resource, from the answer of /api/v0/nodes?detail=true.
+using NodeResources = std::map<std::string, double>;
+Result<std::vector<NodeResources>> parse_nodes(std::string_view body);
+
 // Numbers of a release, "2.60.0rc1" as {2, 60}; kCorruption for anything else.
 Result<std::pair<int, int>> parse_release(std::string_view release);
 

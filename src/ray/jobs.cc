@@ -215,6 +215,11 @@ Result<bool> Jobs::remove(const std::string& id) const {
   return parse_flag(answer.body, "deleted");
 }
 
+Result<std::vector<NodeResources>> Jobs::nodes() const {
+  FRAY_ASSIGN_OR_RETURN(Answer answer, ask_again("list its nodes", {"GET", "/api/v0/nodes?detail=true", {}}));
+  return parse_nodes(answer.body);
+}
+
 Result<std::string> Jobs::logs(const std::string& id) const {
   FRAY_RETURN_IF_ERROR(check_id(id));
   FRAY_ASSIGN_OR_RETURN(Answer answer, ask_again(named("show the log of", id), {"GET", job_path(id) + "/logs", {}}));

@@ -47,6 +47,8 @@ class Jobs {
   Result<bool> stop(const std::string& id) const;
   // Of a job that has ended.
   Result<bool> remove(const std::string& id) const;
+  // What the cluster's living nodes have.
+  Result<std::vector<NodeResources>> nodes() const;
   // All output so far.
   Result<std::string> logs(const std::string& id) const;
 

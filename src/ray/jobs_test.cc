@@ -250,6 +250,17 @@ TEST(JobsTest, answers_that_are_not_rays_are_told_as_such) {
   }
 }
 
+TEST(JobsTest, living_nodes_are_listed_with_what_they_have) {
+  std::string sent =
+      R"({"data":{"result":{"result":[{"state":"ALIVE","resources_total":{"CPU":2.0,"node:x":1}},{"state":"DEAD"}]}}})";
+  ScriptedServer server([&](Visit& visit) { visit.answer(200, sent); });
+  auto nodes = Jobs(server.endpoint()).nodes();
+  ASSERT_TRUE(nodes.is_ok()) << nodes.status().message();
+  EXPECT_EQ(*nodes, (std::vector<NodeResources>{{{"CPU", 2.0}, {"node:x", 1.0}}}));
+  sent = R"({"data":{"result":null}})";
+  EXPECT_EQ(Jobs(server.endpoint()).nodes().status().code(), StatusCode::kCorruption);
+}
+
 class FolderTest : public testing::Test {
  protected:
   FolderTest() : folder_(std::filesystem::temp_directory_path() / ("fray-ray-" + std::to_string(::getpid()))) {
@@ -333,7 +344,7 @@ TEST_F(FolderTest, links_in_a_circle_end) {
 }
 
 TEST_F(FolderTest, a_folder_that_is_not_there_is_told) {
-  EXPECT_EQ(make_package({(folder_ / "no").string()}).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(make_package({(folder_ / "no").string()}).status().code(), StatusCode::kInvalidArgument);
   write("notes.txt", "x");
   EXPECT_EQ(make_package({(folder_ / "notes.txt").string()}).status().code(), StatusCode::kInvalidArgument);
 }

@@ -5,10 +5,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
-#include <sstream>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -16,14 +14,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ray/ignore_rules.h"
+#include "os/machine.h"
 #include "ray/zip_writer.h"
+#include "runtime_env/ignore_rules.h"
 
 namespace fray::ray {
 
 namespace {
 
 namespace fs = std::filesystem;
+using runtime_env::IgnoreFile;
+using runtime_env::IgnoreRules;
 
 constexpr std::string_view kAlwaysExcluded = ".git\n.venv\nvenv\n__pycache__\n";
 constexpr std::array<std::string_view, 5> kArchives = {".zip", ".tar.gz", ".tgz", ".tar.xz", ".whl"};
@@ -33,13 +34,6 @@ constexpr std::size_t kChunk = 256 << 10;
 
 Status cannot(const std::string& what, const std::string& path, int error) {
   return Status::io_error(fmt::format("cannot {} {}", what, path), error);
-}
-
-std::string read_whole(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
 }
 
 Result<os::Fd> unlinked_file() {
@@ -77,12 +71,18 @@ bool heeds_gitignore() {
   return value == nullptr || std::string_view(value) != "1";
 }
 
+IgnoreFile rules_of(const std::string& folder) {
+  IgnoreFile rules;
+  if (heeds_gitignore()) rules.append(IgnoreFile::parse(os::read_text(folder + "/.gitignore")));
+  rules.append(IgnoreFile::parse(os::read_text(folder + "/.rayignore")));
+  return rules;
+}
+
 // Walks a folder in the order of names, so that the archive depends on nothing but the files.
 class FolderPacker {
  public:
   FolderPacker(const PackageRequest& request, int fd) : request_(request), zip_(fd, request.most_bytes) {
-    rules_.add(kAlwaysExcluded, "");
-    for (const std::string& line : request.excludes) rules_.add(line, "");
+    rules_.enter("", IgnoreFile::parse(fmt::format("{}{}", kAlwaysExcluded, fmt::join(request.excludes, "\n"))));
   }
 
   Result<std::uint64_t> run() {
@@ -104,11 +104,9 @@ class FolderPacker {
     // A link to a folder above would never end.
     if (std::find(above_.begin(), above_.end(), identity) != above_.end()) return Status::ok();
     above_.push_back(identity);
-    for (const char* file : {".gitignore", ".rayignore"}) {
-      if (file == std::string_view(".gitignore") && !heeds_gitignore()) continue;
-      rules_.add(read_whole(folder + "/" + file), name);
-    }
+    rules_.enter(name, rules_of(folder));
     Status added = add_entries(folder, name);
+    rules_.leave();
     above_.pop_back();
     return added;
   }
@@ -204,7 +202,7 @@ Result<Package> package_archive(const PackageRequest& request, std::uint64_t siz
 Result<Package> make_package(const PackageRequest& request) {
   struct stat found {};
   if (::stat(request.path.c_str(), &found) != 0) {
-    return Status(StatusCode::kNotFound,
+    return Status(StatusCode::kInvalidArgument,
                   fmt::format("there is no folder or archive {}; give one on this machine, or a URI such as s3://...",
                               request.path));
   }

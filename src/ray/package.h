@@ -8,7 +8,7 @@
 //
 // Threading:  any thread.
 // Ownership:  owns an unlinked file with the archive.
-// Failure:    kNotFound, kIoError name the path; kResourceExhausted beyond `most_bytes` names the largest files.
+// Failure:    kInvalidArgument (no such folder or archive), kIoError name the path; kResourceExhausted beyond `most_bytes` names the largest files.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "os/machine.h"
-#include "runtime_env/ignore_file.h"
+#include "runtime_env/ignore_rules.h"
 
 namespace fray::runtime_env {
 
@@ -25,7 +25,7 @@ class Lister {
 
   Status list(const std::string& below) {
     const std::string folder = below.empty() ? root_ : root_ + "/" + below;
-    rules_.push_back({below.empty() ? 0 : below.size() + 1, rules_of(folder)});
+    rules_.enter(below, rules_of(folder));
     std::vector<std::string> names;
     std::error_code error;
     for (const auto& each : fs::directory_iterator(folder, error)) names.push_back(each.path().filename().string());
@@ -34,18 +34,13 @@ class Lister {
     for (const std::string& name : names) {
       FRAY_RETURN_IF_ERROR(look_at(below.empty() ? name : below + "/" + name));
     }
-    rules_.pop_back();
+    rules_.leave();
     return Status::ok();
   }
 
   std::vector<TreeItem> take() { return std::move(items_); }
 
  private:
-  struct Rules {
-    std::size_t prefix = 0;  // of paths below the folder that they lie in
-    IgnoreFile file;
-  };
-
   static IgnoreFile rules_of(const std::string& folder) {
     IgnoreFile rules = IgnoreFile::parse(os::read_text(folder + "/.gitignore"));
     rules.append(IgnoreFile::parse(os::read_text(folder + "/.frayignore")));
@@ -56,10 +51,7 @@ class Lister {
     const std::string name = path.substr(path.rfind('/') + 1);
     if (std::find(kNeverTaken.begin(), kNeverTaken.end(), name) != kNeverTaken.end()) return true;
     if (is_folder && ::access((root_ + "/" + path + "/pyvenv.cfg").c_str(), F_OK) == 0) return true;
-    for (auto rules = rules_.rbegin(); rules != rules_.rend(); ++rules) {
-      if (auto said = rules->file.decide(std::string_view(path).substr(rules->prefix), is_folder)) return *said;
-    }
-    return false;
+    return rules_.ignores(path, is_folder);
   }
 
   Status look_at(const std::string& path) {
@@ -106,7 +98,7 @@ class Lister {
 
   const std::string root_;
   const TreeLimits& limits_;
-  std::vector<Rules> rules_;  // of the folders from the root down to the present one
+  IgnoreRules rules_;
   std::vector<TreeItem> items_;
   std::uint64_t bytes_ = 0;
 };

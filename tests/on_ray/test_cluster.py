@@ -11,8 +11,8 @@ from typing import Any
 
 import fray
 import pytest
-from fray import Entrypoint, JobRequest, JobStatus, ResourceConfig, RuntimeEnv, create_environment
-from fray.backend.ray.cluster import JobFailed, RayClient, RayCluster, RayClusterContext
+from fray import Entrypoint, JobFailed, JobRequest, JobStatus, ResourceConfig, RuntimeEnv, create_environment
+from fray.backend.ray.cluster import RayClient, RayCluster, RayClusterContext
 
 from tests.on_ray.head import RayHead
 
@@ -137,13 +137,13 @@ def test_job_shows_on_the_dashboard(context: RayClusterContext, cluster: RayClus
 
 def test_unknown_job_is_a_key_error(cluster: RayCluster):
     for use in (cluster.poll, cluster.logs, cluster.terminate):
-        with pytest.raises(KeyError, match="knows no job nobody"):
+        with pytest.raises(KeyError, match="nobody does not exist"):
             use("nobody")
 
 
 def test_silent_dashboard_is_told():
     cluster = RayCluster(dashboard_address="http://127.0.0.1:9", local=False)
-    with pytest.raises(fray.NodeDiedError, match="no dashboard of a Ray answers at"):
+    with pytest.raises(fray.NodeDiedError, match=r"127\.0\.0\.1:9.*refused"):
         cluster.list_jobs()
 
 
@@ -207,10 +207,9 @@ def test_function_runs_in_every_replica(cluster: RayCluster, tmp_path: Path):
 def test_function_that_raises_fails_its_job(cluster: RayCluster):
     handle = cluster.submit(function_job(fail, "no luck"))
     assert handle.wait(WAIT_SECONDS, raise_on_failure=False) is JobStatus.FAILED
-    with pytest.raises(ValueError, match="no luck"):
+    with pytest.raises(JobFailed, match="no luck") as caught:
         handle.wait()
-    with pytest.raises(JobFailed, match="no luck"):
-        cluster.wait([handle.job_id], raise_on_failure=True)
+    assert isinstance(caught.value.__cause__, ValueError)
 
 
 def test_failures_are_retried_within_their_budget(cluster: RayCluster, tmp_path: Path):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from fray._ray_jobs import RayJobs
-from fray.errors import NameTakenError
+from fray.errors import JobExistsError
 
 from tests.on_ray.head import RayHead
 
@@ -81,7 +81,7 @@ def test_a_job_runs_in_its_folder_with_its_words_and_variables_and_ends_with_its
 def test_a_taken_id_is_refused_and_a_running_job_is_stopped(jobs: RayJobs) -> None:
     name = f"mine-{uuid.uuid4().hex[:8]}"
     assert jobs.submit("echo up; sleep 1000", submission_id=name) == name
-    with pytest.raises(NameTakenError, match="choose another submission id"):
+    with pytest.raises(JobExistsError, match="choose another submission id"):
         jobs.submit("true", submission_id=name)
     log = jobs.follow(name)
     while "up" not in (log.read(1.0) or ""):
@@ -134,7 +134,7 @@ def test_bad_requests_are_refused_before_anything_is_sent(jobs: RayJobs, tmp_pat
         with pytest.raises(ValueError, match=words) as caught:
             jobs.submit("true", runtime_env=environment)
         assert "4711" not in str(caught.value)
-    with pytest.raises(KeyError, match="no folder or archive"):
+    with pytest.raises(ValueError, match="no folder or archive"):
         jobs.submit("true", runtime_env={"working_dir": str(tmp_path / "no")})
     with pytest.raises(ValueError, match="no address of a Ray cluster"):
         RayJobs("ray://127.0.0.1:10001")

@@ -2,8 +2,8 @@
 //
 // Threading:  any thread; the GIL is released while a cluster is asked, and Ctrl-C is heard.
 // Ownership:  Python owns the client and the logs; a log holds its client.
-// Failure:    exceptions by kind: ValueError, KeyError (no such job), fray.errors.NameTakenError, PermissionError,
-//             TimeoutError, ConnectionError, fray.errors.VersionMismatchError; RuntimeError otherwise.
+// Failure:    exceptions by kind: ValueError, PermissionError, TimeoutError, ConnectionError, of fray.errors
+//             JobNotFoundError (a KeyError), JobExistsError and VersionMismatchError; RuntimeError otherwise.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -36,10 +36,10 @@ nb::object exception_of(StatusCode code) {
       name = "ValueError";
       break;
     case StatusCode::kNotFound:
-      name = "KeyError";
+      module = "fray.errors", name = "JobNotFoundError";
       break;
     case StatusCode::kAlreadyExists:
-      module = "fray.errors", name = "NameTakenError";
+      module = "fray.errors", name = "JobExistsError";
       break;
     case StatusCode::kVersionMismatch:
       module = "fray.errors", name = "VersionMismatchError";
@@ -139,6 +139,9 @@ class RayJobs {
     }
     return as_python(documents);
   }
+  std::vector<ray::NodeResources> nodes() const {
+    return value_of(without_gil([&] { return jobs_.nodes(); }));
+  }
   bool stop(const std::string& id) const {
     return value_of(without_gil([&] { return jobs_.stop(id); }));
   }
@@ -223,6 +226,7 @@ NB_MODULE(_ray_jobs, module) {
       .def("status", &RayJobs::status, "submission_id"_a, "PENDING, RUNNING, STOPPED, SUCCEEDED or FAILED.")
       .def("list_jobs", &RayJobs::list, nb::sig("def list_jobs(self) -> list[dict[str, object]]"),
            "All jobs that the cluster remembers.")
+      .def("nodes", &RayJobs::nodes, "What each living node of the cluster has, by name of the resource.")
       .def("stop", &RayJobs::stop, "submission_id"_a, "Asks a job to end; false when it had.")
       .def("delete", &RayJobs::remove, "submission_id"_a, "Forgets a job that has ended.")
       .def("logs", &RayJobs::logs, "submission_id"_a, "All output so far.")

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, overload
+from typing import Self, overload
 
 from fray.cluster.context import ClusterContext
+from fray.cluster.handle import JobHandle
 from fray.cluster.request import JobRequest
-from fray.cluster.status import JobId, JobInfo
+from fray.cluster.status import JobId, JobInfo, JobStatus
+from fray.errors import JobExistsError, JobFailedError
 from fray.types import RuntimeEnv
 
-if TYPE_CHECKING:
-    from fray.cluster.handle import JobHandle
+__all__ = ["Cluster", "jobs_failed"]
 
-__all__ = ["Cluster"]
+_LOG = logging.getLogger("fray")
 
 
 class Cluster(ClusterContext):
@@ -30,9 +32,21 @@ class Cluster(ClusterContext):
     def launch(self, request: JobRequest) -> JobId:
         """Start a job and return its id."""
 
-    @abstractmethod
     def submit(self, request: JobRequest, adopt_existing: bool = True) -> JobHandle:
-        """Start a job and return a handle of it."""
+        """Start a job and return a handle of it. Names need not differ.
+
+        Raises:
+            JobExistsError: a job of that name lives, and `adopt_existing` is False.
+        """
+        if not adopt_existing:
+            self._check_name_is_free(request.name)
+        return JobHandle(self, self.launch(request))
+
+    def _check_name_is_free(self, name: str) -> None:
+        for job in self.list_jobs():
+            if job.name == name and not JobStatus.finished(job.status):
+                handle = JobHandle(self, job.job_id)
+                raise JobExistsError(f"a job of the name {name} lives: {job.job_id}", name, handle)
 
     @abstractmethod
     def create_job(self, entrypoint: str, env: RuntimeEnv | None = None) -> JobId:
@@ -56,9 +70,16 @@ class Cluster(ClusterContext):
     def follow(self, job_id: str) -> Iterator[str]:
         """Yield what the job prints, as it comes, to its end."""
 
-    @abstractmethod
     def monitor(self, job_id: str) -> JobInfo:
         """Write the job's output to the logger ``fray``, line by line, until it ends; return how it ended."""
+        rest = ""
+        for text in self.follow(job_id):
+            *lines, rest = (rest + text).split("\n")
+            for line in lines:
+                _LOG.info("[%s] %s", job_id, line)
+        if rest:
+            _LOG.info("[%s] %s", job_id, rest)
+        return self.wait(job_id)
 
     @overload
     def wait(  # pyright: ignore[reportOverlappingOverload]  (a text is a sequence of texts too)
@@ -101,3 +122,12 @@ class Cluster(ClusterContext):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.shutdown(wait=False)
+
+
+def jobs_failed(infos: Sequence[JobInfo]) -> JobFailedError | None:
+    """Return the error that names every job that has not succeeded; None where there is no such job."""
+    failed = [info for info in infos if info.status is not JobStatus.SUCCEEDED]
+    if not failed:
+        return None
+    parts = "; ".join(f"{info.job_id}: {info.error_message or info.status}" for info in failed)
+    return JobFailedError(f"{len(failed)} job(s) failed: {parts}", failed[0].job_id, failed[0].status)

@@ -23,7 +23,7 @@ from typing import Any
 
 import pytest
 from fray._ray_jobs import RayJobs
-from fray.errors import NameTakenError
+from fray.errors import JobExistsError
 
 from tests.chaos.wheels import make_wheel
 
@@ -158,7 +158,7 @@ def test_the_client_of_rays_jobs_works_against_a_node(node: Node) -> None:
     assert text == "a  b\ntwo\n"
     assert log.job is not None
     assert (log.job["status"], log.job["driver_exit_code"]) == ("FAILED", 7)
-    with pytest.raises(NameTakenError):
+    with pytest.raises(JobExistsError):
         jobs.submit("true", submission_id=job)
     assert [each["submission_id"] for each in jobs.list_jobs()] == [job]
     assert jobs.stop(job) is False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 from collections.abc import Iterator, Sequence
 from typing import Any, TypedDict, overload
@@ -12,16 +11,13 @@ from fray import _native
 from fray.backend.native.address import find_socket
 from fray.backend.native.context import NativeJobContext
 from fray.backend.native.job_order import JobOrder, order_of, shell_order
-from fray.cluster.cluster import Cluster
-from fray.cluster.handle import JobHandle
+from fray.cluster.cluster import Cluster, jobs_failed
 from fray.cluster.request import JobRequest
 from fray.cluster.status import JobId, JobInfo, JobStatus, TaskStatus
-from fray.errors import JobExistsError, JobFailedError, NodeDiedError
+from fray.errors import NodeDiedError
 from fray.types import RuntimeEnv
 
 __all__ = ["LocalClient", "LocalCluster"]
-
-_LOG = logging.getLogger("fray")
 
 
 class LocalCluster(Cluster):
@@ -64,23 +60,6 @@ class LocalCluster(Cluster):
             SerializationError: its function cannot be pickled.
         """
         return self._submit(order_of(request))
-
-    def submit(self, request: JobRequest, adopt_existing: bool = True) -> JobHandle:
-        """Start a job and return a handle of it. Names need not differ.
-
-        Raises:
-            JobExistsError: a job of that name lives, and `adopt_existing` is False.
-        """
-        if not adopt_existing:
-            living = [job for job in self.list_jobs() if job.name == request.name]
-            for job in living:
-                if not JobStatus.finished(job.status):
-                    raise JobExistsError(
-                        f"a job of the name {request.name} lives: {job.job_id}",
-                        request.name,
-                        JobHandle(self, job.job_id),
-                    )
-        return JobHandle(self, self.launch(request))
 
     def create_job(self, entrypoint: str, env: RuntimeEnv | None = None) -> JobId:
         """Start a shell command in this process's folder and return the job's id."""
@@ -136,13 +115,6 @@ class LocalCluster(Cluster):
                 lines = _Lines(len({replica for replica, _, _ in cursors}) > 1)
         yield from lines.rest()
 
-    def monitor(self, job_id: str) -> JobInfo:
-        """Write the job's output to the logger ``fray``, line by line, until it ends; return how it ended."""
-        for text in self.follow(job_id):
-            for line in text.splitlines():
-                _LOG.info("[%s] %s", job_id, line)
-        return self.wait(job_id)
-
     @overload
     def wait(  # pyright: ignore[reportOverlappingOverload]  (a text is a sequence of texts too)
         self, job_id: str, raise_on_failure: bool = False, *, timeout: float | None = None
@@ -157,10 +129,9 @@ class LocalCluster(Cluster):
         if timeout is not None and timeout < 0:
             raise ValueError(f"wait: timeout must be at least 0, got {timeout!r}")
         infos = self._infos(self._client().wait(ids, timeout)) if ids else []
-        failed = [info for info in infos if info.status is not JobStatus.SUCCEEDED]
-        if raise_on_failure and failed:
-            parts = "; ".join(f"{info.job_id}: {info.error_message or info.status}" for info in failed)
-            raise JobFailedError(f"{len(failed)} job(s) failed: {parts}", failed[0].job_id, failed[0].status)
+        error = jobs_failed(infos) if raise_on_failure else None
+        if error is not None:
+            raise error
         return infos[0] if isinstance(job_id, str) else infos
 
     # ---- ending

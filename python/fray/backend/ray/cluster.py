@@ -2,71 +2,43 @@
 
 from __future__ import annotations
 
-import logging
+import json
 import os
 import shlex
+import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, overload
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
 
 from fray import errors
-from fray.backend.ray.attempts import Budget
-from fray.backend.ray.background_job import Attempt, BackgroundJob
+from fray.backend.ray.capacity import shortage
 from fray.backend.ray.environment import SETUP_TIMEOUT_SECONDS, build_runtime_env
-from fray.backend.ray.jobs_api import JobDetails, JobsApi, SdkJobs, SubmitOrder
+from fray.backend.ray.jobs_api import JobDetails, JobsApi, SubmitOrder
 from fray.backend.ray.options import runtime_env_dict
+from fray.backend.ray.rest_jobs import RestJobs
 from fray.cluster import ClusterContext, GpuConfig, JobId, JobInfo, JobRequest, JobStatus, TaskStatus, TpuConfig
+from fray.cluster.cluster import Cluster, jobs_failed
 from fray.types import RuntimeEnv
 
-__all__ = ["JobFailed", "RayClient", "RayCluster", "RayClusterContext", "RayJobHandle"]
+if TYPE_CHECKING:
+    from fray.backend.ray.background_job import Attempt, BackgroundJob
+
+__all__ = ["RayClient", "RayCluster", "RayClusterContext"]
 
 _FIRST_LOOK_SECONDS = 0.1
 _LONGEST_LOOK_SECONDS = 5.0
-_LOG = logging.getLogger("fray")
+_LOST_SECONDS = 30.0
+"""How long a wait goes on while the dashboard does not answer; a head takes some seconds to start again."""
+_DEMAND = "fray_demand"
+"""Metadata of a job: the resources that it asks for, which Ray does not tell."""
 
 
-class JobFailed(errors.FrayError, RuntimeError):
-    """A job that was waited for did not succeed.
-
-    Attributes:
-        job_id: its id; of several, that of the first.
-        failed_status: how it ended.
-    """
-
-    def __init__(self, message: str, job_id: str, failed_status: JobStatus) -> None:
-        super().__init__(message)
-        self.job_id = job_id
-        self.failed_status = failed_status
-
-
-class RayJobHandle:
-    """One job, to be waited for and stopped."""
-
-    def __init__(self, cluster: RayCluster, job_id: JobId) -> None:
-        self._cluster = cluster
-        self.job_id = job_id
-
-    def status(self) -> JobStatus:
-        """Return how the job is doing."""
-        return self._cluster.poll(self.job_id).status
-
-    def wait(self, timeout: float | None = None, *, raise_on_failure: bool = True) -> JobStatus:
-        """Wait for the end and return how the job ended; what a function raised is raised here as itself."""
-        info = self._cluster.wait(self.job_id, timeout=timeout)
-        if raise_on_failure and info.status is not JobStatus.SUCCEEDED:
-            raise self._cluster.failure_of(info)
-        return info.status
-
-    def terminate(self) -> None:
-        """End the job; no effect on one that has ended."""
-        self._cluster.terminate(self.job_id)
-
-
-class RayCluster:
+class RayCluster(Cluster):
     """Starts, watches and ends jobs on Ray. Thread-safe.
 
-    A program goes through Ray's job submission and lives by itself. A function runs as Ray tasks of this process, one
+    A program goes to the REST API of Ray's dashboard, for which Ray need not be installed here, and lives by itself. A
+    function runs as Ray tasks of this process, one
     for each replica, and ends with it; so does one on a TPU, which gets whole slices.
 
     Args:
@@ -76,7 +48,7 @@ class RayCluster:
             process started its Ray itself.
         dashboard_address: URL of the dashboard, through which programs are submitted; by default that of the
             initialised Ray, or `address` where it is a URL.
-        jobs: how the dashboard is asked, where it is not to be through Ray's own client.
+        jobs: how the dashboard is asked, where it is not to be over its REST API.
         autoscaling: nodes come by themselves; as in `RayJobContext`.
     """
 
@@ -104,9 +76,9 @@ class RayCluster:
         """Start a job and return its id.
 
         Raises:
-            ValueError: a program with several replicas, which Ray's job submission cannot start.
+            ValueError: a program with several replicas, which Ray's job submission cannot start; or a runtime env that
+                it does not take.
             NodeDiedError: no Ray answers.
-            InfeasibleError: no node has what it asks for.
         """
         if request.entrypoint.binary_entrypoint is not None:
             return JobId(self._launch_binary_job(request))
@@ -114,20 +86,15 @@ class RayCluster:
             return JobId(self._launch_tpu_job(request))
         return JobId(self._launch_callable_job(request))
 
-    def submit(self, request: JobRequest, adopt_existing: bool = True) -> RayJobHandle:
-        """Start a job and return a handle of it; every call starts one, so there is none to adopt."""
-        del adopt_existing
-        return RayJobHandle(self, self.launch(request))
-
-    def create_job(self, entrypoint: str, env: RuntimeEnv | None = None) -> str:
-        """Start a shell command in this process's folder, which Ray packs, and return the job's id."""
+    def create_job(self, entrypoint: str, env: RuntimeEnv | None = None) -> JobId:
+        """Start a shell command in this process's folder, which is packed and sent, and return the job's id."""
         if not isinstance(entrypoint, str) or not entrypoint.strip():  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(
                 f"create_job needs a shell command such as 'python train.py', got {entrypoint!r}; "
                 "put a function into a script, or launch it: Entrypoint.from_callable(f)"
             )
         order = SubmitOrder(entrypoint, f"fray-{time.time_ns()}", job_runtime_env(env or RuntimeEnv(), os.getcwd()))
-        return self._dashboard().submit(order)
+        return JobId(self._dashboard().submit(order))
 
     def _launch_binary_job(self, request: JobRequest) -> str:
         binary = request.entrypoint.binary_entrypoint
@@ -143,14 +110,21 @@ class RayCluster:
         demand: dict[str, float] = {}
         if isinstance(device, TpuConfig):
             demand = {f"TPU-{device.variant}-head": 1.0, "TPU": float(device.chip_count())}
+        cpus = float(resources.cpu) if resources.cpu > 0 else None
+        gpus = float(device.count) if isinstance(device, GpuConfig) else None
+        memory = resources.ram_bytes() or None
+        asked = {"CPU": cpus, "GPU": gpus, "memory": memory, **demand}
         order = SubmitOrder(
             entrypoint=shlex.join([binary.command, *binary.args]),
             submission_id=f"{request.name}-{uuid.uuid4()}",
             runtime_env=runtime_env,
-            metadata={"name": request.name},
-            cpus=float(resources.cpu) if resources.cpu > 0 else None,
-            gpus=float(device.count) if isinstance(device, GpuConfig) else None,
-            memory_bytes=resources.ram_bytes() or None,
+            metadata={
+                "name": request.name,
+                _DEMAND: json.dumps({name: amount for name, amount in asked.items() if amount}),
+            },
+            cpus=cpus,
+            gpus=gpus,
+            memory_bytes=memory,
             resources=demand,
         )
         return self._dashboard().submit(order)
@@ -170,6 +144,9 @@ class RayCluster:
         return self._in_background("tpu", request, lambda: PodAttempt(request, runtime_env))
 
     def _in_background(self, kind: str, request: JobRequest, start: Callable[[], Attempt]) -> str:
+        from fray.backend.ray.attempts import Budget
+        from fray.backend.ray.background_job import BackgroundJob
+
         job_id = f"ray-{kind}-{request.name}-{uuid.uuid4().hex[:8]}"
         budget = Budget(request.max_retries_failure, request.max_retries_preemption)
         replicas = request.replicas or 1
@@ -190,22 +167,19 @@ class RayCluster:
         """Return how a job is doing.
 
         Raises:
-            KeyError: there is no such job.
+            JobNotFoundError: there is no such job, or the head has forgotten it.
         """
         job = self._functions.get(job_id)
-        return job.info() if job is not None else _info(self._dashboard().get(job_id))
+        return job.info() if job is not None else self._infos([self._dashboard().get(job_id)])[0]
 
     def pending_reason(self, job_id: str) -> str:
-        """Return why a job waits, in Ray's words; empty for one that does not."""
-        if job_id in self._functions:
-            return ""
-        details = self._dashboard().get(job_id)
-        return details.message if details.status is JobStatus.PENDING else ""
+        """Return why a job waits: Ray's words, and what no node has; empty for one that does not wait."""
+        return self.poll(job_id).pending_reason or ""
 
     def list_jobs(self) -> list[JobInfo]:
         """Return the jobs of the cluster and those that this object started as functions."""
         functions = [job.info() for job in self._functions.values()]
-        return [*(_info(details) for details in self._dashboard().list()), *functions]
+        return [*self._infos(self._dashboard().list()), *functions]
 
     def logs(self, job_id: str) -> str:
         """Return what a program has printed; a function's output is in Ray's own logs."""
@@ -214,17 +188,6 @@ class RayCluster:
     def follow(self, job_id: str) -> Iterator[str]:
         """Yield what a program prints, as it comes, to its end."""
         return iter(()) if job_id in self._functions else self._dashboard().follow(job_id)
-
-    def monitor(self, job_id: str) -> JobInfo:
-        """Write the job's output to the logger ``fray``, line by line, until it ends; return how it ended."""
-        rest = ""
-        for text in self.follow(job_id):
-            *lines, rest = (rest + text).split("\n")
-            for line in lines:
-                _LOG.info("[%s] %s", job_id, line)
-        if rest:
-            _LOG.info("[%s] %s", job_id, rest)
-        return self.wait(job_id)
 
     @overload
     def wait(  # pyright: ignore[reportOverlappingOverload]  (a text is a sequence of texts)
@@ -235,38 +198,44 @@ class RayCluster:
         self, job_id: Sequence[str], raise_on_failure: bool = False, *, timeout: float | None = None
     ) -> list[JobInfo]: ...
     def wait(self, job_id: Any, raise_on_failure: bool = False, *, timeout: float | None = None) -> Any:
-        """Wait for the end of a job, or of all jobs of a sequence; return a JobInfo, or their list in the order given.
+        """Wait for the end of a job, or of all jobs of a sequence; see `Cluster.wait`.
+
+        A dashboard that goes away is waited for, for 30 s.
 
         Raises:
-            JobFailed: with `raise_on_failure`, when all have ended and one has not succeeded; it names every such job.
-            TimeoutError: `timeout` seconds were over first; the jobs go on.
+            JobFailedError: as in `Cluster.wait`; its cause is what the function raised, where the job is one.
+            JobNotFoundError: there is no such job, or the head was started anew and has forgotten it.
+            NodeDiedError: the cluster was lost.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         ids = [job_id] if isinstance(job_id, str) else list(job_id)
         infos = [self._wait_for(one, deadline) for one in ids]
-        failed = [info for info in infos if info.status is not JobStatus.SUCCEEDED]
-        if raise_on_failure and failed:
-            parts = "; ".join(f"{info.job_id}: {info.error_message or info.status}" for info in failed)
-            error = JobFailed(f"{len(failed)} job(s) failed: {parts}", failed[0].job_id, failed[0].status)
-            job = self._functions.get(failed[0].job_id)
+        error = jobs_failed(infos) if raise_on_failure else None
+        if error is not None:
+            job = self._functions.get(error.job_id)
             raise error from (job.error() if job is not None else None)
         return infos[0] if isinstance(job_id, str) else infos
 
-    def failure_of(self, info: JobInfo) -> BaseException:
-        """Return what to raise for a job that did not succeed: what its function raised, where it is one."""
-        job = self._functions.get(info.job_id)
-        error = job.error() if job is not None else None
-        text = f"job {info.job_id} {info.status}: {info.error_message or 'no reason given'}"
-        return error if error is not None else JobFailed(text, info.job_id, info.status)
-
     def _wait_for(self, job_id: str, deadline: float | None) -> JobInfo:
         pause = _FIRST_LOOK_SECONDS
+        info: JobInfo | None = None
+        seen = time.monotonic()
         while True:
             left = None if deadline is None else deadline - time.monotonic()
             job = self._functions.get(job_id)
             if job is not None:
                 job.wait(left)
-            info = self.poll(job_id)
+            try:
+                info = self.poll(job_id)
+                seen = time.monotonic()
+            except errors.NodeDiedError as error:
+                if info is None:
+                    raise
+                if time.monotonic() - seen > _LOST_SECONDS:
+                    raise errors.NodeDiedError(
+                        f"the cluster was lost while job {job_id} was waited for, which was {info.status} then and may "
+                        f"go on: {error}"
+                    ) from None
             if JobStatus.finished(info.status):
                 return info
             if left is not None and left <= 0:
@@ -274,10 +243,25 @@ class RayCluster:
             time.sleep(pause if left is None else min(pause, max(left, 0)))
             pause = min(2 * pause, _LONGEST_LOOK_SECONDS)
 
+    def _infos(self, found: Sequence[JobDetails]) -> list[JobInfo]:
+        """Return what the dashboard says of jobs, with what no node has for those that wait."""
+        waits = any(_demand_of(details) for details in found)
+        nodes: Sequence[Mapping[str, float]] = self._nodes() if waits else ()
+        return [_info(details, nodes) for details in found]
+
+    def _nodes(self) -> Sequence[Mapping[str, float]]:
+        """Return what the nodes have; none where they come by themselves, or the dashboard does not tell."""
+        if self._autoscaling:
+            return ()
+        try:
+            return self._dashboard().nodes()
+        except errors.FrayError:
+            return ()
+
     # ---- ending
 
     def terminate(self, job_id: str) -> None:
-        """End a job; no effect on one that has ended. KeyError where there is none."""
+        """Ask a job to end; no effect on one that has ended. JobNotFoundError where there is none."""
         job = self._functions.get(job_id)
         if job is not None:
             job.stop()
@@ -285,11 +269,14 @@ class RayCluster:
             self._dashboard().stop(job_id)
 
     def delete_job(self, job_id: str) -> None:
-        """Do as `terminate` does; what Ray knows of the job stays."""
-        self.terminate(job_id)
+        """Ask a job to end; forget one that has ended. JobNotFoundError where there is none."""
+        if not JobStatus.finished(self.poll(job_id).status):
+            self.terminate(job_id)
+        elif self._functions.pop(job_id, None) is None:
+            self._dashboard().delete(job_id)
 
     def shutdown(self, wait: bool = True) -> None:
-        """End the functions that this object started; programs go on."""
+        """End the functions that this object started; `wait` for them first. Programs go on."""
         for job in self._functions.values():
             if not wait:
                 job.stop()
@@ -305,7 +292,7 @@ class RayCluster:
 
     def _dashboard(self) -> JobsApi:
         if self._jobs is None:
-            self._jobs = SdkJobs(self._dashboard_address or dashboard_url())
+            self._jobs = RestJobs(self._dashboard_address or dashboard_url(self._address))
         return self._jobs
 
 
@@ -367,6 +354,8 @@ def job_runtime_env(env: RuntimeEnv, folder: str) -> dict[str, Any]:
 
 def is_local_ray() -> bool:
     """Return whether this process started the Ray that it uses, so that everything of it runs on this machine."""
+    if "ray" not in sys.modules:
+        return False
     from fray.backend.ray.library import global_worker, ray
 
     if not ray.is_initialized():
@@ -375,16 +364,22 @@ def is_local_ray() -> bool:
     return node is not None and node.is_head()
 
 
-def dashboard_url() -> str:
-    """Return the URL of the dashboard of the initialised Ray, or of the one that ``RAY_ADDRESS`` names.
+def dashboard_url(address: str = "auto") -> str:
+    """Return the URL of the dashboard of the initialised Ray, of the one at `address`, or of that which variables name.
 
     Raises:
         NodeDiedError: there is no Ray, or it has no dashboard.
+        UnsupportedError: only Ray itself could find it, and it is not installed.
     """
     named = os.environ.get("RAY_API_SERVER_ADDRESS") or os.environ.get("RAY_ADDRESS", "")
-    if named.startswith("http"):
+    if address == "auto" and named.startswith("http"):
         return named
-    _initialise(None)
+    try:
+        _initialise(address)
+    except ImportError as error:
+        raise errors.UnsupportedError(
+            f"{error}; without it give the URL of the cluster's dashboard: ray?address=http://HOST:8265"
+        ) from None
     from fray.backend.ray.library import ray
 
     host = ray._private.worker.get_dashboard_url()
@@ -396,11 +391,38 @@ def dashboard_url() -> str:
 
 
 def _initialise(address: str | None) -> None:
-    from fray.backend.ray.context import connect
+    from fray.backend.ray.connection import connect
 
     connect(None if address == "auto" else address, None)
 
 
-def _info(details: JobDetails) -> JobInfo:
+def _info(details: JobDetails, nodes: Sequence[Mapping[str, float]]) -> JobInfo:
     message = details.message if details.status is JobStatus.FAILED else None
-    return JobInfo(JobId(details.job_id), details.status, [TaskStatus(details.status, message)], details.name, message)
+    return JobInfo(
+        job_id=JobId(details.job_id),
+        status=details.status,
+        tasks=[TaskStatus(details.status, message)],
+        name=details.name,
+        error_message=message,
+        pending_reason=_pending_reason(details, nodes),
+        exit_code=details.exit_code,
+    )
+
+
+def _pending_reason(details: JobDetails, nodes: Sequence[Mapping[str, float]]) -> str | None:
+    if details.status is not JobStatus.PENDING:
+        return None
+    lacking = shortage(_demand_of(details), nodes) if nodes else None
+    never = f"no node of this Ray can ever run it ({lacking})" if lacking else ""
+    return "; ".join(part for part in (never, details.message) if part) or None
+
+
+def _demand_of(details: JobDetails) -> dict[str, float]:
+    """Return what a job that waits has asked for, as far as Fray has submitted it."""
+    if details.status is not JobStatus.PENDING or _DEMAND not in details.metadata:
+        return {}
+    try:
+        found: Any = json.loads(details.metadata[_DEMAND])
+        return {str(name): float(amount) for name, amount in found.items()}
+    except (ValueError, TypeError, AttributeError):
+        return {}

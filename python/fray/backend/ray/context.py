@@ -13,8 +13,9 @@ from fray import errors
 from fray._settings import default_namespace
 from fray.backend.ray.actors import ActorSetup, RayActorLink, actor_class, bare_methods, link_of
 from fray.backend.ray.capacity import Capacity
+from fray.backend.ray.connection import chosen_namespace, connect, living_nodes
 from fray.backend.ray.ending import end_tasks
-from fray.backend.ray.failures import actor_died, connection_error, converted
+from fray.backend.ray.failures import actor_died, converted
 from fray.backend.ray.functions import FunctionTable, can_pickle
 from fray.backend.ray.library import global_worker, ray, theirs
 from fray.backend.ray.options import actor_keywords
@@ -26,7 +27,7 @@ from fray.job.context import JobContext
 from fray.job.refs import ObjectRef
 from fray.types import ActorOptions, Lifetime, TaskOptions, check_actor_name
 
-__all__ = ["RayJobContext", "connect"]
+__all__ = ["RayJobContext"]
 
 _DEFAULTS = TaskOptions()
 _MOST_NAMES = 1024
@@ -74,9 +75,9 @@ class RayJobContext(JobContext):
                 f"ray?cluster={cluster}: names of clusters are not looked up; give the address: ray?address=HOST:6379"
             )
         self._owns_ray = connect(address, namespace)
-        self.namespace = check_actor_name(namespace or _chosen_namespace() or default_namespace(), "namespace")
+        self.namespace = check_actor_name(namespace or chosen_namespace() or default_namespace(), "namespace")
         self._session: Any = global_worker.node
-        self._capacity = Capacity(_living_nodes, autoscaling)
+        self._capacity = Capacity(living_nodes, autoscaling)
         self._functions = FunctionTable(self.namespace, self._capacity)
         self._names: dict[str, TaskOptions] = {}
         self._tasks: list[weakref.ref[RayRef[Any]]] = []
@@ -605,45 +606,10 @@ def split(refs: list[Any], raws: list[Any], ready: list[Any], not_ready: list[An
     return found, others
 
 
-def connect(address: str | None, namespace: str | None) -> bool:
-    """Make sure that Ray is initialised; return whether it was done here."""
-    if ray.is_initialized():
-        if address not in (None, "auto") and ray.get_runtime_context().gcs_address != address:
-            raise errors.AlreadyInitializedError(
-                f"this process uses the Ray at {ray.get_runtime_context().gcs_address}, not the one at {address}; "
-                "call ray.shutdown() first"
-            )
-        return False
-    if (address or "").startswith("ray://"):
-        raise errors.UnsupportedError(
-            f"the Ray client's address {address!r} cannot be used; run the program on the cluster: submit it as a job"
-        )
-    try:
-        ray.init(address=address, namespace=namespace, log_to_driver=False)
-    except Exception as error:
-        raise connection_error(error, address) from error
-    return True
-
-
-def _chosen_namespace() -> str | None:
-    """Return Ray's namespace, None where it is the one that Ray makes up for a program that gave none."""
-    import uuid
-
-    namespace: str = ray.get_runtime_context().namespace
-    try:
-        return None if str(uuid.UUID(namespace)) == namespace else namespace
-    except ValueError:
-        return namespace
-
-
 def _state_of(link: RayActorLink) -> tuple[str, int]:
     """Return Ray's word for where an actor is in its life, and how often it was started again."""
     found: Any = ray._private.state.actors(actor_id=link.actor_id)
     return found.get("State", "DEAD"), int(found.get("NumRestarts", 0))
-
-
-def _living_nodes() -> list[dict[str, float]]:
-    return [node["Resources"] for node in ray.nodes() if node["Alive"]]
 
 
 def _actor_of(raw: Any) -> str:

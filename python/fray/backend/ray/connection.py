@@ -1,0 +1,45 @@
+"""This process's connection to Ray: made here, or by the program."""
+
+from __future__ import annotations
+
+import uuid
+
+from fray import errors
+from fray.backend.ray.failures import connection_error
+from fray.backend.ray.library import ray
+
+__all__ = ["chosen_namespace", "connect", "living_nodes"]
+
+
+def connect(address: str | None, namespace: str | None) -> bool:
+    """Make sure that Ray is initialised; return whether it was done here."""
+    if ray.is_initialized():
+        if address not in (None, "auto") and ray.get_runtime_context().gcs_address != address:
+            raise errors.AlreadyInitializedError(
+                f"this process uses the Ray at {ray.get_runtime_context().gcs_address}, not the one at {address}; "
+                "call ray.shutdown() first"
+            )
+        return False
+    if (address or "").startswith("ray://"):
+        raise errors.UnsupportedError(
+            f"the Ray client's address {address!r} cannot be used; run the program on the cluster: submit it as a job"
+        )
+    try:
+        ray.init(address=address, namespace=namespace, log_to_driver=False)
+    except Exception as error:
+        raise connection_error(error, address) from error
+    return True
+
+
+def chosen_namespace() -> str | None:
+    """Return Ray's namespace, None where it is the one that Ray makes up for a program that gave none."""
+    namespace: str = ray.get_runtime_context().namespace
+    try:
+        return None if str(uuid.UUID(namespace)) == namespace else namespace
+    except ValueError:
+        return namespace
+
+
+def living_nodes() -> list[dict[str, float]]:
+    """Return what every living node of the cluster has."""
+    return [node["Resources"] for node in ray.nodes() if node["Alive"]]

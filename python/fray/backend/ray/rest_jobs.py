@@ -1,0 +1,102 @@
+"""`RestJobs`: a cluster's jobs over the REST API of its dashboard, by the client in C++; needs no Ray here."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from fray import errors
+from fray._ray_jobs import RayJobs
+from fray.backend.ray.jobs_api import JobDetails, SubmitOrder
+from fray.cluster.status import JobStatus
+
+__all__ = ["RestJobs"]
+
+_PATIENCE_SECONDS = 1.0
+"""How long a read of a log waits for text; Ctrl-C is heard meanwhile."""
+
+
+class RestJobs:
+    """The `JobsApi` of the dashboard at an address.
+
+    Args:
+        address: the dashboard's URL.
+        token: of the cluster; by default what ``RAY_AUTH_TOKEN``, ``RAY_AUTH_TOKEN_PATH`` or Ray's file says.
+
+    Raises:
+        ValueError: no address of a dashboard.
+    """
+
+    def __init__(self, address: str, token: str | None = None) -> None:
+        self._client = RayJobs(address, token)
+
+    def submit(self, order: SubmitOrder) -> str:
+        with _our_errors():
+            return self._client.submit(
+                order.entrypoint,
+                submission_id=order.submission_id,
+                runtime_env=dict(order.runtime_env),
+                metadata=dict(order.metadata),
+                cpus=order.cpus,
+                gpus=order.gpus,
+                memory_bytes=order.memory_bytes,
+                resources=dict(order.resources),
+            )
+
+    def get(self, job_id: str) -> JobDetails:
+        with _our_errors():
+            return _details(self._client.get(job_id))
+
+    def list(self) -> list[JobDetails]:
+        with _our_errors():
+            return [_details(job) for job in self._client.list_jobs()]
+
+    def stop(self, job_id: str) -> bool:
+        with _our_errors():
+            return self._client.stop(job_id)
+
+    def delete(self, job_id: str) -> None:
+        with _our_errors():
+            self._client.delete(job_id)
+
+    def logs(self, job_id: str) -> str:
+        with _our_errors():
+            return self._client.logs(job_id)
+
+    def follow(self, job_id: str) -> Iterator[str]:
+        with _our_errors():
+            log = self._client.follow(job_id)
+            while (text := log.read(_PATIENCE_SECONDS)) is not None:
+                if text:
+                    yield text
+
+    def nodes(self) -> Sequence[dict[str, float]]:
+        with _our_errors():
+            return self._client.nodes()
+
+
+@contextmanager
+def _our_errors() -> Generator[None]:
+    """Raise what the client says of the network and of its peer as errors of Fray's; its sentences stay."""
+    try:
+        yield
+    except (ConnectionError, PermissionError, TimeoutError) as error:
+        raise errors.NodeDiedError(str(error)) from None
+    except RuntimeError as error:
+        if isinstance(error, errors.FrayError):
+            raise
+        raise errors.FrayError(str(error)) from None
+
+
+def _details(job: dict[str, Any]) -> JobDetails:
+    metadata: dict[str, str] = job["metadata"] or {}
+    return JobDetails(
+        job_id=job["submission_id"] or job["job_id"],
+        status=JobStatus(job["status"].lower()),
+        name=metadata.get("name", ""),
+        message=job["message"] or "",
+        start_time_ms=job["start_time"] or 0,
+        exit_code=job["driver_exit_code"],
+        metadata=metadata,
+    )
