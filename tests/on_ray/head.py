@@ -14,6 +14,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,9 @@ class RayHead:
         environment: what a program needs in its environment to use it.
     """
 
-    def __init__(self, resources: Mapping[str, float] = {}, cpus: int = 2, dashboard: bool = False) -> None:
+    def __init__(
+        self, resources: Mapping[str, float] = {}, cpus: int = 2, dashboard: bool = False, dashboard_port: int = 0
+    ) -> None:
         self._marker = uuid.uuid4().hex
         # The path of Ray's sockets must stay short.
         self._folder = tempfile.mkdtemp(prefix="ray-", dir="/tmp")
@@ -53,9 +56,10 @@ class RayHead:
             "include_dashboard": dashboard,
             "object_store_memory": STORE_BYTES,
             "_temp_dir": self._folder,
+            "agent_port": _free_port(),
         }
         if dashboard:
-            settings |= {"dashboard_host": "127.0.0.1", "dashboard_port": _free_port()}
+            settings |= {"dashboard_host": "127.0.0.1", "dashboard_port": dashboard_port or _free_port()}
         self._log = open(os.path.join(self._folder, "head.log"), "wb")  # noqa: SIM115  (closed with the head)
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.on_ray.head_program", json.dumps(settings)],
@@ -96,6 +100,13 @@ class RayHead:
         if not line:
             raise RuntimeError(f"Ray does not do {order}")
         return line
+
+    def kill(self) -> None:
+        """Kill all daemons and workers at once, as when the machine goes down."""
+        for process in marked_processes(self._marker):
+            with suppress(ProcessLookupError):
+                process.signal(signal.SIGKILL)
+        self._process.wait()
 
     def close(self) -> list[str]:
         """End the daemons; return what did not end by itself, having killed it."""

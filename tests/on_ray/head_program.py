@@ -36,12 +36,24 @@ def add_node(gcs_address: str, resources: dict[str, float]) -> Any:
     return Node(settings, head=False, shutdown_at_exit=False, spawn_reaper=False)
 
 
+def set_agent_port(port: int) -> None:
+    """Let the agent of the head listen there: its usual port may be another Ray's."""
+    make = RayParams.__init__
+
+    def make_with_port(self: RayParams, *args: Any, **keywords: Any) -> None:
+        make(self, *args, **keywords)
+        self.dashboard_agent_listen_port = port
+
+    RayParams.__init__ = make_with_port  # type: ignore[method-assign]
+
+
 def kill_node(node: Any, gracefully: bool) -> None:
     node.kill_all_processes(check_alive=False, allow_graceful=gracefully, wait=True)
 
 
 def main() -> None:
     settings = json.loads(sys.argv[1])
+    set_agent_port(settings.pop("agent_port"))
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # Ray prints now and then
     context = ray.init(log_to_driver=False, logging_level=logging.ERROR, **settings)

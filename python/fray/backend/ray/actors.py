@@ -11,7 +11,7 @@ from fray import errors
 from fray.backend.ray.functions import takes_nothing
 from fray.backend.ray.library import ray, theirs
 from fray.backend.ray.options import BACKPRESSURE_ITEMS
-from fray.backend.ray.refs import REF_OUTSIDE
+from fray.backend.ray.refs import REF_OUTSIDE, packed
 from fray.backend.ray.worker import enter, raise_failure
 from fray.job.actor_methods import MethodKind
 from fray.job.actors import ActorContext, ActorHandle, ActorLink, ActorMethod, CallOptions, enter_actor
@@ -89,7 +89,7 @@ def _method(name: str, kind: MethodKind) -> Callable[..., Any]:
 
     def plain(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         try:
-            return getattr(self._fray_enter(), name)(*args, **kwargs)
+            return packed(getattr(self._fray_enter(), name)(*args, **kwargs))
         except BaseException as error:
             raise_failure(error)
 
@@ -104,7 +104,7 @@ def _method(name: str, kind: MethodKind) -> Callable[..., Any]:
 
     async def coroutine(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         try:
-            return await getattr(self._fray_enter(), name)(*args, **kwargs)
+            return packed(await getattr(self._fray_enter(), name)(*args, **kwargs))
         except Exception as error:  # a cancelled call ends as Ray ends it
             raise_failure(error)
 

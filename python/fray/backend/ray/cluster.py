@@ -354,7 +354,7 @@ def job_runtime_env(env: RuntimeEnv, folder: str) -> dict[str, Any]:
 
 def is_local_ray() -> bool:
     """Return whether this process started the Ray that it uses, so that everything of it runs on this machine."""
-    if "ray" not in sys.modules:
+    if sys.modules.get("ray") is None:
         return False
     from fray.backend.ray.library import global_worker, ray
 

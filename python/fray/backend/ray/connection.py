@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import uuid
 
 from fray import errors
@@ -9,6 +11,8 @@ from fray.backend.ray.failures import connection_error
 from fray.backend.ray.library import ray
 
 __all__ = ["chosen_namespace", "connect", "living_nodes"]
+
+_CONNECT_SECONDS = 20.0
 
 
 def connect(address: str | None, namespace: str | None) -> bool:
@@ -25,10 +29,18 @@ def connect(address: str | None, namespace: str | None) -> bool:
             f"the Ray client's address {address!r} cannot be used; run the program on the cluster: submit it as a job"
         )
     try:
+        _check_listens(os.environ.get("RAY_ADDRESS", "") if address in (None, "auto") else address)
         ray.init(address=address, namespace=namespace, log_to_driver=False)
     except Exception as error:
         raise connection_error(error, address) from error
     return True
+
+
+def _check_listens(address: str) -> None:
+    """Raise OSError where nobody listens at HOST:PORT; Ray itself would try again for minutes."""
+    host, colon, port = address.rpartition(":")
+    if colon and port.isdecimal() and "/" not in host:
+        socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
 
 
 def chosen_namespace() -> str | None:

@@ -19,7 +19,7 @@ from fray.backend.ray.failures import actor_died, converted
 from fray.backend.ray.functions import FunctionTable, can_pickle
 from fray.backend.ray.library import global_worker, ray, theirs
 from fray.backend.ray.options import actor_keywords
-from fray.backend.ray.refs import RayRef, RayStream, raw_of, use_for_strangers
+from fray.backend.ray.refs import RayRef, RayStream, packed, raw_of, use_for_strangers
 from fray.backend.ray.worker import Items
 from fray.job.actor_methods import MethodKind, runs_on_loop
 from fray.job.actors import ActorHandle, ActorLink
@@ -151,7 +151,7 @@ class RayJobContext(JobContext):
             raise self.submission_error(error, args, kwargs, f"a task of {getattr(fn, '__qualname__', fn)}") from None
         if type(answer) is not _RAW_REF:
             return self.wrapped(answer)
-        ref = RayRef[Any](answer, self)
+        ref = _new_ref(answer, self)
         self._tasks.append(weakref.ref(ref))
         if len(self._tasks) > self._most_tasks:
             self._tasks = [known for known in self._tasks if known() is not None]
@@ -176,6 +176,8 @@ class RayJobContext(JobContext):
         if kind is RayRef:
             self._check_owned(value, verb)
             return value._raw
+        if kind is list:
+            return packed(value)
         if kind in _PLAIN_TYPES:
             return value
         if kind is RayStream:
@@ -197,10 +199,10 @@ class RayJobContext(JobContext):
     def wrapped(self, answer: Any) -> Any:
         """Return our refs for what Ray's submission returned."""
         if type(answer) is _RAW_REF:
-            return RayRef[Any](answer, self)
+            return _new_ref(answer, self)
         if isinstance(answer, list):
-            return [RayRef[Any](raw, self) for raw in cast("list[Any]", answer)]
-        return RayStream[Any](answer, self)
+            return [_new_ref(raw, self) for raw in cast("list[Any]", answer)]
+        return _new_stream(answer, self)
 
     def submission_error(
         self, error: Exception, args: Sequence[Any], kwargs: Mapping[str, Any], what: str
@@ -221,7 +223,7 @@ class RayJobContext(JobContext):
     def _put(self, value: Any) -> Any:
         self.check_usable()
         try:
-            return RayRef[Any](ray.put(value), self)
+            return _new_ref(ray.put(packed(value)), self)
         except theirs.RayError as error:
             raise self._converted(error) from None
         except Exception as error:
@@ -626,5 +628,7 @@ def _failed_value(error: Exception) -> Any:
 _RAW_REF = ray.ObjectRef
 _REMOTE_FUNCTION = ray.remote_function.RemoteFunction
 _OURS = (RayRef, RayStream)
-_PLAIN_TYPES = frozenset((int, float, str, bytes, bool, type(None), list, dict, tuple))
+_new_ref: Any = RayRef  # without their type parameter, which costs as much as making one
+_new_stream: Any = RayStream
+_PLAIN_TYPES = frozenset((int, float, str, bytes, bool, type(None), dict, tuple))
 use_for_strangers(RayJobContext.of_strangers)

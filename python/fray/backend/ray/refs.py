@@ -10,12 +10,13 @@ from contextlib import contextmanager, suppress
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from fray._ray_refs import HeldRef, uncollected
 from fray.job.refs import ObjectRef
 
 if TYPE_CHECKING:
     from fray.backend.ray.context import RayJobContext
 
-__all__ = ["REF_OUTSIDE", "RayRef", "RayStream", "raw_of", "trial_pickling"]
+__all__ = ["REF_OUTSIDE", "RayRef", "RayStream", "packed", "raw_of", "trial_pickling"]
 
 T = TypeVar("T")
 
@@ -34,14 +35,14 @@ class _RefType(ABCMeta):
         return f"{super().__repr__()} ({_HINT})"
 
 
-class RayRef(ObjectRef[T], metaclass=_RefType):
-    """A value that Ray holds or will hold. Ray counts it while this object lives; equal where Ray's refs are."""
+@uncollected
+class RayRef(HeldRef, ObjectRef[T], metaclass=_RefType):
+    """A value that Ray holds or will hold. Ray counts it while this object lives; equal where Ray's refs are.
 
-    __slots__ = ("__weakref__", "_context", "_raw")
+    There can be very many, so making one is done in C alone: neither ``__init__`` nor an attribute may be added.
+    """
 
-    def __init__(self, raw: Any, context: RayJobContext | None = None) -> None:
-        self._raw = raw
-        self._context = context
+    __slots__ = ()
 
     @property
     def context(self) -> RayJobContext:
@@ -94,6 +95,28 @@ class RayRef(ObjectRef[T], metaclass=_RefType):
 
     def __deepcopy__(self, memo: Any) -> RayRef[T]:
         raise TypeError(f"{REF_OUTSIDE}; it cannot be copied deeply")
+
+
+class _RefList:
+    """A list of refs on its way: pickled as a list of Ray's own, so that each ref costs no more than one of Ray's."""
+
+    def __init__(self, refs: list[RayRef[Any]]) -> None:
+        self._refs = refs
+
+    def __reduce__(self) -> Any:
+        if not getattr(_trial, "on", False) and not self._refs[0].context.is_pickling():
+            raise TypeError(f"{REF_OUTSIDE}; get their values, or pass the list itself")
+        return _restored, ([] if getattr(_trial, "on", False) else list(map(raw_of, self._refs)),)
+
+
+def packed(value: Any) -> Any:
+    """Return what travels in the place of a value: of a list of refs something that becomes the list again."""
+    kind: type[Any] = type(value)
+    return _RefList(value) if kind is list and value and all(type(item) is RayRef for item in value) else value
+
+
+def _restored(raws: list[Any]) -> list[Any]:
+    return list(map(RayRef, raws))
 
 
 class RayStream(ObjectRef[T], metaclass=_RefType):

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, NoReturn
 from fray._failures import failure_text, pack_exception
 from fray.backend.ray.failures import RetryableFailure, TaskFailure
 from fray.backend.ray.library import ray
+from fray.backend.ray.refs import packed
 from fray.errors import TaskTimeoutError
 from fray.job.current import enter_context
 
@@ -71,7 +72,7 @@ def run_task(fn: Callable[..., Any], setting: TaskSetting, args: Sequence[Any], 
         if iscoroutine(value):
             value.close()
             raise TypeError("the function is async; only methods of actors can be")
-        return value if setting.num_returns == 1 else _so_many(value, setting.num_returns)
+        return packed(value) if setting.num_returns == 1 else _so_many(value, setting.num_returns)
     except BaseException as error:
         raise_failure(error, setting.retry_exceptions)
 
@@ -87,8 +88,8 @@ def run_stream(
     try:
         limit = nullcontext() if setting.timeout is None else _time_limit(setting.timeout)
         with limit:
-            for item in fn(*args, **kwargs):  # noqa: UP028
-                yield item
+            for item in fn(*args, **kwargs):
+                yield packed(item)
     except GeneratorExit:
         raise
     except BaseException as error:
