@@ -13,7 +13,9 @@ from contextlib import suppress
 import fray
 import pytest
 from fray import JobContext, LocalJobContext, ThreadContext
+from fray._settings import node_of_this_job
 
+from tests.conformance import in_job
 from tests.conformance.behaviours import load
 from tests.conformance.gates import Gate
 
@@ -41,9 +43,10 @@ MAKERS: dict[str, Callable[[], JobContext]] = {
     "sync+serialize": lambda: LocalJobContext(serialize=True),
     "thread": lambda: ThreadContext(max_workers=2),
     "native": native,
+    in_job.NAME: fray.create_job_ctx,
     "ray": on_ray,
 }
-SHARED = ("native", "ray")
+SHARED = {"native": "fray_session_context", in_job.NAME: "job_context", "ray": "ray_context"}
 """Where one engine, or one Ray, serves all tests: starting it is not what most of them are about."""
 RAY_MARKS = (pytest.mark.ray, pytest.mark.filterwarnings("default"))
 """Tests on Ray run in a part of their own; Ray warns of its own old ways."""
@@ -72,17 +75,26 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if unknown:
         raise pytest.UsageError(f"{metafunc.definition.nodeid}: {unknown} not in behaviours.toml")
     names = [name for name in MAKERS if all(TABLE.applies(behaviour, name) for behaviour in ids)]
-    built = [name for name in names if name != "native" or not NATIVE_IS_MISSING]
+    if in_job.is_inside():
+        names = [name for name in names if name == in_job.NAME]
+    built = [name for name in names if name not in ("native", in_job.NAME) or not NATIVE_IS_MISSING]
     values = [pytest.param(name, marks=RAY_MARKS) if name == "ray" else name for name in built]
     metafunc.parametrize("context_name", values, scope="session")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what only the native engine does, while it is not built."""
+    """Leave out what only the native engine does, while it is not built; let a job run what is to run in one."""
+    if not in_job.is_inside():
+        items[:] = [in_job.JobItem.of(item) if runs_in_job(item) else item for item in items]
     if NATIVE_IS_MISSING:
         kept = [item for item in items if "[NOTSET" not in item.name]
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = kept
+
+
+def runs_in_job(item: pytest.Item) -> bool:
+    call = getattr(item, "callspec", None)
+    return call is not None and call.params.get("context_name") == in_job.NAME
 
 
 @pytest.hookimpl(wrapper=True)
@@ -98,7 +110,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
 def ctx(context_name: str, request: pytest.FixtureRequest) -> Iterator[JobContext]:
     """The context under test, which is also the current one."""
     if context_name in SHARED:
-        context = request.getfixturevalue("fray_session_context" if context_name == "native" else "ray_context")
+        context = request.getfixturevalue(SHARED[context_name])
         with fray.fray_default_job_ctx(context):
             yield context
             end_named_actors(context)
@@ -114,6 +126,14 @@ def end_named_actors(context: JobContext) -> None:
     with suppress(fray.UnsupportedError):
         for entry in context.list_named_actors(all_namespaces=True):
             context.kill(context.get_actor(**entry))
+
+
+@pytest.fixture(scope="session")
+def job_context() -> Iterator[JobContext]:
+    """The context that a job finds by itself."""
+    assert node_of_this_job(), "this process is no job"
+    yield fray.get_job_context()
+    fray.shutdown()
 
 
 @pytest.fixture(scope="session")

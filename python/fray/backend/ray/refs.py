@@ -111,7 +111,7 @@ class _RefList:
 
 def packed(value: Any) -> Any:
     """Return what travels in the place of a value: of a list of refs something that becomes the list again."""
-    kind: type[Any] = type(value)
+    kind: type[Any] = type(value)  # pyright: ignore[reportUnknownVariableType]
     return _RefList(value) if kind is list and value and all(type(item) is RayRef for item in value) else value
 
 
