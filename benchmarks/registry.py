@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from benchmarks.groups import (
     actors,
+    corpus_map,
     cpp,
     environments,
     executors,
@@ -28,6 +29,7 @@ ROWS: tuple[Row, ...] = (
     *waits.ROWS,
     *actors.ROWS,
     *cpp.ROWS,
+    *corpus_map.ROWS,
     *startup.ROWS,
     *environments.ROWS,
     *memory.ROWS,

@@ -1,14 +1,16 @@
-"""The map step of the corpus job in C++ (examples/cpp/corpus_map.cc), and its output as `corpus_steps` has it.
+"""The map step of the corpus job in C++ (examples/cpp/corpus), and its output as `corpus_steps` has it.
 
-What a letter, a space or a folded letter is, Python decides: its rules go along as tables. A document with a character
-beyond U+02FF is read by `corpus_steps`, for it may have to be brought into Unicode's normal form first.
+What a word, a space or a folded letter is, Python decides: its rules go along as tables. A document with characters that
+may have to be brought into Unicode's normal form is read by `corpus_steps`.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +18,47 @@ import corpus_steps as steps
 import fray
 import numpy as np
 from corpus_steps import Document, File, Reading, Settings, Skip
+from numpy.typing import NDArray
 
-KNOWN_CHARACTERS = 0x300
+CHARACTERS = 0x20000  # all scripts that live, and emoji; documents with others are left to Python
+
+WORD, SPACE, KNOWN, FOLDED = 1, 2, 4, 8  # `Property` in characters.h
 
 Learnt = dict[str, Any]
 """The fields of `Learnt` in corpus_map.cc."""
 
 
-def characters() -> dict[str, Any]:
-    """Python's rules for the characters that the C++ code reads itself, all of which are in normal form."""
-    known = [chr(code) for code in range(KNOWN_CHARACTERS)]
-    assert all(unicodedata.normalize("NFC", one) == one and not unicodedata.combining(one) for one in known)
-    return {
-        "word": [steps.WORD.fullmatch(one) is not None for one in known],
-        "space": [one.isspace() for one in known],
-        "folded": [one.casefold() for one in known],
-    }
+@cache
+def character_rules() -> dict[str, Any]:
+    """Python's rules for characters, with the fields of `CharacterRules` in characters.h."""
+    characters = "".join(map(chr, range(CHARACTERS)))
+    properties = np.zeros(CHARACTERS, np.uint8)
+    _mark(properties, steps.WORD, characters, WORD)
+    _mark(properties, re.compile(r"\s+"), characters, SPACE)
+    folds = {code: fold for code, one in enumerate(characters) if (fold := one.casefold()) != one}
+    properties[list(folds)] |= FOLDED
+    properties |= np.where(_unsafe(characters), 0, KNOWN).astype(np.uint8)
+    return {"properties": properties, "folded": np.array(list(folds), np.uint32), "folds": list(folds.values())}
+
+
+def _mark(properties: NDArray[np.uint8], pattern: re.Pattern[str], characters: str, mark: int) -> None:
+    for match in pattern.finditer(characters):
+        properties[match.start() : match.end()] |= mark
+
+
+def _unsafe(characters: str) -> NDArray[np.bool_]:
+    """Which characters can make a text differ from its normal form: by themselves, or with others before them."""
+    unsafe = np.zeros(len(characters), bool)
+    unsafe[0xD800:0xE000] = True
+    for code, one in enumerate(characters):
+        if 0xD800 <= code < 0xE000 or unicodedata.is_normalized("NFD", one):
+            continue
+        unsafe[code] |= not unicodedata.is_normalized("NFC", one)
+        for part in unicodedata.normalize("NFD", one)[1:]:
+            if ord(part) < len(characters):
+                unsafe[ord(part)] = True
+    unsafe |= np.fromiter(map(unicodedata.combining, characters), np.uint8, len(characters)) != 0
+    return unsafe
 
 
 def submit_map(
@@ -39,15 +66,15 @@ def submit_map(
 ) -> list[fray.ObjectRef[Learnt]]:
     """Start one C++ task a batch."""
     read_batch = fray.cpp(library).function("read_batch")
-    rules, permutations = characters(), steps.Permutations.from_seed(settings.seed)
-    numbers = np.concatenate([permutations.a.ravel(), permutations.b.ravel()])
+    permutations = steps.Permutations.from_seed(settings.seed)
     plain = {
         "root": str(settings.root),
         "seed": settings.seed,
         "max_file_bytes": settings.max_file_bytes,
         "factors": steps.SHINGLE_FACTORS,
+        "permutations": np.concatenate([permutations.a.ravel(), permutations.b.ravel()]),
     }
-    return [ctx.run(read_batch, plain, rules, numbers, _described(batch)) for batch in batches]
+    return [ctx.run(read_batch, plain, character_rules(), _described(batch)) for batch in batches]
 
 
 def _described(batch: Sequence[File]) -> list[list[object]]:
@@ -80,13 +107,13 @@ def take_in(settings: Settings, batch: Sequence[File], learnt: Learnt) -> tuple[
 def _readings(batch: Sequence[File], learnt: Learnt) -> list[Reading]:
     """The documents that were read in C++; their bytes are counted there."""
     keys = {file.number: steps.document_key(file.path) for file in batch}
-    texts, digests = learnt["texts"], learnt["digests"]
+    texts, digests = memoryview(learnt["texts"]), learnt["digests"].tobytes()
     readings: list[Reading] = []
     text_begin = shingle_begin = 0
     for index, number in enumerate(learnt["numbers"]):
         text_end, shingle_end = learnt["text_ends"][index], learnt["shingle_ends"][index]
         order = int(learnt["orders"][index])
-        text = texts[text_begin:text_end].decode()
+        text = str(texts[text_begin:text_end], "utf-8")
         readings.append(
             Reading(
                 document=Document(number, keys[number], order, learnt["tokens"][index], text),

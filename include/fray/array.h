@@ -88,7 +88,6 @@ class Array {
       : values_(values), shape_(std::move(shape)), memory_(std::move(memory)) {}
 
   std::span<const T> span() const { return values_; }
-  operator std::span<const T>() const { return values_; }  // NOLINT: implicit by design
   const T* data() const { return values_.data(); }
   std::size_t size() const { return values_.size(); }
   const std::vector<std::size_t>& shape() const { return shape_; }

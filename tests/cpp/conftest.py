@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +12,17 @@ import fray
 import pytest
 
 PACKAGE = Path(fray.__file__).parent / "_cpp"
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def shell(command: str, folder: Path) -> str:
+    """Run a line of bash, with this interpreter's programs on the path, and return what it prints."""
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=110
+    )
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    return done.stdout
 
 
 def compile_cpp(source: Path, target: Path, *flags: str, compiler: str = "g++") -> Path:
@@ -44,6 +57,19 @@ def caller_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program of tests/cpp/programs/caller.cc, which calls Python."""
     source = Path(__file__).parent / "programs" / "caller.cc"
     return compile_cpp(source, tmp_path_factory.mktemp("cpp") / "caller")
+
+
+@pytest.fixture(scope="session")
+def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with the C++ examples, built."""
+    build = tmp_path_factory.mktemp("examples")
+    program = Path(fray.__file__).parent / "_bin" / "fray"
+    shell(
+        f"cmake -G Ninja -S {ROOT / 'examples' / 'cpp'} -B . -D fray_DIR=$({program} config --cmake-dir) "
+        "-D CMAKE_BUILD_TYPE=Release && cmake --build .",
+        build,
+    )
+    return build
 
 
 @pytest.fixture

@@ -5,26 +5,17 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
-import fray
 import pytest
+
+from tests.cpp.conftest import shell
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "docs" / "guides" / "cpp.md").read_text()
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
 PROGRAMS = {match[1]: text for kind, text in BLOCKS if kind == "cpp" and (match := re.match(r"// (\w+)\.cc", text))}
-ENVIRONMENT = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-
-
-def shell(command: str, folder: Path) -> str:
-    done = subprocess.run(
-        ["bash", "-c", command], cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=110
-    )
-    assert done.returncode == 0, (done.stdout, done.stderr)
-    return done.stdout
 
 
 @pytest.mark.parametrize(
@@ -62,19 +53,6 @@ def test_library_of_the_guide_is_called_by_its_python(tmp_path: Path) -> None:
 def test_no_program_of_the_guide_is_left_out() -> None:
     assert set(PROGRAMS) == {"hello", "tasks", "values", "actors", "coroutines", "python", "jobs"}
     assert len([kind for kind, _ in BLOCKS if kind == "cpp"]) == len(PROGRAMS)
-
-
-@pytest.fixture(scope="module")
-def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with the C++ examples, built."""
-    build = tmp_path_factory.mktemp("examples")
-    program = Path(fray.__file__).parent / "_bin" / "fray"
-    shell(
-        f"cmake -G Ninja -S {ROOT / 'examples' / 'cpp'} -B . -D fray_DIR=$({program} config --cmake-dir) "
-        "-D CMAKE_BUILD_TYPE=Release && cmake --build .",
-        build,
-    )
-    return build
 
 
 def test_examples_run(examples: Path) -> None:
