@@ -29,6 +29,8 @@ class StartedNode:
     program: str
     pid: int = 0
     cluster: Any = None
+    url: str = ""
+    token: str = ""
     environment: dict[str, str] = field(default_factory=dict[str, str])
 
     def start(self) -> None:
@@ -37,7 +39,9 @@ class StartedNode:
 
         command = [self.program, "start", "--json", "--cpus", str(CPUS)]
         done = subprocess.run(command, check=True, capture_output=True, env=self.environment)
-        self.pid = json.loads(done.stdout)["pid"]
+        started = json.loads(done.stdout)
+        self.pid, self.url = started["pid"], started["url"]
+        self.token = Path(started["token_file"]).read_text().strip()
         self.cluster = LocalCluster(self.home)
 
     def run(self, *command: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import time
+from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
 from statistics import median
 
@@ -59,6 +61,25 @@ def job_status(bench: Bench) -> Round:
 
     def one_round() -> Measurement:
         times = [seconds_of(ask, job) * 1e6 for _ in range(count)]
+        return Measurement(median(times), {"p99_us": percentile(times, 0.99)})
+
+    return one_round
+
+
+def http_status(bench: Bench) -> Round:
+    """Microseconds of one GET of the node's status, on a connection that is kept."""
+    node = bench.closing.enter_context(started_node())
+    connection = bench.closing.enter_context(closing(HTTPConnection(node.url.removeprefix("http://"))))
+    headers, count = {"Authorization": f"Bearer {node.token}"}, bench.size(300, 10)
+
+    def ask() -> None:
+        connection.request("GET", "/api/v1/status", headers=headers)
+        answer = connection.getresponse()
+        if answer.status != 200 or not answer.read().startswith(b"{"):
+            raise RuntimeError(f"the node answered {answer.status}")
+
+    def one_round() -> Measurement:
+        times = [seconds_of(ask) * 1e6 for _ in range(count)]
         return Measurement(median(times), {"p99_us": percentile(times, 0.99)})
 
     return one_round
@@ -171,6 +192,15 @@ ROWS = (
         targets=(AtMost(1000),),
         rounds={"ray": 2},
         timeout_seconds=120,
+    ),
+    Row(
+        "http_status",
+        "us",
+        "lower",
+        "GET /api/v1/status on a kept connection",
+        http_status,
+        peers=("fray",),
+        targets=(AtMost(1000),),
     ),
     Row(
         "log_follow_delay",

@@ -47,6 +47,11 @@ def train(rollouts: int) -> None:
     print("trained")
 
 
+def train_lm(config: dict[str, int]) -> None:
+    """Stands for the training that seed 003 launches."""
+    print(os.environ["WANDB_PROJECT"], config["steps"])
+
+
 def double(value: int) -> int:
     return 2 * value
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +11,8 @@ import fray
 import pytest
 from fray import Entrypoint, JobRequest, JobStatus, LocalCluster, ResourceConfig, create_environment
 
-from tests.chaos.harness import PATIENCE
+from tests.chaos.harness import PATIENCE, eventually
+from tests.chaos.started import command, process_of, start
 from tests.chaos.wheels import make_wheel
 
 
@@ -64,3 +67,30 @@ def test_a_package_that_does_not_resolve_fails_the_job_with_its_name(cluster: Lo
     info = cluster.wait(job, timeout=2 * PATIENCE)
     assert info.status is JobStatus.FAILED
     assert "fray-test-of-nobody" in (info.error_message or "")
+
+
+def test_an_adopted_job_holds_its_environment_in_the_cache_until_it_ends(tmp_path: Path) -> None:
+    def prune() -> list[object]:
+        return json.loads(command("env", "prune", "--all", "--json").ok())["removed"]
+
+    make_wheel(tmp_path, "fray_test_alpha", "1.0", "def main():\n    pass\n")
+    node = start("--cpus", "2")
+    try:
+        script = f"touch {tmp_path}/begun; until [ -e {tmp_path}/go ]; do sleep 0.02; done; exit 7"
+        job = LocalCluster("auto").launch(
+            request(Entrypoint.from_binary("sh", ["-c", script]), tmp_path, "fray_test_alpha")
+        )
+        eventually(lambda: (tmp_path / "begun").exists(), within=2 * PATIENCE)
+        assert prune() == []
+        process = process_of(node)
+        process.signal(signal.SIGKILL)
+        eventually(lambda: not process.is_alive())
+        start("--cpus", "2")
+        assert LocalCluster("auto").poll(job).status is JobStatus.RUNNING
+        assert prune() == []
+        (tmp_path / "go").touch()
+        assert LocalCluster("auto").wait(job, timeout=PATIENCE).exit_code == 7
+        eventually(lambda: len(prune()) == 1)
+    finally:
+        fray.shutdown()
+        command("stop", "--force")

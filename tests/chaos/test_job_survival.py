@@ -232,7 +232,7 @@ def test_full_disk_loses_output_with_a_mark_and_nothing_else(small_disk: Path, t
     start("--cpus", "2")
     job = launch(
         f"echo first; until [ -e {tmp_path}/full ]; do sleep 0.02; done; head -c 3000000 /dev/zero | tr '\\0' x; "
-        f"echo; touch {tmp_path}/written; until [ -e {tmp_path}/free ]; do sleep 0.02; done; echo last; exit 6"
+        f"echo; touch {tmp_path}/written; until [ -e {tmp_path}/free ]; do echo more; sleep 0.02; done; echo last; exit 6"
     )
     eventually(lambda: LocalCluster("auto").logs(job) == "first\n")
     filler = small_disk / "filler"
@@ -247,7 +247,9 @@ def test_full_disk_loses_output_with_a_mark_and_nothing_else(small_disk: Path, t
         launch("true")
     (tmp_path / "full").touch()
     eventually(lambda: (tmp_path / "written").exists())  # the job does not wait for the disk
+    assert "more" not in LocalCluster("auto").logs(job)
     filler.unlink()
+    eventually(lambda: LocalCluster("auto").logs(job).endswith("more\n"))
     (tmp_path / "free").touch()
     assert end_of(job).exit_code == 6
     text = LocalCluster("auto").logs(job)
@@ -307,9 +309,9 @@ def test_setting_that_is_no_number_keeps_the_node_from_starting() -> None:
 
 def test_job_of_higher_priority_starts_first(node: dict[str, Any], tmp_path: Path) -> None:
     submit = ("job", "submit", "--no-wait", "--cpus", "2")
-    blocker = command(*submit, "--", "sleep", "1000").ok().strip()
+    blocker = command(*submit, "--", "sleep", "1000").stdout.strip()
     for name, priority in (("low", "-1"), ("usual", "0"), ("high", "7")):
-        command(*submit, "--id", name, "--priority", priority, "--", "sh", "-c", f"echo {name} >> {tmp_path}/order").ok()
+        command(*submit, "--id", name, "--priority", priority, "--", "sh", "-c", f"echo {name} >> {tmp_path}/order")
     assert LocalCluster("auto").poll(blocker).status is JobStatus.RUNNING, "nobody makes way"
     command("job", "stop", blocker).ok()
     for name in ("low", "usual", "high"):

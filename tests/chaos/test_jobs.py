@@ -61,6 +61,21 @@ def test_train_and_three_rollouts_share_a_named_actor(cluster: LocalCluster) -> 
     assert ctx.get(job_programs.curriculum().everybody.remote()) == ["rollout-0", "rollout-1", "rollout-2"]
 
 
+def test_launch_of_a_training_as_seed_003_has_it_runs_with_its_variables(cluster: LocalCluster) -> None:
+    from fray.cluster import Entrypoint, EnvironmentConfig, JobRequest, ResourceConfig, current_cluster
+
+    job_id = current_cluster().launch(
+        JobRequest(
+            name="train_lm",
+            entrypoint=Entrypoint.from_callable(job_programs.train_lm, args=[{"steps": 3}]),
+            resources=ResourceConfig.with_cpu(),
+            environment=EnvironmentConfig.create(env_vars={"WANDB_PROJECT": "marin"}),
+        )
+    )
+    current_cluster().wait(job_id, raise_on_failure=True)
+    assert cluster.logs(job_id) == "marin 3\n"
+
+
 def test_two_jobs_on_two_cores_whose_tasks_need_cpus_finish(cluster: LocalCluster) -> None:
     jobs = [cluster.launch(called(job_programs.fan_out, 20)) for _ in range(2)]
     cluster.wait(jobs, raise_on_failure=True, timeout=4 * PATIENCE)
