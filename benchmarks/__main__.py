@@ -26,7 +26,7 @@ _IDLE_PROBE_SECONDS = 3.0
 
 def start_ray(rows: list[Row], settings: Settings, logs: Path, run: dict[str, Any]) -> SharedRay | None:
     """Start Ray when a row needs it, and note how much it uses while idle; None, with a note, where there is none."""
-    if not any("ray" in row.peers_to_run(settings) for row in rows):
+    if not any(row.uses_ray(peer) for row in rows for peer in row.peers_to_run(settings)):
         return None
     if importlib.util.find_spec("ray") is None:
         run["notes"].append("Ray is not installed: its column is absent")
@@ -56,7 +56,7 @@ def run_rows(rows: list[Row], settings: Settings, out: Path) -> int:
         if ray is not None:
             closing.callback(ray.close)
         for row in rows:
-            peers = [peer for peer in row.peers_to_run(settings) if peer != "ray" or ray is not None]
+            peers = [peer for peer in row.peers_to_run(settings) if ray is not None or not row.uses_ray(peer)]
             start = time.monotonic()
             results.append(run_row(row, peers, settings, logs, ray.address if ray else None))
             print_progress(results[-1], time.monotonic() - start)

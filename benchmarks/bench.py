@@ -45,6 +45,12 @@ class Bench:
         address = None if own else self._ray_address
         return self.closing.enter_context(open_engine(self.peer, self.settings.fray_context, address))
 
+    def ray(self) -> None:
+        """Initialise Ray in this process, for a row that needs it: the Ray that lives through the run, else its own."""
+        from benchmarks.engines.ray_engine import connection
+
+        self.closing.enter_context(connection(self._ray_address))
+
     def environment(self) -> dict[str, str]:
         """Return the environment for a program whose processes are to be found by the mark."""
         return {**os.environ, MARK: self.mark}

@@ -16,6 +16,8 @@ from benchmarks.groups import (
     memory,
     objects,
     parallel,
+    ray_overhead,
+    ray_submit,
     startup,
     tasks,
     waits,
@@ -35,6 +37,8 @@ ROWS: tuple[Row, ...] = (
     *memory.ROWS,
     *parallel.ROWS,
     *jobs.ROWS,
+    *ray_overhead.ROWS,
+    *ray_submit.ROWS,
     *faults.ROWS,
     *limits.ROWS,
 )

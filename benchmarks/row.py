@@ -32,6 +32,7 @@ class Row:
         rounds: peer to number of rounds, where it is not the run's.
         fresh: every round gets a new process; otherwise a peer's process lives through the row.
         warm: one round goes unrecorded before the first.
+        needs_ray: the peer "fray" uses the Ray that lives through the run, for it stands on it.
         timeout_seconds: for the set-up, and for each round.
     """
 
@@ -46,6 +47,7 @@ class Row:
     rounds: Mapping[str, int] = field(default_factory=dict)
     fresh: bool = False
     warm: bool = True
+    needs_ray: bool = False
     timeout_seconds: float = 60.0
 
     def peers_to_run(self, settings: Settings) -> list[str]:
@@ -53,6 +55,10 @@ class Row:
         has = self.peers if self.workload is not None else ()
         own = (*has, "limit") if self.limit is not None else has
         return [peer for peer in settings.peers if peer in own]
+
+    def uses_ray(self, peer: str) -> bool:
+        """Return whether that peer uses the Ray that lives through the run."""
+        return peer == "ray" or (peer == "fray" and self.needs_ray)
 
     def rounds_of(self, peer: str, settings: Settings) -> int:
         """Return the number of rounds of a peer; few in a quick run."""

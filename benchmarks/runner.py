@@ -81,7 +81,7 @@ def rotated(peers: list[str], number: int) -> list[str]:
 
 def _turns(row: Row, peer: str, settings: Settings, logs: Path, ray_address: str | None) -> _Turns:
     log = logs / f"{row.name}-{peer}.log"
-    address = ray_address if peer == "ray" else None
+    address = ray_address if row.uses_ray(peer) else None
 
     def start() -> PeerProcess:
         return PeerProcess(row.name, peer, row.timeout_seconds, log, address)

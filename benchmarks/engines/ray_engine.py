@@ -36,7 +36,7 @@ def _new_actor(cls: type[Any], *args: Any, **options: Any) -> Any:
 
 
 @contextmanager
-def connection(address: str | None) -> Iterator[Any]:
+def connection(address: str | None, dashboard: bool = False) -> Iterator[Any]:
     """Yield Ray's context; daemons that were started here end with it, and their folder goes too."""
     os.environ.update(ENVIRONMENT)
     if address is not None:
@@ -48,7 +48,7 @@ def connection(address: str | None) -> Iterator[Any]:
     try:
         yield ray.init(
             num_cpus=CPUS,
-            include_dashboard=False,
+            include_dashboard=dashboard,
             object_store_memory=STORE_BYTES,
             log_to_driver=False,
             logging_level=logging.ERROR,

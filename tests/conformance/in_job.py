@@ -1,6 +1,6 @@
 """The suite inside a job: its tests run in one job of a cluster, and each is reported where it was asked for.
 
-The job's function is pytest itself, told by a variable that it is inside; there `get_job_context()` finds the job's node.
+The job's function is pytest itself, which a variable tells where it is; `get_job_context()` there finds the job's node.
 """
 
 from __future__ import annotations

@@ -12,9 +12,10 @@ from fray.backend.ray.functions import takes_nothing
 from fray.backend.ray.library import ray, theirs
 from fray.backend.ray.options import BACKPRESSURE_ITEMS
 from fray.backend.ray.refs import REF_OUTSIDE, packed
-from fray.backend.ray.worker import enter, raise_failure
+from fray.backend.ray.worker import hear_interrupts, raise_failure
 from fray.job.actor_methods import MethodKind
 from fray.job.actors import ActorContext, ActorHandle, ActorLink, ActorMethod, CallOptions, enter_actor
+from fray.job.current import enter_context
 
 if TYPE_CHECKING:
     from fray.backend.ray.context import RayJobContext
@@ -46,9 +47,9 @@ class _Host:
     def __init__(self, cls: type[Any], setup: ActorSetup, /, *args: Any, **kwargs: Any) -> None:
         from fray.backend.ray.context import RayJobContext
 
-        self._fray_setup = setup
-        enter(setup.namespace)
-        context = RayJobContext.of_worker(setup.namespace)
+        context = self._fray_job_context = RayJobContext.of_worker(setup.namespace)
+        enter_context(context)
+        hear_interrupts()
         raw = ray.get_runtime_context().current_actor
         link = RayActorLink(raw, context, setup.class_name, setup.name, setup.methods)
         if setup.is_serial:
@@ -62,7 +63,7 @@ class _Host:
 
     def _fray_enter(self) -> Any:
         """Make context and actor current for a call; return the user's object."""
-        enter(self._fray_setup.namespace)
+        enter_context(self._fray_job_context)
         enter_actor(self._fray_context)
         return self._fray_object
 
@@ -89,12 +90,14 @@ def _method(name: str, kind: MethodKind) -> Callable[..., Any]:
 
     def plain(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         try:
+            hear_interrupts()
             return packed(getattr(self._fray_enter(), name)(*args, **kwargs))
         except BaseException as error:
             raise_failure(error)
 
     def generator(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         try:
+            hear_interrupts()
             for item in getattr(self._fray_enter(), name)(*args, **kwargs):  # noqa: UP028
                 yield item
         except GeneratorExit:

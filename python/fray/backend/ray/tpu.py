@@ -25,7 +25,8 @@ __all__ = ["PodAttempt", "run_on_pod", "run_on_pod_multislice", "run_on_pod_ray"
 
 _LOOK_SECONDS = 0.5
 _RESERVE_SECONDS = 600.0
-_GRACE_SECONDS = 5.0
+_HOLD_SECONDS = 30.0
+"""How long the reservation of a slice that looks free may take: a process starts for it, slowly on a busy machine."""
 GROW_CHECK_SECONDS = 3 * 3600.0
 """How often a run on fewer slices than it may have looks for more."""
 
@@ -208,7 +209,7 @@ class _Attempt:
             ).remote()
             asked.append((one, holder))
         refs = {holder.ready.remote(): (one, holder) for one, holder in asked}
-        patience = max(_LOOK_SECONDS, min(_GRACE_SECONDS, deadline - time.monotonic()))
+        patience = max(_LOOK_SECONDS, min(_HOLD_SECONDS, deadline - time.monotonic()))
         ready, _ = ray.wait(list(refs), num_returns=len(refs), timeout=patience)
         held: list[Slice] = []
         for ref, (one, holder) in refs.items():

@@ -19,7 +19,17 @@ from fray.backend.ray.refs import packed
 from fray.errors import TaskTimeoutError
 from fray.job.current import enter_context
 
-__all__ = ["Items", "TaskSetting", "enter", "run_stream", "run_task", "task_failure"]
+__all__ = [
+    "Items",
+    "TaskSetting",
+    "enter",
+    "hear_interrupts",
+    "raise_failure",
+    "run_stream",
+    "run_task",
+    "task_failure",
+    "with_items",
+]
 
 
 class TaskSetting(NamedTuple):
@@ -49,6 +59,11 @@ def enter(namespace: str) -> None:
     from fray.backend.ray.context import RayJobContext
 
     enter_context(RayJobContext.of_worker(namespace))
+    hear_interrupts()
+
+
+def hear_interrupts() -> None:
+    """Tell an interrupt by Ray, which cancels the task that begins here, from one that the user raises himself."""
     _Interrupt.came = False
     if not _Interrupt.installed and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, _on_interrupt)
