@@ -1,9 +1,9 @@
 #include "worker/task_meter.h"
 
 #include <ctime>
-#include <memory>
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,10 +52,11 @@ TEST(TaskMeter, ThePeakIsThatOfTheTaskAndNotOfAnEarlierOne) {
   constexpr std::size_t kBytes = 64u << 20;
   TaskMeter meter;
   meter.begin(1);
-  {
-    auto memory = std::make_unique<volatile char[]>(kBytes);
-    for (std::size_t i = 0; i < kBytes; i += 4096) memory[i] = 1;
-  }
+  // Not from the heap, which may keep what is freed.
+  void* memory = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  for (std::size_t i = 0; i < kBytes; i += 4096) static_cast<volatile char*>(memory)[i] = 1;
+  ASSERT_EQ(::munmap(memory, kBytes), 0);
   std::uint64_t large = meter.end(kLong).peak_memory_bytes;
   meter.begin(1);
   std::uint64_t small = meter.end(kLong).peak_memory_bytes;
