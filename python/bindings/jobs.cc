@@ -139,7 +139,8 @@ int add_jobs(PyObject* module_object) {
           nb::arg("socket"))
       .def("submit", submit, nb::arg("name"), nb::arg("command"), nb::arg("folder"), nb::arg("environment"),
            nb::arg("call"), nb::arg("replicas"), nb::arg("resources"), nb::arg("max_failures"),
-           nb::arg("max_preemptions"), nb::arg("max_processes"), nb::arg("max_files"), nb::arg("runtime_env"), "Starts a job; returns it as JSON.")
+           nb::arg("max_preemptions"), nb::arg("max_processes"), nb::arg("max_files"), nb::arg("runtime_env"),
+           "Starts a job; returns it as JSON.")
       .def(
           "get", [](JobClient& self, Ids ids) { return without_gil([&] { return self.get(std::move(ids)); }); },
           nb::arg("ids"), "Jobs as a JSON array; all of them for no ids.")

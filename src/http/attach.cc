@@ -43,8 +43,7 @@ Result<Attached> attach(event::Loop& loop, const std::string& session_folder, co
   FRAY_ASSIGN_OR_RETURN(std::unique_ptr<NodeLink> link, NodeLink::open(loop, socket));
   auto parts = std::make_shared<Parts>(Parts{std::move(token), std::move(link), nullptr, nullptr, nullptr});
   parts->jobs = std::make_unique<NodeJobs>(loop, *parts->link, socket);
-  parts->api = std::make_unique<Api>(loop, *parts->link, parts->jobs.get(),
-                                     os::home_path() + "/packages");
+  parts->api = std::make_unique<Api>(loop, *parts->link, parts->jobs.get(), os::home_path() + "/packages");
   FRAY_ASSIGN_OR_RETURN(parts->server, Server::start(loop, port, parts->token.token(), parts->api->routes()));
   FRAY_RETURN_IF_ERROR(write_url(session_folder + "/http.url", parts->server->url()));
   return Attached{parts->server->url(), parts->token.path(), parts};

@@ -118,7 +118,7 @@ class Connection : public std::enable_shared_from_this<Connection>, private Stre
   std::size_t sent_ = 0;
   std::shared_ptr<Stream> stream_;
   std::shared_ptr<BodySink> sink_;  // of the present request
-  std::uint64_t request_ = 0;  // number of the present one
+  std::uint64_t request_ = 0;       // number of the present one
   std::uint32_t watched_ = 0;
   event::TimerId timer_ = 0;
   bool parsing_ = false;

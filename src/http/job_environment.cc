@@ -28,7 +28,8 @@ Status finish(RuntimeEnvSpec spec, const OwnPython& python, JobOrder* order) {
     return wrong("runtime_env: packages and conda both say which packages there are; give one of them");
   }
   if (python.program.empty() && (!spec.packages.empty() || !spec.conda.empty())) {
-    return wrong("runtime_env: this node's Fray is part of no Python environment, so that there is none to add packages to");
+    return wrong(
+        "runtime_env: this node's Fray is part of no Python environment, so that there is none to add packages to");
   }
   spec.python = python.program;
   if (!python.site_packages.empty()) spec.site_packages = {python.site_packages};
@@ -50,8 +51,8 @@ Status check_unset(Members& members, const std::string& key) {
 Status take_packages(const char* kind, json given, std::vector<std::string>* packages) {
   if (given.is_null()) return Status::ok();
   if (given.is_string()) {
-    return wrong(fmt::format("runtime_env: {} names a file, which is on another machine; give the list of what it requires",
-                             kind));
+    return wrong(fmt::format(
+        "runtime_env: {} names a file, which is on another machine; give the list of what it requires", kind));
   }
   if (given.is_array()) given = json{{"packages", std::move(given)}};
   if (!given.is_object()) return wrong_type(kind, "a list of requirement lines", given);
@@ -112,7 +113,8 @@ OwnPython OwnPython::find() {
   }
   if (site_packages.empty() && self.parent_path().filename() == "bin") {
     environment = self.parent_path().parent_path();
-    for (fs::directory_iterator entry(environment / "lib", error), end; !error && entry != end; entry.increment(error)) {
+    for (fs::directory_iterator entry(environment / "lib", error), end; !error && entry != end;
+         entry.increment(error)) {
       const fs::path candidate = entry->path() / "site-packages";
       if (fs::exists(candidate / "fray", error)) site_packages = candidate;
     }

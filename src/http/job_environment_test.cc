@@ -48,9 +48,10 @@ TEST_F(JobEnvironmentTest, UploadedPackageBecomesTheWorkingFolder) {
 }
 
 TEST_F(JobEnvironmentTest, RaysFormsOfPackagesAreFraysRequirements) {
-  for (const json& pip : {json{{"pip", {"six>=1", "numpy"}}},
-                          json{{"pip", {{"packages", {"six>=1", "numpy"}}, {"pip_check", false}, {"pip_version", "24"}}}},
-                          json{{"uv", {{"packages", {"six>=1", "numpy"}}}}}}) {
+  for (const json& pip :
+       {json{{"pip", {"six>=1", "numpy"}}},
+        json{{"pip", {{"packages", {"six>=1", "numpy"}}, {"pip_check", false}, {"pip_version", "24"}}}},
+        json{{"uv", {{"packages", {"six>=1", "numpy"}}}}}}) {
     order_ = {};
     Status set = set_ray(pip);
     ASSERT_TRUE(set.is_ok()) << set.message();
@@ -89,8 +90,9 @@ TEST_F(JobEnvironmentTest, FraysOwnFormIsThatOfRuntimeEnv) {
   ASSERT_TRUE(set_environment(env, python_, &order_).is_ok());
   EXPECT_THAT(spec().packages, ElementsAre("six"));
   EXPECT_EQ(spec().working_dir, "/srv/project");
-  EXPECT_THAT(set_environment({{"pip", {"six"}}}, python_, &order_).message(),
-              HasSubstr("there is no key \"pip\"; the keys are package_requirements, conda, working_dir, container_image"));
+  EXPECT_THAT(
+      set_environment({{"pip", {"six"}}}, python_, &order_).message(),
+      HasSubstr("there is no key \"pip\"; the keys are package_requirements, conda, working_dir, container_image"));
   EXPECT_THAT(set_environment({{"package_requirements", {"six"}}}, {}, &order_).message(),
               HasSubstr("part of no Python environment"));
 }

@@ -153,8 +153,9 @@ Result<std::string> PackageStore::path_of(const std::string& uri) const {
   const std::string name = uri.starts_with(scheme) ? uri.substr(scheme.size()) : uri;
   FRAY_RETURN_IF_ERROR(check_name(uri.starts_with(scheme) ? kProtocol : uri.substr(0, uri.find(':')), name));
   if (has(kProtocol, name)) return folder_ + "/" + name;
-  return Status(StatusCode::kNotFound,
-                fmt::format("this node has no package {}; it keeps packages for a week after they were used last", uri));
+  return Status(
+      StatusCode::kNotFound,
+      fmt::format("this node has no package {}; it keeps packages for a week after they were used last", uri));
 }
 
 void PackageStore::prune() const {

@@ -120,8 +120,8 @@ class JobTable {
     JobPhase phase = JobPhase::kQueued;
     bool is_prepared = false;  // its environment is there, as far as this node has made it
     std::string progress;      // while building
-    std::string after;     // while backing off: what it comes after
-    Moment due{0};         // while backing off
+    std::string after;         // while backing off: what it comes after
+    Moment due{0};             // while backing off
     std::optional<Moment> deadline;
     Moment attempt_began{0};
   };

@@ -15,7 +15,7 @@ constexpr std::size_t kLongestName = 1024;  // in bytes: 255 characters
 constexpr std::size_t kNameInId = 64;
 constexpr std::uint32_t kMostReplicas = 1024;
 constexpr double kLongestSeconds = 10e9;
-constexpr std::uint32_t kFewestFiles = 16;     // below that no interpreter starts
+constexpr std::uint32_t kFewestFiles = 16;  // below that no interpreter starts
 
 bool is_plain(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-'; }
 

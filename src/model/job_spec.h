@@ -26,13 +26,13 @@ struct JobSpec {
   ResourceSet resources;  // of each replica
   std::uint32_t max_failures = 0;
   std::uint32_t max_preemptions = 100;
-  std::int32_t priority = 0;    // higher ones start first
-  double deadline_seconds = 0;  // from its first start on; 0: none
-  double grace_seconds = 5;     // between the first signal of a stop and SIGKILL
+  std::int32_t priority = 0;        // higher ones start first
+  double deadline_seconds = 0;      // from its first start on; 0: none
+  double grace_seconds = 5;         // between the first signal of a stop and SIGKILL
   std::uint32_t max_processes = 0;  // and threads, of all its replicas together; 0: the node's own limit, if it has one
   std::uint32_t max_files = 0;      // open in each process; 0: as many as the node may have
-  std::string runtime_env;      // a JSON object, as runtime_env/ reads it; empty: nothing is asked
-  std::string metadata;         // a JSON object of the submitter's own; empty: none
+  std::string runtime_env;          // a JSON object, as runtime_env/ reads it; empty: nothing is asked
+  std::string metadata;             // a JSON object of the submitter's own; empty: none
 
   Status check() const;
 

@@ -74,7 +74,8 @@ Result<std::string> JobFolders::write_changed(const std::string& id, const JobVa
 void JobFolders::keep_in_use(const std::string& id, const std::vector<std::string>& entries) const {
   // Best effort: without it an entry may be pruned while a job that was adopted uses it.
   if (!entries.empty()) {
-    (void)os::write_file(path(id) + "/in_use", fmt::format("{}\n", fmt::join(entries, "\n")), Durability::kNone).is_ok();
+    (void)os::write_file(path(id) + "/in_use", fmt::format("{}\n", fmt::join(entries, "\n")), Durability::kNone)
+        .is_ok();
   }
 }
 

@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kGroupsName = "/groups.json";
-constexpr int kRemovals = 100;                  // processes that were killed leave their group a moment later
+constexpr int kRemovals = 100;  // processes that were killed leave their group a moment later
 constexpr timespec kRemovalPause{0, 5'000'000};
 // A process that may have no more data has seldom touched all that it was given.
 constexpr double kNearTheLimit = 0.75;

@@ -36,10 +36,7 @@ class JobLimits {
 
  private:
   JobLimits(os::LimitPlan plan, os::LimitGroups groups, std::uint64_t memory_bytes, std::string trouble)
-      : plan_(std::move(plan)),
-        groups_(std::move(groups)),
-        memory_bytes_(memory_bytes),
-        trouble_(std::move(trouble)) {}
+      : plan_(std::move(plan)), groups_(std::move(groups)), memory_bytes_(memory_bytes), trouble_(std::move(trouble)) {}
 
   os::LimitPlan plan_;
   os::LimitGroups groups_;

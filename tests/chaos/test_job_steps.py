@@ -1,4 +1,4 @@
-"""The node killed at each step of a job's life: what was accepted ends as it should, once, and nothing is left behind."""
+"""The node killed at each step of a job's life: what was accepted ends as it should, and nothing is left behind."""
 
 from __future__ import annotations
 

@@ -215,7 +215,9 @@ def test_sync_that_fails_takes_no_more_jobs_and_those_that_run_go_on(tmp_path: P
 def small_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A home on a file system of 8 MiB."""
     folder = tempfile.mkdtemp(prefix="fray-disk-")
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "fray", folder], capture_output=True, check=False)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=8m", "fray", folder], capture_output=True, check=False
+    )
     if mounted.returncode != 0:
         os.rmdir(folder)
         pytest.skip("file systems cannot be mounted here")
@@ -232,7 +234,8 @@ def test_full_disk_loses_output_with_a_mark_and_nothing_else(small_disk: Path, t
     start("--cpus", "2")
     job = launch(
         f"echo first; until [ -e {tmp_path}/full ]; do sleep 0.02; done; head -c 3000000 /dev/zero | tr '\\0' x; "
-        f"echo; touch {tmp_path}/written; until [ -e {tmp_path}/free ]; do echo more; sleep 0.02; done; echo last; exit 6"
+        f"echo; touch {tmp_path}/written; until [ -e {tmp_path}/free ]; do echo more; sleep 0.02; done; "
+        "echo last; exit 6"
     )
     eventually(lambda: LocalCluster("auto").logs(job) == "first\n")
     filler = small_disk / "filler"

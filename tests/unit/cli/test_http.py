@@ -229,7 +229,7 @@ def test_an_unmodified_submission_client_sends_its_folder_and_packages(project: 
 def test_what_a_node_does_not_support_is_refused_by_its_name(client: Any, tmp_path: Path) -> None:
     (tmp_path / "module").mkdir()
     (tmp_path / "module" / "__init__.py").touch()
-    with pytest.raises(RuntimeError, match='there is no key \\W*py_modules'):
+    with pytest.raises(RuntimeError, match=r"there is no key \W*py_modules"):
         client.submit_job(entrypoint="true", runtime_env={"py_modules": [str(tmp_path / "module")]})
 
 
