@@ -1,18 +1,16 @@
-"""Whole programs on Ray: the list of tests of the document about script jobs, and what else jobs promise."""
+"""Jobs on Ray: programs with their words and variables, and functions; script jobs are in test_script_jobs.py."""
 
 from __future__ import annotations
 
 import logging
 import os
 import time
-import urllib.request
 from pathlib import Path
 from typing import Any
 
-import fray
 import pytest
 from fray import Entrypoint, JobFailed, JobRequest, JobStatus, ResourceConfig, RuntimeEnv, create_environment
-from fray.backend.ray.cluster import RayClient, RayCluster, RayClusterContext
+from fray.backend.ray.cluster import RayClient, RayCluster
 
 from tests.on_ray.head import RayHead
 
@@ -28,17 +26,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def context(initialised_ray: RayHead, folder: Path) -> RayClusterContext:
-    return RayClusterContext()
-
-
-@pytest.fixture
 def cluster(initialised_ray: RayHead, folder: Path) -> RayCluster:
     return RayCluster(local=True)
-
-
-def status_of(context: RayClusterContext, job_id: str) -> str:
-    return next(job["status"] for job in context.list_jobs() if job["id"] == job_id)
 
 
 def wait_until(reached: Any) -> None:
@@ -46,46 +35,6 @@ def wait_until(reached: Any) -> None:
     while not reached():
         assert time.monotonic() < deadline
         time.sleep(0.1)
-
-
-def test_ray_cluster_context_initialization(context: RayClusterContext):
-    assert isinstance(context, fray.ClusterContext)
-    assert isinstance(RayClusterContext(dashboard_address="http://127.0.0.1:1"), RayClusterContext)
-
-
-def test_create_job_returns_job_id_and_succeeds(context: RayClusterContext, folder: Path):
-    (folder / "job.py").write_text('import sys\nprint("Job executed successfully")\nsys.exit(0)\n')
-    job_id = context.create_job(entrypoint="python job.py", env=RuntimeEnv())
-    assert job_id.startswith("fray-")
-    wait_until(lambda: "SUCCEEDED" in status_of(context, job_id))
-    job = next(job for job in context.list_jobs() if job["id"] == job_id)
-    assert set(job) == {"id", "status", "submission_time"}
-    assert abs(job["submission_time"] / 1000 - time.time()) < 600
-
-
-def test_delete_job_stops_running_job(context: RayClusterContext, cluster: RayCluster):
-    job_id = context.create_job("sleep 100", RuntimeEnv())
-    wait_until(lambda: status_of(context, job_id) == "RUNNING")
-    context.delete_job(job_id)
-    assert cluster.wait(job_id, timeout=WAIT_SECONDS).status is JobStatus.STOPPED
-    assert "STOP" in status_of(context, job_id)
-
-
-def test_build_ray_runtime_env_from_fray_env(context: RayClusterContext):
-    env = RuntimeEnv(package_requirements=["torch", "wandb"], env={"WANDB_API_KEY": "xxx"})
-    assert context._build_ray_runtime_env(env) == {"pip": ["torch", "wandb"], "env_vars": {"WANDB_API_KEY": "xxx"}}
-    assert context._build_ray_runtime_env(RuntimeEnv()) == {}
-
-
-def test_submitted_script_finds_its_context(context: RayClusterContext, cluster: RayCluster, folder: Path):
-    (folder / "my_job.py").write_text(
-        "from fray import get_job_context\n\nctx = get_job_context()\nref = ctx.create_task(lambda: 42)\n"
-        "print(type(ctx).__name__, ctx.get(ref))\n"
-    )
-    job_id = context.create_job("python my_job.py", RuntimeEnv(env={"FRAY_CLUSTER_SPEC": "ray"}))
-    info = cluster.wait(job_id, timeout=WAIT_SECONDS)
-    assert info.status is JobStatus.SUCCEEDED, cluster.logs(job_id)
-    assert "RayJobContext 42" in cluster.logs(job_id)
 
 
 def test_environment_variables_and_quoting(cluster: RayCluster, caplog: pytest.LogCaptureFixture):
@@ -117,46 +66,10 @@ def test_failed_program_tells_why(cluster: RayCluster):
     assert (caught.value.job_id, caught.value.failed_status) == (job_id, JobStatus.FAILED)
 
 
-def test_multiple_concurrent_jobs(context: RayClusterContext, cluster: RayCluster):
-    ids = [context.create_job(f"echo job {number}", RuntimeEnv()) for number in range(2)]
-    infos = cluster.wait(ids, timeout=WAIT_SECONDS)
-    assert [info.status for info in infos] == ["succeeded"] * 2
-    assert [f"job {number}\n" in cluster.logs(job_id) for number, job_id in enumerate(ids)] == [True, True]
-
-
-def test_job_shows_on_the_dashboard(context: RayClusterContext, cluster: RayCluster, initialised_ray: RayHead):
-    job_id = context.create_job("true", RuntimeEnv())
-    cluster.wait(job_id, timeout=WAIT_SECONDS)
-    token = initialised_ray.environment["RAY_AUTH_TOKEN"]
-    request = urllib.request.Request(
-        f"{initialised_ray.dashboard}/api/jobs/{job_id}", headers={"Authorization": f"Bearer {token}"}
-    )
-    with urllib.request.urlopen(request) as answer:
-        assert b'"status": "SUCCEEDED"' in answer.read()
-
-
 def test_unknown_job_is_a_key_error(cluster: RayCluster):
     for use in (cluster.poll, cluster.logs, cluster.terminate):
         with pytest.raises(KeyError, match="nobody does not exist"):
             use("nobody")
-
-
-def test_silent_dashboard_is_told():
-    cluster = RayCluster(dashboard_address="http://127.0.0.1:9", local=False)
-    with pytest.raises(fray.NodeDiedError, match=r"127\.0\.0\.1:9.*refused"):
-        cluster.list_jobs()
-
-
-def test_wrong_token_is_told(initialised_ray: RayHead, monkeypatch: pytest.MonkeyPatch):
-    import http.client
-
-    token = initialised_ray.environment["RAY_AUTH_TOKEN"]
-    host = initialised_ray.dashboard.removeprefix("http://")
-    connection = http.client.HTTPConnection(host, timeout=10)
-    connection.request("GET", "/api/jobs/", headers={"Authorization": "Bearer " + "0" * 64})
-    assert connection.getresponse().status == 403
-    connection.close()
-    assert len(token) == 64
 
 
 def test_wrong_entrypoints_are_refused(cluster: RayCluster):

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
-import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from fray import errors
-from fray.backend.ray.capacity import shortage
+from fray.backend.ray.dashboard import dashboard_url, initialise, is_local_ray
 from fray.backend.ray.environment import SETUP_TIMEOUT_SECONDS, build_runtime_env
+from fray.backend.ray.job_infos import demand_metadata, demand_of, info_of
 from fray.backend.ray.jobs_api import JobDetails, JobsApi, SubmitOrder
 from fray.backend.ray.options import runtime_env_dict
 from fray.backend.ray.rest_jobs import RestJobs
-from fray.cluster import ClusterContext, GpuConfig, JobId, JobInfo, JobRequest, JobStatus, TaskStatus, TpuConfig
+from fray.cluster import ClusterContext, GpuConfig, JobId, JobInfo, JobRequest, JobStatus, TpuConfig
 from fray.cluster.cluster import Cluster, jobs_failed
 from fray.types import RuntimeEnv
 
@@ -30,8 +29,6 @@ _FIRST_LOOK_SECONDS = 0.1
 _LONGEST_LOOK_SECONDS = 5.0
 _LOST_SECONDS = 30.0
 """How long a wait goes on while the dashboard does not answer; a head takes some seconds to start again."""
-_DEMAND = "fray_demand"
-"""Metadata of a job: the resources that it asks for, which Ray does not tell."""
 
 
 class RayCluster(Cluster):
@@ -113,14 +110,13 @@ class RayCluster(Cluster):
         cpus = float(resources.cpu) if resources.cpu > 0 else None
         gpus = float(device.count) if isinstance(device, GpuConfig) else None
         memory = resources.ram_bytes() or None
-        asked = {"CPU": cpus, "GPU": gpus, "memory": memory, **demand}
         order = SubmitOrder(
             entrypoint=shlex.join([binary.command, *binary.args]),
             submission_id=f"{request.name}-{uuid.uuid4()}",
             runtime_env=runtime_env,
             metadata={
                 "name": request.name,
-                _DEMAND: json.dumps({name: amount for name, amount in asked.items() if amount}),
+                **demand_metadata({"CPU": cpus, "GPU": gpus, "memory": memory, **demand}),
             },
             cpus=cpus,
             gpus=gpus,
@@ -245,9 +241,9 @@ class RayCluster(Cluster):
 
     def _infos(self, found: Sequence[JobDetails]) -> list[JobInfo]:
         """Return what the dashboard says of jobs, with what no node has for those that wait."""
-        waits = any(_demand_of(details) for details in found)
+        waits = any(demand_of(details) for details in found)
         nodes: Sequence[Mapping[str, float]] = self._nodes() if waits else ()
-        return [_info(details, nodes) for details in found]
+        return [info_of(details, nodes) for details in found]
 
     def _nodes(self) -> Sequence[Mapping[str, float]]:
         """Return what the nodes have; none where they come by themselves, or the dashboard does not tell."""
@@ -315,7 +311,7 @@ class RayClusterContext(ClusterContext):
         self._address = address
         self._dashboard_address = dashboard_address or address
         if self._dashboard_address is None or "://" not in self._dashboard_address:
-            _initialise(address)
+            initialise(address)
             self._dashboard_address = None
         self._cluster = RayCluster(address or "auto", dashboard_address=self._dashboard_address)
 
@@ -350,79 +346,3 @@ def job_runtime_env(env: RuntimeEnv, folder: str) -> dict[str, Any]:
         "working_dir": folder,
         "config": {"setup_timeout_seconds": SETUP_TIMEOUT_SECONDS},
     }
-
-
-def is_local_ray() -> bool:
-    """Return whether this process started the Ray that it uses, so that everything of it runs on this machine."""
-    if sys.modules.get("ray") is None:
-        return False
-    from fray.backend.ray.library import global_worker, ray
-
-    if not ray.is_initialized():
-        return False
-    node = global_worker.node
-    return node is not None and node.is_head()
-
-
-def dashboard_url(address: str = "auto") -> str:
-    """Return the URL of the dashboard of the initialised Ray, of the one at `address`, or of that which variables name.
-
-    Raises:
-        NodeDiedError: there is no Ray, or it has no dashboard.
-        UnsupportedError: only Ray itself could find it, and it is not installed.
-    """
-    named = os.environ.get("RAY_API_SERVER_ADDRESS") or os.environ.get("RAY_ADDRESS", "")
-    if address == "auto" and named.startswith("http"):
-        return named
-    try:
-        _initialise(address)
-    except ImportError as error:
-        raise errors.UnsupportedError(
-            f"{error}; without it give the URL of the cluster's dashboard: ray?address=http://HOST:8265"
-        ) from None
-    from fray.backend.ray.library import ray
-
-    host = ray._private.worker.get_dashboard_url()
-    if not host:
-        raise errors.NodeDiedError(
-            "this Ray has no dashboard, and jobs are submitted through it; start it with include_dashboard=True"
-        )
-    return host if "://" in host else f"http://{host}"
-
-
-def _initialise(address: str | None) -> None:
-    from fray.backend.ray.connection import connect
-
-    connect(None if address == "auto" else address, None)
-
-
-def _info(details: JobDetails, nodes: Sequence[Mapping[str, float]]) -> JobInfo:
-    message = details.message if details.status is JobStatus.FAILED else None
-    return JobInfo(
-        job_id=JobId(details.job_id),
-        status=details.status,
-        tasks=[TaskStatus(details.status, message)],
-        name=details.name,
-        error_message=message,
-        pending_reason=_pending_reason(details, nodes),
-        exit_code=details.exit_code,
-    )
-
-
-def _pending_reason(details: JobDetails, nodes: Sequence[Mapping[str, float]]) -> str | None:
-    if details.status is not JobStatus.PENDING:
-        return None
-    lacking = shortage(_demand_of(details), nodes) if nodes else None
-    never = f"no node of this Ray can ever run it ({lacking})" if lacking else ""
-    return "; ".join(part for part in (never, details.message) if part) or None
-
-
-def _demand_of(details: JobDetails) -> dict[str, float]:
-    """Return what a job that waits has asked for, as far as Fray has submitted it."""
-    if details.status is not JobStatus.PENDING or _DEMAND not in details.metadata:
-        return {}
-    try:
-        found: Any = json.loads(details.metadata[_DEMAND])
-        return {str(name): float(amount) for name, amount in found.items()}
-    except (ValueError, TypeError, AttributeError):
-        return {}

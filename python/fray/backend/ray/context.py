@@ -6,11 +6,11 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, ClassVar, cast
 
 from fray import errors
 from fray._settings import default_namespace
+from fray.backend.ray.actor_life import free_name, named_actors, state_of, wait_until_gone, wait_until_restarted
 from fray.backend.ray.actors import ActorSetup, RayActorLink, actor_class, bare_methods, link_of
 from fray.backend.ray.capacity import Capacity
 from fray.backend.ray.connection import chosen_namespace, connect, living_nodes
@@ -20,6 +20,7 @@ from fray.backend.ray.functions import FunctionTable, can_pickle
 from fray.backend.ray.library import global_worker, ray, theirs
 from fray.backend.ray.options import actor_keywords
 from fray.backend.ray.refs import RayRef, RayStream, packed, raw_of, use_for_strangers
+from fray.backend.ray.waits import split
 from fray.backend.ray.worker import Items
 from fray.job.actor_methods import MethodKind, runs_on_loop
 from fray.job.actors import ActorHandle, ActorLink
@@ -31,13 +32,9 @@ __all__ = ["RayJobContext"]
 
 _DEFAULTS = TaskOptions()
 _MOST_NAMES = 1024
-_NAME_FREE_SECONDS = 10.0
-_RESTART_SECONDS = 60.0
-_LOOK_SECONDS = 0.01
 _FORCE_SECONDS = 1.0
 _NO_ACTOR = "f" * 24
 """What the id of a task's actor begins with where it has none."""
-_RAYS_OWN = ("_ray_internal_", "SUPERVISOR_ACTOR_RAY_NAMESPACE")
 
 
 class RayJobContext(JobContext):
@@ -423,12 +420,12 @@ class RayJobContext(JobContext):
             try:
                 raw = create(cls, setup, *sent, **keywords)
             except theirs.ActorAlreadyExistsError:
-                self._check_free(options.name or "", namespace)
+                free_name(options.name or "", namespace)
             except Exception as error:
                 raise self.submission_error(error, (cls, *sent), keywords, f"actor {class_name}") from None
             if raw is not None and raw._ray_weak_ref and (namespace, options.name) not in self._named_actors():
                 raw = None  # it has ended
-                self._check_free(options.name or "", namespace)
+                free_name(options.name or "", namespace)
         if raw._ray_weak_ref:  # it was there already
             link = link_of(raw, self, options.name)
         else:
@@ -439,16 +436,6 @@ class RayJobContext(JobContext):
                 self._kept[link.actor_id] = link
         self._links[link.actor_id] = link
         return link
-
-    def _check_free(self, name: str, namespace: str) -> None:
-        """Raise NameTakenError where a name has an actor; else see to it that Ray forgets the one that has ended."""
-        from fray.job.actor_request import name_taken
-
-        if (namespace, name) in self._named_actors():
-            raise name_taken(name, namespace)
-        with suppress(ValueError, theirs.RayError):
-            ray.kill(ray.get_actor(name, namespace=namespace))
-        time.sleep(_LOOK_SECONDS)
 
     def _find_actor(self, name: str, namespace: str) -> ActorLink | None:
         self.check_usable()
@@ -465,41 +452,21 @@ class RayJobContext(JobContext):
 
     def _named_actors(self) -> list[tuple[str, str]]:
         self.check_usable()
-        listed = cast("list[dict[str, str]]", ray.util.list_named_actors(all_namespaces=True))
-        found = [(entry["namespace"], entry["name"]) for entry in listed]
-        return [pair for pair in found if not any(text.startswith(_RAYS_OWN) for text in pair)]
+        return named_actors()
 
     def _kill_actor(self, link: Any, no_restart: bool) -> None:
         self.check_usable()
-        restarts = None if no_restart else _state_of(link)[1]
+        restarts = None if no_restart else state_of(link)[1]
         try:
             ray.kill(link.ray_handle, no_restart=no_restart)
         except (theirs.RayError, ValueError):
             return  # it has ended
         if restarts is not None:
-            self._wait_until_restarted(link, restarts)
+            wait_until_restarted(link, restarts)
             return
         self._kept.pop(link.actor_id, None)
         if link.name is not None:
-            self._wait_until_gone(link)
-
-    def _wait_until_gone(self, link: RayActorLink) -> None:
-        """Wait until the name is free: Ray kills behind the caller's back."""
-        deadline = time.monotonic() + _NAME_FREE_SECONDS
-        while time.monotonic() < deadline:
-            listed = [pair[1] for pair in self._named_actors()]
-            if link.name not in listed:
-                return
-            time.sleep(_LOOK_SECONDS)
-
-    def _wait_until_restarted(self, link: RayActorLink, restarts: int) -> None:
-        """Wait until the actor lives anew or has ended: a call sent to the old process would be lost."""
-        deadline = time.monotonic() + _RESTART_SECONDS
-        while time.monotonic() < deadline:
-            state, now = _state_of(link)
-            if state == "DEAD" or (state == "ALIVE" and now > restarts):
-                return
-            time.sleep(_LOOK_SECONDS)
+            wait_until_gone(link)
 
     def _owns_actor(self, link: Any) -> bool:
         return isinstance(link, RayActorLink) and link.context._session is self._session
@@ -581,37 +548,6 @@ class RayJobContext(JobContext):
         if timeout is not None and isinstance(error, theirs.GetTimeoutError):
             return errors.GetTimeoutError(f"nothing came within {timeout:g} s; the task goes on")
         return converted(error)
-
-
-def split(refs: list[Any], raws: list[Any], ready: list[Any], not_ready: list[Any]) -> tuple[list[Any], list[Any]]:
-    """Return (ready, others) of `refs`, both in their order; `ready` and `not_ready` are `raws`, split alike."""
-    if len(ready) == 1:
-        # Before the place of the one that is missing both lists are the same, behind it they never are.
-        low, high = 0, len(not_ready)
-        while low < high:
-            middle = (low + high) // 2
-            if raws[middle] is not_ready[middle]:
-                low = middle + 1
-            else:
-                high = middle
-        return [refs[low]], refs[:low] + refs[low + 1 :]
-    found: list[Any] = []
-    others: list[Any] = []
-    left = iter(ready)
-    expected = next(left, None)
-    for ref, raw in zip(refs, raws, strict=True):
-        if raw is expected:
-            found.append(ref)
-            expected = next(left, None)
-        else:
-            others.append(ref)
-    return found, others
-
-
-def _state_of(link: RayActorLink) -> tuple[str, int]:
-    """Return Ray's word for where an actor is in its life, and how often it was started again."""
-    found: Any = ray._private.state.actors(actor_id=link.actor_id)
-    return found.get("State", "DEAD"), int(found.get("NumRestarts", 0))
 
 
 def _actor_of(raw: Any) -> str:

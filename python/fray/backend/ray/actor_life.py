@@ -1,0 +1,59 @@
+"""Where Ray's actors are in their lives, and who has which name. Ray does much of this behind the caller's back."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, cast
+
+from fray.backend.ray.library import ray, theirs
+from fray.job.actor_request import name_taken
+
+if TYPE_CHECKING:
+    from fray.backend.ray.actors import RayActorLink
+
+__all__ = ["free_name", "named_actors", "state_of", "wait_until_gone", "wait_until_restarted"]
+
+_NAME_FREE_SECONDS = 10.0
+_RESTART_SECONDS = 60.0
+_LOOK_SECONDS = 0.01
+_RAYS_OWN = ("_ray_internal_", "SUPERVISOR_ACTOR_RAY_NAMESPACE")
+
+
+def named_actors() -> list[tuple[str, str]]:
+    """Return namespace and name of each living actor that has one, without those that are Ray's own."""
+    listed = cast("list[dict[str, str]]", ray.util.list_named_actors(all_namespaces=True))
+    found = [(entry["namespace"], entry["name"]) for entry in listed]
+    return [pair for pair in found if not any(text.startswith(_RAYS_OWN) for text in pair)]
+
+
+def free_name(name: str, namespace: str) -> None:
+    """Raise NameTakenError where a name has an actor; else see to it that Ray forgets the one that has ended."""
+    if (namespace, name) in named_actors():
+        raise name_taken(name, namespace)
+    with suppress(ValueError, theirs.RayError):
+        ray.kill(ray.get_actor(name, namespace=namespace))
+    time.sleep(_LOOK_SECONDS)
+
+
+def wait_until_gone(link: RayActorLink) -> None:
+    """Wait until the name is free."""
+    deadline = time.monotonic() + _NAME_FREE_SECONDS
+    while time.monotonic() < deadline and link.name in [name for _, name in named_actors()]:
+        time.sleep(_LOOK_SECONDS)
+
+
+def wait_until_restarted(link: RayActorLink, restarts: int) -> None:
+    """Wait until the actor lives anew or has ended: a call sent to the old process would be lost."""
+    deadline = time.monotonic() + _RESTART_SECONDS
+    while time.monotonic() < deadline:
+        state, now = state_of(link)
+        if state == "DEAD" or (state == "ALIVE" and now > restarts):
+            return
+        time.sleep(_LOOK_SECONDS)
+
+
+def state_of(link: RayActorLink) -> tuple[str, int]:
+    """Return Ray's word for where an actor is in its life, and how often it was started again."""
+    found: Any = ray._private.state.actors(actor_id=link.actor_id)
+    return found.get("State", "DEAD"), int(found.get("NumRestarts", 0))
