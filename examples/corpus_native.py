@@ -1,7 +1,7 @@
 """The map step of the corpus job in C++ (examples/cpp/corpus), and its output as `corpus_steps` has it.
 
-What a word, a space or a folded letter is, Python decides: its rules go along as tables. A document with characters that
-may have to be brought into Unicode's normal form is read by `corpus_steps`.
+What a word, a space or a folded letter is, Python decides: its rules go along as tables. A document with characters
+that may have to be brought into Unicode's normal form is read by `corpus_steps`.
 """
 
 from __future__ import annotations

@@ -186,14 +186,22 @@ int fray_queue_next(fray_queue* queue, double timeout_seconds, fray_object** out
 
 enum fray_language { FRAY_CPP = 0, FRAY_PYTHON = 1 };
 
+typedef struct fray_variable {
+  const char* name;
+  const char* value;
+} fray_variable;
+
 typedef struct fray_task_options {
   size_t size;
   const char* label; /* NULL: the function's name */
   double num_cpus;
   const fray_resource* resources;
   size_t resource_count;
-  int32_t max_retries;    /* of a task whose worker died; -1: no limit */
-  double timeout_seconds; /* 0: none */
+  int32_t max_retries;              /* of a task whose worker died; -1: no limit */
+  double timeout_seconds;           /* 0: none */
+  int32_t retry_exceptions;         /* whether max_retries counts failures of the task's own code too; FRAY_CPP only */
+  const fray_variable* environment; /* of the workers, beside or in place of this process's variables */
+  size_t environment_count;
 } fray_task_options;
 
 /* FRAY_CPP: a name that workers have registered. FRAY_PYTHON: "module:function". NULL options: 1 CPU, 3 retries. */
@@ -202,6 +210,9 @@ int fray_function_make(fray_session* session, int32_t language, const char* name
 void fray_function_release(fray_function* function);
 int fray_submit(fray_session* session, fray_function* function, const fray_value* arguments, size_t count,
                 fray_object** out);
+/* The same of a function that gives `returns` values, 1 to 1000: one object each in out[]. */
+int fray_submit_several(fray_session* session, fray_function* function, const fray_value* arguments, size_t count,
+                        fray_object** out, size_t returns);
 
 /* ---- Actors ---- */
 
@@ -268,6 +279,8 @@ const char* fray_task_name(const void* context);
 size_t fray_call_count(const fray_call* call);
 /* One argument. Its bytes live as long as the call; what the view's pin keeps, as long as that. */
 int fray_call_argument(fray_call* call, size_t index, fray_view* out);
+/* How many values the caller wants; fray_call_return() is called once for each, in order. */
+size_t fray_call_returns(const fray_call* call);
 int fray_call_return(fray_call* call, const fray_value* value);
 void fray_call_fail(fray_call* call, const char* type_name, const char* message);
 /* Whether the call of this thread was cancelled, or is past its timeout: a long one should look now and then. */

@@ -6,6 +6,7 @@
 //   fray::ObjectRef<int> sum = fray::submit(add, 1, 2);
 //   fray::ObjectRef<int> more = fray::submit(add, sum, 3);                       // waits for sum, not here
 //   fray::ObjectRef<int> other = fray::submit({.num_cpus = 2, .timeout = 5s}, add, 1, 2);
+//   auto [quotient, rest] = fray::submit_tuple(divide, 7, 2);                    // a ref each, where it returns a tuple
 //
 // A function may take anything that travels (fray/codec.h), spans and string_views as well, and give it back, also as a
 // Result<T>. What it throws fails the task, with the type's name and what().
@@ -40,8 +41,10 @@ struct TaskOptions {
   std::string label{};  // in logs, status and errors; empty: the function's name
   double num_cpus = 1;
   std::map<std::string, double> resources{};
-  int max_retries = 3;  // of a task whose worker died; -1: no limit
-  Timeout timeout{0};   // 0: none
+  int max_retries = 3;            // of a task whose worker died; -1: no limit
+  Timeout timeout{0};             // 0: none
+  bool retry_exceptions = false;  // whether max_retries counts failures of the function itself too; C++ functions only
+  std::map<std::string, std::string> environment{};  // variables of its workers, beside or in place of this process's
 };
 
 namespace detail {
@@ -112,6 +115,32 @@ bool read_argument(fray_call* call, std::size_t index, T& value) {
 }
 
 template <typename T>
+void give_one(fray_call* call, const T& value) {
+  Encoder out;
+  out.whole(value);
+  fray_value view = out.view();
+  if (fray_call_return(call, &view) != FRAY_OK) fail_call(call, Status::last());
+}
+
+template <typename T>
+concept TupleLike = requires { std::tuple_size<T>::value; };
+
+// Each part of a tuple, where the caller wants several values.
+template <typename T>
+void give_parts(fray_call* call, const T& value) {
+  const std::size_t wanted = fray_call_returns(call);
+  if constexpr (TupleLike<T>) {
+    if (wanted == std::tuple_size_v<T>) {
+      std::apply([&](const auto&... each) { (give_one(call, each), ...); }, value);
+      return;
+    }
+  }
+  std::string text = "the task is to give " + std::to_string(wanted) + " values, but its function returns " +
+                     readable_name(typeid(T).name());
+  fray_call_fail(call, "fray::Error", text.c_str());
+}
+
+template <typename T>
 void give_back(fray_call* call, const T& value) {
   if constexpr (is_result<T>) {
     if (!value) {
@@ -119,11 +148,10 @@ void give_back(fray_call* call, const T& value) {
     } else if constexpr (!std::is_same_v<T, Result<void>>) {
       give_back(call, *value);
     }
+  } else if (fray_call_returns(call) > 1) {
+    give_parts(call, value);
   } else {
-    Encoder out;
-    out.whole(value);
-    fray_value view = out.view();
-    if (fray_call_return(call, &view) != FRAY_OK) fail_call(call, Status::last());
+    give_one(call, value);
   }
 }
 
@@ -236,21 +264,51 @@ Status refused_among(const A&... arguments) {
   return status;
 }
 
-template <typename R, typename... P, typename Send, typename... A>
-ObjectRef<Kept<R>> send_call(Send&& send, const A&... arguments) {
-  using Ref = ObjectRef<Kept<R>>;
+// Encodes the arguments and sends them: `make(session, objects)`, or `refuse(status)`.
+template <typename... P, typename Send, typename Make, typename Refuse, typename... A>
+auto send_arguments(Send&& send, Make&& make, Refuse&& refuse, const A&... arguments) {
   Status status = refused_among(arguments...);
   fray_session* session = status.is_ok() ? session_or_null(&status) : nullptr;
-  if (session == nullptr) return Ref(std::move(status));
+  if (session == nullptr) return refuse(std::move(status));
   std::tuple<Outgoing<P, A>...> outgoing(arguments...);
   return std::apply(
       [&](const auto&... each) {
         std::array<fray_value, sizeof...(A)> values{each.encoder().view()...};
-        fray_object* object = nullptr;
-        const int code = send(session, values.data(), values.size(), &object);
-        return code == FRAY_OK ? Ref(session, object) : Ref(Status::of(code));
+        std::array<fray_object*, std::remove_cvref_t<Make>::kCount> objects{};
+        const int code = send(session, values.data(), values.size(), objects.data());
+        return code == FRAY_OK ? make(session, objects) : refuse(Status::of(code));
       },
       outgoing);
+}
+
+template <typename R>
+struct MakeRef {
+  static constexpr std::size_t kCount = 1;
+  using Ref = ObjectRef<Kept<R>>;
+  Ref operator()(fray_session* session, const std::array<fray_object*, 1>& objects) const {
+    return Ref(session, objects[0]);
+  }
+  Ref operator()(Status status) const { return Ref(std::move(status)); }
+};
+
+// A ref for each part of a tuple.
+template <typename R, typename Places = std::make_index_sequence<std::tuple_size_v<R>>>
+struct MakeRefs;
+template <typename R, std::size_t... Place>
+struct MakeRefs<R, std::index_sequence<Place...>> {
+  static constexpr std::size_t kCount = sizeof...(Place);
+  using Refs = std::tuple<ObjectRef<Kept<std::tuple_element_t<Place, R>>>...>;
+  Refs operator()(fray_session* session, const std::array<fray_object*, kCount>& objects) const {
+    return Refs(ObjectRef<Kept<std::tuple_element_t<Place, R>>>(session, objects[Place])...);
+  }
+  Refs operator()(const Status& status) const {
+    return Refs(ObjectRef<Kept<std::tuple_element_t<Place, R>>>(status)...);
+  }
+};
+
+template <typename R, typename... P, typename Send, typename... A>
+ObjectRef<Kept<R>> send_call(Send&& send, const A&... arguments) {
+  return send_arguments<P...>(send, MakeRef<R>(), MakeRef<R>(), arguments...);
 }
 
 struct FreeFunction {
@@ -261,13 +319,16 @@ using FunctionHandle = std::unique_ptr<fray_function, FreeFunction>;
 inline FunctionHandle make_function(fray_session* session, std::int32_t language, const char* name,
                                     const TaskOptions* given, Status* status) {
   std::vector<fray_resource> resources;
+  std::vector<fray_variable> environment;
   fray_task_options options{};
   if (given != nullptr) {
     for (const auto& [resource, amount] : given->resources) resources.push_back({resource.c_str(), amount});
-    options = {sizeof(options),       given->label.empty() ? nullptr : given->label.c_str(),
-               given->num_cpus,       resources.data(),
-               resources.size(),      given->max_retries,
-               given->timeout.count()};
+    for (const auto& [variable, value] : given->environment) environment.push_back({variable.c_str(), value.c_str()});
+    options = {sizeof(options),        given->label.empty() ? nullptr : given->label.c_str(),
+               given->num_cpus,        resources.data(),
+               resources.size(),       given->max_retries,
+               given->timeout.count(), given->retry_exceptions ? 1 : 0,
+               environment.data(),     environment.size()};
   }
   fray_function* made = nullptr;
   int code = fray_function_make(session, language, name, given != nullptr ? &options : nullptr, &made);
@@ -275,9 +336,10 @@ inline FunctionHandle make_function(fray_session* session, std::int32_t language
   return FunctionHandle(made);
 }
 
-inline Status not_registered(void* function) {
-  (void)function;
-  return Status(Code::kNotFound, "the function is not registered: write FRAY_TASK(function); beside it");
+inline FunctionHandle make_registered(fray_session* session, void* key, const TaskOptions* options, Status* status) {
+  if (const char* name = fray_task_name(key)) return make_function(session, FRAY_CPP, name, options, status);
+  *status = Status(Code::kNotFound, "the function is not registered: write FRAY_TASK(function); beside it");
+  return nullptr;
 }
 
 // The functions that this thread submitted lately, without options.
@@ -291,12 +353,7 @@ inline fray_function* known_function(fray_session* session, void* key, Status* s
   thread_local std::array<KnownFunction, kSlots> known;
   KnownFunction& slot = known[(reinterpret_cast<std::uintptr_t>(key) >> 4) % kSlots];
   if (slot.key == key && slot.session == session) return slot.handle.get();
-  const char* name = fray_task_name(key);
-  if (name == nullptr) {
-    *status = not_registered(key);
-    return nullptr;
-  }
-  FunctionHandle made = make_function(session, FRAY_CPP, name, nullptr, status);
+  FunctionHandle made = make_registered(session, key, nullptr, status);
   if (made == nullptr) return nullptr;
   slot = {session, key, std::move(made)};
   return slot.handle.get();
@@ -321,13 +378,33 @@ ObjectRef<Kept<R>> submit(const TaskOptions& options, R (*function)(P...), const
   static_assert(sizeof...(P) == sizeof...(A), "the function takes another number of arguments");
   auto send = [&](fray_session* session, const fray_value* values, std::size_t count, fray_object** out) {
     Status status;
-    const char* name = fray_task_name(reinterpret_cast<void*>(function));
-    if (name == nullptr) status = detail::not_registered(reinterpret_cast<void*>(function));
-    auto made = name != nullptr ? detail::make_function(session, FRAY_CPP, name, &options, &status) : nullptr;
+    auto made = detail::make_registered(session, reinterpret_cast<void*>(function), &options, &status);
     if (made == nullptr) return fray_refuse(static_cast<int>(status.code()), status.message().c_str());
     return fray_submit(session, made.get(), values, count, out);
   };
   return detail::send_call<R, P...>(send, arguments...);
+}
+
+// For a function that returns a tuple, pair or array: a ref for each part, so that who needs one part waits for nothing
+// else and reads nothing else.
+template <typename R, typename... P, typename... A>
+  requires detail::TupleLike<R>
+auto submit_tuple(const TaskOptions& options, R (*function)(P...), const A&... arguments) {
+  static_assert(sizeof...(P) == sizeof...(A), "the function takes another number of arguments");
+  using Make = detail::MakeRefs<R>;
+  auto send = [&](fray_session* session, const fray_value* values, std::size_t count, fray_object** out) {
+    Status status;
+    auto made = detail::make_registered(session, reinterpret_cast<void*>(function), &options, &status);
+    if (made == nullptr) return fray_refuse(static_cast<int>(status.code()), status.message().c_str());
+    return fray_submit_several(session, made.get(), values, count, out, Make::kCount);
+  };
+  return detail::send_arguments<P...>(send, Make(), Make(), arguments...);
+}
+
+template <typename R, typename... P, typename... A>
+  requires detail::TupleLike<R>
+auto submit_tuple(R (*function)(P...), const A&... arguments) {
+  return submit_tuple(TaskOptions(), function, arguments...);
 }
 
 }  // namespace v1

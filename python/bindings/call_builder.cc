@@ -10,7 +10,7 @@ constexpr std::size_t kMostNameBytes = 120;
 
 // C++ functions and methods of C++ actors: kinds of make_function().
 bool is_cpp(const client::Function& function) {
-  return !function.payload.empty() && (function.payload[0] == 3 || function.payload[0] == 4);
+  return !function.payload.empty() && function.payload[0] >= 3 && function.payload[0] <= 5;
 }
 }  // namespace
 
@@ -65,7 +65,7 @@ void CallBuilder::begin(const PythonPlan& plan, std::string_view name, Py_ssize_
   head.generator = plan.options->generator ? 1 : 0;
   head.item_budget_bytes = plan.item_budget_bytes;
   std::string& out = task_->frame;
-  out.reserve(160);
+  out.reserve(client::kUsualFrameBytes);
   wire::begin_frame(out, wire::DirectType::kTask, 0);
   wire::ByteWriter writer(out);
   writer.put(head);

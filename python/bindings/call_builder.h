@@ -38,7 +38,7 @@ class CallBuilder {
 
   // The whole call; `name` is what the worker knows it by. `args` is a tuple, `kwargs` a dict, None or null.
   bool build(const PythonPlan& plan, std::string_view name, PyObject* args, PyObject* kwargs);
-  client::Call finish(const client::TaskOptions& options) { return {std::move(task_), options}; }
+  std::unique_ptr<client::Task> finish() { return std::move(task_); }
 
  private:
   void begin(const PythonPlan& plan, std::string_view name, Py_ssize_t positional, Py_ssize_t keywords);

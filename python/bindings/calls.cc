@@ -120,7 +120,7 @@ PyObject* submit(PyObject*, PyObject* const* args, Py_ssize_t count) {
   auto* plan = reinterpret_cast<PythonPlan*>(args[2]);
   CallBuilder builder(owner, function);
   if (!builder.build(*plan, function->name, args[3], args[4])) return nullptr;
-  auto results = owner->client->submit(builder.finish(*plan->options));
+  auto results = owner->client->submit(builder.finish(), *plan->options);
   if (results.is_ok()) return refs_of(owner, *results);
   raise_status(results.status());
   return nullptr;

@@ -62,7 +62,7 @@ Result<fray_actor*> create(fray_session& session, std::int32_t language, std::st
   limits.max_retries = 0;
   FRAY_RETURN_IF_ERROR(set_resources(&limits.resources, options.num_cpus, options.resources, options.resource_count));
   if (language == FRAY_PYTHON) {
-    FRAY_ASSIGN_OR_RETURN(limits.key, python_key(session));
+    FRAY_ASSIGN_OR_RETURN(limits.key, python_key(session, {}));
   }
   ActorDescription description;
   description.language = language;
@@ -77,7 +77,7 @@ Result<fray_actor*> create(fray_session& session, std::int32_t language, std::st
   }
   auto kind = language == FRAY_PYTHON ? FunctionKind::kPythonName : FunctionKind::kCpp;
   CallFrame frame(session, make_function(kind, class_name, description.class_name));
-  FRAY_RETURN_IF_ERROR(frame.build(description.class_name, 0, arguments, count));
+  FRAY_RETURN_IF_ERROR(frame.build(description.class_name, 0, 1, arguments, count));
   request.name_space = description.name_space;
   request.name = description.name;
   request.get_if_exists = options.get_if_exists != 0;
@@ -86,7 +86,7 @@ Result<fray_actor*> create(fray_session& session, std::int32_t language, std::st
   request.class_name = description.class_name;
   request.description = request.settings = description.encode();
   std::string packed = request.description;
-  request.constructor = frame.finish(limits);
+  request.constructor = {frame.finish(), limits};
   Hooks hooks;
   FRAY_ASSIGN_OR_RETURN(client::FoundActor found, session.client->create_actor(std::move(request), hooks));
   return make_handle(&session, found.object, found.description.empty() ? packed : found.description);
@@ -130,12 +130,12 @@ int fray_actor_call(fray_actor* actor, const char* method, const fray_value* arg
                       fmt::format("the method's name is longer than {} bytes", capi::kMostNameBytes));
   }
   capi::CallFrame frame(*actor->session, capi::method_of(*actor, name));
-  Status built = frame.build(name, 0, arguments, count);
+  Status built = frame.build(name, 0, 1, arguments, count);
   if (!built.is_ok()) return capi::fail(built);
   client::TaskOptions options;
   options.max_retries = actor->description.max_task_retries;
-  auto results =
-      actor->session->client->call_actor(actor->object, frame.finish(options), actor->description.max_pending_calls);
+  auto results = actor->session->client->call_actor(actor->object, {frame.finish(), options},
+                                                    actor->description.max_pending_calls);
   if (!results.is_ok()) return capi::fail(results.status());
   *out = capi::handle_of(results->front());
   return FRAY_OK;

@@ -78,11 +78,12 @@ bool ActorHost::construct() {
   worker::TaskView task;
   task.client = actor_.actor.owner;
   task.head = in.get<wire::TaskHead>();
-  task.name = in.get_raw(task.head.name_bytes);
+  in.get_raw(task.head.name_bytes);
+  task.name = description_.class_name;
   task.arguments = in.get_raw(in.left());
   client::Client::set_depth(task.head.depth + 1);
   auto never = [] { return false; };
-  fray_call call(session_, task, description_.class_name, nullptr, never);
+  fray_call call(session_, task, {}, nullptr, never);
   Result<std::string_view> name = cpp_name_of(class_payload_);
   auto entry = name.is_ok() ? Registry::instance().find_actor(*name) : Result<const ActorEntry*>(name.status());
   if (!in.ok() || !call.readable) {
@@ -121,7 +122,7 @@ void ActorHost::run_call(worker::ActorCall* taken, client::WorkerDuty* duty) {
   const worker::TaskView& task = taken->task;
   client::Client::set_depth(task.head.depth + 1);
   auto cancelled = [&] { return loop_.is_cancelled(taken); };
-  fray_call call(session_, task, fmt::format("{}.{}", description_.class_name, task.name), duty, cancelled);
+  fray_call call(session_, task, description_.class_name, duty, cancelled);
   auto found = entry_->methods.find(task.name);
   if (found == entry_->methods.end()) {
     call.fail("fray::Error", fmt::format("the actor class {} has no method '{}'", description_.class_name, task.name));

@@ -9,7 +9,6 @@ namespace fray::capi {
 namespace {
 constexpr std::size_t kMostArguments = 60'000;
 constexpr std::size_t kMostNameBytes = 120;
-constexpr std::size_t kUsualFrameBytes = 160;
 }  // namespace
 
 CallFrame::CallFrame(fray_session& session, std::shared_ptr<client::Function> function)
@@ -23,17 +22,19 @@ CallFrame::~CallFrame() {
   for (client::Object* held : task_->extra->held) session_.client->release(held);
 }
 
-Status CallFrame::build(std::string_view name, double timeout_seconds, const fray_value* arguments, std::size_t count) {
+Status CallFrame::build(std::string_view name, double timeout_seconds, std::uint16_t returns,
+                        const fray_value* arguments, std::size_t count) {
   if (count > kMostArguments)
     return Status(StatusCode::kInvalidArgument, "a task takes at most 60000 arguments; pass a list");
   wire::TaskHead head;
   head.function = task_->function->id;
   head.timeout_seconds = timeout_seconds;
+  head.returns = returns;
   head.portable = 1;
   head.positional = static_cast<std::uint16_t>(count);
   name = name.substr(0, kMostNameBytes);
   head.name_bytes = static_cast<std::uint16_t>(name.size());
-  task_->frame.reserve(kUsualFrameBytes);
+  task_->frame.reserve(client::kUsualFrameBytes);
   wire::begin_frame(task_->frame, wire::DirectType::kTask, 0);
   wire::ByteWriter out(task_->frame);
   out.put(head);

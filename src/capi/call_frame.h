@@ -22,8 +22,9 @@ class CallFrame {
   CallFrame& operator=(const CallFrame&) = delete;
 
   // `name` is what the worker knows the call by.
-  Status build(std::string_view name, double timeout_seconds, const fray_value* arguments, std::size_t count);
-  client::Call finish(const client::TaskOptions& options) { return {std::move(task_), options}; }
+  Status build(std::string_view name, double timeout_seconds, std::uint16_t returns, const fray_value* arguments,
+               std::size_t count);
+  std::unique_ptr<client::Task> finish() { return std::move(task_); }
 
  private:
   Status add(const fray_value& argument);

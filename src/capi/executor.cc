@@ -23,25 +23,27 @@ void Executor::bind(const wire::BindDevices& binding) {
 
 void Executor::define(std::uint64_t function, std::string_view payload) {
   Result<std::string_view> name = cpp_name_of(payload);
-  functions_.insert_or_assign(function,
-                              name.is_ok() ? Registry::instance().find_task(*name) : Result<TaskEntry>(name.status()));
+  auto entry = name.is_ok() ? Registry::instance().find_task(*name) : Result<TaskEntry>(name.status());
+  const bool retrying = name.is_ok() && payload[0] == static_cast<char>(FunctionKind::kCppRetrying);
+  functions_.insert_or_assign(function, Known{std::move(entry), retrying});
 }
 
 void Executor::run(const worker::TaskView& task, worker::Outcome* outcome) {
   auto interrupted = [this] { return loop_->interrupted() != worker::TaskLoop::Interrupt::kNone; };
-  fray_call call(session_, task, std::string(task.name), loop_, interrupted);
+  fray_call call(session_, task, {}, loop_, interrupted);
   auto found = functions_.find(task.head.function);
   if (found == functions_.end()) {
     call.fail("fray::Error", "the task's function did not arrive");
-  } else if (!found->second.is_ok()) {
-    call.fail("fray::Error", found->second.status().message());
+  } else if (!found->second.entry.is_ok()) {
+    call.fail("fray::Error", found->second.entry.status().message());
   } else if (task.head.keywords != 0) {
     call.fail("fray::Error", "C++ functions take no keyword arguments");
   } else if (!call.readable) {
     call.fail("fray::Error", "the task's arguments do not fit their format");
   } else {
-    const TaskEntry& entry = *found->second;
+    const TaskEntry& entry = *found->second.entry;
     entry.body(&call, entry.context);
+    if (call.failed && found->second.retrying && task.head.may_retry != 0) call.retry();
   }
   switch (loop_->interrupted()) {
     case worker::TaskLoop::Interrupt::kCancelled:

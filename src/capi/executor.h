@@ -30,7 +30,11 @@ class Executor : public worker::Executor {
  private:
   fray_session& session_;
   worker::TaskLoop* loop_ = nullptr;
-  std::unordered_map<std::uint64_t, Result<TaskEntry>> functions_;
+  struct Known {
+    Result<TaskEntry> entry;
+    bool retrying = false;
+  };
+  std::unordered_map<std::uint64_t, Known> functions_;
   double cpus_ = 0;
 };
 

@@ -25,7 +25,7 @@ std::shared_ptr<client::Function> make_function(FunctionKind kind, std::string_v
 Result<std::string_view> cpp_name_of(std::string_view payload) {
   if (payload.size() < kPayloadPrefix) return Status(StatusCode::kCorruption, "the task's function did not arrive");
   auto kind = static_cast<FunctionKind>(payload[0]);
-  if (kind != FunctionKind::kCpp && kind != FunctionKind::kCppMethod) {
+  if (kind != FunctionKind::kCpp && kind != FunctionKind::kCppMethod && kind != FunctionKind::kCppRetrying) {
     return Status(StatusCode::kInvalidArgument, "this is a C++ worker, and the task's function is a Python one");
   }
   return payload.substr(kPayloadPrefix);
@@ -40,6 +40,13 @@ Status check_python_name(std::string_view name) {
                 fmt::format("a Python callable is named \"module:function\", got \"{}\"", name));
 }
 
+Status check_variable(std::string_view name) {
+  if (!name.empty() && name.find('=') == std::string_view::npos) return Status::ok();
+  return Status(
+      StatusCode::kInvalidArgument,
+      fmt::format("environment: \"{}\" is no name of a variable; it has a character at least, and no '='", name));
+}
+
 Status fill(fray_function* made, std::int32_t language, const char* name, const fray_task_options* given) {
   fray_task_options options{};
   options.num_cpus = 1;
@@ -49,11 +56,24 @@ Status fill(fray_function* made, std::int32_t language, const char* name, const 
   made->options.max_retries = options.max_retries;
   FRAY_RETURN_IF_ERROR(
       set_resources(&made->options.resources, options.num_cpus, options.resources, options.resource_count));
+  Variables environment;
+  for (std::size_t i = 0; i < options.environment_count; ++i) {
+    const fray_variable& variable = options.environment[i];
+    FRAY_RETURN_IF_ERROR(check_variable(variable.name));
+    environment[variable.name] = text_or(variable.value);
+  }
+  auto kind = options.retry_exceptions != 0 ? FunctionKind::kCppRetrying : FunctionKind::kCpp;
   if (language == FRAY_PYTHON) {
     FRAY_RETURN_IF_ERROR(check_python_name(name));
-    FRAY_ASSIGN_OR_RETURN(made->options.key, python_key(*made->session));
+    if (options.retry_exceptions != 0) {
+      return Status(StatusCode::kInvalidArgument,
+                    "retry_exceptions is for functions in C++; a Python function can try again by itself");
+    }
+    kind = FunctionKind::kPythonName;
+    FRAY_ASSIGN_OR_RETURN(made->options.key, python_key(*made->session, environment));
+  } else if (!environment.empty()) {
+    FRAY_ASSIGN_OR_RETURN(made->options.key, cpp_key(*made->session, environment));
   }
-  auto kind = language == FRAY_PYTHON ? FunctionKind::kPythonName : FunctionKind::kCpp;
   std::string_view label = name;
   if (language == FRAY_PYTHON) label = label.substr(label.find(':') + 1);
   if (options.label != nullptr) label = options.label;
@@ -87,10 +107,28 @@ int fray_submit(fray_session* session, fray_function* function, const fray_value
                 fray_object** out) {
   if (function->session != session) return capi::fail(FRAY_INVALID_ARGUMENT, "the function belongs to another session");
   capi::CallFrame frame(*session, function->function);
-  Status built = frame.build(function->function->name, function->timeout_seconds, arguments, count);
+  Status built = frame.build(function->function->name, function->timeout_seconds, 1, arguments, count);
   if (!built.is_ok()) return capi::fail(built);
-  auto results = session->client->submit(frame.finish(function->options));
+  auto results = session->client->submit(frame.finish(), function->options);
   if (!results.is_ok()) return capi::fail(results.status());
   *out = capi::handle_of(results->front());
+  return FRAY_OK;
+}
+
+int fray_submit_several(fray_session* session, fray_function* function, const fray_value* arguments, size_t count,
+                        fray_object** out, size_t returns) {
+  constexpr std::size_t kMostReturns = 1000;
+  if (function->session != session) return capi::fail(FRAY_INVALID_ARGUMENT, "the function belongs to another session");
+  if (returns < 1 || returns > kMostReturns) {
+    return capi::fail(FRAY_INVALID_ARGUMENT, fmt::format("a task gives 1 to {} values, not {}", kMostReturns, returns));
+  }
+  client::TaskOptions options = function->options;
+  options.returns = static_cast<std::uint16_t>(returns);
+  capi::CallFrame frame(*session, function->function);
+  Status built = frame.build(function->function->name, function->timeout_seconds, options.returns, arguments, count);
+  if (!built.is_ok()) return capi::fail(built);
+  auto results = session->client->submit(frame.finish(), options);
+  if (!results.is_ok()) return capi::fail(results.status());
+  for (std::size_t i = 0; i < returns; ++i) out[i] = capi::handle_of((*results)[i]);
   return FRAY_OK;
 }

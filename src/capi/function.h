@@ -20,9 +20,17 @@ struct fray_function {
 
 namespace fray::capi {
 
+// kCppRetrying: a function that is tried again when it fails.
 // The first byte of a function's payload; python/bindings and fray.backend.native.functions know them too. The second to
 // fifth are the number of calls after which a worker retires; C++ workers ignore it.
-enum class FunctionKind : char { kPythonName = 0, kPickle = 1, kMethod = 2, kCpp = 3, kCppMethod = 4 };
+enum class FunctionKind : char {
+  kPythonName = 0,
+  kPickle = 1,
+  kMethod = 2,
+  kCpp = 3,
+  kCppMethod = 4,
+  kCppRetrying = 5
+};
 inline constexpr std::size_t kPayloadPrefix = 5;
 
 std::shared_ptr<client::Function> make_function(FunctionKind kind, std::string_view name, std::string_view label);

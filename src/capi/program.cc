@@ -147,6 +147,15 @@ Result<wire::WorkerKey> own_binary_key() {
   return key;
 }
 
+Result<wire::WorkerKey> own_worker_key() {
+  FRAY_ASSIGN_OR_RETURN(wire::WorkerKey key, own_binary_key());
+  std::vector<std::string> arguments = own_arguments();
+  FRAY_ASSIGN_OR_RETURN(std::string host, host_program());
+  if (arguments.size() < 4 || arguments[0] != host || arguments[1] != "library") return key;
+  key.command.assign(arguments.begin(), arguments.begin() + 4);
+  return key;
+}
+
 Result<wire::WorkerKey> library_key(const std::string& library) {
   wire::WorkerKey key = key_like_this_process();
   FRAY_ASSIGN_OR_RETURN(std::string path, find_library(library));

@@ -22,6 +22,8 @@ Result<std::string> host_program();  // `fray-cpp-worker`
 wire::WorkerKey key_like_this_process();
 // Workers that run this process's own binary, with its arguments.
 Result<wire::WorkerKey> own_binary_key();
+// Workers like this one: of the same binary, or of the library that was loaded into the host program.
+Result<wire::WorkerKey> own_worker_key();
 // Workers that load a shared library; a path without a slash is looked up as dlopen() does it.
 Result<wire::WorkerKey> library_key(const std::string& library);
 // Python workers. `interpreter` empty: that of $VIRTUAL_ENV, the one that this library was installed for, or python3.

@@ -15,11 +15,11 @@ fray_call* current_call() { return running; }
 
 using namespace fray;
 
-fray_call::fray_call(fray_session& owner, const worker::TaskView& view, std::string full_name,
+fray_call::fray_call(fray_session& owner, const worker::TaskView& view, std::string_view its_class,
                      client::WorkerDuty* its_duty, FunctionRef<bool()> is_interrupted)
     : session(owner),
       task(view),
-      name(std::move(full_name)),
+      class_name(its_class),
       duty(its_duty),
       interrupted(is_interrupted),
       outer_(std::exchange(capi::running, this)) {
@@ -36,7 +36,8 @@ fray_call::~fray_call() { capi::running = outer_; }
 
 void fray_call::fail(std::string_view type_name, std::string_view message) {
   wire::Failure failure;
-  failure.task = name;
+  failure.task = task.name;
+  if (!class_name.empty()) failure.task = std::string(class_name) + (task.name.empty() ? "" : ".") + failure.task;
   failure.type_name = type_name;
   failure.message = message;
   wire::Value value;
@@ -51,8 +52,17 @@ void fray_call::fail(std::string_view type_name, std::string_view message) {
   answered = failed = true;
 }
 
+void fray_call::retry() {
+  outcome.status = wire::TaskStatus::kRetry;
+  outcome.values = 0;
+  outcome.bytes.clear();
+}
+
 void fray_call::finish(worker::Outcome* out) {
-  if (!answered) {
+  if (!answered && (outcome.values > 0 || task.head.returns > 1)) {
+    fail("fray::Error", "the task was to give " + std::to_string(task.head.returns) + " values, and gave " +
+                            std::to_string(outcome.values));
+  } else if (!answered) {
     wire::ByteWriter writer(outcome.bytes);
     wire::encode(writer, wire::Value());
     outcome.values = 1;
@@ -67,11 +77,13 @@ int fray_call_argument(fray_call* call, size_t index, fray_view* out) {
   return capi::read_value(call->session, call->arguments[index], out);
 }
 
+size_t fray_call_returns(const fray_call* call) { return call->task.head.returns; }
+
 int fray_call_return(fray_call* call, const fray_value* value) {
   if (call->answered) return capi::fail(FRAY_INVALID_ARGUMENT, "the call has answered already");
   Status encoded = capi::write_result(*call, *value);
   if (!encoded.is_ok()) return capi::fail(encoded);
-  call->answered = true;
+  call->answered = call->outcome.values >= call->task.head.returns;
   return FRAY_OK;
 }
 

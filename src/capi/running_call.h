@@ -19,24 +19,27 @@
 #include "worker/task_loop.h"
 
 struct fray_call {
-  fray_call(fray_session& session, const fray::worker::TaskView& task, std::string name, fray::client::WorkerDuty* duty,
-            fray::FunctionRef<bool()> interrupted);
+  // `class_name`: of an actor; empty for tasks.
+  fray_call(fray_session& session, const fray::worker::TaskView& task, std::string_view class_name,
+            fray::client::WorkerDuty* duty, fray::FunctionRef<bool()> interrupted);
   ~fray_call();
   fray_call(const fray_call&) = delete;
   fray_call& operator=(const fray_call&) = delete;
 
   fray_session& session;
   const fray::worker::TaskView& task;
-  const std::string name;  // for errors
+  const std::string_view class_name;
   fray::client::WorkerDuty* const duty;
   const fray::FunctionRef<bool()> interrupted;
   std::vector<fray::wire::ValueView> arguments;
   bool readable = false;  // the arguments fit their format
-  bool answered = false;
+  bool answered = false;  // with all values
   bool failed = false;
   fray::worker::Outcome outcome;
 
   void fail(std::string_view type_name, std::string_view message);
+  // In place of its failure: it is to run again.
+  void retry();
   // The answer; None where there was none.
   void finish(fray::worker::Outcome* out);
 

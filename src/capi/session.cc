@@ -110,6 +110,16 @@ Result<os::Fd> attach(const std::string& address) {
                             path, connected.status().message()));
 }
 
+void set_variable(wire::WorkerKey* key, std::string_view name, std::string_view value) {
+  std::erase_if(key->environment, [&](const auto& entry) { return entry.first == name; });
+  key->environment.emplace_back(name, value);
+}
+
+std::uint32_t define_key(fray_session& session, wire::WorkerKey key, const Variables& environment) {
+  for (const auto& [name, value] : environment) set_variable(&key, name, value);
+  return session.client->define_key(key);
+}
+
 Result<fray_session*> connect(const fray_connect_options& options) {
   auto session = std::make_unique<fray_session>();
   session->name_space = namespace_of(options);
@@ -118,8 +128,11 @@ Result<fray_session*> connect(const fray_connect_options& options) {
   settings.release = FRAY_VERSION;
   settings.log = client::print_worker_log;
   FRAY_ASSIGN_OR_RETURN(settings.key, options.library != nullptr ? library_key(options.library) : own_binary_key());
-  std::erase_if(settings.key.environment, [](const auto& entry) { return entry.first == kNamespaceVariable; });
-  settings.key.environment.emplace_back(kNamespaceVariable, session->name_space);
+  set_variable(&settings.key, kNamespaceVariable, session->name_space);
+  {
+    MutexLock lock(session->keys_mutex);
+    session->cpp_key = settings.key;
+  }
   if (options.address != nullptr) {
     FRAY_ASSIGN_OR_RETURN(settings.control, attach(options.address));
   } else {
@@ -141,14 +154,21 @@ void set_current_session(fray_session* session) {
   current.store(session, std::memory_order_release);
 }
 
-Result<std::uint32_t> python_key(fray_session& session) {
+Result<std::uint32_t> python_key(fray_session& session, const Variables& environment) {
   MutexLock lock(session.keys_mutex);
-  if (session.python_key) return *session.python_key;
-  FRAY_ASSIGN_OR_RETURN(wire::WorkerKey key, python_key(session.python));
-  std::erase_if(key.environment, [](const auto& entry) { return entry.first == kNamespaceVariable; });
-  key.environment.emplace_back(kNamespaceVariable, session.name_space);
-  session.python_key = session.client->define_key(key);
-  return *session.python_key;
+  if (!session.python_key) {
+    FRAY_ASSIGN_OR_RETURN(session.python_key, python_key(session.python));
+    set_variable(&*session.python_key, kNamespaceVariable, session.name_space);
+  }
+  return define_key(session, *session.python_key, environment);
+}
+
+Result<std::uint32_t> cpp_key(fray_session& session, const Variables& environment) {
+  MutexLock lock(session.keys_mutex);
+  if (!session.cpp_key) {
+    FRAY_ASSIGN_OR_RETURN(session.cpp_key, own_worker_key());
+  }
+  return define_key(session, *session.cpp_key, environment);
 }
 
 client::Client::Deadline deadline_after(double seconds) {

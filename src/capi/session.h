@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,7 +24,8 @@ struct fray_session {
   std::string python;  // the interpreter of Python workers; empty: as found
 
   fray::Mutex keys_mutex;
-  std::optional<std::uint32_t> python_key FRAY_GUARDED_BY(keys_mutex);
+  std::optional<fray::wire::WorkerKey> python_key FRAY_GUARDED_BY(keys_mutex);  // known once it was asked for
+  std::optional<fray::wire::WorkerKey> cpp_key FRAY_GUARDED_BY(keys_mutex);     // of a driver: from the beginning
 };
 
 // One call that runs on this thread; see capi/running_call.h.
@@ -35,8 +37,12 @@ fray_session* current_session();
 // The process's own count goes along. A worker's session stays for ever.
 void set_current_session(fray_session* session);
 
-// The number of the worker key for Python workers of this session.
-Result<std::uint32_t> python_key(fray_session& session);
+using Variables = std::map<std::string, std::string>;
+
+// The number of the worker key for Python workers of this session, with these variables in their environment.
+Result<std::uint32_t> python_key(fray_session& session, const Variables& environment);
+// The same for workers like this process, or like those of this driver.
+Result<std::uint32_t> cpp_key(fray_session& session, const Variables& environment);
 
 // What a wait of this thread does: inside a call it says that the call is blocked, and gives up when that is cancelled.
 class Hooks : public client::WaitHooks {

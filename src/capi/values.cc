@@ -186,15 +186,15 @@ int read_value(fray_session& session, const wire::ValueView& value, fray_view* o
 
 Status write_result(fray_call& call, const fray_value& value) {
   client::Client& client = *call.session.client;
-  ObjectId id{client.node().epoch, call.task.client, call.task.number};
+  ObjectId id{client.node().epoch, call.task.client, call.task.number + call.outcome.values};
   wire::ValueView view;
   FRAY_ASSIGN_OR_RETURN(view.encoding, encoding_of(value));
-  call.outcome.values = 1;
   wire::ByteWriter out(call.outcome.bytes);
   if (!is_large(value) && value.ref_count == 0) {
     view.bytes = {static_cast<const char*>(value.data), value.size};
     call.outcome.bytes_out += value.size + 1;
     wire::encode(out, view);
+    ++call.outcome.values;
     return Status::ok();
   }
   wire::Value whole;
@@ -224,6 +224,7 @@ Status write_result(fray_call& call, const fray_value& value) {
   if (stored.is_ok()) {
     client.record_result(id, call.task.client, whole, made);
     wire::encode(out, whole);
+    ++call.outcome.values;
   }
   if (made != nullptr) client.release(made);
   for (client::Object* ref : refs) client.release(ref);

@@ -165,19 +165,21 @@ std::uint32_t Client::define_key(const wire::WorkerKey& key) {
   return message.key;
 }
 
-Result<std::vector<Object*>> Client::submit(Call call) {
+Result<std::vector<Object*>> Client::submit(std::unique_ptr<Task> given, const TaskOptions& options) {
   MutexLock lock(mutex_);
   if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
-  if (!welcome_.total.covers(call.options.resources)) {
+  TaskQueue* queue = tasks_.known_queue(options.resources, options.key, current_depth);
+  if (queue == nullptr && !welcome_.total.covers(options.resources)) {
     return Status(
         StatusCode::kInvalidArgument,
         fmt::format("task {} asks for {}; this node has {} and can never run it. Ask for less, or declare more "
                     "with fray.init(cpus=..., resources=...)",
-                    call.task->function->name, call.options.resources.to_string(), welcome_.total.to_string()));
+                    given->function->name, options.resources.to_string(), welcome_.total.to_string()));
   }
-  Task* task = call.task.release();
-  std::vector<Object*> results = make_results(task, call.options);
-  task->queue = tasks_.queue(call.options.resources, call.options.key, current_depth);
+  Task* task = given.release();
+  std::vector<Object*> results = make_results(task, options);
+  if (queue == nullptr) queue = tasks_.queue(options.resources, options.key, current_depth);
+  task->queue = queue;
   tasks_.submit(task);
   settle();
   return results;

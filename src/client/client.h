@@ -126,7 +126,8 @@ class Client {
 
   // ---- Tasks ----
   // New counts on each result. kInvalidArgument when the node can never have the resources.
-  Result<std::vector<Object*>> submit(Call call);
+  Result<std::vector<Object*>> submit(std::unique_ptr<Task> task, const TaskOptions& options);
+  Result<std::vector<Object*>> submit(Call call) { return submit(std::move(call.task), call.options); }
   bool cancel(Object* object, bool force);
   // Whether the task of `object` was not sent to a worker yet; with `cancel` it never will be.
   bool is_waiting(Object* object, bool cancel);

@@ -45,8 +45,8 @@ struct Task {
   bool generator = false;
   bool constructs = false;  // an actor: it goes to the node, and has no result
   std::uint8_t attempt = 0;
-  std::int32_t retries_left = 0;  // for lost workers, and exceptions it may be tried again after; -1: no limit
   std::uint16_t returns = 1;
+  std::int32_t retries_left = 0;   // for lost workers, and exceptions it may be tried again after; -1: no limit
   std::uint32_t missing = 0;       // arguments that are not ready
   Object* first_result = nullptr;  // counted; null once done
   std::shared_ptr<Function> function;
@@ -66,6 +66,11 @@ struct Task {
 
   std::uint64_t number() const { return first_result->id.sequence; }
 };
+
+// The largest pieces of memory that glibc hands out and takes back fast. There is one of each for every task.
+inline constexpr std::size_t kFastBytes = 120;
+inline constexpr std::size_t kUsualFrameBytes = kFastBytes - 1;  // a string ends with a zero
+static_assert(sizeof(Task) <= kFastBytes);
 
 // Where TaskHead lies in a task's frame.
 inline constexpr std::size_t kHeadOffset = sizeof(wire::FrameHeader);

@@ -41,19 +41,25 @@ TaskTable::TaskTable(NodeLink& link, ObjectTable& objects, Timeline& timeline, s
 
 TaskTable::~TaskTable() = default;
 
+TaskQueue* TaskTable::known_queue(const ResourceSet& resources, std::uint32_t key, std::uint32_t depth) {
+  TaskQueue* last = last_queue_;
+  if (last != nullptr && last->key == key && last->depth == depth && last->resources == resources) return last;
+  auto found = queues_.find({resources, key, depth});
+  return found != queues_.end() ? last_queue_ = found->second.get() : nullptr;
+}
+
 TaskQueue* TaskTable::queue(const ResourceSet& resources, std::uint32_t key, std::uint32_t depth) {
+  if (TaskQueue* known = known_queue(resources, key, depth)) return known;
   auto& slot = queues_[{resources, key, depth}];
-  if (!slot) {
-    slot = std::make_unique<TaskQueue>();
-    slot->number = static_cast<std::uint32_t>(by_number_.size());
-    slot->key = key;
-    slot->depth = depth;
-    slot->resources = resources;
-    double cpus = resources.amount("CPU");
-    double at_once = cpus > 0 ? std::max(1.0, std::floor(limits_.total_cpus / cpus)) : limits_.max_workers;
-    slot->most_leases = static_cast<std::uint32_t>(std::min<double>(at_once, limits_.max_workers));
-    by_number_.push_back(slot.get());
-  }
+  slot = std::make_unique<TaskQueue>();
+  slot->number = static_cast<std::uint32_t>(by_number_.size());
+  slot->key = key;
+  slot->depth = depth;
+  slot->resources = resources;
+  double cpus = resources.amount("CPU");
+  double at_once = cpus > 0 ? std::max(1.0, std::floor(limits_.total_cpus / cpus)) : limits_.max_workers;
+  slot->most_leases = static_cast<std::uint32_t>(std::min<double>(at_once, limits_.max_workers));
+  by_number_.push_back(slot.get());
   return slot.get();
 }
 
@@ -425,6 +431,11 @@ void TaskTable::handle(Lease* lease, const wire::Incoming& frame) {
 }
 
 Task* TaskTable::take_sent(Lease* lease, std::uint64_t number) {
+  if (!lease->sent.empty() && lease->sent.front()->number() == number) {  // workers answer in order
+    Task* first = lease->sent.front();
+    lease->sent.pop_front();
+    return first;
+  }
   auto found = lease->sent.begin();
   while (found != lease->sent.end() && (*found)->number() != number) ++found;
   if (found == lease->sent.end()) return nullptr;

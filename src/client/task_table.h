@@ -40,6 +40,8 @@ class TaskTable {
 
   void set_limits(Limits limits) { limits_ = limits; }
   void set_actors(ActorTable* actors) { actors_ = actors; }
+  // The queue for such tasks; null where none was made yet.
+  TaskQueue* known_queue(const ResourceSet& resources, std::uint32_t key, std::uint32_t depth);
   TaskQueue* queue(const ResourceSet& resources, std::uint32_t key, std::uint32_t depth);
 
   void submit(Task* task);
@@ -113,6 +115,7 @@ class TaskTable {
   Task* first_task_ = nullptr;  // every unfinished task
   std::size_t unfinished_ = 0;
   std::map<std::tuple<ResourceSet, std::uint32_t, std::uint32_t>, std::unique_ptr<TaskQueue>> queues_;
+  TaskQueue* last_queue_ = nullptr;  // asked for last; most tasks are like the one before
   std::vector<TaskQueue*> by_number_;
   std::unordered_map<LeaseId, std::unique_ptr<Lease>> leases_;
   std::vector<Lease*> open_leases_;

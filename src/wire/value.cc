@@ -4,12 +4,17 @@ namespace fray::wire {
 
 namespace {
 
+struct ValueHead {
+  Encoding encoding = Encoding::kNone;
+  ValueKind kind = ValueKind::kInline;
+  std::uint16_t reserved = 0;
+  std::uint32_t nested = 0;
+  std::uint32_t size = 0;
+};
+static_assert(sizeof(ValueHead) == 12);
+
 void encode_head(ByteWriter& out, Encoding encoding, ValueKind kind, std::size_t nested, std::size_t size) {
-  out.put(encoding);
-  out.put(kind);
-  out.put(std::uint16_t{0});
-  out.put(static_cast<std::uint32_t>(nested));
-  out.put(static_cast<std::uint32_t>(size));
+  out.put(ValueHead{encoding, kind, 0, static_cast<std::uint32_t>(nested), static_cast<std::uint32_t>(size)});
 }
 
 }  // namespace
@@ -51,22 +56,21 @@ void encode(ByteWriter& out, const ValueView& value) {
     out.put(value.object);
     out.put(value.location);
   }
-  out.put_raw(value.nested_bytes);
+  if (value.nested_count > 0) out.put_raw(value.nested_bytes);
 }
 
 ValueView decode_value(ByteReader& in) {
   ValueView value;
-  value.encoding = in.get<Encoding>();
-  value.kind = in.get<ValueKind>();
-  in.get<std::uint16_t>();
-  value.nested_count = in.get<std::uint32_t>();
-  auto size = in.get<std::uint32_t>();
+  const auto head = in.get<ValueHead>();
+  value.encoding = head.encoding;
+  value.kind = head.kind;
+  value.nested_count = head.nested;
   if (value.encoding > kLastEncoding || value.kind > ValueKind::kSealed) {
     in.fail();
     return {};
   }
   if (value.kind == ValueKind::kInline) {
-    value.bytes = in.get_raw(size);
+    value.bytes = in.get_raw(head.size);
   } else {
     value.object = in.get<ObjectId>();
     value.location = in.get<Location>();

@@ -12,6 +12,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 namespace jobs {
@@ -93,6 +94,30 @@ int nested(int depth) {
 }
 FRAY_TASK(nested);
 
+std::tuple<int, int> divide(int a, int b) {
+  if (b == 0) throw std::domain_error("division by zero");
+  return {a / b, a % b};
+}
+FRAY_TASK(divide);
+
+std::pair<std::string, fray::Array<double>> parts(std::size_t count) { return {"ramp", ramp(count)}; }
+FRAY_TASK(parts);
+
+std::string variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value != nullptr ? value : "";
+}
+FRAY_TASK(variable);
+
+// One more byte in `marker` for each attempt.
+int fails_at_first(const std::string& marker, int times) {
+  std::ofstream(marker, std::ios::app) << 'x';
+  const auto attempts = static_cast<int>(std::filesystem::file_size(marker));
+  if (attempts <= times) throw std::runtime_error("attempt " + std::to_string(attempts));
+  return attempts;
+}
+FRAY_TASK(fails_at_first);
+
 int throws(const std::string& text) { throw std::out_of_range(text); }
 FRAY_TASK(throws);
 
@@ -143,6 +168,20 @@ void dies_once(const std::string& marker) {
   ::raise(SIGKILL);
 }
 FRAY_TASK(dies_once);
+
+// Writes a byte, and never closes.
+void keeps_open(const std::string& fifo) {
+  const int fd = ::open(fifo.c_str(), O_WRONLY | O_CLOEXEC);
+  if (::write(fd, "x", 1) == 1) sleeps_for_ever();
+}
+FRAY_TASK(keeps_open);
+
+std::size_t fills_memory(std::size_t bytes) {
+  std::vector<char> memory(bytes, 'x');
+  spins_until_cancelled();
+  return memory.size();
+}
+FRAY_TASK(fills_memory);
 
 int Counter::fails(const std::string& text) { throw std::runtime_error(text); }
 void Counter::dies() { ::raise(SIGKILL); }

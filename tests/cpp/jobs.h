@@ -42,6 +42,11 @@ int later(const fray::ObjectRef<int>& ref);
 std::vector<fray::ObjectRef<int>> squares(int count);
 int nested(int depth);
 
+std::tuple<int, int> divide(int a, int b);
+std::pair<std::string, fray::Array<double>> parts(std::size_t count);
+std::string variable(const std::string& name);
+int fails_at_first(const std::string& marker, int times);
+
 int throws(const std::string& text);
 int throws_number();
 fray::Result<int> half(int number);
@@ -52,6 +57,8 @@ void leaves(int code);
 void spins_until_cancelled();
 void sleeps_for_ever();
 void dies_once(const std::string& marker);
+void keeps_open(const std::string& fifo);
+std::size_t fills_memory(std::size_t bytes);
 
 class Counter {
  public:

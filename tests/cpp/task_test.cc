@@ -1,4 +1,5 @@
 // Tasks: submit, get, wait, as_completed, cancel; refs among arguments and results; options.
+#include <array>
 #include <chrono>
 #include <numeric>
 #include <set>
@@ -124,6 +125,65 @@ TEST_F(CppTask, FunctionThatIsNotRegisteredIsRefused) {
 
 TEST_F(CppTask, NameOfTwoFunctionsIsAmbiguousAndSaysSo) {
   EXPECT_THAT(failure(fray::get(fray::submit(twice, 1))), HasSubstr("registered twice"));
+}
+
+TEST_F(CppTask, TupleComesAsARefForEachPart) {
+  auto [quotient, rest] = fray::submit_tuple(divide, 17, 5);
+  EXPECT_EQ(fray::get(rest).value_or_throw(), 2);
+  EXPECT_EQ(fray::get(fray::submit(add, quotient, 1)).value_or_throw(), 4);
+  auto whole = fray::get(fray::submit(divide, 17, 5)).value_or_throw();
+  EXPECT_EQ(whole, std::make_tuple(3, 2));
+}
+
+TEST_F(CppTask, PartsOfATupleMayBeLarge) {
+  auto [name, values] = fray::submit_tuple({.label = "parts"}, parts, 100'000);
+  EXPECT_EQ(fray::get(name).value_or_throw(), "ramp");
+  EXPECT_EQ(fray::get(values).value_or_throw()[99'999], 99'999.0);
+  EXPECT_EQ(fray::get(fray::submit(sum, values)).value_or_throw(), 99'999.0 * 50'000);
+}
+
+TEST_F(CppTask, FailureIsThatOfEachPart) {
+  auto [quotient, rest] = fray::submit_tuple(divide, 1, 0);
+  EXPECT_THAT(failure(fray::get(quotient)), HasSubstr("division by zero"));
+  EXPECT_THAT(failure(fray::get(rest)), HasSubstr("division by zero"));
+  auto [one, other] = fray::submit_tuple({.num_cpus = 1000}, divide, 1, 1);
+  EXPECT_THAT(failure(fray::get(one)), HasSubstr("can never run it"));
+  EXPECT_THAT(failure(fray::get(other)), HasSubstr("can never run it"));
+}
+
+TEST_F(CppTask, SeveralValuesAreAskedOfAFunctionThatGivesOne) {
+  fray_function* function = nullptr;
+  ASSERT_EQ(fray_function_make(session.get(), FRAY_CPP, "parent", nullptr, &function), FRAY_OK);
+  std::array<fray_object*, 2> objects{};
+  EXPECT_EQ(fray_submit_several(session.get(), function, nullptr, 0, objects.data(), 0), FRAY_INVALID_ARGUMENT);
+  EXPECT_EQ(fray_submit_several(session.get(), function, nullptr, 0, objects.data(), 1001), FRAY_INVALID_ARGUMENT);
+  ASSERT_EQ(fray_submit_several(session.get(), function, nullptr, 0, objects.data(), 2), FRAY_OK);
+  fray_function_release(function);
+  for (fray_object* object : objects) {
+    EXPECT_THAT(failure(fray::get(fray::ObjectRef<int>(session.get(), object))),
+                HasSubstr("to give 2 values, but its function returns int"));
+  }
+}
+
+TEST_F(CppTask, EnvironmentIsThatOfItsWorkers) {
+  fray::TaskOptions options{.environment = {{"FRAY_TEST_COLOUR", "green"}}};
+  EXPECT_EQ(fray::get(fray::submit(options, variable, "FRAY_TEST_COLOUR")).value_or_throw(), "green");
+  EXPECT_EQ(fray::get(fray::submit(variable, "FRAY_TEST_COLOUR")).value_or_throw(), "");
+  EXPECT_EQ(fray::get(fray::submit(options, variable, "PATH")).value_or_throw(), variable("PATH"));
+  EXPECT_THAT(failure(fray::get(fray::submit({.environment = {{"a=b", "c"}}}, variable, "a"))),
+              HasSubstr("no name of a variable"));
+}
+
+int in_green_worker() {
+  return static_cast<int>(
+      fray::get(fray::submit({.environment = {{"FRAY_TEST_COLOUR", "green"}}}, variable, "FRAY_TEST_COLOUR"))
+          .value_or_throw()
+          .size());
+}
+FRAY_TASK(in_green_worker);
+
+TEST_F(CppTask, TaskGivesItsOwnTasksAnEnvironment) {
+  EXPECT_EQ(fray::get(fray::submit(in_green_worker)).value_or_throw(), 5);
 }
 
 TEST_F(CppTask, SecondSessionOfOneProcessIsRefused) {

@@ -54,10 +54,10 @@ def test_every_character_is_seen_as_python_sees_it(ctx: fray.JobContext, library
 
 
 PIECES = (
-    *"aZ_09 .,!-\t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x7f\x85\xa0\xad\xaa²½ßİıŉǰµſK",
+    *"aZ_09 .,!-\t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x7f\x85\xa0\xad\xaa²½ßİıŉǰµſK",  # noqa: RUF001
     *"Σσς\u0345ᾳΐﬁﬃԵև\u1e9eẛ\u2028\u2029\u3000\u1680\u200b\u200d\ufeff\u202f",
     *"\u0301\u0327\u0300e\u0344\u09be\u0d3e\u0f71\u1161\u11a8\u1100한각\u212b\u2126\u0958\ufb1d\uf900",
-    *"漢字かなカナ١२๓Ⅷⅷ😀🏽𝒜𝟘\U00010400\U00010428\U0001d15e\U00020000\U0002f800\U000e0001\U0010ffff",
+    *"漢字かなカナ١२๓Ⅷⅷ😀🏽𝒜𝟘\U00010400\U00010428\U0001d15e\U00020000\U0002f800\U000e0001\U0010ffff",  # noqa: RUF001
     "\r\n",
     "\n\n",
     "word",

@@ -103,6 +103,23 @@ def test_other_types_are_errors_that_name_them(ctx: fray.JobContext, jobs: Any, 
         ctx.run(jobs.function("same"), value)
 
 
+def test_tuple_comes_as_several_refs(ctx: fray.JobContext, jobs: Any) -> None:
+    quotient, rest = ctx.create_task(jobs.function("divide"), args=(17, 5), options=fray.TaskOptions(num_returns=2))
+    assert ctx.get([quotient, rest]) == [3, 2]
+    assert ctx.get(ctx.run(jobs.function("divide"), 17, 5)) == [3, 2]
+    refs = ctx.create_task(jobs.function("divide"), args=(17, 5), options=fray.TaskOptions(num_returns=3))
+    with pytest.raises(fray.TaskError, match=r"to give 3 values, but its function returns std::tuple<int, int>"):
+        ctx.get(refs[2])
+
+
+def test_cpp_function_is_tried_again_after_exceptions(ctx: fray.JobContext, jobs: Any, tmp_path: Path) -> None:
+    options = fray.TaskOptions(max_retries=2, retry_exceptions=True)
+    flaky = jobs.function("fails_at_first")
+    assert ctx.get(ctx.create_task(flaky, args=(str(tmp_path / "marker"), 2), options=options)) == 3
+    with pytest.raises(fray.UnsupportedError, match="all of them or none"):
+        ctx.create_task(flaky, args=("", 1), options=fray.TaskOptions(retry_exceptions=(ValueError,)))
+
+
 def test_keyword_arguments_are_refused(ctx: fray.JobContext, jobs: Any) -> None:
     with pytest.raises(TypeError, match="no keyword arguments"):
         ctx.run(jobs.function("add"), a=1, b=2)

@@ -1,5 +1,7 @@
 // A library of tasks and actors that Python calls.
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
 #include <stdexcept>
 
@@ -35,6 +37,18 @@ struct Point {
 FRAY_STRUCT(Point, x, y);
 Point mirrored(const Point& point) { return {-point.x, -point.y}; }
 FRAY_TASK(mirrored);
+
+std::tuple<int, int> divide(int a, int b) { return {a / b, a % b}; }
+FRAY_TASK(divide);
+
+// One more byte in `marker` for each attempt.
+int fails_at_first(const std::string& marker, int times) {
+  std::ofstream(marker, std::ios::app) << 'x';
+  const auto attempts = static_cast<int>(std::filesystem::file_size(marker));
+  if (attempts <= times) throw std::runtime_error("attempt " + std::to_string(attempts));
+  return attempts;
+}
+FRAY_TASK(fails_at_first);
 
 int throws(const std::string& text) { throw std::out_of_range(text); }
 FRAY_TASK(throws);

@@ -204,13 +204,14 @@ class NativeJobContext(JobContext):
         return _native.submit(self._client, handle, self._plan(options, generator), args, kwargs or None)
 
     def _submit_cpp(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions) -> Any:
-        if options.num_returns != 1 or options.retry_exceptions is not False or options.max_calls:
+        if options.max_calls or isinstance(options.retry_exceptions, tuple):
             raise UnsupportedError(
-                f"the C++ function {fn.name!r} cannot have num_returns, retry_exceptions or max_calls: "
-                "it gives one value, and retries by itself"
+                f"the C++ function {fn.name!r} cannot have max_calls, nor types of exceptions in retry_exceptions: "
+                "it is retried after all of them or none"
             )
         plan = self._make_plan(options, self._cpp_key(fn.library), False)
-        return _native.submit(self._client, cpp_function(fn.name, options.name), plan, args, kwargs or None)
+        handle = cpp_function(fn.name, options.name, options.retry_exceptions is not False)
+        return _native.submit(self._client, handle, plan, args, kwargs or None)
 
     def _cpp_key(self, library: str) -> int:
         # Asked each time: the library may have been built anew, and its content is part of the key.

@@ -22,7 +22,7 @@ __all__ = ["FunctionTable", "HoldsRefs", "IsCpp", "call", "cpp_function"]
 
 _LARGE_BYTES = 1 << 20
 _BY_NAME, _BY_VALUE = 0, 1
-_CPP = 3
+_CPP, _CPP_RETRYING = 3, 5
 
 _REF_OUTSIDE = "a ref can only be pickled by Fray"
 """What a ref says that is pickled with a function; see note_nested_ref in bindings/values.cc."""
@@ -84,9 +84,9 @@ class FunctionTable:
 
 
 @lru_cache(maxsize=1024)
-def cpp_function(name: str, label: str | None = None) -> Any:
+def cpp_function(name: str, label: str | None = None, retrying: bool = False) -> Any:
     """Return the native handle of a function or class that a C++ library registers under `name`."""
-    return _native.make_function(_CPP, name.encode(), label or name, 0)
+    return _native.make_function(_CPP_RETRYING if retrying else _CPP, name.encode(), label or name, 0)
 
 
 def _make(kind: int, payload: bytes, fn: Any, name: str | None, max_calls: int) -> tuple[Any, bool]:
