@@ -21,7 +21,7 @@ _BATCH_BYTES = 4 << 20
 
 
 def map_step(bench: Bench) -> Round:
-    """MB/s of text through the C++ step, until Python has its outcome; and how many times that of the Python step it is.
+    """MB/s of text through the C++ step, until Python has its outcome; and how many times the Python step that is.
 
     Raises:
         RuntimeError: the two steps differ in what they learn.
