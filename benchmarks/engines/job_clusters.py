@@ -19,6 +19,8 @@ from typing import Any
 from benchmarks.engines import CPUS
 
 _LOOK_SECONDS = 0.005
+_AGENT_SECONDS = 60
+_AGENT_PAUSE_SECONDS = 0.5
 
 
 @dataclass
@@ -92,6 +94,18 @@ class RayJobs:
             time.sleep(_LOOK_SECONDS)
 
 
+def _wait_for_agent(jobs: RayJobs) -> None:
+    """Run a first job once Ray can: its agent comes after its dashboard."""
+    deadline = time.monotonic() + _AGENT_SECONDS
+    while True:
+        try:
+            return jobs.wait(jobs.run("true"))
+        except RuntimeError as error:
+            if "No available agent" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(_AGENT_PAUSE_SECONDS)
+
+
 @contextmanager
 def ray_jobs() -> Generator[RayJobs]:
     """Start a Ray with a dashboard; it ends with the block."""
@@ -106,7 +120,9 @@ def ray_jobs() -> Generator[RayJobs]:
             logging_level=logging.ERROR,
             _temp_dir=folder,
         )
-        yield RayJobs(f"http://{context.dashboard_url}")
+        jobs = RayJobs(f"http://{context.dashboard_url}")
+        _wait_for_agent(jobs)
+        yield jobs
     finally:
         ray.shutdown()
         shutil.rmtree(folder, ignore_errors=True)

@@ -144,6 +144,8 @@ class JobClient:
         resources: dict,
         max_failures: int,
         max_preemptions: int,
+        max_processes: int,
+        max_files: int,
         runtime_env: str,
     ) -> str:
         """Starts a job; returns it as JSON."""
