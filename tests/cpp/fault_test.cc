@@ -1,5 +1,7 @@
 // Faults: what a task throws, and workers that crash, abort, run out of stack, exit or are killed.
+#include <csignal>
 #include <filesystem>
+#include <regex>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +19,15 @@ constexpr bool kSanitized = true;
 #else
 constexpr bool kSanitized = false;
 #endif
+
+class Marker {
+ public:
+  Marker() { std::filesystem::remove(path()); }
+  ~Marker() { std::filesystem::remove(path()); }
+  std::string path() const {
+    return std::filesystem::temp_directory_path() / ("fray-marker-" + std::to_string(::getpid()));
+  }
+};
 
 class CppFault : public InSession {
  protected:
@@ -73,10 +84,63 @@ TEST_F(CppFault, ExitCodeIsReported) {
   expect_next_task_runs();
 }
 
+TEST_F(CppFault, KilledWorkerIsReportedWithItsSignal) {
+  Marker marker;
+  fray::Status status = end_of(dies_once, marker.path());
+  EXPECT_EQ(status.code(), fray::Code::kWorkerDied);
+  EXPECT_THAT(status.message(), HasSubstr("SIGKILL"));
+  expect_next_task_runs();
+}
+
+TEST_F(CppFault, TaskThatTakesMoreMemoryThanItAskedForIsKilled) {
+  if (kSanitized) GTEST_SKIP() << "the sanitizer's own memory is counted too";
+  fray::TaskOptions options{.resources = {{"memory", 50 << 20}}, .max_retries = 0};
+  fray::Status status = fray::get(fray::submit(options, fills_memory, std::size_t{300} << 20)).status();
+  EXPECT_EQ(status.code(), fray::Code::kWorkerOutOfMemory);
+  EXPECT_THAT(status.message(), HasSubstr("out of memory"));
+  expect_next_task_runs();
+}
+
+TEST_F(CppFault, RefOfAnotherTypeIsAnErrorThatNamesBothTypes) {
+  fray::ObjectRef<int> wrong{fray::AnyRef(fray::put(std::string("text")))};
+  fray::Result<int> got = fray::get(wrong);
+  EXPECT_EQ(got.status().code(), fray::Code::kWrongType);
+  EXPECT_THAT(failure(got), HasSubstr("expected int, got str"));
+  EXPECT_THAT(failure(fray::get(fray::submit(add, 1, wrong))), HasSubstr("argument 1: expected int, got str"));
+  expect_next_task_runs();
+}
+
+TEST_F(CppFault, KilledNodeFailsWhatWaitsAndArraysStayReadable) {
+  fray::Array<double> values = fray::get(fray::submit(ramp, std::size_t{100'000})).value_or_throw();
+  fray::ObjectRef<void> waits = fray::submit(sleeps_for_ever);
+  const std::string report = session.status().value_or_throw();
+  std::smatch node;
+  ASSERT_TRUE(std::regex_search(report, node, std::regex(R"("node":\s*\{[^}]*"pid":\s*(\d+))")));
+  ASSERT_EQ(::kill(std::stoi(node[1]), SIGKILL), 0);
+  EXPECT_EQ(fray::get(waits).status().code(), fray::Code::kUnavailable);
+  EXPECT_EQ(fray::get(fray::submit(add, 1, 1)).status().code(), fray::Code::kUnavailable);
+  EXPECT_EQ(values[99'999], 99'999.0);
+}
+
 TEST_F(CppFault, TaskIsTriedAgainWhenItsWorkerDied) {
   std::filesystem::path marker = std::filesystem::temp_directory_path() / ("fray-once-" + std::to_string(::getpid()));
   EXPECT_TRUE(fray::get(fray::submit({.max_retries = 1}, dies_once, marker.string())).is_ok());
   EXPECT_TRUE(std::filesystem::remove(marker));
+}
+
+TEST_F(CppFault, ExceptionIsTriedAgainOnlyWhenThatIsAskedFor) {
+  Marker marker;
+  EXPECT_THAT(failure(fray::get(fray::submit({.max_retries = 3}, fails_at_first, marker.path(), 2))),
+              HasSubstr("attempt 1"));
+  fray::TaskOptions retrying{.max_retries = 1, .retry_exceptions = true};
+  EXPECT_EQ(fray::get(fray::submit(retrying, fails_at_first, marker.path(), 2)).value_or_throw(), 3);
+}
+
+TEST_F(CppFault, LastExceptionIsToldWhenNoRetryIsLeft) {
+  Marker marker;
+  fray::TaskOptions retrying{.max_retries = 2, .retry_exceptions = true};
+  EXPECT_THAT(failure(fray::get(fray::submit(retrying, fails_at_first, marker.path(), 100))), HasSubstr("attempt 3"));
+  expect_next_task_runs();
 }
 
 TEST_F(CppFault, TooFewArgumentsFromElsewhereFailTheTask) {

@@ -12,7 +12,6 @@
 #include <numeric>
 #include <stdexcept>
 
-#include <fcntl.h>
 #include <unistd.h>
 
 namespace jobs {
@@ -168,13 +167,6 @@ void dies_once(const std::string& marker) {
   ::raise(SIGKILL);
 }
 FRAY_TASK(dies_once);
-
-// Writes a byte, and never closes.
-void keeps_open(const std::string& fifo) {
-  const int fd = ::open(fifo.c_str(), O_WRONLY | O_CLOEXEC);
-  if (::write(fd, "x", 1) == 1) sleeps_for_ever();
-}
-FRAY_TASK(keeps_open);
 
 std::size_t fills_memory(std::size_t bytes) {
   std::vector<char> memory(bytes, 'x');

@@ -57,7 +57,6 @@ void leaves(int code);
 void spins_until_cancelled();
 void sleeps_for_ever();
 void dies_once(const std::string& marker);
-void keeps_open(const std::string& fifo);
 std::size_t fills_memory(std::size_t bytes);
 
 class Counter {
