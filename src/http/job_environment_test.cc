@@ -19,15 +19,18 @@ using testing::Not;
 
 class JobEnvironmentTest : public testing::Test {
  protected:
-  JobEnvironmentTest() : folder_(testing::TempDir() + "/environments_XXXXXX") {
-    EXPECT_NE(::mkdtemp(folder_.data()), nullptr);
-  }
   ~JobEnvironmentTest() override { std::filesystem::remove_all(folder_); }
 
   Status set_ray(const json& env) { return set_ray_environment(env, python_, packages_, &order_); }
   RuntimeEnvSpec spec() { return parse_runtime_env_spec(order_.runtime_env).value(); }
 
-  std::string folder_;
+  static std::string fresh_folder() {
+    std::string folder = testing::TempDir() + "/environments_XXXXXX";
+    EXPECT_NE(::mkdtemp(folder.data()), nullptr);
+    return folder;
+  }
+
+  const std::string folder_ = fresh_folder();
   PackageStore packages_{folder_};
   OwnPython python_{"/venv/bin/python3", "/venv/lib/python3.11/site-packages"};
   JobOrder order_;

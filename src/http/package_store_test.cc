@@ -14,9 +14,6 @@ using testing::HasSubstr;
 
 class PackageStoreTest : public testing::Test {
  protected:
-  PackageStoreTest() : folder_(testing::TempDir() + "/packages_XXXXXX") {
-    EXPECT_NE(::mkdtemp(folder_.data()), nullptr);
-  }
   ~PackageStoreTest() override { fs::remove_all(folder_); }
 
   Status put(const std::string& name, std::initializer_list<std::string_view> parts) {
@@ -29,7 +26,13 @@ class PackageStoreTest : public testing::Test {
     return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
   }
 
-  std::string folder_;
+  static std::string fresh_folder() {
+    std::string folder = testing::TempDir() + "/packages_XXXXXX";
+    EXPECT_NE(::mkdtemp(folder.data()), nullptr);
+    return folder;
+  }
+
+  const std::string folder_ = fresh_folder();
   PackageStore store_{folder_};
 };
 

@@ -357,9 +357,8 @@ void LeaseWorld::check_promises() {
   const bool kept_for_an_actor =
       std::any_of(waiting.begin(), waiting.end(),
                   [](const Waiting& row) { return row.dedicated && !row.resources.empty(); }) ||
-      std::any_of(ledger.leases().begin(), ledger.leases().end(), [](const auto& each) {
-        return each.second.dedicated && asks_for_devices(each.second.resources);
-      });
+      std::any_of(ledger.leases().begin(), ledger.leases().end(),
+                  [](const auto& each) { return each.second.dedicated && asks_for_devices(each.second.resources); });
   for (const Waiting& row : waiting) {
     const bool for_devices = asks_for_devices(row.resources);
     if (kept_for_an_actor && for_devices) continue;

@@ -130,8 +130,9 @@ Status Supervisor::start_replica(std::uint32_t number, const std::vector<std::st
     }
   }
   // A Python program writes to a pipe in blocks: without this its followers would see nothing for minutes.
-  const bool chosen = std::any_of(environment.begin(), environment.end(),
-                                  [](const std::string& variable) { return variable.starts_with("PYTHONUNBUFFERED="); });
+  const bool chosen = std::any_of(environment.begin(), environment.end(), [](const std::string& variable) {
+    return variable.starts_with("PYTHONUNBUFFERED=");
+  });
   if (!chosen) environment.push_back("PYTHONUNBUFFERED=1");
   replicas_.push_back(std::make_unique<Replica>(number, folder_fd_.get(), order_));
   FRAY_RETURN_IF_ERROR(replicas_.back()->start(order_, limits_->plan(), std::move(environment)));
