@@ -51,6 +51,16 @@ class Bench:
 
         self.closing.enter_context(connection(self._ray_address))
 
+    def ray_address(self) -> str:
+        """Return the address of the Ray that lives through the run, for a program that connects by itself.
+
+        Raises:
+            RuntimeError: the run has none.
+        """
+        if self._ray_address is None:
+            raise RuntimeError("this row needs the Ray that lives through the run: start it with python -m benchmarks")
+        return self._ray_address
+
     def environment(self) -> dict[str, str]:
         """Return the environment for a program whose processes are to be found by the mark."""
         return {**os.environ, MARK: self.mark}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import warnings
 from collections.abc import Iterator
 
@@ -13,6 +14,8 @@ from tests.on_ray.head import RayHead
 # What a developer's shell says of Python would change what the programs of the tests do.
 for _name in ("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"):
     os.environ.pop(_name, None)
+# A shell starts a background job with SIGINT ignored, and every program of the tests would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
