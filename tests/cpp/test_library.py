@@ -231,6 +231,18 @@ def test_library_that_was_built_anew_runs_in_new_workers(
     assert ctx.get(ctx.run(fray.cpp(path).function("add"), 1, 2)) == 300
 
 
+def test_libraries_that_register_one_name_each_run_their_own(ctx: fray.JobContext, tmp_path: Path) -> None:
+    from tests.cpp.conftest import compile_cpp
+
+    libraries: list[Any] = []
+    for number in (1, 2):
+        source = tmp_path / f"number{number}.cc"
+        source.write_text(f"#include <fray/api.h>\nint number() {{ return {number}; }}\nFRAY_TASK(number);\n")
+        libraries.append(fray.cpp(compile_cpp(source, source.with_suffix(".so"), "-shared")))
+    refs = [ctx.run(library.function("number")) for library in libraries * 3]
+    assert ctx.get(refs) == [1, 2, 1, 2, 1, 2]
+
+
 def test_library_of_another_abi_is_refused(ctx: fray.JobContext, tmp_path: Path) -> None:
     from tests.cpp.conftest import compile_cpp
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import select
 import subprocess
 import sys
 from pathlib import Path
+
+from tests.cpp.conftest import compile_cpp
 
 PROGRAMS = Path(__file__).parent / "programs"
 
@@ -50,3 +53,17 @@ def test_python_classes_are_actors_of_cpp(caller_program: Path) -> None:
 
 def test_refs_come_back_and_many_run_at_once(caller_program: Path) -> None:
     assert run(caller_program, "several") == ["5", "124750"]
+
+
+def test_killed_program_takes_its_workers_along(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    program = compile_cpp(PROGRAMS / "killed.cc", tmp_path / "killed")
+    with subprocess.Popen([program, pipe]) as driver:
+        worker = os.pidfd_open(int(pipe.read_text()))
+        driver.kill()
+        assert driver.wait(10) == -9
+    try:
+        assert select.select([worker], [], [], 20)[0], "the worker outlives its driver"
+    finally:
+        os.close(worker)
