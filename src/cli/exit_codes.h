@@ -1,9 +1,11 @@
 // The exit codes of the program `fray`.
 //
-// Threading:  constants.
+// Threading:  constants and pure functions.
 // Ownership:  none.
 // Failure:    none.
 #pragma once
+
+#include "base/status.h"
 
 namespace fray::cli {
 
@@ -21,5 +23,8 @@ inline constexpr int kExitInterrupted = 130;
 inline constexpr const char* kExitCodesText =
     "Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 not found, 4 timed out, 5 no node answers, 6 refused login, "
     "7 there is one already";
+
+// What a failure ends the program with, where a command says nothing else of it.
+int exit_code_of(StatusCode code);
 
 }  // namespace fray::cli

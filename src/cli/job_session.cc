@@ -72,19 +72,13 @@ bool JobSession::interrupted() {
 int JobSession::failed(const Status& status) const {
   fmt::print(stderr, "fray {}: {}\n", command_, status.message());
   switch (status.code()) {
-    case StatusCode::kNotFound:
-      return kExitNotFound;
-    case StatusCode::kTimedOut:
-      return kExitTimedOut;
-    case StatusCode::kUnavailable:
-      return kExitUnreachable;
-    case StatusCode::kAlreadyExists:
-      return kExitConflict;
+    case StatusCode::kInvalidArgument:
+      return kExitFailed;  // the words were right: the node refuses what they ask for
     case StatusCode::kResourceExhausted:
     case StatusCode::kIoError:
       return kExitDisk;
     default:
-      return kExitFailed;
+      return exit_code_of(status.code());
   }
 }
 

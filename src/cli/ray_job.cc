@@ -24,34 +24,12 @@ namespace {
 using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kExitDetached = 130;
 constexpr std::chrono::milliseconds kFirstPause{100};
 constexpr std::chrono::milliseconds kLongestPause{2'000};
 
-int exit_code(const Status& status) {
-  switch (status.code()) {
-    case StatusCode::kInvalidArgument:
-      return kExitUsage;
-    case StatusCode::kNotFound:
-      return kExitNotFound;
-    case StatusCode::kTimedOut:
-      return kExitTimedOut;
-    case StatusCode::kUnavailable:
-      return kExitUnreachable;
-    case StatusCode::kPermissionDenied:
-      return kExitRefused;
-    case StatusCode::kAlreadyExists:
-      return kExitConflict;
-    case StatusCode::kCancelled:
-      return kExitDetached;
-    default:
-      return kExitFailed;
-  }
-}
-
 int failed(const char* verb, const Status& status) {
   fmt::print(stderr, "fray job {}: {}\n", verb, status.message());
-  return exit_code(status);
+  return exit_code_of(status.code());
 }
 
 std::string dump(const json& document) { return document.dump(2, ' ', false, json::error_handler_t::replace); }
@@ -85,7 +63,7 @@ int follow(const std::string& cluster, const ray::Jobs& jobs, const std::string&
     auto event = log.next(&text, std::chrono::milliseconds(200));
     if (was_interrupted()) {
       tell_way_back(cluster, id, log.offset());
-      return kExitDetached;
+      return kExitInterrupted;
     }
     if (!event.is_ok()) return failed("logs", event.status());
     if (*event == ray::LogFollower::Event::kText) {
@@ -252,7 +230,7 @@ int ray_job_wait(const std::string& cluster, const std::string& id, std::optiona
     }
     if (was_interrupted()) {
       tell_way_back(cluster, id, 0);
-      return kExitDetached;
+      return kExitInterrupted;
     }
     const std::chrono::duration<double> waited = Clock::now() - begin;
     if (timeout && waited.count() >= *timeout) {

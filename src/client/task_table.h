@@ -27,6 +27,8 @@ namespace fray::client {
 
 class ActorTable;
 
+inline constexpr std::size_t kDeepest = 128;  // tasks sent to one worker and not answered
+
 class TaskTable {
  public:
   struct Limits {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
+#include <cctype>
 #include <csignal>
 #include <ctime>
 #include <utility>
@@ -10,25 +10,20 @@
 
 #include <fmt/format.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
-#include "base/fault.h"
 #include "node/job_description.h"
+#include "node/job_step.h"
 #include "os/child_processes.h"
 #include "os/clock.h"
-#include "os/run_folder.h"
 
 namespace fray::node {
 
 namespace {
 
 using nlohmann::json;
-using wire::ControlType;
 
-constexpr std::chrono::milliseconds kFlushPause{100};
-constexpr std::chrono::seconds kFlushRetryPause{1};
 constexpr std::chrono::seconds kStopPatience{8};
 constexpr std::chrono::milliseconds kShortestPrunePause{100};
 constexpr std::chrono::minutes kLongestPrunePause{1};
@@ -43,11 +38,6 @@ bool is_plain(char c) {
 // Often enough for the age, and seldom enough to cost nothing.
 std::chrono::nanoseconds prune_pause(const job::Retention& retention) {
   return std::clamp<std::chrono::nanoseconds>(retention.age / 4, kShortestPrunePause, kLongestPrunePause);
-}
-
-// Tests have the node die at a step of a job's life (docs/reference/faults.md).
-void step(const char* name) {
-  if (FRAY_FAULT(name, 0)) ::kill(::getpid(), SIGKILL);
 }
 
 // As a value in FRAY_CLUSTER_SPEC.
@@ -71,6 +61,7 @@ JobCarrier::JobCarrier(event::Loop& loop, os::Spawner& spawner, Roster& roster, 
       device_names_(settings_.gpus),
       folders_(settings_.folder),
       table_(settings_.total),
+      records_(loop, table_, folders_, !settings_.embedded),
       processes_(loop, spawner,
                  [this](const std::string& job, std::uint32_t attempt, job::AttemptEnd end) {
                    attempt_ended(job, attempt, std::move(end));
@@ -79,7 +70,6 @@ JobCarrier::JobCarrier(event::Loop& loop, os::Spawner& spawner, Roster& roster, 
 
 JobCarrier::~JobCarrier() {
   loop_.cancel(clock_timer_);
-  loop_.cancel(flush_timer_);
   loop_.cancel(prune_timer_);
 }
 
@@ -102,69 +92,18 @@ std::string JobCarrier::unique_name() {
   return name;
 }
 
-// ---- Records ----
-
-// The folder is made when it is needed. An embedded node has no records.
-Status JobCarrier::make_ready() {
-  if (ready_) return Status::ok();
-  if (settings_.embedded) {
-    if (::mkdir(settings_.folder.c_str(), 0700) != 0 && errno != EEXIST) {
-      return Status::io_error("cannot create " + settings_.folder, errno);
-    }
-  } else {
-    FRAY_RETURN_IF_ERROR(os::open_home_folder("jobs").status());
-    FRAY_ASSIGN_OR_RETURN(store_, JobStore::open(settings_.folder, &rebuilt_));
-  }
-  ready_ = true;
-  return Status::ok();
-}
+// ---- Records of nodes before this one ----
 
 void JobCarrier::restore() {
   prune_later();
   // A home that never had jobs gets no folder of them before the first one.
   if (settings_.embedded || ::access(settings_.folder.c_str(), F_OK) != 0) return table_.restored(now());
-  auto records = read_records();
-  if (!records.is_ok()) {
-    trouble_ = records.status().message();
-    fmt::print(stderr, "fray node: jobs cannot be taken: {}\n", trouble_);
-    return;
-  }
+  auto records = records_.read();
+  if (!records.is_ok()) return;
   for (job::JobRecord& record : *records) table_.restore(std::move(record), now());
   table_.restored(now());
   prune();
   carry_out();
-}
-
-// Rows that nobody can read are taken from the folders, as all of them are where the database is lost.
-Result<std::vector<job::JobRecord>> JobCarrier::read_records() {
-  FRAY_RETURN_IF_ERROR(make_ready());
-  if (!rebuilt_.empty()) return rebuild_records();
-  FRAY_ASSIGN_OR_RETURN(std::vector<JobStore::Row> rows, store_->read());
-  std::vector<job::JobRecord> records;
-  std::set<std::string> known;
-  for (const JobStore::Row& row : rows) {
-    auto record = job::JobRecord::parse(row.record);
-    if (!record.is_ok()) {
-      rebuilt_ = fmt::format("the record of the job {} cannot be read", row.id);
-      return rebuild_records();
-    }
-    known.insert(row.id);
-    records.push_back(std::move(record).value());
-  }
-  folders_.remove_unknown(known);
-  return records;
-}
-
-Result<std::vector<job::JobRecord>> JobCarrier::rebuild_records() {
-  std::vector<job::JobRecord> records = folders_.read_all();
-  if (records.empty()) rebuilt_.clear();  // nothing was lost
-  if (rebuilt_.empty()) return records;
-  rebuilt_ += fmt::format("; {} jobs are known again from their folders", records.size());
-  fmt::print(stderr, "fray node: the records of jobs were damaged: {}\n", rebuilt_);
-  std::vector<JobStore::Row> rows;
-  for (const job::JobRecord& record : records) rows.push_back({record.spec.id, record.json()});
-  if (Status kept = store_->keep(rows); !kept.is_ok()) trouble_ = kept.message();
-  return records;
 }
 
 void JobCarrier::prune_later() {
@@ -180,76 +119,10 @@ void JobCarrier::prune() {
   table_.prune(settings_.rules.retention, needed, now());
 }
 
-Status JobCarrier::keep_accepted(const JobSpec& spec) {
-  const job::JobRecord* record = table_.record(spec.id);
-  FRAY_RETURN_IF_ERROR(folders_.make(spec, *record));
-  step("node.dies.unrecorded");
-  std::string text = record->json();
-  if (store_) {
-    Status kept = store_->keep({{spec.id, text}});
-    if (!kept.is_ok()) folders_.remove(spec.id);
-    FRAY_RETURN_IF_ERROR(kept);
-  }
-  step("node.dies.accepted");
-  written_[spec.id] = std::move(text);
-  return Status::ok();
-}
-
-// Records that something follows from are written now, the others soon.
-void JobCarrier::keep_records(const std::vector<job::Command>& commands) {
-  bool matters = false;
-  for (const job::Command& command : commands) {
-    if (const auto* record = std::get_if<job::Record>(&command)) {
-      unwritten_.insert(record->job);
-    } else {
-      matters = true;
-    }
-  }
-  if (!store_ || unwritten_.empty()) return unwritten_.clear();
-  if (matters) return flush_records();
-  if (flush_timer_ == 0) {
-    flush_timer_ = loop_.after(kFlushPause, [this] {
-      flush_timer_ = 0;
-      flush_records();
-    });
-  }
-}
-
-void JobCarrier::flush_records() {
-  std::vector<JobStore::Row> rows;
-  for (const std::string& id : unwritten_) {
-    const job::JobRecord* record = table_.record(id);
-    if (record == nullptr) continue;
-    std::string text = record->json();
-    if (auto known = written_.find(id); known == written_.end() || known->second != text) rows.push_back({id, text});
-  }
-  if (!rows.empty()) {
-    Status kept = store_->keep(rows);
-    if (!kept.is_ok()) {
-      if (trouble_.empty()) fmt::print(stderr, "fray node: {}; jobs go on, and none is taken\n", kept.message());
-      trouble_ = kept.message();
-      if (flush_timer_ == 0 && kept.code() == StatusCode::kResourceExhausted) {
-        flush_timer_ = loop_.after(kFlushRetryPause, [this] {
-          flush_timer_ = 0;
-          flush_records();
-        });
-      }
-      return;
-    }
-  }
-  unwritten_.clear();
-  trouble_.clear();
-  for (JobStore::Row& row : rows) written_[row.id] = std::move(row.record);
-  std::erase_if(written_, [this](const auto& each) {
-    const job::JobRecord* record = table_.record(each.first);
-    return record == nullptr || job::is_final(record->state);
-  });
-}
-
 // ---- Requests ----
 
 Result<std::string> JobCarrier::submit(JobSpec spec, pid_t submitter) {
-  FRAY_RETURN_IF_ERROR(make_ready());
+  FRAY_RETURN_IF_ERROR(records_.make_ready());
   if (spec.id.empty()) spec.id = make_job_id(spec.name, unique_name());
   JobSpec recorded = spec;
   recorded.environment.clear();
@@ -258,7 +131,7 @@ Result<std::string> JobCarrier::submit(JobSpec spec, pid_t submitter) {
   const std::string parent = job_of_home(home);
   const job::JobRecord* above = table_.record(parent);
   FRAY_RETURN_IF_ERROR(table_.accept(std::move(recorded), parent, above == nullptr ? 0 : above->attempt, now()));
-  if (Status kept = keep_accepted(spec); !kept.is_ok()) {
+  if (Status kept = records_.keep_accepted(spec); !kept.is_ok()) {
     table_.withdraw(spec.id);
     return Status(kept.code(), "the job cannot be taken: " + kept.message());
   }
@@ -351,7 +224,7 @@ bool JobCarrier::carry_out() {
     }
     if (commands.empty()) break;
     something = true;
-    keep_records(commands);
+    records_.keep(commands);
     for (const job::Command& command : commands) {
       std::visit([this](const auto& known) { carry_out(known); }, command);
     }
@@ -384,12 +257,12 @@ void JobCarrier::begin_home(const std::string& job) {
 }
 
 void JobCarrier::carry_out(const job::Start& command) {
-  step("node.dies.starting");
+  job_step("node.dies.starting");
   begin_home(command.job);
   const DeviceSet devices = leases_.job_started(homes_[command.job], table_.resources(command.job));
   Status launched = launch(command, devices);
   if (launched.is_ok()) {
-    step("node.dies.started");
+    job_step("node.dies.started");
     table_.started(command.job, command.attempt, now());
     return logs_.changed(command.job);
   }
@@ -460,17 +333,17 @@ void JobCarrier::carry_out(const job::Find& command) {
 }
 
 void JobCarrier::carry_out(const job::Stop& command) {
-  step("node.dies.stopping");
+  job_step("node.dies.stopping");
   processes_.signal(command.job, SIGTERM);
 }
 
 void JobCarrier::attempt_ended(const std::string& job, std::uint32_t attempt, job::AttemptEnd end) {
-  step("node.dies.attempt_ended");
+  job_step("node.dies.attempt_ended");
   table_.attempt_ended(job, attempt, std::move(end), now());
 }
 
 void JobCarrier::carry_out(const job::AttemptOver& command) {
-  step("node.dies.attempt_over");
+  job_step("node.dies.attempt_over");
   if (auto found = homes_.find(command.job); found != homes_.end()) {
     for (auto& [id, wait] : waits_) {
       if (wait.waiter == found->second) wait.waiter = 0;
@@ -484,21 +357,19 @@ void JobCarrier::carry_out(const job::AttemptOver& command) {
 }
 
 void JobCarrier::carry_out(const job::Ended& command) {
-  step("node.dies.end_recorded");
+  job_step("node.dies.end_recorded");
   if (auto lender = lenders_.extract(command.job)) leases_.job_waits(lender.mapped(), false);
   if (environments_ != nullptr) environments_->forget(command.job);
   environment_of_.erase(command.job);
   folders_.keep_end(*table_.record(command.job));
-  step("node.dies.end_kept");
+  job_step("node.dies.end_kept");
   logs_.changed(command.job);
   finish_waits(command.job);
 }
 
 void JobCarrier::carry_out(const job::Remove& command) {
-  if (store_) {
-    if (Status removed = store_->remove(command.job); !removed.is_ok()) trouble_ = removed.message();
-  }
-  step("node.dies.removing");
+  records_.removed(command.job);
+  job_step("node.dies.removing");
   folders_.remove(command.job);
   logs_.changed(command.job);
 }
@@ -509,7 +380,7 @@ void JobCarrier::stop_all() {
   carry_out();
   processes_.end_all(kStopPatience);
   carry_out();
-  if (store_) flush_records();
+  records_.flush();
 }
 
 void JobCarrier::watch_clock() {
@@ -556,91 +427,6 @@ ProcessId JobCarrier::top_home(ProcessId home) const {
     record = table_.record(record->parent);
   }
   return home;
-}
-
-// ---- Messages ----
-
-Status JobCarrier::handle(Connection& connection, ControlType type, wire::Incoming& frame) {
-  const std::uint64_t ticket = frame.header.id;
-  if (type == ControlType::kSubmitJob) {
-    FRAY_ASSIGN_OR_RETURN(wire::SubmitJob message, wire::SubmitJob::decode(frame.body));
-    submit(connection, ticket, std::move(message.spec));
-    return Status::ok();
-  }
-  if (type == ControlType::kOpenJobLog) {
-    FRAY_ASSIGN_OR_RETURN(wire::OpenJobLog message, wire::OpenJobLog::decode(frame.body));
-    connection.send(ControlType::kJobLogOpened, ticket, logs_.open(message));
-    return Status::ok();
-  }
-  if (type == ControlType::kReadJobLog) {
-    FRAY_ASSIGN_OR_RETURN(wire::ReadJobLog message, wire::ReadJobLog::decode(frame.body));
-    read_log(connection, ticket, std::move(message));
-    return Status::ok();
-  }
-  FRAY_ASSIGN_OR_RETURN(wire::JobNames names, wire::JobNames::decode(frame.body));
-  if (type == ControlType::kWaitJobs) {
-    wait(connection, ticket, names);
-    return Status::ok();
-  }
-  Result<std::string> found = descriptions(names.ids);
-  if (type == ControlType::kGetJobs || !found.is_ok() || names.ids.empty()) {
-    answer(connection, ticket, found);
-    return Status::ok();
-  }
-  Status done;
-  for (const std::string& name : names.ids) {
-    const std::string id = table_.find(name).value();
-    Status one = type == ControlType::kStopJob ? stop(id) : remove(id);
-    if (!one.is_ok()) done = one;
-  }
-  if (type == ControlType::kStopJob) found = descriptions(names.ids);
-  answer(connection, ticket, done.is_ok() ? found : Result<std::string>(done));
-  return Status::ok();
-}
-
-void JobCarrier::submit(Connection& connection, std::uint64_t ticket, JobSpec spec) {
-  Result<std::string> id = submit(std::move(spec), connection.pid);
-  answer(connection, ticket, id.is_ok() ? Result<std::string>(description(*id)) : id);
-}
-
-void JobCarrier::wait(Connection& connection, std::uint64_t ticket, const wire::JobNames& names) {
-  Connection* asker = &connection;
-  auto id = std::make_shared<WaitId>(0);
-  Result<WaitId> begun = wait(names.ids, connection.pid, [this, asker, ticket, id](const std::string& text) {
-    if (auto found = pending_.find(asker); found != pending_.end()) found->second.waits.erase(*id);
-    answer(*asker, ticket, text);
-  });
-  if (!begun.is_ok()) return answer(connection, ticket, begun.status());
-  *id = *begun;
-  if (*begun != 0) pending_[asker].waits.insert(*begun);
-}
-
-void JobCarrier::read_log(Connection& connection, std::uint64_t ticket, wire::ReadJobLog request) {
-  Connection* asker = &connection;
-  auto id = std::make_shared<JobLogs::ReaderId>(0);
-  *id = logs_.read(std::move(request), [this, asker, ticket, id](const wire::JobLogPieces& pieces) {
-    if (auto found = pending_.find(asker); found != pending_.end()) found->second.readers.erase(*id);
-    asker->send(ControlType::kJobLogPieces, ticket, pieces);
-  });
-  if (*id != 0) pending_[asker].readers.insert(*id);
-}
-
-void JobCarrier::connection_ended(Connection& connection) {
-  auto found = pending_.extract(&connection);
-  if (!found) return;
-  for (WaitId wait : found.mapped().waits) cancel_wait(wait);
-  for (JobLogs::ReaderId reader : found.mapped().readers) logs_.cancel(reader);
-}
-
-void JobCarrier::answer(Connection& connection, std::uint64_t ticket, const Result<std::string>& json) {
-  wire::JobAnswer message;
-  if (json.is_ok()) {
-    message.json = json.value();
-  } else {
-    message.code = json.status().code();
-    message.message = json.status().message();
-  }
-  connection.send(ControlType::kJobAnswer, ticket, message);
 }
 
 }  // namespace fray::node

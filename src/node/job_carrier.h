@@ -1,5 +1,5 @@
 // JobCarrier: carries out what the JobTable decides: keeps records, starts and stops supervisors, holds what jobs hold in the
-// lease table, tells who waits. Also the door for those who ask about jobs: sockets (handle()) and the HTTP API.
+// lease table, tells who waits. Those who ask about jobs come through JobRequests (sockets) and the HTTP API.
 //
 //   Result<std::string> id = jobs.submit(spec, pid_of_the_submitter);
 //   jobs.wait({*id}, [](const std::string& json) { ... });
@@ -28,11 +28,10 @@
 #include "node/job_folders.h"
 #include "node/job_logs.h"
 #include "node/job_processes.h"
+#include "node/job_records.h"
 #include "node/job_rules.h"
-#include "node/job_store.h"
 #include "node/lease_carrier.h"
 #include "node/roster.h"
-#include "wire/job.h"
 
 namespace fray::node {
 
@@ -73,10 +72,6 @@ class JobCarrier {
   void cancel_wait(WaitId wait);
   JobLogs& logs() { return logs_; }
 
-  // Messages of sockets. Not ok: the connection breaks the rules.
-  Status handle(Connection& connection, wire::ControlType type, wire::Incoming& frame);
-  void connection_ended(Connection& connection);
-
   bool carry_out();  // true when there was something to do
   // All jobs are stopped, and have ended when it returns.
   void stop_all();
@@ -91,8 +86,8 @@ class JobCarrier {
   const job::JobTable& table() const { return table_; }
   pid_t supervisor_of(const std::string& job) const { return processes_.pid(job); }
   // What is wrong with the records; empty when nothing is.
-  const std::string& trouble() const { return trouble_; }
-  const std::string& rebuilt() const { return rebuilt_; }
+  const std::string& trouble() const { return records_.trouble(); }
+  const std::string& rebuilt() const { return records_.rebuilt(); }
 
  private:
   struct Wait {
@@ -101,20 +96,10 @@ class JobCarrier {
     ProcessId waiter = 0;  // the home of the job that waits
     std::function<void(const std::string& json)> on_done;
   };
-  struct Pending {  // requests of one connection that are not answered yet
-    std::set<WaitId> waits;
-    std::set<JobLogs::ReaderId> readers;
-  };
 
   nlohmann::json describe_one(const std::string& id) const;
-  Status make_ready();
-  Result<std::vector<job::JobRecord>> read_records();
-  Result<std::vector<job::JobRecord>> rebuild_records();
   void prune();
   void prune_later();
-  Status keep_accepted(const JobSpec& spec);
-  void keep_records(const std::vector<job::Command>& commands);
-  void flush_records();
   void carry_out(const job::Record&) {}
   void carry_out(const job::Prepare& command);
   void carry_out(const job::Start& command);
@@ -130,10 +115,6 @@ class JobCarrier {
   std::string job_of_home(ProcessId home) const;
   void attempt_ended(const std::string& job, std::uint32_t attempt, job::AttemptEnd end);
   void finish_waits(const std::string& job);
-  void submit(Connection& connection, std::uint64_t ticket, JobSpec spec);
-  void wait(Connection& connection, std::uint64_t ticket, const wire::JobNames& names);
-  void read_log(Connection& connection, std::uint64_t ticket, wire::ReadJobLog request);
-  void answer(Connection& connection, std::uint64_t ticket, const Result<std::string>& json);
   void watch_clock();
   static job::Now now();
   static std::string unique_name();
@@ -146,26 +127,19 @@ class JobCarrier {
   const DeviceNames device_names_;
   JobFolders folders_;
   job::JobTable table_;
+  JobRecords records_;
   JobProcesses processes_;
   JobLogs logs_;
-  std::unique_ptr<JobStore> store_;
-  bool ready_ = false;
   JobEnvironments* environments_ = nullptr;
   std::map<std::string, JobEnvironments::Apply> environment_of_;
   std::function<ProcessId(pid_t)> tree_of_;
-  std::map<std::string, ProcessId> homes_;      // of jobs that run
-  std::map<std::string, ProcessId> lenders_;    // by child: the home that lends while it lives
-  std::map<std::string, std::string> written_;  // of living jobs: the record that is kept
-  std::set<std::string> unwritten_;             // records that are to be written
+  std::map<std::string, ProcessId> homes_;    // of jobs that run
+  std::map<std::string, ProcessId> lenders_;  // by child: the home that lends while it lives
   std::map<WaitId, Wait> waits_;
   WaitId last_wait_ = 0;
-  std::map<Connection*, Pending> pending_;
   event::TimerId clock_timer_ = 0;
   job::Moment clock_due_{0};
-  event::TimerId flush_timer_ = 0;
   event::TimerId prune_timer_ = 0;
-  std::string trouble_;
-  std::string rebuilt_;
 };
 
 }  // namespace fray::node

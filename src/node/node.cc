@@ -147,7 +147,9 @@ Status Node::frame_arrived(Connection& connection, wire::Incoming& frame) {
     loop_.stop();
     return Status::ok();
   }
-  if (type >= ControlType::kSubmitJob && type <= ControlType::kReadJobLog) return jobs_.handle(connection, type, frame);
+  if (type >= ControlType::kSubmitJob && type <= ControlType::kReadJobLog) {
+    return job_requests_.handle(connection, type, frame);
+  }
   if (connection.role == wire::Role::kObserver) return forbidden(connection, type);
   return handle_client(connection, type, frame);
 }
@@ -355,7 +357,7 @@ void Node::connection_ended(Connection& connection, const Status& why) {
   const bool is_first = std::exchange(first_, first_ == &connection ? nullptr : first_) == &connection;
   if (connection.process != 0) process_left(connection, why);
   job_process_waits(connection, false);
-  jobs_.connection_ended(connection);
+  job_requests_.connection_ended(connection);
   const bool mattered = is_first || connection.role == wire::Role::kDriver;
   if (settings_.embedded && mattered && drivers_outside_jobs() == 0) loop_.stop();
 }

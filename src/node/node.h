@@ -14,6 +14,7 @@
 #include "node/actor_carrier.h"
 #include "node/cached_environments.h"
 #include "node/job_carrier.h"
+#include "node/job_requests.h"
 #include "node/lease_carrier.h"
 #include "node/log_relay.h"
 #include "node/memory_carrier.h"
@@ -91,6 +92,7 @@ class Node {
   ActorCarrier actors_;
   CachedEnvironments environments_;  // of jobs
   JobCarrier jobs_;
+  JobRequests job_requests_{jobs_};
   WorkerWatch watch_;
   Connection* first_ = nullptr;  // until it ends
 };

@@ -110,8 +110,10 @@ Status HttpConnection::failure(std::string_view what, ErrorCode error) const {
                               "default)?",
                               where, error.message()));
   }
+  const bool wants_tls_perhaps = !endpoint_.address.tls && error == beast::http::error::end_of_stream;
   return Status(StatusCode::kUnavailable,
-                fmt::format("{}: the connection was cut while {}: {}", where, what, error.message()));
+                fmt::format("{}: the connection was cut while {}: {}{}", where, what, error.message(),
+                            wants_tls_perhaps ? "; if that port speaks TLS, write https://" : ""));
 }
 
 }  // namespace fray::ray

@@ -155,7 +155,11 @@ def test_a_generator_function_is_known_as_one(table: FunctionTable) -> None:
     assert not table.handle(by_name, None, 0)[1]
 
 
-@pytest.mark.parametrize("fn", [functools.partial(pow, 2), Tool(), Tool().method, Tool.of_class], ids=str)
+@pytest.mark.parametrize(
+    "fn",
+    [functools.partial(pow, 2), Tool(), Tool().method, Tool.of_class],
+    ids=["partial", "instance", "method", "classmethod"],
+)
 def test_callables_that_are_no_functions_can_be_sent(table: FunctionTable, fn: Any) -> None:
     assert table.handle(fn, None, 0)[0] is not None
 

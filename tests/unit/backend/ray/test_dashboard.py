@@ -8,10 +8,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import ssl
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from typing import Any
 import fray
 import pytest
 from fray import Entrypoint, JobRequest, JobStatus, ResourceConfig, RuntimeEnv
+from fray._ray_jobs import RayJobs
 from fray.backend.ray import cluster as module
 from fray.backend.ray.cluster import RayCluster
 from fray.backend.ray.jobs_api import SubmitOrder
@@ -37,24 +40,30 @@ class Dashboard:
         requests: method and path of each request.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.jobs: dict[str, dict[str, Any]] = {}
         self.taken: list[str] = []
         self.requests: list[str] = []
         self.packages: set[str] = set()
         self.spoil: Callable[[Visit], bool] = lambda visit: False
+        self._tls = tls
         self._server: Any = None
         self.port = 0
         self.start()
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"https://localhost:{self.port}" if self._tls else f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
         """Listen, at the port of the first time."""
         self._server = ThreadingHTTPServer(("127.0.0.1", self.port), type("Bound", (Visit,), {"dashboard": self}))
         self.port = self._server.server_address[1]
+        if self._tls:
+            # The handshake is the connection's own thread's.
+            self._server.socket = self._tls.wrap_socket(
+                self._server.socket, server_side=True, do_handshake_on_connect=False
+            )
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
 
     def stop(self) -> None:
@@ -78,6 +87,10 @@ class Visit(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         pass
+
+    def handle(self) -> None:
+        with suppress(ssl.SSLError):  # the other side does not speak TLS, or refuses the certificate
+            super().handle()
 
     def handle_request(self) -> None:
         self.body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -403,3 +416,58 @@ def test_variables_travel_and_are_never_shown(dashboard: Dashboard, cluster: Ray
         cluster.create_job("true", RuntimeEnv(env={"SECRET": CANARY}))
     assert sent[0]["runtime_env"]["env_vars"] == {"SECRET": CANARY}
     assert CANARY not in str(caught.value)
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate for localhost that no authority signed, with its key in the same file."""
+    file = tmp_path_factory.mktemp("tls") / "localhost.pem"
+    options = "-x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost"
+    command = ["openssl", "req", *options.split(), "-keyout", file, "-out", file.with_suffix(".crt")]
+    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    with open(file, "a") as both:
+        both.write(file.with_suffix(".crt").read_text())
+    return file
+
+
+@pytest.fixture
+def secure(certificate: Path) -> Iterator[Dashboard]:
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate)
+    dashboard = Dashboard(tls)
+    yield dashboard
+    dashboard.stop()
+
+
+def test_job_and_its_log_travel_over_tls(
+    secure: Dashboard, certificate: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    cluster = RayCluster(dashboard_address=secure.url)
+    job_id = cluster.create_job("true")
+    secure.jobs[job_id]["status"] = "SUCCEEDED"
+    follower = RayJobs(secure.url, ca_file=str(certificate)).follow(job_id)
+    assert "".join(iter(follower.read, None)) == LOG
+    assert secure.taken == [job_id]
+
+
+def test_certificate_that_nobody_vouches_for_is_refused(secure: Dashboard):
+    jobs = RayJobs(secure.url, CANARY)
+    with pytest.raises(PermissionError, match=r"certificate.*ca_file"):
+        jobs.submit("true")
+    assert secure.requests == []
+
+
+def test_certificate_of_another_host_is_refused(secure: Dashboard, certificate: Path):
+    jobs = RayJobs(secure.url.replace("localhost", "127.0.0.1"), CANARY, ca_file=str(certificate))
+    with pytest.raises(PermissionError, match="certificate"):
+        jobs.submit("true")
+    assert secure.requests == []
+
+
+def test_plain_http_at_a_port_of_tls_and_the_reverse_are_told(secure: Dashboard, dashboard: Dashboard):
+    with pytest.raises(ConnectionError, match="write https://"):
+        RayJobs(secure.url.replace("https", "http")).list_jobs()
+    with pytest.raises(ConnectionError, match="or is it http://"):
+        RayJobs(dashboard.url.replace("http", "https")).list_jobs()

@@ -1,0 +1,170 @@
+// The leases of a TaskTable: how many are asked for, when one is given back, and what a slow one hands on.
+#include <algorithm>
+#include <memory>
+
+#include "client/task_table.h"
+
+namespace fray::client {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto kPause = 50ms;             // after a grant that could not be used
+constexpr auto kStealAfter = 2ms;         // a worker silent for so long gives up what it has not started
+constexpr std::size_t kWorthSharing = 8;  // fewer short tasks are done before another worker has them
+
+}  // namespace
+
+void TaskTable::tell_demand(TaskQueue* queue) {
+  std::uint32_t active = 0;
+  std::size_t waiting = queue->ready.size();
+  for (Lease* lease : queue->leases) {
+    if (!lease->usable()) continue;
+    ++active;
+    if (!lease->sent.empty()) waiting += lease->sent.size() - 1;
+  }
+  std::uint32_t more = active >= queue->most_leases ? 0 : queue->most_leases - active;
+  if (queue->ready.empty() && waiting < kWorthSharing)
+    waiting = 0;  // a few short tasks behind running ones need no further worker
+  auto count = static_cast<std::uint32_t>(std::min<std::size_t>(waiting, more));
+  if (queue->pause_until && Clock::now() < *queue->pause_until) count = 0;
+  if (count == queue->told) return;
+  queue->told = count;
+  wire::Demand message;
+  message.demand = queue->number;
+  message.key = queue->key;
+  message.depth = queue->depth;
+  message.count = count;
+  message.resources = queue->resources;
+  link_.send(wire::ControlType::kDemand, 0, message);
+  link_.flush();
+}
+
+void TaskTable::granted(LeaseId id, const wire::Grant& grant, os::Fd fd) {
+  if (grant.demand >= by_number_.size()) {
+    link_.send(wire::ControlType::kReturnLease, id);
+    return;
+  }
+  TaskQueue* queue = by_number_[grant.demand];
+  queue->told = kUnknownDemand;  // the grant may have crossed our last word on the road
+  if (!fd.is_open()) {           // no descriptor was free for it: try again when some may be
+    link_.send(wire::ControlType::kReturnLease, id);
+    queue->pause_until = Clock::now() + kPause;
+    return tell_demand(queue);
+  }
+  auto lease = std::make_unique<Lease>();
+  lease->id = id;
+  lease->worker = grant.worker;
+  lease->pid = grant.pid;
+  lease->queue = queue;
+  lease->socket = wire::FrameSocket(std::move(fd));
+  lease->idle_since = Clock::now();
+  lease->last_answer = lease->idle_since;
+  queue->leases.push_back(lease.get());
+  open_leases_.push_back(lease.get());
+  leases_.emplace(id, std::move(lease));
+  dispatch(queue);
+  balance(queue, Clock::now());
+}
+
+void TaskTable::give_back(Lease* lease) {
+  link_.send(wire::ControlType::kReturnLease, lease->id);
+  link_.flush();
+  drop_lease(lease);
+}
+
+void TaskTable::drop_lease(Lease* lease) {
+  std::erase(lease->queue->leases, lease);
+  if (lease->queue->leases.empty()) lease->queue->owed = 0;
+  std::erase(open_leases_, lease);
+  std::erase(unflushed_, lease);
+  leases_.erase(lease->id);
+}
+
+void TaskTable::close_connection(Lease* connection) {
+  std::erase(open_leases_, connection);
+  std::erase(unflushed_, connection);
+}
+
+void TaskTable::reclaim(std::uint32_t demand, std::uint32_t count) {
+  if (demand >= by_number_.size()) return;
+  by_number_[demand]->owed += count;
+  pay(by_number_[demand]);
+}
+
+// Gives back what was asked for: idle leases at once, busy ones when what was sent to them is done. What cannot be given
+// now, because every lease is blocked, stays owed.
+void TaskTable::pay(TaskQueue* queue) {
+  while (queue->owed > 0) {
+    Lease* chosen = nullptr;
+    for (Lease* lease : queue->leases) {
+      if (!lease->usable()) continue;
+      if (chosen == nullptr || lease->sent.size() < chosen->sent.size()) chosen = lease;
+    }
+    if (chosen == nullptr) return;
+    --queue->owed;
+    if (chosen->idle()) {
+      give_back(chosen);
+      continue;
+    }
+    chosen->draining = true;
+    if (chosen->sent.size() > 1) {
+      wire::append_frame(chosen->socket.output(), wire::DirectType::kRecall, 0);
+      send_out(chosen);
+    }
+  }
+}
+
+// Takes back what waits behind a slow task when somebody else could run it: a worker that is idle, or one that the node
+// may still grant.
+void TaskTable::balance(TaskQueue* queue, Clock::time_point now) {
+  if (!queue->ready.empty()) return;
+  std::uint32_t usable = 0;
+  bool idle = false;
+  for (Lease* lease : queue->leases) {
+    usable += lease->usable();
+    idle = idle || (lease->usable() && lease->idle());
+  }
+  if (!idle && usable >= queue->most_leases) return;
+  std::vector<Lease*> leases = queue->leases;
+  for (Lease* lease : leases) {
+    if (lease->recalled || lease->dead || lease->blocked || lease->sent.size() < 2) continue;
+    lease->stalled = now - lease->last_answer >= kStealAfter;
+    if (!lease->stalled && (!idle || lease->sent.size() < kWorthSharing)) continue;
+    lease->recalled = true;
+    wire::append_frame(lease->socket.output(), wire::DirectType::kRecall, 0);
+    send_out(lease);
+  }
+}
+
+void TaskTable::tick(Clock::time_point now, bool closing) {
+  flush();
+  for (TaskQueue* queue : by_number_) {
+    if (!queue->pause_until || now < *queue->pause_until) continue;
+    queue->pause_until.reset();
+    tell_demand(queue);
+  }
+  std::vector<Lease*> leases = open_leases_;
+  for (Lease* lease : leases) {
+    if (lease->dead || lease->blocked || lease->actor != nullptr) continue;
+    if (!lease->idle()) {
+      if (lease->sent.size() > 1) balance(lease->queue, now);
+      continue;
+    }
+    if (lease->draining || closing || now - lease->idle_since >= limits_.keep_idle) give_back(lease);
+  }
+}
+
+void TaskTable::lease_ended(Lease* lease) {
+  if (lease->dead) return;
+  lease->dead = true;
+  lease->socket.close();
+  lease->buffered = 0;
+}
+
+void TaskTable::close_sockets() {
+  for (Lease* lease : open_leases_) lease->socket.close();
+}
+
+}  // namespace fray::client
