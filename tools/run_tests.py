@@ -53,14 +53,14 @@ class Count:
 
 
 NORMAL_PARTS = (
-    Part("unit C++", 120, cpp_build="dev"),
-    Part("unit and conformance Python", 300, folders=("tests/unit", "tests/conformance", "tests/gpu")),
-    Part("on Ray", 300, folders=("tests/conformance", "tests/on_ray"), pytest_options=("-m", "ray and not long")),
-    Part("chaos", 240, folders=("tests/chaos",)),
-    Part("C++ API", 240, folders=("tests/cpp",)),
-    Part("plugs", 90, folders=("tests/plugs",)),
-    Part("browser", 120, folders=("tests/browser",)),
-    Part("packaging and examples", 240, folders=("tests/packaging", "tests/examples")),
+    Part("unit C++", 60, cpp_build="dev"),
+    Part("unit and conformance Python", 150, folders=("tests/unit", "tests/conformance", "tests/gpu")),
+    Part("on Ray", 360, folders=("tests/conformance", "tests/on_ray"), pytest_options=("-m", "ray and not long")),
+    Part("chaos", 300, folders=("tests/chaos",)),
+    Part("C++ API", 150, folders=("tests/cpp",)),
+    Part("plugs", 60, folders=("tests/plugs",)),
+    Part("browser", 30, folders=("tests/browser",)),
+    Part("packaging and examples", 60, folders=("tests/packaging", "tests/examples")),
 )
 
 LONG_PARTS = (Part("long", None, folders=("tests",), pytest_options=("-m", "long", "--timeout=3600")),)
