@@ -1,4 +1,4 @@
-"""``python -m benchmarks.fill_page BENCH_JSON PAGE``: put a run's table between the marks of a Markdown page."""
+"""``python -m benchmarks.fill_page BENCH_JSON... PAGE``: put tables of runs between the marks of a Markdown page."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from benchmarks.table import failure_lines, further_figures, markdown_table
 START, END = "<!-- bench: start -->", "<!-- bench: end -->"
 
 
-def filled(page: str, report: dict[str, Any]) -> str:
-    """Return the page with the run between its marks.
+def filled(page: str, *reports: dict[str, Any]) -> str:
+    """Return the page with the runs between its marks, each with its conditions.
 
     Raises:
         ValueError: the page lacks the marks.
     """
     pattern = re.compile(f"{re.escape(START)}.*?{re.escape(END)}", re.DOTALL)
-    text = f"{START}\n{_section(report)}\n{END}"
+    sections = "\n\n".join(_section(report) for report in reports)
+    text = f"{START}\n{sections}\n{END}"
     page, count = pattern.subn(lambda _: text, page)
     if count != 1:
         raise ValueError(f"the page must have {START} and {END} once, in this order")
@@ -45,11 +46,11 @@ def _conditions(machine: dict[str, Any], run: dict[str, Any]) -> str:
 
 
 def main(args: list[str]) -> int:
-    if len(args) != 2:
-        print("usage: python -m benchmarks.fill_page BENCH_JSON PAGE", file=sys.stderr)
+    if len(args) < 2:
+        print("usage: python -m benchmarks.fill_page BENCH_JSON... PAGE", file=sys.stderr)
         return 2
-    report, page = json.loads(Path(args[0]).read_text()), Path(args[1])
-    page.write_text(filled(page.read_text(), report))
+    reports, page = [json.loads(Path(arg).read_text()) for arg in args[:-1]], Path(args[-1])
+    page.write_text(filled(page.read_text(), *reports))
     return 0
 
 

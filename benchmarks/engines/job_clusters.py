@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import logging
 import os
 import shutil
 import subprocess
@@ -109,23 +107,12 @@ def _wait_for_agent(jobs: RayJobs) -> None:
 @contextmanager
 def ray_jobs() -> Generator[RayJobs]:
     """Start a Ray with a dashboard; it ends with the block."""
-    ray: Any = importlib.import_module("ray")
-    folder = tempfile.mkdtemp(prefix="ray-", dir="/tmp")
-    try:
-        context = ray.init(
-            num_cpus=CPUS,
-            include_dashboard=True,
-            dashboard_port=18_265,
-            log_to_driver=False,
-            logging_level=logging.ERROR,
-            _temp_dir=folder,
-        )
+    from benchmarks.engines.ray_engine import connection
+
+    with connection(None, dashboard=True) as context:
         jobs = RayJobs(f"http://{context.dashboard_url}")
         _wait_for_agent(jobs)
         yield jobs
-    finally:
-        ray.shutdown()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def resident_megabytes(pid: int) -> float:

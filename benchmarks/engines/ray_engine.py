@@ -5,10 +5,13 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+
+from ray._private.parameter import RayParams
 
 import ray
 from benchmarks.engines import CPUS, Engine
@@ -45,6 +48,7 @@ def connection(address: str | None, dashboard: bool = False) -> Iterator[Any]:
         return
     # The path of Ray's sockets must stay short.
     folder = tempfile.mkdtemp(prefix="ray-", dir="/tmp")
+    _use_free_agent_port()
     try:
         yield ray.init(
             num_cpus=CPUS,
@@ -57,6 +61,19 @@ def connection(address: str | None, dashboard: bool = False) -> Iterator[Any]:
     finally:
         ray.shutdown()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _use_free_agent_port() -> None:
+    """Let the agent of a Ray that starts here listen anywhere: its usual port may be that of the Ray that lives on."""
+    make = RayParams.__init__
+
+    def make_with_port(self: RayParams, *args: Any, **keywords: Any) -> None:
+        make(self, *args, **keywords)
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.dashboard_agent_listen_port = probe.getsockname()[1]
+
+    RayParams.__init__ = make_with_port
 
 
 ENVIRONMENT = {

@@ -1,7 +1,8 @@
 // ray_cpp_bench ROW SECONDS FOLDER: one round of a C++ row through Ray's C++ API, on the Ray at RAY_ADDRESS. FOLDER holds
 // the library that Ray's workers load: this file once more. Rows and answers are those of ../cpp/cpp_bench.cc.
 //
-// A loop of 1000 calls and one Get of them all hangs now and then in Ray 2.60; with a Wait before the Get it does not.
+// A loop of 1000 calls and one Get of them all hangs now and then in Ray 2.60, with a Wait before the Get less often; the
+// row says so then.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
