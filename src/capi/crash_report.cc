@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/sanitized.h"
+
 namespace fray::capi {
 
 namespace {
@@ -34,13 +36,7 @@ void on_crash(int signal) {
 }  // namespace
 
 void report_crashes() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return;
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-  return;
-#endif
-#endif
+  if (kUnderAddressSanitizer || kUnderThreadSanitizer) return;  // they have handlers of their own
   void* first[1];
   ::backtrace(first, 1);  // loads what it needs now: in a handler it must not allocate
   void* memory = ::mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

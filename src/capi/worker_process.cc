@@ -9,6 +9,7 @@
 
 #include <unistd.h>
 
+#include "base/sanitized.h"
 #include "capi/actor_host.h"
 #include "capi/crash_report.h"
 #include "capi/executor.h"
@@ -29,13 +30,12 @@ namespace {
 
 // A child of a fork has one thread. Whatever the others held, locks above all, would be held for ever.
 void check_threads() {
-#if !defined(__SANITIZE_THREAD__)
+  if (kUnderThreadSanitizer) return;  // it has a thread of its own
   std::error_code ignored;
   std::filesystem::directory_iterator threads("/proc/self/task", ignored);
   if (std::distance(threads, std::filesystem::directory_iterator()) > 1) {
     give_up("this program has started threads before fray::connect(), so no workers can be made of it: connect first");
   }
-#endif
 }
 
 // Returns in the forked child.

@@ -128,7 +128,10 @@ void Client::abandon_after_fork() {
   link_.close();
   tasks_.close_sockets();
   if (duty_ != nullptr) duty_->abandon();
-  if (backup_.joinable()) backup_.detach();
+  // fork() did not copy that thread: whatever would be done to it here (join, detach) touches what no longer exists.
+  static std::thread* left_behind;
+  if (backup_.joinable()) left_behind = new std::thread(std::move(backup_));
+  static_cast<void>(left_behind);
 }
 
 void Client::set_duty(WorkerDuty* duty) {

@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/sanitized.h"
+
 namespace fray::os {
 namespace {
 
@@ -70,6 +72,7 @@ TEST(ProcessFacts, MemoryIsWhatTheProcessAndItsChildrenTouchedThemselves) {
 }
 
 TEST(ProcessFacts, SharedMemoryIsNotCounted) {
+  if (kUnderThreadSanitizer) GTEST_SKIP() << "the sanitizer's shadow of it is the process's own";
   Child plain([] {});
   Child shared([] {
     std::memset(::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), 1, kBytes);
@@ -78,6 +81,7 @@ TEST(ProcessFacts, SharedMemoryIsNotCounted) {
 }
 
 TEST(ProcessFacts, PagesThatAForkSharesAreCountedOnceInProportion) {
+  if (kUnderThreadSanitizer) GTEST_SKIP() << "the sanitizer writes to its shadow in both processes";
   Child parent([] {
     touch_private();
     static Child* child = new Child([] {});
