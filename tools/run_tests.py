@@ -44,7 +44,7 @@ class Part:
     reports: Path | None = None
     """Where the sanitizer writes what it finds, in every process that the tests start; each report is a failure."""
     second_chance: bool = False
-    """A runner that another's library aborted (SIGABRT) runs once more."""
+    """A runner that ended without its report, for another's library ended the process, runs once more."""
 
 
 @dataclass
@@ -57,7 +57,7 @@ class Count:
 NORMAL_PARTS = (
     Part("unit C++", 60, cpp_build="dev"),
     Part("unit and conformance Python", 150, folders=("tests/unit", "tests/conformance", "tests/gpu")),
-    # Ray 2.60 now and then aborts a driver that cancels a task whose arguments have not arrived.
+    # Ray 2.60 now and then ends a driver that cancels a task whose arguments have not arrived.
     Part(
         "on Ray",
         360,
@@ -235,8 +235,8 @@ def run_part(part: Part) -> tuple[Count, str]:
         junit.unlink(missing_ok=True)
         # Over the budget a part fails; at twice the budget it is stopped, so that a hang ends too.
         code = run_command(command, part.environment, budget * 2 if budget else None)
-        if part.second_chance and code == -signal.SIGABRT:
-            notes.append("ran again after an abort")
+        if part.second_chance and code is not None and not junit.exists():
+            notes.append(f"ran again: the first time {Path(command[0]).name} ended with code {code} in the midst")
             start = time.monotonic()
             code = run_command(command, part.environment, budget * 2 if budget else None)
         try:

@@ -63,7 +63,9 @@ def test_a_closure_over_immutable_values_is_pickled_once(table: FunctionTable) -
     assert same_handle(table, scale)
 
 
-@pytest.mark.parametrize("held", [[1], {"a": 1}, {1}, bytearray(b"a"), ([1],), object(), Tool()], ids=repr)
+@pytest.mark.parametrize(
+    "held", [[1], {"a": 1}, {1}, bytearray(b"a"), ([1],), object(), Tool()], ids=lambda held: type(held).__name__
+)
 def test_a_closure_over_what_can_change_is_pickled_every_time(table: FunctionTable, held: object) -> None:
     if type(held) is object:
         held = type("Plain", (), {})()
