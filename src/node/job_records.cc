@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "base/log_line.h"
 #include "node/job_step.h"
 #include "os/run_folder.h"
 
@@ -40,7 +41,7 @@ Result<std::vector<job::JobRecord>> JobRecords::read() {
   auto records = read_all();
   if (!records.is_ok()) {
     trouble_ = records.status().message();
-    fmt::print(stderr, "fray node: jobs cannot be taken: {}\n", trouble_);
+    log_line("fray node: jobs cannot be taken: {}\n", trouble_);
   }
   return records;
 }
@@ -69,7 +70,7 @@ Result<std::vector<job::JobRecord>> JobRecords::rebuild() {
   if (records.empty()) rebuilt_.clear();  // nothing was lost
   if (rebuilt_.empty()) return records;
   rebuilt_ += fmt::format("; {} jobs are known again from their folders", records.size());
-  fmt::print(stderr, "fray node: the records of jobs were damaged: {}\n", rebuilt_);
+  log_line("fray node: the records of jobs were damaged: {}\n", rebuilt_);
   std::vector<JobStore::Row> rows;
   for (const job::JobRecord& record : records) rows.push_back({record.spec.id, record.json()});
   if (Status kept = store_->keep(rows); !kept.is_ok()) trouble_ = kept.message();
@@ -121,7 +122,7 @@ void JobRecords::flush() {
   if (!rows.empty()) {
     Status kept = store_->keep(rows);
     if (!kept.is_ok()) {
-      if (trouble_.empty()) fmt::print(stderr, "fray node: {}; jobs go on, and none is taken\n", kept.message());
+      if (trouble_.empty()) log_line("fray node: {}; jobs go on, and none is taken\n", kept.message());
       trouble_ = kept.message();
       if (flush_timer_ == 0 && kept.code() == StatusCode::kResourceExhausted) {
         flush_timer_ = loop_.after(kFlushRetryPause, [this] {

@@ -8,6 +8,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/log_line.h"
 #include "node/status_report.h"
 #include "os/child_processes.h"
 #include "os/clock.h"
@@ -377,7 +378,7 @@ void Node::process_left(Connection& connection, const Status& why) {
     return processes_.kill(process, false);
   }
   if (why.code() != StatusCode::kUnavailable) {
-    fmt::print(stderr, "fray node: the connection of process {} was closed: {}\n", connection.pid, why.message());
+    log_line("fray node: the connection of process {} was closed: {}\n", connection.pid, why.message());
   }
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include "base/log_line.h"
 #include "node/node.h"
 #include "os/close_range.h"
 
@@ -134,11 +135,11 @@ int run_node(const NodeArguments& arguments) {
   if (arguments.foreground) {
     os::close_from(kClientFd);
   } else if (Status arranged = arrange_descriptors(arguments); !arranged.is_ok()) {
-    fmt::print(stderr, "fray node: {}\n", arranged.message());
+    log_line("fray node: {}\n", arranged.message());
     return kExitFailed;
   }
   if (!options.is_ok()) {
-    fmt::print(stderr, "fray node: {}\n", options.status().message());
+    log_line("fray node: {}\n", options.status().message());
     tell_failure(arguments, options.status());
     return kExitUsage;
   }
@@ -150,7 +151,7 @@ int run_node(const NodeArguments& arguments) {
   bool ready = false;
   Status served = serve(arguments, std::move(options).value(), &ready);
   if (served.is_ok()) return kExitOk;
-  fmt::print(stderr, "fray node: {}\n", served.message());
+  log_line("fray node: {}\n", served.message());
   if (!ready || arguments.client_fd >= 0) tell_failure(arguments, served);
   return kExitFailed;
 }
