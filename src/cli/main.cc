@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "base/log_line.h"
 #include "cli/completion_command.h"
 #include "cli/config_command.h"
 #include "cli/debug_command.h"
@@ -134,7 +135,7 @@ int main(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "fray: {}\n", error.what());
+    fray::log_line("fray: {}\n", error.what());
     return fray::cli::kExitFailed;
   }
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include "base/fault.h"
 #include "os/fd.h"
 #include "os/whole_file.h"
 #include "supervisor/order.h"
@@ -68,7 +69,8 @@ Status ExitReport::write(const std::string& folder) const {
   const std::string draft = folder + kDraftName;
   os::Fd file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file.is_open()) return Status::io_error("cannot open " + draft, errno);
-  if (::pwrite(file.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()) ||
+  if (FRAY_FAULT("report_write", ENOSPC) ||
+      ::pwrite(file.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()) ||
       ::ftruncate(file.get(), static_cast<off_t>(text.size())) != 0 || ::fsync(file.get()) != 0) {
     return Status::io_error("cannot write " + draft, errno);
   }

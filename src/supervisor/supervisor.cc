@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include "base/log_line.h"
 #include "os/child_processes.h"
 #include "os/process_name.h"
 #include "os/whole_file.h"
@@ -108,7 +109,7 @@ Status Supervisor::start_replicas() {
   FRAY_ASSIGN_OR_RETURN(std::string file, os::read_file(order_.environment_file));
   const std::vector<std::string> variables = variables_in(file);
   limits_ = JobLimits::set_up(order_, folder_);
-  if (!limits_->trouble().empty()) fmt::print(stderr, "{}\n", limits_->trouble());
+  if (!limits_->trouble().empty()) log_line("{}\n", limits_->trouble());
   for (std::uint32_t number = 0; number < order_.replicas; ++number) {
     FRAY_RETURN_IF_ERROR(start_replica(number, variables));
   }
@@ -145,7 +146,7 @@ void Supervisor::watch_output(Replica& replica, int index) {
   Status added = loop_->add(fd, EPOLLIN, [this, &replica, index, fd](std::uint32_t) {
     if (!replica.read(index)) loop_->remove(fd);
   });
-  if (!added.is_ok()) fmt::print(stderr, "{}\n", added.message());  // it is read at the end
+  if (!added.is_ok()) log_line("{}\n", added.message());  // it is read at the end
 }
 
 void Supervisor::handle_signals() {
@@ -195,14 +196,14 @@ void Supervisor::kill_now() {
   for (const auto& replica : replicas_) replica->asked_to_end();
   if (limits_) limits_->kill();
   Status killed = os::kill_all_descendants(kKillLimit, [this](const os::Ended& end) { note_end(end); });
-  if (!killed.is_ok()) fmt::print(stderr, "{}\n", killed.message());
+  if (!killed.is_ok()) log_line("{}\n", killed.message());
   if (loop_) loop_->stop();
 }
 
 // What the replicas left behind ends; then nobody writes into the pipes any more.
 void Supervisor::finish() {
   Status killed = os::kill_all_descendants(kKillLimit, [this](const os::Ended& end) { note_end(end); });
-  if (!killed.is_ok()) fmt::print(stderr, "{}\n", killed.message());
+  if (!killed.is_ok()) log_line("{}\n", killed.message());
 }
 
 int Supervisor::report(std::string not_started) {
@@ -223,11 +224,11 @@ int Supervisor::report(std::string not_started) {
   }
   if (limits_) limits_->end(folder_);
   report.ended_unix_ns = unix_ns();
-  if (!report.not_started.empty()) fmt::print(stderr, "{}\n", report.not_started);
+  if (!report.not_started.empty()) log_line("{}\n", report.not_started);
   while (true) {
     Status written = report.write(folder_);
     if (written.is_ok()) return kExitDone;
-    fmt::print(stderr, "{}\n", written.message());
+    log_line("{}\n", written.message());
     if (::access(folder_.c_str(), F_OK) != 0) return kExitFailed;  // nobody wants to know any more
     ::nanosleep(&kReportPause, nullptr);
   }

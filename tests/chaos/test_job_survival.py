@@ -9,10 +9,11 @@ import random
 import shutil
 import signal
 import sqlite3
+import stat
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +48,9 @@ def home() -> Path:
     return Path(os.environ["FRAY_HOME"])
 
 
-def launch(script: str, name: str = "job", **options: Any) -> str:
-    request = JobRequest(
-        name=name, entrypoint=Entrypoint.from_binary("sh", ["-c", script]), resources=NO_CPU, **options
-    )
+def launch(script: str, name: str = "job", resources: ResourceConfig = NO_CPU, **options: Any) -> str:
+    entrypoint = Entrypoint.from_binary("sh", ["-c", script])
+    request = JobRequest(name=name, entrypoint=entrypoint, resources=resources, **options)
     return LocalCluster("auto").launch(request)
 
 
@@ -283,6 +283,42 @@ def test_full_disk_refuses_submissions_and_running_jobs_go_on(tmp_path: Path) ->
     (tmp_path / "go").touch()
     assert end_of(job).exit_code == 6
     assert [info.job_id for info in LocalCluster("auto").list_jobs()] == [job]
+
+
+@pytest.fixture
+def full_log() -> Callable[[Path], None]:
+    """Make a log that takes no line, as on a full disk."""
+
+    def make(path: Path) -> None:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            os.mknod(path, stat.S_IFCHR | 0o600, os.stat("/dev/full").st_rdev)
+            path.open("w").close()
+        except PermissionError:
+            pytest.skip("devices cannot be made here")
+
+    return make
+
+
+def test_node_whose_log_takes_no_line_goes_on(tmp_path: Path, full_log: Callable[[Path], None]) -> None:
+    full_log(home() / "logs" / "node.log")
+    process = process_of(start("--cpus", "2", env={"FRAY_FAULT": "records_full:3-5"}))
+    job = launch(f"until [ -e {tmp_path}/go ]; do sleep 0.02; done; exit 6")  # its records are what cannot be kept
+    (tmp_path / "go").touch()
+    assert end_of(job).exit_code == 6
+    assert process.is_alive()
+
+
+def test_exit_code_is_kept_when_neither_it_nor_a_line_of_log_can_be_written_for_a_while(
+    tmp_path: Path, full_log: Callable[[Path], None]
+) -> None:
+    start("--cpus", "1", env={"FRAY_FAULT": "report_write:1-3"})
+    before = launch(f"until [ -e {tmp_path}/go ]; do sleep 0.02; done", resources=ResourceConfig.with_cpu(cpu=1))
+    job = launch("exit $((6 + FRAY_JOB_ATTEMPT))", resources=ResourceConfig.with_cpu(cpu=1))
+    full_log(home() / "jobs" / job / "attempt-1" / "supervisor.log")
+    (tmp_path / "go").touch()
+    assert end_of(before).exit_code == 0
+    assert end_of(job).exit_code == 7
 
 
 def test_thousand_records_are_back_after_a_crash(node: dict[str, Any]) -> None:
