@@ -88,7 +88,7 @@ def many_to_many_with_refs(bench: Bench) -> Round:
 # ---- lives of actors
 
 
-def actor_start(bench: Bench) -> Round:
+def actor_start(bench: Bench, server: type[Any] = Server) -> Round:
     """Milliseconds from the creation of an actor to its first answer; others have started before."""
     engine = bench.engine()
     starts = bench.size(10, 2)
@@ -97,7 +97,7 @@ def actor_start(bench: Bench) -> Round:
         made: list[Any] = []
 
         def start() -> None:
-            made.append(engine.actor(Server))
+            made.append(engine.actor(server))
             engine.get(method(bench.peer, made[0], "small_value")())
 
         seconds = seconds_of(start)
@@ -193,6 +193,15 @@ ROWS = (
         "lower",
         "from create_actor to the first answer, warm",
         actor_start,
+        targets=(AtMost(10),),
+        timeout_seconds=240,
+    ),
+    Row(
+        "actor_start_async",
+        "ms",
+        "lower",
+        "actor_start of a class with async def methods",
+        partial(actor_start, server=AsyncServer),
         targets=(AtMost(10),),
         timeout_seconds=240,
     ),

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "call_runner.h"
+#include "first_step.h"
 #include "worker/actor_loop.h"
 
 namespace fray::python {
@@ -30,6 +31,8 @@ struct PythonActorHost {
   PyObject_HEAD Host* host;
 };
 PyTypeObject* host_type = nullptr;
+
+constexpr std::uint64_t kLongestTakeNs = 1'000'000;  // then the event loop has other things to do
 
 Host* as_host(PyObject* self) { return reinterpret_cast<PythonActorHost*>(self)->host; }
 
@@ -202,48 +205,146 @@ PyObject* host_serve(PyObject* self, PyObject*) {
 
 ActorCall* call_of(PyObject* number) { return static_cast<ActorCall*>(PyLong_AsVoidPtr(number)); }
 
-// take(count) -> [(call, what its method returned, generator)]: calls at most so many methods; those that raise are
-// answered. It reads the sockets in any case.
-PyObject* host_take(PyObject* self, PyObject* argument) {
-  Host& host = *as_host(self);
-  long count = PyLong_AsLong(argument);
-  if (PyErr_Occurred() != nullptr) return nullptr;
-  GilHooks hooks(nullptr);
-  Owned list(PyList_New(0));
-  if (!list) return nullptr;
-  if (count <= 0) host.loop->read();
-  bool looked = false;  // once: what comes meanwhile wakes the event loop again
-  while (count-- > 0) {
-    ActorCall* call = std::exchange(looked, true) ? host.loop->next_read() : host.loop->next(false, hooks);
-    if (call == nullptr) break;
-    PyObject* method = bound_method(host, call->task);
-    Owned result(method == nullptr ? nullptr : host.runner.call(method, call->task));
+void fail(Host& host, ActorCall* call, worker::Outcome* outcome) {
+  host.runner.fail(full_name(host, call->task), call->task.head.portable != 0, outcome);
+}
+
+void answer(Host& host, ActorCall* call, PyObject* result) {
+  worker::Outcome outcome;
+  if (!host.runner.encode_results(result, call->task, &outcome)) {
+    outcome = worker::Outcome();
+    fail(host, call, &outcome);
+  }
+  host.loop->answer(call, outcome);
+}
+
+void answer_cancelled(Host& host, ActorCall* call) {
+  worker::Outcome outcome;
+  outcome.status = TaskStatus::kCancelled;
+  host.loop->answer(call, outcome);
+}
+
+// An exception that is set, put away while Python runs and set again at the end.
+class PutAway {
+ public:
+  PutAway() { PyErr_Fetch(&type_, &value_, &traceback_); }
+  PutAway(const PutAway&) = delete;
+  ~PutAway() { PyErr_Restore(type_, value_, traceback_); }
+  bool is(PyObject* other) const { return type_ != nullptr && PyErr_GivenExceptionMatches(type_, other) != 0; }
+
+ private:
+  PyObject* type_ = nullptr;
+  PyObject* value_ = nullptr;
+  PyObject* traceback_ = nullptr;
+};
+
+bool raised_cancelled() {
+  static PyObject* cancelled = nullptr;
+  PutAway raised;
+  return imported(&cancelled, "asyncio", "CancelledError") != nullptr && raised.is(cancelled);
+}
+
+// Whether somebody has asked for an end of this asyncio task.
+bool is_cancelled(PyObject* task) {
+  static PyObject* name = PyUnicode_InternFromString("cancelling");
+  PutAway raised;
+  Owned requests(PyObject_CallMethodNoArgs(task, name));
+  return requests && PyObject_IsTrue(requests.get()) == 1;
+}
+
+// With the exception that is set.
+void answer_raised(Host& host, ActorCall* call) {
+  if (raised_cancelled()) {
+    PyErr_Clear();
+    return answer_cancelled(host, call);
+  }
+  worker::Outcome outcome;
+  fail(host, call, &outcome);
+  host.loop->answer(call, outcome);
+}
+
+// Whether there is surely nothing in it to wait for.
+bool is_plain(PyObject* result) {
+  const PyAsyncMethods* methods = Py_TYPE(result)->tp_as_async;
+  return (methods == nullptr || methods->am_await == nullptr) && !PyGen_CheckExact(result);
+}
+
+// Calls that an event loop takes at one time.
+class Batch {
+ public:
+  // `task`: the asyncio task in whose name coroutines take their first step, or None.
+  Batch(Host& host, PyObject* task, PyObject* context)
+      : host_(host), task_(task == Py_None ? nullptr : task), context_(context), rows_(PyList_New(0)) {}
+
+  // False with a Python exception set when there is no memory.
+  bool add(ActorCall* call) {
+    PyObject* method = bound_method(host_, call->task);
+    Owned result(method == nullptr ? nullptr : host_.runner.call(method, call->task));
     if (!result) {
-      worker::Outcome outcome;
-      host.runner.fail(full_name(host, call->task), call->task.head.portable != 0, &outcome);
-      host.loop->answer(call, outcome);
-      continue;
+      answer_raised(host_, call);
+      return true;
+    }
+    if (task_ != nullptr && PyCoro_CheckExact(result.get())) return begin(call, result.get());
+    if (call->task.head.generator == 0 && is_plain(result.get())) {
+      answer(host_, call, result.get());
+      return true;
     }
     Owned number(PyLong_FromVoidPtr(call));
-    if (!number) return nullptr;
     PyObject* streams = call->task.head.generator != 0 ? Py_True : Py_False;
-    Owned row(PyTuple_Pack(3, number.get(), result.get(), streams));
-    if (!row || PyList_Append(list.get(), row.get()) != 0) return nullptr;
+    Owned row(number ? PyTuple_Pack(3, number.get(), result.get(), streams) : nullptr);
+    return row && PyList_Append(rows_.get(), row.get()) == 0;
   }
-  return list.release();
+  // ([(call, what its method returned, generator)], (call, coroutine, what it waits for, context) or None)
+  PyObject* result() const { return PyTuple_Pack(2, rows_.get(), waiting_ ? waiting_.get() : Py_None); }
+
+ private:
+  bool begin(ActorCall* call, PyObject* coroutine) {
+    FirstStep step = take_first_step(coroutine, context_);
+    // It goes on with this one, or was told to end by it, which is no affair of the next.
+    if (step.end == FirstStep::End::kWaits || is_cancelled(task_)) task_ = nullptr;
+    if (step.end == FirstStep::End::kWaits) {
+      Owned number(PyLong_FromVoidPtr(call));
+      if (number) waiting_ = Owned(PyTuple_Pack(4, number.get(), coroutine, step.value.get(), step.context.get()));
+      return static_cast<bool>(waiting_);
+    }
+    step.end == FirstStep::End::kRaised ? answer_raised(host_, call) : answer(host_, call, step.value.get());
+    return true;
+  }
+
+  Host& host_;
+  PyObject* task_;
+  PyObject* context_;
+  Owned rows_;
+  Owned waiting_;
+};
+
+// take(count, task, context): calls at most so many methods, for a moment. Those that raise or give a value are answered
+// at once, and so are coroutines that end in their first step. See Batch for the arguments and the result.
+PyObject* host_take(PyObject* self, PyObject* const* args, Py_ssize_t arg_count) {
+  if (arg_count != 3) return PyErr_Format(PyExc_TypeError, "take(count, task, context)");
+  Host& host = *as_host(self);
+  const long count = PyLong_AsLong(args[0]);
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  GilHooks hooks(nullptr);
+  Batch batch(host, args[1], args[2]);
+  if (count <= 0) host.loop->read();
+  std::uint64_t begun_ns = 0;
+  for (long taken = 0; taken < count; ++taken) {
+    // Looks once: what comes meanwhile wakes the event loop again.
+    ActorCall* call = taken == 0 ? host.loop->next(false, hooks) : host.loop->next_read();
+    if (call == nullptr) break;
+    if (taken == 0) begun_ns = call->started_ns;
+    const bool is_last = call->started_ns - begun_ns > kLongestTakeNs;
+    if (!batch.add(call)) return nullptr;
+    if (is_last) break;
+  }
+  return batch.result();
 }
 
 // finish(call, result)
 PyObject* host_finish(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   if (count != 2) return PyErr_Format(PyExc_TypeError, "finish(call, result)");
-  Host& host = *as_host(self);
-  ActorCall* call = call_of(args[0]);
-  worker::Outcome outcome;
-  if (!host.runner.encode_results(args[1], call->task, &outcome)) {
-    outcome = worker::Outcome();
-    host.runner.fail(full_name(host, call->task), call->task.head.portable != 0, &outcome);
-  }
-  host.loop->answer(call, outcome);
+  answer(*as_host(self), call_of(args[0]), args[1]);
   Py_RETURN_NONE;
 }
 
@@ -251,15 +352,12 @@ PyObject* host_finish(PyObject* self, PyObject* const* args, Py_ssize_t count) {
 PyObject* host_fail(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   if (count != 2) return PyErr_Format(PyExc_TypeError, "fail(call, exception)");
   Host& host = *as_host(self);
-  ActorCall* call = call_of(args[0]);
-  worker::Outcome outcome;
   if (args[1] == Py_None) {
-    outcome.status = TaskStatus::kCancelled;
+    answer_cancelled(host, call_of(args[0]));
   } else {
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(args[1])), args[1]);
-    host.runner.fail(full_name(host, call->task), call->task.head.portable != 0, &outcome);
+    answer_raised(host, call_of(args[0]));
   }
-  host.loop->answer(call, outcome);
   Py_RETURN_NONE;
 }
 
@@ -294,6 +392,8 @@ PyObject* host_cancelled(PyObject* self, PyObject*) {
   return list.release();
 }
 
+PyObject* host_has_calls(PyObject* self, PyObject*) { return PyBool_FromLong(as_host(self)->loop->has_calls()); }
+
 // spin() -> whether calls have come
 PyObject* host_spin(PyObject* self, PyObject*) { return PyBool_FromLong(as_host(self)->loop->spin()); }
 
@@ -323,7 +423,9 @@ PyMethodDef host_methods[] = {
     {"ready", host_ready, METH_NOARGS, "Tells the node that calls may come."},
     {"failed", host_failed, METH_VARARGS, "failed(exception, text): tells the node what the constructor raised."},
     {"serve", host_serve, METH_NOARGS, "Runs calls on this thread until the actor ends."},
-    {"take", host_take, METH_O, "take(count) -> [(call, result, generator)]"},
+    {"take", fast(host_take), METH_FASTCALL,
+     "take(count, task, context) -> ([(call, result, generator)], (call, coroutine, waits for, context) or None)"},
+    {"has_calls", host_has_calls, METH_NOARGS, "Whether take() would find some without a look at the callers."},
     {"finish", fast(host_finish), METH_FASTCALL, "finish(call, result)"},
     {"fail", fast(host_fail), METH_FASTCALL, "fail(call, exception), or None for a cancelled call"},
     {"item", fast(host_item), METH_FASTCALL, "item(call, index, value) -> whether to go on"},

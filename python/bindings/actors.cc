@@ -24,16 +24,16 @@ PyObject* found_actor(PythonClient* owner, Result<client::FoundActor> found, Sta
 }
 
 // create_actor(client, class, plan, args, kwargs, namespace, class_name, name, get_if_exists, detached, max_restarts,
-//              description, settings) -> (ref, description of the one that exists, or empty); None: the name is taken
+//              event_loop, description, settings) -> (ref, description of the one that exists, or empty); None: the name is taken
 PyObject* create_actor(PyObject*, PyObject* args) {
   PyObject *client_object = nullptr, *function_object = nullptr, *plan_object = nullptr, *positional = nullptr,
            *keywords = nullptr;
   const char *name_space = nullptr, *name = nullptr, *class_name = nullptr, *description = nullptr, *settings = nullptr;
   Py_ssize_t description_size = 0, settings_size = 0;
-  int get_if_exists = 0, detached = 0, max_restarts = 0;
-  if (!PyArg_ParseTuple(args, "OOOO!Osszppiy#y#", &client_object, &function_object, &plan_object, &PyTuple_Type,
+  int get_if_exists = 0, detached = 0, max_restarts = 0, event_loop = 0;
+  if (!PyArg_ParseTuple(args, "OOOO!Osszppipy#y#", &client_object, &function_object, &plan_object, &PyTuple_Type,
                         &positional, &keywords, &name_space, &class_name, &name, &get_if_exists, &detached,
-                        &max_restarts, &description, &description_size, &settings, &settings_size)) {
+                        &max_restarts, &event_loop, &description, &description_size, &settings, &settings_size)) {
     return nullptr;
   }
   PythonClient* owner = as_client(client_object);
@@ -48,6 +48,7 @@ PyObject* create_actor(PyObject*, PyObject* args) {
   request.get_if_exists = get_if_exists != 0;
   request.detached = detached != 0;
   request.max_restarts = max_restarts;
+  request.event_loop = event_loop != 0;
   request.class_name = class_name;
   request.description.assign(description, static_cast<std::size_t>(description_size));
   request.settings.assign(settings, static_cast<std::size_t>(settings_size));
@@ -135,7 +136,7 @@ PyObject* kill_actor(PyObject*, PyObject* args) {
 PyMethodDef actor_functions[] = {
     {"create_actor", create_actor, METH_VARARGS,
      "create_actor(client, class, plan, args, kwargs, namespace, class_name, name, get_if_exists, detached,\n"
-     "             max_restarts, description, settings) -> (ref, description) or None"},
+     "             max_restarts, event_loop, description, settings) -> (ref, description) or None"},
     {"find_actor", find_actor, METH_VARARGS, "find_actor(client, namespace, name) -> (ref, description) or None"},
     {"list_actors", list_actors, METH_O, "list_actors(client) -> [(namespace, name)]"},
     {"call_actor", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_actor)), METH_FASTCALL,

@@ -215,15 +215,20 @@ PyObject* hold_timeout(PyObject*, PyObject* argument) {
   Py_RETURN_NONE;
 }
 
-// run_fork_server(fd): returns (process, control_fd, page_fd) in each forked child; exits with the node.
-PyObject* run_fork_server(PyObject*, PyObject* argument) {
-  long fd = PyLong_AsLong(argument);
-  if (fd < 0) return nullptr;
+// run_fork_server(fd, load_loop): returns (process, control_fd, page_fd) in each forked child; exits with the node.
+PyObject* run_fork_server(PyObject*, PyObject* args) {
+  int fd = -1;
+  PyObject* load_loop = nullptr;
+  if (!PyArg_ParseTuple(args, "iO", &fd, &load_loop)) return nullptr;
   worker::ForkCallbacks callbacks;
   callbacks.before_fork = [] { PyOS_BeforeFork(); };
   callbacks.after_fork_parent = [] { PyOS_AfterFork_Parent(); };
   callbacks.after_fork_child = [] { PyOS_AfterFork_Child(); };
-  worker::ForkedWorker forked = worker::run_fork_server(static_cast<int>(fd), callbacks);
+  callbacks.load_loop = [load_loop] {
+    Owned nothing(PyObject_CallNoArgs(load_loop));
+    if (!nothing) PyErr_WriteUnraisable(load_loop);
+  };
+  worker::ForkedWorker forked = worker::run_fork_server(fd, callbacks);
   return Py_BuildValue("Iii", forked.process, forked.control_fd, forked.page_fd);
 }
 
@@ -231,8 +236,8 @@ PyMethodDef worker_functions[] = {
     {"run_worker", run_worker, METH_VARARGS, "run_worker(client, support, page_fd)"},
     {"interrupt_reason", interrupt_reason, METH_NOARGS, "0 nothing, 1 cancelled, 2 past its timeout"},
     {"hold_timeout", hold_timeout, METH_O, "hold_timeout(held): the running task's timeout stands still, or goes on"},
-    {"run_fork_server", run_fork_server, METH_O,
-     "run_fork_server(fd) -> (process, control_fd, page_fd), in each child"},
+    {"run_fork_server", run_fork_server, METH_VARARGS,
+     "run_fork_server(fd, load_loop) -> (process, control_fd, page_fd), in each child"},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

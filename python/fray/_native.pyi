@@ -107,12 +107,14 @@ def hold_timeout(*args: Any, **kwargs: Any) -> Any:
     """
 
 def run_fork_server(*args: Any, **kwargs: Any) -> Any:
-    """run_fork_server(fd) -> (process, control_fd, page_fd), in each child"""
+    """
+    run_fork_server(fd, load_loop) -> (process, control_fd, page_fd), in each child
+    """
 
 def create_actor(*args: Any, **kwargs: Any) -> Any:
     """
     create_actor(client, class, plan, args, kwargs, namespace, class_name, name, get_if_exists, detached,
-                 max_restarts, description, settings) -> (ref, description) or None
+                 max_restarts, event_loop, description, settings) -> (ref, description) or None
     """
 
 def find_actor(*args: Any, **kwargs: Any) -> Any:

@@ -36,6 +36,7 @@ Result<FoundActor> Client::create_actor(ActorRequest request, WaitHooks& hooks) 
     message.max_restarts = request.max_restarts;
     message.detached = request.detached;
     message.get_if_exists = request.get_if_exists;
+    message.event_loop = request.event_loop;
     message.resources = options.resources;
     message.name_space = request.name_space;
     message.name = request.name;

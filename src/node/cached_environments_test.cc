@@ -73,7 +73,7 @@ TEST_F(CachedEnvironmentsTest, AJobStartsInTheSnapshotAndHoldsItUntilItIsForgott
   prepare({{"working_dir", folder_ + "/project"}});
   ASSERT_TRUE(ends());
   ASSERT_TRUE(result_->is_ok()) << result_->status().message();
-  JobLaunch launch{{"python", "module.py"}, folder_ + "/project", {{"PYTHONPATH", "/mine"}}};
+  JobLaunch launch{{"python", "module.py"}, folder_ + "/project", {{"PYTHONPATH", "/mine"}}, {}};
   result_->value()(launch);
   EXPECT_THAT(launch.command, ElementsAre("python", "module.py"));
   EXPECT_TRUE(fs::exists(launch.folder + "/module.py"));
@@ -90,7 +90,7 @@ TEST_F(CachedEnvironmentsTest, AJobStartsInTheSnapshotAndHoldsItUntilItIsForgott
 TEST_F(CachedEnvironmentsTest, WhatAsksForNothingChangesNothing) {
   prepare({{"python", "/usr/bin/python3"}});
   ASSERT_TRUE(result_ && result_->is_ok());
-  JobLaunch launch{{"true"}, "/", {}};
+  JobLaunch launch{{"true"}, "/", {}, {}};
   result_->value()(launch);
   EXPECT_THAT(launch.command, ElementsAre("true"));
 }

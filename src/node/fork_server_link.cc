@@ -80,6 +80,11 @@ void ForkServerLink::spawn_worker(ProcessId worker, std::vector<os::Fd> fds) {
   flush();
 }
 
+void ForkServerLink::load_loop() {
+  socket_.queue(wire::frame(wire::ControlType::kLoadLoop));
+  flush();
+}
+
 void ForkServerLink::ready(std::uint32_t events) {
   if ((events & EPOLLOUT) != 0) flush();
   if (socket_.is_open() && (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) read();

@@ -39,6 +39,7 @@ class ForkServerLink {
   pid_t pid() const { return pid_; }
   // `fds`: control socket, stdout, stderr, worker page.
   void spawn_worker(ProcessId worker, std::vector<os::Fd> fds);
+  void load_loop();
   std::string last_lines() const { return output_.text(); }
   // Its output is read to the end: after its death, before its last lines are asked for.
   void drain_output();

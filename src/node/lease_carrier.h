@@ -60,6 +60,8 @@ class LeaseCarrier {
   void job_waits(ProcessId home, bool begins) { table_.job_waits(home, begins); }
   void job_ended(ProcessId home) { table_.job_ended(home); }
   Result<WorkerKeyId> key_of(ProcessId client, std::uint32_t number) const;
+  // An event loop will run the calls of an actor that gets a worker of this key.
+  void expect_loop(WorkerKeyId key) { processes_.expect_loop(key); }
 
   void carry_out();
   // The environment of a worker key has been made, or cannot be.

@@ -232,6 +232,13 @@ void WorkerProcesses::expect_end(ProcessId worker) {
   if (auto found = workers_.find(worker); found != workers_.end()) found->second.expected = true;
 }
 
+void WorkerProcesses::expect_loop(WorkerKeyId number) {
+  auto found = keys_.find(number);
+  if (found == keys_.end()) return;
+  Key& key = found->second;
+  if (std::exchange(key.expects_loop, true) && key.server && key.server->is_running()) key.server->load_loop();
+}
+
 void WorkerProcesses::server_ended(WorkerKeyId number) {
   Key& key = keys_.at(number);
   std::string lines = key.server->last_lines();

@@ -86,6 +86,8 @@ class WorkerProcesses {
   // It was told to end, or said so; it is killed if it has not within a few seconds.
   void will_end(ProcessId worker);
   void expect_end(ProcessId worker);  // it will end by itself, when it has done what it runs
+  // A worker of this key will run an event loop. Where it is not the first, the fork server loads what all of them need.
+  void expect_loop(WorkerKeyId key);
   // A child of the node has been reaped.
   void child_ended(const os::Ended& ended);
   // A fork server, or what makes the environment of one.
@@ -105,6 +107,7 @@ class WorkerProcesses {
     std::vector<std::unique_ptr<ForkServerLink>> ended;  // until their callbacks have returned
     std::uint32_t failures = 0;                          // in a row
     std::string reason;
+    bool expects_loop = false;
   };
 
   Status ensure_server(WorkerKeyId number);

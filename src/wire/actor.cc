@@ -11,6 +11,7 @@ void CreateActor::encode(ByteWriter& out) const {
   out.put(max_restarts);
   out.put(static_cast<std::uint8_t>(detached));
   out.put(static_cast<std::uint8_t>(get_if_exists));
+  out.put(static_cast<std::uint8_t>(event_loop));
   wire::encode(out, resources);
   for (const std::string* text : {&name_space, &name, &class_name, &description}) out.put_string(*text);
 }
@@ -24,6 +25,7 @@ Result<CreateActor> CreateActor::decode(std::string_view body) {
   message.max_restarts = in.get<std::int32_t>();
   message.detached = in.get<std::uint8_t>() != 0;
   message.get_if_exists = in.get<std::uint8_t>() != 0;
+  message.event_loop = in.get<std::uint8_t>() != 0;
   message.resources = decode_resource_set(in);
   for (std::string* text : {&message.name_space, &message.name, &message.class_name, &message.description}) {
     *text = in.get_string();

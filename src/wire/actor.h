@@ -22,6 +22,7 @@ struct CreateActor {
   std::int32_t max_restarts = 0;  // -1: no limit
   bool detached = false;
   bool get_if_exists = false;
+  bool event_loop = false;  // one will run its calls
   ResourceSet resources;
   std::string name_space;
   std::string name;  // empty: none

@@ -97,6 +97,7 @@ enum class ControlType : std::uint8_t {
   kSpawned,      // id: process
   kExited,       // id: process
   kServerReady,  // no body
+  kLoadLoop,     // to the server; no body. What event loops need is loaded before further workers are forked
 };
 
 enum class Role : std::uint8_t { kDriver = 0, kWorker = 1, kObserver = 2 };

@@ -219,6 +219,11 @@ ActorCall* ActorLoop::next_read() {
   return stop_ || inbox_.empty() ? nullptr : take();
 }
 
+bool ActorLoop::has_calls() {
+  MutexLock lock(mutex_);
+  return !inbox_.empty();
+}
+
 bool ActorLoop::spin() {
   const std::uint64_t until = now_ns() + kSpinNs;
   do {

@@ -62,6 +62,7 @@ class ActorLoop : public client::WorkerDuty {
   // Sends what answers wait to be sent.
   void flush();
   bool has_ended();
+  bool has_calls();  // that were read and not taken
   const std::string& actor_name() const { return actor_name_; }
   void read();  // what is there, without taking a call
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -50,6 +51,7 @@ class ForkServer {
   os::Fd signals_;
   sigset_t mask_before_{};
   std::unordered_map<pid_t, ProcessId> workers_;
+  bool has_loop_ = false;
 };
 
 Status ForkServer::prepare() {
@@ -97,6 +99,10 @@ bool ForkServer::read_node(std::optional<ForkedWorker>& worker) {
     if (!next.is_ok()) return false;
     if (!*next) break;
     auto type = static_cast<wire::ControlType>(frame.header.type);
+    if (type == wire::ControlType::kLoadLoop) {
+      if (!std::exchange(has_loop_, true) && callbacks_.load_loop) callbacks_.load_loop();
+      continue;
+    }
     if (type != wire::ControlType::kSpawn || frame.fds.size() != 4) return false;
     worker = spawn(static_cast<ProcessId>(frame.header.id), std::move(frame.fds));
     if (worker) return true;

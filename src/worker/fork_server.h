@@ -2,7 +2,7 @@
 //
 //   ForkedWorker worker = run_fork_server(fd, callbacks);   // returns only in the forked children, once in each
 //
-// Speaks kServerReady, kSpawn, kSpawned (with the worker's pidfd) and kExited with the node. The process becomes a
+// Speaks kServerReady, kSpawn, kSpawned (with the worker's pidfd), kExited and kLoadLoop with the node. The process becomes a
 // subreaper: what dead workers leave behind lands here and is killed. So is a process that a living worker has detached
 // for good (a double fork), at the latest when any worker ends.
 //
@@ -24,11 +24,13 @@ struct ForkedWorker {
   int page_fd = -1;     // a WorkerPage
 };
 
-// Called around each fork(); each may be empty.
+// Each may be empty. The first three are called around each fork().
 struct ForkCallbacks {
   std::function<void()> before_fork;
   std::function<void()> after_fork_parent;
   std::function<void()> after_fork_child;
+  // At most once: loads what event loops need, so that further workers share it.
+  std::function<void()> load_loop;
 };
 
 ForkedWorker run_fork_server(int node_fd, const ForkCallbacks& callbacks);

@@ -36,6 +36,12 @@ class Echo:
     async def repeat(self, value: bytes, count: int) -> bytes:
         return value * count
 
+    def repeat_at_once(self, value: bytes, count: int) -> bytes:
+        return value * count
+
+    def pass_gate(self, gate: Gate) -> None:
+        gate.wait()
+
 
 class Fragile:
     """Writes down each run of a method before it dies, or waits to be killed."""

@@ -12,6 +12,7 @@ import numpy  # noqa: F401  (its threads start here, not in a test)
 import pytest
 from fray.backend.native import NativeJobContext
 
+from tests.chaos.started import end_all
 from tests.conformance.gates import Gate, Journal
 
 
@@ -27,6 +28,13 @@ def leaves_nothing(fray_no_leaks: str) -> Iterator[None]:
     yield
     fray.shutdown()
     fray.set_job_context(None)
+
+
+@pytest.fixture
+def started_nodes() -> Iterator[None]:
+    """For tests that start nodes: what they leave ends."""
+    yield
+    end_all()
 
 
 @pytest.fixture

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import fray
 
-from tests.chaos.harness import PATIENCE, Finished, Process, look_at
+from tests.chaos.harness import PATIENCE, Finished, Process, current_marker, look_at, marked_processes
 
 PROGRAM = str(Path(fray.__file__).parent / "_bin" / "fray")
 
@@ -52,3 +53,12 @@ def files_in(folder: str) -> list[str]:
     """Return the files of all kinds below a folder, by their paths in it."""
     root = Path(folder)
     return sorted(str(path.relative_to(root)) for path in root.rglob("*") if not path.is_dir())
+
+
+def end_all() -> None:
+    """End the node of the home, whatever a test that failed has left, and the supervisors that wait for a node."""
+    fray.shutdown()
+    command("stop", "--force")
+    for process in marked_processes(current_marker()):
+        if "fray-supervisor" in process.command:
+            process.signal(signal.SIGHUP)

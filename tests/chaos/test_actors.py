@@ -204,3 +204,35 @@ def test_answers_of_an_event_loop_that_do_not_fit_into_the_socket_arrive(ctx: Na
     for _ in range(5):
         answers = ctx.get([echo.repeat(b"x", 8000) for _ in range(1000)], timeout=20)  # small enough to travel inline
         assert answers == [b"x" * 8000] * 1000
+
+
+def test_answers_of_an_event_loop_do_not_wait_for_the_calls_behind_them(
+    ctx: NativeJobContext, gate: Callable[[], Gate]
+) -> None:
+    door = gate()
+    echo = ctx.create_actor(Echo)
+    ctx.get(echo.repeat(b"x", 1))
+    first, second, stuck = echo.repeat(b"x", 1), echo.repeat_at_once(b"y", 1), echo.pass_gate(door)
+    behind = [echo.repeat(b"z", 1) for _ in range(100)]
+    assert ctx.get([first, second], timeout=20) == [b"x", b"y"]
+    door.open()
+    ctx.get(stuck, timeout=20)
+    assert ctx.get(behind, timeout=20) == [b"z"] * 100
+
+
+def test_workers_share_asyncio_once_a_second_actor_has_an_event_loop(ctx: NativeJobContext) -> None:
+    class Modules:
+        def has_asyncio(self) -> bool:
+            import sys
+
+            return "asyncio" in sys.modules
+
+    def new_worker_has_it() -> bool:
+        return ctx.get(ctx.create_actor(Modules, num_cpus=0).has_asyncio())
+
+    one = ctx.create_actor(Echo, num_cpus=0)
+    ctx.get(one.repeat(b"x", 1))
+    assert not any(new_worker_has_it() for _ in range(5))
+    two = ctx.create_actor(Echo, num_cpus=0)
+    ctx.get(two.repeat(b"x", 1))
+    eventually(new_worker_has_it)

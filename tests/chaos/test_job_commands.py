@@ -8,26 +8,17 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.chaos.harness import PATIENCE, current_marker, eventually, marked_processes
+from tests.chaos.harness import PATIENCE, eventually
 from tests.chaos.started import PROGRAM, command, start
 
+pytestmark = pytest.mark.usefixtures("started_nodes")
+
 FAILED, USAGE, NOT_FOUND, TIMED_OUT, UNREACHABLE, CONFLICT, INTERRUPTED = 1, 2, 3, 4, 5, 7, 130
-
-
-@pytest.fixture(autouse=True)
-def stopped() -> Iterator[None]:
-    """End the node of the home, whatever a test that failed has left."""
-    yield
-    command("stop", "--force")
-    for process in marked_processes(current_marker()):
-        if "fray-supervisor" in process.command:
-            process.signal(signal.SIGHUP)
 
 
 @pytest.fixture

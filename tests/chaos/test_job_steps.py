@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import fray
 import pytest
 
 from tests.chaos.harness import current_marker, eventually, marked_processes
 from tests.chaos.started import command, process_of, start
+
+pytestmark = pytest.mark.usefixtures("started_nodes")
 
 ACCEPTED = [
     "node.dies.accepted",
@@ -24,16 +23,6 @@ ACCEPTED = [
     "node.dies.end_recorded",
     "node.dies.end_kept",
 ]
-
-
-@pytest.fixture(autouse=True)
-def stopped() -> Iterator[None]:
-    yield
-    fray.shutdown()
-    command("stop", "--force")
-    for process in marked_processes(current_marker()):
-        if "fray-supervisor" in process.command:
-            process.signal(signal.SIGHUP)
 
 
 def submit(script: str) -> int:

@@ -25,18 +25,9 @@ from tests.chaos.harness import PATIENCE, current_marker, eventually, marked_pro
 from tests.chaos.job_programs import until
 from tests.chaos.started import command, process_of, start
 
+pytestmark = pytest.mark.usefixtures("started_nodes")
+
 NO_CPU = ResourceConfig(cpu=0)
-
-
-@pytest.fixture(autouse=True)
-def stopped() -> Iterator[None]:
-    """End the node of the home, whatever a test that failed has left."""
-    yield
-    fray.shutdown()
-    command("stop", "--force")
-    for process in marked_processes(current_marker()):
-        if "fray-supervisor" in process.command:
-            process.signal(signal.SIGHUP)
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -30,14 +29,6 @@ from tests.chaos.started import PROGRAM, command, files_in, process_of, report, 
 from tests.chaos.tasks import echo
 
 CONFLICT, UNREACHABLE, USAGE, TIMED_OUT = 7, 5, 2, 4
-
-
-@pytest.fixture(autouse=True)
-def stopped() -> Iterator[None]:
-    """End the node of the home, whatever a test that failed has left."""
-    yield
-    fray.shutdown()
-    command("stop", "--force")
 
 
 def home() -> str:
@@ -175,6 +166,8 @@ def test_in_the_foreground_it_ends_with_an_interrupt_and_leaves_nothing() -> Non
 
 LEAVES_ORPHANS = """
 import os, subprocess, sys
+
+pytestmark = pytest.mark.usefixtures("started_nodes")
 ctx = fray.init(address="auto")
 def leave():
     subprocess.Popen(["setsid", "sh", "-c", "sleep 1000 & exec sleep 1000"])

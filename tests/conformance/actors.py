@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Iterator
+from contextvars import ContextVar
 from typing import Any
 
 from fray import ActorHandle, current_actor, get_job_context
@@ -151,6 +152,7 @@ class Meeting:
     def __init__(self) -> None:
         self.opened = asyncio.Event()
         self.log: list[str] = []
+        self.shared: asyncio.Future[str] | None = None
 
     async def wait(self) -> str:
         self.log.append("waiting")
@@ -160,6 +162,16 @@ class Meeting:
     def open(self) -> str:
         self.opened.set()
         return "open"
+
+    async def wait_for_shared(self) -> str:
+        self.log.append("shared")
+        if self.shared is None:
+            self.shared = asyncio.get_running_loop().create_future()
+        return await self.shared
+
+    async def share(self, news: str) -> None:
+        assert self.shared is not None
+        self.shared.set_result(news)
 
     async def add(self, a: int, b: int) -> int:
         await asyncio.sleep(0)
@@ -205,6 +217,54 @@ class Meeting:
 
     async def read_log(self) -> list[str]:
         return self.log
+
+
+_customer: ContextVar[str] = ContextVar("_customer", default="nobody")
+
+
+class Clerk:
+    """Looks at what asyncio knows about the call that runs."""
+
+    async def serve(self, customer: str) -> tuple[str, str]:
+        before = _customer.get()
+        _customer.set(customer)
+        return before, _customer.get()
+
+    async def serve_slowly(self, customer: str) -> tuple[str, str]:
+        before = _customer.get()
+        _customer.set(customer)
+        await asyncio.sleep(0)
+        return before, _customer.get()
+
+    async def stays_one_task(self) -> bool:
+        began_in = asyncio.current_task()
+        await asyncio.sleep(0)
+        return began_in is not None and began_in is asyncio.current_task()
+
+    async def gives_up(self) -> str:
+        try:
+            async with asyncio.timeout(0.01):
+                await asyncio.Event().wait()
+        except TimeoutError:
+            return "gave up"
+        return "did not give up"
+
+    async def adds_in_a_group(self) -> int:
+        async with asyncio.TaskGroup() as group:
+            numbers = [group.create_task(_give_back(number)) for number in range(10)]
+        return sum(number.result() for number in numbers)
+
+    async def cancels_itself(self, then_waits: bool) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        if then_waits:
+            await asyncio.sleep(0)
+
+
+async def _give_back(number: int) -> int:
+    await asyncio.sleep(0)
+    return number
 
 
 class Parent:

@@ -23,7 +23,7 @@ from fray import (
     TaskCancelledError,
 )
 
-from tests.conformance.actors import Counter, Introspective, Meeting, Named, Parent, Plain, Writer, ask
+from tests.conformance.actors import Clerk, Counter, Introspective, Meeting, Named, Parent, Plain, Writer, ask
 from tests.conformance.gates import Journal
 
 
@@ -201,6 +201,51 @@ def test_cancelled_async_call_is_interrupted(ctx: JobContext):
         ctx.get(ref)
     while ctx.get(meeting.read_log()) != ["staying", "interrupted"]:
         pass
+
+
+@pytest.mark.behaviour("T135")
+@pytest.mark.parametrize("method", ["serve", "serve_slowly"])
+def test_async_methods_do_not_see_each_others_context_variables(ctx: JobContext, method: str):
+    clerk = ctx.create_actor(Clerk)
+    served = [getattr(clerk, method)(name) for name in ("Ada", "Grace", "Edsger")]
+    assert ctx.get(served) == [("nobody", "Ada"), ("nobody", "Grace"), ("nobody", "Edsger")]
+
+
+@pytest.mark.behaviour("T136")
+def test_async_method_is_one_asyncio_task_from_its_first_line_to_its_last(ctx: JobContext):
+    clerk = ctx.create_actor(Clerk)
+    assert ctx.get([clerk.stays_one_task() for _ in range(20)]) == [True] * 20
+    assert ctx.get([clerk.gives_up() for _ in range(3)]) == ["gave up"] * 3
+    assert ctx.get([clerk.adds_in_a_group() for _ in range(3)]) == [45] * 3
+
+
+@pytest.mark.behaviour("T136")
+def test_async_method_that_cancels_its_own_task_concerns_no_other(ctx: JobContext):
+    clerk = ctx.create_actor(Clerk)
+    for _ in range(3):
+        first, waits, second, returns, third = (
+            clerk.serve("Ada"),
+            clerk.cancels_itself(True),
+            clerk.serve("Grace"),
+            clerk.cancels_itself(False),
+            clerk.serve_slowly("Edsger"),
+        )
+        assert ctx.get([first, second, third]) == [("nobody", name) for name in ("Ada", "Grace", "Edsger")]
+        assert ctx.wait([returns], timeout=30) == ([returns], [])
+        with pytest.raises(TaskCancelledError):
+            ctx.get(waits)
+
+
+@pytest.mark.behaviour("T109")
+def test_async_methods_that_wait_for_one_future_all_hear_of_it(ctx: JobContext):
+    for _ in range(5):
+        meeting = ctx.create_actor(Meeting)
+        early = [meeting.wait_for_shared() for _ in range(3)]
+        while ctx.get(meeting.read_log()) != ["shared"] * 3:
+            pass
+        late = [meeting.wait_for_shared() for _ in range(3)]
+        assert ctx.get(meeting.share("news")) is None
+        assert ctx.get([*early, *late]) == ["news"] * 6
 
 
 # ---- generators

@@ -13,28 +13,9 @@ from fray import Entrypoint, JobFailed, JobRequest, JobStatus, ResourceConfig, R
 from fray.backend.ray.cluster import RayClient, RayCluster
 
 from tests.on_ray.head import RayHead
+from tests.on_ray.waiting import WAIT_SECONDS, wait_until
 
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("default"), pytest.mark.timeout(180)]
-WAIT_SECONDS = 90
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder as this process's, since jobs get a copy of it."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def cluster(initialised_ray: RayHead, folder: Path) -> RayCluster:
-    return RayCluster(local=True)
-
-
-def wait_until(reached: Any) -> None:
-    deadline = time.monotonic() + WAIT_SECONDS
-    while not reached():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 def test_environment_variables_and_quoting(cluster: RayCluster, caplog: pytest.LogCaptureFixture):

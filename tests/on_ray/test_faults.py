@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,9 +17,9 @@ from fray.backend.ray.cluster import RayCluster
 from fray.backend.ray.rest_jobs import RestJobs
 
 from tests.on_ray.head import ROOT, RayHead
+from tests.on_ray.waiting import WAIT_SECONDS, wait_until
 
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("default"), pytest.mark.timeout(180)]
-WAIT_SECONDS = 90
 
 
 @pytest.fixture
@@ -28,13 +27,6 @@ def cluster(ray_head: RayHead, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     """By the dashboard's URL: this process need not use Ray."""
     monkeypatch.chdir(tmp_path)
     return RayCluster(dashboard_address=ray_head.dashboard, local=True)
-
-
-def wait_until(reached: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + WAIT_SECONDS
-    while not reached():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def start_program(code: str, head: RayHead | None, **variables: str) -> subprocess.Popen[str]:

@@ -6,7 +6,6 @@ import json
 import time
 import urllib.request
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +15,9 @@ from fray import JobStatus, RuntimeEnv
 from fray.backend.ray.cluster import RayCluster, RayClusterContext
 
 from tests.on_ray.head import RayHead
+from tests.on_ray.waiting import WAIT_SECONDS, wait_until
 
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("default"), pytest.mark.timeout(180)]
-WAIT_SECONDS = 90
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder as this process's, since jobs get a copy of it."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.fixture
@@ -33,20 +25,8 @@ def context(initialised_ray: RayHead, folder: Path) -> RayClusterContext:
     return RayClusterContext()
 
 
-@pytest.fixture
-def cluster(initialised_ray: RayHead, folder: Path) -> RayCluster:
-    return RayCluster(local=True)
-
-
 def job_of(context: RayClusterContext, job_id: str) -> dict[str, Any]:
     return next(job for job in context.list_jobs() if job["id"] == job_id)
-
-
-def wait_until(reached: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + WAIT_SECONDS
-    while not reached():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 # ---- the list

@@ -132,6 +132,8 @@ class ActorCall(Call):
             self.record(started)
 
     async def _run_in_loop(self, drive: Callable[[Call, AsyncGenerator[Any, Any]], Any]) -> None:
+        import asyncio  # there already, where a loop runs; other actors do without
+
         failure = self.failed_dependency()
         if failure is not None:
             self.fail_packed(failure)
@@ -146,6 +148,9 @@ class ActorCall(Call):
                 await drive(self, cast("AsyncGenerator[Any, Any]", result))
                 return
             packed = self.pack_result(result)
+        except asyncio.CancelledError:
+            self.cancel()
+            return
         except BaseException as exc:
             self.fail(exc)
             return

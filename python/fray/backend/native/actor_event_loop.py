@@ -1,11 +1,17 @@
-"""The event loop of an actor that has `async def` methods. Imported by such actors alone: asyncio is heavy."""
+"""The event loop of an actor that has `async def` methods. Imported by such actors alone: asyncio is heavy.
+
+`_enter_task` and `_leave_task` are what asyncio's documentation ("Extending") names for those who run tasks themselves.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from asyncio.tasks import _enter_task, _leave_task  # pyright: ignore[reportPrivateUsage]
+from collections.abc import AsyncIterator, Coroutine, Generator
+from contextvars import Context, copy_context
+from functools import partial
 from inspect import isasyncgen, isawaitable, isgenerator
-from types import CoroutineType
+from types import CoroutineType, coroutine
 from typing import Any
 
 __all__ = ["serve_on_loop"]
@@ -19,7 +25,12 @@ def serve_on_loop(host: Any, limit: int) -> None:
 
 
 class _EventLoopHost:
-    """Runs calls as tasks of one event loop, at most `limit` at once."""
+    """Runs calls on one event loop, at most `limit` at once.
+
+    Coroutines take their first step at once, in the name of a task that stands ready (`_Successor`). One that ends in
+    that step has cost no task; the first one that waits goes on in that task, and those behind it get tasks of their
+    own until the next one stands ready. So calls begin in their order, and `current_task()` stays the same in a call.
+    """
 
     def __init__(self, host: Any, limit: int) -> None:
         self.host = host
@@ -27,10 +38,13 @@ class _EventLoopHost:
         self.tasks: dict[int, asyncio.Task[None]] = {}
         self.waiting: set[asyncio.Event] = set()  # of generators that sent more than was taken
         self.flush_planned = False
+        self.successor: _Successor | None = None
 
     async def run(self) -> None:
         self.loop = asyncio.get_running_loop()
+        self.context = copy_context()
         self.ended = asyncio.Event()
+        _Successor(self)
         self.loop.add_reader(self.host.fileno(), self.pump)
         self.host.ready()
         await self.ended.wait()
@@ -41,22 +55,47 @@ class _EventLoopHost:
             self.loop.remove_reader(self.host.fileno())
             self.ended.set()
             return
-        for call, result, streams in self.host.take(self.limit - len(self.tasks)):
+        for call, result, streams in self.take():
             self.start(call, result, streams)
         for call in self.host.cancelled():
             if call in self.tasks:
                 self.tasks[call].cancel()
         for event in self.waiting:
             event.set()
-        self.plan_flush()
+        if not self.tasks:
+            self.flush()
+        else:
+            self.plan_flush()
+            if len(self.tasks) < self.limit and self.host.has_calls():
+                self.loop.call_soon(self.pump)
+
+    def take(self) -> Any:
+        """Take as many as may run, and let them take their first step as long as a task stands ready."""
+        places = self.limit - len(self.tasks)
+        successor = self.successor
+        if successor is None or successor.task.cancelling():
+            return self.host.take(places, None, self.context)[0]
+        _enter_task(self.loop, successor.task)
+        try:
+            calls, waiting = self.host.take(places, successor.task, self.context)
+        finally:
+            _leave_task(self.loop, successor.task)
+        if waiting is not None:
+            self.tasks[waiting[0]] = successor.task
+            successor.go_on(*waiting)
+            _Successor(self)
+        return calls
 
     def start(self, call: int, result: Any, streams: bool) -> None:
         if type(result) is CoroutineType or isawaitable(result):
-            self.tasks[call] = asyncio.Task(self.finish(call, result), loop=self.loop, name=_TASK_NAME)
+            self.tasks[call] = self.new_task(self.finish(call, result))
         elif streams and (isasyncgen(result) or isgenerator(result)):
-            self.tasks[call] = self.loop.create_task(self.stream(call, result))
+            self.tasks[call] = self.new_task(self.stream(call, result))
         else:
             self.host.finish(call, result)
+
+    def new_task(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        return asyncio.Task(coroutine, loop=self.loop, name=_TASK_NAME, context=self.context.copy())
 
     async def finish(self, call: int, result: Any) -> None:
         try:
@@ -120,6 +159,60 @@ class _EventLoopHost:
         self.host.flush()
         if not self.tasks and self.host.spin():
             self.loop.call_soon(self.pump)
+
+
+class _Successor:
+    """A task that stands ready to go on with a call that waits for something after its first step."""
+
+    def __init__(self, host: _EventLoopHost) -> None:
+        host.successor = None
+        self.host = host
+        self.wanted: asyncio.Future[None] = host.loop.create_future()
+        self.call = 0
+        self.rest: Any = None
+        self.task = host.new_task(self.run())
+
+    def go_on(self, call: int, coroutine: Any, waits_for: Any, context: Context) -> None:
+        self.call = call
+        self.rest = partial(_rest, coroutine, waits_for, context)
+        if getattr(waits_for, "_asyncio_future_blocking", False):
+            waits_for._asyncio_future_blocking = False  # until the task says so itself; others may ask for it before
+        if not self.wanted.done():
+            self.wanted.set_result(None)
+
+    async def run(self) -> None:
+        self.host.successor = self  # not before: a task that is cancelled before it has begun never runs
+        cancelled = False
+        try:
+            await self.wanted
+        except asyncio.CancelledError:
+            cancelled = True
+        if self.rest is not None:
+            await self.host.finish(self.call, self.rest(cancelled))
+        elif not self.host.ended.is_set():
+            _Successor(self.host)
+
+
+@coroutine
+def _rest(coroutine: Any, waits_for: Any, context: Context, cancelled: bool) -> Generator[Any, None, Any]:
+    """Go on with a coroutine that waits, in its own context, as `yield from` would have if it had begun it."""
+    if hasattr(waits_for, "_asyncio_future_blocking"):
+        waits_for._asyncio_future_blocking = True  # what `await` tells the task; see asyncio.Future.__await__
+        cancelled = cancelled and not waits_for.cancel()  # as Task.cancel(): what it waits for hears of it first
+    while True:
+        try:
+            if cancelled:
+                cancelled = False
+                raise asyncio.CancelledError
+            yield waits_for
+        except BaseException as error:
+            step = partial(coroutine.throw, error)
+        else:
+            step = partial(coroutine.send, None)
+        try:
+            waits_for = context.run(step)
+        except StopIteration as done:
+            return done.value
 
 
 async def _each(items: Any) -> AsyncIterator[Any]:

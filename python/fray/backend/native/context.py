@@ -278,7 +278,8 @@ class NativeJobContext(JobContext):
         if is_cpp:
             methods = AnyMethods()
         namespace = options.namespace or self.namespace
-        concurrency = options.max_concurrency or (1000 if runs_on_loop(methods) else 1)
+        on_loop = runs_on_loop(methods)
+        concurrency = options.max_concurrency or (1000 if on_loop else 1)
         description = ActorDescription(
             cls.__qualname__.replace("<locals>.", ""),
             options.name,
@@ -308,6 +309,7 @@ class NativeJobContext(JobContext):
             options.get_if_exists,
             options.lifetime is Lifetime.DETACHED,
             options.max_restarts,
+            on_loop,
             packed,
             packed,
         )

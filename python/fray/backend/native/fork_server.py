@@ -1,8 +1,9 @@
-"""The process from which workers are forked: an interpreter with nothing loaded but fray."""
+"""The process from which workers are forked: an interpreter with fray and, once it is needed, asyncio; no more."""
 
 from __future__ import annotations
 
 import gc
+from importlib import import_module
 
 from fray import _native
 
@@ -15,5 +16,12 @@ def main(fd: int) -> None:
 
     gc.collect()
     gc.freeze()
-    process, control_fd, page_fd = _native.run_fork_server(fd)
+    process, control_fd, page_fd = _native.run_fork_server(fd, _load_loop)
     worker.main(process, control_fd, page_fd)
+
+
+def _load_loop() -> None:
+    """Load asyncio: workers forked from now on share its memory, and start asynchronous actors at once."""
+    import_module("fray.backend.native.actor_event_loop")
+    gc.collect()
+    gc.freeze()
