@@ -119,7 +119,8 @@ void LeaseTable::start_for_demands() {
   for (const Demand* demand : servable()) {
     const bool dedicated = demand->wanted.dedicated;
     for (std::uint32_t unit = 0; unit < demand->wanted.count; ++unit) {
-      const bool covered = (dedicated || places_left > 0) && available.covers(demand->wanted.resources);
+      const bool covered = (dedicated || places_left > 0) && available.covers(demand->wanted.resources) &&
+                           devices_.fits(demand->wanted.resources);
       available.subtract(demand->wanted.resources);  // kept for it, as when granting
       if (!covered) break;
       dedicated ? ++needed_dedicated_ : --places_left;

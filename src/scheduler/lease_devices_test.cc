@@ -24,7 +24,8 @@ ResourceSet amounts(double cpus, double gpus) {
 // Carries starts and stops out at once; workers are numbered from 100.
 class Bench {
  public:
-  explicit Bench(double gpus) : table({.total = amounts(4, gpus), .max_workers = 16}) {
+  explicit Bench(double gpus, std::uint32_t max_workers = 16)
+      : table({.total = amounts(4, gpus), .max_workers = max_workers}) {
     for (ProcessId driver : {kAnn, kBob}) table.client_joined(driver);
   }
 
@@ -122,6 +123,19 @@ TEST(LeaseDevices, SharesAreAskedBackUntilOneDeviceIsWhole) {
   bench.wants(kBob, 0, 1, 1);
   EXPECT_THAT(bench.settle(), IsEmpty());
   EXPECT_EQ(bench.asked_back, 2u) << "0.8 is free, and of no use; 1.4 after one more is no whole for sure";
+}
+
+TEST(LeaseDevices, IdleWorkerMakesWayWhereItsDemandHasNoDeviceYet) {
+  Bench bench(2, 3);
+  bench.wants(kAnn, 0, 2, 0.6);
+  ASSERT_EQ(bench.settle().size(), 2u);
+  const ProcessId idle = bench.bring_up(device_key(kPlain));
+  bench.wants(kBob, 0, 1, 0.8);  // is free, and on no single device
+  bench.wants(kAnn, 1, 1, 0);
+  const std::vector<GrantLease> grants = bench.settle();
+  EXPECT_THAT(bench.stopped, ElementsAre(idle));
+  ASSERT_EQ(grants.size(), 1u);
+  EXPECT_EQ(grants[0].demand, 1u);
 }
 
 TEST(LeaseKeys, IdleWorkersOfAnUnusedKeyEndAndItIsForgotten) {
