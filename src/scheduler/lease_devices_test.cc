@@ -29,8 +29,8 @@ class Bench {
     for (ProcessId driver : {kAnn, kBob}) table.client_joined(driver);
   }
 
-  void wants(ProcessId client, std::uint32_t number, std::uint32_t count, double gpus) {
-    const ResourceSet resources = amounts(0, gpus);
+  void wants(ProcessId client, std::uint32_t number, std::uint32_t count, double gpus, double cpus = 0) {
+    const ResourceSet resources = amounts(cpus, gpus);
     table.demand_changed(client,
                          {.demand = number, .key = key_for(kPlain, resources), .count = count, .resources = resources});
   }
@@ -123,6 +123,19 @@ TEST(LeaseDevices, SharesAreAskedBackUntilOneDeviceIsWhole) {
   bench.wants(kBob, 0, 1, 1);
   EXPECT_THAT(bench.settle(), IsEmpty());
   EXPECT_EQ(bench.asked_back, 2u) << "0.8 is free, and of no use; 1.4 after one more is no whole for sure";
+}
+
+TEST(LeaseDevices, DemandThatWaitsForADeviceDoesNotKeepItsClientFromAskingForMore) {
+  Bench bench(1);
+  bench.wants(kAnn, 0, 1, 1);
+  const GrantLease bound = bench.settle().at(0);
+  bench.wants(kAnn, 1, 2, 0, 2);
+  ASSERT_EQ(bench.settle().size(), 2u);
+  bench.table.lease_returned(kAnn, bound.lease);
+  bench.wants(kBob, 0, 1, 1);
+  bench.wants(kBob, 1, 1, 0, 1);
+  EXPECT_THAT(bench.settle(true), IsEmpty()) << "the worker that had the device has not left yet";
+  EXPECT_EQ(bench.asked_back, 1u);
 }
 
 TEST(LeaseDevices, IdleWorkerMakesWayWhereItsDemandHasNoDeviceYet) {

@@ -94,6 +94,10 @@ void Planner::serve(const Demand& demand) {
       now_.coming.subtract(demand.wanted.resources);  // kept for it, as when granting
       return;
     }
+    if (!devices_.fits(demand.wanted.resources)) {
+      now_.coming.subtract(demand.wanted.resources);  // who has its devices still may need long; it runs nothing till then
+      continue;
+    }
     take(demand);
   }
 }
