@@ -18,6 +18,15 @@ for _name in ("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"):
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what cannot hold under AddressSanitizer, saying why."""
+    if "libasan" not in os.environ.get("LD_PRELOAD", ""):
+        return
+    for item in items:
+        for marker in item.iter_markers("not_under_asan"):
+            item.add_marker(pytest.mark.skip(reason=f"AddressSanitizer {marker.args[0]}"))
+
+
 @pytest.fixture(scope="session")
 def ray_head() -> Iterator[RayHead]:
     """A Ray with two CPUs and pretended resources; nothing of it may be left at the end."""

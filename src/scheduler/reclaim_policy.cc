@@ -95,7 +95,8 @@ void Planner::serve(const Demand& demand) {
       return;
     }
     if (!devices_.fits(demand.wanted.resources)) {
-      now_.coming.subtract(demand.wanted.resources);  // who has its devices still may need long; it runs nothing till then
+      now_.coming.subtract(
+          demand.wanted.resources);  // who has its devices may keep them long: it runs nothing till then
       continue;
     }
     take(demand);

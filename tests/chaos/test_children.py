@@ -28,6 +28,8 @@ from tests.chaos.harness import (
 from tests.chaos.tasks import echo, pid, random_words, sleep_forever
 from tests.conformance.gates import Journal
 
+pytestmark = pytest.mark.not_under_asan("hangs a forked child whose parent was allocating in another thread")
+
 
 def fork_and_hang(journal: Journal, escape: bool) -> None:
     """Leave a child behind that holds all of this process's sockets, and hang."""

@@ -33,7 +33,10 @@ def why_not() -> str:
     return ""
 
 
-pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
+pytestmark = [
+    pytest.mark.skipif(bool(why_not()), reason=why_not()),
+    pytest.mark.not_under_asan("is not in the image"),
+]
 
 
 def write_root(path: Path) -> None:

@@ -113,6 +113,7 @@ def test_limit_of_files_is_that_of_each_process(cluster: LocalCluster) -> None:
     assert cluster.logs(job) == "Too many open files\n"
 
 
+@pytest.mark.not_under_asan("maps more addresses than the limit allows")
 def test_without_groups_each_process_is_held_to_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FRAY_FAULT", "limit_group:1+")  # none can be made
     cluster = LocalCluster(cpus=2, memory=2 << 30)

@@ -231,6 +231,7 @@ def test_a_task_that_takes_all_the_memory_of_the_container_dies_alone(memory_gro
     assert finished.code == 0
 
 
+@pytest.mark.not_under_asan("keeps freed memory and has shadows of it")
 def test_when_memory_is_short_the_newest_large_task_is_killed_and_the_oldest_gets_through(
     memory_group: Path, tmp_path: Path
 ) -> None:
@@ -294,6 +295,7 @@ def test_a_task_killed_for_its_memory_is_retried_as_often_as_its_options_say(
     assert len(journal.lines()) == 3
 
 
+@pytest.mark.not_under_asan("keeps freed memory and has shadows of it")
 def test_memory_within_the_request_and_arrays_in_the_store_are_free(ctx: NativeJobContext) -> None:
     values = ctx.put(numpy.ones(40 * MIB))
 

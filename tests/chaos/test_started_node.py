@@ -390,6 +390,7 @@ def test_the_version_and_the_help_name_what_there_is() -> None:
         assert part in said
 
 
+@pytest.mark.not_under_asan("takes longer to start")
 @pytest.mark.parametrize("arguments", [["--version"], ["status"], ["start", "--help"]], ids=" ".join)
 def test_the_command_answers_quickly(arguments: list[str]) -> None:
     """The aim is 15 ms; the best of some counts, for the machine may be busy."""
