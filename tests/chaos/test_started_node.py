@@ -28,6 +28,8 @@ from tests.chaos.harness import (
 from tests.chaos.started import PROGRAM, command, files_in, process_of, report, start, stop
 from tests.chaos.tasks import echo
 
+pytestmark = pytest.mark.usefixtures("started_nodes")
+
 CONFLICT, UNREACHABLE, USAGE, TIMED_OUT = 7, 5, 2, 4
 
 
@@ -166,8 +168,6 @@ def test_in_the_foreground_it_ends_with_an_interrupt_and_leaves_nothing() -> Non
 
 LEAVES_ORPHANS = """
 import os, subprocess, sys
-
-pytestmark = pytest.mark.usefixtures("started_nodes")
 ctx = fray.init(address="auto")
 def leave():
     subprocess.Popen(["setsid", "sh", "-c", "sleep 1000 & exec sleep 1000"])
