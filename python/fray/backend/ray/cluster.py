@@ -35,8 +35,8 @@ class RayCluster(Cluster):
     """Starts, watches and ends jobs on Ray. Thread-safe.
 
     A program goes to the REST API of Ray's dashboard, for which Ray need not be installed here, and lives by itself. A
-    function runs as Ray tasks of this process, one
-    for each replica, and ends with it; so does one on a TPU, which gets whole slices.
+    function runs as Ray tasks of this process, one for each replica, and ends with it; so does one on a TPU, which gets
+    whole slices.
 
     Args:
         address: of the cluster, as ``ray.init`` takes it; ``"auto"`` for ``RAY_ADDRESS`` or the Ray of this machine.
