@@ -276,6 +276,7 @@ class Batch {
   Batch(Host& host, PyObject* task, PyObject* context)
       : host_(host), task_(task == Py_None ? nullptr : task), context_(context), rows_(PyList_New(0)) {}
 
+  bool is_made() const { return static_cast<bool>(rows_); }  // false with a Python exception set: no memory
   // False with a Python exception set when there is no memory.
   bool add(ActorCall* call) {
     PyObject* method = bound_method(host_, call->task);
@@ -327,6 +328,7 @@ PyObject* host_take(PyObject* self, PyObject* const* args, Py_ssize_t arg_count)
   if (PyErr_Occurred() != nullptr) return nullptr;
   GilHooks hooks(nullptr);
   Batch batch(host, args[1], args[2]);
+  if (!batch.is_made()) return nullptr;
   if (count <= 0) host.loop->read();
   std::uint64_t begun_ns = 0;
   for (long taken = 0; taken < count; ++taken) {

@@ -24,7 +24,8 @@ PyObject* found_actor(PythonClient* owner, Result<client::FoundActor> found, Sta
 }
 
 // create_actor(client, class, plan, args, kwargs, namespace, class_name, name, get_if_exists, detached, max_restarts,
-//              event_loop, description, settings) -> (ref, description of the one that exists, or empty); None: the name is taken
+//              event_loop, description, settings) -> (ref, description of the one that exists, or empty);
+// None: the name is taken
 PyObject* create_actor(PyObject*, PyObject* args) {
   PyObject *client_object = nullptr, *function_object = nullptr, *plan_object = nullptr, *positional = nullptr,
            *keywords = nullptr;

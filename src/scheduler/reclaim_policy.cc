@@ -94,9 +94,9 @@ void Planner::serve(const Demand& demand) {
       now_.coming.subtract(demand.wanted.resources);  // kept for it, as when granting
       return;
     }
+    // Who has its devices may keep them for long, and until then its client runs nothing.
     if (!devices_.fits(demand.wanted.resources)) {
-      now_.coming.subtract(
-          demand.wanted.resources);  // who has its devices may keep them long: it runs nothing till then
+      now_.coming.subtract(demand.wanted.resources);
       continue;
     }
     take(demand);

@@ -1,4 +1,4 @@
-"""The event loop of an actor that has `async def` methods. Imported by such actors alone: asyncio is heavy.
+"""The event loop of an actor that has `async def` methods. Imported where there are such actors: asyncio is heavy.
 
 `_enter_task` and `_leave_task` are what asyncio's documentation ("Extending") names for those who run tasks themselves.
 """
