@@ -8,7 +8,7 @@ namespace fray::capi {
 
 namespace {
 constexpr std::size_t kMostArguments = 60'000;
-constexpr std::size_t kMostNameBytes = 120;
+constexpr std::size_t kKeptNameBytes = 120;
 }  // namespace
 
 CallFrame::CallFrame(fray_session& session, std::shared_ptr<client::Function> function)
@@ -32,7 +32,7 @@ Status CallFrame::build(std::string_view name, double timeout_seconds, std::uint
   head.returns = returns;
   head.portable = 1;
   head.positional = static_cast<std::uint16_t>(count);
-  name = name.substr(0, kMostNameBytes);
+  name = name.substr(0, kKeptNameBytes);
   head.name_bytes = static_cast<std::uint16_t>(name.size());
   task_->frame.reserve(client::kUsualFrameBytes);
   wire::begin_frame(task_->frame, wire::DirectType::kTask, 0);

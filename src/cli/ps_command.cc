@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::chrono::seconds kPatience{5};
+constexpr std::chrono::seconds kPsPatience{5};
 
 json row(const char* kind, const json& pid, const std::string& state, const std::string& what) {
   return {{"kind", kind}, {"pid", pid}, {"state", state}, {"what", what}};
@@ -60,7 +60,7 @@ void add_ps(CLI::App& app, PsArguments& arguments) {
 int run_ps(const PsArguments& arguments) {
   const std::string socket = choose_node("ps", arguments.socket);
   if (socket.empty()) return kExitUnreachable;
-  auto report = ask_status(socket, kPatience);
+  auto report = ask_status(socket, kPsPatience);
   if (!report.is_ok()) return failed(report.status());
   auto jobs = client::JobClient(socket, FRAY_VERSION).get({});
   if (!jobs.is_ok()) return failed(jobs.status());

@@ -20,7 +20,7 @@ namespace fray::cli {
 namespace {
 
 using nlohmann::json;
-constexpr std::chrono::seconds kPatience{5};
+constexpr std::chrono::seconds kStackPatience{5};
 constexpr std::chrono::seconds kDumpPatience{2};
 
 std::vector<ProcessStacks> processes_of(const json& report) {
@@ -45,7 +45,7 @@ std::vector<ProcessStacks> processes_of(const json& report) {
 
 bool read_by_py_spy(const std::string& py_spy, ProcessStacks& process) {
   if (py_spy.empty()) return false;
-  auto answer = program_output({py_spy, "dump", "--json", "--pid", std::to_string(process.pid)}, kPatience);
+  auto answer = program_output({py_spy, "dump", "--json", "--pid", std::to_string(process.pid)}, kStackPatience);
   if (!answer.is_ok()) return false;
   process.threads = parse_py_spy(*answer);
   process.source = "py-spy";
@@ -81,7 +81,7 @@ void add_stack(CLI::App& app, StackArguments& arguments) {
 int run_stack(const StackArguments& arguments) {
   std::string socket = choose_node("stack", arguments.socket);
   if (socket.empty()) return kExitUnreachable;
-  auto reply = ask_status(socket, kPatience);
+  auto reply = ask_status(socket, kStackPatience);
   if (!reply.is_ok()) {
     fmt::print(stderr, "fray stack: {}\n", reply.status().message());
     return exit_code_of(reply.status());

@@ -32,7 +32,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::chrono::seconds kPatience{30};
+constexpr std::chrono::seconds kStartPatience{30};
 constexpr int kReadyFd = 3;
 constexpr off_t kLargestLog = off_t{16} << 20;  // then it is put aside
 constexpr std::size_t kTailLines = 20;
@@ -184,7 +184,7 @@ Result<os::Fd> spawn_node(const StartArguments& arguments, const json& options, 
 
 // What the node said; discarded when it ended without a word, null when it took too long.
 json wait_for_news(const os::Fd& pipe) {
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  const auto deadline = std::chrono::steady_clock::now() + kStartPatience;
   std::string text;
   while (true) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());

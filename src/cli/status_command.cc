@@ -16,7 +16,7 @@ namespace fray::cli {
 
 namespace {
 
-constexpr std::chrono::seconds kPatience{5};
+constexpr std::chrono::seconds kStatusPatience{5};
 
 }  // namespace
 
@@ -27,7 +27,7 @@ int run_status(const StatusArguments& arguments) {
   }
   std::string socket = choose_node("status", arguments.socket);
   if (socket.empty()) return kExitUnreachable;
-  auto reply = ask_status(socket, kPatience);
+  auto reply = ask_status(socket, kStatusPatience);
   if (!reply.is_ok()) {
     fmt::print(stderr, "fray status: {}\n", reply.status().message());
     return exit_code_of(reply.status());

@@ -1,6 +1,6 @@
 // `fray status`: what runs on a node, what waits and why.
 //
-// Threading:  one thread; blocks until the node has answered, kPatience at most.
+// Threading:  one thread; blocks until the node has answered, kStatusPatience at most.
 // Ownership:  none.
 // Failure:    returns an exit code of cli/exit_codes.h and says on standard error what failed.
 #pragma once

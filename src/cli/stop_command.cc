@@ -20,7 +20,7 @@ namespace fray::cli {
 
 namespace {
 
-constexpr std::chrono::seconds kPatience{15};
+constexpr std::chrono::seconds kStopPatience{15};
 
 int failed(const std::string& what, int code) {
   fmt::print(stderr, "fray stop: {}\n", what);
@@ -50,7 +50,7 @@ Result<Target> find_process(const node::SessionInfo& session) {
 }
 
 bool ends(const os::Fd& pidfd) {
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  const auto deadline = std::chrono::steady_clock::now() + kStopPatience;
   while (true) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     if (left.count() <= 0) return false;
@@ -85,7 +85,7 @@ int run_stop(const StopArguments& arguments) {
   }
   if (!ends(target->pidfd)) {
     return failed(fmt::format("the node (pid {}) does not end within {} s\nhint: `fray stop --force` kills it",
-                              target->pid, kPatience.count()),
+                              target->pid, kStopPatience.count()),
                   kExitTimedOut);
   }
   node::remove_stale_sessions(os::run_folder_path());  // a killed one cannot tidy up

@@ -16,7 +16,7 @@ using wire::ControlType;
 
 namespace {
 
-constexpr std::chrono::milliseconds kAskInterrupt{200};
+constexpr std::chrono::milliseconds kAskCaller{200};
 constexpr std::uint64_t kTicket = 1;  // a connection has one call at a time
 constexpr std::size_t kMostIdle = 4;
 
@@ -50,7 +50,7 @@ Result<std::string> JobClient::await(wire::FrameSocket& socket, ControlType answ
                                      const Interrupted& interrupted) {
   while (true) {
     FRAY_RETURN_IF_ERROR(socket.flush());
-    auto left = kAskInterrupt;
+    auto left = kAskCaller;
     if (deadline) {
       left = std::min(left, std::chrono::ceil<std::chrono::milliseconds>(*deadline - std::chrono::steady_clock::now()));
       if (left.count() < 0) return Status(StatusCode::kTimedOut, "the time is up");

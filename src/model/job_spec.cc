@@ -19,18 +19,18 @@ constexpr std::uint32_t kFewestFiles = 16;  // below that no interpreter starts
 
 bool is_plain(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-'; }
 
-Status wrong(std::string text) { return Status(StatusCode::kInvalidArgument, std::move(text)); }
+Status bad_job(std::string text) { return Status(StatusCode::kInvalidArgument, std::move(text)); }
 
 Status check_name(const std::string& name) {
-  if (name.empty()) return wrong("a job needs a name of at least one character");
+  if (name.empty()) return bad_job("a job needs a name of at least one character");
   if (name.size() > kLongestName) {
-    return wrong(fmt::format("a job's name has at most {} bytes, this one has {}", kLongestName, name.size()));
+    return bad_job(fmt::format("a job's name has at most {} bytes, this one has {}", kLongestName, name.size()));
   }
   for (char c : name) {
-    if (c == ' ') return wrong(fmt::format("a job's name must not contain spaces, got '{}'; use '-'", name));
-    if (c == '/') return wrong(fmt::format("a job's name must not contain slashes, got '{}'; use '-'", name));
+    if (c == ' ') return bad_job(fmt::format("a job's name must not contain spaces, got '{}'; use '-'", name));
+    if (c == '/') return bad_job(fmt::format("a job's name must not contain slashes, got '{}'; use '-'", name));
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      return wrong("a job's name must consist of printable characters");
+      return bad_job("a job's name must consist of printable characters");
     }
   }
   return Status::ok();
@@ -41,9 +41,9 @@ bool has_null(const std::string& text) { return text.find('\0') != std::string::
 Status check_variables(const JobSpec& spec) {
   for (const auto& [name, value] : spec.environment) {
     if (name.empty() || name.find('=') != std::string::npos || has_null(name)) {
-      return wrong("a variable of a job's environment has a name that is empty or contains '=' or NUL");
+      return bad_job("a variable of a job's environment has a name that is empty or contains '=' or NUL");
     }
-    if (has_null(value)) return wrong(fmt::format("the value of the variable {} contains NUL", name));
+    if (has_null(value)) return bad_job(fmt::format("the value of the variable {} contains NUL", name));
   }
   return Status::ok();
 }
@@ -66,30 +66,30 @@ std::string make_job_id(const std::string& name, const std::string& unique) {
 Status JobSpec::check() const {
   FRAY_RETURN_IF_ERROR(check_name(name));
   if (!id.empty() && !is_job_id(id)) {
-    return wrong(
+    return bad_job(
         fmt::format("a job's id has 1 to {} letters, digits, '.', '_' and '-', and begins with neither '.' nor '-'; "
                     "got '{}'",
                     kLongestId, id));
   }
-  if (command.empty() || command.front().empty()) return wrong("a job needs a command, got none");
-  if (std::any_of(command.begin(), command.end(), has_null)) return wrong("a job's command must not contain NUL");
+  if (command.empty() || command.front().empty()) return bad_job("a job needs a command, got none");
+  if (std::any_of(command.begin(), command.end(), has_null)) return bad_job("a job's command must not contain NUL");
   if (folder.empty() || folder.front() != '/' || has_null(folder)) {
-    return wrong(fmt::format("a job's folder must be an absolute path, got '{}'", folder));
+    return bad_job(fmt::format("a job's folder must be an absolute path, got '{}'", folder));
   }
   FRAY_RETURN_IF_ERROR(check_variables(*this));
   if (replicas < 1 || replicas > kMostReplicas) {
-    return wrong(fmt::format("a job has 1 to {} replicas, got {}", kMostReplicas, replicas));
+    return bad_job(fmt::format("a job has 1 to {} replicas, got {}", kMostReplicas, replicas));
   }
   if (max_processes > 0 && max_processes < replicas) {
-    return wrong(fmt::format("a job of {} replicas needs a process limit of at least {}, got {}", replicas, replicas,
-                             max_processes));
+    return bad_job(fmt::format("a job of {} replicas needs a process limit of at least {}, got {}", replicas, replicas,
+                               max_processes));
   }
   if (max_files > 0 && max_files < kFewestFiles) {
-    return wrong(fmt::format("a job's limit of open files is at least {}, got {}", kFewestFiles, max_files));
+    return bad_job(fmt::format("a job's limit of open files is at least {}, got {}", kFewestFiles, max_files));
   }
   for (double seconds : {deadline_seconds, grace_seconds}) {
     if (!std::isfinite(seconds) || seconds < 0 || seconds > kLongestSeconds) {
-      return wrong("a job's deadline and grace time are seconds of at least 0");
+      return bad_job("a job's deadline and grace time are seconds of at least 0");
     }
   }
   return Status::ok();

@@ -28,7 +28,7 @@ const Field kFields[] = {
     {.name = "home", .text = &RuntimeEnvSpec::home},
 };
 
-Status wrong(const std::string& what) { return Status(StatusCode::kInvalidArgument, "runtime env: " + what); }
+Status bad_env(const std::string& what) { return Status(StatusCode::kInvalidArgument, "runtime env: " + what); }
 
 bool is_text(const json& value) {
   return value.is_string() && value.get_ref<const std::string&>().find('\0') == std::string::npos;
@@ -36,13 +36,13 @@ bool is_text(const json& value) {
 
 Status read(const json& value, const Field& field, RuntimeEnvSpec& spec) {
   if (field.text != nullptr) {
-    if (!is_text(value)) return wrong(fmt::format("{} must be text", field.name));
+    if (!is_text(value)) return bad_env(fmt::format("{} must be text", field.name));
     spec.*field.text = value.get<std::string>();
     return Status::ok();
   }
-  if (!value.is_array()) return wrong(fmt::format("{} must be a list of text", field.name));
+  if (!value.is_array()) return bad_env(fmt::format("{} must be a list of text", field.name));
   for (const json& item : value) {
-    if (!is_text(item)) return wrong(fmt::format("{} must be a list of text", field.name));
+    if (!is_text(item)) return bad_env(fmt::format("{} must be a list of text", field.name));
     (spec.*field.list).push_back(item.get<std::string>());
   }
   return Status::ok();
@@ -61,18 +61,18 @@ std::string to_json(const RuntimeEnvSpec& spec) {
 
 Result<RuntimeEnvSpec> parse_runtime_env_spec(std::string_view text) {
   json document = json::parse(text, nullptr, false);
-  if (!document.is_object()) return wrong("the description is no JSON object");
+  if (!document.is_object()) return bad_env("the description is no JSON object");
   RuntimeEnvSpec spec;
   for (const auto& [name, value] : document.items()) {
     const Field* known = nullptr;
     for (const Field& field : kFields) {
       if (name == field.name) known = &field;
     }
-    if (known == nullptr) return wrong(fmt::format("unknown key {:?}", name.substr(0, 64)));
+    if (known == nullptr) return bad_env(fmt::format("unknown key {:?}", name.substr(0, 64)));
     FRAY_RETURN_IF_ERROR(read(value, *known, spec));
   }
   if (!spec.packages.empty() && !spec.conda.empty()) {
-    return wrong(
+    return bad_env(
         "package_requirements and conda both say which packages there are; give one of them (conda installs with pip, "
         "too: add \"pip\" and what it is to install to the specs)");
   }

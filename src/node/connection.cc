@@ -6,7 +6,7 @@ namespace fray::node {
 
 namespace {
 constexpr std::size_t kReadLimit = 256u << 10;  // a round; one peer's flood must not keep others waiting
-constexpr int kMostReads = 256;                 // of a drain: somebody else may hold the socket and write for ever
+constexpr int kDrainReads = 256;                // of a drain: somebody else may hold the socket and write for ever
 }  // namespace
 
 Connection::Connection(event::Loop& loop, Owner& owner, os::Fd socket, os::Peer peer)
@@ -80,7 +80,7 @@ bool Connection::read_some() {
 
 void Connection::drain() {
   if (reading_) return;
-  for (int reads = 0; reads < kMostReads && !read_some(); ++reads) {
+  for (int reads = 0; reads < kDrainReads && !read_some(); ++reads) {
   }
 }
 

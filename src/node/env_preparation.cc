@@ -12,18 +12,18 @@
 namespace fray::node {
 
 namespace {
-constexpr int kSocketFd = 3;
-constexpr int kMostReads = 16;
+constexpr int kPreparerFd = 3;
+constexpr int kReadsAtOnce = 16;
 }  // namespace
 
 Status EnvPreparation::start(const std::string& spec, const runtime_env::Variables& environment,
                              const std::string& folder) {
   FRAY_ASSIGN_OR_RETURN(auto ends, os::make_socket_pair());
   os::SpawnRequest request;
-  request.command = {"/proc/self/exe", "env", "prepare", "--fd", std::to_string(kSocketFd)};
+  request.command = {"/proc/self/exe", "env", "prepare", "--fd", std::to_string(kPreparerFd)};
   request.environment = environment;
   request.folder = folder;
-  request.fds = {{ends.second.get(), kSocketFd}};
+  request.fds = {{ends.second.get(), kPreparerFd}};
   request.standard_error = STDERR_FILENO;
   FRAY_ASSIGN_OR_RETURN(pid_, spawner_.spawn(request));
   socket_ = std::move(ends.first);
@@ -46,7 +46,7 @@ void EnvPreparation::let_go() {
 
 void EnvPreparation::read() {
   std::array<char, 16384> chunk;
-  for (int reads = 0; reads < kMostReads && socket_.is_open(); ++reads) {
+  for (int reads = 0; reads < kReadsAtOnce && socket_.is_open(); ++reads) {
     const ssize_t got = ::read(socket_.get(), chunk.data(), chunk.size());
     if (got < 0) return;  // nothing more now
     if (got == 0) return end(Status(StatusCode::kRuntimeEnv, "the process that makes the environment has died"));

@@ -73,11 +73,7 @@ JobCarrier::~JobCarrier() {
   loop_.cancel(prune_timer_);
 }
 
-job::Now JobCarrier::now() {
-  timespec wall{};
-  ::clock_gettime(CLOCK_REALTIME, &wall);
-  return {job::Moment(os::monotonic_ns()), std::int64_t{wall.tv_sec} * 1'000'000'000 + wall.tv_nsec};
-}
+job::Now JobCarrier::now() { return {job::Moment(os::monotonic_ns()), os::unix_ns()}; }
 
 // The time in milliseconds and chance: 16 characters that sort by time.
 std::string JobCarrier::unique_name() {

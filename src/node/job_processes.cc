@@ -25,7 +25,7 @@ namespace fray::node {
 namespace {
 
 constexpr int kLooks = 200;                   // for the name of a supervisor that has just begun,
-constexpr timespec kLookPause{0, 5'000'000};  // one every 5 ms
+constexpr timespec kLockPause{0, 5'000'000};  // one every 5 ms
 constexpr std::size_t kLongestError = 4096;
 
 bool is_locked(const std::string& folder) {
@@ -142,7 +142,7 @@ bool JobProcesses::adopt(const std::string& folder, const std::string& job, std:
     if (pidfd.is_ok() && name.exists()) {
       return watch(job, attempt, folder, name.pid, std::move(pidfd).value()).is_ok();
     }
-    ::nanosleep(&kLookPause, nullptr);
+    ::nanosleep(&kLockPause, nullptr);
   }
   return false;
 }

@@ -41,7 +41,7 @@ std::string text(const json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-std::int64_t milliseconds(const json& object, const char* key) {
+std::int64_t milliseconds_at(const json& object, const char* key) {
   auto found = object.find(key);
   if (found == object.end() || !found->is_number()) return 0;
   const double value = found->get<double>();
@@ -68,8 +68,8 @@ Result<JobDetails> read_job(std::string_view body, const json& object) {
   job.entrypoint = text(object, "entrypoint");
   job.message = text(object, "message");
   job.error_type = text(object, "error_type");
-  job.start_time_ms = milliseconds(object, "start_time");
-  job.end_time_ms = milliseconds(object, "end_time");
+  job.start_time_ms = milliseconds_at(object, "start_time");
+  job.end_time_ms = milliseconds_at(object, "end_time");
   if (auto code = object.find("driver_exit_code"); code != object.end() && code->is_number_integer()) {
     job.exit_code = static_cast<int>(code->get<std::int64_t>());
   }

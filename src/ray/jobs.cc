@@ -11,12 +11,10 @@ namespace fray::ray {
 
 namespace {
 
-using std::chrono::milliseconds;
-
 constexpr std::pair<int, int> kOldest = {2, 9};
-constexpr milliseconds kFirstPause{200};
-constexpr milliseconds kLongestPause{3'000};
-constexpr milliseconds kSlice{100};
+constexpr std::chrono::milliseconds kFirstAsk{200};
+constexpr std::chrono::milliseconds kLongestAsk{3'000};
+constexpr std::chrono::milliseconds kSlice{100};
 
 bool is_cut(const Status& status) {
   return status.code() == StatusCode::kUnavailable || status.code() == StatusCode::kTimedOut;
@@ -36,7 +34,7 @@ std::string named(std::string_view verb, const std::string& id) { return fmt::fo
 std::string Jobs::log_path(const std::string& id) { return job_path(id) + "/logs/tail"; }
 
 // Sleeps, unless interrupted.
-bool Jobs::pause(milliseconds length) const {
+bool Jobs::pause(std::chrono::milliseconds length) const {
   for (auto end = std::chrono::steady_clock::now() + length; std::chrono::steady_clock::now() < end;) {
     if (endpoint_.interrupted && endpoint_.interrupted()) return false;
     std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(kSlice, end - std::chrono::steady_clock::now()));
@@ -57,7 +55,7 @@ Result<Answer> Jobs::ask_again(std::string_view what, const Request& request) co
   FRAY_RETURN_IF_ERROR(check_token(endpoint_.token));
   bool arrived = false;
   Result<Answer> answer = exchange(endpoint_, request, &arrived);
-  if (!answer.is_ok() && answer.status().code() == StatusCode::kUnavailable && arrived && pause(kFirstPause)) {
+  if (!answer.is_ok() && answer.status().code() == StatusCode::kUnavailable && arrived && pause(kFirstAsk)) {
     answer = exchange(endpoint_, request, &arrived);
   }
   if (!answer.is_ok()) return answer.status();
@@ -144,13 +142,13 @@ Status Jobs::post(const JobRequest& request) const {
   const Request message{"POST", "/api/jobs/", submit_body(request, mark)};
   bool uncertain = false;
   Status last;
-  milliseconds rest = kFirstPause;
+  std::chrono::milliseconds rest = kFirstAsk;
   // Time for a first answer that never comes, and for what follows from that.
   const auto deadline = std::chrono::steady_clock::now() + 2 * endpoint_.answer_limit;
   for (bool first = true; first || std::chrono::steady_clock::now() < deadline; first = false) {
     if (!first) {
       if (!pause(rest)) return Status(StatusCode::kCancelled, "interrupted while submitting; " + last.message());
-      rest = std::min(rest * 2, kLongestPause);
+      rest = std::min(rest * 2, kLongestAsk);
     }
     if (uncertain) {
       Result<bool> arrived = has_arrived(request, mark);

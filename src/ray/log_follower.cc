@@ -9,10 +9,8 @@ namespace fray::ray {
 
 namespace {
 
-using std::chrono::milliseconds;
-
-constexpr milliseconds kFirstPause{100};
-constexpr milliseconds kLongestPause{5'000};
+constexpr std::chrono::milliseconds kFirstReconnect{100};
+constexpr std::chrono::milliseconds kLongestReconnect{5'000};
 constexpr std::chrono::seconds kSilence{10};  // then the job is asked after: the connection may be dead
 
 bool is_final(StatusCode code) {
@@ -36,7 +34,7 @@ Status LogFollower::connect() {
   was_connected_ = true;
   passed_ = 0;
   last_sign_ = Clock::now();
-  pause_ = milliseconds(0);
+  pause_ = std::chrono::milliseconds(0);
   return Status::ok();
 }
 
@@ -56,7 +54,7 @@ Result<LogFollower::Event> LogFollower::read_rest(std::string* text) {
   return take_new(*text) ? Event::kText : Event::kEnd;
 }
 
-Result<LogFollower::Event> LogFollower::read(std::string* text, milliseconds patience) {
+Result<LogFollower::Event> LogFollower::read(std::string* text, std::chrono::milliseconds patience) {
   if (job_) return read_rest(text);
   if (!socket_) FRAY_RETURN_IF_ERROR(connect());
   FRAY_ASSIGN_OR_RETURN(LogSocket::Event event, socket_->read(text, patience));
@@ -76,7 +74,7 @@ Result<LogFollower::Event> LogFollower::read(std::string* text, milliseconds pat
 }
 
 // Some time passes before the next try, within the caller's patience.
-Result<LogFollower::Event> LogFollower::lost(const Status& why, milliseconds patience) {
+Result<LogFollower::Event> LogFollower::lost(const Status& why, std::chrono::milliseconds patience) {
   socket_.reset();
   if (is_final(why.code()) || !was_connected_) return why;
   if (Clock::now() - last_sign_ > kGiveUp) {
@@ -86,12 +84,12 @@ Result<LogFollower::Event> LogFollower::lost(const Status& why, milliseconds pat
                     "from offset {}",
                     id_, kGiveUp.count(), why.message(), offset_));
   }
-  pause_ = std::clamp(pause_ * 2, kFirstPause, kLongestPause);
+  pause_ = std::clamp(pause_ * 2, kFirstReconnect, kLongestReconnect);
   std::this_thread::sleep_for(std::min(pause_, patience));
   return Event::kNothing;
 }
 
-Result<LogFollower::Event> LogFollower::next(std::string* text, milliseconds patience) {
+Result<LogFollower::Event> LogFollower::next(std::string* text, std::chrono::milliseconds patience) {
   Result<Event> event = read(text, patience);
   if (event.is_ok()) return event;
   return lost(event.status(), patience);

@@ -30,7 +30,7 @@ constexpr std::string_view kAlwaysExcluded = ".git\n.venv\nvenv\n__pycache__\n";
 constexpr std::array<std::string_view, 5> kArchives = {".zip", ".tar.gz", ".tgz", ".tar.xz", ".whl"};
 constexpr std::size_t kHashDigits = 32;
 constexpr std::size_t kLargestShown = 3;
-constexpr std::size_t kChunk = 256 << 10;
+constexpr std::size_t kReadBytes = 256 << 10;
 
 Status cannot(const std::string& what, const std::string& path, int error) {
   return Status::io_error(fmt::format("cannot {} {}", what, path), error);
@@ -51,7 +51,7 @@ Result<os::Fd> unlinked_file() {
 Result<std::string> hash_of(int fd, std::uint64_t size) {
   std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context(EVP_MD_CTX_new(), EVP_MD_CTX_free);
   EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr);
-  std::string chunk(kChunk, '\0');
+  std::string chunk(kReadBytes, '\0');
   for (std::uint64_t offset = 0; offset < size;) {
     const ssize_t got = ::pread(fd, chunk.data(), chunk.size(), static_cast<off_t>(offset));
     if (got <= 0) return Status::io_error("cannot read the package", got < 0 ? errno : EIO);

@@ -19,7 +19,7 @@ constexpr std::uint16_t kMadeByUnix = (3 << 8) | kVersion;
 constexpr std::uint16_t kNamesAreUtf8 = 1 << 11;
 constexpr std::uint32_t kFirstDate = (1 << 5) | 1;  // 1 January 1980: the same bytes whenever it is made
 constexpr std::size_t kChecksumOffset = 14;
-constexpr std::size_t kChunk = 256 << 10;
+constexpr std::size_t kFileChunk = 256 << 10;
 
 class Little {
  public:
@@ -88,7 +88,7 @@ Status ZipWriter::add_folder(const std::string& name) { return begin({name + "/"
 Status ZipWriter::add_file(const std::string& name, int source, bool executable) {
   FRAY_RETURN_IF_ERROR(begin({name, 0, 0, 0, static_cast<std::uint32_t>(S_IFREG | (executable ? 0755 : 0644))}));
   Entry& entry = entries_.back();
-  std::string chunk(kChunk, '\0');
+  std::string chunk(kFileChunk, '\0');
   while (true) {
     const ssize_t got = ::read(source, chunk.data(), chunk.size());
     if (got < 0 && errno == EINTR) continue;

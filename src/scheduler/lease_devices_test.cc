@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "scheduler/lease_table.h"
+#include "scheduler/lease_test_names.h"
 
 namespace fray::scheduler {
 namespace {
@@ -10,8 +11,6 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr ProcessId kAnn = 1;  // drivers
-constexpr ProcessId kBob = 2;
 constexpr WorkerKeyId kPlain = 3;
 
 ResourceSet amounts(double cpus, double gpus) {
@@ -22,9 +21,9 @@ ResourceSet amounts(double cpus, double gpus) {
 }
 
 // Carries starts and stops out at once; workers are numbered from 100.
-class Bench {
+class DeviceBench {
  public:
-  explicit Bench(double gpus, std::uint32_t max_workers = 16)
+  explicit DeviceBench(double gpus, std::uint32_t max_workers = 16)
       : table({.total = amounts(4, gpus), .max_workers = max_workers}) {
     for (ProcessId driver : {kAnn, kBob}) table.client_joined(driver);
   }
@@ -67,7 +66,7 @@ class Bench {
 };
 
 TEST(LeaseDevices, GrantSaysWhichDevices) {
-  Bench bench(2);
+  DeviceBench bench(2);
   bench.wants(kAnn, 0, 2, 1);
   std::vector<GrantLease> grants = bench.settle();
   ASSERT_EQ(grants.size(), 2u);
@@ -76,7 +75,7 @@ TEST(LeaseDevices, GrantSaysWhichDevices) {
 }
 
 TEST(LeaseDevices, WorkerServesOneLeaseAndHasItsDevicesUntilItIsGone) {
-  Bench bench(1);
+  DeviceBench bench(1);
   bench.wants(kAnn, 0, 1, 1);
   const GrantLease first = bench.settle().at(0);
   bench.table.lease_returned(kAnn, first.lease);
@@ -91,7 +90,7 @@ TEST(LeaseDevices, WorkerServesOneLeaseAndHasItsDevicesUntilItIsGone) {
 }
 
 TEST(LeaseDevices, WorkerWhoseOwnTasksGoOnStaysAndYields) {
-  Bench bench(1);
+  DeviceBench bench(1);
   bench.wants(kAnn, 0, 1, 1);
   const GrantLease first = bench.settle().at(0);
   bench.wants(first.worker, 0, 1, 1);
@@ -106,7 +105,7 @@ TEST(LeaseDevices, WorkerWhoseOwnTasksGoOnStaysAndYields) {
 }
 
 TEST(LeaseDevices, PlainWorkersAreNotBoundAndBoundOnesNotPlain) {
-  Bench bench(1);
+  DeviceBench bench(1);
   const ProcessId plain = bench.bring_up(kPlain);
   bench.wants(kAnn, 0, 1, 1);
   EXPECT_NE(bench.settle().at(0).worker, plain);
@@ -117,7 +116,7 @@ TEST(LeaseDevices, PlainWorkersAreNotBoundAndBoundOnesNotPlain) {
 }
 
 TEST(LeaseDevices, SharesAreAskedBackUntilOneDeviceIsWhole) {
-  Bench bench(2);
+  DeviceBench bench(2);
   bench.wants(kAnn, 0, 4, 0.6);
   EXPECT_EQ(bench.settle().size(), 2u);
   bench.wants(kBob, 0, 1, 1);
@@ -126,7 +125,7 @@ TEST(LeaseDevices, SharesAreAskedBackUntilOneDeviceIsWhole) {
 }
 
 TEST(LeaseDevices, DemandThatWaitsForADeviceDoesNotKeepItsClientFromAskingForMore) {
-  Bench bench(1);
+  DeviceBench bench(1);
   bench.wants(kAnn, 0, 1, 1);
   const GrantLease bound = bench.settle().at(0);
   bench.wants(kAnn, 1, 2, 0, 2);
@@ -139,7 +138,7 @@ TEST(LeaseDevices, DemandThatWaitsForADeviceDoesNotKeepItsClientFromAskingForMor
 }
 
 TEST(LeaseDevices, IdleWorkerMakesWayWhereItsDemandHasNoDeviceYet) {
-  Bench bench(2, 3);
+  DeviceBench bench(2, 3);
   bench.wants(kAnn, 0, 2, 0.6);
   ASSERT_EQ(bench.settle().size(), 2u);
   const ProcessId idle = bench.bring_up(device_key(kPlain));
@@ -152,7 +151,7 @@ TEST(LeaseDevices, IdleWorkerMakesWayWhereItsDemandHasNoDeviceYet) {
 }
 
 TEST(LeaseKeys, IdleWorkersOfAnUnusedKeyEndAndItIsForgotten) {
-  Bench bench(0);
+  DeviceBench bench(0);
   const ProcessId worker = bench.bring_up(kPlain);
   bench.settle();
   EXPECT_THAT(bench.stopped, IsEmpty()) << "kept for the next demand";
@@ -164,7 +163,7 @@ TEST(LeaseKeys, IdleWorkersOfAnUnusedKeyEndAndItIsForgotten) {
 }
 
 TEST(LeaseKeys, KeyThatIsUsedAgainKeepsItsWorkers) {
-  Bench bench(0);
+  DeviceBench bench(0);
   bench.bring_up(kPlain);
   bench.table.key_unused(kPlain, true);
   bench.table.key_unused(kPlain, false);
@@ -173,7 +172,7 @@ TEST(LeaseKeys, KeyThatIsUsedAgainKeepsItsWorkers) {
 }
 
 TEST(LeaseKeys, KeyWithWorkersIsNotForgotten) {
-  Bench bench(0);
+  DeviceBench bench(0);
   bench.bring_up(kPlain);
   bench.table.forget_key(kPlain);
   EXPECT_FALSE(bench.table.workers().keys().empty());

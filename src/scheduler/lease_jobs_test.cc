@@ -4,25 +4,20 @@
 #include <variant>
 
 #include "scheduler/lease_table.h"
+#include "scheduler/lease_test_names.h"
 
 namespace fray::scheduler {
 namespace {
 
-constexpr ProcessId kHome = 50;  // of a job
+constexpr ProcessId kJob = 50;  // of a job
 constexpr ProcessId kOther = 51;
 constexpr ProcessId kInside = 1;  // a process of the first job
 constexpr ProcessId kOutside = 2;
 
-ResourceSet cpu(double amount) {
-  ResourceSet set;
-  EXPECT_TRUE(set.set("CPU", amount).is_ok());
-  return set;
-}
-
 class LeaseJobs : public testing::Test {
  protected:
   LeaseJobs() : table_({.total = cpu(2), .max_workers = 8}) {
-    table_.client_joined(kInside, kHome);
+    table_.client_joined(kInside, kJob);
     table_.client_joined(kOutside);
   }
   void demand(ProcessId client, std::uint32_t count) {
@@ -50,15 +45,15 @@ class LeaseJobs : public testing::Test {
 };
 
 TEST_F(LeaseJobs, JobHoldsItsCpusUntilItEnds) {
-  table_.job_started(kHome, cpu(1));
+  table_.job_started(kJob, cpu(1));
   EXPECT_EQ(table_.free(), cpu(1));
   EXPECT_EQ(table_.room_for_jobs().amount("CPU"), 1);
-  table_.job_ended(kHome);
+  table_.job_ended(kJob);
   EXPECT_EQ(table_.free(), cpu(2));
 }
 
 TEST_F(LeaseJobs, TasksOfAJobAreChargedToItsOwnCpusFirst) {
-  table_.job_started(kHome, cpu(1));
+  table_.job_started(kJob, cpu(1));
   table_.job_started(kOther, cpu(1));
   demand(kInside, 3);
   EXPECT_EQ(settle().size(), 1u) << "one CPU is its own, the other one is another job's";
@@ -66,11 +61,11 @@ TEST_F(LeaseJobs, TasksOfAJobAreChargedToItsOwnCpusFirst) {
 }
 
 TEST_F(LeaseJobs, JobTakesItsCpusBackWhenItsTasksAreDoneEvenBelowZero) {
-  table_.job_started(kHome, cpu(2));
-  table_.job_waits(kHome, true);
+  table_.job_started(kJob, cpu(2));
+  table_.job_waits(kJob, true);
   demand(kOutside, 1);
   ASSERT_EQ(settle().size(), 1u);
-  table_.job_waits(kHome, false);
+  table_.job_waits(kJob, false);
   settle();
   EXPECT_EQ(table_.free(), [] {
     ResourceSet below;
@@ -91,8 +86,8 @@ TEST_F(LeaseJobs, NothingButCpusIsLent) {
   ResourceSet total = cpu(2);
   ASSERT_TRUE(total.set("memory", 100).is_ok());
   LeaseTable table({.total = total, .max_workers = 8});
-  table.job_started(kHome, asked);
-  table.job_waits(kHome, true);
+  table.job_started(kJob, asked);
+  table.job_waits(kJob, true);
   table.take_commands();
   EXPECT_EQ(table.free().amount("CPU"), 2);
   EXPECT_EQ(table.free().amount("memory"), 36);

@@ -6,17 +6,10 @@
 #include <variant>
 #include <vector>
 
+#include "scheduler/lease_test_names.h"
+
 namespace fray::scheduler {
 namespace {
-
-constexpr ProcessId kAnn = 1;  // drivers
-constexpr ProcessId kBob = 2;
-
-ResourceSet cpu(double amount) {
-  ResourceSet set;
-  EXPECT_TRUE(set.set("CPU", amount).is_ok());
-  return set;
-}
 
 DemandChange demand(std::uint32_t number, std::uint32_t count, ResourceSet resources, std::uint32_t depth = 0,
                     WorkerKeyId key = 0) {

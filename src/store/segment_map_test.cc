@@ -14,8 +14,6 @@
 namespace fray::store {
 namespace {
 
-constexpr std::uint64_t kMiB = 1u << 20;
-
 struct Published {
   Location location;
   os::Fd descriptor;

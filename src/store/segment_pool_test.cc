@@ -20,8 +20,6 @@
 namespace fray::store {
 namespace {
 
-constexpr std::uint64_t kMiB = 1u << 20;
-
 void fill(const Block& block, unsigned char value) { std::memset(block.data, value, block.location.size); }
 
 TEST(SegmentPool, SmallObjectsShareASlab) {

@@ -6,11 +6,11 @@
 #include <gtest/gtest.h>
 
 #include "store/segment_kind.h"
+#include "store/store_fakes.h"
 
 namespace fray::store {
 namespace {
 
-constexpr std::uint64_t kMiB = 1u << 20;
 constexpr std::uint64_t kGiB = 1u << 30;
 
 SegmentId own(ProcessId writer, std::uint32_t number) { return {writer, number}; }

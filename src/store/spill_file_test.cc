@@ -13,11 +13,10 @@
 #include <unistd.h>
 
 #include "os/memory_file.h"
+#include "store/store_fakes.h"
 
 namespace fray::store {
 namespace {
-
-constexpr std::uint64_t kMiB = 1u << 20;
 
 os::Fd source_of(const std::string& text) {
   os::Fd file = os::memory_files().create(text.size()).value();

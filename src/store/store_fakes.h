@@ -14,6 +14,8 @@
 
 namespace fray::store {
 
+inline constexpr std::uint64_t kMiB = 1u << 20;
+
 class FakeBudget : public MemoryBudget {
  public:
   explicit FakeBudget(std::uint64_t limit = ~std::uint64_t{0}) : limit_(limit) {}

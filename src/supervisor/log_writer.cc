@@ -20,12 +20,6 @@ constexpr std::uint64_t kRetryPauseNs = 500'000'000;
 constexpr std::int64_t kNotePauseNs = 1'000'000'000;
 constexpr int kFlags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
 
-std::int64_t unix_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
-
 }  // namespace
 
 bool LogWriter::open_segment() {
@@ -42,7 +36,7 @@ bool LogWriter::open_segment() {
 }
 
 void LogWriter::note_time() {
-  const std::int64_t now = unix_ns();
+  const std::int64_t now = os::unix_ns();
   if (now - noted_ns_ < kNotePauseNs && now >= noted_ns_) return;
   noted_ns_ = now;
   if (!times_.is_open()) times_ = os::Fd(::openat(folder_fd_, (stream_ + ".times").c_str(), kFlags, 0600));

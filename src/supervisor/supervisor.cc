@@ -45,12 +45,6 @@ void signal_tree(pid_t root, int signal) {
   }
 }
 
-std::int64_t unix_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
-
 }  // namespace
 
 int Supervisor::run() {
@@ -223,7 +217,7 @@ int Supervisor::report(std::string not_started) {
     if (limits_) report.replicas.back().memory = limits_->verdict(report.replicas.back());
   }
   if (limits_) limits_->end(folder_);
-  report.ended_unix_ns = unix_ns();
+  report.ended_unix_ns = os::unix_ns();
   if (!report.not_started.empty()) log_line("{}\n", report.not_started);
   while (true) {
     Status written = report.write(folder_);

@@ -2,21 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "wire/message_test.h"
+
 namespace fray::wire {
 namespace {
-
-// A message is read as written, and no prefix of it is taken for a whole one.
-template <typename Message>
-Message round_trip(const Message& message) {
-  std::string bytes;
-  ByteWriter out(bytes);
-  message.encode(out);
-  for (std::size_t size = 0; size < bytes.size(); ++size) {
-    EXPECT_FALSE(Message::decode(std::string_view(bytes).substr(0, size)).is_ok()) << size;
-  }
-  EXPECT_FALSE(Message::decode(bytes + "x").is_ok());
-  return Message::decode(bytes).value();
-}
 
 TEST(JobMessages, SpecReadsBackAsWritten) {
   SubmitJob message;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <ctime>
 
 #include <poll.h>
 #include <sched.h>
@@ -11,20 +10,14 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "os/clock.h"
+#include "worker/pacing.h"
+
 namespace fray::worker {
 
 namespace {
 
-constexpr std::uint64_t kSpinNs = 20'000;
-constexpr std::uint64_t kSecondNs = 1'000'000'000;
-constexpr std::size_t kFlushBytes = 64u << 10;
 constexpr std::uint64_t kWakeId = 0;
-
-std::uint64_t now_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * kSecondNs + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 }  // namespace
 
@@ -199,7 +192,7 @@ ActorCall* ActorLoop::take() {
   call.task.head = in.get<wire::TaskHead>();
   call.task.name = in.get_raw(call.task.head.name_bytes);
   call.task.arguments = in.get_raw(in.left());
-  call.started_ns = now_ns();
+  call.started_ns = os::monotonic_ns();
   ++begun_;
   if (caller.slot >= 0) page_.call_started(static_cast<std::uint32_t>(caller.slot), call.task.number);
   std::string name = actor_name_;
@@ -225,7 +218,7 @@ bool ActorLoop::has_calls() {
 }
 
 bool ActorLoop::spin() {
-  const std::uint64_t until = now_ns() + kSpinNs;
+  const std::uint64_t until = os::monotonic_ns() + kSpinNs;
   do {
     {
       MutexLock lock(mutex_);
@@ -234,7 +227,7 @@ bool ActorLoop::spin() {
       if (!inbox_.empty()) return true;
     }
     ::sched_yield();
-  } while (now_ns() < until);
+  } while (os::monotonic_ns() < until);
   return false;
 }
 
@@ -264,7 +257,7 @@ ActorCall* ActorLoop::next(bool wait, client::WaitHooks& hooks) {
       lock.lock();
       continue;
     }
-    std::uint64_t now = now_ns();
+    std::uint64_t now = os::monotonic_ns();
     if (spin_until == 0) spin_until = now + kSpinNs;
     if (now < spin_until && mode_ == Mode::kSerial) {
       lock.unlock();
@@ -294,7 +287,7 @@ void ActorLoop::answer(ActorCall* call, const Outcome& outcome) {
   if (auto found = callers_.find(call->caller); found != callers_.end()) {
     wire::ResultHead head;
     head.started_ns = call->started_ns;
-    head.duration_ns = now_ns() - call->started_ns;
+    head.duration_ns = os::monotonic_ns() - call->started_ns;
     head.status = outcome.status;
     head.values = outcome.values;
     head.bytes_in = outcome.bytes_in;
@@ -431,7 +424,7 @@ bool ActorLoop::tick() {
     }
   }
   seen_begun_ = begun_;
-  return now_ns() - running_.back().started_ns < kSecondNs;
+  return os::monotonic_ns() - running_.back().started_ns < kSecondNs;
 }
 
 int ActorLoop::poll_fd() {

@@ -3,27 +3,20 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <utility>
 
 #include <poll.h>
 #include <sched.h>
 #include <sys/socket.h>
 
+#include "os/clock.h"
+#include "worker/pacing.h"
+
 namespace fray::worker {
 
 namespace {
 
-constexpr std::uint64_t kSpinNs = 20'000;
-constexpr std::uint64_t kSecondNs = 1'000'000'000;
 constexpr std::uint64_t kTimeoutGraceNs = 2 * kSecondNs;  // from the interrupt to the end of the process
-constexpr std::size_t kFlushBytes = 64u << 10;
-
-std::uint64_t now_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * kSecondNs + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 }  // namespace
 
@@ -147,7 +140,7 @@ bool TaskLoop::next_frame(Frame* frame) {
     if (!inbox_.empty() && socket_.output_bytes() < kFlushBytes) continue;
     flush();
     if (!inbox_.empty()) continue;
-    std::uint64_t now = now_ns();
+    std::uint64_t now = os::monotonic_ns();
     if (spin_until == 0) spin_until = now + kSpinNs;
     if (now < spin_until) {
       lock.unlock();
@@ -191,7 +184,7 @@ void TaskLoop::sort_frame(const wire::Incoming& incoming) {
     case wire::DirectType::kCancel:
       if (incoming.header.id == running_) {
         interrupt_ = Interrupt::kCancelled;
-        interrupted_at_ns_ = now_ns();
+        interrupted_at_ns_ = os::monotonic_ns();
         executor_.interrupt();
         items_taken_.notify_all();
         return;
@@ -257,7 +250,7 @@ void TaskLoop::run_task(const Frame& frame) {
   task.head = in.get<wire::TaskHead>();
   task.name = in.get_raw(task.head.name_bytes);
   task.arguments = in.get_raw(in.left());
-  std::uint64_t started = now_ns();
+  std::uint64_t started = os::monotonic_ns();
   {
     MutexLock lock(mutex_);
     running_ = task.number;
@@ -280,7 +273,7 @@ void TaskLoop::run_task(const Frame& frame) {
     outcome.status = wire::TaskStatus::kFailed;
   }
   page_.ended();
-  std::uint64_t duration = now_ns() - started;
+  std::uint64_t duration = os::monotonic_ns() - started;
   TaskCost cost = meter_.end(duration);
   // Holds on what the arguments contained, and records of what the results contain, go ahead of the answer.
   if (outcome.retire) client_.say(wire::ControlType::kRetiring);
@@ -313,8 +306,8 @@ TaskLoop::Interrupt TaskLoop::interrupted() {
 
 void TaskLoop::hold_timeout(bool held) {
   MutexLock lock(mutex_);
-  if (held_since_ns_ != 0) held_ns_ += now_ns() - held_since_ns_;
-  held_since_ns_ = held ? now_ns() : 0;
+  if (held_since_ns_ != 0) held_ns_ += os::monotonic_ns() - held_since_ns_;
+  held_since_ns_ = held ? os::monotonic_ns() : 0;
   was_held_ = was_held_ || held;
 }
 
@@ -362,14 +355,14 @@ bool TaskLoop::tick() {
       interrupt_ = Interrupt::kCancelled;
       items_taken_.notify_all();
     }
-    if (must_end(now_ns())) {
+    if (must_end(os::monotonic_ns())) {
       lock.unlock();
       client_.say(wire::ControlType::kRetiring);
       ::_exit(1);
     }
   }
   seen_running_ = running_;
-  return now_ns() - started_ns_ < kSecondNs || timeout_seconds_ > 0 || interrupt_ != Interrupt::kNone;
+  return os::monotonic_ns() - started_ns_ < kSecondNs || timeout_seconds_ > 0 || interrupt_ != Interrupt::kNone;
 }
 
 int TaskLoop::poll_fd() {
