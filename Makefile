@@ -2,7 +2,6 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.NOTPARALLEL:
 .DELETE_ON_ERROR:
 
 PYTHON := .venv/bin/python
@@ -15,30 +14,35 @@ export CCACHE_NOHASHDIR := 1
 SOURCES := $(shell find src include python -not -name __pycache__ -not -path '*/__pycache__/*' 2>/dev/null) \
   CMakeLists.txt pyproject.toml README.md LICENSE
 
-.PHONY: help setup build wheel demo test test-long check bench asan tsan fuzz docs format stub clean
+.PHONY: help setup build wheel demo test test-long check bench asan tsan fuzz docs format stub build-times clean
 
 help:  ## show this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{ printf "  make %-10s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{ printf "  make %-12s %s\n", $$1, $$2 }'
 
 # ---- set-up and build
 
-.venv/.ready: tools/setup.sh tools/python_packages.py tools/debian-packages.txt pyproject.toml
-	@$(STEP) "set-up: Debian packages and .venv" tools/setup.sh
+# What a step needs: Debian packages (as root) and Python packages in .venv. `build` is in all others.
+.venv/.ready-build: tools/setup.sh tools/python_packages.py tools/debian-packages.txt pyproject.toml
+	@$(STEP) "set-up: what the build needs" tools/setup.sh build
 
-setup: .venv/.ready  ## install Debian packages (as root) and .venv with the Python packages
+.venv/.ready-%: .venv/.ready-build
+	@$(STEP) "set-up: what make $* needs" tools/setup.sh $*
+
+setup: .venv/.ready-test .venv/.ready-check  ## install all that tests and checks need
 
 # The wheel is built in build/dev, the folder of the dev preset, so that the C++ tests share its objects.
-build/.installed: .venv/.ready $(SOURCES)
-	@$(STEP) "build the wheel" bash -c 'rm -rf build/wheel && $(PYTHON) -m pip wheel --quiet --no-build-isolation \
-	  --no-deps --wheel-dir build/wheel -C build-dir=build/dev -C cmake.build-type=RelWithDebInfo \
-	  -C cmake.define.FRAY_TESTS=ON -C cmake.define.Python_EXECUTABLE=$(CURDIR)/$(PYTHON) -C install.strip=false .'
+build/.installed: .venv/.ready-build $(SOURCES)
+	@$(STEP) "build the wheel" tools/build_wheel.sh build/dev build/wheel
 	@$(STEP) "install the wheel" $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps \
 	  --force-reinstall build/wheel/fray-*.whl
 	@touch $@
 
 build: build/.installed  ## build everything and install the package into .venv
 
-wheel: .venv/.ready  ## build the wheel that users get, into dist/
+build-times:  ## show the slowest units and the headers they read, and the total
+	@$(PYTHON) tools/build_times.py
+
+wheel: .venv/.ready-build  ## build the wheel that users get, into dist/
 	@$(STEP) "build the release wheel" $(PYTHON) -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
 	@ls dist/*.whl
 
@@ -49,47 +53,52 @@ demo: build  ## clean up and count the text of this machine's own Python install
 	@$(PYTHON) examples/corpus.py "$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')" \
 	  --out build/demo --seed 7 --compare --timeline build/demo-timeline.json
 
-test: build  ## run all tests; the last line is `N passed, N failed`
-	@$(STEP) "build the C++ tests" cmake --build build/dev
+# While the compiler works, the packages of the tests are fetched.
+.PHONY: test-build
+test-build:
+	@$(MAKE) --no-print-directory -j2 build .venv/.ready-test
+	@$(STEP) "build the C++ tests" bash -c 'cmake -DFRAY_TESTS=ON build/dev && cmake --build build/dev'
+	@$(PYTHON) tools/build_times.py --total
+
+test: test-build  ## run all tests; the last line is `N passed, N failed`
 	@$(PYTHON) tools/run_tests.py
 
-test-long: build  ## run the tests that take minutes
-	@$(STEP) "build the C++ tests" cmake --build build/dev
+test-long: test-build  ## run the tests that take minutes
 	@$(PYTHON) tools/run_tests.py --long
 
-check: build  ## format, lint, layers, types, locking, and small rules of this repository
+check: .venv/.ready-check build  ## format, lint, layers, types, locking, and small rules of this repository
 	@$(PYTHON) tools/check.py
 
-format: .venv/.ready  ## format all C++ and Python files
+format: .venv/.ready-check  ## format all C++ and Python files
 	@$(PYTHON) tools/check.py --format
 
-stub: build  ## write the typed stub of the extension anew
+stub: .venv/.ready-check build  ## write the typed stub of the extension anew
 	@$(PYTHON) tools/check.py --stub
 
-bench: .venv/.ready  ## measure beside Ray and multiprocessing, into build/bench.json; BENCH_ONLY=a,b for some rows
+bench: .venv/.ready-bench  ## measure beside Ray and multiprocessing, into build/bench.json; BENCH_ONLY=a,b for some rows
 	@$(STEP) "configure bench" cmake --preset bench
 	@$(STEP) "build bench" cmake --build build/bench
 	@cmake --install build/bench --component python --prefix build/bench/site >/dev/null
 	@PATH="$(CURDIR)/build/bench/site/fray/_bin:$$PATH" PYTHONPATH="$(CURDIR)/build/bench/site" RAY_worker_niceness=0 \
 	  $(PYTHON) -m benchmarks
 
-asan: .venv/.ready  ## all C++ tests and the Python suites under ASan and UBSan
+asan: .venv/.ready-sanitizers  ## all C++ tests and the Python suites under ASan and UBSan
 	@$(STEP) "configure asan" cmake --preset asan
 	@$(STEP) "build asan" cmake --build build/asan
 	@$(PYTHON) tools/run_tests.py --sanitizer asan
 
-tsan: .venv/.ready  ## all C++ tests under ThreadSanitizer
+tsan: .venv/.ready-sanitizers  ## all C++ tests under ThreadSanitizer
 	@$(STEP) "configure tsan" cmake --preset tsan
 	@$(STEP) "build tsan" cmake --build build/tsan
 	@$(PYTHON) tools/run_tests.py --sanitizer tsan
 
 FUZZ_SECONDS ?= 60
-fuzz: .venv/.ready  ## run each fuzz target for FUZZ_SECONDS (60)
+fuzz: .venv/.ready-sanitizers  ## run each fuzz target for FUZZ_SECONDS (60)
 	@$(STEP) "configure fuzz" cmake --preset fuzz
 	@$(STEP) "build fuzz" cmake --build build/fuzz
 	@tools/fuzz.sh $(FUZZ_SECONDS)
 
-docs: .venv/.ready  ## check the links between the pages in docs/, and make pages of the C++ headers in build/doxygen
+docs: .venv/.ready-check  ## check the links between the pages in docs/, and make pages of the C++ headers in build/doxygen
 	@$(PYTHON) tools/check_docs.py
 	@mkdir -p build/doxygen
 	@$(STEP) "make pages of the headers" doxygen tools/Doxyfile

@@ -1,5 +1,8 @@
 """Runs the tests in parts, each with a time budget, and closes with one line that totals all runners.
 
+Parts that measure time or count processes run alone. The others wait more than they compute; two of them run side by
+side, and the output of each is printed whole when it has ended.
+
     run_tests.py                       the parts below, within their budgets
     run_tests.py --long                the tests marked `long`, without budgets
     run_tests.py --sanitizer asan      C++ tests and Python suites of build/asan, without budgets
@@ -11,16 +14,20 @@ Exit code 1 when a test failed, a runner broke or a part went over its budget.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import xml.etree.ElementTree as ElementTree
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TextIO
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "build" / "test"
@@ -29,6 +36,10 @@ RESULTS = ROOT / "build" / "test"
 _LONGEST_REPORT = 8000
 
 _CTEST_NOISE = re.compile(r"^\s*(Start\s+\d+: |\d+/\d+ Test\s+#\d+: .*\s(Passed|Skipped)\s)")
+
+
+# The process groups of the runners that run now.
+_running: set[int] = set()
 
 
 @dataclass(frozen=True)
@@ -43,6 +54,8 @@ class Part:
     environment: dict[str, str] = field(default_factory=dict)
     reports: Path | None = None
     """Where the sanitizer writes what it finds, in every process that the tests start; each report is a failure."""
+    alone: bool = True
+    """False: another part may run meanwhile."""
     second_chance: bool = False
     """A runner that ended without its report, for another's library ended the process, runs once more."""
 
@@ -56,19 +69,20 @@ class Count:
 
 NORMAL_PARTS = (
     Part("unit C++", 60, cpp_build="dev"),
-    Part("unit and conformance Python", 150, folders=("tests/unit", "tests/conformance", "tests/gpu")),
+    Part("unit and conformance Python", 150, folders=("tests/unit", "tests/conformance", "tests/gpu"), alone=False),
     # Ray 2.60 now and then ends a driver that cancels a task whose arguments have not arrived.
     Part(
         "on Ray",
         360,
         folders=("tests/conformance", "tests/on_ray"),
         pytest_options=("-m", "ray and not long"),
+        alone=False,
         second_chance=True,
     ),
     Part("chaos", 300, folders=("tests/chaos",)),
-    Part("C++ API", 150, folders=("tests/cpp",)),
-    Part("plugs", 60, folders=("tests/plugs",)),
-    Part("browser", 30, folders=("tests/browser",)),
+    Part("C++ API", 150, folders=("tests/cpp",), alone=False),
+    Part("plugs", 60, folders=("tests/plugs",), alone=False),
+    Part("browser", 30, folders=("tests/browser",), alone=False),
     Part("packaging and examples", 60, folders=("tests/packaging", "tests/examples")),
 )
 
@@ -138,13 +152,13 @@ def budget_scale() -> float:
     return 2.0 if os.environ.get("CI") == "true" else 1.0
 
 
-def commands(part: Part) -> list[tuple[list[str], Path]]:
+def commands(part: Part, out: TextIO) -> list[tuple[list[str], Path]]:
     """The runners' command lines of a part, each with the JUnit file it writes; prints a line for what is skipped."""
     stem = RESULTS / part.name.replace(" ", "-").lower()
     if part.cpp_build is not None:
         build = ROOT / "build" / part.cpp_build
         if not (build / "CTestTestfile.cmake").exists():
-            print(f"    skipped: build/{part.cpp_build} has no C++ tests")
+            print(f"    skipped: build/{part.cpp_build} has no C++ tests", file=out)
             return []
         junit = stem.with_suffix(".xml")
         limit = "120" if part.reports is None else str(120 * _SLOWNESS)
@@ -157,7 +171,7 @@ def commands(part: Part) -> list[tuple[list[str], Path]]:
         if any((ROOT / folder).glob("**/test_*.py")):
             folders.append(folder)
         else:
-            print(f"    skipped: {folder} has no tests")
+            print(f"    skipped: {folder} has no tests", file=out)
     if not folders:
         return []
     junit = stem.with_suffix(".xml")
@@ -178,7 +192,9 @@ def parse_junit(text: str) -> Count:
     return count
 
 
-def run_command(command: list[str], environment: dict[str, str], limit_seconds: float | None) -> int | None:
+def run_command(
+    command: list[str], environment: dict[str, str], limit_seconds: float | None, out: TextIO
+) -> int | None:
     """Runs a runner and passes its output on without ctest's noise. None: it was stopped at the limit."""
     process = subprocess.Popen(
         command,
@@ -190,29 +206,27 @@ def run_command(command: list[str], environment: dict[str, str], limit_seconds: 
         errors="replace",
         start_new_session=True,
     )
-    stopped = False
+    stopped = threading.Event()
 
-    def stop(_signal: int, _frame: object) -> None:
-        nonlocal stopped
-        stopped = True
+    def stop() -> None:
+        stopped.set()
         os.killpg(process.pid, signal.SIGKILL)
 
-    previous = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, limit_seconds or 0)
+    timer = threading.Timer(limit_seconds or threading.TIMEOUT_MAX, stop)
+    timer.daemon = True
+    timer.start()
+    _running.add(process.pid)
     try:
         assert process.stdout is not None
         for line in process.stdout:
             if not _CTEST_NOISE.match(line):
-                print(line, end="", flush=True)
+                print(line, end="", file=out, flush=True)
         process.stdout.close()
         code = process.wait()
-    except KeyboardInterrupt:
-        os.killpg(process.pid, signal.SIGKILL)
-        raise
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
-    return None if stopped else code
+        timer.cancel()
+        _running.discard(process.pid)
+    return None if stopped.is_set() else code
 
 
 def read_reports(folder: Path) -> list[str]:
@@ -220,25 +234,25 @@ def read_reports(folder: Path) -> list[str]:
     return [path.read_text(errors="replace") for path in sorted(folder.glob("report*")) if path.is_file()]
 
 
-def run_part(part: Part) -> tuple[Count, str]:
+def run_part(part: Part, out: TextIO) -> tuple[Count, str]:
     """Runs a part; returns what it counted and its line for the table at the end."""
-    print(f"\n==> {part.name}", flush=True)
+    print(f"\n==> {part.name}", file=out, flush=True)
     budget = part.budget_seconds * budget_scale() if part.budget_seconds is not None else None
     total = Count()
     notes: list[str] = []
     start = time.monotonic()
-    runners = commands(part)
+    runners = commands(part, out)
     if part.reports is not None:
         shutil.rmtree(part.reports, ignore_errors=True)
         part.reports.mkdir(parents=True)
     for command, junit in runners:
         junit.unlink(missing_ok=True)
         # Over the budget a part fails; at twice the budget it is stopped, so that a hang ends too.
-        code = run_command(command, part.environment, budget * 2 if budget else None)
+        code = run_command(command, part.environment, budget * 2 if budget else None, out)
         if part.second_chance and code is not None and not junit.exists():
             notes.append(f"ran again: the first time {Path(command[0]).name} ended with code {code} in the midst")
             start = time.monotonic()
-            code = run_command(command, part.environment, budget * 2 if budget else None)
+            code = run_command(command, part.environment, budget * 2 if budget else None, out)
         try:
             count = parse_junit(junit.read_text())
         except (OSError, ElementTree.ParseError):
@@ -254,7 +268,7 @@ def run_part(part: Part) -> tuple[Count, str]:
     if part.reports is not None and (found := read_reports(part.reports)):
         total.failed += len(found)
         notes.append(f"{len(found)} reports in {part.reports.relative_to(ROOT)}")
-        print("\n".join(text[:_LONGEST_REPORT] for text in found))
+        print("\n".join(text[:_LONGEST_REPORT] for text in found), file=out)
     seconds = time.monotonic() - start
     if budget is not None and seconds > budget:
         total.failed += 1
@@ -265,6 +279,33 @@ def run_part(part: Part) -> tuple[Count, str]:
     if not runners:
         line += "  (nothing to run)"
     return total, "  ".join([line, *notes])
+
+
+def run_parts(parts: tuple[Part, ...]) -> list[tuple[Count, str]]:
+    """Runs all parts, two at a time where they allow it; the results are in the order of the parts."""
+    results: dict[str, tuple[Count, str]] = {}
+
+    def run_quietly(part: Part) -> None:
+        out = io.StringIO()
+        results[part.name] = run_part(part, out)
+        with printing:
+            print(out.getvalue(), end="", flush=True)
+
+    printing = threading.Lock()
+    beside = [part for part in parts if not part.alone]
+    if beside:
+        print("\n==> side by side: " + ", ".join(part.name for part in beside), flush=True)
+    try:
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(run_quietly, beside))
+        for part in parts:
+            if part.alone:
+                results[part.name] = run_part(part, sys.stdout)
+    except KeyboardInterrupt:
+        for group in list(_running):
+            os.killpg(group, signal.SIGKILL)
+        raise
+    return [results[part.name] for part in parts]
 
 
 def main() -> int:
@@ -279,7 +320,7 @@ def main() -> int:
         parts = sanitizer_parts(options.sanitizer)
 
     RESULTS.mkdir(parents=True, exist_ok=True)
-    results = [run_part(part) for part in parts]
+    results = run_parts(parts)
     print("\nTime of each part against its budget:")
     for _, line in results:
         print("  " + line)
