@@ -124,7 +124,7 @@ def test_what_cannot_travel_does_not_compile_and_says_why(tmp_path: Path, code: 
 
 @pytest.mark.skipif(shutil.which("doxygen") is None, reason="doxygen is not installed")
 def test_headers_are_clean_for_doxygen(tmp_path: Path) -> None:
-    settings = (ROOT / "tools" / "Doxyfile").read_text() + f"OUTPUT_DIRECTORY = {tmp_path}\n"
+    settings = (ROOT / "tools" / "docs" / "Doxyfile").read_text() + f"OUTPUT_DIRECTORY = {tmp_path}\n"
     (tmp_path / "Doxyfile").write_text(settings)
     done = subprocess.run(["doxygen", tmp_path / "Doxyfile"], cwd=ROOT, capture_output=True, text=True, timeout=110)
     assert (done.returncode, done.stderr) == (0, "")
