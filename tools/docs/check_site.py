@@ -1,17 +1,20 @@
 """Checks a site as it lies on the disk: python -m tools.docs.check_site FOLDER.
 
-MkDocs checks the links that stand in Markdown. Here every page is read as a browser does: what it loads must be a file of
-the site, what it links to must be a page, and an anchor must be on it.
+MkDocs checks the links that stand in Markdown. Here every page is read as a browser does: what it loads must be a file
+of the site, what it links to must be a page, and an anchor must be on it.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 _LOADING = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}
+
+_STYLE_LOADS = re.compile(r"""(?:url\(|@import)\s*["']?((?:https?:)?//[^"')\s]+)""")
 
 
 class _Page(HTMLParser):
@@ -53,6 +56,9 @@ def problems(site: Path) -> list[str]:
                 found.append(f"{name}: no such file: {target}")
             elif file in pages and unquote(parts.fragment) not in pages[file].anchors:
                 found.append(f"{name}: no such anchor: {target}")
+    for path in sorted(site.rglob("*.css")):
+        for target in _STYLE_LOADS.findall(path.read_text()):
+            found.append(f"{path.relative_to(site)}: is loaded from another host: {target}")
     if not pages:
         found.append(f"{site}: there is no page")
     return found

@@ -38,7 +38,7 @@ def c_filtered(name: str, lines: list[str]) -> str:
         if inside:
             closed = line.endswith("*/")
             text = line.removesuffix("*/").strip().removeprefix("*").removeprefix(" ")
-            result.append(escaped(text) + (end if closed else ""))
+            result.append(escaped(text) + (f" {end}" if closed else ""))
             inside = not closed
         elif _SECTION.match(line):
             result.append("")

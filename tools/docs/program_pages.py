@@ -22,7 +22,7 @@ class Program:
 
     def commands(self) -> str:
         """Return a section for each command with its help."""
-        paths = sorted(set(_COMMAND.findall(self._say("completion", "bash"))))
+        paths = sorted({path.strip() for path in _COMMAND.findall(self._say("completion", "bash"))})
         helps = {path: self._say(*path.split()[1:], "--help").strip() for path in paths}
         return "\n\n".join(f"### `{path}`\n\n```text\n{helps[path]}\n```" for path in paths) + "\n"
 
@@ -62,7 +62,7 @@ def routes_text(document: dict[str, Any]) -> str:
     """Return the table of an OpenAPI document's paths, and what goes in with each."""
     lines = ["| method and path | answers with | parameters |", "| --- | --- | --- |"]
     bodies: list[str] = []
-    for path, methods in document["paths"].items():
+    for path, methods in sorted(document["paths"].items(), key=lambda item: (_is_rays(item[0]), item[0])):
         for method, operation in methods.items():
             name = f"{method.upper()} {path}"
             lines.append(f"| `{name}` | {_cell(operation['summary'])} | {_parameters(operation)} |")
@@ -79,6 +79,10 @@ def settings_text(document: dict[str, Any]) -> str:
         variables = ", ".join(f"`{variable}`" for variable in setting["variables"])
         lines.append(f"| {variables} | `{name}` | `{setting['value']}` | {_cell(setting['meaning'])} |")
     return "\n".join(lines) + "\n"
+
+
+def _is_rays(path: str) -> bool:
+    return not path.startswith(("/api/v1/", "/metrics"))
 
 
 def _parameters(operation: dict[str, Any]) -> str:
