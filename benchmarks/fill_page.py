@@ -1,7 +1,7 @@
 """``python -m benchmarks.fill_page BENCH_JSON PAGE...``: put a run between the marks of Markdown pages.
 
-A page has one of two pairs of marks: `RUN` gets the whole table with its further figures, `BESIDE` a few rows beside other
-libraries, for readers who want to know no more.
+A page has one of two pairs of marks: `RUN` gets the whole table with its further figures, `BESIDE` a few rows beside
+other libraries, for readers who want to know no more.
 """
 
 from __future__ import annotations

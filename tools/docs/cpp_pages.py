@@ -74,7 +74,7 @@ def _with_anchors(text: str, header: str) -> str:
 
 
 def _prose(text: str) -> list[str]:
-    """Return a header's own description: paragraphs, code where it is indented, a list of Threading, Ownership, Failure."""
+    """Return a header's own description: paragraphs, code where it is indented, a list of its rules."""
     parts: list[str] = []
     for block in text.split("\n\n"):
         lines = block.split("\n")

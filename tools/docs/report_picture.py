@@ -1,7 +1,7 @@
 """Makes docs/images/report.png: python -m tools.docs.report_picture. Run it when the report looks different.
 
-It runs the corpus example on the text of this Python's own library, writes `fray.report` of it and has Chromium take the
-picture. The package has to be installed, with plotly.
+It runs the corpus example on the text of this Python's own library, writes `fray.report` of it and has Chromium take
+the picture. The package has to be installed, with plotly.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 import fray
+
 from tools.check_docs import ROOT
 
 PICTURE = ROOT / "docs" / "images" / "report.png"
