@@ -6,6 +6,7 @@ cd "$(dirname "$0")/../.."
 python=.venv/bin/python
 
 tools/step "set-up for the site: Python packages and doxygen" tools/docs/setup.sh
+rm -rf build/docs  # of a run that was cut short
 mkdir -p build/docs
 tools/step "read the C++ headers" doxygen tools/docs/Doxyfile
 tools/step "gather the pages" "$python" -m tools.docs.stage .venv/bin/fray build/docs/doxygen/xml build/docs/pages

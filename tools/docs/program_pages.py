@@ -28,8 +28,8 @@ class Program:
 
     def routes(self) -> str:
         """Return the table of HTTP paths, as a started node describes them."""
-        with tempfile.TemporaryDirectory(prefix="fray-docs-") as home:
-            started = json.loads(self._say("start", "--json", "--cpus", "1", home=home))
+        with tempfile.TemporaryDirectory(prefix="fray-docs-") as home:  # of mode 0700
+            started = json.loads(self._say("start", "--json", "--cpus", "1", FRAY_HOME=home))
             try:
                 request = urllib.request.Request(
                     f"{started['url']}/api/v1/openapi.json",
@@ -38,20 +38,17 @@ class Program:
                 with urllib.request.urlopen(request, timeout=30) as answer:
                     document = json.load(answer)
             finally:
-                self._say("stop", home=home)
+                self._say("stop", FRAY_HOME=home)
         return routes_text(document)
 
     def settings(self) -> str:
         """Return the table of environment variables, as `fray config show` has them."""
         with tempfile.TemporaryDirectory(prefix="fray-docs-") as home:
-            text = self._say("config", "show", "--json", home=home)
-            return settings_text(json.loads(text.replace(home, "~")))
+            text = self._say("config", "show", "--json", HOME=home)
+        return settings_text(json.loads(text.replace(home, "~").replace(f"fray-{os.getuid()}", "fray-UID")))
 
-    def _say(self, *words: str, home: str = "") -> str:
-        environment = {"PATH": os.environ["PATH"], "HOME": home or "/nonexistent", "LC_ALL": "C.UTF-8"}
-        if home:
-            os.chmod(home, 0o700)
-            environment["XDG_RUNTIME_DIR"] = home
+    def _say(self, *words: str, **variables: str) -> str:
+        environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", **variables}
         done = subprocess.run([self._path, *words], capture_output=True, text=True, env=environment, timeout=120)
         if done.returncode != 0:
             raise RuntimeError(f"fray {' '.join(words)} ended with exit code {done.returncode}: {done.stderr.strip()}")
