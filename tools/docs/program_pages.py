@@ -71,10 +71,10 @@ def routes_text(document: dict[str, Any]) -> str:
 
 def settings_text(document: dict[str, Any]) -> str:
     """Return the table of settings."""
-    lines = ["| variables | setting | value without them | what it is |", "| --- | --- | --- | --- |"]
+    lines = ["| variables | what they say | without them | setting |", "| --- | --- | --- | --- |"]
     for name, setting in document["settings"].items():
         variables = ", ".join(f"`{variable}`" for variable in setting["variables"])
-        lines.append(f"| {variables} | `{name}` | `{setting['value']}` | {_cell(setting['meaning'])} |")
+        lines.append(f"| {variables} | {_cell(setting['meaning'])} | `{setting['value']}` | `{name}` |")
     return "\n".join(lines) + "\n"
 
 

@@ -18,7 +18,7 @@ import fray
 from tools.check_docs import ROOT
 
 PICTURE = ROOT / "docs" / "images" / "report.png"
-_SIZE = "1240,1250"
+_SIZE = "1240,1215"
 
 
 def run_corpus(folder: Path) -> None:

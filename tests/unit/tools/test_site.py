@@ -101,7 +101,7 @@ def test_the_table_of_paths_has_frays_own_first() -> None:
 
 def test_the_table_of_settings_names_the_variables() -> None:
     setting = {"value": "~/x", "origin": "default", "variables": ["A", "B"], "meaning": "a folder"}
-    assert settings_text({"settings": {"home": setting}}).splitlines()[2] == "| `A`, `B` | `home` | `~/x` | a folder |"
+    assert settings_text({"settings": {"home": setting}}).splitlines()[2] == "| `A`, `B` | a folder | `~/x` | `home` |"
 
 
 @pytest.mark.parametrize(
