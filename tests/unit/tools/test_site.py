@@ -7,6 +7,7 @@ import pytest
 from tools.docs.check_site import problems
 from tools.docs.cpp_pages import cpp_pages
 from tools.docs.doxygen_filter import filtered
+from tools.docs.nav_hook import filled as filled_nav
 from tools.docs.program_pages import routes_text, settings_text
 from tools.docs.stage import file_page, with_blocks, with_file_pages
 
@@ -102,6 +103,15 @@ def test_the_table_of_paths_has_frays_own_first() -> None:
 def test_the_table_of_settings_names_the_variables() -> None:
     setting = {"value": "~/x", "origin": "default", "variables": ["A", "B"], "meaning": "a folder"}
     assert settings_text({"settings": {"home": setting}}).splitlines()[2] == "| `A`, `B` | a folder | `~/x` | `home` |"
+
+
+def test_a_folder_in_the_navigation_becomes_its_pages_the_readme_first(tmp_path: Path) -> None:
+    (tmp_path / "ways").mkdir()
+    for name in ("0002-b.md", "0001-a.md", "README.md", "x.png"):
+        (tmp_path / "ways" / name).touch()
+    nav = [{"Start": "README.md"}, {"Ways": "ways/*"}]
+    ways = ["ways/README.md", "ways/0001-a.md", "ways/0002-b.md"]
+    assert filled_nav(nav, tmp_path) == [{"Start": "README.md"}, {"Ways": ways}]
 
 
 @pytest.mark.parametrize(
