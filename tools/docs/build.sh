@@ -4,13 +4,21 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 python=.venv/bin/python
+needed_mib=100
+export NO_MKDOCS_2_WARNING=1
 
-tools/step "set-up for the site: Python packages and doxygen" tools/docs/setup.sh
+mkdir -p build
+free_mib=$(df --output=avail --block-size=1M build | tail -n 1 | tr -d ' ')
+if ((free_mib < needed_mib)); then
+  echo "The disk of build/ has $free_mib MiB free, and the site needs $needed_mib MiB; make room, then run make docs again."
+  exit 1
+fi
+tools/step "set-up for the site" tools/docs/setup.sh
 rm -rf build/docs  # of a run that was cut short
 mkdir -p build/docs
 tools/step "read the C++ headers" doxygen tools/docs/Doxyfile
 tools/step "gather the pages" "$python" -m tools.docs.stage .venv/bin/fray build/docs/doxygen/xml build/docs/pages
-tools/step "build the site" "$python" -m mkdocs build --strict --clean --quiet --config-file tools/docs/mkdocs.yml
+tools/step "build the site" "$python" -m mkdocs build --strict --clean --config-file tools/docs/mkdocs.yml
 tools/step "check the site" "$python" -m tools.docs.check_site build/docs/site
 rm -rf build/site
 mv build/docs/site build/site
