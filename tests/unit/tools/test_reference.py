@@ -30,3 +30,9 @@ def test_every_public_name_stands_in_the_reference() -> None:
 def test_no_name_is_shown_twice() -> None:
     shown = names_shown()
     assert sorted(set(shown)) == sorted(shown)
+
+
+def test_every_public_header_stands_in_the_navigation() -> None:
+    settings = (ROOT / "tools" / "docs" / "mkdocs.yml").read_text()
+    listed = re.findall(r"docs/reference/cpp/([\w.]+)\.md$", settings, re.MULTILINE)
+    assert sorted(listed) == sorted(header.name for header in (ROOT / "include").rglob("*.h"))
