@@ -30,13 +30,13 @@ BESIDE = Marks("<!-- bench beside: start -->", "<!-- bench beside: end -->")
 
 _PEERS = {"fray": "Fray", "ray": "Ray", "pool": "Pool", "joblib": "joblib"}
 _ROWS = {
-    "tasks_sync": "tasks, one at a time: a second",
-    "tasks_async": "tasks, a thousand in flight: a second",
-    "actor_sync": "calls of an actor, one at a time: a second",
-    "get_10k_refs": "gets of a list of 10,000 refs: a second",
-    "put_800mb": "put of an array of 800 MB: GB/s",
-    "first_result": "from import to the first result: ms",
-    "idle_memory": "memory while nothing runs: MB",
+    "tasks_sync": "tasks a second, one at a time",
+    "tasks_async": "tasks a second, a thousand in flight",
+    "actor_sync": "calls of an actor a second, one at a time",
+    "get_10k_refs": "gets a second of an object with 10,000 refs in it",
+    "put_800mb": "GB a second when an array of 800 MB is put",
+    "first_result": "ms from the import to the first result",
+    "idle_memory": "MB of memory while nothing runs",
 }
 
 
