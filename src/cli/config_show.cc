@@ -78,10 +78,8 @@ CLI::App* add_config_show(CLI::App& config, ConfigShowArguments& arguments) {
 int run_config_show(const ConfigShowArguments& arguments) {
   nlohmann::json document = {{"schema", "fray/v1"}, {"settings", nlohmann::json::object()}};
   for (const Setting& each : settings()) {
-    document["settings"][each.name] = {{"value", each.value},
-                                       {"origin", each.origin()},
-                                       {"variables", each.variables},
-                                       {"meaning", each.meaning}};
+    document["settings"][each.name] = {
+        {"value", each.value}, {"origin", each.origin()}, {"variables", each.variables}, {"meaning", each.meaning}};
     if (arguments.json) continue;
     fmt::print("{:<17} {}{}\n", each.name, each.value, arguments.origin ? "   (" + each.origin() + ")" : "");
   }
