@@ -98,10 +98,8 @@ fuzz: .venv/.ready-sanitizers  ## run each fuzz target for FUZZ_SECONDS (60)
 	@$(STEP) "build fuzz" cmake --build build/fuzz
 	@tools/fuzz.sh $(FUZZ_SECONDS)
 
-docs: .venv/.ready-check  ## check the links between the pages in docs/, and make pages of the C++ headers in build/doxygen
-	@$(PYTHON) tools/check_docs.py
-	@mkdir -p build/doxygen
-	@$(STEP) "make pages of the headers" doxygen tools/Doxyfile
+docs: .venv/.ready-docs build  ## build the site of all documents into build/site: guides, references of Python, C++, commands, HTTP
+	@tools/docs/build.sh
 
 clean:  ## remove build/ and dist/, keep .venv
 	@rm -rf build dist

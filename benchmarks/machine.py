@@ -19,7 +19,7 @@ def describe_machine() -> dict[str, Any]:
         "memory_bytes": int(_first(r"^MemTotal:\s+(\d+) kB$", Path("/proc/meminfo")) or 0) * 1024,
         "kernel": platform.release(),
         "python": platform.python_version(),
-        "versions": {name: version(name) for name in ("fray", "ray", "numpy")},
+        "versions": {name: version(name) for name in ("fray", "ray", "joblib", "numpy")},
         "date": time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime()),
         "load_1m_at_start": os.getloadavg()[0],
     }

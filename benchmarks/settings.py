@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-PEERS = ("fray", "ray", "pool", "limit")
+PEERS = ("fray", "ray", "pool", "joblib", "limit")
 
 FrayContext = Literal["native", "thread"]
 

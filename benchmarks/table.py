@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-HEADER = ("row", "unit", "Fray [min - max]", "Ray", "Pool", "limit", "x Ray", "asked", "met")
+from benchmarks.settings import PEERS
+
+HEADER = ("row", "unit", "Fray [min - max]", "Ray", "Pool", "joblib", "limit", "x Ray", "asked", "met")
 _MET = {True: "yes", False: "NO", None: "?"}
 
 
@@ -16,7 +18,7 @@ def cells(row: dict[str, Any]) -> list[str]:
         row["name"],
         row["unit"],
         f"{number(ours['median'])} [{number(ours['min'])} - {number(ours['max'])}]" if ours else _absent(row, "fray"),
-        *(number(row[peer]["median"]) if peer in row else _absent(row, peer) for peer in ("ray", "pool", "limit")),
+        *(number(row[peer]["median"]) if peer in row else _absent(row, peer) for peer in PEERS[1:]),
         "" if factor is None else number(factor),
         "; ".join(target["asked"] for target in row["targets"]),
         ", ".join(_MET[target["met"]] for target in row["targets"]),
@@ -41,7 +43,7 @@ def markdown_table(rows: list[dict[str, Any]]) -> str:
 def further_figures(row: dict[str, Any]) -> dict[str, str]:
     """Return peer to its further figures, such as latencies, for the peers that have any."""
     figures: dict[str, str] = {}
-    for peer in ("fray", "ray", "pool", "limit"):
+    for peer in PEERS:
         more: dict[str, dict[str, float]] = row[peer]["more"] if peer in row else {}
         if more:
             figures[peer] = ", ".join(f"{name} {number(spread['median'])}" for name, spread in more.items())

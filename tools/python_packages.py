@@ -1,6 +1,6 @@
 """Prints the Python packages that a step needs, one a line, as pyproject.toml lists them.
 
-python_packages.py STEP    `build`, or what is added for `test`, `bench`, `check` or `docs`
+python_packages.py STEP    `build`, or what is added for `test`, `bench`, `check`, `docs` or `sanitizers`
 """
 
 import sys
@@ -13,6 +13,7 @@ EXTRAS = {
     "test": ["test", "bench"],
     "bench": ["test", "bench"],
     "check": ["test", "bench", "dev"],
+    "docs": ["docs"],
     "sanitizers": ["test"],
 }
 

@@ -48,7 +48,7 @@ def open_engine(peer: str, fray_context: str, ray_address: str | None) -> Iterat
     """Start a peer and close it at the end.
 
     Args:
-        peer: "fray", "ray" or "pool".
+        peer: "fray", "ray", "pool" or "joblib".
         fray_context: "native" or "thread".
         ray_address: of the Ray to connect to; None for one of its own.
     """
@@ -64,6 +64,10 @@ def open_engine(peer: str, fray_context: str, ray_address: str | None) -> Iterat
         from benchmarks.engines.pool_engine import open_pool
 
         opened = open_pool()
+    elif peer == "joblib":
+        from benchmarks.engines.joblib_engine import open_joblib
+
+        opened = open_joblib()
     else:
         raise LookupError(f"no such peer: {peer}")
     with opened as engine:

@@ -76,10 +76,10 @@ ROWS = (
         "lower",
         "fresh process, from import to the printed result; p90 over the runs",
         first_result,
-        peers=("fray", "ray", "pool"),
+        peers=("fray", "ray", "pool", "joblib"),
         limit=bare_start,
         targets=(AtMost(150), AtMost(300, "p90")),
-        rounds={"fray": 20, "ray": 3, "pool": 20, "limit": 20},
+        rounds={"fray": 20, "ray": 3, "pool": 20, "joblib": 20, "limit": 20},
     ),
     Row(
         "import_time",

@@ -88,6 +88,7 @@ def _busy_thread() -> Iterator[None]:
 
 
 _ALL = ("fray", "ray", "pool")
+_WITH_JOBLIB = (*_ALL, "joblib")
 
 ROWS = (
     Row(
@@ -96,7 +97,7 @@ ROWS = (
         "higher",
         'get(run(small)), small() -> b"ok"',
         tasks_sync,
-        peers=_ALL,
+        peers=_WITH_JOBLIB,
         limit=socket_pingpong,
         targets=(AnyOf(TimesPeer(100, "ray"), AtLeast(50_000)), AtMost(100, "p99_us")),
     ),
@@ -106,7 +107,7 @@ ROWS = (
         "higher",
         "1000 x run(small), then one get",
         tasks_async,
-        peers=_ALL,
+        peers=_WITH_JOBLIB,
         limit=pickled_calls,
         targets=(AnyOf(TimesPeer(150, "ray"), AtLeast(250_000)), TimesPeer(12, "pool")),
     ),

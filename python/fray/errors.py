@@ -1,7 +1,7 @@
 """Every exception that Fray raises on its own account.
 
 A task's own exception reaches the caller as itself (``except ValueError`` works); its ``__cause__`` chain ends in a
-`RemoteTraceback` where the task ran in another process. The classes below are for everything else::
+`RemoteTraceback` where the task ran in another process. The classes below are for everything else:
 
     FrayError
     ├── TaskError                   the task raised something that could not travel as itself

@@ -16,18 +16,18 @@ namespace {
 
 struct Setting {
   std::string name;
+  std::vector<const char*> variables;  // the first one that is set decides
   std::string value;
-  std::string origin;
-};
+  std::string meaning;
 
-// The value of the first variable that is set, or the default.
-Setting setting(const char* name, const std::vector<const char*>& variables, const std::string& value) {
-  for (const char* variable : variables) {
-    const char* text = std::getenv(variable);
-    if (text != nullptr && *text != '\0') return {name, value, std::string("environment: ") + variable};
+  std::string origin() const {
+    for (const char* variable : variables) {
+      const char* text = std::getenv(variable);
+      if (text != nullptr && *text != '\0') return std::string("environment: ") + variable;
+    }
+    return "default";
   }
-  return {name, value, "default"};
-}
+};
 
 std::string text_of(const char* variable, const char* otherwise) {
   const char* text = std::getenv(variable);
@@ -36,15 +36,33 @@ std::string text_of(const char* variable, const char* otherwise) {
 
 std::vector<Setting> settings() {
   return {
-      setting("home", {"FRAY_HOME", "XDG_STATE_HOME"}, os::home_path()),
-      setting("run_folder", {"FRAY_HOME", "XDG_RUNTIME_DIR"}, os::run_folder_path()),
-      setting("started_node", {"FRAY_HOME", "XDG_RUNTIME_DIR"}, os::started_node_folder()),
-      setting("node_of_this_job", {"FRAY_NODE"}, text_of("FRAY_NODE", "none: this is no process of a job")),
-      setting("cluster_spec", {"FRAY_CLUSTER_SPEC"}, text_of("FRAY_CLUSTER_SPEC", "local")),
-      setting("job_processes", {"FRAY_JOB_PROCESSES"}, text_of("FRAY_JOB_PROCESSES", "0")),
-      setting("keep_jobs", {"FRAY_KEEP_JOBS"}, text_of("FRAY_KEEP_JOBS", "1000")),
-      setting("keep_jobs_days", {"FRAY_KEEP_JOBS_DAYS"}, text_of("FRAY_KEEP_JOBS_DAYS", "30")),
-      setting("namespace", {"FRAY_NAMESPACE"}, text_of("FRAY_NAMESPACE", "default")),
+      {"home", {"FRAY_HOME", "XDG_STATE_HOME"}, os::home_path(), "folder of the started node's jobs and logs"},
+      {"run_folder", {"FRAY_HOME", "XDG_RUNTIME_DIR"}, os::run_folder_path(), "folder of the nodes' sockets"},
+      {"started_node",
+       {"FRAY_HOME", "XDG_RUNTIME_DIR"},
+       os::started_node_folder(),
+       "folder of the started node's socket"},
+      {"node_of_this_job",
+       {"FRAY_NODE"},
+       text_of("FRAY_NODE", "none: this is no process of a job"),
+       "address of the node that this process's job runs on; the node sets it for the jobs that it starts"},
+      {"cluster_spec",
+       {"FRAY_CLUSTER_SPEC"},
+       text_of("FRAY_CLUSTER_SPEC", "local"),
+       "where programs run that do not say so, such as thread?max_workers=4"},
+      {"job_processes",
+       {"FRAY_JOB_PROCESSES"},
+       text_of("FRAY_JOB_PROCESSES", "0"),
+       "processes and threads of a job that asks for no limit, where control groups can be made; 0 for no limit"},
+      {"keep_jobs", {"FRAY_KEEP_JOBS"}, text_of("FRAY_KEEP_JOBS", "1000"), "how many ended jobs a node remembers"},
+      {"keep_jobs_days",
+       {"FRAY_KEEP_JOBS_DAYS"},
+       text_of("FRAY_KEEP_JOBS_DAYS", "30"),
+       "for how many days a node remembers ended jobs"},
+      {"namespace",
+       {"FRAY_NAMESPACE"},
+       text_of("FRAY_NAMESPACE", "default"),
+       "where names of actors live when nothing else is said"},
   };
 }
 
@@ -60,9 +78,10 @@ CLI::App* add_config_show(CLI::App& config, ConfigShowArguments& arguments) {
 int run_config_show(const ConfigShowArguments& arguments) {
   nlohmann::json document = {{"schema", "fray/v1"}, {"settings", nlohmann::json::object()}};
   for (const Setting& each : settings()) {
-    document["settings"][each.name] = {{"value", each.value}, {"origin", each.origin}};
+    document["settings"][each.name] = {
+        {"value", each.value}, {"origin", each.origin()}, {"variables", each.variables}, {"meaning", each.meaning}};
     if (arguments.json) continue;
-    fmt::print("{:<17} {}{}\n", each.name, each.value, arguments.origin ? "   (" + each.origin + ")" : "");
+    fmt::print("{:<17} {}{}\n", each.name, each.value, arguments.origin ? "   (" + each.origin() + ")" : "");
   }
   if (arguments.json) fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   Status checked = os::check_home();

@@ -186,7 +186,21 @@ def test_config_shows_where_settings_come_from() -> None:
     text = command("config", "show", "--origin").ok()
     assert f"{os.environ['FRAY_HOME']}   (environment: FRAY_HOME)" in text
     document = json.loads(command("config", "show", "--json", env={"FRAY_NAMESPACE": "mine"}).ok())
-    assert document["settings"]["namespace"] == {"value": "mine", "origin": "environment: FRAY_NAMESPACE"}
+    namespace = document["settings"]["namespace"]
+    assert (namespace["value"], namespace["origin"]) == ("mine", "environment: FRAY_NAMESPACE")
+    assert namespace["variables"] == ["FRAY_NAMESPACE"]
+    assert "names of actors" in namespace["meaning"]
+
+
+def test_config_says_of_each_setting_what_it_is_and_which_variables_decide() -> None:
+    settings = json.loads(command("config", "show", "--json").ok())["settings"]
+    assert {variable for setting in settings.values() for variable in setting["variables"]} >= {
+        "FRAY_CLUSTER_SPEC",
+        "FRAY_HOME",
+        "FRAY_NAMESPACE",
+        "FRAY_NODE",
+    }
+    assert all(setting["meaning"] and setting["variables"] for setting in settings.values())
 
 
 def test_completion_offers_commands_and_options() -> None:

@@ -11,6 +11,7 @@ import fray
 import pytest
 
 from tests.cpp.conftest import PACKAGE
+from tools.docs.cpp_pages import cpp_pages
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -123,9 +124,12 @@ def test_what_cannot_travel_does_not_compile_and_says_why(tmp_path: Path, code: 
 
 
 @pytest.mark.skipif(shutil.which("doxygen") is None, reason="doxygen is not installed")
-def test_headers_are_clean_for_doxygen(tmp_path: Path) -> None:
-    settings = (ROOT / "tools" / "Doxyfile").read_text() + f"OUTPUT_DIRECTORY = {tmp_path}\n"
+def test_headers_are_clean_for_doxygen_and_have_a_page_each(tmp_path: Path) -> None:
+    settings = (ROOT / "tools" / "docs" / "Doxyfile").read_text() + f"OUTPUT_DIRECTORY = {tmp_path}\n"
     (tmp_path / "Doxyfile").write_text(settings)
     done = subprocess.run(["doxygen", tmp_path / "Doxyfile"], cwd=ROOT, capture_output=True, text=True, timeout=110)
     assert (done.returncode, done.stderr) == (0, "")
-    assert list(tmp_path.glob("html/*TaskOptions*.html"))
+    pages = cpp_pages(tmp_path / "xml")
+    assert {f"{header.name}.md" for header in (ROOT / "include").rglob("*.h")} == set(pages)
+    assert "of a task whose worker died; -1: no limit" in pages["task.h.md"]
+    assert "What failed last in this thread; valid until the next call that fails." in pages["fray.h.md"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.fill_page import END, START, filled
+from benchmarks.fill_page import BESIDE, RUN, filled
 from benchmarks.machine import describe_machine
 from benchmarks.measurement import Measurement
 from benchmarks.registry import select
@@ -51,12 +51,12 @@ def test_tables_show_values_failures_and_what_is_met(result: RowResult):
     assert "FAILED tasks_sync, pool: round took longer than 60 s" in text
     assert "tasks_sync, fray: p99_us 90" in text
     line = markdown_table(rows).splitlines()[2]
-    assert [cell.strip() for cell in line.strip("|").split("|")][3:6] == ["500", "failed", ""]
+    assert [cell.strip() for cell in line.strip("|").split("|")][3:7] == ["500", "failed", "", ""]
 
 
 def test_a_page_gets_the_run_between_its_marks(result: RowResult):
     report = report_as_json(describe_machine(), {"rounds": 3, "quick": False}, [result])
-    page = filled(f"before\n{START}\nold\n{END}\nafter\n", report)
+    page = filled(f"before\n{RUN.start}\nold\n{RUN.end}\nafter\n", report)
     assert page.startswith("before\n")
     assert page.endswith("after\n")
     assert "old" not in page
@@ -64,6 +64,18 @@ def test_a_page_gets_the_run_between_its_marks(result: RowResult):
     assert filled(page, report) == page
     with pytest.raises(ValueError, match="bench: start"):
         filled("no marks", report)
+
+
+def test_a_page_gets_a_few_rows_beside_other_libraries_where_it_has_the_marks_for_that(result: RowResult):
+    report = report_as_json(describe_machine(), {"rounds": 3, "quick": False}, [result])
+    page = filled(f"before\n{BESIDE.start}\nold\n{BESIDE.end}\nafter\n", report)
+    assert "old" not in page
+    lines = [line for line in page.splitlines() if line.startswith("|")]
+    assert [cell.strip() for cell in lines[0].strip("|").split("|")] == ["", "Fray", "Ray", "Pool", "joblib"]
+    assert [cell.strip() for cell in lines[2].strip("|").split("|")][1:] == ["50,000", "500", "", ""]
+    assert len(lines) == 3
+    assert describe_machine()["date"][:10] in page
+    assert filled(page, report) == page
 
 
 @pytest.mark.parametrize(

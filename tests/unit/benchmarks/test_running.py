@@ -26,9 +26,9 @@ def quick_children(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_peers_take_turns_and_are_summarized(tmp_path: Path):
-    result = run_row(select(["tasks_sync"])[0], ["fray", "pool"], QUICK, tmp_path, None)
+    result = run_row(select(["tasks_sync"])[0], ["fray", "pool", "joblib"], QUICK, tmp_path, None)
     assert result.errors == {}
-    assert {peer: len(summary.rounds) for peer, summary in result.peers.items()} == {"fray": 2, "pool": 2}
+    assert {peer: len(summary.rounds) for peer, summary in result.peers.items()} == {"fray": 2, "pool": 2, "joblib": 2}
     assert all(summary.value.min > 0 for summary in result.peers.values())
     assert result.peers["fray"].figure("p99_us")
 
