@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # tools/setup.sh STEP: installs what a step of the Makefile needs and the machine lacks: Debian packages (as root), then
-# Python packages into .venv. STEP is build, test, bench, check, docs
-# or sanitizers. Safe to run again; what is there is left
-# alone, and what an interrupted run left half-done is made anew.
+# Python packages into .venv. STEP is build, test, bench, check, docs or sanitizers. Safe to run again; what is there is
+# left alone, and what an interrupted run left half-done is made anew.
 #
 # What goes wrong outside of this repository ends with one sentence that begins with "fray: " and names the command that
 # helps, and with exit code 3.
