@@ -1,4 +1,4 @@
-"""Many runtime envs of one program, one after the other and side by side: what nobody uses is given up and made anew."""
+"""Many runtime envs of one program, in turn and side by side: what nobody uses is given up, and made anew."""
 
 from __future__ import annotations
 
