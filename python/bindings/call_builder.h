@@ -20,6 +20,7 @@ extern PyTypeObject* function_type;
 // How tasks of one TaskOptions are submitted; made once per options object and kept by Python.
 struct PythonPlan {
   PyObject_HEAD client::TaskOptions* options;
+  PyObject* key;  // the number in the options, as Python keeps it
   double timeout_seconds;
   std::uint64_t item_budget_bytes;
 };

@@ -38,6 +38,7 @@ void function_dealloc(PyObject* self) {
 
 void plan_dealloc(PyObject* self) {
   delete reinterpret_cast<PythonPlan*>(self)->options;
+  Py_DECREF(reinterpret_cast<PythonPlan*>(self)->key);
   PyTypeObject* type = Py_TYPE(self);
   PyObject_Free(self);
   Py_DECREF(reinterpret_cast<PyObject*>(type));
@@ -73,18 +74,19 @@ PyObject* make_function(PyObject*, PyObject* args) {
 // make_plan(resources, key, max_retries, returns, generator, timeout, item_budget)
 PyObject* make_plan(PyObject*, PyObject* args) {
   PyObject* resources = nullptr;
-  unsigned int key = 0;
+  PyObject* key = nullptr;
   int max_retries = 0;
   int returns = 1;
   int generator = 0;
   double timeout = 0;
   unsigned long long budget = 0;
-  if (!PyArg_ParseTuple(args, "O!IiipdK", &PyDict_Type, &resources, &key, &max_retries, &returns, &generator, &timeout,
-                        &budget)) {
+  if (!PyArg_ParseTuple(args, "O!O!iipdK", &PyDict_Type, &resources, &PyLong_Type, &key, &max_retries, &returns,
+                        &generator, &timeout, &budget)) {
     return nullptr;
   }
   auto options = std::make_unique<client::TaskOptions>();
-  options->key = key;
+  options->key = static_cast<std::uint32_t>(PyLong_AsUnsignedLong(key));
+  if (PyErr_Occurred() != nullptr) return nullptr;
   options->max_retries = max_retries;
   options->returns = static_cast<std::uint16_t>(returns);
   options->generator = generator != 0;
@@ -103,6 +105,7 @@ PyObject* make_plan(PyObject*, PyObject* args) {
   auto* self = PyObject_New(PythonPlan, plan_type);
   if (self == nullptr) return nullptr;
   self->options = options.release();
+  self->key = Py_NewRef(key);
   self->timeout_seconds = timeout;
   self->item_budget_bytes = budget;
   return reinterpret_cast<PyObject*>(self);

@@ -143,6 +143,13 @@ PyObject* client_define_key(PyObject* self, PyObject* args) {
   return PyLong_FromUnsignedLong(reinterpret_cast<PythonClient*>(self)->client->define_key(key));
 }
 
+PyObject* client_forget_key(PyObject* self, PyObject* number) {
+  const unsigned long key = PyLong_AsUnsignedLong(number);
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  reinterpret_cast<PythonClient*>(self)->client->forget_key(static_cast<std::uint32_t>(key));
+  Py_RETURN_NONE;
+}
+
 PyObject* client_status(PyObject* self, PyObject*) {
   auto* owner = reinterpret_cast<PythonClient*>(self);
   GilHooks hooks(owner->duty);
@@ -217,6 +224,7 @@ PyObject* client_is_open(PyObject* self, PyObject*) {
 
 PyMethodDef client_methods[] = {
     {"close", client_close, METH_NOARGS, "Disconnects; unfinished tasks fail. Idempotent."},
+    {"forget_key", client_forget_key, METH_O, "forget_key(number): nothing will be submitted with it any more"},
     {"define_key", client_define_key, METH_VARARGS,
      "define_key(command, path, folder, environment, runtime_env='') -> number"},
     {"status", client_status, METH_NOARGS, "The node's status as JSON."},

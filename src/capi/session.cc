@@ -81,9 +81,10 @@ Result<os::Fd> start_node(const fray_connect_options& options) {
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+  if (!WIFEXITED(status)) {
     return Status(StatusCode::kUnavailable, fmt::format("the node could not start (wait status {})", status));
   }
+  // One that has ended has said why on its socket.
   return std::move(ends.first);
 }
 

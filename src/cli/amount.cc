@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "model/json_text.h"
+
 namespace fray::cli {
 
 namespace {
@@ -74,7 +76,7 @@ Result<std::uint64_t> parse_size(const std::string& option, const std::string& t
 
 Result<json> parse_resources(const std::string& option, const std::string& text) {
   constexpr const char* kForm = R"(an object such as {"TPU": 4}, or TPU:4,head_node:1)";
-  json amounts = json::parse(text, nullptr, false);
+  json amounts = parse_json(text);
   if (!amounts.is_discarded()) {
     if (!amounts.is_object()) return wrong(option, text, kForm);
     return amounts;

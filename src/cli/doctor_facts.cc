@@ -25,6 +25,7 @@
 
 #include "cli/program_output.h"
 #include "cli/python_program.h"
+#include "model/json_text.h"
 #include "node/session_options.h"
 #include "os/fd.h"
 #include "os/kernel.h"
@@ -190,7 +191,7 @@ void read_python(MachineFacts& facts) {
     facts.python_problem = answer.status().message();
     return;
   }
-  nlohmann::json versions = nlohmann::json::parse(*answer, nullptr, false);
+  nlohmann::json versions = parse_json(*answer);
   if (!versions.is_array() || versions.size() != 3) {
     facts.python_problem = "it did not say its versions";
     return;

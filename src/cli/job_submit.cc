@@ -15,6 +15,7 @@
 #include "cli/job_text.h"
 #include "cli/job_verbs.h"
 #include "cli/python_program.h"
+#include "model/json_text.h"
 
 namespace fray::cli {
 
@@ -150,7 +151,7 @@ int follow(JobSession& session, const JobSubmitArguments& arguments, const std::
   if (!printed.is_ok()) return session.failed(printed);
   auto text = session.jobs().get({id});
   if (!text.is_ok()) return session.failed(text.status());
-  const json job = json::parse(*text, nullptr, false)[0];
+  const json job = parse_json(*text)[0];
   if (arguments.json) {
     fmt::print("{}\n", job.dump(2, ' ', false, json::error_handler_t::replace));
   } else {
@@ -173,7 +174,7 @@ int run_job_submit(const JobSubmitArguments& arguments) {
   if (!session) return kExitUnreachable;
   auto text = session->jobs().submit(std::move(spec).value());
   if (!text.is_ok()) return session->failed(text.status());
-  const json job = json::parse(*text, nullptr, false);
+  const json job = parse_json(*text);
   const std::string id = job.value("id", "");
   if (arguments.no_wait) {
     fmt::print("{}\n", arguments.json ? job.dump(2, ' ', false, json::error_handler_t::replace) : id);

@@ -9,6 +9,7 @@
 #include "cli/job_output.h"
 #include "cli/job_session.h"
 #include "cli/job_text.h"
+#include "model/json_text.h"
 
 namespace fray::cli {
 
@@ -19,8 +20,6 @@ using nlohmann::json;
 void print_json(const json& document) {
   fmt::print("{}\n", document.dump(2, ' ', false, json::error_handler_t::replace));
 }
-
-json parsed(const std::string& text) { return json::parse(text, nullptr, false); }
 
 int usage(const char* command, const Status& status) {
   fmt::print(stderr, "fray {}: {}\n", command, status.message());
@@ -37,7 +36,7 @@ int run_job_list(const JobNameArguments& arguments) {
   auto text = session->jobs().get(arguments.ids);
   if (!text.is_ok()) return session->failed(text.status());
   json jobs = json::array();
-  for (const json& job : parsed(*text)) {
+  for (const json& job : parse_json(*text)) {
     if (arguments.state.empty() || job.value("status", "") == arguments.state) jobs.push_back(job);
   }
   arguments.json ? print_json(list_document(std::move(jobs))) : fmt::print("{}", job_table(jobs));
@@ -49,7 +48,7 @@ int run_job_status(const JobNameArguments& arguments) {
   if (!session) return kExitUnreachable;
   auto text = session->jobs().get(arguments.ids);
   if (!text.is_ok()) return session->failed(text.status());
-  const json jobs = parsed(*text);
+  const json jobs = parse_json(*text);
   if (arguments.json) {
     print_json(jobs.size() == 1 ? jobs[0] : list_document(jobs));
   } else {
@@ -63,7 +62,7 @@ int run_job_stop(const JobNameArguments& arguments) {
   if (!session) return kExitUnreachable;
   auto text = session->jobs().stop(arguments.ids);
   if (!text.is_ok()) return session->failed(text.status());
-  const json jobs = parsed(*text);
+  const json jobs = parse_json(*text);
   if (arguments.json) {
     print_json(list_document(jobs));
   } else {
@@ -81,9 +80,9 @@ int run_job_delete(const JobNameArguments& arguments) {
   auto text = session->jobs().remove(arguments.ids);
   if (!text.is_ok()) return session->failed(text.status());
   if (arguments.json) {
-    print_json(list_document(parsed(*text)));
+    print_json(list_document(parse_json(*text)));
   } else {
-    for (const json& job : parsed(*text)) fmt::print("deleted job {}\n", job.value("id", ""));
+    for (const json& job : parse_json(*text)) fmt::print("deleted job {}\n", job.value("id", ""));
   }
   return kExitOk;
 }
@@ -102,7 +101,7 @@ int run_job_wait(const JobNameArguments& arguments) {
   auto text = session->jobs().wait(arguments.ids, deadline, JobSession::interrupted);
   if (!text.is_ok() && text.status().code() == StatusCode::kCancelled) return session->detached(arguments.ids[0]);
   if (!text.is_ok()) return session->failed(text.status());
-  const json jobs = parsed(*text);
+  const json jobs = parse_json(*text);
   int code = kExitOk;
   for (const json& job : jobs) {
     if (!arguments.json) fmt::print("{}\n", job_end_line(job));
@@ -140,7 +139,7 @@ int run_job_logs(const JobLogArguments& arguments) {
   if (!arguments.follow) return kExitOk;
   auto text = session->jobs().get({arguments.id});
   if (!text.is_ok()) return session->failed(text.status());
-  const json job = parsed(*text)[0];
+  const json job = parse_json(*text)[0];
   fmt::print(stderr, "{}\n", job_end_line(job));
   return exit_code_of_job(job);
 }

@@ -3,6 +3,7 @@
 // Threading:  one thread; a node starts more.
 // Ownership:  main() builds the commands and owns what they parse into.
 // Failure:    exit codes as in cli/exit_codes.h.
+#include <csignal>
 #include <exception>
 #include <optional>
 
@@ -132,6 +133,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  ::signal(SIGCHLD, SIG_DFL);  // who started this may ignore it, and children of those who do cannot be waited for
   try {
     return run(argc, argv);
   } catch (const std::exception& error) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/amount_text.h"
+#include "model/json_text.h"
 
 namespace fray::cli {
 
@@ -80,7 +81,7 @@ std::vector<ThreadStack> parse_faulthandler(const std::string& text) {
 
 std::vector<ThreadStack> parse_py_spy(const std::string& text) {
   std::vector<ThreadStack> threads;
-  json document = json::parse(text, nullptr, false);
+  json document = parse_json(text);
   if (!document.is_array()) return threads;
   for (const json& entry : document) {
     ThreadStack thread;

@@ -9,6 +9,7 @@
 #include "cli/node_choice.h"
 #include "cli/node_query.h"
 #include "client/job_client.h"
+#include "model/json_text.h"
 
 namespace fray::cli {
 
@@ -64,7 +65,7 @@ int run_ps(const PsArguments& arguments) {
   if (!report.is_ok()) return failed(report.status());
   auto jobs = client::JobClient(socket, FRAY_VERSION).get({});
   if (!jobs.is_ok()) return failed(jobs.status());
-  const json rows = rows_of(json::parse(*report, nullptr, false), json::parse(*jobs, nullptr, false));
+  const json rows = rows_of(parse_json(*report), parse_json(*jobs));
   if (arguments.json) {
     fmt::print("{}\n",
                json{{"schema", "fray/v1"}, {"processes", rows}}.dump(2, ' ', false, json::error_handler_t::replace));

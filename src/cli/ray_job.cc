@@ -13,6 +13,7 @@
 #include "cli/exit_codes.h"
 #include "cli/interrupt.h"
 #include "cli/ray_cluster.h"
+#include "model/json_text.h"
 #include "ray/command_text.h"
 #include "ray/jobs.h"
 #include "ray/log_follower.h"
@@ -103,7 +104,7 @@ Result<ray::JobRequest> request_of(const RaySubmission& submission) {
   request.cpus = submission.cpus;
   request.gpus = submission.gpus;
   if (!submission.runtime_env.empty()) {
-    request.runtime_env = json::parse(submission.runtime_env, nullptr, false);
+    request.runtime_env = parse_json(submission.runtime_env);
     if (!request.runtime_env.is_object()) {
       return Status(StatusCode::kInvalidArgument, "--runtime-env takes a JSON object, such as {\"pip\": [\"rich\"]}");
     }

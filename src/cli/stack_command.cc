@@ -14,6 +14,7 @@
 #include "cli/program_output.h"
 #include "cli/python_program.h"
 #include "cli/stack_dump.h"
+#include "model/json_text.h"
 
 namespace fray::cli {
 
@@ -86,7 +87,7 @@ int run_stack(const StackArguments& arguments) {
     fmt::print(stderr, "fray stack: {}\n", reply.status().message());
     return exit_code_of(reply.status());
   }
-  std::vector<ProcessStacks> processes = processes_of(json::parse(*reply, nullptr, false));
+  std::vector<ProcessStacks> processes = processes_of(parse_json(*reply));
   if (arguments.pid != 0) {
     std::erase_if(processes, [&](const ProcessStacks& one) { return one.pid != arguments.pid; });
     if (processes.empty()) {

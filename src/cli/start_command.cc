@@ -19,6 +19,7 @@
 #include "cli/amount.h"
 #include "cli/exit_codes.h"
 #include "cli/node_http.h"
+#include "model/json_text.h"
 #include "node/run_node.h"
 #include "node/session_folder.h"
 #include "node/session_options.h"
@@ -194,7 +195,7 @@ json wait_for_news(const os::Fd& pipe) {
     std::array<char, 4096> chunk;
     const ssize_t got = ::read(pipe.get(), chunk.data(), chunk.size());
     if (got > 0) text.append(chunk.data(), static_cast<std::size_t>(got));
-    if (got == 0) return json::parse(text, nullptr, false);
+    if (got == 0) return parse_json(text);
   }
 }
 

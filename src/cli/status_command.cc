@@ -10,6 +10,7 @@
 #include "cli/node_choice.h"
 #include "cli/node_query.h"
 #include "cli/status_text.h"
+#include "model/json_text.h"
 #include "os/run_folder.h"
 
 namespace fray::cli {
@@ -32,7 +33,7 @@ int run_status(const StatusArguments& arguments) {
     fmt::print(stderr, "fray status: {}\n", reply.status().message());
     return exit_code_of(reply.status());
   }
-  nlohmann::json report = nlohmann::json::parse(*reply, nullptr, false);
+  nlohmann::json report = parse_json(*reply);
   if (!report.is_object()) {
     fmt::print(stderr, "fray status: the node at {} answered with something that is no JSON object\n", socket);
     return kExitFailed;

@@ -51,7 +51,7 @@ Status Client::handshake() {
     key.prestart = options_.prestart;
     key.description = options_.key;
     link_.send(wire::ControlType::kDefineKey, 0, key);
-    keys_.emplace_back(options_.key, 0);
+    keys_.emplace(options_.key, 0);
   }
   auto limit = Clock::now() + kHandshakeLimit;
   wire::Incoming frame;
@@ -156,15 +156,20 @@ void Client::deliver_leases() {
 
 std::uint32_t Client::define_key(const wire::WorkerKey& key) {
   MutexLock lock(mutex_);
-  for (const auto& [known, number] : keys_) {
-    if (known == key) return number;
-  }
+  const auto [known, is_new] = keys_.emplace(key, next_key_);
+  if (!is_new) return known->second;
   wire::DefineKey message;
   message.key = next_key_++;
   message.description = key;
-  keys_.emplace_back(key, message.key);
   link_.send(wire::ControlType::kDefineKey, 0, message);
   return message.key;
+}
+
+void Client::forget_key(std::uint32_t number) {
+  if (abandoned_) return;
+  MutexLock lock(mutex_);
+  if (!open_ || std::erase_if(keys_, [number](const auto& known) { return known.second == number; }) == 0) return;
+  tasks_.retire_key(number);
 }
 
 Result<std::vector<Object*>> Client::submit(std::unique_ptr<Task> given, const TaskOptions& options) {

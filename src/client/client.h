@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -132,8 +133,11 @@ class Client {
   bool cancel(Object* object, bool force);
   // Whether the task of `object` was not sent to a worker yet; with `cancel` it never will be.
   bool is_waiting(Object* object, bool cancel);
-  // The number of a further worker key (a runtime env). Equal keys share a number.
+  // The number of a further worker key (a runtime env). Equal keys share a number while it is known. The node may end
+  // what it has for a key that no task or actor uses, and makes it anew at the next use.
   std::uint32_t define_key(const wire::WorkerKey& key);
+  // Nothing will be submitted with this number any more. Tasks that were go on.
+  void forget_key(std::uint32_t number);
   // Depth of tasks that this thread submits.
   static void set_depth(std::uint32_t depth);
 
@@ -263,7 +267,7 @@ class Client {
   std::vector<wire::Log> logs_ FRAY_GUARDED_BY(mutex_);
   std::uint64_t logs_seen_ FRAY_GUARDED_BY(mutex_) = 0;
   LineFolder folder_ FRAY_GUARDED_BY(mutex_);
-  std::vector<std::pair<wire::WorkerKey, std::uint32_t>> keys_ FRAY_GUARDED_BY(mutex_);
+  std::map<wire::WorkerKey, std::uint32_t> keys_ FRAY_GUARDED_BY(mutex_);  // those known to the node
   std::uint32_t next_key_ FRAY_GUARDED_BY(mutex_) = 1;
   std::string closed_reason_ FRAY_GUARDED_BY(mutex_);
   std::string status_reply_ FRAY_GUARDED_BY(mutex_);

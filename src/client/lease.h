@@ -35,6 +35,7 @@ struct TaskQueue {
   std::optional<Clock::time_point> pause_until;  // no demand before; the process was out of descriptors
   std::deque<Task*> ready;
   std::vector<Lease*> leases;
+  std::size_t unfinished = 0;  // tasks that are to run on its leases, wherever they are now
 };
 
 struct Lease {

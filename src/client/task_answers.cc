@@ -238,8 +238,9 @@ void TaskTable::retry(Task* task) {
 }
 
 void TaskTable::refused(std::uint32_t demand, StatusCode code, const std::string& reason) {
-  if (demand >= by_number_.size()) return;
-  TaskQueue* queue = by_number_[demand];
+  auto asked = by_number_.find(demand);
+  if (asked == by_number_.end()) return;
+  TaskQueue* queue = asked->second;
   std::deque<Task*> ready = std::move(queue->ready);
   queue->ready.clear();
   for (Task* task : ready) fail(task, code, reason);
@@ -247,7 +248,7 @@ void TaskTable::refused(std::uint32_t demand, StatusCode code, const std::string
 }
 
 void TaskTable::fail_all(StatusCode code, const std::string& message) {
-  for (TaskQueue* queue : by_number_) queue->ready.clear();
+  for (const auto& [number, queue] : by_number_) queue->ready.clear();
   actors_->clear();
   for (Lease* lease : open_leases_) {
     lease->sent.clear();

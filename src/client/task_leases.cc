@@ -1,6 +1,7 @@
 // The leases of a TaskTable: how many are asked for, when one is given back, and what a slow one hands on.
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "client/task_table.h"
 
@@ -42,11 +43,12 @@ void TaskTable::tell_demand(TaskQueue* queue) {
 }
 
 void TaskTable::granted(LeaseId id, const wire::Grant& grant, os::Fd fd) {
-  if (grant.demand >= by_number_.size()) {
+  auto asked = by_number_.find(grant.demand);
+  if (asked == by_number_.end()) {
     link_.send(wire::ControlType::kReturnLease, id);
     return;
   }
-  TaskQueue* queue = by_number_[grant.demand];
+  TaskQueue* queue = asked->second;
   queue->told = kUnknownDemand;  // the grant may have crossed our last word on the road
   if (!fd.is_open()) {           // no descriptor was free for it: try again when some may be
     link_.send(wire::ControlType::kReturnLease, id);
@@ -88,9 +90,10 @@ void TaskTable::close_connection(Lease* connection) {
 }
 
 void TaskTable::reclaim(std::uint32_t demand, std::uint32_t count) {
-  if (demand >= by_number_.size()) return;
-  by_number_[demand]->owed += count;
-  pay(by_number_[demand]);
+  auto asked = by_number_.find(demand);
+  if (asked == by_number_.end()) return;
+  asked->second->owed += count;
+  pay(asked->second);
 }
 
 // Gives back what was asked for: idle leases at once, busy ones when what was sent to them is done. What cannot be given
@@ -140,7 +143,7 @@ void TaskTable::balance(TaskQueue* queue, Clock::time_point now) {
 
 void TaskTable::tick(Clock::time_point now, bool closing) {
   flush();
-  for (TaskQueue* queue : by_number_) {
+  for (const auto& [number, queue] : by_number_) {
     if (!queue->pause_until || now < *queue->pause_until) continue;
     queue->pause_until.reset();
     tell_demand(queue);
@@ -152,7 +155,40 @@ void TaskTable::tick(Clock::time_point now, bool closing) {
       if (lease->sent.size() > 1) balance(lease->queue, now);
       continue;
     }
-    if (lease->draining || closing || now - lease->idle_since >= limits_.keep_idle) give_back(lease);
+    const bool unwanted = lease->queue != nullptr && retired_keys_.contains(lease->queue->key);
+    if (lease->draining || closing || unwanted || now - lease->idle_since >= limits_.keep_idle) give_back(lease);
+  }
+  forget_retired_keys();
+}
+
+void TaskTable::retire_key(std::uint32_t key) {
+  retired_keys_.insert(key);
+  forget_retired_keys();
+}
+
+void TaskTable::forget_retired_keys() {
+  if (retired_keys_.empty()) return;
+  std::set<std::uint32_t> busy;
+  for (const auto& [shape, queue] : queues_) {
+    if (queue->unfinished > 0 || !queue->leases.empty()) busy.insert(queue->key);
+  }
+  for (std::uint32_t key : std::exchange(retired_keys_, {})) {
+    if (busy.contains(key)) {
+      retired_keys_.insert(key);
+      continue;
+    }
+    for (auto each = queues_.begin(); each != queues_.end();) {
+      TaskQueue* queue = each->second.get();
+      if (queue->key != key) {
+        ++each;
+        continue;
+      }
+      tell_demand(queue);  // none
+      by_number_.erase(queue->number);
+      if (last_queue_ == queue) last_queue_ = nullptr;
+      each = queues_.erase(each);
+    }
+    link_.send(wire::ControlType::kForgetKey, key);
   }
 }
 

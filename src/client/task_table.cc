@@ -37,14 +37,14 @@ TaskQueue* TaskTable::queue(const ResourceSet& resources, std::uint32_t key, std
   if (TaskQueue* known = known_queue(resources, key, depth)) return known;
   auto& slot = queues_[{resources, key, depth}];
   slot = std::make_unique<TaskQueue>();
-  slot->number = static_cast<std::uint32_t>(by_number_.size());
+  slot->number = next_number_++;
   slot->key = key;
   slot->depth = depth;
   slot->resources = resources;
   double cpus = resources.amount("CPU");
   double at_once = cpus > 0 ? std::max(1.0, std::floor(limits_.total_cpus / cpus)) : limits_.max_workers;
   slot->most_leases = static_cast<std::uint32_t>(std::min<double>(at_once, limits_.max_workers));
-  by_number_.push_back(slot.get());
+  by_number_[slot->number] = slot.get();
   return slot.get();
 }
 
@@ -55,6 +55,7 @@ void TaskTable::submit(Task* task) {
   if (first_task_ != nullptr) first_task_->previous = task;
   first_task_ = task;
   ++unfinished_;
+  if (task->queue != nullptr) ++task->queue->unfinished;
   if (task->extra) {
     for (ArgumentPart& part : task->extra->parts) {
       if (part.object->is_ready()) continue;
@@ -282,6 +283,7 @@ void TaskTable::finish(Task* task) {
   if (task->next != nullptr) task->next->previous = task->previous;
   if (first_task_ == task) first_task_ = task->next;
   --unfinished_;
+  if (task->queue != nullptr) --task->queue->unfinished;
   auto drop = [this](Object* object) {
     if (object->references.fetch_sub(1, std::memory_order_acq_rel) == 1) objects_.destroy(object);
   };

@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
@@ -58,6 +59,9 @@ class TaskTable {
   void reclaim(std::uint32_t demand, std::uint32_t count);
   void fail_all(StatusCode code, const std::string& message);
 
+  // No further tasks will name this key: the node is told so when those there are have ended.
+  void retire_key(std::uint32_t key);
+
   void close_sockets();  // in a child of fork()
 
   // Buffered frames and demands go out. Called before a wait and on every tick.
@@ -92,6 +96,7 @@ class TaskTable {
   void pay(TaskQueue* queue);
   void give_back(Lease* lease);
   void drop_lease(Lease* lease);
+  void forget_retired_keys();
 
   void handle(Lease* lease, const wire::Incoming& frame);
   Task* take_sent(Lease* lease, std::uint64_t number);
@@ -118,7 +123,9 @@ class TaskTable {
   std::size_t unfinished_ = 0;
   std::map<std::tuple<ResourceSet, std::uint32_t, std::uint32_t>, std::unique_ptr<TaskQueue>> queues_;
   TaskQueue* last_queue_ = nullptr;  // asked for last; most tasks are like the one before
-  std::vector<TaskQueue*> by_number_;
+  std::unordered_map<std::uint32_t, TaskQueue*> by_number_;
+  std::uint32_t next_number_ = 0;  // never given twice: what the node said of the one before may still be on its way
+  std::set<std::uint32_t> retired_keys_;
   std::unordered_map<LeaseId, std::unique_ptr<Lease>> leases_;
   std::vector<Lease*> open_leases_;
   std::vector<Lease*> unflushed_;

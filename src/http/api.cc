@@ -9,6 +9,7 @@
 #include "http/log_stream.h"
 #include "http/metrics.h"
 #include "http/websocket.h"
+#include "model/json_text.h"
 
 namespace fray::http {
 
@@ -26,7 +27,7 @@ Result<json> document_of(Result<NodeLink::Reply> reply) {
   if (!reply.is_ok()) return reply.status();
   FRAY_ASSIGN_OR_RETURN(wire::Text text, wire::Text::decode(reply->body));
   if (reply->type != wire::ControlType::kStatusReply) return Status(StatusCode::kUnavailable, text.text);
-  json document = json::parse(text.text, nullptr, false);
+  json document = parse_json(text.text);
   if (!document.is_object()) return Status(StatusCode::kInternal, "the node's status is no JSON object");
   return document;
 }
@@ -37,7 +38,7 @@ void answer_with(const Responder& responder, Result<json> document) {
 
 Result<json> parsed(Result<std::string> text) {
   if (!text.is_ok()) return text.status();
-  json document = json::parse(*text, nullptr, false);
+  json document = parse_json(*text);
   if (document.is_discarded()) return Status(StatusCode::kInternal, "the node's answer is no JSON");
   return document;
 }

@@ -176,6 +176,32 @@ TEST(ApiTest, rays_routes_answer_as_ray_does) {
   EXPECT_EQ(world.json("DELETE /api/jobs/raysubmit_a")["deleted"], true);
 }
 
+TEST(ApiTest, what_nests_too_deeply_is_refused_on_every_route_that_takes_a_body) {
+  for (const auto& [open, close] : {std::pair{std::string("["), "]"}, {R"({"a":)", "}"}, {R"({"a":[)", "]}"}}) {
+    for (const int depth : {150, 60'000}) {
+      std::string deep;
+      for (int i = 0; i < depth; ++i) deep += open;
+      deep += "1";
+      for (int i = 0; i < depth; ++i) deep += close;
+      HttpWorld world;
+      for (const Route& route : world.api->routes().routes()) {
+        if (route.method != "POST" && route.method != "PUT") continue;
+        for (const char* member : {"runtime_env", "metadata", "environment", "unknown"}) {
+          const std::string body =
+              R"({"entrypoint":"true","command":["true"],")" + std::string(member) + "\":" + deep + "}";
+          const std::string line = route.method + " " + path_of(route);
+          const int status = HttpWorld::status_of(world.ask(line, world.headers(), body));
+          EXPECT_TRUE(status >= 200 && status <= 500) << line << " " << member << ": " << status;
+        }
+      }
+      EXPECT_EQ(world.json("GET /api/jobs/"), nlohmann::json::array());
+      const std::string said = world.ask("POST /api/jobs/", world.headers(),
+                                         R"({"entrypoint":"true","runtime_env":{"config":)" + deep + "}}");
+      EXPECT_THAT(said, HasSubstr("more than 100 levels deep"));
+    }
+  }
+}
+
 TEST(ApiTest, a_websocket_carries_a_log_to_the_jobs_end) {
   HttpWorld world;
   (void)world.json("POST /api/jobs/", {{"entrypoint", "true"}, {"submission_id", "a"}});

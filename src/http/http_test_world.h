@@ -28,13 +28,12 @@ namespace fray::http {
 // Speaks as much of the node's language as the API asks for.
 class FakeNode {
  public:
-  FakeNode(event::Loop& loop, const std::string& path) : loop_(loop), listener_(os::Listener::listen(path).value()) {
-    FRAY_CHECK(loop_.add(listener_.fd(), EPOLLIN, [this](std::uint32_t) { accept(); }).is_ok(), "the test's node");
+  FakeNode(event::Loop& loop, const std::string& path)
+      : loop_(loop), listener_(os::Listener::listen(path).value()), acceptor_(loop) {
+    FRAY_CHECK(acceptor_.start(listener_.fd(), [this](os::Fd socket) { accept(std::move(socket)); }).is_ok(),
+               "the test's node");
   }
-  ~FakeNode() {
-    hang_up();
-    loop_.remove(listener_.fd());
-  }
+  ~FakeNode() { hang_up(); }
   void hang_up() {
     if (socket_.is_open()) loop_.remove(socket_.fd());
     socket_.close();
@@ -46,11 +45,8 @@ class FakeNode {
                            {"actors", {{{"class", "Counter"}, {"state", "alive"}}}}};
 
  private:
-  void accept() {
-    bool more = false;
-    auto fd = listener_.accept(&more);
-    if (!fd) return;
-    socket_ = wire::FrameSocket(std::move(*fd));
+  void accept(os::Fd socket) {
+    socket_ = wire::FrameSocket(std::move(socket));
     FRAY_CHECK(loop_.add(socket_.fd(), EPOLLIN, [this](std::uint32_t) { read(); }).is_ok(), "the test's node");
   }
   void read() {
@@ -67,6 +63,7 @@ class FakeNode {
 
   event::Loop& loop_;
   os::Listener listener_;
+  event::Acceptor acceptor_;
   wire::FrameSocket socket_;
 };
 

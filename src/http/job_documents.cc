@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "http/members.h"
+#include "model/json_text.h"
 
 namespace fray::http {
 
@@ -188,7 +189,7 @@ Result<JobOrder> parse_ray_order(std::string_view body, const OwnPython& python,
 json ray_details(const json& job) {
   json metadata = job.value("metadata", json::object());
   if (!metadata.is_object()) metadata = json::object();
-  const json ray = json::parse(text_of(metadata, kRayKey), nullptr, false);
+  const json ray = parse_json(text_of(metadata, kRayKey));
   metadata.erase(kRayKey);
   const std::string status = text_of(job, "status");
   const bool failed = status == "failed";

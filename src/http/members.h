@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/status.h"
+#include "model/json_text.h"
 
 namespace fray::http {
 
@@ -26,10 +27,16 @@ inline Status wrong_type(const char* key, const char* expected, const nlohmann::
 
 class Members {
  public:
+  // What answers say of a job lies deeper than what was asked for it, and must be readable as well.
+  static constexpr std::size_t kMostDepth = kMostJsonDepth / 2;
+
   explicit Members(nlohmann::json document) : document_(std::move(document)) {}
 
   static Result<Members> parse(std::string_view body) {
-    nlohmann::json document = nlohmann::json::parse(body, nullptr, false);
+    if (nests_deeper_than(body, kMostDepth)) {
+      return wrong(fmt::format("the body's lists and objects lie in each other more than {} levels deep", kMostDepth));
+    }
+    nlohmann::json document = parse_json(body);
     if (!document.is_object()) return wrong("the body must be a JSON object");
     return Members(std::move(document));
   }

@@ -1,9 +1,11 @@
 #include "http/request_parser.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <utility>
 
+#include <fmt/format.h>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -28,6 +30,22 @@ std::string lower(std::string_view text) {
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return name;
+}
+
+// Two of these would let two readers see two requests, or a guard look at one and a handler at the other.
+bool is_single(beast::http::field name) {
+  using beast::http::field;
+  constexpr std::array kSingle{field::host,
+                               field::authorization,
+                               field::origin,
+                               field::content_length,
+                               field::transfer_encoding,
+                               field::content_type,
+                               field::expect,
+                               field::upgrade,
+                               field::sec_websocket_key,
+                               field::sec_websocket_version};
+  return std::find(kSingle.begin(), kSingle.end(), name) != kSingle.end();
 }
 
 }  // namespace
@@ -57,14 +75,17 @@ RequestParser::Progress RequestParser::take_head() {
   const auto& message = parts_->parser.get();
   request_.method = std::string(message.method_string());
   for (const auto& field : message) {
-    std::string& value = request_.headers[lower({field.name_string().data(), field.name_string().size()})];
-    // Two of these would let two readers see two requests.
-    const bool again = !value.empty();
-    if (again && (field.name() == beast::http::field::host || field.name() == beast::http::field::authorization ||
-                  field.name() == beast::http::field::origin)) {
-      return bad(400, "a header that may be given once was given twice");
-    }
-    value += (again ? ", " : "") + std::string(field.value());
+    std::string name = lower({field.name_string().data(), field.name_string().size()});
+    const auto [known, is_new] = request_.headers.try_emplace(std::move(name), field.value());
+    if (is_new) continue;
+    if (is_single(field.name())) return bad(400, fmt::format("the header {} may be given once", known->first));
+    known->second += ", " + std::string(field.value());
+  }
+  // A body whose end two readers would see in different places.
+  const std::string coding = lower(request_.header("transfer-encoding"));
+  if (!coding.empty() && coding != "chunked") return bad(501, "the only transfer encoding known here is chunked");
+  if (!coding.empty() && request_.headers.contains("content-length")) {
+    return bad(400, "a body has a Content-Length or a Transfer-Encoding, and never both");
   }
   if (!parse_target({message.target().data(), message.target().size()}, &request_)) {
     return bad(400, "the target must be a path with a query that is percent-encoded, each parameter once");

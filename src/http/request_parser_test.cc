@@ -1,5 +1,6 @@
 #include "http/request_parser.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace fray::http {
@@ -76,6 +77,33 @@ TEST(RequestParserTest, what_is_wrong_is_answered_by_its_kind) {
     RequestParser parser;
     EXPECT_EQ(feed(parser, bytes), Progress::kBad) << bytes.substr(0, 60);
     EXPECT_EQ(parser.problem().status, status) << bytes.substr(0, 60);
+  }
+}
+
+TEST(RequestParserTest, headers_that_may_be_given_once_are_refused_when_given_twice_whatever_they_hold) {
+  for (const char* name : {"Host", "hOST", "Origin", "Authorization", "Content-Length", "Transfer-Encoding",
+                           "Content-Type", "Expect", "Upgrade", "Sec-WebSocket-Key"}) {
+    for (const auto& [first, second] : {std::pair{"", "a"}, {"a", ""}, {"", ""}, {"a", "a"}, {"a", "b"}}) {
+      RequestParser parser;
+      const std::string twice = fmt::format("{0}: {1}\r\nX-Between: 1\r\n{0}: {2}\r\n", name, first, second);
+      EXPECT_EQ(feed(parser, "POST / HTTP/1.1\r\n" + twice + "\r\n"), Progress::kBad) << twice;
+      EXPECT_EQ(parser.problem().status, 400u) << twice;
+    }
+  }
+}
+
+TEST(RequestParserTest, a_body_whose_end_is_told_twice_or_in_an_unknown_way_is_refused) {
+  for (const char* headers :
+       {"Content-Length: 5\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nContent-Length: 5",
+        "Content-Length: 5\r\nContent-Length: 5", "Content-Length: 5, 5", "Content-Length: +5", "Content-Length: 0x5",
+        "Content-Length: -1", "Content-Length : 5", "Transfer-Encoding: gzip, chunked", "Transfer-Encoding: identity",
+        "Transfer-Encoding: xchunked", "Transfer-Encoding: chunked, chunked",
+        "Transfer-Encoding:\x0b"
+        "chunked"}) {
+    RequestParser parser;
+    const std::string bytes = std::string("POST / HTTP/1.1\r\nHost: a\r\n") + headers + "\r\n\r\n0\r\n\r\n";
+    EXPECT_EQ(feed(parser, bytes), Progress::kBad) << headers;
+    EXPECT_TRUE(parser.problem().status == 400 || parser.problem().status == 501) << headers;
   }
 }
 

@@ -15,7 +15,6 @@ namespace fray::http {
 namespace {
 
 constexpr int kBacklog = 128;
-constexpr std::chrono::milliseconds kPause{100};  // when descriptors have run out
 
 }  // namespace
 
@@ -37,19 +36,19 @@ Result<std::unique_ptr<Server>> Server::start(event::Loop& loop, std::uint16_t p
   }
   std::unique_ptr<Server> server(new Server(loop, std::move(listener), ntohs(name.sin_port), std::move(token), routes));
   Server* self = server.get();
-  FRAY_RETURN_IF_ERROR(loop.add(self->listener_.get(), EPOLLIN, [self](std::uint32_t) { self->accept(); }));
+  FRAY_RETURN_IF_ERROR(self->acceptor_.start(
+      self->listener_.get(), [self](os::Fd socket) { self->accept(std::move(socket)); },
+      [self] { self->end_a_stranger(); }));
   return server;
 }
 
 Server::~Server() {
-  loop_.remove(listener_.get());
   while (!connections_.empty()) connections_.back()->end();
 }
 
 std::string Server::url() const { return fmt::format("http://127.0.0.1:{}", port_); }
 
-bool Server::make_room() {
-  if (connections_.size() < kMostConnections) return true;
+bool Server::end_a_stranger() {
   auto stranger = std::find_if(connections_.begin(), connections_.end(),
                                [](const auto& connection) { return !connection->is_known(); });
   if (stranger == connections_.end()) return false;
@@ -58,20 +57,11 @@ bool Server::make_room() {
   return true;
 }
 
-void Server::accept() {
-  os::Fd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!fd.is_open()) {
-    if (errno != EMFILE && errno != ENFILE) return;
-    // Nothing else would end the listener's readiness: it rests for a moment.
-    if (make_room()) return;
-    loop_.change(listener_.get(), 0);
-    loop_.after(kPause, [fd = listener_.get(), &loop = loop_] { loop.change(fd, EPOLLIN); });
-    return;
-  }
-  if (!make_room()) return;
+void Server::accept(os::Fd socket) {
+  if (connections_.size() >= kMostConnections && !end_a_stranger()) return;
   const int yes = 1;
-  ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-  auto connection = std::make_shared<Connection>(loop_, static_cast<Connection::Owner&>(*this), std::move(fd));
+  ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+  auto connection = std::make_shared<Connection>(loop_, static_cast<Connection::Owner&>(*this), std::move(socket));
   if (connection->start().is_ok()) connections_.push_back(std::move(connection));
 }
 

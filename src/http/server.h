@@ -2,8 +2,9 @@
 //
 // Threading:  the loop's.
 // Ownership:  owns the listener and all connections; the routes are the caller's and outlive it.
-// Failure:    start() returns kIoError when there is no port. Past kMostConnections the oldest whose client has not shown a
-//             token is closed to make room, and when all have, the newest.
+// Failure:    start() returns kIoError when there is no port. Past kMostConnections, and while the node has no descriptors
+//             left, the oldest whose client has not shown a token is closed to make room. When all have, the newest past
+//             kMostConnections is closed, and who finds no descriptors waits.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "event/loop.h"
+#include "event/acceptor.h"
 #include "http/connection.h"
 #include "http/guard.h"
 #include "http/route_table.h"
@@ -34,17 +35,23 @@ class Server : private Connection::Owner {
 
  private:
   Server(event::Loop& loop, os::Fd listener, std::uint16_t port, std::string token, const RouteTable& routes)
-      : loop_(loop), listener_(std::move(listener)), port_(port), guard_(std::move(token), port), routes_(routes) {}
+      : loop_(loop),
+        listener_(std::move(listener)),
+        acceptor_(loop),
+        port_(port),
+        guard_(std::move(token), port),
+        routes_(routes) {}
 
   std::optional<Response> refuse(const Request& request) override { return guard_.refuse(request); }
   void handle(Request request, Responder responder) override { routes_.handle(std::move(request), responder); }
   Result<std::shared_ptr<BodySink>> sink_of(const Request& request) override { return routes_.sink_of(request); }
   void connection_ended(Connection& connection) override;
-  void accept();
-  bool make_room();
+  void accept(os::Fd socket);
+  bool end_a_stranger();
 
   event::Loop& loop_;
   os::Fd listener_;
+  event::Acceptor acceptor_;  // at that socket
   std::uint16_t port_;
   Guard guard_;
   const RouteTable& routes_;

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "model/json_text.h"
+
 namespace fray::job {
 
 namespace {
@@ -135,7 +137,7 @@ std::string JobRecord::json() const {
 }
 
 Result<JobRecord> JobRecord::parse(std::string_view text) {
-  const nlohmann::json kept = nlohmann::json::parse(text, nullptr, false);
+  const nlohmann::json kept = parse_json(text);
   try {
     if (kept.is_object()) return record_of(kept);
   } catch (const nlohmann::json::exception&) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "model/json_text.h"
+
 namespace fray {
 
 namespace {
@@ -60,7 +62,7 @@ std::string to_json(const RuntimeEnvSpec& spec) {
 }
 
 Result<RuntimeEnvSpec> parse_runtime_env_spec(std::string_view text) {
-  json document = json::parse(text, nullptr, false);
+  json document = parse_json(text);
   if (!document.is_object()) return bad_env("the description is no JSON object");
   RuntimeEnvSpec spec;
   for (const auto& [name, value] : document.items()) {

@@ -49,6 +49,7 @@ Status ActorCarrier::create(Connection& client, std::uint64_t ticket, wire::Crea
     Kept& kept = kept_[message.actor];
     kept.creator = client.process;
     kept.description = std::move(message.description);
+    leases_.keep_key(table_.spec(message.actor)->home, key);
     if (message.event_loop) leases_.expect_loop(key);
   }
   if (ticket == 0) {

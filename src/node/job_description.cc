@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "model/json_text.h"
+
 namespace fray::node {
 
 namespace {
@@ -28,7 +30,7 @@ json resources_json(const ResourceSet& resources) {
 }
 
 json metadata_json(const std::string& text) {
-  json metadata = text.empty() ? json::object() : json::parse(text, nullptr, false);
+  json metadata = text.empty() ? json::object() : parse_json(text);
   return metadata.is_object() ? metadata : json::object();
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include "model/json_text.h"
 #include "os/pidfd.h"
 #include "os/process_name.h"
 #include "os/whole_file.h"
@@ -36,7 +37,7 @@ bool is_locked(const std::string& folder) {
 os::ProcessName name_in(const std::string& folder) {
   auto text = os::read_file(folder + supervisor::kSupervisorName);
   if (!text.is_ok()) return {};
-  const nlohmann::json document = nlohmann::json::parse(*text, nullptr, false);
+  const nlohmann::json document = parse_json(*text);
   if (!document.is_object()) return {};
   return {document.value("pid", 0), document.value("started_ticks", std::uint64_t{0})};
 }

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/log_line.h"
 #include "node/job_step.h"
@@ -30,8 +31,10 @@ Status JobRecords::make_ready() {
       return Status::io_error("cannot create " + folders_.root(), errno);
     }
   } else {
+    const bool is_new = ::access(folders_.root().c_str(), F_OK) != 0;
     FRAY_RETURN_IF_ERROR(os::open_home_folder("jobs").status());
     FRAY_ASSIGN_OR_RETURN(store_, JobStore::open(folders_.root(), &rebuilt_));
+    if (is_new) rebuilt_.clear();  // a home that has never had a job has lost none
   }
   ready_ = true;
   return Status::ok();

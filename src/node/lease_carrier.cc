@@ -14,7 +14,6 @@ namespace fray::node {
 namespace {
 
 constexpr std::chrono::milliseconds kDeadlockPatience{100};
-constexpr std::uint32_t kMostKeysOfAClient = 1024;
 
 template <typename Map>
 void erase_client(Map& map, ProcessId client) {
@@ -37,6 +36,9 @@ LeaseCarrier::LeaseCarrier(event::Loop& loop, Roster& roster, WorkerProcesses& p
 
 void LeaseCarrier::client_left(ProcessId client) {
   table_.client_left(client);
+  for (auto each = keys_.lower_bound({client, 0}); each != keys_.end() && each->first.first == client; ++each) {
+    undefine(each->second);
+  }
   erase_client(keys_, client);
   erase_client(demand_keys_, client);
   keys_changed_ = true;
@@ -45,7 +47,8 @@ void LeaseCarrier::client_left(ProcessId client) {
 void LeaseCarrier::worker_ready(ProcessId worker) {
   processes_.started_well(worker);
   // To its tasks the worker is a client that is like itself.
-  keys_[{worker, 0}] = processes_.workers().at(worker).key;
+  const WorkerKeyId key = processes_.workers().at(worker).key;
+  if (keys_.emplace(std::pair(worker, 0), key).second) ++definitions_[key];
   table_.client_joined(worker);
   table_.worker_ready(worker);
 }
@@ -58,20 +61,46 @@ void LeaseCarrier::worker_gone(ProcessId worker, bool expected, const wire::Exit
 }
 
 Status LeaseCarrier::define_key(ProcessId client, const wire::DefineKey& message) {
-  if (message.key >= kMostKeysOfAClient || message.description.command.empty()) {
-    return Status(StatusCode::kInvalidArgument, "a worker key without a command, or too many of them");
-  }
+  if (message.description.command.empty())
+    return Status(StatusCode::kInvalidArgument, "a worker key without a command");
   WorkerKeyId key = processes_.define(message.description);
-  keys_[{client, message.key}] = key;
-  use_again(key);
+  ++definitions_[key];
+  const auto [slot, is_new] = keys_.try_emplace({client, message.key}, key);
+  if (!is_new) undefine(std::exchange(slot->second, key));
+  keys_changed_ = true;
+  // What the client itself is like is wanted soon; of its runtime envs a program may define many and use few.
+  if (message.key == 0) {
+    use_again(key);
+    processes_.warm_up(key);
+  }
   if (message.prestart > 0) table_.prestart(key, message.prestart);
   return Status::ok();
+}
+
+void LeaseCarrier::forget_key(ProcessId client, std::uint32_t number) {
+  auto found = keys_.find({client, number});
+  if (found == keys_.end()) return;
+  undefine(found->second);
+  keys_.erase(found);
+}
+
+// A key that nobody names any more is forgotten when it rests, which one that is awake does sooner or later.
+void LeaseCarrier::undefine(WorkerKeyId key) {
+  auto found = definitions_.find(key);
+  if (found == definitions_.end() || --found->second > 0) return;
+  definitions_.erase(found);
+  undefined_keys_.insert(key);
+  keys_changed_ = true;
 }
 
 Result<WorkerKeyId> LeaseCarrier::key_of(ProcessId client, std::uint32_t number) const {
   auto key = keys_.find({client, number});
   if (key != keys_.end()) return key->second;
   return Status(StatusCode::kInvalidArgument, "a message names a worker key that was not defined");
+}
+
+void LeaseCarrier::keep_key(ProcessId home, WorkerKeyId key) {
+  if (home_keys_.emplace(home, key).second) ++definitions_[key];
 }
 
 void LeaseCarrier::demand_for_home(ProcessId home, ProcessId root, WorkerKeyId key, std::uint32_t depth,
@@ -87,6 +116,10 @@ void LeaseCarrier::demand_for_home(ProcessId home, ProcessId root, WorkerKeyId k
 }
 
 void LeaseCarrier::close_home(ProcessId home) {
+  if (auto kept = home_keys_.find(home); kept != home_keys_.end()) {
+    undefine(kept->second);
+    home_keys_.erase(kept);
+  }
   if (homes_.erase(home) == 0) return;
   table_.client_left(home);
   last_clients_.erase(home);
@@ -97,9 +130,20 @@ void LeaseCarrier::close_home(ProcessId home) {
 Status LeaseCarrier::demand(ProcessId client, const wire::Demand& message) {
   FRAY_ASSIGN_OR_RETURN(WorkerKeyId key, key_of(client, message.key));
   const WorkerKeyId workers = scheduler::key_for(key, message.resources);
-  demand_keys_[{client, message.demand}] = workers;
   table_.demand_changed(client, {message.demand, workers, message.depth, message.count, message.resources});
+  keys_changed_ = true;
+  if (message.count == 0) {
+    demand_keys_.erase({client, message.demand});
+  } else {
+    demand_keys_[{client, message.demand}] = workers;
+    use_again(key);
+  }
   return Status::ok();
+}
+
+void LeaseCarrier::return_lease(ProcessId client, LeaseId lease) {
+  table_.lease_returned(client, lease);
+  keys_changed_ = true;
 }
 
 void LeaseCarrier::retiring(ProcessId worker) {
@@ -263,6 +307,7 @@ void LeaseCarrier::carry_out(const scheduler::ReportDeadlock& command) {
       message.reason = processes_.env_text(base);
       told_envs_.insert(base);
     } else {
+      message.code = processes_.failure_code(base);
       message.reason += ": " + processes_.failure_reason(base);
     }
   }
@@ -279,12 +324,12 @@ bool LeaseCarrier::an_actor_works() const {
   return false;
 }
 
-// Fork servers and idle workers of drivers that are gone end, the ones used last after a while.
+// Fork servers and idle workers of keys that are out of use end, of the ones used last after a while.
 void LeaseCarrier::let_go_of_keys() {
-  std::vector<WorkerKeyId> existing = processes_.keys();
+  std::vector<WorkerKeyId> existing = processes_.awake_keys();
   std::erase_if(existing, [this](WorkerKeyId key) { return ending_keys_.contains(key); });
   const std::uint64_t now = os::monotonic_ns();
-  for (WorkerKeyId key : key_keeper_.surplus(existing, scheduler::keys_in_use(key_references()), now)) {
+  for (WorkerKeyId key : key_keeper_.surplus(existing, keys_in_use(), now)) {
     for (WorkerKeyId each : {key, scheduler::device_key(key)}) table_.key_unused(each, true);
     ending_keys_.insert(key);
   }
@@ -296,31 +341,39 @@ void LeaseCarrier::let_go_of_keys() {
   });
 }
 
-std::vector<scheduler::KeyReference> LeaseCarrier::key_references() const {
-  std::vector<scheduler::KeyReference> references;
-  for (const auto& [name, key] : keys_) {
-    const scheduler::Worker* worker = table_.workers().find(name.first);
-    const bool leased = worker != nullptr && worker->lease != 0 && !worker->doomed;
-    references.push_back(
-        {.key = key, .own = worker == nullptr ? 0 : scheduler::base_key(worker->key), .leased = leased});
+std::set<WorkerKeyId> LeaseCarrier::keys_in_use() const {
+  std::set<WorkerKeyId> used;
+  for (WorkerKeyId key : table_.keys_in_use()) used.insert(scheduler::base_key(key));
+  for (const Connection* driver : roster_.drivers()) {
+    if (auto own = keys_.find({driver->process, 0}); own != keys_.end()) used.insert(own->second);
   }
   // An actor may need another worker when its own is gone.
   for (ProcessId home : homes_) {
-    if (auto key = demand_keys_.find({home, 0}); key != demand_keys_.end()) {
-      references.push_back({.key = scheduler::base_key(key->second)});
-    }
+    if (auto key = demand_keys_.find({home, 0}); key != demand_keys_.end())
+      used.insert(scheduler::base_key(key->second));
   }
-  return references;
+  return used;
 }
 
 void LeaseCarrier::forget_keys() {
-  std::erase_if(ending_keys_, [this](WorkerKeyId key) {
-    if (!processes_.forget(key)) return false;
+  const auto drop = [this](WorkerKeyId key) {
+    for (WorkerKeyId each : {key, scheduler::device_key(key)}) table_.forget_key(each);
+  };
+  std::erase_if(ending_keys_, [&](WorkerKeyId key) {
+    if (!processes_.rest(key)) return false;
     if (auto starts = starts_without_env_.find(key); starts != starts_without_env_.end()) {
       for (WorkerKeyId each : starts->second) table_.start_failed(each);
       starts_without_env_.erase(starts);
     }
-    for (WorkerKeyId each : {key, scheduler::device_key(key)}) table_.forget_key(each);
+    drop(key);
+    return true;
+  });
+  const std::vector<WorkerKeyId> awake = undefined_keys_.empty() ? std::vector<WorkerKeyId>() : processes_.awake_keys();
+  std::erase_if(undefined_keys_, [&](WorkerKeyId key) {
+    if (definitions_.contains(key)) return true;  // somebody came who is like the last one
+    if (std::binary_search(awake.begin(), awake.end(), key) || !processes_.rest(key)) return false;
+    processes_.forget(key);
+    drop(key);
     return true;
   });
 }

@@ -39,8 +39,9 @@ class LeaseCarrier {
 
   // Messages. Not ok: the connection breaks the rules.
   Status define_key(ProcessId client, const wire::DefineKey& message);
+  void forget_key(ProcessId client, std::uint32_t number);
   Status demand(ProcessId client, const wire::Demand& message);
-  void return_lease(ProcessId client, LeaseId lease) { table_.lease_returned(client, lease); }
+  void return_lease(ProcessId client, LeaseId lease);
   void kill_lease(ProcessId client, LeaseId lease) { table_.lease_kill_asked(client, lease); }
   void blocked(ProcessId worker) { table_.worker_blocked(worker); }
   void unblocked(ProcessId worker) { table_.worker_unblocked(worker); }
@@ -52,6 +53,8 @@ class LeaseCarrier {
     std::function<void(ProcessId home, StatusCode code, const std::string& reason)> refused;
   };
   void set_homes(Homes homes) { homes_events_ = std::move(homes); }
+  // From now on until close_home() the key is known, whoever forgets it.
+  void keep_key(ProcessId home, WorkerKeyId key);
   void demand_for_home(ProcessId home, ProcessId root, WorkerKeyId key, std::uint32_t depth,
                        const ResourceSet& resources);
   void close_home(ProcessId home);
@@ -93,7 +96,8 @@ class LeaseCarrier {
   void watch_for_deadlock();
   void bind_devices(const scheduler::GrantLease& command);
   void let_go_of_keys();
-  std::vector<scheduler::KeyReference> key_references() const;
+  std::set<WorkerKeyId> keys_in_use() const;
+  void undefine(WorkerKeyId key);
   void forget_keys();
   void use_again(WorkerKeyId key);
 
@@ -112,8 +116,11 @@ class LeaseCarrier {
   std::unordered_set<ProcessId> homes_;
   Homes homes_events_;
   event::TimerId deadlock_timer_ = 0;
+  std::map<WorkerKeyId, std::size_t> definitions_;        // how many in keys_ and home_keys_ are of each key
+  std::unordered_map<ProcessId, WorkerKeyId> home_keys_;  // by home
   scheduler::KeyKeeper key_keeper_;
-  std::set<WorkerKeyId> ending_keys_;  // let go; forgotten when their workers are gone
+  std::set<WorkerKeyId> ending_keys_;     // let go; they rest when their workers are gone
+  std::set<WorkerKeyId> undefined_keys_;  // in no definition; forgotten when they rest
   bool keys_changed_ = false;
   event::TimerId keys_timer_ = 0;
 };

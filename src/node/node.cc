@@ -222,6 +222,9 @@ Status Node::handle_client(Connection& connection, ControlType type, wire::Incom
       FRAY_ASSIGN_OR_RETURN(wire::DefineKey message, wire::DefineKey::decode(frame.body));
       return leases_.define_key(process, message);
     }
+    case ControlType::kForgetKey:
+      leases_.forget_key(process, static_cast<std::uint32_t>(frame.header.id));
+      return Status::ok();
     case ControlType::kDemand: {
       FRAY_ASSIGN_OR_RETURN(wire::Demand message, wire::Demand::decode(frame.body));
       return leases_.demand(process, message);

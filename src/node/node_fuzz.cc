@@ -248,8 +248,8 @@ class World {
       return peer.send(wire::frame(ControlType::kDefineKey, 0, key));
     }
     if (script_.below(3) == 0) {
-      auto type = script_.below(2) == 0 ? ControlType::kReturnLease : ControlType::kKillLease;
-      return peer.send(wire::frame(type, script_.below(8)));
+      static constexpr std::array kEnds{ControlType::kReturnLease, ControlType::kKillLease, ControlType::kForgetKey};
+      return peer.send(wire::frame(kEnds[script_.below(3)], script_.below(8)));
     }
     wire::Demand demand;
     demand.demand = script_.below(3);

@@ -2,6 +2,8 @@
 #include <csignal>
 
 #include "node/node_test_client.h"
+#include "os/child_processes.h"
+#include "os/pidfd.h"
 
 namespace fray::node {
 namespace {
@@ -102,6 +104,27 @@ TEST(NodeWorkers, ChildrenAndOrphansOfADeadWorkerAreKilled) {
   EXPECT_TRUE(becomes_readable(orphan.get()));
 }
 
+TEST(NodeWorkers, OrphansOfALivingWorkerOutliveOtherWorkersAndEndWithItsGuardian) {
+  TestNode node;
+  node.join();
+  TestLease first = lease_worker(node.client());
+  first.order('o');
+  os::Fd orphan = watch_process(first.answer<pid_t>());
+  TestLease dying = lease_worker(node.client());
+  ASSERT_TRUE(dying.direct.is_open());
+  dying.order('o');
+  os::Fd other = watch_process(dying.answer<pid_t>());
+  dying.order('k');
+  ASSERT_TRUE(node.client().expect<wire::WorkerLost>(ControlType::kWorkerLost));
+  EXPECT_TRUE(becomes_readable(other.get()));
+  EXPECT_FALSE(os::has_ended(orphan));
+  ASSERT_EQ(::kill(os::parent_of(first.pid), SIGKILL), 0);
+  auto lost = node.client().expect<wire::WorkerLost>(ControlType::kWorkerLost);
+  ASSERT_TRUE(lost);
+  EXPECT_EQ(lost->facts.pid, first.pid);
+  EXPECT_TRUE(becomes_readable(orphan.get()));
+}
+
 TEST(NodeWorkers, DeadForkServerTakesItsWorkersAlongAndTheNextDemandStartsAnother) {
   TestNode node;
   node.join();
@@ -109,15 +132,7 @@ TEST(NodeWorkers, DeadForkServerTakesItsWorkersAlongAndTheNextDemandStartsAnothe
   lease.order('o');
   os::Fd orphan = watch_process(lease.answer<pid_t>());
   os::Fd worker = watch_process(lease.pid);
-  std::string stat;
-  {
-    std::FILE* file = std::fopen(("/proc/" + std::to_string(lease.pid) + "/stat").c_str(), "r");
-    ASSERT_NE(file, nullptr);
-    char text[512] = {};
-    stat.assign(text, std::fread(text, 1, sizeof(text), file));
-    std::fclose(file);
-  }
-  pid_t server = std::atoi(stat.c_str() + stat.rfind(')') + 4);
+  const pid_t server = os::parent_of(os::parent_of(lease.pid));  // the worker's own parent is its guardian
   ASSERT_EQ(::kill(server, SIGKILL), 0);
   auto lost = node.client().expect<wire::WorkerLost>(ControlType::kWorkerLost);
   ASSERT_TRUE(lost);

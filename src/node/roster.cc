@@ -8,22 +8,14 @@
 namespace fray::node {
 
 Roster::Roster(event::Loop& loop, OnFrame on_frame, OnEnd on_end)
-    : loop_(loop), on_frame_(std::move(on_frame)), on_end_(std::move(on_end)) {}
+    : loop_(loop), on_frame_(std::move(on_frame)), on_end_(std::move(on_end)), acceptor_(loop) {}
 
-Roster::~Roster() {
-  if (listener_) loop_.remove(listener_->fd());
-}
+Roster::~Roster() = default;
 
 Status Roster::listen(const std::string& path) {
   FRAY_ASSIGN_OR_RETURN(os::Listener listener, os::Listener::listen(path));
   listener_.emplace(std::move(listener));
-  return loop_.add(listener_->fd(), EPOLLIN, [this](std::uint32_t) { accept_all(); });
-}
-
-void Roster::accept_all() {
-  for (bool more = true; more;) {
-    if (auto socket = listener_->accept(&more)) adopt(std::move(*socket));
-  }
+  return acceptor_.start(listener_->fd(), [this](os::Fd socket) { adopt(std::move(socket)); });
 }
 
 Connection* Roster::adopt(os::Fd socket) {

@@ -4,7 +4,7 @@
 // Ownership:  owns all connections and the listening socket. A Connection* is valid until the end of the round in which
 //             the connection ended.
 // Failure:    a peer of another user is turned away before its first byte is read; one that breaks the format, too, and
-//             is counted. Failures of single connections never reach the node.
+//             is counted. Failures of single connections never reach the node. Who finds it without descriptors waits.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "event/loop.h"
+#include "event/acceptor.h"
 #include "node/connection.h"
 #include "os/listener.h"
 
@@ -62,12 +62,12 @@ class Roster : public Connection::Owner {
   Status frame_arrived(Connection& connection, wire::Incoming& frame) override;
   void connection_ended(Connection& connection, const Status& why) override;
   void has_output(Connection& connection) override { to_flush_.push_back(&connection); }
-  void accept_all();
 
   event::Loop& loop_;
   OnFrame on_frame_;
   OnEnd on_end_;
   std::optional<os::Listener> listener_;
+  event::Acceptor acceptor_;  // at its socket
   std::unordered_map<Connection*, std::unique_ptr<Connection>> connections_;
   std::unordered_map<ProcessId, Connection*> by_process_;
   std::vector<std::unique_ptr<Connection>> ended_;

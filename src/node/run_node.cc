@@ -15,6 +15,7 @@
 #include "base/log_line.h"
 #include "node/node.h"
 #include "os/close_range.h"
+#include "os/run_folder.h"
 
 namespace fray::node {
 
@@ -125,6 +126,8 @@ Status serve(const NodeArguments& arguments, SessionOptions options, bool* ready
   node->stop_jobs();
   Status killed = Node::kill_everything();
   node.reset();
+  // Tasks may have had nodes of their own, which could not tidy up.
+  remove_stale_sessions(os::run_folder_path());
   return killed;
 }
 

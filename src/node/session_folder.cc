@@ -14,6 +14,8 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include "model/json_text.h"
+#include "os/machine.h"
 #include "os/run_folder.h"
 
 namespace fray::node {
@@ -131,8 +133,7 @@ void remove_stale_sessions(const std::string& run_folder) {
 
 std::optional<SessionInfo> find_session(const std::string& folder) {
   if (life_of(folder) != Life::kAlive) return std::nullopt;
-  std::ifstream file(folder + kInfoName);
-  nlohmann::json info = nlohmann::json::parse(file, nullptr, false);
+  const nlohmann::json info = parse_json(os::read_text(folder + kInfoName));
   struct stat found {};
   if (!info.is_object() || ::stat((folder + kInfoName).c_str(), &found) != 0) return std::nullopt;
   return SessionInfo{folder,

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/device_set.h"
+#include "model/json_text.h"
 #include "os/gpus.h"
 #include "os/machine.h"
 
@@ -22,6 +23,8 @@ constexpr std::array<std::string_view, 7> kKeys = {"cpus",      "memory_bytes", 
                                                    "resources", "max_workers",  "session_folder"};
 constexpr std::uint32_t kFewestWorkers = 32;
 constexpr double kMostWorkers = 100'000;
+constexpr double kMostCpus = 100'000;
+constexpr double kMostBytes = 1e14;  // as a ResourceSet has it
 // Made for large files that outlive nobody: /tmp and the run folder are often memory themselves.
 constexpr const char* kUsualSpillFolder = "/var/tmp";
 constexpr double kStoreShare = 0.3;  // of the memory, when nothing is said
@@ -35,8 +38,11 @@ Status wrong(std::string_view key, std::string_view expected) {
 Result<double> number(const json& options, const char* key, double otherwise) {
   auto found = options.find(key);
   if (found == options.end() || found->is_null()) return otherwise;
-  if (!found->is_number() || found->get<double>() < 0) return wrong(key, "a number from 0 on");
-  return found->get<double>();
+  if (!found->is_number()) return wrong(key, "a number");
+  const double given = found->get<double>();
+  if (given < 0 || given > kMostBytes)
+    return wrong(key, fmt::format("a number from 0 to {}, not {}", kMostBytes, given));
+  return given;
 }
 
 Result<std::string> text(const json& options, const char* key) {
@@ -74,7 +80,7 @@ Status add_declared(const json& options, ResourceSet& total) {
 }  // namespace
 
 Result<SessionOptions> parse_options(std::string_view text_of_options) {
-  json options = json::parse(text_of_options, nullptr, false);
+  json options = parse_json(text_of_options);
   if (!options.is_object()) return Status(StatusCode::kInvalidArgument, "the options are no JSON object");
   FRAY_RETURN_IF_ERROR(check_keys(options));
 
@@ -82,6 +88,7 @@ Result<SessionOptions> parse_options(std::string_view text_of_options) {
   FRAY_ASSIGN_OR_RETURN(double cpus, number(options, "cpus", os::usable_cpus()));
   auto machine_memory = static_cast<double>(os::usable_memory_bytes());
   FRAY_ASSIGN_OR_RETURN(double memory, number(options, "memory_bytes", machine_memory));
+  if (cpus > kMostCpus) return wrong("cpus", fmt::format("a number from 0 to {}, not {}", kMostCpus, cpus));
   FRAY_RETURN_IF_ERROR(parsed.total.set("CPU", cpus));
   FRAY_RETURN_IF_ERROR(parsed.total.set("memory", memory));
   FRAY_RETURN_IF_ERROR(parsed.total.set("head_node", 1));  // the node of a program is the head of its cluster of one
@@ -91,9 +98,11 @@ Result<SessionOptions> parse_options(std::string_view text_of_options) {
 
   FRAY_ASSIGN_OR_RETURN(double store, number(options, "store_memory_bytes", memory * kStoreShare));
   parsed.store_memory_bytes = static_cast<std::uint64_t>(store);
-  double usual_workers = std::max<double>(kFewestWorkers, 8 * cpus);
+  const double usual_workers = std::clamp<double>(std::floor(8 * cpus), kFewestWorkers, kMostWorkers);
   FRAY_ASSIGN_OR_RETURN(double workers, number(options, "max_workers", usual_workers));
-  if (workers < 1 || workers > kMostWorkers) return wrong("max_workers", "a number from 1 to 100000");
+  if (workers < 1 || workers > kMostWorkers || workers != std::floor(workers)) {
+    return wrong("max_workers", fmt::format("a whole number from 1 to {}, not {}", kMostWorkers, workers));
+  }
   parsed.max_workers = static_cast<std::uint32_t>(workers);
   FRAY_ASSIGN_OR_RETURN(std::string spill_folder, text(options, "spill_folder"));
   // The node leaves its folder, so relative names are read now.

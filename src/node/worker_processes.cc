@@ -26,18 +26,21 @@ WorkerProcesses::WorkerProcesses(event::Loop& loop, os::Spawner& spawner, LogRel
 WorkerProcesses::~WorkerProcesses() = default;
 
 WorkerKeyId WorkerProcesses::define(const wire::WorkerKey& description) {
-  for (const auto& [number, key] : keys_) {
-    if (key.description == description) return number;
-  }
+  const auto [known, is_new] = numbers_.emplace(description, last_key_ + 1);
+  if (!is_new) return known->second;
   const WorkerKeyId number = ++last_key_;
   keys_[number].description = description;
   if (!description.runtime_env.empty()) {
     keys_[number].env = EnvState::kMissing;
     make_env(number);
-    return number;
   }
-  if (Status started = ensure_server(number); !started.is_ok()) failed(keys_[number], started.message());
   return number;
+}
+
+void WorkerProcesses::warm_up(WorkerKeyId number) {
+  auto found = keys_.find(number);
+  if (found == keys_.end() || found->second.env != EnvState::kReady) return;
+  if (Status started = ensure_server(number); !started.is_ok()) failed(found->second, started);
 }
 
 EnvState WorkerProcesses::env_state(WorkerKeyId number) const {
@@ -75,7 +78,7 @@ void WorkerProcesses::env_made(WorkerKeyId number, Result<runtime_env::PreparedE
   key.env_error = used.message();
   key.preparation->let_go();
   if (used.is_ok()) {
-    if (Status started = ensure_server(number); !started.is_ok()) failed(key, started.message());
+    if (Status started = ensure_server(number); !started.is_ok()) failed(key, started);
   }
   if (on_env_) on_env_(number);
 }
@@ -97,17 +100,31 @@ void WorkerProcesses::forgive_env(WorkerKeyId number) {
   if (found != keys_.end() && found->second.env == EnvState::kFailed) found->second.env = EnvState::kMissing;
 }
 
-bool WorkerProcesses::forget(WorkerKeyId number) {
+bool WorkerProcesses::rest(WorkerKeyId number) {
   if (std::any_of(workers_.begin(), workers_.end(), [number](const auto& each) { return each.second.key == number; })) {
     return false;
   }
-  keys_.erase(number);  // the fork server ends with its socket
+  auto found = keys_.find(number);
+  if (found == keys_.end()) return true;
+  wire::WorkerKey description = std::move(found->second.description);
+  found->second = Key();  // the fork server ends with its socket
+  found->second.description = std::move(description);
+  if (!found->second.description.runtime_env.empty()) found->second.env = EnvState::kMissing;
   return true;
 }
 
-std::vector<WorkerKeyId> WorkerProcesses::keys() const {
+void WorkerProcesses::forget(WorkerKeyId number) {
+  auto found = keys_.find(number);
+  if (found == keys_.end()) return;
+  numbers_.erase(found->second.description);
+  keys_.erase(found);
+}
+
+std::vector<WorkerKeyId> WorkerProcesses::awake_keys() const {
   std::vector<WorkerKeyId> numbers;
-  for (const auto& [number, key] : keys_) numbers.push_back(number);
+  for (const auto& [number, key] : keys_) {
+    if (key.is_awake()) numbers.push_back(number);
+  }
   return numbers;
 }
 
@@ -152,7 +169,7 @@ Status WorkerProcesses::start(WorkerKeyId number, ProcessId worker) {
     return Status::ok();
   };
   Status made = make();
-  if (!made.is_ok()) failed(found->second, made.message());
+  if (!made.is_ok()) failed(found->second, made);
   return made;
 }
 
@@ -162,9 +179,20 @@ std::chrono::milliseconds WorkerProcesses::start_delay(WorkerKeyId number) const
   return kFirstDelay * (1 << std::min(found->second.failures - 1, 5u));
 }
 
-void WorkerProcesses::failed(Key& key, std::string reason) {
+void WorkerProcesses::failed(Key& key, std::string reason, bool blames_env) {
   ++key.failures;
   key.reason = std::move(reason);
+  key.blames_env = blames_env;
+}
+
+// A program that is not there, or more variables than Linux takes, is no better the next time.
+void WorkerProcesses::failed(Key& key, const Status& why) {
+  failed(key, why.message(), why.code() == StatusCode::kNotFound || why.code() == StatusCode::kInvalidArgument);
+}
+
+StatusCode WorkerProcesses::failure_code(WorkerKeyId number) const {
+  auto found = keys_.find(number);
+  return found != keys_.end() && found->second.blames_env ? StatusCode::kRuntimeEnv : StatusCode::kWorkerDied;
 }
 
 void WorkerProcesses::started_well(ProcessId process) {
@@ -243,7 +271,8 @@ void WorkerProcesses::server_ended(WorkerKeyId number) {
   Key& key = keys_.at(number);
   std::string lines = key.server->last_lines();
   failed(key,
-         lines.empty() ? "the fork server ended without a word" : "the fork server ended; its last output:\n" + lines);
+         lines.empty() ? "the fork server ended without a word" : "the fork server ended; its last output:\n" + lines,
+         true);
   key.ended.push_back(std::move(key.server));
   std::vector<ProcessId> unborn;
   std::vector<ProcessId> orphans;
@@ -279,8 +308,10 @@ void WorkerProcesses::gone(ProcessId process, int wait_status, std::uint64_t pea
   facts.task = worker.view()->running_task();
   facts.log_tail = logs_.finish(process);
   if (!worker.greeted && !worker.expected && worker.pid != 0) {
-    failed(keys_.at(worker.key), fmt::format("a worker ended at its start (exit code {}, signal {}): {}",
-                                             facts.exit_code, facts.signal, facts.log_tail));
+    failed(keys_.at(worker.key),
+           fmt::format("a worker ended at its start (exit code {}, signal {}): {}", facts.exit_code, facts.signal,
+                       facts.log_tail),
+           true);
   }
   bool expected = worker.expected;
   loop_.cancel(worker.end_timer);

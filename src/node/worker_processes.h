@@ -1,7 +1,7 @@
 // WorkerProcesses: the processes that run tasks: a fork server for each worker key, and the workers forked by it.
 //
-// A key with a runtime env has no fork server until its environment is there (env_state): start() may be called once it is
-// kReady, make_env() when it is kMissing.
+// A key has a fork server from its first start() on, and until rest(). One with a runtime env has none until its environment
+// is there (env_state): start() may be called once it is kReady, make_env() when it is kMissing.
 //
 // A worker is gone when three things have happened: its exit was reported, its output was read to the end, and what it had
 // said on its control socket was heard. Only then on_gone is called, with the facts of its end.
@@ -63,11 +63,17 @@ class WorkerProcesses {
   ~WorkerProcesses();
 
   void set_on_env(OnEnv on_env) { on_env_ = std::move(on_env); }
-  // Equal keys get equal numbers. The fork server is started at once, or the making of its environment.
+  // Equal keys get equal numbers. The making of an environment begins at once.
   WorkerKeyId define(const wire::WorkerKey& key);
-  // Ends the fork server of a key that has no workers, and forgets it. False while it has some.
-  bool forget(WorkerKeyId key);
-  std::vector<WorkerKeyId> keys() const;
+  // Starts the fork server, where there is none, ahead of the first start().
+  void warm_up(WorkerKeyId key);
+  // Ends the fork server of a key that has no workers, and lets go of its environment; the next start() makes both anew.
+  // False while it has workers.
+  bool rest(WorkerKeyId key);
+  // Of a key that rests.
+  void forget(WorkerKeyId key);
+  // Those with a fork server or an environment; the others cost nothing but their description.
+  std::vector<WorkerKeyId> awake_keys() const;
   EnvState env_state(WorkerKeyId key) const;
   // What is being done to make it, or why it cannot be made; else empty.
   std::string env_text(WorkerKeyId key) const;
@@ -81,6 +87,8 @@ class WorkerProcesses {
   void started_well(ProcessId worker);  // it said hello
   // Why its workers do not start: the last lines of its fork server or of a worker that died before it said hello.
   std::string failure_reason(WorkerKeyId key) const;
+  // kRuntimeEnv where what the key asks for is to blame, else kWorkerDied: the node itself is well.
+  StatusCode failure_code(WorkerKeyId key) const;
 
   void kill(ProcessId worker, bool expected);
   // It was told to end, or said so; it is killed if it has not within a few seconds.
@@ -107,7 +115,10 @@ class WorkerProcesses {
     std::vector<std::unique_ptr<ForkServerLink>> ended;  // until their callbacks have returned
     std::uint32_t failures = 0;                          // in a row
     std::string reason;
+    bool blames_env = false;
     bool expects_loop = false;
+
+    bool is_awake() const { return server || preparation || !uses.empty(); }
   };
 
   Status ensure_server(WorkerKeyId number);
@@ -117,7 +128,8 @@ class WorkerProcesses {
   void server_ended(WorkerKeyId number);
   void spawned(ProcessId worker, const wire::Spawned& message, wire::Incoming& frame);
   void gone(ProcessId worker, int wait_status, std::uint64_t peak_memory_bytes);
-  void failed(Key& key, std::string reason);
+  void failed(Key& key, std::string reason, bool blames_env);
+  void failed(Key& key, const Status& why);
 
   event::Loop& loop_;
   os::Spawner& spawner_;
@@ -126,6 +138,7 @@ class WorkerProcesses {
   OnEnv on_env_;
   os::ProcessLimits limits_;
   std::map<WorkerKeyId, Key> keys_;
+  std::map<wire::WorkerKey, WorkerKeyId> numbers_;
   WorkerKeyId last_key_ = 0;
   std::map<ProcessId, WorkerProcess> workers_;
 };

@@ -49,11 +49,11 @@ std::vector<pid_t> children_by_scan(pid_t pid) {
 
 constexpr int kDeepestTree = 256;
 
-void kill_tree_to(pid_t pid, int depth) {
+void signal_tree(pid_t pid, int signal, int depth) {
   if (depth > kDeepestTree) return;
   std::vector<pid_t> children = children_of(pid);
-  ::kill(pid, SIGKILL);
-  for (pid_t child : children) kill_tree_to(child, depth + 1);
+  ::kill(pid, signal);
+  for (pid_t child : children) signal_tree(child, signal, depth + 1);
 }
 
 void nap() {
@@ -97,7 +97,11 @@ std::optional<Ended> reap_one() {
   return ended;
 }
 
-void kill_tree(pid_t pid) { kill_tree_to(pid, 0); }
+void kill_tree(pid_t pid) { signal_tree(pid, SIGKILL, 0); }
+
+void signal_descendants(int signal) {
+  for (pid_t child : children_of_this_process()) signal_tree(child, signal, 0);
+}
 
 void kill_stopped_tree(pid_t pid) {
   constexpr int kMostPasses = 64;

@@ -37,6 +37,9 @@ std::optional<Ended> reap_one();
 // an orphan, and ours if this process is a subreaper.
 void kill_tree(pid_t pid);
 
+// `signal` to every descendant, once each. Best effort, as kill_tree().
+void signal_descendants(int signal);
+
 // Kills a process that is not ours to reap and everything below it, without leaving orphans: all are stopped first, so
 // that none is born meanwhile, and killed when no new one is found.
 void kill_stopped_tree(pid_t pid);

@@ -9,8 +9,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/fault.h"
-
 namespace fray::os {
 
 namespace {
@@ -46,8 +44,6 @@ Result<Address> address_of(const std::string& path) {
   return address;
 }
 
-Fd open_reserve() { return Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
-
 }  // namespace
 
 Result<Listener> Listener::listen(const std::string& path) {
@@ -58,29 +54,11 @@ Result<Listener> Listener::listen(const std::string& path) {
     return Status::io_error("cannot bind " + path, errno);
   }
   if (::listen(fd.get(), 64) != 0) return Status::io_error("cannot listen on " + path, errno);
-  return Listener(std::move(fd), open_reserve(), path);
+  return Listener(std::move(fd), path);
 }
 
 Listener::~Listener() {
   if (!path_.empty()) ::unlink(path_.c_str());
-}
-
-std::optional<Fd> Listener::accept(bool* more) {
-  *more = true;
-  while (true) {
-    int fd = FRAY_FAULT("accept", EMFILE) ? -1 : ::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd >= 0) return Fd(fd);
-    if (errno == EINTR || errno == ECONNABORTED) continue;
-    if ((errno == EMFILE || errno == ENFILE) && reserve_.is_open()) {
-      reserve_.reset();
-      Fd refused(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-      refused.reset();
-      reserve_ = open_reserve();
-      return std::nullopt;
-    }
-    *more = false;
-    return std::nullopt;
-  }
 }
 
 Result<Fd> connect_to(const std::string& path) {

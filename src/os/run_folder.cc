@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -19,11 +20,25 @@ const char* variable(const char* name) {
   return value != nullptr && *value == '/' ? value : nullptr;
 }
 
+// Whatever the umask is. False, with errno set, where it cannot be made; also when it is there.
+bool make_folder(const std::string& path) {
+  return ::mkdir(path.c_str(), 0700) == 0 && ::chmod(path.c_str(), 0700) == 0;
+}
+
+// A disk that is full may have room later; a place where nothing can be made has to be changed.
+Status cannot(const std::string& what, int error) {
+  const std::string text = fmt::format("{}: {}", what, std::strerror(error));
+  if (error == ENOSPC || error == EDQUOT || error == EIO || error == EMFILE || error == ENFILE || error == ENOMEM) {
+    return Status(StatusCode::kIoError, text);
+  }
+  return Status(StatusCode::kInvalidArgument, text + "; set FRAY_HOME to a folder of yours");
+}
+
 Status make_parents(const std::string& path) {
   for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
     std::string parent = path.substr(0, slash);
-    if (::mkdir(parent.c_str(), 0700) != 0 && errno != EEXIST && errno != EROFS && errno != EACCES) {
-      return Status::io_error("cannot create " + parent, errno);
+    if (!make_folder(parent) && errno != EEXIST && errno != EROFS && errno != EACCES) {
+      return cannot("cannot create " + parent, errno);
     }
   }
   return Status::ok();
@@ -62,7 +77,7 @@ Result<std::string> open_home_folder(const std::string& name) {
 }
 
 Status make_private_folder(const std::string& path) {
-  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return Status::io_error("cannot create " + path, errno);
+  if (!make_folder(path) && errno != EEXIST) return cannot("cannot create " + path, errno);
   Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!folder.is_open()) {
     if (errno == ELOOP || errno == ENOTDIR) {
@@ -70,7 +85,7 @@ Status make_private_folder(const std::string& path) {
           StatusCode::kInvalidArgument,
           fmt::format("{} is a symbolic link or no folder; remove it, or set FRAY_HOME to a folder of yours", path));
     }
-    return Status::io_error("cannot open " + path, errno);
+    return cannot("cannot open " + path, errno);
   }
   struct stat found {};
   if (::fstat(folder.get(), &found) != 0) return Status::io_error("cannot look at " + path, errno);

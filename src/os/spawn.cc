@@ -49,6 +49,24 @@ void add_standard(posix_spawn_file_actions_t* actions, int fd, int target) {
   }
 }
 
+// Names without values: those may be secrets.
+std::string too_long(const std::vector<std::string>& command, const std::vector<std::string>& environment) {
+  constexpr std::size_t kMostOfOne = 128u << 10;  // MAX_ARG_STRLEN, with the zero byte
+  for (const std::string& variable : environment) {
+    if (variable.size() < kMostOfOne) continue;
+    return fmt::format(
+        "cannot start {}: the variable {} has {} KiB, and Linux takes at most 128 KiB in one; hand it over "
+        "in a file",
+        command.front(), variable.substr(0, variable.find('=')), variable.size() >> 10);
+  }
+  std::size_t bytes = 0;
+  for (const auto* texts : {&command, &environment}) {
+    for (const std::string& text : *texts) bytes += text.size() + 1;
+  }
+  return fmt::format("cannot start {}: its arguments and variables have {} KiB together, more than Linux takes",
+                     command.front(), bytes >> 10);
+}
+
 }  // namespace
 
 Result<pid_t> spawn(const SpawnRequest& request) {
@@ -87,6 +105,7 @@ Result<pid_t> spawn(const SpawnRequest& request) {
                   : ::posix_spawnp(&pid, command.front().c_str(), &actions.value, &attributes.value,
                                    pointers(command).data(), pointers(environment).data());
   if (error == 0) return pid;
+  if (error == E2BIG) return Status(StatusCode::kInvalidArgument, too_long(command, environment));
   return Status(error == ENOENT ? StatusCode::kNotFound : StatusCode::kIoError,
                 fmt::format("cannot start {} in folder {}: {}", request.command.front(),
                             request.folder.empty() ? "." : request.folder, std::strerror(error)));

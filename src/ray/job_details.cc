@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "model/json_text.h"
+
 namespace fray::ray {
 
 namespace {
@@ -31,7 +33,7 @@ Status not_ray(std::string_view body, std::string_view why) {
 }
 
 Result<json> parse(std::string_view body) {
-  json document = json::parse(body, nullptr, false);
+  json document = parse_json(body);
   if (document.is_discarded()) return not_ray(body, "no JSON");
   return document;
 }

@@ -1,12 +1,16 @@
 #include "runtime_env/archive.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <clocale>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <vector>
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -46,17 +50,68 @@ std::string safe_path(const std::string& name) {
   return safe.empty() ? "." : safe;
 }
 
-bool leads_out(const std::string& link, const std::string& target) {
-  if (target.empty() || target.front() == '/') return true;
-  const fs::path end = (fs::path(link).parent_path() / target).lexically_normal();
-  return !end.empty() && *end.begin() == "..";
+using Links = std::map<std::string, std::string>;  // targets by path
+
+// Whether who follows the link leaves the folder on the way, through whichever other links of the archive that goes. What
+// is not there counts as a folder: it may be one later.
+bool leads_out(const Links& links, const std::string& link) {
+  constexpr int kMostFollowed = 40;  // Linux follows no more
+  std::vector<std::string> here;
+  std::vector<std::string> to_go;  // the next step is the last
+  const auto go = [&to_go](const fs::path& steps) {
+    const std::size_t before = to_go.size();
+    for (const fs::path& step : steps) to_go.push_back(step.string());
+    std::reverse(to_go.begin() + static_cast<std::ptrdiff_t>(before), to_go.end());
+  };
+  go(link);
+  for (int followed = 0; !to_go.empty();) {
+    const std::string step = std::move(to_go.back());
+    to_go.pop_back();
+    if (step.empty() || step == ".") continue;
+    if (step == "..") {
+      if (here.empty()) return true;
+      here.pop_back();
+      continue;
+    }
+    here.push_back(step);
+    const auto next = links.find(fmt::format("{}", fmt::join(here, "/")));
+    if (next == links.end()) continue;
+    if (next->second.empty() || next->second.front() == '/') return true;
+    if (++followed > kMostFollowed) return false;
+    here.pop_back();
+    go(next->second);
+  }
+  return false;
 }
+
+// Names in archives are bytes or UTF-8, whatever the program's locale is: libarchive asks the thread's. Until its end.
+class Utf8Names {
+ public:
+  Utf8Names() {
+    for (const char* name : {"C.UTF-8", "C.utf8", "en_US.UTF-8"}) {
+      if (utf8_ == nullptr) utf8_ = ::newlocale(LC_CTYPE_MASK, name, nullptr);
+    }
+    if (utf8_ != nullptr) before_ = ::uselocale(utf8_);
+  }
+  ~Utf8Names() {
+    if (utf8_ == nullptr) return;
+    ::uselocale(before_);
+    ::freelocale(utf8_);
+  }
+  Utf8Names(const Utf8Names&) = delete;
+  Utf8Names& operator=(const Utf8Names&) = delete;
+
+ private:
+  locale_t utf8_ = nullptr;
+  locale_t before_ = nullptr;
+};
 
 class Unpacker {
  public:
   Unpacker(std::string archive, const TreeLimits& limits) : archive_(std::move(archive)), limits_(limits) {}
 
   Status unpack(const std::string& folder) {
+    const Utf8Names names;
     struct stat found {};
     if (::stat(archive_.c_str(), &found) != 0) {
       return Status(StatusCode::kNotFound, fmt::format("there is no archive {}", archive_));
@@ -80,11 +135,6 @@ class Unpacker {
   }
 
  private:
-  struct Link {
-    std::string path;
-    std::string target;
-  };
-
   Status unreadable() {
     const char* why = library_->error_string(reader_.get());
     return refused(archive_, fmt::format("it cannot be read ({})", why == nullptr ? "no reason given" : why));
@@ -101,9 +151,8 @@ class Unpacker {
     if (type == AE_IFDIR) return make_folder(path);
     if (type == AE_IFLNK) {
       const char* target = library_->entry_symlink(entry);
-      links_.push_back({path, target == nullptr ? "" : target});
-      if (!leads_out(path, links_.back().target)) return Status::ok();
-      return refused(archive_, fmt::format("the link {:?} leads out of the folder", name));
+      links_[path] = target == nullptr ? "" : target;  // the entry that comes last counts
+      return Status::ok();
     }
     if (type != AE_IFREG && type != 0) return refused(archive_, fmt::format("{:?} is no file, folder or link", name));
     return take_file(path, (library_->entry_perm(entry) & S_IXUSR) != 0);
@@ -189,10 +238,11 @@ class Unpacker {
 
   // After everything else, so that nothing was written through one.
   Status make_links() {
-    for (const Link& link : links_) {
-      FRAY_ASSIGN_OR_RETURN(os::Fd parent, parent_of(link.path));
-      if (::symlinkat(link.target.c_str(), parent.get(), name_in_parent(link.path).c_str()) != 0) {
-        return refused(archive_, fmt::format("{:?} is a link here and something else there", link.path));
+    for (const auto& [path, target] : links_) {
+      if (leads_out(links_, path)) return refused(archive_, fmt::format("the link {:?} leads out of the folder", path));
+      FRAY_ASSIGN_OR_RETURN(os::Fd parent, parent_of(path));
+      if (::symlinkat(target.c_str(), parent.get(), name_in_parent(path).c_str()) != 0) {
+        return refused(archive_, fmt::format("{:?} is a link here and something else there", path));
       }
     }
     return Status::ok();
@@ -206,7 +256,7 @@ class Unpacker {
   os::Fd root_;
   const ArchiveLibrary* library_ = nullptr;
   std::unique_ptr<archive, ReadFree> reader_;
-  std::vector<Link> links_;
+  Links links_;
 };
 
 }  // namespace

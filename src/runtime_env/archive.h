@@ -1,9 +1,11 @@
 // unpack_archive(): unpacks a zip, a tar or whatever else libarchive reads, packed in whatever way, and trusts nothing in it.
 //
 // Refused, with the name of the entry: absolute paths, `..`, names with a zero byte or a backslash, links that lead out of
-// the folder, devices and pipes, more bytes or entries than the limits, and bytes out of proportion to the archive's own
+// the folder (through other links, too), devices and pipes, more bytes or entries than the limits, and bytes out of proportion to the archive's own
 // (a bomb). Files are opened below the folder without following links (openat2), so nothing is written through a link that
 // an earlier entry made. Owners and special bits are not taken over.
+//
+// Names are bytes or, where the archive says so, UTF-8, and become file names as they are, whatever the locale.
 //
 // Threading:  any thread; blocks.
 // Ownership:  fills a folder of the caller's, who removes it after a failure.

@@ -1,5 +1,6 @@
 #include "runtime_env/archive.h"
 
+#include <clocale>
 #include <filesystem>
 #include <fstream>
 
@@ -111,6 +112,84 @@ TEST_F(ArchiveTest, RefusesWhatLeadsOut) {
     EXPECT_THAT(done.message(), HasSubstr("is refused"));
     EXPECT_TRUE(nothing_outside()) << entries[0].name;
   }
+}
+
+TEST_F(ArchiveTest, RefusesLinksThatLeadOutThroughOtherLinks) {
+  const std::string deep = "a/b/c/d/";
+  const std::vector<std::vector<Entry>> hostile = {
+      {{.name = deep + "up", .symlink = "../../../.."}, {.name = "out", .symlink = deep + "up/.."}},
+      {{.name = "out", .symlink = deep + "up/.."}, {.name = deep + "up", .symlink = "../../../.."}},
+      {{.name = deep + "up", .symlink = "../../../.."},
+       {.name = "x", .symlink = deep + "up"},
+       {.name = "y", .symlink = "x/a/../.."}},
+      // Where there is nothing yet there may be something later.
+      {{.name = deep + "up", .symlink = "../../../../later"}, {.name = "out", .symlink = deep + "up/../../.."}},
+      {{.name = "here", .symlink = "."}, {.name = "out", .symlink = "here/here/../here/.."}},
+      {{.name = "a/here", .symlink = "."}, {.name = "a/out", .symlink = "here/../.."}},
+  };
+  for (const auto& entries : hostile) {
+    fs::remove_all(target_);
+    fs::create_directories(target_);
+    pack(entries);
+    const Status done = unpack();
+    ASSERT_FALSE(done.is_ok()) << entries[0].name;
+    EXPECT_THAT(done.message(), HasSubstr("leads out of the folder"));
+  }
+}
+
+TEST_F(ArchiveTest, TakesLinksThatStayInsideHoweverTheyGo) {
+  pack({{.name = "a/b/c/file", .content = "text"},
+        {.name = "short", .symlink = "a/b/../b/c"},
+        {.name = "a/back", .symlink = "../short/file"},
+        {.name = "a/b/round", .symlink = "../../a/b"},
+        {.name = "far", .symlink = "a/b/round/round/round/c/../../../short/file"},
+        {.name = "circle", .symlink = "circle"},
+        {.name = "dangling", .symlink = "a/nothing/x"}});
+  const Status done = unpack();
+  ASSERT_TRUE(done.is_ok()) << done.message();
+  EXPECT_EQ(text("a/back"), "text");
+  EXPECT_EQ(text("far"), "text");
+}
+
+// A zip with one empty file, as bytes: libarchive writes names as the test's locale has it.
+std::string zip_of(const std::string& name, bool says_utf8) {
+  const auto number = [](std::size_t value, int bytes) {
+    std::string text;
+    for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i) & 0xff);
+    return text;
+  };
+  const std::string common =
+      number(20, 2) + number(says_utf8 ? 0x800 : 0, 2) + std::string(20, '\0') + number(name.size(), 2) + number(0, 2);
+  const std::string local = "PK\3\4" + common + name;
+  const std::string central = "PK\1\2" + number(20, 2) + common + std::string(14, '\0') + name;
+  return local + central + "PK\5\6" + number(0, 4) + number(1, 2) + number(1, 2) + number(central.size(), 4) +
+         number(local.size(), 4) + number(0, 2);
+}
+
+TEST_F(ArchiveTest, NamesThatAreNotAsciiBecomeFilesWhateverTheLocale) {
+  const std::string before = ::setlocale(LC_ALL, nullptr);
+  for (const char* locale : {"C", "C.UTF-8"}) {
+    ASSERT_NE(::setlocale(LC_ALL, locale), nullptr);
+    for (const std::string name : {"données/日本.txt", "plain.txt", "caf\xe9.txt"}) {
+      for (bool says_utf8 : {false, true}) {
+        if (says_utf8 && name.find('\xe9') != std::string::npos) continue;
+        SCOPED_TRACE(name + locale + (says_utf8 ? " as UTF-8" : ""));
+        fs::remove_all(target_);
+        fs::create_directories(target_);
+        std::ofstream(path_) << zip_of(name, says_utf8);
+        const Status done = unpack();
+        EXPECT_TRUE(done.is_ok()) << done.message();
+        EXPECT_TRUE(fs::exists(target_ + "/" + name));
+      }
+    }
+    fs::remove_all(target_);
+    fs::create_directories(target_);
+    pack({{.name = "données/日本.txt", .content = "text"}, {.name = "là", .symlink = "données/日本.txt"}});
+    ASSERT_TRUE(unpack().is_ok());
+    EXPECT_EQ(text("là"), "text");
+    EXPECT_STREQ(::setlocale(LC_ALL, nullptr), locale);
+  }
+  ::setlocale(LC_ALL, before.c_str());
 }
 
 TEST_F(ArchiveTest, WritesThroughNoLinkThatAnEarlierEntryMade) {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include "model/json_text.h"
 #include "os/machine.h"
 #include "os/run_folder.h"
 #include "runtime_env/digest.h"
@@ -139,7 +140,7 @@ Result<ContainerEngine> find_container_engine(const EnvCache& cache, const Runti
   remove_dead(engine, environment, watch);
   FRAY_RETURN_IF_ERROR(check_image(engine, spec.container_image, environment, watch));
   const std::string verdict = cache.folder() + "/" + verdict_name(engine.program);
-  json known = json::parse(os::read_text(verdict), nullptr, false);
+  json known = parse_json(os::read_text(verdict));
   if (known.is_array()) {
     engine.options = known.get<std::vector<std::string>>();
     return engine;

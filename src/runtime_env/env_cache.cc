@@ -18,6 +18,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/fault.h"
+#include "model/json_text.h"
 #include "os/machine.h"
 #include "os/run_folder.h"
 
@@ -192,7 +193,7 @@ std::vector<EnvEntry> EnvCache::list() const {
   std::error_code error;
   for (const auto& each : fs::directory_iterator(folder_ + "/entries", error)) {
     const std::string path = each.path().string();
-    json note = json::parse(os::read_text(path + kNote), nullptr, false);
+    json note = parse_json(os::read_text(path + kNote));
     struct stat used {};
     if (!note.is_object() || ::stat((path + kUse).c_str(), &used) != 0) continue;
     EnvEntry entry;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include "model/json_text.h"
 #include "runtime_env/prepare.h"
 
 namespace fray::runtime_env {
@@ -65,7 +66,7 @@ Result<Preparation> prepare_described(const std::string& text, const BuildWatch&
 }  // namespace
 
 PrepareNews parse_prepare_news(std::string_view line) {
-  json news = json::parse(line, nullptr, false);
+  json news = parse_json(line);
   PrepareNews parsed;
   if (!news.is_object()) {
     parsed.end = Result<PreparedEnv>(Status(StatusCode::kCorruption, "the answer about an environment is no JSON"));
@@ -99,7 +100,7 @@ int answer_preparation(os::Fd socket) {
     tell(socket.get(), {{"code", static_cast<int>(made.status().code())}, {"error", made.status().message()}});
     return 1;
   }
-  tell(socket.get(), {{"prepared", json::parse(to_json(made->prepared))}});
+  tell(socket.get(), {{"prepared", parse_json(to_json(made->prepared))}});
   wait_for_end(socket.get());
   return 0;
 }

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "model/json_text.h"
+
 namespace fray::runtime_env {
 
 namespace {
@@ -85,7 +87,7 @@ std::string to_json(const PreparedEnv& prepared) {
 }
 
 Result<PreparedEnv> parse_prepared_env(std::string_view text) {
-  json in = json::parse(text, nullptr, false);
+  json in = parse_json(text);
   try {
     PreparedEnv prepared;
     prepared.python = in.at("python");

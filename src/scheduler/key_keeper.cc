@@ -5,21 +5,6 @@
 
 namespace fray::scheduler {
 
-std::set<WorkerKeyId> keys_in_use(const std::vector<KeyReference>& references) {
-  std::set<WorkerKeyId> used;
-  for (const KeyReference& each : references) {
-    if (each.own == 0) used.insert(each.key);
-    if (each.leased) used.insert(each.own);
-  }
-  for (std::size_t before = used.size() + 1; before != used.size();) {
-    before = used.size();
-    for (const KeyReference& each : references) {
-      if (each.own != 0 && used.contains(each.own)) used.insert(each.key);
-    }
-  }
-  return used;
-}
-
 std::vector<WorkerKeyId> KeyKeeper::surplus(const std::vector<WorkerKeyId>& existing, const std::set<WorkerKeyId>& used,
                                             std::uint64_t now_ns) {
   std::map<WorkerKeyId, std::uint64_t> before = std::exchange(unused_since_, {});

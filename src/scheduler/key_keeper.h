@@ -1,8 +1,8 @@
 // KeyKeeper: decides which worker keys are let go: their fork server and idle workers end, their number is forgotten.
 //
-// A key is in use while a driver has defined it, while a worker of it is leased, and while a worker whose own key is in
-// use has defined it. A key out of use is kept for a while, for the next driver that is like the last one; of those kept
-// only the ones used last.
+// A key is in use while a task or an actor waits for a worker of it or has one, and the key of a driver itself while that
+// is connected. That clients have defined it is no use: a program may define thousands, one after the other. A key out of
+// use is kept for a while, for the next task or driver that is like the last one; of those kept only the ones used last.
 //
 // Threading:  confined to the node's loop (or a test).
 // Ownership:  values only.
@@ -18,21 +18,12 @@
 
 namespace fray::scheduler {
 
-// A client's definition of a key.
-struct KeyReference {
-  WorkerKeyId key = 0;
-  WorkerKeyId own = 0;  // the key of the worker that defined it; 0: a driver did
-  bool leased = false;  // that worker is leased, and is not about to end
-};
-
-std::set<WorkerKeyId> keys_in_use(const std::vector<KeyReference>& references);
-
 class KeyKeeper {
  public:
   static constexpr std::uint64_t kKeepNs = 10'000'000'000;
-  static constexpr std::size_t kMostKept = 4;
+  static constexpr std::size_t kMostKept = 2;  // each is an interpreter, and perhaps idle workers
 
-  // `existing` in any order. Returns those to let go now.
+  // `existing`: those that cost anything, in any order. Returns which to let go now.
   std::vector<WorkerKeyId> surplus(const std::vector<WorkerKeyId>& existing, const std::set<WorkerKeyId>& used,
                                    std::uint64_t now_ns);
   // When to ask again at the latest; 0: nothing is kept that is out of use.

@@ -171,6 +171,26 @@ TEST(LeaseKeys, KeyThatIsUsedAgainKeepsItsWorkers) {
   EXPECT_THAT(bench.stopped, IsEmpty());
 }
 
+TEST(LeaseKeys, KeyIsInUseWhileADemandWaitsAndWhileAWorkerIsLeased) {
+  LeaseTable table({.total = cpu(1), .max_workers = 4});
+  table.client_joined(kAnn);
+  EXPECT_TRUE(table.keys_in_use().empty());
+  table.demand_changed(kAnn, {.demand = 0, .key = 7, .count = 1, .resources = cpu(1)});
+  EXPECT_THAT(table.keys_in_use(), ElementsAre(7));
+  ASSERT_THAT(table.take_commands(), ElementsAre(Command(StartWorker{7})));
+  table.demand_changed(kAnn, {.demand = 0, .key = 7, .count = 0, .resources = cpu(1)});
+  EXPECT_THAT(table.keys_in_use(), ElementsAre(7)) << "a worker of it is on its way";
+  table.worker_starting(10, 7);
+  EXPECT_THAT(table.keys_in_use(), ElementsAre(7));
+  table.worker_ready(10);
+  EXPECT_TRUE(table.keys_in_use().empty()) << "an idle worker is no use";
+  table.demand_changed(kAnn, {.demand = 0, .key = 7, .count = 1, .resources = cpu(1)});
+  table.take_commands();
+  EXPECT_THAT(table.keys_in_use(), ElementsAre(7)) << "granted";
+  table.lease_returned(kAnn, 1);
+  EXPECT_TRUE(table.keys_in_use().empty());
+}
+
 TEST(LeaseKeys, KeyWithWorkersIsNotForgotten) {
   DeviceBench bench(0);
   bench.bring_up(kPlain);

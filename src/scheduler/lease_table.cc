@@ -37,6 +37,15 @@ void LeaseTable::prestart(WorkerKeyId key, std::uint32_t count) {
   workers_.used(key);
 }
 
+std::set<WorkerKeyId> LeaseTable::keys_in_use() const {
+  std::set<WorkerKeyId> used = workers_.leased_keys();
+  for (const Demand* demand : demands_.all()) used.insert(demand->wanted.key);
+  for (const auto& [key, info] : workers_.keys()) {
+    if (info.on_their_way() > 0) used.insert(key);
+  }
+  return used;
+}
+
 void LeaseTable::key_unused(WorkerKeyId key, bool unused) {
   if (unused == unused_keys_.contains(key)) return;
   changed_ = true;

@@ -75,6 +75,8 @@ class LeaseTable {
   // At most so many workers of this key are started before anybody asks, no more than the CPUs could use.
   void prestart(WorkerKeyId key, std::uint32_t count);
 
+  // Keys that a demand waits for, that workers are leased for, or that have some on their way.
+  std::set<WorkerKeyId> keys_in_use() const;
   // No idle workers of this key are kept any more, until it is used again; once they are gone, it can be forgotten.
   void key_unused(WorkerKeyId key, bool unused);
   void forget_key(WorkerKeyId key);

@@ -61,6 +61,14 @@ void WorkerTable::forget_key(WorkerKeyId key) {
   if (!in_use) keys_.erase(found);
 }
 
+std::set<WorkerKeyId> WorkerTable::leased_keys() const {
+  std::set<WorkerKeyId> keys;
+  for (const auto& [worker, entry] : workers_) {
+    if (entry.state == WorkerState::kLeased && !entry.doomed) keys.insert(entry.key);
+  }
+  return keys;
+}
+
 void WorkerTable::lease(ProcessId worker, LeaseId lease, bool dedicated) {
   Worker* entry = find(worker);
   if (entry == nullptr) return;

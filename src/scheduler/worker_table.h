@@ -14,6 +14,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -75,6 +76,8 @@ class WorkerTable {
   std::uint32_t serving(WorkerKeyId key) const;  // of this key, those asked for included, without the doomed
   std::uint32_t count(WorkerState state) const { return counts_[static_cast<std::size_t>(state)]; }
   std::uint32_t asked() const { return asked_; }
+  // Of workers that are leased and not about to end.
+  std::set<WorkerKeyId> leased_keys() const;
   // Keys that have idle workers, the one used last first, at most `count`.
   std::vector<WorkerKeyId> recent_keys(std::size_t count) const;
 

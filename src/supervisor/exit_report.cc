@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/fault.h"
+#include "model/json_text.h"
 #include "os/fd.h"
 #include "os/whole_file.h"
 #include "supervisor/order.h"
@@ -82,7 +83,7 @@ Status ExitReport::write(const std::string& folder) const {
 
 Result<ExitReport> ExitReport::read(const std::string& folder) {
   FRAY_ASSIGN_OR_RETURN(std::string text, os::read_file(folder + kExitName));
-  const json document = json::parse(text, nullptr, false);
+  const json document = parse_json(text);
   try {
     if (document.is_object()) return report_of(document);
   } catch (const json::exception&) {

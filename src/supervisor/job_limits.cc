@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include "model/json_text.h"
 #include "os/whole_file.h"
 
 namespace fray::supervisor {
@@ -39,7 +40,7 @@ os::LimitPlan read_groups(const std::string& folder) {
   os::LimitPlan plan;
   auto text = os::read_file(folder + kGroupsName);
   if (!text.is_ok()) return plan;
-  const json rows = json::parse(*text, nullptr, false);
+  const json rows = parse_json(*text);
   try {
     for (const json& row : rows) {
       plan.groups.push_back({row.at("folder").get<std::string>(), row.at("version_2").get<bool>(), false, {}});

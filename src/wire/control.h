@@ -47,6 +47,7 @@ enum class ControlType : std::uint8_t {
   kShutdown,       // no body
   kForgetSegment,  // SegmentName: the writer dropped an announced segment
   kMemoryYielded,  // no body: the answer to kYieldMemory
+  kForgetKey,      // id: the client's number of a worker key, which it will not name again; no body
   // client -> node, about actors (wire/actor.h)
   kCreateActor = 40,  // id: ticket of the answer; 0: none wanted
   kConstructActor,

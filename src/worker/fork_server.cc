@@ -1,17 +1,17 @@
 #include "worker/fork_server.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <list>
 #include <memory>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -21,6 +21,7 @@
 #include "os/pidfd.h"
 #include "wire/control.h"
 #include "wire/socket.h"
+#include "worker/guardian.h"
 
 namespace fray::worker {
 
@@ -31,6 +32,13 @@ constexpr int kControlFd = 3;
 constexpr int kPageFd = 4;
 
 class ForkServer {
+  struct Guarded {
+    ProcessId process = 0;
+    GuardedFork fork;
+    bool reported = false;  // that its worker has ended
+    bool guardian_ended = false;
+  };
+
  public:
   ForkServer(int node_fd, const ForkCallbacks& callbacks) : callbacks_(callbacks), node_(os::Fd(node_fd)) {}
 
@@ -41,8 +49,11 @@ class ForkServer {
  private:
   bool read_node(std::optional<ForkedWorker>& worker);
   std::optional<ForkedWorker> spawn(ProcessId process, std::vector<os::Fd> fds);
-  ForkedWorker become_worker(ProcessId process, pid_t parent, std::vector<os::Fd>& fds);
+  ForkedWorker become_worker(ProcessId process, std::vector<os::Fd>& fds);
+  void hear_guardians();
   void reap();
+  void guardian_ended(Guarded& guarded);
+  void report(Guarded& guarded, const os::Ended& ended);
   void kill_orphans();
   void drain_signals();
 
@@ -50,7 +61,7 @@ class ForkServer {
   wire::FrameSocket node_;
   os::Fd signals_;
   sigset_t mask_before_{};
-  std::unordered_map<pid_t, ProcessId> workers_;
+  std::list<Guarded> guarded_;
   bool has_loop_ = false;
 };
 
@@ -73,8 +84,10 @@ std::optional<ForkedWorker> ForkServer::serve() {
   while (node_.flush().is_ok()) {
     short node_events = POLLIN;
     if (node_.has_output()) node_events |= POLLOUT;
-    pollfd watched[] = {{node_.fd(), node_events, 0}, {signals_.get(), POLLIN, 0}};
-    if (::poll(watched, 2, -1) < 0 && errno != EINTR) break;
+    std::vector<pollfd> watched{{node_.fd(), node_events, 0}, {signals_.get(), POLLIN, 0}};
+    for (const Guarded& each : guarded_) watched.push_back({each.fork.link(), POLLIN, 0});
+    if (::poll(watched.data(), watched.size(), -1) < 0 && errno != EINTR) break;
+    hear_guardians();
     if (watched[1].revents != 0) {
       drain_signals();
       reap();
@@ -111,23 +124,21 @@ bool ForkServer::read_node(std::optional<ForkedWorker>& worker) {
 }
 
 std::optional<ForkedWorker> ForkServer::spawn(ProcessId process, std::vector<os::Fd> fds) {
-  pid_t parent = ::getpid();
   if (callbacks_.before_fork) callbacks_.before_fork();
-  pid_t pid = FRAY_FAULT("fork", EAGAIN) ? -1 : ::fork();
-  if (pid == 0) return become_worker(process, parent, fds);
+  GuardedFork forked = GuardedFork::make();
+  if (forked.is_worker()) return become_worker(process, fds);
   if (FRAY_FAULT("fork_server.dies", 0)) ::raise(SIGKILL);  // before anybody has heard of the worker
-  int error = errno;
   if (callbacks_.after_fork_parent) callbacks_.after_fork_parent();
   wire::Spawned answer;
-  if (pid < 0) {
-    answer.error = std::string("fork failed: ") + std::strerror(error);
+  if (forked.error() != 0) {
+    answer.error = std::string("fork failed: ") + std::strerror(forked.error());
     node_.queue(wire::frame(wire::ControlType::kSpawned, process, answer));
     return std::nullopt;
   }
-  workers_[pid] = process;
-  answer.pid = pid;
-  // The child cannot have been reaped yet, so the number is still its own.
-  auto pidfd = os::open_pidfd(pid);
+  answer.pid = forked.worker();
+  auto pidfd = os::open_pidfd(forked.worker());
+  forked.released();
+  guarded_.push_back({process, std::move(forked)});
   if (pidfd.is_ok()) {
     std::vector<os::Fd> attached;
     attached.push_back(std::move(pidfd).value());
@@ -138,9 +149,7 @@ std::optional<ForkedWorker> ForkServer::spawn(ProcessId process, std::vector<os:
   return std::nullopt;
 }
 
-ForkedWorker ForkServer::become_worker(ProcessId process, pid_t parent, std::vector<os::Fd>& fds) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  if (::getppid() != parent) ::_exit(1);  // it died before the request was known to the kernel
+ForkedWorker ForkServer::become_worker(ProcessId process, std::vector<os::Fd>& fds) {
   ::setpgid(0, 0);
   int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (null >= 0) ::dup2(null, 0);
@@ -165,28 +174,51 @@ void ForkServer::drain_signals() {
   }
 }
 
+void ForkServer::hear_guardians() {
+  for (Guarded& each : guarded_) {
+    if (auto ended = each.fork.worker_end()) report(each, *ended);
+  }
+  // The news first: looking for orphans takes as long as starting over elsewhere. A broken socket ends serve().
+  (void)node_.flush().is_ok();
+}
+
+void ForkServer::report(Guarded& guarded, const os::Ended& ended) {
+  if (std::exchange(guarded.reported, true)) return;
+  wire::Exited facts;
+  facts.pid = guarded.fork.worker();
+  facts.wait_status = ended.wait_status;
+  facts.peak_memory_bytes = static_cast<std::uint64_t>(ended.peak_memory_kib) * 1024;
+  node_.queue(wire::frame(wire::ControlType::kExited, guarded.process, facts));
+}
+
 void ForkServer::reap() {
   bool someone = false;
   while (auto ended = os::reap_one()) {
     someone = true;
-    auto found = workers_.find(ended->pid);
-    if (found == workers_.end()) continue;
-    wire::Exited facts;
-    facts.pid = ended->pid;
-    facts.wait_status = ended->wait_status;
-    facts.peak_memory_bytes = static_cast<std::uint64_t>(ended->peak_memory_kib) * 1024;
-    node_.queue(wire::frame(wire::ControlType::kExited, found->second, facts));
-    workers_.erase(found);
+    for (Guarded& each : guarded_) {
+      if (ended->pid == each.fork.worker()) report(each, *ended);  // its guardian has died before it
+      if (ended->pid == each.fork.guardian()) guardian_ended(each);
+    }
   }
   if (!someone) return;
-  // The news first: looking for orphans takes as long as starting over elsewhere. A broken socket ends serve().
+  std::erase_if(guarded_, [](const Guarded& each) { return each.reported && each.guardian_ended; });
   (void)node_.flush().is_ok();
   kill_orphans();
 }
 
+// One that was killed could not say anything: its worker has died as well, and is reaped here if it was not there.
+void ForkServer::guardian_ended(Guarded& guarded) {
+  guarded.guardian_ended = true;
+  if (auto told = guarded.fork.worker_end()) report(guarded, *told);
+  if (!guarded.reported && os::parent_of(guarded.fork.worker()) != ::getpid()) report(guarded, {0, SIGKILL, 0});
+}
+
+// What guardians that were killed have left.
 void ForkServer::kill_orphans() {
   for (pid_t child : os::children_of_this_process()) {
-    if (!workers_.contains(child)) os::kill_tree(child);
+    const bool is_guardian = std::any_of(guarded_.begin(), guarded_.end(),
+                                         [child](const Guarded& each) { return each.fork.guardian() == child; });
+    if (!is_guardian) os::kill_tree(child);
   }
 }
 

@@ -2,9 +2,9 @@
 //
 //   ForkedWorker worker = run_fork_server(fd, callbacks);   // returns only in the forked children, once in each
 //
-// Speaks kServerReady, kSpawn, kSpawned (with the worker's pidfd), kExited and kLoadLoop with the node. The process
-// becomes a subreaper: what dead workers leave behind lands here and is killed. So is a process that a living worker has
-// detached for good (a double fork), at the latest when any worker ends.
+// Speaks kServerReady, kSpawn, kSpawned (with the worker's pidfd), kExited and kLoadLoop with the node. Each worker has a
+// guardian (guardian.h), which ends what the worker leaves behind. The process is a subreaper as well: what guardians that
+// were killed leave lands here and is killed.
 //
 // Threading:  the process must have one thread. Blocks SIGCHLD while it runs; children get the mask that was before.
 // Ownership:  takes the node's socket; a forked child owns what ForkedWorker names and has no other descriptor but 0 to 2.

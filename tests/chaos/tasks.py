@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from pathlib import Path
 from typing import Any
 
 import fray
@@ -14,6 +15,11 @@ from tests.conformance.gates import Gate, Journal
 
 def pid() -> int:
     return os.getpid()
+
+
+def fork_server() -> int:
+    """Return the number of the fork server: the parent of this worker's guardian."""
+    return int(Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def add(a: int, b: int) -> int:

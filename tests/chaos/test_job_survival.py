@@ -23,7 +23,7 @@ from fray import Entrypoint, InfeasibleError, JobRequest, JobStatus, LocalCluste
 
 from tests.chaos.harness import PATIENCE, current_marker, eventually, marked_processes
 from tests.chaos.job_programs import until
-from tests.chaos.started import command, process_of, start
+from tests.chaos.started import command, process_of, report, start
 
 pytestmark = pytest.mark.usefixtures("started_nodes")
 
@@ -158,6 +158,14 @@ def test_damaged_database_is_moved_aside_and_read_from_the_folders_and_said(node
     assert (info.status, info.exit_code) == (JobStatus.FAILED, 4)
     assert [path for path in (home() / "jobs").iterdir() if path.name.startswith("jobs.db.damaged-")]
     assert "records of jobs were damaged" in (home() / "logs" / "node.log").read_text()
+
+
+def test_first_job_of_a_new_home_leaves_nothing_to_complain_of(node: dict[str, Any]) -> None:
+    assert end_of(launch("exit 0")).exit_code == 0
+    assert report()["job_records"] == {"trouble": "", "rebuilt": ""}
+    kill(node)
+    start()
+    assert report()["job_records"] == {"trouble": "", "rebuilt": ""}
 
 
 def test_missing_database_is_read_from_the_folders_and_said(node: dict[str, Any], tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ import pytest
 from fray import ActorOptions, RuntimeEnv, TaskOptions
 from fray.backend.native import NativeJobContext
 
+from tests.chaos.tasks import fork_server
 from tests.chaos.wheels import make_wheel
 
 FRAY = str(Path(fray.__file__).parent / "_bin" / "fray")
@@ -146,9 +147,9 @@ def test_programs_of_packages_are_on_the_path_and_children_see_the_packages(
 
 
 def test_an_environment_that_the_driver_satisfies_costs_nothing(ctx: NativeJobContext, cache: Path) -> None:
-    pid = ctx.get(ctx.run(os.getppid))
+    pid = ctx.get(ctx.run(fork_server))
     for env in (RuntimeEnv(), RuntimeEnv(package_requirements=["numpy>=1", "cloudpickle"])):
-        assert ctx.get(ctx.create_task(os.getppid, options=TaskOptions(runtime_env=env))) == pid
+        assert ctx.get(ctx.create_task(fork_server, options=TaskOptions(runtime_env=env))) == pid
     assert not cache.exists()
 
 

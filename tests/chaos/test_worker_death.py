@@ -22,6 +22,7 @@ from tests.chaos.tasks import (
     array,
     die_once,
     echo,
+    fork_server,
     kill_self,
     pid,
     sleep_forever,
@@ -365,7 +366,7 @@ def test_a_task_that_hangs_in_its_fork_server_s_death_ends_with_an_error_and_the
     ctx: NativeJobContext, journal: Journal
 ) -> None:
     def note_parent() -> None:
-        journal.add(os.getppid())
+        journal.add(fork_server())
         sleep_forever()
 
     ref = ctx.create_task(note_parent, options=ONCE)

@@ -371,9 +371,10 @@ def test_death_of_the_node_breaks_the_executor() -> None:
         node = executor.submit(os.getppid).result(WITHIN)
         call = executor.submit(signal.pause)
         until(call.running)
-        # The worker's parent is its fork server, whose parent is the node.
-        parent = int(Path(f"/proc/{node}/stat").read_text().rpartition(")")[2].split()[1])
-        os.kill(parent, signal.SIGKILL)
+        # The worker's parent is its guardian, whose parent is the fork server, whose parent is the node.
+        for _ in range(2):
+            node = int(Path(f"/proc/{node}/stat").read_text().rpartition(")")[2].split()[1])
+        os.kill(node, signal.SIGKILL)
         error = call.exception(WITHIN)
         assert isinstance(error, (futures.BrokenExecutor, fray.NodeDiedError)), error
         with contextlib.suppress(futures.BrokenExecutor):

@@ -10,8 +10,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "model/json_text.h"
 #include "ray/command_text.h"
 #include "ray/jobs.h"
 #include "ray/log_follower.h"
@@ -85,7 +87,12 @@ nb::object as_python(const json& document) {
 
 json as_json(nb::handle object) {
   const auto text = nb::cast<std::string>(nb::module_::import_("json").attr("dumps")(object));
-  return json::parse(text);
+  json document = parse_json(text);
+  if (document.is_discarded()) {
+    throw nb::value_error(
+        fmt::format("lists and dicts lie in each other more than {} levels deep", kMostJsonDepth).c_str());
+  }
+  return document;
 }
 
 bool signal_came() {

@@ -112,10 +112,14 @@ class NativeJobContext(JobContext):
             }
             prestart = int(cpus or len(os.sched_getaffinity(0)))
             client = start_embedded(options, prestart, self._extra_env)
-        self._set_up(client)
-        offer_stacks()
-        if debug:
-            self._terminal = Terminal(client, self.session_folder)
+        try:
+            self._set_up(client)
+            offer_stacks()
+            if debug:
+                self._terminal = Terminal(client, self.session_folder)
+        except BaseException:
+            client.close()  # and with it a node that is there for nobody else
+            raise
 
     def _set_up(self, client: Any) -> None:
         self._client = client
@@ -123,7 +127,7 @@ class NativeJobContext(JobContext):
         _contexts.add(self)
         self._functions = FunctionTable()
         self._plans: dict[tuple[int, bool], tuple[TaskOptions, Any]] = {}
-        self._keys: dict[Hashable, int] = {}
+        self._keys: dict[Hashable, WorkerKeyNumber] = {}
         self._cpp_keys: dict[tuple[str, int, int, int], int] = {}
         self._parallelism = max(1, int(client.total_resources().get("CPU", 1)))
         self._plain = self._plan(_DEFAULTS, False)
@@ -443,17 +447,39 @@ class NativeJobContext(JobContext):
         if runtime_env is None:
             return 0
         known = _key_of(runtime_env)
-        if known not in self._keys:
-            self._keys[known] = self._define_key(runtime_env)
-        return self._keys[known]
+        number = self._keys.get(known)
+        if number is None:
+            if len(self._keys) >= _MOST_KEYS:
+                self._keys.clear()
+                self._plans.clear()
+            number = self._keys[known] = self._define_key(runtime_env)
+        return number
 
-    def _define_key(self, runtime_env: RuntimeEnv) -> int:
+    def _define_key(self, runtime_env: RuntimeEnv) -> WorkerKeyNumber:
         from fray.backend.native.environments import describe
 
         description = describe(runtime_env)
         if not description and not runtime_env.env:
-            return 0
-        return self._client.define_key(*worker_key({**self._extra_env, **runtime_env.env}), description)
+            return WorkerKeyNumber(0)
+        key = worker_key({**self._extra_env, **runtime_env.env})
+        return WorkerKeyNumber.of(self._client, self._client.define_key(*key, description))
+
+
+class WorkerKeyNumber(int):
+    """The number of a runtime env. Plans hold it: when nothing does any more, the engine forgets what it stood for."""
+
+    _client: Any = None
+
+    @classmethod
+    def of(cls, client: Any, number: int) -> WorkerKeyNumber:
+        """Return the number that `client` has just given out."""
+        made = cls(number)
+        made._client = client
+        return made
+
+    def __del__(self) -> None:
+        if self._client is not None:
+            self._client.forget_key(int(self))
 
 
 def _key_of(env: RuntimeEnv) -> Hashable:
@@ -469,6 +495,9 @@ def _costs(cpu_ns: int | None, peak_memory: int | None, bytes_in: int, bytes_out
         costs["peak_memory_bytes"] = peak_memory
     return costs
 
+
+_MOST_KEYS = 64
+"""So many runtime envs that are used again and again are defined once; a program may use any number of them."""
 
 _STATUSES = ("succeeded", "failed", "cancelled", "timed out", "retried")
 

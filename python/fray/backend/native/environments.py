@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from fray._installed import all_installed
+from fray.backend.native.launch import search_path
 from fray.errors import RuntimeEnvError
 from fray.types import RuntimeEnv
 
@@ -51,7 +52,9 @@ def describe(env: RuntimeEnv, purpose: Literal["worker", "job"] = "worker") -> s
         {
             **spec,
             "python": sys.executable,
-            "site_packages": [entry for entry in sys.path if entry.endswith(("/site-packages", "/dist-packages"))],
+            "site_packages": [
+                entry for entry in search_path("") if entry.endswith(("/site-packages", "/dist-packages"))
+            ],
             "purpose": purpose,
             "home": str(_PACKAGE.parent),
         }
@@ -72,6 +75,6 @@ def _with_whole_path(line: str) -> str:
 def _snapshot(folder: str) -> str:
     program = str(_PACKAGE / "_bin" / "fray")
     done = subprocess.run([program, "env", "snapshot", "--", folder], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
+    if done.returncode != 0 or not done.stdout:  # a program that ignores SIGCHLD is told 0 whatever happened
         raise RuntimeEnvError(f"RuntimeEnv: {done.stderr.strip().removeprefix('fray env snapshot: ')}")
     return done.stdout.strip()

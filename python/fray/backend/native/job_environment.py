@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from fray.backend.native.environments import describe
+from fray.backend.native.launch import current_folder
 from fray.cluster.environment import EnvironmentConfig
 from fray.types import RuntimeEnv
 
@@ -26,7 +26,7 @@ def describe_job(environment: EnvironmentConfig, image: str | None = None) -> st
         ValueError: an extra that the workspace's package does not have.
         RuntimeEnvError: the workspace has no package.
     """
-    workspace = environment.workspace or os.getcwd()
+    workspace = environment.workspace or current_folder()
     wanted = RuntimeEnv(
         package_requirements=[*environment.pip_packages, *requirements_of_extras(workspace, environment.extras)],
         env=environment.env_vars,

@@ -10,7 +10,7 @@ from typing import Any
 
 from fray.backend.native.environments import describe
 from fray.backend.native.job_environment import describe_job
-from fray.backend.native.launch import interpreter_command
+from fray.backend.native.launch import current_folder, interpreter_command, search_path
 from fray.cluster.devices import CpuConfig, GpuConfig, TpuConfig
 from fray.cluster.entrypoint import CallableEntrypoint
 from fray.cluster.environment import create_environment
@@ -57,7 +57,7 @@ def order_of(request: JobRequest) -> JobOrder:
     return JobOrder(
         name=request.name,
         command=[os.fsencode(word) for word in command],
-        folder=os.fsencode(os.path.abspath(environment.workspace or os.getcwd())),
+        folder=os.fsencode(os.path.abspath(environment.workspace or current_folder())),
         environment=_flat(job_variables({**request.resources.device.default_env_vars(), **environment.env_vars})),
         call=b"" if called is None else pack_call(called),
         replicas=request.replicas or 1,
@@ -75,7 +75,7 @@ def shell_order(name: str, entrypoint: str, env: RuntimeEnv) -> JobOrder:
     return JobOrder(
         name=name,
         command=[b"/bin/sh", b"-c", os.fsencode(entrypoint)],
-        folder=os.fsencode(os.getcwd()),
+        folder=os.fsencode(current_folder()),
         environment=_flat(job_variables(env.env)),
         resources={"CPU": 1},
         runtime_env=describe(env, "job"),
@@ -110,8 +110,7 @@ def pack_call(called: CallableEntrypoint) -> bytes:
         pickled: bytes = cloudpickle.dumps(call, protocol=5)  # pyright: ignore[reportUnknownMemberType]
     except Exception as error:
         raise serialization_error("the call of a job", call, error, can_pickle) from error
-    path = [os.getcwd() if entry == "" else entry for entry in sys.path]
-    return pickle.dumps((path, pickled))
+    return pickle.dumps((search_path(current_folder()), pickled))
 
 
 def demand_of(resources: ResourceConfig) -> dict[str, float]:

@@ -9,23 +9,29 @@ import socket
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from fray import _native
 from fray._resources import DEVICE_KINDS
 from fray._settings import NAMESPACE_VARIABLE, default_namespace
 from fray.backend.native.address import connect_to, explain_refusal, find_socket
-from fray.errors import NodeDiedError, UnsupportedError
+from fray.errors import InfeasibleError, NodeDiedError, SettingsError, UnsupportedError
 
 __all__ = [
+    "WorkerKey",
     "attach",
     "check_settings",
     "cpp_worker_key",
+    "current_folder",
     "interpreter_command",
     "namespace_env",
+    "search_path",
     "start_embedded",
     "worker_key",
 ]
+
+WorkerKey: TypeAlias = tuple[list[str], list[str], str, list[str]]
+"""Command, module path, folder, and environment as names and values in turn."""
 
 _DRIVER = 0
 _NODE_FD = 3
@@ -43,7 +49,7 @@ def check_settings(
 
     Raises:
         TypeError: no number.
-        ValueError: an amount that is not above 0 and finite, a part of a device, or a spill folder that cannot be
+        SettingsError: an amount that is not above 0 and finite, a part of a device, or a spill folder that cannot be
             written to.
     """
     amounts = {"cpus": cpus, "memory": memory, "store_memory": store_memory, "max_workers": max_workers}
@@ -53,17 +59,23 @@ def check_settings(
         if isinstance(amount, bool) or not isinstance(amount, (int, float)):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"{name} must be a number, got {amount!r}")
         if not math.isfinite(amount) or amount <= 0:
-            raise ValueError(f"{name} must be a finite number above 0, got {amount!r}; leave it out for the default")
+            raise SettingsError(f"{name} must be a finite number above 0, got {amount!r}; leave it out for the default")
     for kind in DEVICE_KINDS:
         amount = (resources or {}).get(kind, 0)
         if amount != int(amount):
-            raise ValueError(f"resources: {kind!r} must be a whole number of devices, got {amount!r}")
+            raise SettingsError(f"resources: {kind!r} must be a whole number of devices, got {amount!r}")
     if spill_dir is not None and not (os.path.isdir(spill_dir) and os.access(spill_dir, os.W_OK | os.X_OK)):
-        raise ValueError(f"spill_dir {os.fspath(spill_dir)!r} is not a folder that can be written to; make it first")
+        raise SettingsError(f"spill_dir {os.fspath(spill_dir)!r} is not a folder that can be written to; make it first")
 
 
 def start_embedded(options: dict[str, Any], prestart: int, extra_env: Mapping[str, str] | None = None) -> Any:
-    """Start a node that lives as long as this process needs it; return the connected client."""
+    """Start a node that lives as long as this process needs it; return the connected client.
+
+    Raises:
+        SettingsError: the node refuses its settings, or what it finds around it.
+        NodeDiedError: it cannot start.
+    """
+    key = worker_key(extra_env)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
     with ours, theirs:
         settings = json.dumps({key: value for key, value in options.items() if value is not None})
@@ -74,12 +86,13 @@ def start_embedded(options: dict[str, Any], prestart: int, extra_env: Mapping[st
             os.environ,
             file_actions=[(os.POSIX_SPAWN_DUP2, theirs.fileno(), _NODE_FD)],
         )
-        # The node leaves this child behind at once, so that it is nobody's child.
-        _, status = os.waitpid(pid, 0)
-        if status != 0:
-            raise NodeDiedError(f"the node could not start: exit code {os.waitstatus_to_exitcode(status)}")
+        theirs.close()
+        code = _wait_for(pid)
         ours.setblocking(False)
-        return _connect(ours.detach(), prestart, extra_env)
+        try:
+            return _connect(ours.detach(), prestart, key)
+        except NodeDiedError as error:
+            raise NodeDiedError(f"the node could not start: exit code {code}") if code else error from None
 
 
 def attach(address: str | os.PathLike[str], extra_env: Mapping[str, str] | None = None) -> Any:
@@ -90,20 +103,45 @@ def attach(address: str | os.PathLike[str], extra_env: Mapping[str, str] | None 
         VersionMismatchError: it is of another release.
     """
     path = find_socket(address)
+    key = worker_key(extra_env)
     connection = connect_to(path)
     try:
-        return _connect(connection, 0, extra_env)
+        return _connect(connection, 0, key)
     except NodeDiedError as error:
         raise explain_refusal(path, error) from None
 
 
-def worker_key(extra_env: Mapping[str, str] | None = None) -> tuple[list[str], list[str], str, list[str]]:
-    """Return (command, module path, folder, environment) of workers that mirror this process."""
-    folder = os.getcwd()
-    path = [folder if entry == "" else entry for entry in sys.path]
+def worker_key(extra_env: Mapping[str, str] | None = None) -> WorkerKey:
+    """Return (command, module path, folder, environment) of workers that mirror this process.
+
+    Raises:
+        SettingsError: the current folder has been deleted, so that no worker can start in it.
+    """
+    folder = current_folder()
     environment = {**os.environ, **(extra_env or {})}
     flat = [text for name in sorted(environment) for text in (name, environment[name])]
-    return interpreter_command(), path, folder, flat
+    return interpreter_command(), search_path(folder), folder, flat
+
+
+def search_path(folder: str) -> list[str]:
+    """Return where this program looks for modules, with `folder` for its current one."""
+    return [folder if entry == "" else entry for entry in sys.path if _is_searched(entry)]
+
+
+def current_folder() -> str:
+    """Return the current folder.
+
+    Raises:
+        SettingsError: it has been deleted, or may not be looked at.
+    """
+    try:
+        return os.getcwd()
+    except OSError as error:
+        name = os.readlink("/proc/self/cwd").removesuffix(" (deleted)")
+        raise SettingsError(
+            f"the current folder of this process, {name}, is gone ({error.strerror}), and workers start where it is; "
+            "call os.chdir() with a folder that exists, and then this again"
+        ) from None
 
 
 def interpreter_command() -> list[str]:
@@ -111,7 +149,7 @@ def interpreter_command() -> list[str]:
     return [sys.executable, *_interpreter_flags()]
 
 
-def cpp_worker_key(library: str, extra_env: Mapping[str, str]) -> tuple[list[str], list[str], str, list[str]]:
+def cpp_worker_key(library: str, extra_env: Mapping[str, str]) -> WorkerKey:
     """Return the same of workers that load a C++ library. Its content is part of the key.
 
     Raises:
@@ -130,8 +168,32 @@ def namespace_env(namespace: str) -> dict[str, str]:
     return {} if namespace == default_namespace() else {NAMESPACE_VARIABLE: namespace}
 
 
-def _connect(fd: int, prestart: int, extra_env: Mapping[str, str] | None) -> Any:
-    return _native.connect(fd, _DRIVER, 0, _native.RELEASE, prestart, *worker_key(extra_env))
+def _connect(fd: int, prestart: int, key: WorkerKey) -> Any:
+    """Return the client at the other end of `fd`, which is closed when there is none."""
+    try:
+        return _native.connect(fd, _DRIVER, 0, _native.RELEASE, prestart, *key)
+    except InfeasibleError as error:
+        # Nothing has been asked for but the node itself.
+        raise SettingsError(str(error)) from None
+
+
+def _wait_for(pid: int) -> int:
+    """Return the exit code of a child; 0 where this program lets the kernel reap its children (SIGCHLD ignored)."""
+    try:
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    except ChildProcessError:
+        return 0
+
+
+def _is_searched(entry: object) -> bool:
+    """Return whether an entry of sys.path can name anything; Python passes over what is no text as well."""
+    if not isinstance(entry, str) or "\0" in entry:
+        return False
+    try:
+        os.fsencode(entry)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _interpreter_flags() -> list[str]:

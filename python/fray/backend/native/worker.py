@@ -11,8 +11,8 @@ import signal
 import sys
 from typing import Any
 
-from fray import _native
-from fray._failures import describe_exception, pack_exception
+from fray import _failures, _native
+from fray._failures import describe_exception
 from fray._stack_dump import offer_stacks
 from fray.backend.native import breakpoints
 from fray.backend.native.actor_host import host_actor
@@ -61,6 +61,23 @@ def load_function(kind: int, payload: bytes) -> Any:
         _loading = False
     _raise_interrupt()
     return found
+
+
+def pack_exception(exc: BaseException, task_name: str) -> bytes:
+    """Return the bytes of a task's exception; see `fray._failures`. A missing module's says where it was sought."""
+    if isinstance(exc, ModuleNotFoundError):
+        exc.add_note(
+            f"worker {os.getpid()} looked for {exc.name!r} in {_shortened(sys.path)}: sys.path, and the current folder "
+            "for '', as the program had them when it made its context. What it has changed since is not seen here; set "
+            "sys.path, PYTHONPATH and the current folder before fray.init()"
+        )
+    return _failures.pack_exception(exc, task_name)
+
+
+def _shortened(path: list[str]) -> str:
+    shown = 12
+    more = f" and {len(path) - shown} more" if len(path) > shown else ""
+    return f"{path[:shown]}{more}"
 
 
 def may_retry(function: object, error: BaseException) -> bool:
