@@ -215,7 +215,7 @@ void WorkerProcesses::kill(ProcessId worker, bool expected, const std::string& w
   auto found = workers_.find(worker);
   if (found == workers_.end()) return;
   found->second.expected = found->second.expected || expected;
-  found->second.why_killed = why;
+  if (!why.empty()) found->second.why_killed = why;
   if (!found->second.pidfd.is_open()) return;
   // One that has ended already is reported soon.
   if (!os::send_signal(found->second.pidfd, SIGKILL).is_ok()) return;

@@ -48,6 +48,9 @@ struct Outcome {
   void keep_within(std::uint64_t most_bytes);
 };
 
+// Why `what`, "the results are", cannot travel.
+Status too_large(std::string_view what, std::uint64_t bytes, std::uint64_t most_bytes);
+
 // The end of a worker whose task has closed descriptors that it had not opened: nobody could reach it any more.
 [[noreturn]] void end_without_descriptors();
 
