@@ -118,6 +118,7 @@ PyObject* host_construct(PyObject* self, PyObject*) {
   task.arguments = in.get_raw(in.left());
   client::Client::set_depth(task.head.depth + 1);
   host.instance = host.runner.call(cls.get(), task);
+  host.actor.constructor = {};  // it may have been large
   return Py_XNewRef(host.instance);
 }
 

@@ -13,7 +13,16 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from fray._checks import MOST_RETURNS, CheckedKeywords, check_count, check_env, check_flag, check_name, check_text, text_list
+from fray._checks import (
+    MOST_RETURNS,
+    CheckedKeywords,
+    check_count,
+    check_env,
+    check_flag,
+    check_name,
+    check_text,
+    text_list,
+)
 from fray._lazy import lazy_attribute
 from fray._resources import check_resources
 from fray._version import VERSION

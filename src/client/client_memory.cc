@@ -161,7 +161,8 @@ Result<store::View> Client::view(Object* object, WaitHooks& hooks) {
     auto view = memory_.view(location);
     if (view.is_ok() || view.status().code() != StatusCode::kNotFound) return view;
     Status opened = open_segment(location.segment, hooks);
-    if (opened.code() == StatusCode::kResourceExhausted) opened = open_segment(location.segment, hooks);  // see handle()
+    if (opened.code() == StatusCode::kResourceExhausted)
+      opened = open_segment(location.segment, hooks);  // see handle()
     FRAY_RETURN_IF_ERROR(opened);
   }
 }

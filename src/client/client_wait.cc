@@ -155,7 +155,8 @@ void Client::handle(wire::Incoming& frame) {
         mapped = Status(StatusCode::kResourceExhausted,
                         "this process has no descriptor left to read the value with; close some, or raise its limit of "
                         "open files (ulimit -n), and try again");
-      } else if (frame.fds.size() == 1) mapped = memory_.adopt(message->segment, std::move(frame.fds.front()), message->size);
+      } else if (frame.fds.size() == 1)
+        mapped = memory_.adopt(message->segment, std::move(frame.fds.front()), message->size);
       opened_segments_[message->segment] = mapped;
       return;
     }

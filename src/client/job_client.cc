@@ -87,10 +87,11 @@ Result<std::string> JobClient::ask(ControlType type, const Message& message, Con
                                    const Interrupted& interrupted) {
   const std::string frame = wire::frame(type, kTicket, message);
   if (frame.empty()) {
-    return Status(StatusCode::kInvalidArgument,
-                  fmt::format("the job is described in more than {}, which no message carries. Put the data of its call "
-                              "into a file and pass the path",
-                              bytes_text(std::uint64_t{wire::kMaxBodyBytes})));
+    return Status(
+        StatusCode::kInvalidArgument,
+        fmt::format("the job is described in more than {}, which no message carries. Put the data of its call "
+                    "into a file and pass the path",
+                    bytes_text(std::uint64_t{wire::kMaxBodyBytes})));
   }
   FRAY_ASSIGN_OR_RETURN(wire::FrameSocket socket, connection());
   socket.queue(frame);

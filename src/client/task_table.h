@@ -34,7 +34,7 @@ class TaskTable {
   struct Limits {
     double total_cpus = 1;
     std::uint32_t max_workers = 32;
-    Clock::duration keep_idle = std::chrono::seconds(1);  // how long a lease without tasks is kept for the next one
+    Clock::duration keep_idle = std::chrono::seconds(1);    // how long a lease without tasks is kept for the next one
     std::uint64_t most_body_bytes = wire::kUsualBodyBytes;  // of a message
   };
 

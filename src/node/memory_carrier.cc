@@ -14,9 +14,10 @@ namespace fray::node {
 namespace {
 constexpr std::chrono::milliseconds kPatience{500};  // with clients that do not answer kYieldMemory: one may be stopped
 constexpr const char* kLost =
-    "the node had no descriptor left for the object's bytes; make it again, or raise the limit of open files (ulimit -n) "
+    "the node had no descriptor left for the object's bytes; make it again, or raise the limit of open files (ulimit "
+    "-n) "
     "of the node";
-}
+}  // namespace
 
 MemoryCarrier::MemoryCarrier(event::Loop& loop, Roster& roster, std::uint64_t limit_bytes, std::string spill_folder)
     : loop_(loop),

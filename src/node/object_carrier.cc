@@ -66,7 +66,8 @@ Status ObjectCarrier::complete(wire::Complete message) {
     Status added = memory_.object_added(value.location);
     if (added.code() == StatusCode::kResourceExhausted) {
       lose_bytes(object, value, added);
-    } else if (!added.is_ok()) return Status(StatusCode::kCorruption, added.message());
+    } else if (!added.is_ok())
+      return Status(StatusCode::kCorruption, added.message());
   }
   if (!table_.completed(message.holder, object, nested)) {
     if (auto lost = lost_bytes_.extract(object)) {

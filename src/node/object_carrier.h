@@ -52,7 +52,7 @@ class ObjectCarrier {
   object::HolderTable table_;
   std::unordered_map<ObjectId, wire::Value> values_;
   std::function<void(const ObjectId&)> on_forget_;
-  std::unordered_set<ObjectId> still_seen_;  // of them, by somebody who has left
+  std::unordered_set<ObjectId> still_seen_;            // of them, by somebody who has left
   std::unordered_map<ObjectId, Location> lost_bytes_;  // of them, whose segment came without its descriptor
   std::uint64_t inline_bytes_ = 0;
 };

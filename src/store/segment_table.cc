@@ -284,8 +284,9 @@ std::string SegmentTable::holders_summary(std::uint64_t asked_bytes) const {
                                  bytes_text(limit_bytes_), bytes_text(asked_bytes));
   constexpr std::size_t kNamed = 3;
   for (std::size_t i = 0; i < std::min(holders.size(), kNamed); ++i) {
-    text += fmt::format("{} {} {} in {} published {}", i == 0 ? "; largest:" : ",", holders[i].name,
-                        bytes_text(holders[i].bytes), holders[i].objects, holders[i].objects == 1 ? "object" : "objects");
+    text +=
+        fmt::format("{} {} {} in {} published {}", i == 0 ? "; largest:" : ",", holders[i].name,
+                    bytes_text(holders[i].bytes), holders[i].objects, holders[i].objects == 1 ? "object" : "objects");
   }
   if (holders.size() > kNamed) text += fmt::format(" and {} more", holders.size() - kNamed);
   return text;

@@ -92,7 +92,8 @@ TEST(FrameSocket, LargeFrameAmongSmallOnesArrivesAndItsBodyCanBeTaken) {
       received.emplace_back(incoming.header.id, body.size());
     }
   }
-  EXPECT_EQ(received, (std::vector<std::pair<std::uint64_t, std::size_t>>{{1, 6}, {2, big.size()}, {3, 5}, {4, big.size()}}));
+  EXPECT_EQ(received,
+            (std::vector<std::pair<std::uint64_t, std::size_t>>{{1, 6}, {2, big.size()}, {3, 5}, {4, big.size()}}));
 }
 
 TEST(FrameSocket, WhatASenderMayPutIntoAMessageIsNeverMoreThanAReaderTakes) {

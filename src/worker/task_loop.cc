@@ -23,16 +23,18 @@ constexpr std::uint64_t kTimeoutGraceNs = 2 * kSecondNs;  // from the interrupt 
 }  // namespace
 
 Status too_large(std::string_view what, std::uint64_t bytes, std::uint64_t most_bytes) {
-  return Status(StatusCode::kInvalidArgument,
-                fmt::format("{} {}, and at most {} may travel in one message, beside arrays and other values of more than "
-                            "8.0 KiB each; return less, or put it into the store and return the ref",
-                            what, bytes_text(bytes), bytes_text(most_bytes)));
+  return Status(
+      StatusCode::kInvalidArgument,
+      fmt::format("{} {}, and at most {} may travel in one message, beside arrays and other values of more than "
+                  "8.0 KiB each; return less, or put it into the store and return the ref",
+                  what, bytes_text(bytes), bytes_text(most_bytes)));
 }
 
 void Outcome::keep_within(std::uint64_t most_bytes) {
   if (bytes.size() <= most_bytes) return;
   const bool raised = status == wire::TaskStatus::kFailed;
-  const Status why = too_large(raised ? "the exception that the task raised is" : "the results are", bytes.size(), most_bytes);
+  const Status why =
+      too_large(raised ? "the exception that the task raised is" : "the results are", bytes.size(), most_bytes);
   wire::Value failure;
   failure.encoding = wire::Encoding::kStatus;
   failure.bytes = std::string(1, static_cast<char>(why.code())) + why.message();
@@ -134,8 +136,7 @@ void TaskLoop::give_up() {
 }
 
 void TaskLoop::serve() {
-  Frame frame;
-  while (next_frame(&frame)) {
+  for (Frame frame; next_frame(&frame); frame = Frame()) {  // what was large is not kept while nothing runs
     if (frame.header.type == static_cast<std::uint8_t>(wire::DirectType::kFunction)) {
       executor_.define(frame.header.id, frame.body);
     } else {

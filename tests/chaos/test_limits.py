@@ -426,7 +426,9 @@ def test_memory_that_a_worker_keeps_for_reuse_comes_back_when_the_node_lacks_des
     def make(number: int) -> Any:
         return numpy.full(150_000, float(number))
 
-    held, _ = more_than_fit(lambda: ctx.get(refs := [ctx.run(make, number) for number in range(10)], timeout=20) and refs)
+    held, _ = more_than_fit(
+        lambda: ctx.get(refs := [ctx.run(make, number) for number in range(10)], timeout=20) and refs
+    )
     held.clear()
     assert ctx.get(ctx.run(make, 5), timeout=20)[0] == 5.0
     # What the worker kept would leave no room for arrays of this process.
