@@ -118,6 +118,7 @@ PyObject* host_construct(PyObject* self, PyObject*) {
   task.arguments = in.get_raw(in.left());
   client::Client::set_depth(task.head.depth + 1);
   host.instance = host.runner.call(cls.get(), task);
+  host.actor.constructor = {};  // it may have been large
   return Py_XNewRef(host.instance);
 }
 
@@ -135,6 +136,7 @@ PyObject* host_failed(PyObject* self, PyObject* args) {
   worker::Outcome outcome;
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error)), error);
   host.runner.fail("the constructor", false, &outcome);
+  outcome.keep_within(wire::most_body_bytes(host.owner->client->node().store_limit_bytes));
   wire::ByteReader in(outcome.bytes);
   host.owner->client->say_actor_failed({wire::decode_value(in).to_value(), text});
   Py_RETURN_NONE;

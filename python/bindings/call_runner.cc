@@ -106,7 +106,10 @@ bool CallRunner::encode_value(PyObject* value, ObjectId id, const worker::TaskVi
   if (made != nullptr) owner_->client->release(made);
   wire::ByteWriter writer(*out);
   wire::encode(writer, wire_value);
-  return true;
+  const std::uint64_t most = wire::most_body_bytes(owner_->client->node().store_limit_bytes);
+  if (out->size() <= most) return true;
+  raise_status(worker::too_large("what the task gives is", out->size(), most));
+  return false;
 }
 
 bool CallRunner::encode_results(PyObject* result, const worker::TaskView& task, worker::Outcome* outcome) {

@@ -3,7 +3,9 @@
 // Threading:  any thread with the GIL.
 // Ownership:  a Function is shared by Python and by the tasks that call it.
 // Failure:    what cannot be pickled is named with its place; nothing is submitted then.
+#include <algorithm>
 #include <cstring>
+#include <limits>
 
 #define XXH_INLINE_ALL  // no library to carry along
 #include <xxhash.h>
@@ -57,8 +59,9 @@ PyObject* make_function(PyObject*, PyObject* args) {
   const char* payload = nullptr;
   Py_ssize_t payload_size = 0;
   const char* name = nullptr;
-  unsigned int max_calls = 0;
-  if (!PyArg_ParseTuple(args, "iy#sI", &kind, &payload, &payload_size, &name, &max_calls)) return nullptr;
+  int most = 0;  // "I" would cut what does not fit
+  if (!PyArg_ParseTuple(args, "iy#si", &kind, &payload, &payload_size, &name, &most)) return nullptr;
+  const auto max_calls = static_cast<std::uint32_t>(std::max(most, 0));
   auto function = std::make_shared<client::Function>();
   function->name = name;
   function->payload.push_back(static_cast<char>(kind));
@@ -83,6 +86,9 @@ PyObject* make_plan(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "O!O!iipdK", &PyDict_Type, &resources, &PyLong_Type, &key, &max_retries, &returns,
                         &generator, &timeout, &budget)) {
     return nullptr;
+  }
+  if (returns < 1 || returns > std::numeric_limits<std::uint16_t>::max()) {
+    return PyErr_Format(PyExc_ValueError, "a task has 1 to 65535 results, not %d", returns);
   }
   auto options = std::make_unique<client::TaskOptions>();
   options->key = static_cast<std::uint32_t>(PyLong_AsUnsignedLong(key));

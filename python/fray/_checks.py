@@ -8,6 +8,7 @@ from dataclasses import fields
 from typing import Any, ClassVar, cast
 
 __all__ = [
+    "MOST_RETURNS",
     "CheckedKeywords",
     "check_amount",
     "check_count",
@@ -17,6 +18,11 @@ __all__ = [
     "check_text",
     "text_list",
 ]
+
+
+MOST_RETURNS = 65_535
+"""How many results one task may have; the engine counts them in 16 bits."""
+_MOST_COUNT = 2**31 - 1
 
 
 class CheckedKeywords:
@@ -62,12 +68,14 @@ def check_text(value: object, what: str) -> None:
         raise ValueError(f"{what} must not contain the character NUL, got {value!r}")
 
 
-def check_count(value: object, least: int, what: str) -> None:
-    """Raise unless `value` is a whole number of at least `least`."""
+def check_count(value: object, least: int, what: str, most: int = _MOST_COUNT) -> None:
+    """Raise unless `value` is a whole number from `least` to `most`."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"{what} must be a whole number of at least {least}, got {value!r}")
     if value < least:
         raise ValueError(f"{what} must be at least {least}, got {value}")
+    if value > most:
+        raise ValueError(f"{what} must be at most {most}, got {value}")
 
 
 def check_amount(value: object, what: str) -> None:

@@ -13,7 +13,16 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from fray._checks import CheckedKeywords, check_count, check_env, check_flag, check_name, check_text, text_list
+from fray._checks import (
+    MOST_RETURNS,
+    CheckedKeywords,
+    check_count,
+    check_env,
+    check_flag,
+    check_name,
+    check_text,
+    text_list,
+)
 from fray._lazy import lazy_attribute
 from fray._resources import check_resources
 from fray._version import VERSION
@@ -173,7 +182,8 @@ class TaskOptions(_Options):
             raises; -1 for no limit.
         retry_exceptions: True to retry after any exception, or the exception types to retry after.
         timeout: seconds that one attempt may run, counted from its start.
-        num_returns: number of refs that `create_task` returns; the function then returns that many values.
+        num_returns: number of refs that `create_task` returns, at most 65,535; the function then returns that many
+            values.
         runtime_env: environment that the task runs in.
     """
 
@@ -194,7 +204,7 @@ class TaskOptions(_Options):
         check_count(self.max_retries, -1, "TaskOptions: max_retries")
         object.__setattr__(self, "retry_exceptions", _check_retry_types(self.retry_exceptions))
         _check_timeout(self.timeout)
-        check_count(self.num_returns, 1, "TaskOptions: num_returns")
+        check_count(self.num_returns, 1, "TaskOptions: num_returns", MOST_RETURNS)
         _check_runtime_env(self.runtime_env, "TaskOptions")
 
     def demand(self) -> dict[str, float]:
@@ -295,7 +305,7 @@ def check_actor_name(name: object, what: str) -> str:
 
 
 def _check_pending(value: object) -> None:
-    check_count(value, -1, "ActorOptions: max_pending_calls")
+    check_count(value, -1, "ActorOptions: max_pending_calls", 2**63 - 1)
     if value == 0:
         raise ValueError("ActorOptions: max_pending_calls must be at least 1, or -1 for no limit; 0 allows no call")
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/bytes_text.h"
 #include "cli/amount_text.h"
 
 namespace fray::cli {

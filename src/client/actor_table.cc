@@ -114,8 +114,10 @@ void ActorTable::finished(Task* task) {
       link_.send(wire::ControlType::kConstructActor, 0, message);
     }
   } else if (task->state == Task::State::kWaiting || task->state == Task::State::kQueued) {
-    auto place = std::find(queue->ready.begin(), queue->ready.end(), task);
-    if (place != queue->ready.end()) {
+    // They are in the order of submission, and so of their numbers.
+    auto place = std::lower_bound(queue->ready.begin(), queue->ready.end(), task->number(),
+                                  [](const Task* call, std::uint64_t number) { return call->number() < number; });
+    if (place != queue->ready.end() && *place == task) {
       bool was_first = place == queue->ready.begin();
       queue->ready.erase(place);
       if (was_first) advance(queue);

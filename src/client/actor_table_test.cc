@@ -112,6 +112,14 @@ TEST_F(ActorTableTest, CallsWaitForTheConnectionAndKeepTheirOrder) {
   EXPECT_EQ(calls_in(instance), (std::vector{first->id.sequence, second->id.sequence}));
 }
 
+TEST_F(ActorTableTest, CancelledCallsLeaveTheOthersInTheirOrder) {
+  std::vector<Object*> calls;
+  for (int i = 0; i < 6; ++i) calls.push_back(call());
+  for (std::size_t cancelled : {4u, 0u, 2u}) EXPECT_TRUE(tasks_.cancel(calls[cancelled], false));
+  wire::FrameSocket instance = connect();
+  EXPECT_EQ(calls_in(instance), (std::vector{calls[1]->id.sequence, calls[3]->id.sequence, calls[5]->id.sequence}));
+}
+
 TEST_F(ActorTableTest, BrokenSocketIsAskedForAgainAfterAPause) {
   call();
   connect();

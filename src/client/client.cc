@@ -77,7 +77,8 @@ Status Client::handshake() {
   memory_.set_process(welcome_.process);
   // A worker waits for its subtasks most of the time: what it does not use, others do.
   auto keep_idle = options_.role == wire::Role::kWorker ? Clock::duration(1ms) : Clock::duration(1s);
-  tasks_.set_limits({welcome_.total.amount("CPU"), welcome_.max_workers, keep_idle});
+  tasks_.set_limits({welcome_.total.amount("CPU"), welcome_.max_workers, keep_idle,
+                     wire::most_body_bytes(welcome_.store_limit_bytes)});
   open_.store(true, std::memory_order_release);
   return Status::ok();
 }
@@ -172,21 +173,36 @@ void Client::forget_key(std::uint32_t number) {
   tasks_.retire_key(number);
 }
 
+Status Client::why_refused(const Task& task, const ResourceSet* resources, std::string_view kind) const {
+  if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
+  if (resources != nullptr && !welcome_.total.covers(*resources)) {
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("{} {} asks for {}; this node has {} and can never run it. Ask for less, or declare more "
+                              "with fray.init(cpus=..., resources=...)",
+                              kind, task.function->name, resources->to_string(), welcome_.total.to_string()));
+  }
+  return tasks_.check_size(task);
+}
+
+void Client::release_arguments(Task& task) {
+  if (!task.extra) return;
+  for (ArgumentPart& part : task.extra->parts) release(part.object);
+  for (Object* held : task.extra->held) release(held);
+  task.extra.reset();
+}
+
 Result<std::vector<Object*>> Client::submit(std::unique_ptr<Task> given, const TaskOptions& options) {
   MutexLock lock(mutex_);
-  if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
   TaskQueue* queue = tasks_.known_queue(options.resources, options.key, current_depth);
-  if (queue == nullptr && !welcome_.total.covers(options.resources)) {
-    return Status(
-        StatusCode::kInvalidArgument,
-        fmt::format("task {} asks for {}; this node has {} and can never run it. Ask for less, or declare more "
-                    "with fray.init(cpus=..., resources=...)",
-                    given->function->name, options.resources.to_string(), welcome_.total.to_string()));
+  const ResourceSet* unknown = queue == nullptr ? &options.resources : nullptr;
+  if (Status refused = why_refused(*given, unknown, "task"); !refused.is_ok()) {
+    lock.unlock();
+    release_arguments(*given);
+    return refused;
   }
   Task* task = given.release();
   std::vector<Object*> results = make_results(task, options);
-  if (queue == nullptr) queue = tasks_.queue(options.resources, options.key, current_depth);
-  task->queue = queue;
+  task->queue = queue != nullptr ? queue : tasks_.queue(options.resources, options.key, current_depth);
   tasks_.submit(task);
   settle();
   return results;

@@ -130,6 +130,8 @@ class Client {
   // New counts on each result. kInvalidArgument when the node can never have the resources.
   Result<std::vector<Object*>> submit(std::unique_ptr<Task> task, const TaskOptions& options);
   Result<std::vector<Object*>> submit(Call call) { return submit(std::move(call.task), call.options); }
+  // Of a call that is not submitted.
+  void release_arguments(Task& task);
   bool cancel(Object* object, bool force);
   // Whether the task of `object` was not sent to a worker yet; with `cancel` it never will be.
   bool is_waiting(Object* object, bool cancel);
@@ -242,6 +244,8 @@ class Client {
   SharedMemory::Node memory_of_the_node();
   Status ask_for_memory(std::uint64_t bytes);
   void return_memory() FRAY_REQUIRES(mutex_);
+  // `resources`: that this node may lack; null: it has them.
+  Status why_refused(const Task& task, const ResourceSet* resources, std::string_view kind) const FRAY_REQUIRES(mutex_);
   std::vector<Object*> make_results(Task* task, const TaskOptions& options) FRAY_REQUIRES(mutex_);
   void handle_actor(wire::Incoming& frame) FRAY_REQUIRES(mutex_);
   bool waits_for_itself(std::span<Object* const> objects, std::size_t needed) const FRAY_REQUIRES(mutex_);

@@ -19,14 +19,11 @@ Result<FoundActor> Client::create_actor(ActorRequest request, WaitHooks& hooks) 
   FoundActor made;
   {
     MutexLock lock(mutex_);
-    if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
     const TaskOptions& options = request.constructor.options;
-    if (!welcome_.total.covers(options.resources)) {
-      return Status(
-          StatusCode::kInvalidArgument,
-          fmt::format("actor {} asks for {}; this node has {} and can never run it. Ask for less, or declare more "
-                      "with fray.init(cpus=..., resources=...)",
-                      request.class_name, options.resources.to_string(), welcome_.total.to_string()));
+    if (Status refused = why_refused(*request.constructor.task, &options.resources, "actor"); !refused.is_ok()) {
+      lock.unlock();
+      release_arguments(*request.constructor.task);
+      return refused;
     }
     made.object = new Object;
     made.object->id = objects_.own_id(objects_.take_sequence(1));
@@ -56,6 +53,7 @@ Result<FoundActor> Client::create_actor(ActorRequest request, WaitHooks& hooks) 
     if (!refused.is_ok() || answer->actor != message.actor) {
       if (!waited.is_ok()) withdraw(made.object);  // nobody would ever construct it
       release(made.object);
+      release_arguments(*request.constructor.task);
       if (!refused.is_ok()) return refused;
       MutexLock lock(mutex_);
       return FoundActor{objects_.adopt(answer->actor), std::move(answer->description)};
@@ -74,12 +72,17 @@ Result<FoundActor> Client::create_actor(ActorRequest request, WaitHooks& hooks) 
 
 Result<std::vector<Object*>> Client::call_actor(Object* actor, Call call, std::int64_t most_pending) {
   MutexLock lock(mutex_);
-  if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
   ActorQueue* queue = actors_.queue(actor);
-  if (most_pending >= 0 && queue->unfinished >= static_cast<std::size_t>(most_pending)) {
-    return Status(StatusCode::kResourceExhausted,
-                  fmt::format("{} calls of this actor have no answer yet, the limit that its max_pending_calls sets",
-                              queue->unfinished));
+  Status refused = why_refused(*call.task, nullptr, "call");
+  if (refused.is_ok() && most_pending >= 0 && queue->unfinished >= static_cast<std::size_t>(most_pending)) {
+    refused = Status(StatusCode::kResourceExhausted,
+                     fmt::format("{} calls of this actor have no answer yet, the limit that its max_pending_calls sets",
+                                 queue->unfinished));
+  }
+  if (!refused.is_ok()) {
+    lock.unlock();
+    release_arguments(*call.task);
+    return refused;
   }
   Task* task = call.task.release();
   std::vector<Object*> results = make_results(task, call.options);

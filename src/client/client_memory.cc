@@ -160,7 +160,10 @@ Result<store::View> Client::view(Object* object, WaitHooks& hooks) {
   while (true) {
     auto view = memory_.view(location);
     if (view.is_ok() || view.status().code() != StatusCode::kNotFound) return view;
-    FRAY_RETURN_IF_ERROR(open_segment(location.segment, hooks));
+    Status opened = open_segment(location.segment, hooks);
+    if (opened.code() == StatusCode::kResourceExhausted)
+      opened = open_segment(location.segment, hooks);  // see handle()
+    FRAY_RETURN_IF_ERROR(opened);
   }
 }
 

@@ -151,7 +151,12 @@ void Client::handle(wire::Incoming& frame) {
       auto message = wire::SegmentInfo::decode(frame.body);
       if (!message.is_ok()) return broken(message.status());
       Status mapped(StatusCode::kObjectLost, message->error);
-      if (frame.fds.size() == 1) mapped = memory_.adopt(message->segment, std::move(frame.fds.front()), message->size);
+      if (frame.fds.size() == 1 && !frame.fds.front().is_open()) {
+        mapped = Status(StatusCode::kResourceExhausted,
+                        "this process has no descriptor left to read the value with; close some, or raise its limit of "
+                        "open files (ulimit -n), and try again");
+      } else if (frame.fds.size() == 1)
+        mapped = memory_.adopt(message->segment, std::move(frame.fds.front()), message->size);
       opened_segments_[message->segment] = mapped;
       return;
     }
@@ -172,11 +177,14 @@ void Client::handle(wire::Incoming& frame) {
       message->ok = memory_.evict(message->segment);
       return link_.send(ControlType::kEvicted, 0, message.value());
     }
-    case ControlType::kYieldMemory:
-      objects_.share_private();
+    case ControlType::kYieldMemory: {
+      auto message = wire::YieldMemory::decode(frame.body);
+      if (!message.is_ok()) return broken(message.status());
+      if (message->announce) objects_.share_private();
       memory_.give_back_warm();
       return_memory();
       return link_.send(ControlType::kMemoryYielded);
+    }
     case ControlType::kLog: {
       auto message = wire::Log::decode(frame.body);
       if (!message.is_ok()) return broken(message.status());

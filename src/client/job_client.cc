@@ -5,9 +5,11 @@
 #include <cstring>
 #include <utility>
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 
+#include "base/bytes_text.h"
 #include "os/listener.h"
 
 namespace fray::client {
@@ -83,8 +85,16 @@ Result<std::string> JobClient::await(wire::FrameSocket& socket, ControlType answ
 template <typename Message>
 Result<std::string> JobClient::ask(ControlType type, const Message& message, ControlType answer, Deadline deadline,
                                    const Interrupted& interrupted) {
+  const std::string frame = wire::frame(type, kTicket, message);
+  if (frame.empty()) {
+    return Status(
+        StatusCode::kInvalidArgument,
+        fmt::format("the job is described in more than {}, which no message carries. Put the data of its call "
+                    "into a file and pass the path",
+                    bytes_text(std::uint64_t{wire::kMaxBodyBytes})));
+  }
   FRAY_ASSIGN_OR_RETURN(wire::FrameSocket socket, connection());
-  socket.queue(wire::frame(type, kTicket, message));
+  socket.queue(frame);
   Result<std::string> body = await(socket, answer, deadline, interrupted);
   if (!body.is_ok()) return body;  // the connection closes, and with it what was asked
   MutexLock lock(mutex_);

@@ -4,7 +4,8 @@
 //
 // Threading:  guarded by Client's mutex.
 // Ownership:  TaskTable owns both; tasks in `sent` and `ready` belong to TaskTable as well.
-// Failure:    `dead` is set when the socket ended; the lease stays until the node said why (WorkerLost).
+// Failure:    `dead` is set when the socket ended. A worker whose socket has ended is of no use to anybody, alive or not:
+//             the node is told to end it, and the lease stays until the node said how it ended (WorkerLost).
 #pragma once
 
 #include <chrono>
@@ -33,9 +34,12 @@ struct TaskQueue {
   std::uint32_t told = 0;                        // the demand that the node knows, or kUnknownDemand
   std::uint32_t owed = 0;                        // leases that the node asked back and did not get
   std::optional<Clock::time_point> pause_until;  // no demand before; the process was out of descriptors
-  std::deque<Task*> ready;
+  std::deque<Task*> ready;                       // with tasks that were cancelled here; see TaskTable::cancel()
+  std::size_t cancelled = 0;                     // of them
   std::vector<Lease*> leases;
   std::size_t unfinished = 0;  // tasks that are to run on its leases, wherever they are now
+
+  std::size_t waiting() const { return ready.size() - cancelled; }
 };
 
 struct Lease {

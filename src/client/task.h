@@ -38,7 +38,8 @@ struct ArgumentPart {
 };
 
 struct Task {
-  enum class State : std::uint8_t { kWaiting, kQueued, kSent, kDone };
+  // kWithdrawn: it was cancelled, and only its queue's `ready` still has it, without its parts.
+  enum class State : std::uint8_t { kWaiting, kQueued, kSent, kDone, kWithdrawn };
 
   State state = State::kWaiting;
   bool cancelled = false;

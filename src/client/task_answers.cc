@@ -173,7 +173,13 @@ void TaskTable::on_returned(Lease* lease, std::string_view body) {
   }
   if (returned->reason == wire::ReturnReason::kRetiring) lease->draining = true;
   for (auto it = returned->tasks.rbegin(); it != returned->tasks.rend(); ++it) {
-    if (Task* task = take_sent(lease, *it)) enqueue(task, true);
+    Task* task = take_sent(lease, *it);
+    if (task == nullptr) continue;
+    if (task->cancelled) {  // the word of it met the task on its way back
+      fail(task, StatusCode::kCancelled, "the task was cancelled before it started");
+    } else {
+      enqueue(task, true);
+    }
   }
   dispatch(lease->queue);
 }
@@ -241,14 +247,12 @@ void TaskTable::refused(std::uint32_t demand, StatusCode code, const std::string
   auto asked = by_number_.find(demand);
   if (asked == by_number_.end()) return;
   TaskQueue* queue = asked->second;
-  std::deque<Task*> ready = std::move(queue->ready);
-  queue->ready.clear();
-  for (Task* task : ready) fail(task, code, reason);
+  for (Task* task : take_ready(queue)) fail(task, code, reason);
   tell_demand(queue);
 }
 
 void TaskTable::fail_all(StatusCode code, const std::string& message) {
-  for (const auto& [number, queue] : by_number_) queue->ready.clear();
+  for (const auto& [number, queue] : by_number_) take_ready(queue);
   actors_->clear();
   for (Lease* lease : open_leases_) {
     lease->sent.clear();

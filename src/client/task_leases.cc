@@ -19,14 +19,14 @@ constexpr std::size_t kWorthSharing = 8;  // fewer short tasks are done before a
 
 void TaskTable::tell_demand(TaskQueue* queue) {
   std::uint32_t active = 0;
-  std::size_t waiting = queue->ready.size();
+  std::size_t waiting = queue->waiting();
   for (Lease* lease : queue->leases) {
     if (!lease->usable()) continue;
     ++active;
     if (!lease->sent.empty()) waiting += lease->sent.size() - 1;
   }
   std::uint32_t more = active >= queue->most_leases ? 0 : queue->most_leases - active;
-  if (queue->ready.empty() && waiting < kWorthSharing)
+  if (queue->waiting() == 0 && waiting < kWorthSharing)
     waiting = 0;  // a few short tasks behind running ones need no further worker
   auto count = static_cast<std::uint32_t>(std::min<std::size_t>(waiting, more));
   if (queue->pause_until && Clock::now() < *queue->pause_until) count = 0;
@@ -122,7 +122,7 @@ void TaskTable::pay(TaskQueue* queue) {
 // Takes back what waits behind a slow task when somebody else could run it: a worker that is idle, or one that the node
 // may still grant.
 void TaskTable::balance(TaskQueue* queue, Clock::time_point now) {
-  if (!queue->ready.empty()) return;
+  if (queue->waiting() > 0) return;
   std::uint32_t usable = 0;
   bool idle = false;
   for (Lease* lease : queue->leases) {
@@ -197,6 +197,10 @@ void TaskTable::lease_ended(Lease* lease) {
   lease->dead = true;
   lease->socket.close();
   lease->buffered = 0;
+  if (lease->actor != nullptr || !link_.is_open()) return;
+  // Its worker may live on, without anybody who could reach it: only the node can end it, and then say how it ended.
+  link_.send(wire::ControlType::kLeaseBroken, lease->id);
+  link_.flush();
 }
 
 void TaskTable::close_sockets() {

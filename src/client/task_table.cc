@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include <fmt/format.h>
+
+#include "base/bytes_text.h"
 #include "client/actor_table.h"
 
 namespace fray::client {
@@ -49,6 +53,24 @@ TaskQueue* TaskTable::queue(const ResourceSet& resources, std::uint32_t key, std
 }
 
 // ---- Submission ----
+
+Status TaskTable::check_size(const Task& task) const {
+  std::uint64_t arguments = task.frame.size();
+  if (task.extra) {
+    for (const ArgumentPart& part : task.extra->parts) arguments += part.before.size();
+  }
+  const std::uint64_t function = task.function->payload.size();
+  if (std::max(arguments, function) <= limits_.most_body_bytes) return Status::ok();
+  const bool is_function = function > limits_.most_body_bytes;
+  return Status(StatusCode::kInvalidArgument,
+                fmt::format("{} {} {}, and at most {} may travel in one message{}",
+                            is_function ? "what is called by" : "the arguments of", task.function->name,
+                            is_function ? "is " + bytes_text(function) : "are " + bytes_text(arguments),
+                            bytes_text(limits_.most_body_bytes),
+                            is_function ? ". Put the data that it captures with put() and pass the ref"
+                                        : ", beside arrays and other values of more than 8.0 KiB each. Put them "
+                                          "together in one value with put() and pass the ref"));
+}
 
 void TaskTable::submit(Task* task) {
   task->next = first_task_;
@@ -122,7 +144,10 @@ void TaskTable::enqueue(Task* task, bool front) {
     if (task->extra) {
       for (Object* held : task->extra->held) objects_.share(held);
     }
-    wire::finish_frame(task->frame, 0);
+    if (Status fits = check_size(*task); !fits.is_ok()) return fail(task, fits.code(), fits.message());
+    if (!wire::finish_frame(task->frame, 0)) {
+      return fail(task, StatusCode::kInvalidArgument, "the task's arguments are larger than any message");
+    }
   }
   task->state = Task::State::kQueued;
   task->lease = nullptr;
@@ -148,7 +173,7 @@ std::size_t TaskTable::room(const Lease& lease, const Task& next) const {
 }
 
 void TaskTable::dispatch(TaskQueue* queue) {
-  while (!queue->ready.empty()) {
+  for (sweep(queue); !queue->ready.empty(); sweep(queue)) {
     Task* task = queue->ready.front();
     Lease* best = nullptr;
     for (Lease* lease : queue->leases) {
@@ -219,8 +244,13 @@ bool TaskTable::cancel(Object* object, bool force) {
   if (task == nullptr) return false;
   task->cancelled = true;
   if (task->state != Task::State::kSent) {
-    if (task->state == Task::State::kQueued && task->queue != nullptr) std::erase(task->queue->ready, task);
+    TaskQueue* queue = task->state == Task::State::kQueued ? task->queue : nullptr;
+    if (queue != nullptr) {
+      task->state = Task::State::kWithdrawn;
+      ++queue->cancelled;
+    }
     fail(task, StatusCode::kCancelled, "the task was cancelled before it started");
+    if (queue != nullptr) sweep(queue);
     return true;
   }
   Lease* lease = task->lease;
@@ -296,7 +326,38 @@ void TaskTable::finish(Task* task) {
       drop(part.object);
     }
   }
-  delete task;
+  if (task->state != Task::State::kWithdrawn) {
+    delete task;
+    return;
+  }
+  task->first_result = nullptr;
+  task->extra.reset();
+  task->frame = {};
+  task->function.reset();
+}
+
+// Cancelled tasks leave the front of the queue at once and the rest of it when they are the most: looking for each of
+// many in a long queue would cost far more than all the tasks.
+void TaskTable::sweep(TaskQueue* queue) {
+  auto drop = [queue](Task* task) {
+    if (task->state != Task::State::kWithdrawn) return false;
+    --queue->cancelled;
+    delete task;
+    return true;
+  };
+  if (queue->cancelled * 2 > queue->ready.size()) std::erase_if(queue->ready, drop);
+  while (queue->cancelled > 0 && drop(queue->ready.front())) queue->ready.pop_front();
+}
+
+std::deque<Task*> TaskTable::take_ready(TaskQueue* queue) {
+  std::deque<Task*> ready = std::exchange(queue->ready, {});
+  queue->cancelled = 0;
+  std::erase_if(ready, [](Task* task) {
+    if (task->state != Task::State::kWithdrawn) return false;
+    delete task;
+    return true;
+  });
+  return ready;
 }
 
 }  // namespace fray::client

@@ -7,7 +7,7 @@
 //
 // Threading:  guarded by Client's mutex.
 // Ownership:  owns tasks, queues and leases.
-// Failure:    a broken frame of a worker ends its lease, as its death would. Every task ends in exactly one of: its
+// Failure:    a broken frame of a worker, or the end of its socket, is its death: the node kills it. Every task ends in exactly one of: its
 //             results, an exception of its code, cancelled, timed out, worker died, deadlock, node gone.
 #pragma once
 
@@ -35,7 +35,8 @@ class TaskTable {
   struct Limits {
     double total_cpus = 1;
     std::uint32_t max_workers = 32;
-    Clock::duration keep_idle = std::chrono::seconds(1);  // how long a lease without tasks is kept for the next one
+    Clock::duration keep_idle = std::chrono::seconds(1);    // how long a lease without tasks is kept for the next one
+    std::uint64_t most_body_bytes = wire::kUsualBodyBytes;  // of a message
   };
 
   TaskTable(NodeLink& link, ObjectTable& objects, Timeline& timeline, std::function<void(Object*)> ready);
@@ -47,6 +48,8 @@ class TaskTable {
   TaskQueue* known_queue(const ResourceSet& resources, std::uint32_t key, std::uint32_t depth);
   TaskQueue* queue(const ResourceSet& resources, std::uint32_t key, std::uint32_t depth);
 
+  // Not ok: the task's function or arguments are more than a message may carry.
+  Status check_size(const Task& task) const;
   void submit(Task* task);
   void argument_ready(Object* object);  // tasks that waited for it
   // True when the task had not ended yet.
@@ -105,13 +108,15 @@ class TaskTable {
   void on_item(Lease* lease, std::uint64_t number, std::string_view body);
   void on_returned(Lease* lease, std::string_view body);
   void lease_ended(Lease* lease);
+  void sweep(TaskQueue* queue);
+  static std::deque<Task*> take_ready(TaskQueue* queue);
   void retry(Task* task);
   void count_retry(Task* task);
   void forget_lost_attempt(Task* task);
   void retry_or_fail(Task* task, const wire::WorkerLost& lost);
 
   void complete(Object* object, const wire::ValueView& value);
-  void finish(Task* task);  // drops what the task held and deletes it
+  void finish(Task* task);  // drops what the task held and deletes it, unless sweep() will
 
   NodeLink& link_;
   ObjectTable& objects_;

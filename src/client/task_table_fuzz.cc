@@ -247,21 +247,25 @@ class World {
     std::uint64_t number = script_.below(24);
     switch (script_.below(7)) {
       case 0:
-        return wire::append_frame(out, static_cast<DirectType>(script_.byte()), number, script_.bytes(64));
+        wire::append_frame(out, static_cast<DirectType>(script_.byte()), number, script_.bytes(64));
+        return;
       case 1: {
         std::vector<std::uint64_t> tasks;
         for (std::uint32_t i = script_.below(4); i > 0; --i) tasks.push_back(script_.below(24));
         auto reason = static_cast<wire::ReturnReason>(script_.below(4));
-        return wire::append_frame(out, DirectType::kReturned, 0, wire::returned_body(reason, tasks));
+        wire::append_frame(out, DirectType::kReturned, 0, wire::returned_body(reason, tasks));
+        return;
       }
       case 2:
-        return wire::append_frame(out, DirectType::kUnblocked, 0);
+        wire::append_frame(out, DirectType::kUnblocked, 0);
+        return;
       case 3: {
         std::size_t begin = wire::begin_frame(out, DirectType::kItem, number);
         wire::ByteWriter writer(out);
         writer.put(std::uint32_t{0});
         write_value(writer);
-        return wire::finish_frame(out, begin);
+        wire::finish_frame(out, begin);
+        return;
       }
       default: {
         std::size_t begin = wire::begin_frame(out, DirectType::kResult, number);
@@ -273,7 +277,7 @@ class World {
         head.values = static_cast<std::uint16_t>(script_.below(8) < 6 ? 1 : script_.below(4));
         writer.put(head);
         for (int i = 0; i < head.values; ++i) write_value(writer);
-        return wire::finish_frame(out, begin);
+        wire::finish_frame(out, begin);
       }
     }
   }

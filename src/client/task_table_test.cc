@@ -129,6 +129,9 @@ class TaskTableTest : public ::testing::Test {
       }
       returned_leases_ += frame.header.type == static_cast<std::uint8_t>(ControlType::kReturnLease);
       kills_ += frame.header.type == static_cast<std::uint8_t>(ControlType::kKillLease);
+      if (frame.header.type == static_cast<std::uint8_t>(ControlType::kLeaseBroken)) {
+        broken_leases_.push_back(frame.header.id);
+      }
     }
   }
   void grant(LeaseId id, FakeWorker* worker) {
@@ -158,6 +161,7 @@ class TaskTableTest : public ::testing::Test {
   std::uint32_t demand_ = 0;
   int returned_leases_ = 0;
   int kills_ = 0;
+  std::vector<std::uint64_t> broken_leases_;
 };
 
 TEST_F(TaskTableTest, DemandGrowsWithTheQueueUpToTheCores) {
@@ -351,6 +355,95 @@ TEST_F(TaskTableTest, CancelledInTheQueueNeverLeaves) {
   worker.read();
   EXPECT_TRUE(worker.tasks.empty());
   EXPECT_FALSE(table_.cancel(result, false));
+}
+
+TEST_F(TaskTableTest, CancelledAmongManyInTheQueueLeaveTheOthersInTheirOrder) {
+  constexpr std::size_t kCount = 400;
+  std::vector<Object*> tasks;
+  for (std::size_t i = 0; i < kCount; ++i) tasks.push_back(submit());
+  for (std::size_t i = 0; i < kCount; ++i) {
+    if (i % 5 != 2) EXPECT_TRUE(table_.cancel(tasks[kCount - 1 - i], false));
+  }
+  EXPECT_EQ(table_.unfinished(), kCount / 5);
+  FakeWorker worker;
+  function_->mean_ns = 1000;
+  grant(1, &worker);
+  table_.flush();
+  worker.read();
+  std::vector<std::uint64_t> kept;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    if (!tasks[i]->is_ready()) kept.push_back(tasks[i]->id.sequence);
+  }
+  EXPECT_EQ(worker.tasks, kept);
+}
+
+TEST_F(TaskTableTest, DemandDoesNotCountWhatWasCancelledInTheQueue) {
+  std::vector<Object*> tasks;
+  for (int i = 0; i < 20; ++i) tasks.push_back(submit());
+  for (int i = 1; i < 20; ++i) table_.cancel(tasks[static_cast<std::size_t>(i)], false);
+  FakeWorker worker;
+  grant(1, &worker);
+  read_node();
+  EXPECT_EQ(demand_, 0u);
+  worker.read();
+  EXPECT_EQ(worker.tasks, (std::vector<std::uint64_t>{tasks[0]->id.sequence}));
+}
+
+// The worker had given the task back before the word of its end arrived.
+TEST_F(TaskTableTest, CancelThatMeetsTheTaskOnItsWayBackCounts) {
+  FakeWorker first, second;
+  function_->mean_ns = 1'000'000;
+  Object* running = submit();
+  Object* returned = submit();
+  grant(1, &first);
+  table_.flush();
+  first.read();
+  ASSERT_EQ(first.tasks.size(), 2u);
+  EXPECT_TRUE(table_.cancel(returned, false));
+  first.give_back(wire::ReturnReason::kBlocked, {first.tasks[1]});
+  table_.receive(lease(0));
+  grant(2, &second);
+  table_.flush();
+  second.read();
+  EXPECT_TRUE(second.tasks.empty());
+  ASSERT_TRUE(returned->is_ready());
+  EXPECT_EQ(static_cast<StatusCode>(returned->bytes[0]), StatusCode::kCancelled);
+  EXPECT_FALSE(running->is_ready());
+}
+
+TEST_F(TaskTableTest, WorkerWhoseSocketEndsIsReportedAndItsTasksEndWithIt) {
+  FakeWorker worker, second;
+  function_->mean_ns = 1000;
+  Object* started = submit();
+  Object* waiting = submit();
+  grant(1, &worker);
+  table_.flush();
+  worker.socket.close();
+  table_.receive(lease(0));
+  read_node();
+  EXPECT_EQ(broken_leases_, (std::vector<std::uint64_t>{1}));
+  EXPECT_FALSE(started->is_ready()) << "the node says how it ended";
+  table_.worker_lost(1, lost(started->id.sequence));
+  EXPECT_TRUE(started->failed());
+  grant(2, &second);
+  table_.flush();
+  second.read();
+  EXPECT_EQ(second.tasks, (std::vector<std::uint64_t>{waiting->id.sequence}));
+}
+
+TEST_F(TaskTableTest, MoreThanAMessageMayCarryIsRefusedWithItsAmounts) {
+  table_.set_limits({.most_body_bytes = 1000});
+  Task small;
+  small.function = function_;
+  EXPECT_TRUE(table_.check_size(small).is_ok());
+  Task large;
+  large.function = function_;
+  large.frame = std::string(1500, 'x');
+  Status refused = table_.check_size(large);
+  EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(refused.message(), ::testing::AllOf(::testing::HasSubstr("1.5 KiB"), ::testing::HasSubstr("1000 B")));
+  function_->payload = std::string(3000, 'x');
+  EXPECT_THAT(table_.check_size(small).message(), ::testing::HasSubstr("2.9 KiB"));
 }
 
 TEST_F(TaskTableTest, ForceKillsTheWorkerOfARunningTaskOnly) {

@@ -5,6 +5,7 @@
 namespace fray::node {
 
 namespace {
+constexpr std::size_t kLargeFrame = 1u << 20;
 constexpr std::size_t kReadLimit = 256u << 10;  // a round; one peer's flood must not keep others waiting
 constexpr int kDrainReads = 256;                // of a drain: somebody else may hold the socket and write for ever
 }  // namespace
@@ -29,6 +30,7 @@ Status Connection::start() {
 
 void Connection::send_frame(std::string_view frame, std::vector<os::Fd> fds) {
   if (ended_) return;
+  if (frame.size() >= kLargeFrame) large_bytes_ += frame.size();
   if (fds.empty()) {
     socket_.queue(frame);
   } else {
@@ -43,7 +45,8 @@ void Connection::flush() {
   waits_for_flush_ = false;
   if (ended_) return;
   if (Status sent = socket_.flush(); !sent.is_ok()) return end(sent);
-  if (socket_.output_bytes() > kMostBacklog) {
+  if (!socket_.has_output()) large_bytes_ = 0;
+  if (socket_.output_bytes() > kMostBacklog + large_bytes_) {
     return end(Status(StatusCode::kResourceExhausted,
                       fmt::format("process {} does not read: {} bytes wait for it", pid, socket_.output_bytes())));
   }

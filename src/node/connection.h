@@ -4,7 +4,7 @@
 // Ownership:  owns its socket and the peer's pidfd; the owner (Roster) owns the connection and outlives it.
 // Failure:    ends once, for one reason: EOF, the peer's death (whichever is noticed first; what it had written is read
 //             before), a broken or forbidden frame, or a peer that does not read while more than kMostBacklog bytes wait
-//             for it. Sending to an ended connection does nothing.
+//             for it, large frames aside: each of those was asked for. Sending to an ended connection does nothing.
 #pragma once
 
 #include <cstdint>
@@ -82,6 +82,7 @@ class Connection {
   bool reading_ = false;
   bool waits_for_flush_ = false;
   bool watches_output_ = false;
+  std::size_t large_bytes_ = 0;  // in large frames that were queued since everything had been sent
 };
 
 }  // namespace fray::node

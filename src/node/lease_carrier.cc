@@ -14,6 +14,7 @@ namespace fray::node {
 namespace {
 
 constexpr std::chrono::milliseconds kDeadlockPatience{100};
+constexpr std::chrono::milliseconds kLastMoment{50};  // of a worker whose socket has ended
 
 template <typename Map>
 void erase_client(Map& map, ProcessId client) {
@@ -149,6 +150,19 @@ void LeaseCarrier::return_lease(ProcessId client, LeaseId lease) {
 void LeaseCarrier::retiring(ProcessId worker) {
   table_.worker_retiring(worker);
   processes_.expect_end(worker);
+}
+
+// Most sockets end because their worker does: it says more by its own end than by a kill, so it gets a moment for that.
+void LeaseCarrier::lease_broken(ProcessId client, LeaseId lease) {
+  loop_.after(kLastMoment, [this, client, lease] { end_unreachable(client, lease); });
+}
+
+void LeaseCarrier::end_unreachable(ProcessId client, LeaseId lease) {
+  const scheduler::HeldLease* held = table_.ledger().find(lease);
+  if (held == nullptr || held->client != client) return;
+  processes_.kill(held->worker, false,
+                  "it lived on without its connection to the process that had sent the task; a task may have closed "
+                  "descriptors that it had not opened");
 }
 
 ProcessId LeaseCarrier::last_client(ProcessId worker) const {

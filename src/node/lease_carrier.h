@@ -43,6 +43,7 @@ class LeaseCarrier {
   Status demand(ProcessId client, const wire::Demand& message);
   void return_lease(ProcessId client, LeaseId lease);
   void kill_lease(ProcessId client, LeaseId lease) { table_.lease_kill_asked(client, lease); }
+  void lease_broken(ProcessId client, LeaseId lease);
   void blocked(ProcessId worker) { table_.worker_blocked(worker); }
   void unblocked(ProcessId worker) { table_.worker_unblocked(worker); }
   void retiring(ProcessId worker);
@@ -90,6 +91,7 @@ class LeaseCarrier {
   void carry_out(const scheduler::ReclaimLeases& command);
   void carry_out(const scheduler::LeaseLost& command);
   void carry_out(const scheduler::ReportDeadlock& command);
+  void end_unreachable(ProcessId client, LeaseId lease);
   void start_worker(WorkerKeyId key);
   void answer_starts(WorkerKeyId base);
   bool an_actor_works() const;

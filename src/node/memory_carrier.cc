@@ -13,7 +13,11 @@ namespace fray::node {
 
 namespace {
 constexpr std::chrono::milliseconds kPatience{500};  // with clients that do not answer kYieldMemory: one may be stopped
-}
+constexpr const char* kLost =
+    "the node had no descriptor left for the object's bytes; make it again, or raise the limit of open files (ulimit "
+    "-n) "
+    "of the node";
+}  // namespace
 
 MemoryCarrier::MemoryCarrier(event::Loop& loop, Roster& roster, std::uint64_t limit_bytes, std::string spill_folder)
     : loop_(loop),
@@ -33,6 +37,10 @@ Status MemoryCarrier::announce(ProcessId process, const wire::SegmentInfo& messa
   if (fds.size() != 1 || message.segment.writer != process) {
     return Status(StatusCode::kCorruption, "a segment was announced without its descriptor, or in another's name");
   }
+  if (!fds.front().is_open()) {
+    lost_.insert(message.segment);
+    return Status::ok();
+  }
   FRAY_RETURN_IF_ERROR(store::check_segment(message.segment, fds.front().get(), message.size, store::Backing::kMemory));
   Status announced = table_.announce(message.segment, std::move(fds.front()), message.size);
   return announced.is_ok() ? announced : Status(StatusCode::kCorruption, announced.message());
@@ -43,7 +51,7 @@ void MemoryCarrier::open(Connection& connection, SegmentId segment) {
   answer.segment = segment;
   auto opened = table_.open(segment);
   if (!opened.is_ok()) {
-    answer.error = opened.status().message();
+    answer.error = lost_.contains(segment) ? std::string(kLost) : opened.status().message();
     return connection.send(wire::ControlType::kSegmentOpened, 0, answer);
   }
   os::Fd copy(FRAY_FAULT("segment.pass", EMFILE) ? -1 : ::fcntl(opened->descriptor, F_DUPFD_CLOEXEC, 0));
@@ -58,6 +66,7 @@ void MemoryCarrier::open(Connection& connection, SegmentId segment) {
 
 Status MemoryCarrier::forget_segment(ProcessId process, SegmentId segment) {
   if (segment.writer != process) return Status(StatusCode::kCorruption, "a segment was dropped in another's name");
+  lost_.erase(segment);
   Status forgotten = table_.forget(segment);  // unknown: it was spilled meanwhile, and forgotten then
   if (!forgotten.is_ok() || !spilling_.contains(segment)) return Status::ok();
   // It was asked back: dropping it is a yes, and if there is no object in it any more there is nothing to copy.
@@ -84,13 +93,14 @@ void MemoryCarrier::unreserve(ProcessId process, std::uint64_t bytes) {
 void MemoryCarrier::serve_waiting() {
   while (!waiting_.empty()) {
     Waiting& first = waiting_.front();
-    Status granted = table_.reserve(first.process, first.bytes);
+    Status granted = grant(first);
     if (!granted.is_ok()) {
-      bool possible = first.bytes <= table_.limit();
-      if (possible && (!asked_.empty() || spill_one() || !spilling_.empty())) return;
+      const bool full = granted.code() == StatusCode::kOutOfMemory;
+      const bool possible = first.bytes <= table_.limit();
+      if (possible && (!asked_.empty() || (full && (spill_one() || !spilling_.empty())))) return;
       if (possible && !first.clients_asked) {
         first.clients_asked = true;
-        ask_clients();
+        ask_clients(full);
         if (!asked_.empty()) return;
       }
       std::string reason = granted.message();
@@ -104,6 +114,17 @@ void MemoryCarrier::serve_waiting() {
   last_failure_.clear();
 }
 
+Status MemoryCarrier::grant(const Waiting& waiting) {
+  if (!descriptors_.has_room_for(table_.promised() + 1)) {
+    return Status(StatusCode::kResourceExhausted,
+                  fmt::format("the store is full: {} of the node, {} of them for segments, and the rest is needed for "
+                              "workers and sockets. Let go of refs, put several arrays into one value, or raise the "
+                              "limit of open files (ulimit -n) of the node",
+                              descriptors_.text(), table_.size()));
+  }
+  return table_.reserve(waiting.process, waiting.bytes);
+}
+
 void MemoryCarrier::answer(const Waiting& waiting, std::string error) {
   wire::Reserved message{waiting.bytes, std::move(error)};
   roster_.send(waiting.process, wire::ControlType::kReserved, waiting.ticket, message);
@@ -111,10 +132,10 @@ void MemoryCarrier::answer(const Waiting& waiting, std::string error) {
 
 // Objects that a process never showed to anybody can only be spilled once they are announced, and warm segments are its
 // own to give back.
-void MemoryCarrier::ask_clients() {
+void MemoryCarrier::ask_clients(bool announce) {
   for (Connection* client : roster_.clients()) {
     asked_.insert(client->process);
-    client->send_frame(wire::frame(wire::ControlType::kYieldMemory), {});
+    client->send(wire::ControlType::kYieldMemory, 0, wire::YieldMemory{announce});
   }
   loop_.cancel(patience_);
   patience_ = loop_.after(kPatience, [this] {
@@ -187,6 +208,7 @@ void MemoryCarrier::refuse(SegmentId segment) {
 
 void MemoryCarrier::process_left(ProcessId process) {
   asked_.erase(process);
+  std::erase_if(lost_, [process](SegmentId segment) { return segment.writer == process; });
   for (SegmentId dropped : table_.process_left(process)) spilling_.erase(dropped);
   std::vector<SegmentId> unanswered;
   for (const auto& [segment, writer] : spilling_) {
@@ -198,7 +220,12 @@ void MemoryCarrier::process_left(ProcessId process) {
   serve_waiting();
 }
 
-Status MemoryCarrier::object_added(const Location& location) { return table_.object_added(location); }
+Status MemoryCarrier::object_added(const Location& location) {
+  if (lost_.contains(location.segment)) {
+    return Status(StatusCode::kResourceExhausted, kLost);
+  }
+  return table_.object_added(location);
+}
 
 void MemoryCarrier::object_removed(const Location& location, bool reuse) {
   auto removed = table_.object_removed(location);

@@ -6,7 +6,10 @@
 //
 // Threading:  the node's loop.
 // Ownership:  owns the segment table (and so the descriptors) and the Spiller; the roster must outlive it.
-// Failure:    claims that contradict the table break the connection that made them (kCorruption).
+// Failure:    claims that contradict the table break the connection that made them (kCorruption). Each segment costs the
+//             node a descriptor: where these run short clients give back what they keep for reuse, and then further
+//             segments are refused before anything else lacks a descriptor. One that arrives without its descriptor all
+//             the same is lost: who asks for an object in it is told so.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +21,7 @@
 #include "event/loop.h"
 #include "node/roster.h"
 #include "node/spiller.h"
+#include "os/descriptor_room.h"
 #include "store/segment_table.h"
 #include "wire/control.h"
 
@@ -37,6 +41,7 @@ class MemoryCarrier {
   void process_left(ProcessId process);
 
   // An object's bytes lie there from now on, or no longer. Not to be reused: somebody may still look at them.
+  // kResourceExhausted: the segment arrived without its descriptor.
   Status object_added(const Location& location);
   void object_removed(const Location& location, bool reuse = true);
   // A late attempt's bytes: the writer may have them back.
@@ -53,8 +58,9 @@ class MemoryCarrier {
   };
 
   void serve_waiting();
+  Status grant(const Waiting& waiting);
   bool spill_one();
-  void ask_clients();
+  void ask_clients(bool announce);
   void copy(SegmentId segment);
   void copied(SegmentId segment, Result<os::Fd> file);
   void refuse(SegmentId segment);
@@ -69,6 +75,8 @@ class MemoryCarrier {
   std::set<ProcessId> asked_;                          // have not answered kYieldMemory
   event::TimerId patience_ = 0;                        // with those
   std::string last_failure_;                           // of a copy
+  os::DescriptorRoom descriptors_;
+  std::set<SegmentId> lost_;  // that arrived without their descriptors
 };
 
 }  // namespace fray::node

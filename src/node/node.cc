@@ -235,6 +235,9 @@ Status Node::handle_client(Connection& connection, ControlType type, wire::Incom
     case ControlType::kKillLease:
       leases_.kill_lease(process, frame.header.id);
       return Status::ok();
+    case ControlType::kLeaseBroken:
+      leases_.lease_broken(process, frame.header.id);
+      return Status::ok();
     case ControlType::kRegister:
     case ControlType::kHold:
     case ControlType::kRelease:

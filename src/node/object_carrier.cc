@@ -64,15 +64,30 @@ Status ObjectCarrier::complete(wire::Complete message) {
   }
   if (sealed) {
     Status added = memory_.object_added(value.location);
-    if (!added.is_ok()) return Status(StatusCode::kCorruption, added.message());
+    if (added.code() == StatusCode::kResourceExhausted) {
+      lose_bytes(object, value, added);
+    } else if (!added.is_ok())
+      return Status(StatusCode::kCorruption, added.message());
   }
   if (!table_.completed(message.holder, object, nested)) {
-    if (sealed) memory_.object_removed(value.location);
+    if (auto lost = lost_bytes_.extract(object)) {
+      memory_.give_back(lost.mapped(), false);
+    } else if (sealed) {
+      memory_.object_removed(value.location);
+    }
     return Status::ok();
   }
   inline_bytes_ += value.bytes.size();
   values_.emplace(object, std::move(value));
   return Status::ok();
+}
+
+// The object is a failure from now on, for all but its writer, which keeps the bytes until nobody holds the object.
+void ObjectCarrier::lose_bytes(const ObjectId& object, wire::Value& value, const Status& why) {
+  lost_bytes_[object] = value.location;
+  value.kind = wire::ValueKind::kInline;
+  value.encoding = wire::Encoding::kStatus;
+  value.bytes = std::string(1, static_cast<char>(why.code())) + why.message();
 }
 
 bool ObjectCarrier::end_round(bool complete) {
@@ -109,6 +124,7 @@ void ObjectCarrier::carry_out(const object::Forget& command) {
   wire::Value value = std::move(found->second);
   values_.erase(found);
   inline_bytes_ -= value.bytes.size();
+  if (auto lost = lost_bytes_.extract(command.object)) memory_.give_back(lost.mapped(), false);
   const bool reuse = still_seen_.erase(command.object) == 0;
   if (owns_bytes(command.object, value)) memory_.object_removed(value.location, reuse);
 }

@@ -41,6 +41,7 @@ class ObjectCarrier {
   const object::HolderTable& table() const { return table_; }
 
  private:
+  void lose_bytes(const ObjectId& object, wire::Value& value, const Status& why);
   void carry_out();
   void carry_out(const object::Deliver& command);
   void carry_out(const object::ReportLost& command);
@@ -51,7 +52,8 @@ class ObjectCarrier {
   object::HolderTable table_;
   std::unordered_map<ObjectId, wire::Value> values_;
   std::function<void(const ObjectId&)> on_forget_;
-  std::unordered_set<ObjectId> still_seen_;  // of them, by somebody who has left
+  std::unordered_set<ObjectId> still_seen_;            // of them, by somebody who has left
+  std::unordered_map<ObjectId, Location> lost_bytes_;  // of them, whose segment came without its descriptor
   std::uint64_t inline_bytes_ = 0;
 };
 

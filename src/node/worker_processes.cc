@@ -239,10 +239,11 @@ void WorkerProcesses::spawned(ProcessId worker, const wire::Spawned& message, wi
   if (entry.expected && entry.end_timer == 0) kill(worker, true);  // it was not wanted before it was born
 }
 
-void WorkerProcesses::kill(ProcessId worker, bool expected) {
+void WorkerProcesses::kill(ProcessId worker, bool expected, const std::string& why) {
   auto found = workers_.find(worker);
   if (found == workers_.end()) return;
   found->second.expected = found->second.expected || expected;
+  if (!why.empty()) found->second.why_killed = why;
   if (!found->second.pidfd.is_open()) return;
   // One that has ended already is reported soon.
   if (!os::send_signal(found->second.pidfd, SIGKILL).is_ok()) return;
@@ -306,6 +307,7 @@ void WorkerProcesses::gone(ProcessId process, int wait_status, std::uint64_t pea
   facts.peak_memory_bytes = peak_memory_bytes;
   facts.last_task = worker.view()->task_number.load(std::memory_order_acquire);
   facts.task = worker.view()->running_task();
+  if (facts.signal == SIGKILL) facts.why_killed = worker.why_killed;
   facts.log_tail = logs_.finish(process);
   if (!worker.greeted && !worker.expected && worker.pid != 0) {
     failed(keys_.at(worker.key),

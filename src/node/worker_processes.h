@@ -41,6 +41,7 @@ struct WorkerProcess {
   bool greeted = false;
   bool expected = false;  // it was told to end, or said that it will
   event::TimerId end_timer = 0;
+  std::string why_killed;  // for people; empty: it was not, or they know
 
   const WorkerPage* view() const { return static_cast<const WorkerPage*>(page.data()); }
 };
@@ -90,7 +91,8 @@ class WorkerProcesses {
   // kRuntimeEnv where what the key asks for is to blame, else kWorkerDied: the node itself is well.
   StatusCode failure_code(WorkerKeyId key) const;
 
-  void kill(ProcessId worker, bool expected);
+  // `why`: for those whose task it ran.
+  void kill(ProcessId worker, bool expected, const std::string& why = {});
   // It was told to end, or said so; it is killed if it has not within a few seconds.
   void will_end(ProcessId worker);
   void expect_end(ProcessId worker);  // it will end by itself, when it has done what it runs

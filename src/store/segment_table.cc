@@ -1,28 +1,16 @@
 #include "store/segment_table.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/bytes_text.h"
 #include "store/mapping.h"
 #include "store/segment_kind.h"
 
 namespace fray::store {
 namespace {
-
-std::string readable(std::uint64_t bytes) {
-  static constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  if (bytes < 1024) return fmt::format("{} B", bytes);
-  auto value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  while (value >= 1024 && unit + 1 < kUnits.size()) {
-    value /= 1024;
-    ++unit;
-  }
-  return fmt::format("{:.1f} {}", value, kUnits[unit]);
-}
 
 Status unknown(SegmentId segment) {
   return Status(StatusCode::kNotFound,
@@ -38,7 +26,10 @@ Status SegmentTable::reserve(ProcessId process, std::uint64_t bytes) {
     return Status(StatusCode::kOutOfMemory, holders_summary(bytes));
   }
   used_bytes_ += bytes;
-  processes_[process].reserved_bytes += bytes;
+  Process& account = processes_[process];
+  account.reserved_bytes += bytes;
+  ++account.promised;
+  ++promised_;
   return Status::ok();
 }
 
@@ -47,6 +38,12 @@ void SegmentTable::unreserve(ProcessId process, std::uint64_t bytes) {
   if (found == processes_.end()) return;
   Process& account = found->second;
   bytes = std::min(bytes, account.reserved_bytes - account.announced_bytes);
+  if (account.forgotten > 0) {
+    --account.forgotten;
+  } else if (account.promised > 0) {
+    --account.promised;
+    --promised_;
+  }
   account.reserved_bytes -= bytes;
   used_bytes_ -= bytes;
 }
@@ -64,6 +61,7 @@ std::vector<SegmentId> SegmentTable::process_left(ProcessId process) {
     dropped.push_back(segment);
   }
   used_bytes_ -= found->second.reserved_bytes;
+  promised_ -= found->second.promised;
   processes_.erase(found);
   return dropped;
 }
@@ -82,10 +80,14 @@ Status SegmentTable::announce(SegmentId segment, os::Fd descriptor, std::uint64_
   Process& account = processes_[segment.writer];
   if (!lies_within(account.announced_bytes, size, account.reserved_bytes)) {
     return Status(StatusCode::kInvalidArgument,
-                  fmt::format("process {} announced {} more than it had reserved", segment.writer, readable(size)));
+                  fmt::format("process {} announced {} more than it had reserved", segment.writer, bytes_text(size)));
   }
   account.announced_bytes += size;
   account.segments.insert(segment);
+  if (account.promised > 0) {
+    --account.promised;
+    --promised_;
+  }
   Segment& entry = segments_[segment];
   entry.descriptor = std::move(descriptor);
   entry.size = size;
@@ -126,6 +128,7 @@ Status SegmentTable::forget(SegmentId segment) {
   Process& account = processes_.at(segment.writer);
   account.announced_bytes -= entry.size;
   account.segments.erase(segment);
+  ++account.forgotten;
   used_bytes_ += entry.size;
   orphan_bytes_ += entry.size;
   entry.orphan = true;
@@ -277,12 +280,13 @@ std::string SegmentTable::holders_summary(std::uint64_t asked_bytes) const {
   std::sort(holders.begin(), holders.end(),
             [](const Holder& a, const Holder& b) { return a.bytes != b.bytes ? a.bytes > b.bytes : a.name < b.name; });
 
-  std::string text = fmt::format("the store is full: {} of {} used, {} more asked", readable(used_bytes_),
-                                 readable(limit_bytes_), readable(asked_bytes));
+  std::string text = fmt::format("the store is full: {} of {} used, {} more asked", bytes_text(used_bytes_),
+                                 bytes_text(limit_bytes_), bytes_text(asked_bytes));
   constexpr std::size_t kNamed = 3;
   for (std::size_t i = 0; i < std::min(holders.size(), kNamed); ++i) {
-    text += fmt::format("{} {} {} in {} published {}", i == 0 ? "; largest:" : ",", holders[i].name,
-                        readable(holders[i].bytes), holders[i].objects, holders[i].objects == 1 ? "object" : "objects");
+    text +=
+        fmt::format("{} {} {} in {} published {}", i == 0 ? "; largest:" : ",", holders[i].name,
+                    bytes_text(holders[i].bytes), holders[i].objects, holders[i].objects == 1 ? "object" : "objects");
   }
   if (holders.size() > kNamed) text += fmt::format(" and {} more", holders.size() - kNamed);
   return text;

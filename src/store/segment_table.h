@@ -79,6 +79,8 @@ class SegmentTable {
   std::uint64_t limit() const { return limit_bytes_; }
   std::uint64_t spilled_bytes() const { return spilled_bytes_; }
   std::size_t size() const { return segments_.size(); }
+  // Reservations of segments that were not announced yet: each may still need a descriptor.
+  std::size_t promised() const { return promised_; }
   std::uint64_t reserved(ProcessId process) const;
   bool writer_is_gone(SegmentId segment) const;
 
@@ -102,6 +104,8 @@ class SegmentTable {
     std::uint64_t reserved_bytes = 0;
     std::uint64_t announced_bytes = 0;       // at most reserved_bytes
     std::unordered_set<SegmentId> segments;  // announced and not abandoned
+    std::size_t promised = 0;                // reserved and not announced
+    std::size_t forgotten = 0;               // announced, forgotten and not unreserved yet
   };
 
   void drop(SegmentId segment);
@@ -114,6 +118,7 @@ class SegmentTable {
   std::uint64_t used_bytes_ = 0;
   std::uint64_t spilled_bytes_ = 0;
   std::uint64_t orphan_bytes_ = 0;
+  std::size_t promised_ = 0;
   std::uint64_t clock_ = 0;
   std::unordered_map<SegmentId, Segment> segments_;
   std::unordered_map<ProcessId, Process> processes_;

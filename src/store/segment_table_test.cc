@@ -56,6 +56,23 @@ TEST(SegmentTable, AnnouncingMoreThanReservedOrTwiceIsRefused) {
   EXPECT_EQ(table.announce(own(1, 2), os::Fd(), 1).code(), StatusCode::kInvalidArgument);
 }
 
+TEST(SegmentTable, PromisedAreTheReservationsThatWereNotAnnounced) {
+  SegmentTable table(kGiB);
+  ASSERT_TRUE(table.reserve(1, kMiB).is_ok());
+  ASSERT_TRUE(table.reserve(1, kMiB).is_ok());
+  ASSERT_TRUE(table.reserve(2, kMiB).is_ok());
+  EXPECT_EQ(table.promised(), 3u);
+  ASSERT_TRUE(table.announce(own(1, 1), os::Fd(), kMiB).is_ok());
+  EXPECT_EQ(table.promised(), 2u);
+  ASSERT_TRUE(table.forget(own(1, 1)).is_ok());
+  table.unreserve(1, kMiB);
+  EXPECT_EQ(table.promised(), 2u) << "the announced one was given back, not the other";
+  table.unreserve(1, kMiB);
+  EXPECT_EQ(table.promised(), 1u);
+  table.process_left(2);
+  EXPECT_EQ(table.promised(), 0u);
+}
+
 TEST(SegmentTable, ObjectsOutsideTheirSegmentAreRefused) {
   SegmentTable table(kGiB);
   ASSERT_TRUE(table.reserve(1, kMiB).is_ok());

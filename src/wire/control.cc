@@ -113,6 +113,7 @@ void WorkerLost::encode(ByteWriter& out) const {
   out.put_string(facts.task);
   out.put_string(facts.log_tail);
   out.put_string(facts.out_of_memory);
+  out.put_string(facts.why_killed);
 }
 
 Result<WorkerLost> WorkerLost::decode(std::string_view body) {
@@ -127,6 +128,7 @@ Result<WorkerLost> WorkerLost::decode(std::string_view body) {
   message.facts.task = in.get_string();
   message.facts.log_tail = in.get_string();
   message.facts.out_of_memory = in.get_string();
+  message.facts.why_killed = in.get_string();
   return decoded(in, std::move(message), "WorkerLost");
 }
 
@@ -331,6 +333,15 @@ Result<Reserved> Reserved::decode(std::string_view body) {
   message.bytes = in.get<decltype(message.bytes)>();
   message.error = in.get_string();
   return decoded(in, std::move(message), "Reserved");
+}
+
+void YieldMemory::encode(ByteWriter& out) const { out.put(static_cast<std::uint8_t>(announce)); }
+
+Result<YieldMemory> YieldMemory::decode(std::string_view body) {
+  ByteReader in(body);
+  YieldMemory message;
+  message.announce = in.get<std::uint8_t>() != 0;
+  return decoded(in, message, "YieldMemory");
 }
 
 void Log::encode(ByteWriter& out) const {

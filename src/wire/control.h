@@ -48,6 +48,7 @@ enum class ControlType : std::uint8_t {
   kForgetSegment,  // SegmentName: the writer dropped an announced segment
   kMemoryYielded,  // no body: the answer to kYieldMemory
   kForgetKey,      // id: the client's number of a worker key, which it will not name again; no body
+  kLeaseBroken,    // id: lease; no body. Its direct socket has ended: a worker that lives on is killed
   // client -> node, about actors (wire/actor.h)
   kCreateActor = 40,  // id: ticket of the answer; 0: none wanted
   kConstructActor,
@@ -81,7 +82,7 @@ enum class ControlType : std::uint8_t {
   kDeadlock,
   kRefused,  // the connection is refused: a reason, then EOF
   kStatusReply,
-  kYieldMemory,  // no body: memory is short; announce what is yours alone, give back what is warm, then say so
+  kYieldMemory,  // memory or descriptors are short; give back what is warm, then say so
   kBindDevices,  // to a worker, before the lease or the actor that it is for
   // node -> client, about actors
   kActorAnswer = 100,  // id: ticket
@@ -211,6 +212,7 @@ struct ExitFacts {
   std::string task;             // name of the task it ran, empty when idle
   std::string log_tail;         // last lines of its output
   std::string out_of_memory;    // by whom it was killed for its memory, and why; else empty
+  std::string why_killed;       // by the node, for another reason; else empty
 };
 
 struct WorkerLost {  // id: lease
@@ -292,6 +294,13 @@ struct Reserved {
   static Result<Reserved> decode(std::string_view body);
 };
 
+struct YieldMemory {
+  static constexpr ControlType kType = ControlType::kYieldMemory;
+  bool announce = true;  // memory is short: announce what is yours alone, so that it can be spilled
+  void encode(ByteWriter& out) const;
+  static Result<YieldMemory> decode(std::string_view body);
+};
+
 struct Log {
   static constexpr ControlType kType = ControlType::kLog;
   std::int32_t pid = 0;
@@ -336,18 +345,17 @@ struct Exited {  // id: process
   static Result<Exited> decode(std::string_view body);
 };
 
-// A whole frame: header and body. `fds` says how many descriptors will travel with it.
+// A whole frame: header and body. `fds` says how many descriptors will travel with it. Empty: see set_length().
 template <typename Message>
 std::string frame(ControlType type, std::uint64_t id, const Message& message, std::uint8_t fds = 0) {
-  std::string out(sizeof(FrameHeader), '\0');
-  ByteWriter writer(out);
-  message.encode(writer);
   FrameHeader header;
-  header.length = static_cast<std::uint32_t>(out.size() - sizeof(FrameHeader));
   header.type = static_cast<std::uint8_t>(type);
   header.fds = fds;
   header.id = id;
-  std::memcpy(out.data(), &header, sizeof(header));
+  std::string out(reinterpret_cast<const char*>(&header), sizeof(header));
+  ByteWriter writer(out);
+  message.encode(writer);
+  set_length(out, 0);
   return out;
 }
 

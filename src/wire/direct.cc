@@ -11,15 +11,12 @@ std::size_t begin_frame(std::string& out, DirectType type, std::uint64_t id) {
   return begin;
 }
 
-void finish_frame(std::string& out, std::size_t begin) {
-  auto length = static_cast<std::uint32_t>(out.size() - begin - sizeof(FrameHeader));
-  std::memcpy(out.data() + begin + offsetof(FrameHeader, length), &length, sizeof(length));
-}
+bool finish_frame(std::string& out, std::size_t begin) { return set_length(out, begin); }
 
-void append_frame(std::string& out, DirectType type, std::uint64_t id, std::string_view body) {
+bool append_frame(std::string& out, DirectType type, std::uint64_t id, std::string_view body) {
   std::size_t begin = begin_frame(out, type, id);
   out.append(body);
-  finish_frame(out, begin);
+  return finish_frame(out, begin);
 }
 
 std::string returned_body(ReturnReason reason, const std::vector<std::uint64_t>& tasks) {

@@ -73,10 +73,10 @@ struct ResultHead {
 };
 static_assert(sizeof(ResultHead) == 56);
 
-// Appends a frame header whose length is patched by finish_frame().
+// Appends a frame header whose length finish_frame() fills in; false: see set_length().
 std::size_t begin_frame(std::string& out, DirectType type, std::uint64_t id);
-void finish_frame(std::string& out, std::size_t begin);
-void append_frame(std::string& out, DirectType type, std::uint64_t id, std::string_view body = {});
+bool finish_frame(std::string& out, std::size_t begin);
+bool append_frame(std::string& out, DirectType type, std::uint64_t id, std::string_view body = {});
 
 std::string returned_body(ReturnReason reason, const std::vector<std::uint64_t>& tasks);
 struct Returned {

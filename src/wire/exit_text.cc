@@ -18,6 +18,7 @@ std::string how_it_ended(const ExitFacts& facts) {
 std::string memory_and_output(const ExitFacts& facts) {
   std::string text;
   if (!facts.out_of_memory.empty()) text += " " + facts.out_of_memory;
+  if (!facts.why_killed.empty()) text += ": " + facts.why_killed;
   if (facts.peak_memory_bytes > 0) {
     text += fmt::format("; its peak memory was {:.1f} MiB", static_cast<double>(facts.peak_memory_bytes) / (1 << 20));
   }

@@ -1,5 +1,8 @@
 #include "wire/frame.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include <fmt/format.h>
 
 namespace fray::wire {
@@ -21,6 +24,23 @@ Status validate(const FrameHeader& header) {
                   fmt::format("a frame with {} descriptors arrived; the limit is {}", header.fds, kMaxFdsPerFrame));
   }
   return Status::ok();
+}
+
+bool set_length(std::string& out, std::size_t begin) {
+  const std::size_t bytes = out.size() - begin - sizeof(FrameHeader);
+  if (bytes > kMaxBodyBytes) {
+    out.resize(begin);
+    return false;
+  }
+  const auto length = static_cast<std::uint32_t>(bytes);
+  std::memcpy(out.data() + begin + offsetof(FrameHeader, length), &length, sizeof(length));
+  return true;
+}
+
+// The reader's limit leaves room for what stands around a value.
+std::uint64_t most_body_bytes(std::uint64_t store_limit_bytes) {
+  constexpr std::uint64_t kAround = 1u << 20;
+  return std::clamp<std::uint64_t>(store_limit_bytes, kUsualBodyBytes, kMaxBodyBytes - kAround);
 }
 
 }  // namespace fray::wire

@@ -11,17 +11,20 @@
 // Threading:  values.
 // Ownership:  none.
 // Failure:    validate() refuses another version and lengths above the limit; the connection must then be closed.
+//             set_length() is what every writer of frames calls: a body that no reader takes is not written.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "base/status.h"
 
 namespace fray::wire {
 
-inline constexpr std::uint16_t kVersion = 0xF101;          // high byte: Fray; low byte: wire version
-inline constexpr std::uint32_t kMaxBodyBytes = 64u << 20;  // a frame is never larger; larger values use shared memory
+inline constexpr std::uint16_t kVersion = 0xF101;            // high byte: Fray; low byte: wire version
+inline constexpr std::uint32_t kMaxBodyBytes = 2u << 30;     // a frame is never larger; see set_length()
+inline constexpr std::uint64_t kUsualBodyBytes = 64u << 20;  // what may travel whatever the store's limit is
 inline constexpr std::size_t kMaxFdsPerFrame = 4;
 
 struct FrameHeader {
@@ -34,5 +37,11 @@ struct FrameHeader {
 static_assert(sizeof(FrameHeader) == 16);
 
 Status validate(const FrameHeader& header);
+
+// Writes the length of the body, everything after the header at `begin`, into that header. False: the body is larger than
+// a reader takes; the frame is removed from `out` then.
+bool set_length(std::string& out, std::size_t begin);
+// The most that a sender may put into one body, in a session whose store has this limit.
+std::uint64_t most_body_bytes(std::uint64_t store_limit_bytes);
 
 }  // namespace fray::wire

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::size_t kReadChunk = 64u << 10;
 constexpr std::size_t kFdsPerRead = 64;
+constexpr std::size_t kKeptBuffer = 1u << 20;  // more than that is given back when it is not needed any more
 
 Status peer_gone(int error) {
   if (error == 0 || error == ECONNRESET || error == EPIPE) {
@@ -85,12 +87,24 @@ void FrameSocket::compact_output() {
   if (sent_ == out_.size()) {
     out_.clear();
     sent_ = 0;
-    if (out_.capacity() > (1u << 20)) out_.shrink_to_fit();
-  } else if (sent_ > (1u << 20)) {
+    if (out_.capacity() > kKeptBuffer) out_.shrink_to_fit();
+  } else if (sent_ > kKeptBuffer && sent_ > out_.size() / 2) {  // what moves is less than what was sent
     out_.erase(0, sent_);
     for (Attachment& attachment : attachments_) attachment.offset -= sent_;
     sent_ = 0;
   }
+}
+
+// The whole of a large frame gets its memory at once: growing by halves would take up to twice as much.
+void FrameSocket::make_room_to_read() {
+  if (in_.size() >= in_size_ + kReadChunk) return;
+  if (in_size_ >= sizeof(FrameHeader)) {
+    FrameHeader header;
+    std::memcpy(&header, in_.data(), sizeof(header));
+    const std::size_t whole = sizeof(header) + header.length + kReadChunk;
+    if (in_size_ > kKeptBuffer && validate(header).is_ok() && whole > in_.capacity()) in_.reserve(whole);
+  }
+  in_.resize(in_size_ + kReadChunk);
 }
 
 Status FrameSocket::fill(std::size_t limit, bool* drained) {
@@ -99,10 +113,14 @@ Status FrameSocket::fill(std::size_t limit, bool* drained) {
     std::memmove(in_.data(), in_.data() + parsed_, in_size_ - parsed_);
     in_size_ -= parsed_;
     parsed_ = 0;
+    if (in_.size() > kKeptBuffer && in_size_ < kKeptBuffer) {  // a large frame was here
+      in_.resize(in_size_);
+      in_.shrink_to_fit();
+    }
   }
   std::size_t total = 0;
   while (total < limit) {
-    if (in_.size() < in_size_ + kReadChunk) in_.resize(in_size_ + kReadChunk);
+    make_room_to_read();
     iovec part{in_.data() + in_size_, in_.size() - in_size_};
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kFdsPerRead)];
     msghdr message{};
@@ -160,6 +178,16 @@ Result<bool> FrameSocket::next(Incoming* incoming) {
   incoming->body = std::string_view(in_.data() + parsed_ + sizeof(FrameHeader), incoming->header.length);
   parsed_ += whole;
   return true;
+}
+
+std::string FrameSocket::take_body(Incoming& incoming) {
+  const bool alone = parsed_ == in_size_ && parsed_ == sizeof(FrameHeader) + incoming.body.size();
+  if (!alone || incoming.body.size() < kKeptBuffer) return std::string(std::exchange(incoming.body, {}));
+  in_.resize(in_size_);
+  in_.erase(0, sizeof(FrameHeader));
+  incoming.body = {};
+  in_size_ = parsed_ = 0;
+  return std::exchange(in_, {});
 }
 
 void FrameSocket::close() {

@@ -52,6 +52,9 @@ class FrameSocket {
   Status fill(std::size_t limit = 1u << 20, bool* drained = nullptr);
   // The next whole frame, if there is one. kCorruption when its header is wrong.
   Result<bool> next(Incoming* incoming);
+  // The body of the frame that next() gave last, for a reader who keeps it. A large one is not copied where that can be
+  // avoided; `incoming` has no body any more then.
+  std::string take_body(Incoming& incoming);
 
   void close();
 
@@ -62,6 +65,7 @@ class FrameSocket {
   };
 
   void compact_output();
+  void make_room_to_read();
 
   os::Fd fd_;
   std::string out_;

@@ -74,6 +74,39 @@ TEST(FrameSocket, BothSidesMayHaveMoreToSayThanTheKernelTakes) {
   EXPECT_EQ(received, 16);
 }
 
+TEST(FrameSocket, LargeFrameAmongSmallOnesArrivesAndItsBodyCanBeTaken) {
+  Pair pair = make_pair();
+  const std::string big(5 << 20, 'x');
+  append_frame(pair.left.output(), DirectType::kTask, 1, "before");
+  append_frame(pair.left.output(), DirectType::kTask, 2, big);
+  append_frame(pair.left.output(), DirectType::kTask, 3, "after");
+  append_frame(pair.left.output(), DirectType::kTask, 4, big);
+  std::vector<std::pair<std::uint64_t, std::size_t>> received;
+  for (int turn = 0; turn < 10'000 && received.size() < 4; ++turn) {
+    ASSERT_TRUE(pair.left.flush().is_ok());
+    ASSERT_TRUE(pair.right.fill().is_ok());
+    Incoming incoming;
+    while (pair.right.next(&incoming).value()) {
+      const std::string body = pair.right.take_body(incoming);
+      EXPECT_TRUE(body.size() < 10 || body == big);
+      received.emplace_back(incoming.header.id, body.size());
+    }
+  }
+  EXPECT_EQ(received,
+            (std::vector<std::pair<std::uint64_t, std::size_t>>{{1, 6}, {2, big.size()}, {3, 5}, {4, big.size()}}));
+}
+
+TEST(FrameSocket, WhatASenderMayPutIntoAMessageIsNeverMoreThanAReaderTakes) {
+  for (std::uint64_t store : {std::uint64_t{0}, std::uint64_t{100} << 20, std::uint64_t{1} << 40}) {
+    FrameHeader header;
+    header.length = static_cast<std::uint32_t>(most_body_bytes(store));
+    EXPECT_EQ(header.length, most_body_bytes(store));
+    EXPECT_TRUE(validate(header).is_ok());
+    EXPECT_GE(most_body_bytes(store), kUsualBodyBytes);
+  }
+  EXPECT_EQ(most_body_bytes(std::uint64_t{100} << 20), std::uint64_t{100} << 20);
+}
+
 TEST(FrameSocket, EndOfThePeerIsUnavailable) {
   Pair pair = make_pair();
   pair.left.close();

@@ -57,9 +57,18 @@ void ActorLoop::lease_arrived(LeaseId, ProcessId client, double, os::Fd fd) {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.u64 = id;
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd.get(), &event);
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd.get(), &event) != 0) {
+    if (errno != ENOSPC && errno != ENOMEM) end_without_descriptors();
+    if (caller.slot >= 0) leave_slot(caller);
+    return;  // the caller asks again
+  }
   caller.socket = wire::FrameSocket(std::move(fd));
   callers_.emplace(id, std::move(caller));
+}
+
+void ActorLoop::leave_slot(const Caller& caller) {
+  page_.caller_left(static_cast<std::uint32_t>(caller.slot));
+  free_slots_.push_back(static_cast<std::uint32_t>(caller.slot));
 }
 
 void ActorLoop::drop(std::uint64_t id) {
@@ -67,10 +76,7 @@ void ActorLoop::drop(std::uint64_t id) {
   if (found == callers_.end()) return;
   Caller& caller = found->second;
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, caller.socket.fd(), nullptr);
-  if (caller.slot >= 0) {
-    page_.caller_left(static_cast<std::uint32_t>(caller.slot));
-    free_slots_.push_back(static_cast<std::uint32_t>(caller.slot));
-  }
+  if (caller.slot >= 0) leave_slot(caller);
   std::erase(dirty_, id);
   callers_.erase(found);
   std::erase_if(inbox_, [id](const Frame& frame) { return frame.caller == id; });
@@ -99,6 +105,7 @@ void ActorLoop::read_ready(int timeout_ms) {
     count = look();
     mutex_.lock();
   }
+  if (count < 0 && errno != EINTR) end_without_descriptors();
   for (int i = 0; i < count; ++i) {
     const epoll_event& event = events[static_cast<std::size_t>(i)];
     if (event.data.u64 == kWakeId) {
@@ -123,15 +130,17 @@ void ActorLoop::read(std::uint64_t id) {
     Result<bool> more = socket.next(&incoming);
     if (!more.is_ok()) return drop(id);
     if (!more.value()) break;
-    sort_frame(id, incoming);
+    sort_frame(id, socket, incoming);
   }
-  if (!read.is_ok()) drop(id);
+  if (read.is_ok()) return;
+  if (read.code() != StatusCode::kUnavailable) end_without_descriptors();
+  drop(id);
 }
 
-void ActorLoop::sort_frame(std::uint64_t id, const wire::Incoming& incoming) {
+void ActorLoop::sort_frame(std::uint64_t id, wire::FrameSocket& socket, wire::Incoming& incoming) {
   switch (static_cast<wire::DirectType>(incoming.header.type)) {
     case wire::DirectType::kTask:
-      inbox_.push_back({id, incoming.header.id, std::string(incoming.body)});
+      inbox_.push_back({id, incoming.header.id, socket.take_body(incoming)});
       return;
     case wire::DirectType::kCancel:
       return cancel(id, incoming.header.id);
@@ -280,7 +289,8 @@ ActorCall* ActorLoop::next(bool wait, client::WaitHooks& hooks) {
   return nullptr;
 }
 
-void ActorLoop::answer(ActorCall* call, const Outcome& outcome) {
+void ActorLoop::answer(ActorCall* call, Outcome& outcome) {
+  outcome.keep_within(wire::most_body_bytes(client_.node().store_limit_bytes));
   // Holds on what the arguments contained, and records of what the results contain, go ahead of the answer.
   client_.task_ended();
   MutexLock lock(mutex_);
@@ -411,6 +421,7 @@ void ActorLoop::node_gone() {
 
 bool ActorLoop::tick() {
   MutexLock lock(mutex_);
+  check_descriptors();
   if (running_.empty()) {
     bool was_running = seen_begun_ != begun_;
     seen_begun_ = begun_;
@@ -425,6 +436,14 @@ bool ActorLoop::tick() {
   }
   seen_begun_ = begun_;
   return os::monotonic_ns() - running_.back().started_ns < kSecondNs;
+}
+
+// An event loop would wait for calls for ever at a descriptor that a call has closed.
+void ActorLoop::check_descriptors() {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = kWakeId;
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, wake_.get(), &event) != 0 && errno != ENOMEM) end_without_descriptors();
 }
 
 int ActorLoop::poll_fd() {

@@ -10,7 +10,8 @@
 //             everything; the client is never called with it held, for the client's own mutex comes first.
 // Ownership:  owns the callers' sockets and the calls that were handed out, each until its answer.
 // Failure:    the calls of a caller that is gone are dropped, those that run end unheard. When the node is gone next()
-//             returns null, and the process exits if a call is running: nobody is left to answer to.
+//             returns null, and the process exits if a call is running: nobody is left to answer to. It exits, too, when
+//             a call has closed its descriptors.
 #pragma once
 
 #include <deque>
@@ -58,7 +59,7 @@ class ActorLoop : public client::WorkerDuty {
   ActorCall* next_read();
   // For an event loop that has nothing to do: looks for calls a moment before it sleeps. Whether some have come.
   bool spin();
-  void answer(ActorCall* call, const Outcome& outcome);
+  void answer(ActorCall* call, Outcome& outcome);
   // Sends what answers wait to be sent.
   void flush();
   bool has_ended();
@@ -105,10 +106,12 @@ class ActorLoop : public client::WorkerDuty {
   ActorCall* take() FRAY_REQUIRES(mutex_);
   void read_ready(int timeout_ms) FRAY_REQUIRES(mutex_);  // lets go of the mutex while it waits
   void read(std::uint64_t id) FRAY_REQUIRES(mutex_);
-  void sort_frame(std::uint64_t id, const wire::Incoming& incoming) FRAY_REQUIRES(mutex_);
+  void sort_frame(std::uint64_t id, wire::FrameSocket& socket, wire::Incoming& incoming) FRAY_REQUIRES(mutex_);
   void cancel(std::uint64_t id, std::uint64_t number) FRAY_REQUIRES(mutex_);
   ActorCall* find_running(std::uint64_t id, std::uint64_t number) FRAY_REQUIRES(mutex_);
   void drop(std::uint64_t id) FRAY_REQUIRES(mutex_);
+  void leave_slot(const Caller& caller) FRAY_REQUIRES(mutex_);
+  void check_descriptors() FRAY_REQUIRES(mutex_);
   void flush_all() FRAY_REQUIRES(mutex_);
   void flush(std::uint64_t id, Caller& caller) FRAY_REQUIRES(mutex_);
   void mark_dirty(std::uint64_t id, Caller& caller) FRAY_REQUIRES(mutex_);

@@ -5,10 +5,12 @@
 #include <cstdlib>
 #include <utility>
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/socket.h>
 
+#include "base/bytes_text.h"
 #include "os/clock.h"
 #include "worker/pacing.h"
 
@@ -19,6 +21,35 @@ namespace {
 constexpr std::uint64_t kTimeoutGraceNs = 2 * kSecondNs;  // from the interrupt to the end of the process
 
 }  // namespace
+
+Status too_large(std::string_view what, std::uint64_t bytes, std::uint64_t most_bytes) {
+  return Status(
+      StatusCode::kInvalidArgument,
+      fmt::format("{} {}, and at most {} may travel in one message, beside arrays and other values of more than "
+                  "8.0 KiB each; return less, or put it into the store and return the ref",
+                  what, bytes_text(bytes), bytes_text(most_bytes)));
+}
+
+void Outcome::keep_within(std::uint64_t most_bytes) {
+  if (bytes.size() <= most_bytes) return;
+  const bool raised = status == wire::TaskStatus::kFailed;
+  const Status why =
+      too_large(raised ? "the exception that the task raised is" : "the results are", bytes.size(), most_bytes);
+  wire::Value failure;
+  failure.encoding = wire::Encoding::kStatus;
+  failure.bytes = std::string(1, static_cast<char>(why.code())) + why.message();
+  status = wire::TaskStatus::kFailed;
+  values = 1;
+  bytes.clear();
+  wire::ByteWriter out(bytes);
+  wire::encode(out, failure);
+}
+
+void end_without_descriptors() {
+  std::fputs("a task has closed descriptors of its worker, which ends; close only those that the task has opened\n",
+             stderr);
+  ::_exit(1);
+}
 
 TaskLoop::TaskLoop(client::Client& client, Executor& executor, Page& page)
     : client_(client), executor_(executor), page_(page) {}
@@ -105,8 +136,7 @@ void TaskLoop::give_up() {
 }
 
 void TaskLoop::serve() {
-  Frame frame;
-  while (next_frame(&frame)) {
+  for (Frame frame; next_frame(&frame); frame = Frame()) {  // what was large is not kept while nothing runs
     if (frame.header.type == static_cast<std::uint8_t>(wire::DirectType::kFunction)) {
       executor_.define(frame.header.id, frame.body);
     } else {
@@ -168,18 +198,19 @@ bool TaskLoop::read_socket() {
     if (!more.value()) break;
     sort_frame(incoming);
   }
+  if (!read.is_ok() && read.code() != StatusCode::kUnavailable) end_without_descriptors();
   return read.is_ok();
 }
 
 // Tasks and functions are for the task thread, in order; the rest is done at once.
-void TaskLoop::sort_frame(const wire::Incoming& incoming) {
+void TaskLoop::sort_frame(wire::Incoming& incoming) {
   switch (static_cast<wire::DirectType>(incoming.header.type)) {
     case wire::DirectType::kTask:
-      inbox_.push_back({incoming.header, std::string(incoming.body)});
+      inbox_.push_back({incoming.header, socket_.take_body(incoming)});
       if (task_blocked_) return_unstarted(wire::ReturnReason::kBlocked);
       return;
     case wire::DirectType::kFunction:
-      inbox_.push_back({incoming.header, std::string(incoming.body)});
+      inbox_.push_back({incoming.header, socket_.take_body(incoming)});
       return;
     case wire::DirectType::kCancel:
       if (incoming.header.id == running_) {
@@ -275,6 +306,7 @@ void TaskLoop::run_task(const Frame& frame) {
   page_.ended();
   std::uint64_t duration = os::monotonic_ns() - started;
   TaskCost cost = meter_.end(duration);
+  outcome.keep_within(wire::most_body_bytes(client_.node().store_limit_bytes));
   // Holds on what the arguments contained, and records of what the results contain, go ahead of the answer.
   if (outcome.retire) client_.say(wire::ControlType::kRetiring);
   client_.task_ended();
@@ -375,8 +407,7 @@ int TaskLoop::poll_fd() {
 bool TaskLoop::must_end(std::uint64_t now) {
   if (timeout_seconds_ <= 0) return false;
   if (held_since_ns_ != 0) return false;
-  auto limit = static_cast<std::uint64_t>(timeout_seconds_ * 1e9) + held_ns_;
-  if (now - started_ns_ < limit) return false;
+  if (static_cast<double>(now - started_ns_) - static_cast<double>(held_ns_) < timeout_seconds_ * 1e9) return false;
   if (interrupt_ == Interrupt::kNone) {
     interrupt_ = Interrupt::kTimedOut;
     interrupted_at_ns_ = now;

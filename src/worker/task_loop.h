@@ -8,7 +8,8 @@
 //             enforces timeouts. `mutex_` guards the socket, the inbox and what is said about the running task.
 // Ownership:  owns the direct socket; the client, the executor and the page must outlive it.
 // Failure:    when the client that leased this worker is gone, unstarted tasks are dropped and the next lease is waited
-//             for (a running task's worker is killed by the node). When the node is gone the process exits.
+//             for (a running task's worker is killed by the node). When the node is gone the process exits, and so it
+//             does when a task has closed its descriptors.
 #pragma once
 
 #include <atomic>
@@ -42,7 +43,16 @@ struct Outcome {
   bool retire = false;
   std::uint64_t bytes_in = 0;  // of all arguments, with those in shared memory
   std::uint64_t bytes_out = 0;
+
+  // Results, or an exception, that are together more than a message may carry become a failure that says so.
+  void keep_within(std::uint64_t most_bytes);
 };
+
+// Why `what`, "the results are", cannot travel.
+Status too_large(std::string_view what, std::uint64_t bytes, std::uint64_t most_bytes);
+
+// The end of a worker whose task has closed descriptors that it had not opened: nobody could reach it any more.
+[[noreturn]] void end_without_descriptors();
 
 // Runs tasks in some language.
 struct Executor {
@@ -119,7 +129,7 @@ class TaskLoop : public client::WorkerDuty {
   bool next_frame(Frame* frame);
   void run_task(const Frame& frame);
   bool read_socket() FRAY_REQUIRES(mutex_);  // false: the client is gone
-  void sort_frame(const wire::Incoming& incoming) FRAY_REQUIRES(mutex_);
+  void sort_frame(wire::Incoming& incoming) FRAY_REQUIRES(mutex_);
   void return_unstarted(wire::ReturnReason reason) FRAY_REQUIRES(mutex_);
   void flush() FRAY_REQUIRES(mutex_);
   bool must_end(std::uint64_t now_ns) FRAY_REQUIRES(mutex_);

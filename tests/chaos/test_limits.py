@@ -20,6 +20,7 @@ from fray import OutOfMemoryError, StoreFullError, TaskOptions
 from fray.backend.native import NativeJobContext
 
 from tests.chaos.harness import eventually, run_driver
+from tests.chaos.started import PROGRAM
 from tests.chaos.tasks import array, hold
 from tests.conformance.gates import Journal
 
@@ -374,6 +375,68 @@ def test_a_program_that_uses_up_its_descriptors_gets_errors_and_its_engine_back(
         128,
     )
     assert finished.ok() == "8\n"
+
+
+@pytest.fixture
+def ctx_of_a_node_with_few_descriptors(started_nodes: None) -> Iterator[NativeJobContext]:
+    with_few = ("sh", "-c", 'ulimit -n 150 && exec "$0" start --cpus 1', PROGRAM)
+    subprocess.run(with_few, check=True, capture_output=True, timeout=60, stdin=subprocess.DEVNULL)
+    context = NativeJobContext(address="auto")
+    yield context
+    context.close()
+
+
+def more_than_fit(make: Callable[[], Any]) -> tuple[list[Any], Exception]:
+    """Call until it is refused; what came before, and the error."""
+    held: list[Any] = []
+    for _ in range(300):
+        try:
+            held.append(make())
+        except StoreFullError as error:
+            return held, error
+    raise AssertionError("300 arrays fit into a node of 150 descriptors")
+
+
+def test_a_node_without_descriptors_refuses_further_arrays_and_keeps_the_others(
+    ctx_of_a_node_with_few_descriptors: NativeJobContext,
+) -> None:
+    ctx = ctx_of_a_node_with_few_descriptors
+    values = numpy.ones(150_000)
+
+    def put() -> Any:
+        ref = ctx.put(values)
+        assert ctx.get(ctx.run(len, ref), timeout=20) == 150_000  # the node gets to know it
+        return ref
+
+    held, error = more_than_fit(put)
+    assert len(held) >= 40
+    assert "150 descriptors" in str(error)
+    assert "ulimit -n" in str(error)
+    assert all(ctx.get(ref)[0] == 1.0 for ref in held)
+    assert ctx.get(ctx.run(pow, 2, 3), timeout=20) == 8
+    del held[5:]
+    assert eventually(lambda: ctx.get(put())[0] == 1.0)
+
+
+def test_memory_that_a_worker_keeps_for_reuse_comes_back_when_the_node_lacks_descriptors(
+    ctx_of_a_node_with_few_descriptors: NativeJobContext,
+) -> None:
+    ctx = ctx_of_a_node_with_few_descriptors
+
+    def make(number: int) -> Any:
+        return numpy.full(150_000, float(number))
+
+    held, _ = more_than_fit(
+        lambda: ctx.get(refs := [ctx.run(make, number) for number in range(10)], timeout=20) and refs
+    )
+    held.clear()
+    assert ctx.get(ctx.run(make, 5), timeout=20)[0] == 5.0
+    # What the worker kept would leave no room for arrays of this process.
+    more, _ = more_than_fit(lambda: ctx.put({"a": numpy.ones(150_000)}))
+    assert len(more) >= 40
+    assert ctx.get(more[-1])["a"][0] == 1.0
+    more.clear()
+    assert eventually(lambda: ctx.get(ctx.run(make, 7), timeout=20)[0] == 7.0)
 
 
 def test_too_few_descriptors_to_start_are_a_clear_error_and_no_hang() -> None:

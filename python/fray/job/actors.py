@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
+from fray._checks import MOST_RETURNS, check_count
 from fray.job.actor_methods import MethodKind, missing_method
 
 __all__ = ["ActorContext", "ActorHandle", "ActorLink", "ActorMethod", "CallOptions", "current_actor", "enter_actor"]
@@ -18,7 +19,7 @@ class CallOptions:
     """How one call of an actor's method runs.
 
     Args:
-        num_returns: number of refs that the call returns; the method then returns that many values.
+        num_returns: number of refs that the call returns, at most 65,535; the method then returns that many values.
         name: shown in status, errors and timelines; by default ``Class.method``.
     """
 
@@ -26,11 +27,7 @@ class CallOptions:
     name: str | None = None
 
     def __post_init__(self) -> None:
-        count = self.num_returns
-        if isinstance(count, bool) or not isinstance(count, int):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"options: num_returns must be a whole number of at least 1, got {count!r}")
-        if count < 1:
-            raise ValueError(f"options: num_returns must be at least 1, got {count}")
+        check_count(self.num_returns, 1, "options: num_returns", MOST_RETURNS)
         if self.name is not None and (not isinstance(self.name, str) or not self.name):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"options: name must be text that is not empty, or None, got {self.name!r}")
 

@@ -1,0 +1,29 @@
+// DescriptorRoom: whether this process could open some more descriptors and keep enough for everything else.
+//
+//   DescriptorRoom room;
+//   if (!room.has_room_for(promised + 1)) ...     // several were promised to others and are not open yet
+//
+// Threading:  one thread.
+// Ownership:  none.
+// Failure:    a process that cannot even count its descriptors has no room.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace fray::os {
+
+class DescriptorRoom {
+ public:
+  // Besides them a part of the limit stays free: a sixth, at most kMostSpare.
+  bool has_room_for(std::size_t more);
+  // "150 of 200 descriptors are in use"
+  std::string text() const;
+
+  static constexpr std::size_t kMostSpare = 512;
+
+ private:
+  std::size_t unseen_ = 0;  // so many questions may be answered with yes before the descriptors are counted again
+};
+
+}  // namespace fray::os
