@@ -3,11 +3,13 @@
 // Threading, Ownership, Failure: see the header of each part.
 #include <nanobind/nanobind.h>
 
+#include "one_interpreter.h"
 #include "python_client.h"
 
 namespace nb = nanobind;
 
 NB_MODULE(_native, module) {
+  if (!fray::python::is_main_interpreter()) throw nb::python_error();
   module.attr("RELEASE") = FRAY_VERSION;
   module.doc() = "The native engine's client and worker.";
   for (auto add : {fray::python::add_client, fray::python::add_refs, fray::python::add_values, fray::python::add_calls,

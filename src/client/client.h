@@ -34,6 +34,7 @@
 #include "client/line_folder.h"
 #include "client/node_link.h"
 #include "client/object_table.h"
+#include "client/output_writer.h"
 #include "client/shared_memory.h"
 #include "client/task_table.h"
 #include "client/timeline.h"
@@ -110,7 +111,7 @@ struct ClientOptions {
   wire::WorkerKey key;    // drivers: what this process is like
   std::uint32_t prestart = 0;
   std::string release;
-  std::function<void(const wire::Log&)> log;  // called by the backup thread or a waiting one, without locks
+  OutputWriter* output = nullptr;             // takes what workers print; null: it is dropped
   bool fold_output = true;                    // see client/line_folder.h
 };
 
@@ -201,7 +202,8 @@ class Client {
 
   // ---- The rest ----
   Result<std::string> status(WaitHooks& hooks);  // the node's JSON
-  // Waits, shortly, for what workers had written before their results came.
+  // Waits, shortly, for what workers had written before their results came, and as long as somebody reads it, until it is
+  // written.
   void drain_output(WaitHooks& hooks);
   std::vector<Timeline::Run> timeline() const;
   std::vector<Timeline::Failure> failures() const;
@@ -232,11 +234,15 @@ class Client {
   void end_long_wait() FRAY_REQUIRES(mutex_);
   // The same for what the node answers by itself, without another task: a worker keeps its CPU meanwhile.
   WaitResult wait_for_node(FunctionRef<bool()> answered, Deadline deadline, WaitHooks& hooks);
-  // Lets go of the mutex meanwhile. `all`: also the lines that are held back.
+  // `all`: also the lines that are held back.
   void deliver_logs(bool all = false) FRAY_REQUIRES(mutex_);
+  void hold_output() FRAY_REQUIRES(mutex_);  // tells the node whether workers have to wait in `print`
   void object_arrived(ObjectId id, wire::Value value) FRAY_REQUIRES(mutex_);
   SharedMemory::Node memory_of_the_node();
   Status ask_for_memory(std::uint64_t bytes);
+  void give_up_reserve(std::uint64_t ticket, std::uint64_t bytes) FRAY_REQUIRES(mutex_);
+  void reserve_answered(std::uint64_t ticket, std::string error) FRAY_REQUIRES(mutex_);
+  void unreserve(std::uint64_t bytes) FRAY_REQUIRES(mutex_);
   void return_memory() FRAY_REQUIRES(mutex_);
   std::vector<Object*> make_results(Task* task, const TaskOptions& options) FRAY_REQUIRES(mutex_);
   void handle_actor(wire::Incoming& frame) FRAY_REQUIRES(mutex_);
@@ -263,6 +269,7 @@ class Client {
   std::vector<wire::Log> logs_ FRAY_GUARDED_BY(mutex_);
   std::uint64_t logs_seen_ FRAY_GUARDED_BY(mutex_) = 0;
   LineFolder folder_ FRAY_GUARDED_BY(mutex_);
+  bool output_held_ FRAY_GUARDED_BY(mutex_) = false;
   std::vector<std::pair<wire::WorkerKey, std::uint32_t>> keys_ FRAY_GUARDED_BY(mutex_);
   std::uint32_t next_key_ FRAY_GUARDED_BY(mutex_) = 1;
   std::string closed_reason_ FRAY_GUARDED_BY(mutex_);
@@ -270,6 +277,7 @@ class Client {
   bool status_arrived_ FRAY_GUARDED_BY(mutex_) = false;
   std::uint64_t reserve_tickets_ FRAY_GUARDED_BY(mutex_) = 0;
   std::unordered_map<std::uint64_t, std::string> reserve_answers_ FRAY_GUARDED_BY(mutex_);  // by ticket; empty: granted
+  std::unordered_map<std::uint64_t, std::uint64_t> given_up_reserves_ FRAY_GUARDED_BY(mutex_);  // bytes by ticket
   bool serial_actor_ FRAY_GUARDED_BY(mutex_) = false;                                       // this process is one
   std::uint64_t actor_tickets_ FRAY_GUARDED_BY(mutex_) = 0;
   // Bodies of the answers that somebody waits for, by ticket; empty until it is there.

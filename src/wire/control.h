@@ -47,6 +47,8 @@ enum class ControlType : std::uint8_t {
   kShutdown,       // no body
   kForgetSegment,  // SegmentName: the writer dropped an announced segment
   kMemoryYielded,  // no body: the answer to kYieldMemory
+  kHoldOutput,     // no body: send no more of what workers print, so that they wait in `print`
+  kTakeOutput,     // no body: go on
   // client -> node, about actors (wire/actor.h)
   kCreateActor = 40,  // id: ticket of the answer; 0: none wanted
   kConstructActor,

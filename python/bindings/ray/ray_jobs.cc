@@ -12,6 +12,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "../gil.h"
+#include "../one_interpreter.h"
 #include "ray/command_text.h"
 #include "ray/jobs.h"
 #include "ray/log_follower.h"
@@ -74,7 +76,7 @@ T value_of(Result<T> result) {
 // Runs without the GIL.
 template <typename Work>
 auto without_gil(Work work) {
-  nb::gil_scoped_release released;
+  GilReleased released;
   return work();
 }
 
@@ -89,7 +91,7 @@ json as_json(nb::handle object) {
 }
 
 bool signal_came() {
-  nb::gil_scoped_acquire held;
+  GilHeld held;
   return PyErr_Occurred() || PyErr_CheckSignals() != 0;
 }
 
@@ -204,6 +206,7 @@ class RayJobLog {
 }  // namespace fray::python
 
 NB_MODULE(_ray_jobs, module) {
+  if (!fray::python::is_main_interpreter()) throw nb::python_error();
   using fray::python::RayJobLog;
   using fray::python::RayJobs;
   module.doc() = "A client of Ray's job submission API that needs no Ray.";
