@@ -8,8 +8,8 @@
 
 namespace nb = nanobind;
 
+#define PyInit__native FRAY_UNCHECKED(_native)
 NB_MODULE(_native, module) {
-  if (!fray::python::is_main_interpreter()) throw nb::python_error();
   module.attr("RELEASE") = FRAY_VERSION;
   module.doc() = "The native engine's client and worker.";
   for (auto add : {fray::python::add_client, fray::python::add_refs, fray::python::add_values, fray::python::add_calls,
@@ -18,3 +18,5 @@ NB_MODULE(_native, module) {
     if (add(module.ptr()) != 0) throw nb::python_error();
   }
 }
+#undef PyInit__native
+FRAY_MAIN_INTERPRETER_ONLY(_native)

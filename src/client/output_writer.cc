@@ -43,10 +43,9 @@ std::size_t next_piece(std::string_view left) {
 
 // Descriptors that this program has opened for something else are close-on-exec; one that is, is no standard stream, even
 // if it has got the number of one that was closed.
-int error_of(int descriptor, short events) {
-  int flags = ::fcntl(descriptor, F_GETFD);
-  if (flags < 0 || (flags & FD_CLOEXEC) != 0 || (events & POLLNVAL) != 0) return EBADF;
-  return 0;
+bool is_standard_stream(int descriptor) {
+  const int flags = ::fcntl(descriptor, F_GETFD);
+  return flags >= 0 && (flags & FD_CLOEXEC) == 0;
 }
 
 }  // namespace
@@ -166,7 +165,7 @@ void OutputWriter::write_some() {
   if (ready <= 0) return;
   std::size_t index = set[0].revents != 0 ? 0 : 1;
   if (set[0].revents != 0 && set[1].revents != 0 && order[1] < order[0]) index = 1;
-  if (int error = error_of(set[index].fd, set[index].revents); error != 0) return give_up(index, std::strerror(error));
+  if (!is_standard_stream(set[index].fd)) return drop(index);  // whoever closed it wants no output
   if (!streams_[index].begun) begin(index);
   write_to(index);
 }
@@ -206,16 +205,19 @@ void OutputWriter::write_to(std::size_t index) {
   if (is_idle()) changed_.notify_all();
 }
 
-// What waits for the stream is lost. The other one says so, once, until something can be written again.
-void OutputWriter::give_up(std::size_t index, const std::string& why) {
+void OutputWriter::drop(std::size_t index) {
   Stream& stream = streams_[index];
   stream.queue.clear();
   stream.begun = false;
   stream.bytes = stream.missing = 0;
-  if (!std::exchange(stream.lost, true) && !streams_[1 - index].lost) {
-    say(1 - index, fmt::format("what workers print to this program's {} is lost: {}", kStreamNames[index], why));
-  }
   changed_.notify_all();
+}
+
+// What waits for the stream is lost. The other one says so, once, until something can be written again.
+void OutputWriter::give_up(std::size_t index, const std::string& why) {
+  drop(index);
+  if (std::exchange(streams_[index].lost, true) || streams_[1 - index].lost) return;
+  say(1 - index, fmt::format("what workers print to this program's {} is lost: {}", kStreamNames[index], why));
 }
 
 std::string OutputWriter::format(const wire::Log& log, int descriptor) const {

@@ -14,7 +14,8 @@
 // Ownership:  borrows the descriptors. The writer of the process lives as long as the process.
 // Failure:    while more than `queue_bytes` of a stream wait, wants_less() asks that workers wait in `print`. A stream of
 //             which nothing was read for `patience` loses what comes then; a line in its place says how many lines it was.
-//             What is said to a closed stream, or to one that cannot be written, is lost, and the other stream says so.
+//             What is said to a stream that cannot be written, because its reader is gone, say, is lost, and the other
+//             stream says so. What is said to a stream that this program has closed is dropped.
 #pragma once
 
 #include <array>
@@ -72,6 +73,7 @@ class OutputWriter {
   void push(std::size_t index, wire::Log log) FRAY_REQUIRES(mutex_);
   void say(std::size_t index, std::string line) FRAY_REQUIRES(mutex_);
   void tell_missing(std::size_t index) FRAY_REQUIRES(mutex_);
+  void drop(std::size_t index) FRAY_REQUIRES(mutex_);
   void give_up(std::size_t index, const std::string& why) FRAY_REQUIRES(mutex_);
   bool is_stalled(const Stream& stream, std::chrono::milliseconds patience) const FRAY_REQUIRES(mutex_);
   bool is_idle() const FRAY_REQUIRES(mutex_);

@@ -205,8 +205,8 @@ class RayJobLog {
 
 }  // namespace fray::python
 
+#define PyInit__ray_jobs FRAY_UNCHECKED(_ray_jobs)
 NB_MODULE(_ray_jobs, module) {
-  if (!fray::python::is_main_interpreter()) throw nb::python_error();
   using fray::python::RayJobLog;
   using fray::python::RayJobs;
   module.doc() = "A client of Ray's job submission API that needs no Ray.";
@@ -247,3 +247,5 @@ NB_MODULE(_ray_jobs, module) {
       .def_prop_ro("job", &RayJobLog::job, nb::sig("def job(self) -> dict[str, object] | None"),
                    "What the cluster said of the job at its end.");
 }
+#undef PyInit__ray_jobs
+FRAY_MAIN_INTERPRETER_ONLY(_ray_jobs)
