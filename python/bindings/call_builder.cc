@@ -21,9 +21,7 @@ CallBuilder::CallBuilder(PythonClient* owner, const std::shared_ptr<client::Func
 }
 
 CallBuilder::~CallBuilder() {
-  if (!task_ || !task_->extra) return;
-  for (client::ArgumentPart& part : task_->extra->parts) owner_->client->release(part.object);
-  for (client::Object* held : task_->extra->held) owner_->client->release(held);
+  if (task_) owner_->client->let_go(*task_);
 }
 
 bool CallBuilder::build(const PythonPlan& plan, std::string_view name, PyObject* args, PyObject* kwargs) {

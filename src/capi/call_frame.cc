@@ -18,8 +18,7 @@ CallFrame::CallFrame(fray_session& session, std::shared_ptr<client::Function> fu
 
 CallFrame::~CallFrame() {
   if (!task_ || !task_->extra) return;
-  for (client::ArgumentPart& part : task_->extra->parts) session_.client->release(part.object);
-  for (client::Object* held : task_->extra->held) session_.client->release(held);
+  session_.client->let_go(*task_);
 }
 
 Status CallFrame::build(std::string_view name, double timeout_seconds, std::uint16_t returns,

@@ -167,7 +167,15 @@ std::uint32_t Client::define_key(const wire::WorkerKey& key) {
   return message.key;
 }
 
+void Client::let_go(Task& task) {
+  if (!task.extra) return;
+  for (ArgumentPart& part : task.extra->parts) release(part.object);
+  for (Object* held : task.extra->held) release(held);
+  task.extra.reset();
+}
+
 Result<std::vector<Object*>> Client::submit(std::unique_ptr<Task> given, const TaskOptions& options) {
+  Unaccepted unaccepted{*this, given};
   MutexLock lock(mutex_);
   if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
   TaskQueue* queue = tasks_.known_queue(options.resources, options.key, current_depth);

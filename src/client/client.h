@@ -130,6 +130,8 @@ class Client {
   // New counts on each result. kInvalidArgument when the node can never have the resources.
   Result<std::vector<Object*>> submit(std::unique_ptr<Task> task, const TaskOptions& options);
   Result<std::vector<Object*>> submit(Call call) { return submit(std::move(call.task), call.options); }
+  // Releases what the arguments of a task that was not accepted hold. submit() and its like do so themselves.
+  void let_go(Task& task);
   bool cancel(Object* object, bool force);
   // Whether the task of `object` was not sent to a worker yet; with `cancel` it never will be.
   bool is_waiting(Object* object, bool cancel);
@@ -244,6 +246,14 @@ class Client {
   void reserve_answered(std::uint64_t ticket, std::string error) FRAY_REQUIRES(mutex_);
   void unreserve(std::uint64_t bytes) FRAY_REQUIRES(mutex_);
   void return_memory() FRAY_REQUIRES(mutex_);
+  // Lets go of a task unless it was accepted meanwhile. Destroyed without the mutex.
+  struct Unaccepted {
+    Client& client;
+    std::unique_ptr<Task>& task;
+    ~Unaccepted() {
+      if (task) client.let_go(*task);
+    }
+  };
   std::vector<Object*> make_results(Task* task, const TaskOptions& options) FRAY_REQUIRES(mutex_);
   void handle_actor(wire::Incoming& frame) FRAY_REQUIRES(mutex_);
   bool waits_for_itself(std::span<Object* const> objects, std::size_t needed) const FRAY_REQUIRES(mutex_);

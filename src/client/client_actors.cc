@@ -14,6 +14,7 @@ constexpr auto kAnswerLimit = 30s;
 }  // namespace
 
 Result<FoundActor> Client::create_actor(ActorRequest request, WaitHooks& hooks) {
+  Unaccepted unaccepted{*this, request.constructor.task};
   wire::CreateActor message;
   std::uint64_t ticket = 0;
   FoundActor made;
@@ -62,7 +63,11 @@ Result<FoundActor> Client::create_actor(ActorRequest request, WaitHooks& hooks) 
     }
   }
   MutexLock lock(mutex_);
-  if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
+  if (!open_) {
+    lock.unlock();
+    release(made.object);
+    return Status(StatusCode::kUnavailable, closed_reason());
+  }
   Task* task = request.constructor.task.release();
   for (Object* result : make_results(task, request.constructor.options)) {
     result->references.fetch_sub(1, std::memory_order_acq_rel);  // nobody asks for it
@@ -73,6 +78,7 @@ Result<FoundActor> Client::create_actor(ActorRequest request, WaitHooks& hooks) 
 }
 
 Result<std::vector<Object*>> Client::call_actor(Object* actor, Call call, std::int64_t most_pending) {
+  Unaccepted unaccepted{*this, call.task};
   MutexLock lock(mutex_);
   if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
   ActorQueue* queue = actors_.queue(actor);

@@ -50,7 +50,13 @@ SHAPES = {
     "map": "start(lambda n: list(ctx.map(numpy.sum, [large, small, large])))",
     "Executor": """
         executor = fray.Executor(context=ctx)
-        start(lambda n: executor.submit(numpy.sum, large).result())
+        def call(n):
+            try:
+                future = executor.submit(numpy.sum, large)
+            except RuntimeError:  # as any executor's: the interpreter is about to end
+                sys.exit()
+            future.result()
+        start(call)
     """,
     "asyncio": """
         async def both():
