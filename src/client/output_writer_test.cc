@@ -58,7 +58,7 @@ wire::Log line_of(std::string text, std::uint8_t stream = 1, std::int32_t pid = 
   return log;
 }
 
-bool always() { return true; }
+constexpr auto always = [] { return true; };
 
 TEST(OutputWriter, LinesOfEachStreamArriveWholeAndInOrderWithTheirPrefix) {
   OutputPipe out, err;

@@ -37,11 +37,13 @@ def became_object(array: Any) -> None:
     if not isinstance(array, numpy.ndarray):
         return
     array.flags.writeable = False
+    others = False
     while isinstance(array.base, numpy.ndarray):
-        last, array = array, array.base
+        others = _references(array) > _references(numpy.empty(1).reshape(1))
+        array = array.base
         array.flags.writeable = False
-        if not isinstance(array.base, numpy.ndarray) and _references(last) > _references(numpy.empty(1).reshape(1)):
-            warnings.warn(_HELD, stacklevel=3)
+    if others:
+        warnings.warn(_HELD, stacklevel=3)
 
 
 def _references(view: Any) -> int:
