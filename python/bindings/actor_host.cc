@@ -87,7 +87,7 @@ PyObject* host_open(PyObject* self, PyObject* args) {
   host.owner->duty = host.loop.get();
   PyThreadState* state = PyEval_SaveThread();
   host.owner->client->set_duty(host.loop.get());
-  PyEval_RestoreThread(state);
+  take_gil(state);
   Py_RETURN_NONE;
 }
 

@@ -101,7 +101,7 @@ PyObject* call_actor(PyObject*, PyObject* const* args, Py_ssize_t count) {
     return nullptr;
   }
   PythonClient* owner = as_client(args[0]);
-  if (owner == nullptr || !is_ref_of(args[1], owner)) return nullptr;
+  if (owner == nullptr || !is_ref_of(args[1], owner) || !check_open(owner)) return nullptr;
   const auto& method = *reinterpret_cast<PythonFunction*>(args[2])->function;
   auto* plan = reinterpret_cast<PythonPlan*>(args[3]);
   const long long most_pending = PyLong_AsLongLong(args[6]);
@@ -127,6 +127,7 @@ PyObject* kill_actor(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "Op", &actor, &no_restart)) return nullptr;
   if (!is_ref(actor)) return PyErr_Format(PyExc_TypeError, "an actor is needed");
   PythonRef* ref = as_ref(actor);
+  if (!check_open(ref->owner)) return nullptr;
   GilHooks hooks(ref->owner->duty);
   Status killed = ref->owner->client->kill_actor(ref->object, no_restart != 0, hooks);
   if (killed.is_ok()) Py_RETURN_NONE;

@@ -124,7 +124,7 @@ PyObject* submit(PyObject*, PyObject* const* args, Py_ssize_t count) {
     return nullptr;
   }
   PythonClient* owner = as_client(args[0]);
-  if (owner == nullptr) return nullptr;
+  if (owner == nullptr || !check_open(owner)) return nullptr;
   const auto& function = *reinterpret_cast<PythonFunction*>(args[1])->function;
   auto* plan = reinterpret_cast<PythonPlan*>(args[2]);
   CallBuilder builder(owner, function);
@@ -142,7 +142,7 @@ PyObject* put(PyObject*, PyObject* const* args, Py_ssize_t count) {
     return nullptr;
   }
   PythonClient* owner = as_client(args[0]);
-  if (owner == nullptr) return nullptr;
+  if (owner == nullptr || !check_open(owner)) return nullptr;
   Encoded encoded;
   if (!encoded.encode(owner, args[1], "the value")) return nullptr;
   client::Object* object = nullptr;

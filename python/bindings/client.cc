@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "client/worker_log.h"
+#include "client/output_writer.h"
 #include "os/content_hash.h"
 #include "os/run_folder.h"
 #include "refs.h"
@@ -73,13 +73,13 @@ PyObject* connect(PyObject*, PyObject* args) {
   options.process = process;
   options.release = release;
   options.prestart = prestart;
-  options.log = client::print_worker_log;
+  options.output = &client::OutputWriter::of_process();
   const char* fold = std::getenv("FRAY_FOLD_OUTPUT");
   options.fold_output = fold == nullptr || std::string_view(fold) != "0";
   if (!key_of(command, path, folder, environment, &options.key)) return nullptr;
   PyThreadState* state = PyEval_SaveThread();
   auto connected = client::Client::connect(std::move(options));
-  PyEval_RestoreThread(state);
+  take_gil(state);
   if (!connected.is_ok()) {
     raise_status(connected.status());
     return nullptr;
@@ -119,7 +119,7 @@ void client_dealloc(PyObject* self) {
   client::Client* client = owner->client;
   PyThreadState* state = PyEval_SaveThread();
   delete client;
-  PyEval_RestoreThread(state);
+  take_gil(state);
   PyTypeObject* type = Py_TYPE(self);
   PyObject_Free(self);
   Py_DECREF(reinterpret_cast<PyObject*>(type));
@@ -129,11 +129,12 @@ PyObject* client_close(PyObject* self, PyObject*) {
   reinterpret_cast<PythonClient*>(self)->closed = true;
   PyThreadState* state = PyEval_SaveThread();
   reinterpret_cast<PythonClient*>(self)->client->close();
-  PyEval_RestoreThread(state);
+  take_gil(state);
   Py_RETURN_NONE;
 }
 
 PyObject* client_define_key(PyObject* self, PyObject* args) {
+  if (!check_own(reinterpret_cast<PythonClient*>(self))) return nullptr;
   PyObject *command = nullptr, *path = nullptr, *folder = nullptr, *environment = nullptr;
   const char* runtime_env = "";
   if (!PyArg_ParseTuple(args, "OOOO|s", &command, &path, &folder, &environment, &runtime_env)) return nullptr;
@@ -152,6 +153,7 @@ PyObject* client_forget_key(PyObject* self, PyObject* number) {
 
 PyObject* client_status(PyObject* self, PyObject*) {
   auto* owner = reinterpret_cast<PythonClient*>(self);
+  if (!check_own(owner)) return nullptr;
   GilHooks hooks(owner->duty);
   Result<std::string> text = owner->client->status(hooks);
   if (text.is_ok()) return PyUnicode_FromStringAndSize(text->data(), static_cast<Py_ssize_t>(text->size()));
@@ -167,6 +169,7 @@ PyObject* measured(std::uint64_t number) {
 
 // [(name, task, started_ns, duration_ns, pid, status, cpu_ns, peak_memory_bytes, bytes_in, bytes_out)]
 PyObject* client_timeline(PyObject* self, PyObject*) {
+  if (!check_own(reinterpret_cast<PythonClient*>(self))) return nullptr;
   auto runs = reinterpret_cast<PythonClient*>(self)->client->timeline();
   Owned list(PyList_New(static_cast<Py_ssize_t>(runs.size())));
   if (!list) return nullptr;
@@ -183,6 +186,7 @@ PyObject* client_timeline(PyObject* self, PyObject*) {
 
 // [(name, task, is a packed exception, bytes)]
 PyObject* client_failures(PyObject* self, PyObject*) {
+  if (!check_own(reinterpret_cast<PythonClient*>(self))) return nullptr;
   auto failures = reinterpret_cast<PythonClient*>(self)->client->failures();
   Owned list(PyList_New(static_cast<Py_ssize_t>(failures.size())));
   if (!list) return nullptr;
@@ -212,6 +216,7 @@ PyObject* client_session(PyObject* self, PyObject*) {
 
 PyObject* client_drain_output(PyObject* self, PyObject*) {
   auto* owner = reinterpret_cast<PythonClient*>(self);
+  if (!check_own(owner)) return nullptr;
   GilHooks hooks(owner->duty);
   owner->client->drain_output(hooks);
   if (PyErr_Occurred() != nullptr) return nullptr;
@@ -263,8 +268,13 @@ PythonClient* as_client(PyObject* object) {
 
 bool check_open(PythonClient* owner) {
   if (!owner->closed) return true;
-  raise_status(StatusCode::kUnavailable,
-               owner->inherited ? "the ref was made before this process was forked" : "the context was closed");
+  if (check_own(owner)) raise_status(StatusCode::kUnavailable, "the context was closed");
+  return false;
+}
+
+bool check_own(PythonClient* owner) {
+  if (!owner->inherited) return true;
+  raise_status(StatusCode::kUnavailable, "the ref or actor was made before this process was forked");
   return false;
 }
 

@@ -47,14 +47,14 @@ T taken(Result<T> result) {
 template <typename Call>
 auto without_gil(Call call) {
   auto result = [&] {
-    nb::gil_scoped_release released;
+    GilReleased released;
     return call();
   }();
   return taken(std::move(result));
 }
 
 bool signal_came() {
-  nb::gil_scoped_acquire held;
+  GilHeld held;
   return PyErr_CheckSignals() != 0;
 }
 

@@ -3,10 +3,12 @@
 // Threading, Ownership, Failure: see the header of each part.
 #include <nanobind/nanobind.h>
 
+#include "one_interpreter.h"
 #include "python_client.h"
 
 namespace nb = nanobind;
 
+#define PyInit__native FRAY_UNCHECKED(_native)
 NB_MODULE(_native, module) {
   module.attr("RELEASE") = FRAY_VERSION;
   module.doc() = "The native engine's client and worker.";
@@ -16,3 +18,5 @@ NB_MODULE(_native, module) {
     if (add(module.ptr()) != 0) throw nb::python_error();
   }
 }
+#undef PyInit__native
+FRAY_MAIN_INTERPRETER_ONLY(_native)

@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "client/client.h"
+#include "gil.h"
 
 namespace fray::python {
 
@@ -38,8 +39,10 @@ int add_actor_host(PyObject* module);
 // The client behind an argument; sets TypeError otherwise.
 PythonClient* as_client(PyObject* object);
 
-// False, with ContextClosedError set, once close() was called.
+// False, with ContextClosedError set, once close() was called, or as check_own() says.
 bool check_open(PythonClient* owner);
+// False, with ForeignRefError set, in a forked child whose parent's client it is: its locks may be held for ever.
+bool check_own(PythonClient* owner);
 
 // Sets the Python exception for an error of the engine (see fray.backend.native.failures).
 void raise_status(StatusCode code, const std::string& message);
@@ -50,8 +53,8 @@ class GilHooks : public client::WaitHooks {
  public:
   explicit GilHooks(client::WorkerDuty* duty);
   void before_sleep() override { state_ = PyEval_SaveThread(); }
-  void after_sleep() override { PyEval_RestoreThread(state_); }
-  bool interrupted() override { return PyErr_CheckSignals() != 0; }
+  void after_sleep() override { take_gil(state_); }
+  bool interrupted() override { return signal_raised(); }
   bool is_main_thread() const override { return main_; }
   client::WorkerDuty* duty() override { return duty_; }
 

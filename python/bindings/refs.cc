@@ -127,6 +127,7 @@ PyObject* ref_id(PyObject* self, PyObject*) {
 }
 
 PyObject* ref_is_call(PyObject* self, PyObject*) {
+  if (!check_own(as_ref(self)->owner)) return nullptr;
   return PyBool_FromLong(as_ref(self)->owner->client->is_actor_call(as_ref(self)->object));
 }
 
@@ -226,7 +227,7 @@ PyObject* empty(PyObject*, PyObject* args) {
   unsigned long long bytes = 0;
   if (!PyArg_ParseTuple(args, "OK", &client_object, &bytes)) return nullptr;
   PythonClient* owner = as_client(client_object);
-  if (owner == nullptr) return nullptr;
+  if (owner == nullptr || !check_open(owner)) return nullptr;
   GilHooks hooks(owner->duty);
   Result<client::Room> made = owner->client->make_room(bytes, hooks);
   if (!made.is_ok()) {

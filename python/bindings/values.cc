@@ -39,6 +39,8 @@ PyObject* slot_cloud_dumps = nullptr;
 PyObject* slot_unpicklable = nullptr;
 PyObject* slot_unpack = nullptr;
 PyObject* slot_nested = nullptr;
+PyObject* slot_became_object = nullptr;
+PyObject* slot_from_signal = nullptr;
 PyObject* protocol_five = nullptr;
 
 // Collects the out-of-band buffers of one pickle: buffer_callback needs a Python callable.
@@ -93,6 +95,24 @@ bool is_foreign_ref_error() {
   PyErr_Restore(type, value, traceback);
   return foreign;
 }
+
+// Whether what is raised came out of a signal's handler that ran meanwhile: that is no failure to pickle.
+bool is_from_signal() {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  bool from_signal = false;
+  if (traceback != nullptr) {  // else no Python code was running
+    Owned answer(imported(&slot_from_signal, "fray.backend.native.failures", "is_from_signal") == nullptr
+                     ? nullptr
+                     : PyObject_CallOneArg(slot_from_signal, traceback));
+    from_signal = answer && PyObject_IsTrue(answer.get()) == 1;
+    PyErr_Clear();
+  }
+  PyErr_Restore(type, value, traceback);
+  return from_signal;
+}
+
+bool passes_through() { return !PyErr_ExceptionMatches(PyExc_Exception) || is_foreign_ref_error() || is_from_signal(); }
 
 void raise_unpicklable(const char* what, PyObject* value) {
   PyObject *type, *error, *traceback;
@@ -218,7 +238,7 @@ bool Encoded::pickle(PythonClient* owner, PyObject* value, const char* what) {
   ContextScope scope(&pickling, owner, &nested_);
 
   bool done = dump(slot_dumps, value, callback.get());
-  if (!done && (!PyErr_ExceptionMatches(PyExc_Exception) || is_foreign_ref_error())) return false;
+  if (!done && passes_through()) return false;
   if (!done ||
       mentions_main(PyBytes_AS_STRING(whole_.get()), static_cast<std::size_t>(PyBytes_GET_SIZE(whole_.get())))) {
     PyErr_Clear();
@@ -226,7 +246,7 @@ bool Encoded::pickle(PythonClient* owner, PyObject* value, const char* what) {
     if (imported(&slot_cloud_dumps, "cloudpickle", "dumps") == nullptr) return false;
     if (!dump(slot_cloud_dumps, value, callback.get())) {
       collector->buffers = nullptr;
-      if (PyErr_ExceptionMatches(PyExc_Exception)) raise_unpicklable(what, value);
+      if (!passes_through()) raise_unpicklable(what, value);
       return false;
     }
   }
@@ -259,7 +279,19 @@ client::Object* Encoded::store(PythonClient* owner) {
     return nullptr;
   }
   made.value()->detail->nested = take_nested();
+  if (in_place != nullptr && !became_object(buffers_.front().obj)) {
+    client.release(in_place);
+    return nullptr;
+  }
   return made.value();
+}
+
+// The array whose memory it is becomes read-only. `buffer`: the memoryview of it that was pickled.
+bool Encoded::became_object(PyObject* buffer) {
+  PyObject* array = PyMemoryView_Check(buffer) ? PyMemoryView_GET_BUFFER(buffer)->obj : buffer;
+  if (imported(&slot_became_object, "fray.backend.native.rooms", "became_object") == nullptr) return false;
+  Owned done(PyObject_CallOneArg(slot_became_object, array));
+  return static_cast<bool>(done);
 }
 
 // ---- Decoding ----

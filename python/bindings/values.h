@@ -52,6 +52,7 @@ class Encoded {
   bool take_refs(PythonClient* owner, PyObject* list);
   bool pickle(PythonClient* owner, PyObject* value, const char* what);
   bool dump(PyObject* function, PyObject* value, PyObject* callback);
+  static bool became_object(PyObject* buffer);
   void clear_buffers();
   void clear_nested();
 

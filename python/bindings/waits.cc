@@ -271,6 +271,7 @@ PyObject* cancel(PyObject*, PyObject* const* args, Py_ssize_t count) {
     return nullptr;
   }
   PythonRef* ref = as_ref(args[1]);
+  if (!check_own(ref->owner)) return nullptr;
   return PyBool_FromLong(ref->owner->client->cancel(ref->object, PyObject_IsTrue(args[2]) == 1));
 }
 
@@ -281,6 +282,7 @@ PyObject* is_waiting(PyObject*, PyObject* const* args, Py_ssize_t count) {
     return nullptr;
   }
   PythonRef* ref = as_ref(args[1]);
+  if (!check_own(ref->owner)) return nullptr;
   return PyBool_FromLong(ref->owner->client->is_waiting(ref->object, PyObject_IsTrue(args[2]) == 1));
 }
 
@@ -332,6 +334,7 @@ PyObject* add_to_queue(PyObject* self, PyObject* const* args, Py_ssize_t count, 
     PyErr_SetString(PyExc_TypeError, "a ref and a callback are needed");
     return nullptr;
   }
+  if (!check_own(queue->owner)) return nullptr;
   client::Object* object = as_ref(args[0])->object;
   auto [place, fresh] = queue->waiting->try_emplace(object, nullptr);
   if (fresh) {
@@ -370,6 +373,7 @@ PyObject* queue_wait(PyObject* self, PyObject* timeout) {
 
 PyObject* queue_run(PyObject* self, PyObject*) {
   auto* queue = reinterpret_cast<PythonQueue*>(self);
+  if (!check_own(queue->owner)) return nullptr;
   for (client::Object* object : queue->owner->client->take_completed(queue->queue)) {
     auto found = queue->waiting->find(object);
     if (found == queue->waiting->end()) continue;

@@ -106,7 +106,7 @@ class PythonExecutor : public worker::Executor {
 
   void interrupt() override { ::pthread_kill(thread_, SIGINT); }
   void before_sleep() override { state_ = PyEval_SaveThread(); }
-  void after_sleep() override { PyEval_RestoreThread(state_); }
+  void after_sleep() override { take_gil(state_); }
 
  private:
   void end_debugging() {

@@ -14,7 +14,7 @@
 #include "capi/program.h"
 #include "capi/running_call.h"
 #include "capi/worker_process.h"
-#include "client/worker_log.h"
+#include "client/output_writer.h"
 #include "os/listener.h"
 #include "os/run_folder.h"
 #include "os/socket_pair.h"
@@ -127,7 +127,7 @@ Result<fray_session*> connect(const fray_connect_options& options) {
   session->python = text_or(options.python);
   client::ClientOptions settings;
   settings.release = FRAY_VERSION;
-  settings.log = client::print_worker_log;
+  settings.output = &client::OutputWriter::of_process();
   FRAY_ASSIGN_OR_RETURN(settings.key, options.library != nullptr ? library_key(options.library) : own_binary_key());
   set_variable(&settings.key, kNamespaceVariable, session->name_space);
   {

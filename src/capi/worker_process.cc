@@ -14,7 +14,7 @@
 #include "capi/crash_report.h"
 #include "capi/executor.h"
 #include "capi/session.h"
-#include "client/worker_log.h"
+#include "client/output_writer.h"
 #include "worker/fork_server.h"
 #include "worker/mapped_page.h"
 
@@ -45,7 +45,7 @@ fray_session* become_worker(const worker::ForkedWorker& forked) {
   options.role = wire::Role::kWorker;
   options.process = forked.process;
   options.release = FRAY_VERSION;
-  options.log = client::print_worker_log;  // of the tasks that its tasks start
+  options.output = &client::OutputWriter::of_process();  // of the tasks that its tasks start
   auto client = client::Client::connect(std::move(options));
   if (!client.is_ok()) give_up(client.status().message().c_str());
   auto* session = new fray_session;

@@ -192,14 +192,11 @@ void Client::release_arguments(Task& task) {
 }
 
 Result<std::vector<Object*>> Client::submit(std::unique_ptr<Task> given, const TaskOptions& options) {
+  Unaccepted unaccepted{*this, given};
   MutexLock lock(mutex_);
   TaskQueue* queue = tasks_.known_queue(options.resources, options.key, current_depth);
   const ResourceSet* unknown = queue == nullptr ? &options.resources : nullptr;
-  if (Status refused = why_refused(*given, unknown, "task"); !refused.is_ok()) {
-    lock.unlock();
-    release_arguments(*given);
-    return refused;
-  }
+  FRAY_RETURN_IF_ERROR(why_refused(*given, unknown, "task"));
   Task* task = given.release();
   std::vector<Object*> results = make_results(task, options);
   task->queue = queue != nullptr ? queue : tasks_.queue(options.resources, options.key, current_depth);

@@ -35,6 +35,7 @@
 #include "client/line_folder.h"
 #include "client/node_link.h"
 #include "client/object_table.h"
+#include "client/output_writer.h"
 #include "client/shared_memory.h"
 #include "client/task_table.h"
 #include "client/timeline.h"
@@ -111,7 +112,7 @@ struct ClientOptions {
   wire::WorkerKey key;    // drivers: what this process is like
   std::uint32_t prestart = 0;
   std::string release;
-  std::function<void(const wire::Log&)> log;  // called by the backup thread or a waiting one, without locks
+  OutputWriter* output = nullptr;             // takes what workers print; null: it is dropped
   bool fold_output = true;                    // see client/line_folder.h
 };
 
@@ -130,7 +131,7 @@ class Client {
   // New counts on each result. kInvalidArgument when the node can never have the resources.
   Result<std::vector<Object*>> submit(std::unique_ptr<Task> task, const TaskOptions& options);
   Result<std::vector<Object*>> submit(Call call) { return submit(std::move(call.task), call.options); }
-  // Of a call that is not submitted.
+  // Releases what the arguments of a task that was not accepted hold. submit() and its like do so themselves.
   void release_arguments(Task& task);
   bool cancel(Object* object, bool force);
   // Whether the task of `object` was not sent to a worker yet; with `cancel` it never will be.
@@ -207,7 +208,8 @@ class Client {
 
   // ---- The rest ----
   Result<std::string> status(WaitHooks& hooks);  // the node's JSON
-  // Waits, shortly, for what workers had written before their results came.
+  // Waits, shortly, for what workers had written before their results came, and as long as somebody reads it, until it is
+  // written.
   void drain_output(WaitHooks& hooks);
   std::vector<Timeline::Run> timeline() const;
   std::vector<Timeline::Failure> failures() const;
@@ -238,14 +240,26 @@ class Client {
   void end_long_wait() FRAY_REQUIRES(mutex_);
   // The same for what the node answers by itself, without another task: a worker keeps its CPU meanwhile.
   WaitResult wait_for_node(FunctionRef<bool()> answered, Deadline deadline, WaitHooks& hooks);
-  // Lets go of the mutex meanwhile. `all`: also the lines that are held back.
+  // `all`: also the lines that are held back.
   void deliver_logs(bool all = false) FRAY_REQUIRES(mutex_);
+  void hold_output() FRAY_REQUIRES(mutex_);  // tells the node whether workers have to wait in `print`
   void object_arrived(ObjectId id, wire::Value value) FRAY_REQUIRES(mutex_);
   SharedMemory::Node memory_of_the_node();
   Status ask_for_memory(std::uint64_t bytes);
+  void give_up_reserve(std::uint64_t ticket, std::uint64_t bytes) FRAY_REQUIRES(mutex_);
+  void reserve_answered(std::uint64_t ticket, std::string error) FRAY_REQUIRES(mutex_);
+  void unreserve(std::uint64_t bytes) FRAY_REQUIRES(mutex_);
   void return_memory() FRAY_REQUIRES(mutex_);
   // `resources`: that this node may lack; null: it has them.
   Status why_refused(const Task& task, const ResourceSet* resources, std::string_view kind) const FRAY_REQUIRES(mutex_);
+  // Lets go of a task unless it was accepted meanwhile. Destroyed without the mutex.
+  struct Unaccepted {
+    Client& client;
+    std::unique_ptr<Task>& task;
+    ~Unaccepted() {
+      if (task) client.release_arguments(*task);
+    }
+  };
   std::vector<Object*> make_results(Task* task, const TaskOptions& options) FRAY_REQUIRES(mutex_);
   void handle_actor(wire::Incoming& frame) FRAY_REQUIRES(mutex_);
   bool waits_for_itself(std::span<Object* const> objects, std::size_t needed) const FRAY_REQUIRES(mutex_);
@@ -272,12 +286,14 @@ class Client {
   std::uint64_t logs_seen_ FRAY_GUARDED_BY(mutex_) = 0;
   LineFolder folder_ FRAY_GUARDED_BY(mutex_);
   std::map<wire::WorkerKey, std::uint32_t> keys_ FRAY_GUARDED_BY(mutex_);  // those known to the node
+  bool output_held_ FRAY_GUARDED_BY(mutex_) = false;
   std::uint32_t next_key_ FRAY_GUARDED_BY(mutex_) = 1;
   std::string closed_reason_ FRAY_GUARDED_BY(mutex_);
   std::string status_reply_ FRAY_GUARDED_BY(mutex_);
   bool status_arrived_ FRAY_GUARDED_BY(mutex_) = false;
   std::uint64_t reserve_tickets_ FRAY_GUARDED_BY(mutex_) = 0;
   std::unordered_map<std::uint64_t, std::string> reserve_answers_ FRAY_GUARDED_BY(mutex_);  // by ticket; empty: granted
+  std::unordered_map<std::uint64_t, std::uint64_t> given_up_reserves_ FRAY_GUARDED_BY(mutex_);  // bytes by ticket
   bool serial_actor_ FRAY_GUARDED_BY(mutex_) = false;                                       // this process is one
   std::uint64_t actor_tickets_ FRAY_GUARDED_BY(mutex_) = 0;
   // Bodies of the answers that somebody waits for, by ticket; empty until it is there.

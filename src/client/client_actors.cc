@@ -14,17 +14,14 @@ constexpr auto kAnswerLimit = 30s;
 }  // namespace
 
 Result<FoundActor> Client::create_actor(ActorRequest request, WaitHooks& hooks) {
+  Unaccepted unaccepted{*this, request.constructor.task};
   wire::CreateActor message;
   std::uint64_t ticket = 0;
   FoundActor made;
   {
     MutexLock lock(mutex_);
     const TaskOptions& options = request.constructor.options;
-    if (Status refused = why_refused(*request.constructor.task, &options.resources, "actor"); !refused.is_ok()) {
-      lock.unlock();
-      release_arguments(*request.constructor.task);
-      return refused;
-    }
+    FRAY_RETURN_IF_ERROR(why_refused(*request.constructor.task, &options.resources, "actor"));
     made.object = new Object;
     made.object->id = objects_.own_id(objects_.take_sequence(1));
     objects_.share(made.object);
@@ -53,14 +50,17 @@ Result<FoundActor> Client::create_actor(ActorRequest request, WaitHooks& hooks) 
     if (!refused.is_ok() || answer->actor != message.actor) {
       if (!waited.is_ok()) withdraw(made.object);  // nobody would ever construct it
       release(made.object);
-      release_arguments(*request.constructor.task);
       if (!refused.is_ok()) return refused;
       MutexLock lock(mutex_);
       return FoundActor{objects_.adopt(answer->actor), std::move(answer->description)};
     }
   }
   MutexLock lock(mutex_);
-  if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
+  if (!open_) {
+    lock.unlock();
+    release(made.object);
+    return Status(StatusCode::kUnavailable, closed_reason());
+  }
   Task* task = request.constructor.task.release();
   for (Object* result : make_results(task, request.constructor.options)) {
     result->references.fetch_sub(1, std::memory_order_acq_rel);  // nobody asks for it
@@ -71,6 +71,7 @@ Result<FoundActor> Client::create_actor(ActorRequest request, WaitHooks& hooks) 
 }
 
 Result<std::vector<Object*>> Client::call_actor(Object* actor, Call call, std::int64_t most_pending) {
+  Unaccepted unaccepted{*this, call.task};
   MutexLock lock(mutex_);
   ActorQueue* queue = actors_.queue(actor);
   Status refused = why_refused(*call.task, nullptr, "call");
@@ -79,11 +80,7 @@ Result<std::vector<Object*>> Client::call_actor(Object* actor, Call call, std::i
                      fmt::format("{} calls of this actor have no answer yet, the limit that its max_pending_calls sets",
                                  queue->unfinished));
   }
-  if (!refused.is_ok()) {
-    lock.unlock();
-    release_arguments(*call.task);
-    return refused;
-  }
+  FRAY_RETURN_IF_ERROR(std::move(refused));
   Task* task = call.task.release();
   std::vector<Object*> results = make_results(task, call.options);
   actors_.call(queue, task);

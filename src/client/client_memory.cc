@@ -35,11 +35,39 @@ Status Client::ask_for_memory(std::uint64_t bytes) {
   }
   auto answered = [&]() FRAY_REQUIRES(mutex_) { return reserve_answers_.contains(ticket); };
   WaitResult result = wait_for_node(answered, std::nullopt, current_hooks != nullptr ? *current_hooks : none);
-  if (result == WaitResult::kInterrupted) return Status(StatusCode::kCancelled, "interrupted");
-  if (result == WaitResult::kClosed) return Status(StatusCode::kUnavailable, closed_reason());
   MutexLock lock(mutex_);
+  if (result != WaitResult::kDone) {
+    give_up_reserve(ticket, bytes);
+    if (result == WaitResult::kInterrupted) return Status(StatusCode::kCancelled, "interrupted");
+    return Status(StatusCode::kUnavailable, closed_reason_);
+  }
   std::string error = std::move(reserve_answers_.extract(ticket).mapped());
   return error.empty() ? Status::ok() : Status(StatusCode::kOutOfMemory, error);
+}
+
+// Nobody waits for the answer any more; what it grants goes back, now or when it comes.
+void Client::give_up_reserve(std::uint64_t ticket, std::uint64_t bytes) {
+  auto answer = reserve_answers_.extract(ticket);
+  if (!answer) {
+    given_up_reserves_.emplace(ticket, bytes);
+    return;
+  }
+  if (answer.mapped().empty()) unreserve(bytes);
+}
+
+void Client::reserve_answered(std::uint64_t ticket, std::string error) {
+  auto given_up = given_up_reserves_.extract(ticket);
+  if (!given_up) {
+    reserve_answers_[ticket] = std::move(error);
+  } else if (error.empty()) {
+    unreserve(given_up.mapped());
+  }
+}
+
+void Client::unreserve(std::uint64_t bytes) {
+  wire::Reserve message;
+  message.bytes = bytes;
+  link_.send(wire::ControlType::kUnreserve, 0, message);
 }
 
 SharedMemory::Node Client::memory_of_the_node() {
@@ -123,6 +151,7 @@ Result<Room> Client::make_room(std::uint64_t bytes, WaitHooks& hooks) {
 }
 
 void Client::leave_room(const std::byte* data) {
+  if (abandoned_) return;
   MutexLock lock(mutex_);
   auto found = rooms_.find(data);
   if (found == rooms_.end()) return;  // it became an object
@@ -133,24 +162,24 @@ void Client::leave_room(const std::byte* data) {
 
 Object* Client::put_in_place(wire::Encoding encoding, std::span<const std::byte> pickle,
                              std::span<const std::byte> buffer) {
-  Room room;
+  Location location;
   {
     MutexLock lock(mutex_);
     auto found = rooms_.find(buffer.data());
     if (found == rooms_.end() || found->second.bytes != buffer.size()) return nullptr;
+    const Room& room = found->second;
     std::uint64_t size = buffer.size();
     auto plan = store::BufferPlan::measure(pickle.size(), {&size, 1});
     if (!plan.is_ok() || plan->buffer_offset(0) > SharedMemory::kRoomPrefix) return nullptr;
-    room = found->second;
-    rooms_.erase(found);
     std::byte* begin = room.data - plan->buffer_offset(0);
     plan->write_header({begin, plan->header_bytes()});
     std::copy(pickle.begin(), pickle.end(), begin + plan->pickle_offset());
-    room.bytes = plan->buffer_offset(0);
+    auto taken = memory_.take_room(room, plan->buffer_offset(0));
+    if (!taken.is_ok()) return nullptr;  // it is copied, like any other
+    location = taken.value();
+    rooms_.erase(found);
   }
-  std::uint64_t prefix = room.bytes;
-  room.bytes = buffer.size();
-  return new_sealed(encoding, memory_.take_room(room, prefix));
+  return new_sealed(encoding, location);
 }
 
 // ---- Views ----

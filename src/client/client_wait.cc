@@ -19,6 +19,8 @@ constexpr auto kSpin = 20us;
 constexpr auto kAskInterrupt = 40ms;  // how often a sleeping main thread asks whether to give up
 constexpr auto kDrainLimit = 1s;      // for one answer of the node at the end of a program
 constexpr int kMostDrainRounds = 50;
+constexpr auto kExitPatience = 5s;  // with whoever reads the program's output and has stopped
+constexpr int kHeldTick = 20;       // ms between looks whether workers may print again
 constexpr int kTicksBeforeSleep = 100;  // ticks without progress, of 1 ms each
 constexpr timespec kTick{0, 1'000'000};
 
@@ -168,8 +170,7 @@ void Client::handle(wire::Incoming& frame) {
     case ControlType::kReserved: {
       auto message = wire::Reserved::decode(frame.body);
       if (!message.is_ok()) return broken(message.status());
-      reserve_answers_[frame.header.id] = message->error;
-      return;
+      return reserve_answered(frame.header.id, std::move(message->error));
     }
     case ControlType::kEvict: {
       auto message = wire::SegmentName::decode(frame.body);
@@ -226,7 +227,7 @@ void Client::object_arrived(ObjectId id, wire::Value value) {
 }
 
 void Client::deliver_logs(bool all) {
-  if (logs_.empty() && folder_.is_empty()) return;
+  if (logs_.empty() && folder_.is_empty() && !output_held_) return;
   const Clock::time_point now = Clock::now();
   std::vector<wire::Log> logs = folder_.take_due(now);
   for (wire::Log& log : std::exchange(logs_, {})) {
@@ -236,12 +237,17 @@ void Client::deliver_logs(bool all) {
   if (all) {
     for (wire::Log& log : folder_.take_all()) logs.push_back(std::move(log));
   }
-  if (logs.empty()) return;
-  mutex_.unlock();
-  if (options_.log) {
-    for (const wire::Log& log : logs) options_.log(log);
-  }
-  mutex_.lock();
+  if (options_.output == nullptr) return;
+  for (wire::Log& log : logs) options_.output->add(std::move(log));
+  hold_output();
+}
+
+void Client::hold_output() {
+  const bool hold = options_.output->wants_less(output_held_);
+  if (hold == output_held_ || !link_.is_open()) return;
+  output_held_ = hold;
+  link_.send(hold ? wire::ControlType::kHoldOutput : wire::ControlType::kTakeOutput);
+  link_.flush();
 }
 
 // ---- Waiting ----
@@ -492,6 +498,7 @@ WaitResult Client::wait_completed(CompletionQueue* queue, Deadline deadline, Wai
 }
 
 void Client::forget_listener(CompletionQueue* queue, std::span<Object* const> objects) {
+  if (abandoned_) return;
   MutexLock lock(mutex_);
   for (Object* object : objects) {
     if (object->detail) std::erase(object->detail->listeners, queue);
@@ -532,8 +539,19 @@ void Client::drain_output(WaitHooks& hooks) {
     MutexLock lock(mutex_);
     if (round > 0 && logs_seen_ == seen) break;
   }
-  MutexLock lock(mutex_);
-  deliver_logs(true);
+  {
+    MutexLock lock(mutex_);
+    deliver_logs(true);
+  }
+  if (options_.output == nullptr) return;
+  hooks.before_sleep();
+  options_.output->finish(kExitPatience, [&hooks] {
+    hooks.after_sleep();
+    const bool goes_on = !hooks.interrupted();
+    hooks.before_sleep();
+    return goes_on;
+  });
+  hooks.after_sleep();
 }
 
 // ---- The backup thread ----
@@ -591,6 +609,7 @@ void Client::backup_loop() {
     }
     fill_poll_set(set);
     int timeout = tasks_.unfinished() > 0 ? 100 : tasks_.leases().empty() ? -1 : 250;
+    if (output_held_) timeout = kHeldTick;
     if (auto due = folder_.next_due()) timeout = std::clamp(milliseconds_until(*due), 1, timeout < 0 ? 1000 : timeout);
     backup_asleep_ = true;  // before the duty is asked: a task that begins meanwhile wakes us
     if (int fd = duty_ == nullptr ? -1 : duty_->poll_fd(); fd >= 0) set.push_back({fd, POLLIN, 0});

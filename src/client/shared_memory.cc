@@ -33,7 +33,7 @@ void SharedMemory::free(const Location& location, bool reuse) {
 Result<Room> SharedMemory::make_room(std::uint64_t bytes) {
   Room room;
   std::uint64_t whole = std::max(bytes + kRoomPrefix, store::kOwnSegmentBytes);
-  FRAY_ASSIGN_OR_RETURN(room.block, pool_->allocate(whole));
+  FRAY_ASSIGN_OR_RETURN(room.block, pool_->allocate_room(whole));
   if (os::overcommit_is_strict()) {  // the user's stores must not be what finds out that there is no memory
     if (Status populated = pool_->populate(room.block); !populated.is_ok()) {
       free(room.block.location);
@@ -47,9 +47,10 @@ Result<Room> SharedMemory::make_room(std::uint64_t bytes) {
   return room;
 }
 
-Location SharedMemory::take_room(const Room& room, std::uint64_t prefix) {
-  MutexLock lock(rooms_mutex_);
+Result<Location> SharedMemory::take_room(const Room& room, std::uint64_t prefix) {
   Location location = room.block.location;
+  FRAY_RETURN_IF_ERROR(pool_->take_private(location));
+  MutexLock lock(rooms_mutex_);
   rooms_[location.segment] = location;
   location.offset += kRoomPrefix - prefix;
   location.size = prefix + room.bytes;

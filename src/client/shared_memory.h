@@ -44,8 +44,9 @@ class SharedMemory : public store::MemoryBudget {
   void free(const Location& location, bool reuse = true);
   // Room for `bytes` behind enough space for a header and a small pickle.
   Result<Room> make_room(std::uint64_t bytes);
-  // The room's memory becomes the object [data - prefix, data + bytes); later locations of it are known as that.
-  Location take_room(const Room& room, std::uint64_t prefix);
+  // The room's memory becomes the object [data - prefix, data + bytes); later locations of it are known as that. Whoever
+  // goes on writing to the room writes to a copy.
+  Result<Location> take_room(const Room& room, std::uint64_t prefix);
   static constexpr std::uint64_t kRoomPrefix = 4096;
 
   // Sends the segment's descriptor to the node unless it has it.

@@ -183,7 +183,8 @@ void TaskTable::forget_retired_keys() {
         ++each;
         continue;
       }
-      tell_demand(queue);  // none
+      take_ready(queue);  // cancelled tasks alone
+      tell_demand(queue);
       by_number_.erase(queue->number);
       if (last_queue_ == queue) last_queue_ = nullptr;
       each = queues_.erase(each);

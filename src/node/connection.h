@@ -67,6 +67,7 @@ class Connection {
   ProcessId process = 0;
   ProcessId job = 0;   // the home of the job that the peer is a process of; 0: none
   bool waits = false;  // that process, in a wait
+  bool holds_output = false;  // it has more of what workers print than it can write
   std::int32_t pid = 0;
 
  private:

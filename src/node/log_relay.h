@@ -2,8 +2,8 @@
 //
 // Threading:  the node's loop.
 // Ownership:  owns the reading ends of the workers' pipes.
-// Failure:    a line without an end is cut at kLongestLine. While a driver has more than kPauseBacklog unread, no pipe is
-//             read: whoever prints then waits in write(), and nothing is lost.
+// Failure:    a line without an end is cut at kLongestLine. While a driver has more than kPauseBacklog unread, or says that
+//             it cannot write what it has, no pipe is read: whoever prints then waits in write(), and nothing is lost.
 #pragma once
 
 #include <array>

@@ -340,6 +340,10 @@ Status Node::handle_memory(Connection& connection, ControlType type, wire::Incom
     case ControlType::kMemoryYielded:
       memory_.yielded(connection.process);
       return Status::ok();
+    case ControlType::kHoldOutput:
+    case ControlType::kTakeOutput:
+      connection.holds_output = type == ControlType::kHoldOutput;
+      return Status::ok();
     case ControlType::kEvicted: {
       FRAY_ASSIGN_OR_RETURN(wire::SegmentName message, wire::SegmentName::decode(frame.body));
       memory_.evicted(process, message);

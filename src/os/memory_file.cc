@@ -16,6 +16,9 @@
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4
+#endif
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
@@ -71,12 +74,21 @@ class LinuxMemoryFiles : public MemoryFiles {
     const int protection = access == Access::kReadWrite ? PROT_READ | PROT_WRITE : PROT_READ;
     void* data = ::mmap(nullptr, bytes, protection, MAP_SHARED, descriptor, 0);
     if (data == MAP_FAILED) return failed("cannot map shared memory", bytes, errno);
-    if (access == Access::kReadWrite && ::madvise(data, bytes, MADV_DONTFORK) != 0) {
-      const int error = errno;
-      ::munmap(data, bytes);
-      return failed("cannot keep shared memory from being inherited", bytes, error);
-    }
     return static_cast<std::byte*>(data);
+  }
+
+  Result<std::byte*> make_private(std::byte* data, std::uint64_t bytes, int descriptor) override {
+    // With the pages that are mapped already. Before Linux 5.13: another mapping of the same file, which maps them again.
+    void* moved = ::mremap(data, bytes, bytes, MREMAP_MAYMOVE | MREMAP_DONTUNMAP);
+    if (moved == MAP_FAILED) moved = ::mremap(data, 0, bytes, MREMAP_MAYMOVE);
+    if (moved == MAP_FAILED) return failed("cannot move shared memory", bytes, errno);
+    constexpr int kFlags = MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE;
+    if (::mmap(data, bytes, PROT_READ | PROT_WRITE, kFlags, descriptor, 0) == MAP_FAILED) {
+      const int error = errno;
+      ::munmap(moved, bytes);
+      return failed("cannot map shared memory privately", bytes, error);
+    }
+    return static_cast<std::byte*>(moved);
   }
 
   Status populate(std::byte* data, std::uint64_t bytes) override {
@@ -119,6 +131,8 @@ Result<std::uint64_t> allocated_bytes(int descriptor) {
   if (::fstat(descriptor, &facts) != 0) return Status::io_error("cannot look at shared memory", errno);
   return static_cast<std::uint64_t>(facts.st_blocks) * 512;
 }
+
+Fd another_descriptor(const Fd& descriptor) { return Fd(::fcntl(descriptor.get(), F_DUPFD_CLOEXEC, 3)); }
 
 bool has_all_seals(int descriptor) {
   const int seals = ::fcntl(descriptor, F_GET_SEALS);

@@ -26,10 +26,13 @@ class MemoryFiles {
 
   // A new memfd of `bytes` zero bytes, close-on-exec, seals allowed. No page is allocated yet.
   virtual Result<Fd> create(std::uint64_t bytes) = 0;
-  // A shared mapping from the file's start. A writable one is not inherited by fork.
+  // A shared mapping from the file's start.
   virtual Result<std::byte*> map(int descriptor, std::uint64_t bytes, Access access) = 0;
   // Allocates the pages of a writable mapping, so that no store into them can fail later. Page-aligned range.
   virtual Status populate(std::byte* data, std::uint64_t bytes) = 0;
+  // Gives a writable mapping of the whole file another place, which is returned, and leaves at `data` a private one: it
+  // shows the file's bytes, and what is written there stays there. At no time is `data` unmapped. `descriptor`: the file's.
+  virtual Result<std::byte*> make_private(std::byte* data, std::uint64_t bytes, int descriptor) = 0;
   // Nobody can cut, grow or newly write the file, nor change these seals; mappings that exist go on writing.
   virtual Status seal(int descriptor) = 0;
 };
@@ -43,6 +46,8 @@ Status populate_from_file(std::byte* data, std::uint64_t bytes);
 
 // Bytes the file has pages for; less than its size while parts were never written.
 Result<std::uint64_t> allocated_bytes(int descriptor);
+// Of the same file, close-on-exec; not open when the process has no descriptor left.
+Fd another_descriptor(const Fd& descriptor);
 // Whether `descriptor` is a memfd with at least the seals that seal() sets.
 bool has_all_seals(int descriptor);
 

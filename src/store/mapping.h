@@ -2,7 +2,10 @@
 //
 //   Result<View> view = segments.view(location);   // view.bytes stay readable as long as view.pin lives
 //
-// Threading:  immutable; pins may be copied and dropped on any thread.
+// A child of fork() has the mappings of its parent. Writable ones are its parent's to write: in the child those that
+// somebody views become read-only, the others are unmapped, so that the child does not keep their memory from going.
+//
+// Threading:  pins may be copied and dropped on any thread; become_private() while nobody else has a pin.
 // Ownership:  unmaps itself when the last pin is gone, whatever became of the object, its writer, the node or the
 //             client.
 // Failure:    none.
@@ -13,16 +16,16 @@
 #include <memory>
 #include <span>
 
-#include <sys/types.h>
-
 #include "os/memory_file.h"
 
 namespace fray::store {
 
-class Mapping {
+class Mapping;
+using Pin = std::shared_ptr<const Mapping>;
+
+class Mapping : public std::enable_shared_from_this<Mapping> {
  public:
-  // Takes over a mapping made by mmap. A writable one is not inherited by fork, so a child must not unmap it: something
-  // else may lie there.
+  // Takes over a mapping made by mmap.
   Mapping(std::byte* data, std::uint64_t size, os::Access access);
   ~Mapping();
   Mapping(const Mapping&) = delete;
@@ -33,13 +36,20 @@ class Mapping {
   std::byte* writable_data() const { return data_; }
   std::uint64_t size() const { return size_; }
 
+  // It was made private (see MemoryFiles), and shows the bytes of `shared`, which must stay as they are as long.
+  void become_private(Pin shared);
+
  private:
+  friend class WritableMappings;
+
   std::byte* const data_;
   const std::uint64_t size_;
-  const pid_t owner_;  // the only process that has it; 0: forked children have it too
+  Pin shared_;             // what a private one shows
+  bool writable_ = false;  // and shared: in the list of those
+  bool mapped_ = true;     // false in a child of fork() that has it no longer
+  Mapping* before_ = nullptr;
+  Mapping* after_ = nullptr;
 };
-
-using Pin = std::shared_ptr<const Mapping>;
 
 struct View {
   std::span<const std::byte> bytes;

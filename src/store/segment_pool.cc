@@ -19,8 +19,9 @@ constexpr std::uint64_t kPopulateStepBytes = 1ull << 20;  // of a slab, as objec
 
 struct Segment {
   std::shared_ptr<Mapping> mapping;
-  os::Fd descriptor;  // until published
+  os::Fd descriptor;  // until published, of a room longer
   bool published = false;
+  bool room = false;  // it was made by allocate_room()
   bool cold = true;  // some pages may not be there
 
   // Own segments.
@@ -68,11 +69,11 @@ struct SegmentPool::State {
   Result<Segment> make_within_budget(std::uint64_t bytes) FRAY_EXCLUDES(mutex);
   std::uint64_t release(std::uint64_t bytes) FRAY_EXCLUDES(mutex);
   void give_up(Dropped dropped) FRAY_EXCLUDES(mutex);
-  Result<Block> allocate_own(std::uint64_t size) FRAY_EXCLUDES(mutex);
+  Result<Block> allocate_own(std::uint64_t size, bool room) FRAY_EXCLUDES(mutex);
   Result<Block> allocate_in_slab(std::uint64_t size) FRAY_EXCLUDES(mutex);
   Status take_back(const Location& location, bool reusable) FRAY_EXCLUDES(mutex);
 
-  std::optional<Block> take_warm(std::uint64_t size) FRAY_REQUIRES(mutex);
+  std::optional<Block> take_warm(std::uint64_t size, bool room) FRAY_REQUIRES(mutex);
   Result<std::optional<Block>> take_range(std::uint32_t number, std::uint64_t size) FRAY_REQUIRES(mutex);
   Status populate_up_to(Segment& slab, std::uint64_t end);
   void take_back_own(Segments::iterator found, bool reusable, Dropped& dropped) FRAY_REQUIRES(mutex);
@@ -94,6 +95,7 @@ struct SegmentPool::State {
   std::uint64_t segment_bytes FRAY_GUARDED_BY(mutex) = 0;
   std::uint64_t object_bytes FRAY_GUARDED_BY(mutex) = 0;
   std::uint64_t objects FRAY_GUARDED_BY(mutex) = 0;
+  std::size_t kept_descriptors FRAY_GUARDED_BY(mutex) = 0;  // of published segments
   std::uint32_t last_number FRAY_GUARDED_BY(mutex) = 0;
 };
 
@@ -124,6 +126,7 @@ void SegmentPool::State::move_out(Segments::iterator found, Dropped& dropped) {
   const std::uint32_t number = found->first;
   segment_bytes -= found->second.size();
   slabs.erase(number);
+  if (found->second.published && found->second.descriptor.is_open()) --kept_descriptors;
   if (warm.erase({found->second.size(), number}) > 0) warm_bytes -= found->second.size();
   dropped.emplace_back(SegmentId{options.writer, number}, std::move(found->second));
   segments.erase(found);
@@ -170,7 +173,7 @@ Block SegmentPool::State::block_in(std::uint32_t number, const Segment& segment,
   block.location = {{options.writer, number}, offset, size};
   block.data = segment.mapping->writable_data() + offset;
   block.cold = !segment.ranges && segment.cold;
-  block.descriptor = segment.ranges ? -1 : segment.descriptor.get();
+  block.descriptor = segment.ranges || segment.published ? -1 : segment.descriptor.get();
   return block;
 }
 
@@ -182,8 +185,10 @@ std::uint32_t SegmentPool::State::new_number(std::uint32_t kind_bit) {
   }
 }
 
-std::optional<Block> SegmentPool::State::take_warm(std::uint64_t size) {
-  const auto found = warm.lower_bound({size, 0});
+// A room needs a descriptor.
+std::optional<Block> SegmentPool::State::take_warm(std::uint64_t size, bool room) {
+  auto found = warm.lower_bound({size, 0});
+  while (room && found != warm.end() && !segments.at(found->second).descriptor.is_open()) ++found;
   if (found == warm.end() || found->first / 2 > os::round_up_to_page(size)) return std::nullopt;
   const std::uint32_t number = found->second;
   warm_bytes -= found->first;
@@ -195,15 +200,16 @@ std::optional<Block> SegmentPool::State::take_warm(std::uint64_t size) {
   return block_in(number, segment, 0, size);
 }
 
-Result<Block> SegmentPool::State::allocate_own(std::uint64_t size) {
+Result<Block> SegmentPool::State::allocate_own(std::uint64_t size, bool room) {
   {
     MutexLock lock(mutex);
-    if (const std::optional<Block> block = take_warm(size)) return *block;
+    if (const std::optional<Block> block = take_warm(size, room)) return *block;
   }
   FRAY_ASSIGN_OR_RETURN(Segment made, make_within_budget(os::round_up_to_page(size)));
   MutexLock lock(mutex);
   const std::uint32_t number = new_number(0);
   made.object_bytes = size;
+  made.room = room;
   segment_bytes += made.size();
   object_bytes += size;
   ++objects;
@@ -325,7 +331,22 @@ Result<Block> SegmentPool::allocate(std::uint64_t size) {
   if (size > kMostBytes) {
     return Status(StatusCode::kInvalidArgument, "an object of " + std::to_string(size) + " bytes is not possible");
   }
-  return size >= kOwnSegmentBytes ? state_->allocate_own(size) : state_->allocate_in_slab(size);
+  return size >= kOwnSegmentBytes ? state_->allocate_own(size, false) : state_->allocate_in_slab(size);
+}
+
+Result<Block> SegmentPool::allocate_room(std::uint64_t size) { return state_->allocate_own(size, true); }
+
+Status SegmentPool::take_private(const Location& location) {
+  MutexLock lock(state_->mutex);
+  const auto found = state_->segments.find(location.segment.number);
+  if (found == state_->segments.end() || !holds_object(found->second, location)) return no_such_object(location);
+  Segment& segment = found->second;
+  if (!segment.descriptor.is_open()) return no_such_object(location);
+  FRAY_ASSIGN_OR_RETURN(std::byte* const moved, state_->files.make_private(segment.mapping->writable_data(),
+                                                                           segment.size(), segment.descriptor.get()));
+  const auto shared = std::make_shared<Mapping>(moved, segment.size(), os::Access::kReadWrite);
+  std::exchange(segment.mapping, shared)->become_private(shared);
+  return Status::ok();
 }
 
 Status SegmentPool::populate(const Block& block) {
@@ -345,7 +366,14 @@ Result<Publication> SegmentPool::publish(SegmentId id) {
   const auto allocated = os::allocated_bytes(segment.descriptor.get());
   segment.cold = !allocated.is_ok() || allocated.value() < segment.size();
   segment.published = true;
-  publication.descriptor = std::move(segment.descriptor);
+  if (segment.room && state_->kept_descriptors < state_->options.most_descriptors) {
+    publication.descriptor = os::another_descriptor(segment.descriptor);
+  }
+  if (publication.descriptor.is_open()) {
+    ++state_->kept_descriptors;
+  } else {
+    publication.descriptor = std::move(segment.descriptor);
+  }
   return publication;
 }
 

@@ -50,6 +50,7 @@ class MemoryBudget {
 struct PoolOptions {
   ProcessId writer = 0;
   std::uint64_t warm_limit_bytes = 1ull << 30;  // freed segments of their own kept for reuse
+  std::size_t most_descriptors = 16;            // kept of published segments, so that they can be rooms again
 };
 
 struct Block {
@@ -77,6 +78,11 @@ class SegmentPool {
   Result<Block> allocate(std::uint64_t size);
   // Allocates a cold block's pages, so that plain stores into it can neither fault nor fail. Slow: about 3 GB/s.
   Status populate(const Block& block);
+
+  // Memory that somebody else fills, and writes to whenever he likes, until it becomes an object by take_private().
+  Result<Block> allocate_room(std::uint64_t size);
+  // From now on the object's bytes stay as they are: whoever writes to the room writes to a private copy, page by page.
+  Status take_private(const Location& location);
 
   Result<Publication> publish(SegmentId segment);
   bool is_published(SegmentId segment) const;

@@ -53,6 +53,10 @@ class FailingMemoryFiles : public os::MemoryFiles {
   Status populate(std::byte* data, std::uint64_t bytes) override {
     return fails() ? refused() : os::memory_files().populate(data, bytes);
   }
+  Result<std::byte*> make_private(std::byte* data, std::uint64_t bytes, int descriptor) override {
+    if (fails()) return refused();
+    return os::memory_files().make_private(data, bytes, descriptor);
+  }
   Status seal(int descriptor) override { return fails() ? refused() : os::memory_files().seal(descriptor); }
 
   int calls() const { return calls_; }

@@ -49,6 +49,8 @@ enum class ControlType : std::uint8_t {
   kMemoryYielded,  // no body: the answer to kYieldMemory
   kForgetKey,      // id: the client's number of a worker key, which it will not name again; no body
   kLeaseBroken,    // id: lease; no body. Its direct socket has ended: a worker that lives on is killed
+  kHoldOutput,     // no body: send no more of what workers print, so that they wait in `print`
+  kTakeOutput,     // no body: go on
   // client -> node, about actors (wire/actor.h)
   kCreateActor = 40,  // id: ticket of the answer; 0: none wanted
   kConstructActor,

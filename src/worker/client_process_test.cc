@@ -213,6 +213,54 @@ TEST(ClientProcess, ThreadsShareOneClientWhileWorkersDie) {
   EXPECT_EQ(driver.get_and_release(driver.echo("still here")), "still here");
 }
 
+TEST(ClientProcess, ACallThatIsRefusedLetsGoOfItsArguments) {
+  node::TestNode node;
+  node.join();
+  Driver driver(node);
+  Client& client = driver.client();
+  Object* held = driver.echo("an argument");
+  ASSERT_EQ(driver.get(held), "an argument");
+  EXPECT_FALSE(client.submit(TestCall(test_function("sum")).cpus(1e6).with(held)).is_ok());
+  EXPECT_EQ(held->references, 1u);
+  Object* actor = driver.make_actor(0);
+  ASSERT_NE(actor, nullptr);
+  EXPECT_FALSE(client.call_actor(actor, TestCall(test_function("echo")).with(held), 0).is_ok());
+  EXPECT_EQ(held->references, 1u);
+  client.close();
+  EXPECT_EQ(driver.submit(TestCall(test_function("sum")).cpus(1).with(held)), nullptr);
+  EXPECT_FALSE(client.call_actor(actor, TestCall(test_function("echo")).with(held), -1).is_ok());
+  EXPECT_EQ(held->references, 1u);
+  client.release(actor);
+  client.release(held);
+}
+
+// Closes the client when the waiting thread wakes up, before it looks at the answer that it got.
+struct ClosingHooks : client::WaitHooks {
+  explicit ClosingHooks(Client& those) : client(those) {}
+  void after_sleep() override { client.close(); }
+  Client& client;
+};
+
+TEST(ClientProcess, AnActorThatWasAnsweredAndNotMadeLetsGoOfItsArguments) {
+  node::TestNode node;
+  node.join();
+  Driver driver(node);
+  Object* held = driver.echo("an argument");
+  ASSERT_EQ(driver.get(held), "an argument");
+  ClosingHooks hooks(driver.client());
+  for (int i = 0; driver.client().is_open(); ++i) {  // an answer may come before the thread sleeps
+    client::ActorRequest request;
+    request.name_space = "test";
+    request.class_name = "Counter";
+    request.name = "counter " + std::to_string(i);
+    request.constructor = TestCall(test_function("Counter")).with(held);
+    auto made = driver.client().create_actor(std::move(request), hooks);
+    if (made.is_ok()) driver.client().release(made->object);
+  }
+  EXPECT_EQ(held->references, 1u);
+  driver.client().release(held);
+}
+
 TEST(ClientProcess, CloseEndsEveryWaitingThread) {
   for (int round = 0; round < 3; ++round) {
     node::TestNode node;

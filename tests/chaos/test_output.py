@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
+import sys
+import textwrap
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from tests.chaos.harness import Driver, Finished, run_driver
+from tests.chaos.harness import Driver, Finished, eventually, run_driver
 
 CANARY = "canary-4f1c9e77a2"
 
@@ -221,3 +224,158 @@ def test_the_status_of_a_node_names_what_runs_and_what_waits() -> None:
     status = json.loads(finished.ok())
     assert "runner" in json.dumps(status)
     assert "CPU" in json.dumps(status)
+
+
+# ---- readers that are slow, or gone
+
+
+TALK = """
+    def talk(number):
+        for line in range(30_000):
+            print(f"line {number} {line}")
+    ctx = NativeJobContext(cpus=2)
+"""
+
+
+def test_get_returns_in_time_while_nobody_reads_the_output(tmp_path: Path) -> None:
+    answer = tmp_path / "answer"
+    with Driver(  # whose output is read by finish() only
+        TALK
+        + """
+    refs = [ctx.run(talk, 0), ctx.run(talk, 1)]
+    ctx.get(refs)
+    ref = ctx.run(time.sleep, 60)
+    try:
+        ctx.get(ref, timeout=0.2)
+    except fray.GetTimeoutError:
+        open(sys.argv[1], "w").write("in time")
+    ctx.cancel(ref)
+    """,
+        answer,
+        env={"FRAY_FOLD_OUTPUT": "0"},
+    ) as driver:
+        eventually(answer.exists, what="the end of get")
+        lines = driver.finish(60).ok().splitlines()
+    for number in range(2):
+        mine = [line.rsplit(" ", 1)[1] for line in lines if f") line {number} " in line]
+        assert mine == [str(line) for line in range(30_000)]
+
+
+def test_lines_arrive_whole_and_in_order_on_a_pipe_that_does_not_block() -> None:
+    finished = run_driver(
+        TALK
+        + """
+    os.set_blocking(1, False)
+    ctx.get([ctx.run(talk, number) for number in range(2)])
+    ctx.close()
+    """,
+        env={"FRAY_FOLD_OUTPUT": "0"},
+    )
+    lines = finished.ok().splitlines()
+    assert len(lines) == 60_000
+    for number in range(2):
+        assert [line.rsplit(" ", 1)[1] for line in lines if f") line {number} " in line] == list(map(str, range(30_000)))
+
+
+def test_the_end_of_a_program_does_not_wait_for_a_reader_that_never_reads(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    try:
+        script = tmp_path / "script.py"
+        script.write_text(
+            textwrap.dedent(
+                """
+                import fray
+                def talk():
+                    for line in range(30_000):
+                        print("line", line)
+                with fray.init(cpus=1) as ctx:
+                    ctx.get(ctx.run(talk))
+                """
+            )
+        )
+        ended = subprocess.run(
+            [sys.executable, str(script)], stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+        )
+        assert ended.returncode == 0
+        assert ended.stderr == (
+            "(fray) what workers print to this program's standard output is lost: nobody has read it for 5 s\n"
+        )
+    finally:
+        os.close(reader)
+        os.close(writer)
+
+
+def test_a_reader_that_has_gone_is_told_of_and_ends_nothing(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    script = tmp_path / "script.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import signal
+            import fray
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+            with fray.init(cpus=1) as ctx:
+                ctx.get(ctx.run(print, "to nobody"))
+                assert ctx.get(ctx.run(pow, 2, 3)) == 8
+            """
+        )
+    )
+    ended = subprocess.run(
+        [sys.executable, str(script)], stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+    )
+    os.close(writer)
+    assert (ended.returncode, ended.stderr) == (
+        0,
+        "(fray) what workers print to this program's standard output is lost: Broken pipe\n",
+    )
+
+
+def test_a_program_without_standard_output_writes_nowhere_else(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import os, sys
+            import fray
+            assert sys.stdout is None
+            with fray.init(cpus=1) as ctx:
+                kept = open("kept.txt", "w")
+                ctx.get([ctx.run(print, "to nobody") for _ in range(100)])
+                assert ctx.get(ctx.run(pow, 2, 3)) == 8
+            """
+        )
+    )
+    ended = subprocess.run(
+        ["sh", "-c", 'exec "$0" "$1" >&-', sys.executable, str(script)],
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert (tmp_path / "kept.txt").read_text() == ""
+
+
+def test_the_parent_alone_writes_what_waited_at_a_fork() -> None:
+    finished = run_driver(
+        TALK
+        + """
+    ref = ctx.run(talk, 0)
+    next_line = ctx.run(print, "another")
+    ctx.get(next_line)
+    child = os.fork()
+    if child == 0:
+        ctx.get(ctx.run(print, "of the child"))
+        ctx.close()
+        os._exit(0)
+    os.waitpid(child, 0)
+    ctx.get(ref)
+    ctx.close()
+    """,
+        env={"FRAY_FOLD_OUTPUT": "0"},
+    )
+    lines = [line.split(") ", 1)[1] for line in finished.ok().splitlines()]
+    assert [line for line in lines if line.startswith("line")] == [f"line 0 {line}" for line in range(30_000)]
+    assert sorted(line for line in lines if not line.startswith("line")) == ["another", "of the child"]

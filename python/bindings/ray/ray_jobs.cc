@@ -14,6 +14,8 @@
 #include <nlohmann/json.hpp>
 
 #include "model/json_text.h"
+#include "../gil.h"
+#include "../one_interpreter.h"
 #include "ray/command_text.h"
 #include "ray/jobs.h"
 #include "ray/log_follower.h"
@@ -76,7 +78,7 @@ T value_of(Result<T> result) {
 // Runs without the GIL.
 template <typename Work>
 auto without_gil(Work work) {
-  nb::gil_scoped_release released;
+  GilReleased released;
   return work();
 }
 
@@ -96,7 +98,7 @@ json as_json(nb::handle object) {
 }
 
 bool signal_came() {
-  nb::gil_scoped_acquire held;
+  GilHeld held;
   return PyErr_Occurred() || PyErr_CheckSignals() != 0;
 }
 
@@ -210,6 +212,7 @@ class RayJobLog {
 
 }  // namespace fray::python
 
+#define PyInit__ray_jobs FRAY_UNCHECKED(_ray_jobs)
 NB_MODULE(_ray_jobs, module) {
   using fray::python::RayJobLog;
   using fray::python::RayJobs;
@@ -251,3 +254,5 @@ NB_MODULE(_ray_jobs, module) {
       .def_prop_ro("job", &RayJobLog::job, nb::sig("def job(self) -> dict[str, object] | None"),
                    "What the cluster said of the job at its end.");
 }
+#undef PyInit__ray_jobs
+FRAY_MAIN_INTERPRETER_ONLY(_ray_jobs)

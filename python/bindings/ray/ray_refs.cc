@@ -12,6 +12,8 @@
 #include <Python.h>
 #include <structmember.h>
 
+#include "../one_interpreter.h"
+
 namespace {
 
 struct HeldRef {
@@ -96,6 +98,7 @@ PyModuleDef definition{PyModuleDef_HEAD_INIT,
 }  // namespace
 
 PyMODINIT_FUNC PyInit__ray_refs() {
+  if (!fray::python::is_main_interpreter()) return nullptr;
   PyObject* module = PyModule_Create(&definition);
   PyObject* type = module != nullptr ? PyType_FromSpec(&spec) : nullptr;
   if (type == nullptr || PyModule_AddObject(module, "HeldRef", type) != 0) {

@@ -94,6 +94,8 @@ def _backend_class(scheme: str, module: str, name: str) -> Any:
     try:
         return getattr(importlib.import_module(module), name)
     except ImportError as error:
+        if "sub-interpreter" in str(error):
+            raise  # it says all there is to say
         if scheme == "local":
             text = f"the native engine cannot be loaded ({error}); install Fray from a wheel, or use 'sync' or 'thread'"
         elif isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("fray.backend."):

@@ -27,6 +27,7 @@ from fray.backend.native.launch import (
     worker_key,
 )
 from fray.backend.native.retrying import Retrying
+from fray.backend.native.rooms import make_array
 from fray.backend.native.terminal import Terminal, lend_terminal
 from fray.backend.native.watch import QueueWatch
 from fray.errors import UnsupportedError
@@ -388,7 +389,7 @@ class NativeJobContext(JobContext):
         bytes_needed = int(numpy.prod(sizes, dtype=numpy.int64)) * kind.itemsize
         if kind.hasobject or bytes_needed == 0:
             return numpy.empty(shape, dtype)
-        return numpy.frombuffer(_native.empty(self._client, bytes_needed), dtype=kind).reshape(sizes)
+        return make_array(self._client, sizes, kind, bytes_needed)
 
     def _timeline_events(self) -> Iterator[dict[str, Any]]:
         if self._inherited:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal, NoReturn
+import signal
+from collections.abc import Iterator
+from functools import partial
+from types import CodeType, TracebackType
+from typing import Any, Literal, NoReturn
 
 from fray import errors
 
-__all__ = ["actor_died", "can_pickle", "engine_error", "raise_unpicklable", "task_error"]
+__all__ = ["actor_died", "can_pickle", "engine_error", "is_from_signal", "raise_unpicklable", "task_error"]
 
 # Numbers of StatusCode in src/base/status.h.
 _CODES: dict[int, type[Exception]] = {
@@ -25,7 +29,7 @@ _CODES: dict[int, type[Exception]] = {
 }
 _EXECUTED: tuple[Literal["no"], Literal["yes"], Literal["unknown"]] = ("no", "yes", "unknown")
 _CLOSED = "the context was closed"
-_INHERITED = "the ref was made before this process was forked"
+_INHERITED = "the ref or actor was made before this process was forked"
 
 
 def engine_error(code: int, message: str) -> Exception:
@@ -33,7 +37,7 @@ def engine_error(code: int, message: str) -> Exception:
     if message == _CLOSED:
         return errors.ContextClosedError(f"{message}; make a new one, or call fray.init() again")
     if message == _INHERITED:
-        return errors.ForeignRefError(f"{message}; get its value before the fork, or make it again here")
+        return errors.ForeignRefError(f"{message}; get values before the fork, or make it again here")
     return _CODES.get(code, errors.FrayError)(message)
 
 
@@ -84,6 +88,36 @@ def can_pickle(value: object) -> bool:
 
     try:
         cloudpickle.dumps(value, protocol=5)  # pyright: ignore[reportUnknownMemberType]
-    except Exception:
+    except Exception as error:
+        if is_from_signal(error.__traceback__):
+            raise
         return False
     return True
+
+
+def is_from_signal(traceback: TracebackType | None) -> bool:
+    """Return whether an exception with this traceback was raised by the handler of a signal.
+
+    Python runs handlers between two steps of whatever code the main thread is in, so what they raise comes out of that
+    code, but no failure of its own.
+    """
+    codes = set(_handlers())
+    while traceback is not None:
+        if traceback.tb_frame.f_code in codes:
+            return True
+        traceback = traceback.tb_next
+    return False
+
+
+def _handlers() -> Iterator[CodeType]:
+    for number in signal.valid_signals():
+        handler: Any = signal.getsignal(number)
+        while isinstance(handler, partial):
+            handler = handler.func
+        if not callable(handler):
+            continue
+        function = getattr(handler, "__func__", handler)
+        if not hasattr(function, "__code__"):
+            function = getattr(type(handler).__call__, "__func__", type(handler).__call__)
+        if isinstance(code := getattr(function, "__code__", None), CodeType):
+            yield code

@@ -16,7 +16,7 @@ from typing import Any
 from fray import _native
 from fray._cpp_library import CppFunction
 from fray._function_state import is_importable, large_function_message, name_of, same_state, state_of
-from fray.backend.native.failures import can_pickle
+from fray.backend.native.failures import can_pickle, is_from_signal
 
 __all__ = ["FunctionTable", "HoldsRefs", "IsCpp", "call", "cpp_function"]
 
@@ -100,6 +100,8 @@ def _pickled(fn: Any, name: str | None, max_calls: int) -> tuple[Any, bool]:
     try:
         payload = cloudpickle.dumps(fn, protocol=5)  # pyright: ignore[reportUnknownMemberType]
     except Exception as error:
+        if is_from_signal(error.__traceback__):
+            raise
         if isinstance(error, TypeError) and _REF_OUTSIDE in str(error):
             raise HoldsRefs from None
         from fray._unpicklable import serialization_error

@@ -1,0 +1,41 @@
+#include "gil.h"
+
+#include <unistd.h>
+
+namespace fray::python {
+
+namespace {
+
+[[noreturn]] void sleep_for_ever() {
+  while (true) ::pause();
+}
+
+}  // namespace
+
+// Each catches the unwinding of pthread_exit(), the only thing that Python's functions throw, and never lets it go on.
+
+void take_gil(PyThreadState* state) {
+  try {
+    PyEval_RestoreThread(state);
+  } catch (...) {
+    sleep_for_ever();
+  }
+}
+
+bool signal_raised() {
+  try {
+    return PyErr_CheckSignals() != 0;
+  } catch (...) {
+    sleep_for_ever();
+  }
+}
+
+PyGILState_STATE ensure_gil() {
+  try {
+    return PyGILState_Ensure();
+  } catch (...) {
+    sleep_for_ever();
+  }
+}
+
+}  // namespace fray::python

@@ -1,0 +1,35 @@
+// The extensions keep their types and tables once in a process, so that one interpreter can have them: the main one.
+//
+//   #define PyInit__native FRAY_UNCHECKED(_native)
+//   NB_MODULE(_native, module) { ... }
+//   #undef PyInit__native
+//   FRAY_MAIN_INTERPRETER_ONLY(_native)
+//
+// nanobind replaces what it knows of the module before the body of NB_MODULE runs, so the check comes before that.
+//
+// Threading:  with the GIL.
+// Ownership:  none.
+// Failure:    ImportError in a sub-interpreter, where nothing has been touched yet.
+#pragma once
+
+#include <Python.h>
+
+namespace fray::python {
+
+// False with ImportError set in any other interpreter.
+inline bool is_main_interpreter() {
+  if (PyInterpreterState_Get() == PyInterpreterState_Main()) return true;
+  PyErr_SetString(PyExc_ImportError,
+                  "fray works in the main interpreter of a process only, and this is a sub-interpreter; use threads "
+                  "or processes, or call fray from the main interpreter");
+  return false;
+}
+
+}  // namespace fray::python
+
+#define FRAY_UNCHECKED(module) fray_init##module
+#define FRAY_MAIN_INTERPRETER_ONLY(module)                               \
+  extern "C" [[gnu::visibility("default")]] PyObject* PyInit_##module(); \
+  extern "C" PyObject* PyInit_##module() {                               \
+    return fray::python::is_main_interpreter() ? FRAY_UNCHECKED(module)() : nullptr; \
+  }
