@@ -1,4 +1,4 @@
-// Amounts as people read them.
+// Lengths of time as people read them; amounts of memory and resources are of base/amount_text.h.
 //
 // Threading:  any thread.
 // Ownership:  values.
@@ -9,7 +9,6 @@
 
 namespace fray::cli {
 
-std::string bytes_text(double bytes);      // "1.5 GiB"
 std::string seconds_text(double seconds);  // "12.4 s", "3 min", "1.5 h"
 
 }  // namespace fray::cli

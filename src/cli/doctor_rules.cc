@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/amount_text.h"
+#include "base/amount_text.h"
 
 namespace fray::cli {
 

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/amount_text.h"
 #include "cli/amount.h"
-#include "cli/amount_text.h"
 #include "cli/exit_codes.h"
 #include "runtime_env/env_cache.h"
 #include "runtime_env/prepare_protocol.h"

@@ -367,7 +367,7 @@ bool Client::has_unfinished_work() const {
   return tasks_.unfinished() > 0;
 }
 
-std::vector<Timeline::Run> Client::timeline() const {
+Timeline::Runs Client::timeline() const {
   MutexLock lock(mutex_);
   return timeline_.runs();
 }

@@ -203,7 +203,7 @@ class Client {
   Result<std::string> status(WaitHooks& hooks);  // the node's JSON
   // Waits, shortly, for what workers had written before their results came.
   void drain_output(WaitHooks& hooks);
-  std::vector<Timeline::Run> timeline() const;
+  Timeline::Runs timeline() const;
   std::vector<Timeline::Failure> failures() const;
   // Sends what is pending, returns leases, closes. Unfinished tasks fail. Idempotent.
   void close();

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/amount_text.h"
 #include "node/memory_victim.h"
 #include "os/process_facts.h"
 
@@ -13,7 +14,7 @@ namespace fray::node {
 
 namespace {
 
-std::string mebibytes(std::uint64_t bytes) { return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20)); }
+std::string readable(std::uint64_t bytes) { return bytes_text(static_cast<double>(bytes)); }
 
 std::uint64_t asked_bytes(const scheduler::HeldLease& lease) {
   return static_cast<std::uint64_t>(lease.resources.amount("memory"));
@@ -42,7 +43,7 @@ void MemoryGuard::enforce_requests() {
     if (os::private_memory_bytes(worker->second.pid) <= asked + kAllowance) continue;
     std::uint64_t used = os::proportional_memory_bytes(worker->second.pid);
     if (used <= asked + kAllowance) continue;
-    kill(lease.worker, fmt::format("out of memory, used {} of {} asked", mebibytes(used), mebibytes(asked)));
+    kill(lease.worker, fmt::format("out of memory, used {} of {} asked", readable(used), readable(asked)));
   }
 }
 
@@ -63,11 +64,11 @@ void MemoryGuard::relieve(const os::MemoryRoom& room) {
   auto victim = choose_victim(uses);
   if (!victim) return;
   std::string asked =
-      victim->asked_bytes == 0 ? "and asked for none" : "of " + mebibytes(victim->asked_bytes) + " asked";
+      victim->asked_bytes == 0 ? "and asked for none" : "of " + readable(victim->asked_bytes) + " asked";
   kill(victim->worker,
        fmt::format("out of memory, {} of {} were left on this machine or in its container, and this "
                    "worker used {} {}",
-                   mebibytes(room.available_bytes), mebibytes(room.limit_bytes), mebibytes(victim->used_bytes), asked));
+                   readable(room.available_bytes), readable(room.limit_bytes), readable(victim->used_bytes), asked));
 }
 
 void MemoryGuard::kill(ProcessId worker, std::string why) {

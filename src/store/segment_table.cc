@@ -1,28 +1,18 @@
 #include "store/segment_table.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/amount_text.h"
 #include "store/mapping.h"
 #include "store/segment_kind.h"
 
 namespace fray::store {
 namespace {
 
-std::string readable(std::uint64_t bytes) {
-  static constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  if (bytes < 1024) return fmt::format("{} B", bytes);
-  auto value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  while (value >= 1024 && unit + 1 < kUnits.size()) {
-    value /= 1024;
-    ++unit;
-  }
-  return fmt::format("{:.1f} {}", value, kUnits[unit]);
-}
+std::string readable(std::uint64_t bytes) { return bytes_text(static_cast<double>(bytes)); }
 
 Status unknown(SegmentId segment) {
   return Status(StatusCode::kNotFound,

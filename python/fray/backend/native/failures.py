@@ -80,10 +80,10 @@ def raise_unpicklable(what: str, value: object, cause: BaseException) -> NoRetur
 
 def can_pickle(value: object) -> bool:
     """Return whether `value` could travel."""
-    import cloudpickle
+    from fray._by_value import dumps
 
     try:
-        cloudpickle.dumps(value, protocol=5)  # pyright: ignore[reportUnknownMemberType]
+        dumps(value)
     except Exception:
         return False
     return True
