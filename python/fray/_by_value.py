@@ -1,7 +1,7 @@
-"""Pickling by value: cloudpickle, with two things that it lacks. Imported when first needed, for cloudpickle is not small.
+"""Pickling by value: cloudpickle, with two things that it lacks. Imported when first needed: cloudpickle is not small.
 
-- The slots of a class. cloudpickle 3 makes the copy of a class without its ``__slots__``, so that the copy's objects keep
-  in a ``__dict__`` what those of the class itself, where they come back to, have no place for.
+- The slots of a class. cloudpickle 3 makes the copy of a class without its ``__slots__``, so that the copy's objects
+  keep in a ``__dict__`` what those of the class itself, where they come back to, have no place for.
 - The main script of a process that `multiprocessing` has spawned. It is called ``__mp_main__`` there and found by that
   name, which no other process finds.
 """
@@ -21,6 +21,7 @@ from fray._function_state import send_main_by_value
 __all__ = ["Pickler", "dumps"]
 
 _Base: Any = cloudpickle.Pickler
+_reduce: Any = _Base.reducer_override
 _TEXTUAL = (str, tuple, list, dict, set, frozenset)
 
 
@@ -30,18 +31,16 @@ class Pickler(_Base):
     def reducer_override(self, obj: Any) -> Any:
         """Say how a class or a function travels; everything else is pickled as usual."""
         if not issubclass(type(obj), type):
-            return super().reducer_override(obj)
+            return _reduce(self, obj)
         slots = obj.__dict__.get("__slots__")
         if slots is None or issubclass(obj, Enum):
-            return super().reducer_override(obj)
+            return _reduce(self, obj)
         if isinstance(slots, str) and slots not in obj.__dict__:
             obj.__slots__ = (slots,)  # the same, but cloudpickle does not know that a name such as "__x" is mangled
-        return _with_slots(obj, super().reducer_override(obj))
+        return _with_slots(obj, _reduce(self, obj))
 
 
-def dumps(
-    value: object, protocol: int = 5, buffer_callback: Callable[[Any], object] | None = None
-) -> bytes:
+def dumps(value: object, protocol: int = 5, buffer_callback: Callable[[Any], object] | None = None) -> bytes:
     """Return the pickle of `value`; what other processes cannot import is in it by value."""
     send_main_by_value(cloudpickle)
     with io.BytesIO() as file:
@@ -51,7 +50,7 @@ def dumps(
 
 def _with_slots(cls: type[Any], reduced: Any) -> Any:
     """Return what cloudpickle says of a class, with the slots where its copy is made: later is too late."""
-    if not isinstance(reduced, tuple):
+    if reduced is NotImplemented:
         return reduced  # it travels by name
     make, (kind, name, bases, members, *tracking), (attributes, *more), *rest = reduced
     if NamedTuple in bases:

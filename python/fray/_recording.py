@@ -1,4 +1,4 @@
-"""What `fray.timeline` and `fray.report` have in common: a file about tasks, written at once or at the end of a block."""
+"""What `fray.timeline` and `fray.report` share: a file about tasks, written at once or at the end of a block."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class RanTasks(NamedTuple):
 class Recording(int):
     """How many tasks or events were written to a file.
 
-    As a context manager it writes the file anew at the end of the block, also when the block raises, with the tasks that
-    have ended inside; the context of the tasks must not be closed by then.
+    As a context manager it writes the file anew at the end of the block, also when the block raises, with the tasks
+    that have ended inside; the context of the tasks must not be closed by then.
     """
 
     def __new__(
@@ -49,7 +49,7 @@ class Recording(int):
         path: str | os.PathLike[str],
         context: JobContext | None,
     ) -> Self:
-        place = os.path.abspath(os.fspath(path))  # the block may change the current folder
+        place: str = os.path.abspath(path)  # the block may change the current folder
         chosen = context or existing_job_context()
         ran = _ran_in(chosen)
         recording = super().__new__(cls, write(place, ran))

@@ -281,7 +281,8 @@ std::string JobTable::pending_reason(const Job& job) const {
 std::string JobTable::queue_reason(const Job& job) const {
   const ResourceSet needed = times(job.record.spec.resources, job.record.spec.replicas);
   if (!total_.covers(needed)) {
-    return fmt::format("waits for {}: the node has {} in all", amounts(needed, needed, total_), amounts(total_, needed, needed));
+    return fmt::format("waits for {}: the node has {} in all", amounts(needed, needed, total_),
+                       amounts(total_, needed, needed));
   }
   if (!offered_.covers(needed)) {
     return fmt::format("waits for {}: the node has {}, of which {} is free", amounts(needed, needed, total_),

@@ -266,12 +266,12 @@ std::string LeaseTable::reason(const Demand& demand) const {
     return fmt::format("waits for {}: the node has {} in all", beside(asked, has), beside(has, asked));
   }
   if (!ledger_.beside_actors().covers(asked)) {
-    return fmt::format("waits for {}: the node has {}, and actors leave {}", asked.to_string(),
-                       beside(has, asked), amounts(ledger_.beside_actors(), asked));
+    return fmt::format("waits for {}: the node has {}, and actors leave {}", asked.to_string(), beside(has, asked),
+                       amounts(ledger_.beside_actors(), asked));
   }
   if (!ledger_.free().covers(asked)) {
-    return fmt::format("waits for {}: the node has {}, of which {} is free", asked.to_string(),
-                       beside(has, asked), amounts(ledger_.free(), asked));
+    return fmt::format("waits for {}: the node has {}, of which {} is free", asked.to_string(), beside(has, asked),
+                       amounts(ledger_.free(), asked));
   }
   if (!devices_.fits(asked)) return fmt::format("waits for {} on devices that are still in use", asked.to_string());
   const KeyInfo& info = workers_.key(demand.wanted.key);

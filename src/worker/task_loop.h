@@ -131,7 +131,7 @@ class TaskLoop : public client::WorkerDuty {
   client::Client& client_;
   Executor& executor_;
   Page& page_;
-  TaskMeter meter_;          // of the task thread, as is the next
+  TaskMeter meter_;  // of the task thread, as is the next
   KeptFunctions functions_;
 
   Mutex mutex_;

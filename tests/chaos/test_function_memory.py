@@ -16,6 +16,8 @@ from tests.chaos.tasks import pid
 from tests.chaos.test_functions import loose_module
 from tests.conformance.gates import Gate
 
+pytestmark = pytest.mark.filterwarnings("ignore:function .* bytes when pickled")
+
 MIB = 1 << 20
 
 GROWTH = """
@@ -130,6 +132,10 @@ def test_a_function_of_an_earlier_lease_is_still_loaded(engine: Callable[..., Na
         assert ctx.get(ctx.run(count), timeout=PATIENCE) == 2
 
 
+def beginning(data: bytes) -> Callable[[], bytes]:
+    return lambda: data[:2]
+
+
 def test_large_functions_of_threads_cross_without_a_loss(ctx: NativeJobContext) -> None:
     import threading
 
@@ -137,7 +143,7 @@ def test_large_functions_of_threads_cross_without_a_loss(ctx: NativeJobContext) 
 
     def go_on(seed: int) -> None:
         data = [bytes([seed, number]) * MIB for number in range(12)]
-        functions = [(lambda part: lambda: part[:2])(part) for part in data]
+        functions = [beginning(part) for part in data]
         for _ in range(3):
             for fn, part in zip(functions, data, strict=True):
                 if (answer := ctx.get(ctx.run(fn), timeout=PATIENCE)) != part[:2]:
@@ -228,7 +234,7 @@ with NativeJobContext(cpus=2) as ctx:
 
 
 def soak(tasks: int, warm: int) -> str:
-    """Run `tasks` tasks of 2,000 closures, and return a line of what driver and workers held after `warm` and at the end."""
+    """Run so many tasks of 2,000 closures; return what driver and workers held after `warm` of them and at the end."""
     rate, first, last = finished(SOAK, tasks, warm, within=3_000).splitlines()
     pairs = list(zip(map(int, first.split()), map(int, last.split()), strict=True))
     figures = ", ".join(f"{before / MIB:.0f} -> {after / MIB:.0f} MiB" for before, after in pairs)

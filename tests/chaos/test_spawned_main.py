@@ -1,4 +1,4 @@
-"""In a process that `multiprocessing` has spawned, the main script's functions and classes work as in the main program."""
+"""In a process that `multiprocessing` has spawned, functions and classes of the main script work as in the program."""
 
 from __future__ import annotations
 

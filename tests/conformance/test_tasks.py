@@ -552,7 +552,7 @@ def slotted_classes():
     kind = typing.TypeVar("kind")
 
     class Box(typing.Generic[kind]):
-        __slots__ = ("value", "__weakref__")
+        __slots__ = ("__weakref__", "value")
 
         def __init__(self, value):
             self.value = value

@@ -44,9 +44,9 @@ def constructors_own(
         listed = ", ".join(theirs)
         example = ", ".join(f"{key}={value!r}" for key, value in theirs.items())
         raise TypeError(
-            f"create_actor: {listed} could be meant for the actor or for the constructor of {cls.__qualname__}, which has "
-            f"such a parameter too; for the actor write it into options=ActorOptions(...), for the constructor write "
-            f"create_actor({cls.__name__}, ..., {example}, options=ActorOptions()) or give it by position"
+            f"create_actor: {listed} could be meant for the actor or for the constructor of {cls.__qualname__}, which "
+            f"has such a parameter too; for the actor write it into options=ActorOptions(...), for the constructor "
+            f"write create_actor({cls.__name__}, ..., {example}, options=ActorOptions()) or give it by position"
         )
     return theirs
 

@@ -84,8 +84,9 @@ class JobContext(ABC):
         Args:
             fn: a function, or anything else that can be called.
             args: for `fn`.
-            name: for `fn` where it has a parameter called `name` that `args` do not fill. Where it has none (``**kwargs``
-                alone is none) the name of the task, a text or None; ``TaskOptions(name=...)`` names any task.
+            name: for `fn` where it has a parameter called `name` that `args` do not fill. Where it has none
+                (``**kwargs`` alone is none) the name of the task, a text or None; ``TaskOptions(name=...)`` names any
+                task.
             kwargs: for `fn`.
         """
         if name is NOT_GIVEN:

@@ -1,7 +1,7 @@
 """Whether a keyword that a context could take itself, such as ``name=``, is meant for the function that it calls.
 
-`run` and `create_actor` hand on all keywords but a few of their own. A parameter of the function that is called like one
-of these must not lose its argument without a word.
+`run` and `create_actor` hand on all keywords but a few of their own. A parameter of the function that is called like
+one of these must not lose its argument without a word.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable
 from enum import Enum
 from types import FunctionType, MethodType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 __all__ = ["NOT_GIVEN", "NotGiven", "takes_keyword"]
 
@@ -39,7 +39,7 @@ def takes_keyword(fn: Callable[..., Any], keyword: str, positional: int) -> bool
     it takes it is not known.
     """
     bound = type(fn) is MethodType
-    plain: Any = fn.__func__ if bound else fn  # pyright: ignore[reportAttributeAccessIssue]
+    plain: Any = cast("Any", fn).__func__ if bound else fn
     if type(plain) is FunctionType and not plain.__dict__:  # no __wrapped__, no __signature__
         return _place_in_code(plain, keyword) >= positional + bound
     return _place_in_signature(fn, keyword) >= positional

@@ -12,8 +12,8 @@ from inspect import isgeneratorfunction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fray import _native
-from fray._cpp_library import CppActor, CppFunction
 from fray._checks import check_name
+from fray._cpp_library import CppActor, CppFunction
 from fray._failures import failure_text
 from fray._recent import Recent
 from fray._settings import default_namespace

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 import warnings
-from functools import lru_cache
 from inspect import isgeneratorfunction
 from types import FunctionType
 from typing import Any
@@ -52,7 +51,9 @@ class FunctionTable:
 
     def __init__(self) -> None:
         self._by_name: Recent[Any, tuple[Any, bool]] = Recent(_MOST_NAME_BYTES, _size_by_name)
-        self._by_value: Recent[Any, tuple[tuple[Any, ...], tuple[Any, bool]]] = Recent(_MOST_VALUE_BYTES, _size_by_value)
+        self._by_value: Recent[Any, tuple[tuple[Any, ...], tuple[Any, bool]]] = Recent(
+            _MOST_VALUE_BYTES, _size_by_value
+        )
 
     def handle(self, fn: Any, name: str | None, max_calls: int) -> tuple[Any, bool]:
         """Return (native handle, whether it is a generator function) of `fn`.
@@ -86,10 +87,19 @@ class FunctionTable:
         return handle
 
 
-@lru_cache(maxsize=1024)
 def cpp_function(name: str, label: str | None = None, retrying: bool = False) -> Any:
     """Return the native handle of a function or class that a C++ library registers under `name`."""
-    return _native.make_function(_CPP_RETRYING if retrying else _CPP, name.encode(), label or name, 0)
+    key = (name, label, retrying)
+    return _cpp_functions[key] or _cpp_functions.keep(
+        key, _native.make_function(_CPP_RETRYING if retrying else _CPP, name.encode(), label or name, 0)
+    )
+
+
+def _size_of_cpp(key: tuple[str, str | None, bool], handle: Any) -> int:
+    return _ENTRY_BYTES + sys.getsizeof(handle) + sys.getsizeof(key[0]) + sys.getsizeof(key[1])
+
+
+_cpp_functions: Recent[tuple[str, str | None, bool], Any] = Recent(_MOST_NAME_BYTES, _size_of_cpp)
 
 
 def _size_by_name(key: Any, known: tuple[Any, bool]) -> int:

@@ -37,7 +37,8 @@ def shortage(demand: Mapping[str, float], nodes: Nodes) -> str | None:
     for name, amount in demand.items():
         most = max((node.get(name, 0) for node in nodes), default=0)
         if amount > most:
-            parts.append(f"{name}: asked for {_text(name, amount, most)}, the most that a node has is {_text(name, most, amount)}")
+            asked, has = _text(name, amount, most), _text(name, most, amount)
+            parts.append(f"{name}: asked for {asked}, the most that a node has is {has}")
     return "; ".join(parts) or f"no single node has all of {', '.join(demand)} at once"
 
 
