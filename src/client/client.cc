@@ -7,6 +7,8 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 
+#include "model/resource_text.h"
+
 namespace fray::client {
 
 using namespace std::chrono_literals;
@@ -176,7 +178,8 @@ Result<std::vector<Object*>> Client::submit(std::unique_ptr<Task> given, const T
         StatusCode::kInvalidArgument,
         fmt::format("task {} asks for {}; this node has {} and can never run it. Ask for less, or declare more "
                     "with fray.init(cpus=..., resources=...)",
-                    given->function->name, options.resources.to_string(), welcome_.total.to_string()));
+                    given->function->name, text_beside(options.resources, welcome_.total),
+                    text_beside(welcome_.total, options.resources)));
   }
   Task* task = given.release();
   std::vector<Object*> results = make_results(task, options);

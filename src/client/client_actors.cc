@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "client/client.h"
+#include "model/resource_text.h"
 
 namespace fray::client {
 
@@ -26,7 +27,8 @@ Result<FoundActor> Client::create_actor(ActorRequest request, WaitHooks& hooks) 
           StatusCode::kInvalidArgument,
           fmt::format("actor {} asks for {}; this node has {} and can never run it. Ask for less, or declare more "
                       "with fray.init(cpus=..., resources=...)",
-                      request.class_name, options.resources.to_string(), welcome_.total.to_string()));
+                      request.class_name, text_beside(options.resources, welcome_.total),
+                      text_beside(welcome_.total, options.resources)));
     }
     made.object = new Object;
     made.object->id = objects_.own_id(objects_.take_sequence(1));

@@ -7,6 +7,7 @@
 
 #include "base/amount_text.h"
 #include "base/mutant.h"
+#include "model/resource_text.h"
 #include "scheduler/lease_table.h"
 #include "scheduler/reclaim_policy.h"
 
@@ -236,17 +237,6 @@ ResourceSet part_of(const ResourceSet& whole, const ResourceSet& asked) {
   return part;
 }
 
-// As to_string(), of a set that is compared with another one.
-std::string beside(const ResourceSet& set, const ResourceSet& other) {
-  if (set.empty()) return set.to_string();
-  std::string text;
-  for (const auto& [name, units] : set.units()) {
-    if (!text.empty()) text += ", ";
-    text += name + " " + amount_text(name, set.amount(name), other.amount(name));
-  }
-  return text;
-}
-
 std::string amounts(const ResourceSet& set, const ResourceSet& asked) {
   std::string text;
   for (const auto& [name, units] : asked.units()) {
@@ -263,14 +253,14 @@ std::string LeaseTable::reason(const Demand& demand) const {
   const ResourceSet& asked = demand.wanted.resources;
   const ResourceSet has = part_of(limits_.total, asked);
   if (!limits_.total.covers(asked)) {
-    return fmt::format("waits for {}: the node has {} in all", beside(asked, has), beside(has, asked));
+    return fmt::format("waits for {}: the node has {} in all", text_beside(asked, has), text_beside(has, asked));
   }
   if (!ledger_.beside_actors().covers(asked)) {
-    return fmt::format("waits for {}: the node has {}, and actors leave {}", asked.to_string(), beside(has, asked),
+    return fmt::format("waits for {}: the node has {}, and actors leave {}", asked.to_string(), text_beside(has, asked),
                        amounts(ledger_.beside_actors(), asked));
   }
   if (!ledger_.free().covers(asked)) {
-    return fmt::format("waits for {}: the node has {}, of which {} is free", asked.to_string(), beside(has, asked),
+    return fmt::format("waits for {}: the node has {}, of which {} is free", asked.to_string(), text_beside(has, asked),
                        amounts(ledger_.free(), asked));
   }
   if (!devices_.fits(asked)) return fmt::format("waits for {} on devices that are still in use", asked.to_string());
