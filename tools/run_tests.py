@@ -35,6 +35,11 @@ RESULTS = ROOT / "build" / "test"
 # A line of ctest's that says nothing a reader needs: a test's start, or a test that passed.
 _LONGEST_REPORT = 8000
 
+# What Ray logs before it ends its process: "[time C pid thread] file.cc:12:  Check failed: ...".
+_RAYS_FATAL_LINE = re.compile(r"^\[[^\]\n]* C (?P<pid>\d+) \d+\] \S+\.(cc|h):\d+: .*Check failed: ", re.MULTILINE)
+RAY_LOGS = Path("/tmp")
+"""Where Ray's folders are; see tests/on_ray/head.py."""
+
 _CTEST_NOISE = re.compile(r"^\s*(Start\s+\d+: |\d+/\d+ Test\s+#\d+: .*\s(Passed|Skipped)\s)")
 
 
@@ -56,8 +61,16 @@ class Part:
     """Where the sanitizer writes what it finds, in every process that the tests start; each report is a failure."""
     alone: bool = True
     """False: another part may run meanwhile."""
-    second_chance: bool = False
-    """A runner that ended without its report, for another's library ended the process, runs once more."""
+    runs_ray: bool = False
+    """A runner that Ray's library ended in the midst of the tests runs once more; see `ended_by_ray`."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a runner's process ended; without a code it was stopped at its limit."""
+
+    pid: int
+    code: int | None
 
 
 @dataclass
@@ -77,7 +90,7 @@ NORMAL_PARTS = (
         folders=("tests/conformance", "tests/on_ray"),
         pytest_options=("-m", "ray and not long"),
         alone=False,
-        second_chance=True,
+        runs_ray=True,
     ),
     Part("chaos", 300, folders=("tests/chaos",)),
     Part("C++ API", 150, folders=("tests/cpp",), alone=False),
@@ -192,10 +205,8 @@ def parse_junit(text: str) -> Count:
     return count
 
 
-def run_command(
-    command: list[str], environment: dict[str, str], limit_seconds: float | None, out: TextIO
-) -> int | None:
-    """Runs a runner and passes its output on without ctest's noise. None: it was stopped at the limit."""
+def run_command(command: list[str], environment: dict[str, str], limit_seconds: float | None, out: TextIO) -> Ended:
+    """Runs a runner and passes its output on without ctest's noise."""
     process = subprocess.Popen(
         command,
         cwd=ROOT,
@@ -226,7 +237,22 @@ def run_command(
     finally:
         timer.cancel()
         _running.discard(process.pid)
-    return None if stopped.is_set() else code
+    return Ended(process.pid, None if stopped.is_set() else code)
+
+
+def ended_by_ray(ended: Ended, logs: Path = RAY_LOGS) -> bool:
+    """Whether a check inside Ray's library ended this very process, as Ray's own log of it says.
+
+    Anything else that ends a runner is ours: another code or signal, a crash without that line, a stack with our
+    extension modules in it, or a check that failed in another process.
+    """
+    if ended.code not in (1, -signal.SIGABRT):
+        return False
+    for log in logs.glob(f"ray*/session_*/logs/python-core-driver-*_{ended.pid}.log"):
+        fatal = _RAYS_FATAL_LINE.search(text := log.read_text(errors="replace"))
+        if fatal is not None and int(fatal["pid"]) == ended.pid and "/fray/_" not in text[fatal.start() :]:
+            return True
+    return False
 
 
 def read_reports(folder: Path) -> list[str]:
@@ -248,11 +274,12 @@ def run_part(part: Part, out: TextIO) -> tuple[Count, str]:
     for command, junit in runners:
         junit.unlink(missing_ok=True)
         # Over the budget a part fails; at twice the budget it is stopped, so that a hang ends too.
-        code = run_command(command, part.environment, budget * 2 if budget else None, out)
-        if part.second_chance and code is not None and not junit.exists():
-            notes.append(f"ran again: the first time {Path(command[0]).name} ended with code {code} in the midst")
+        ended = run_command(command, part.environment, budget * 2 if budget else None, out)
+        if part.runs_ray and not junit.exists() and ended_by_ray(ended):
+            notes.append(f"ran again: the first time a check of Ray's ended it with code {ended.code}")
             start = time.monotonic()
-            code = run_command(command, part.environment, budget * 2 if budget else None, out)
+            ended = run_command(command, part.environment, budget * 2 if budget else None, out)
+        code = ended.code
         try:
             count = parse_junit(junit.read_text())
         except (OSError, ElementTree.ParseError):

@@ -10,7 +10,8 @@ constexpr std::size_t kMostNameBytes = 120;
 
 // C++ functions and methods of C++ actors: kinds of make_function().
 bool is_cpp(const client::Function& function) {
-  return !function.payload.empty() && function.payload[0] >= 3 && function.payload[0] <= 5;
+  const std::string& payload = *function.payload;
+  return !payload.empty() && payload[0] >= 3 && payload[0] <= 5;
 }
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <unordered_map>
 
 #define XXH_INLINE_ALL  // no library to carry along
 #include <xxhash.h>
@@ -38,6 +39,16 @@ void function_dealloc(PyObject* self) {
   Py_DECREF(reinterpret_cast<PyObject*>(type));
 }
 
+// sys.getsizeof(function): with what it holds.
+PyObject* function_sizeof(PyObject* self, PyObject*) {
+  const client::Function& function = **reinterpret_cast<PythonFunction*>(self)->function;
+  return PyLong_FromSize_t(sizeof(PythonFunction) + sizeof(client::Function) + function.name.size() +
+                           function.payload->size());
+}
+
+PyMethodDef function_methods[] = {{"__sizeof__", function_sizeof, METH_NOARGS, "Bytes, with those of the payload."},
+                                  {nullptr, nullptr, 0, nullptr}};
+
 void plan_dealloc(PyObject* self) {
   delete reinterpret_cast<PythonPlan*>(self)->options;
   Py_DECREF(reinterpret_cast<PythonPlan*>(self)->key);
@@ -46,12 +57,31 @@ void plan_dealloc(PyObject* self) {
   Py_DECREF(reinterpret_cast<PyObject*>(type));
 }
 
-PyType_Slot function_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(function_dealloc)}, {0, nullptr}};
+PyType_Slot function_slots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void*>(function_dealloc)}, {Py_tp_methods, function_methods}, {0, nullptr}};
 PyType_Spec function_spec{"fray._native.Function", sizeof(PythonFunction), 0,
                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, function_slots};
 PyType_Slot plan_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(plan_dealloc)}, {0, nullptr}};
 PyType_Spec plan_spec{"fray._native.Plan", sizeof(PythonPlan), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, plan_slots};
+
+// The payload of this id that is in use, or else `payload`: a function that is pickled for every call, such as a method of
+// a large object, is held once for all of its calls. Guarded by the GIL.
+std::shared_ptr<const std::string> shared_payload(std::uint64_t id, std::string payload) {
+  // Never destroyed: the interpreter may still be used when static objects are.
+  static auto& in_use = *new std::unordered_map<std::uint64_t, std::weak_ptr<const std::string>>;
+  static std::size_t sweep_at = 256;
+  std::weak_ptr<const std::string>& known = in_use[id];
+  std::shared_ptr<const std::string> found = known.lock();
+  if (found != nullptr && *found == payload) return found;
+  found.reset(new std::string(std::move(payload)));  // not make_shared: a weak pointer would keep the text's memory
+  known = found;
+  if (in_use.size() >= sweep_at) {
+    std::erase_if(in_use, [](const auto& entry) { return entry.second.expired(); });
+    sweep_at = std::max<std::size_t>(256, 2 * in_use.size());
+  }
+  return found;
+}
 
 // make_function(kind, payload, name, max_calls): kind 0 is "module:qualname", 1 a pickle.
 PyObject* make_function(PyObject*, PyObject* args) {
@@ -64,10 +94,13 @@ PyObject* make_function(PyObject*, PyObject* args) {
   const auto max_calls = static_cast<std::uint32_t>(std::max(most, 0));
   auto function = std::make_shared<client::Function>();
   function->name = name;
-  function->payload.push_back(static_cast<char>(kind));
-  function->payload.append(reinterpret_cast<const char*>(&max_calls), sizeof(max_calls));
-  function->payload.append(payload, static_cast<std::size_t>(payload_size));
-  function->id = XXH3_64bits(function->payload.data(), function->payload.size()) | 1;  // 0 means none
+  std::string whole;
+  whole.reserve(1 + sizeof(max_calls) + static_cast<std::size_t>(payload_size));
+  whole.push_back(static_cast<char>(kind));
+  whole.append(reinterpret_cast<const char*>(&max_calls), sizeof(max_calls));
+  whole.append(payload, static_cast<std::size_t>(payload_size));
+  function->id = XXH3_64bits(whole.data(), whole.size()) | 1;  // 0 means none
+  function->payload = shared_payload(function->id, std::move(whole));
   auto* self = PyObject_New(PythonFunction, function_type);
   if (self == nullptr) return nullptr;
   self->function = new std::shared_ptr<client::Function>(std::move(function));

@@ -170,12 +170,12 @@ PyObject* measured(std::uint64_t number) {
 // [(name, task, started_ns, duration_ns, pid, status, cpu_ns, peak_memory_bytes, bytes_in, bytes_out)]
 PyObject* client_timeline(PyObject* self, PyObject*) {
   if (!check_own(reinterpret_cast<PythonClient*>(self))) return nullptr;
-  auto runs = reinterpret_cast<PythonClient*>(self)->client->timeline();
+  auto [runs, names] = reinterpret_cast<PythonClient*>(self)->client->timeline();
   Owned list(PyList_New(static_cast<Py_ssize_t>(runs.size())));
   if (!list) return nullptr;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const client::Timeline::Run& run = runs[i];
-    PyObject* row = Py_BuildValue("sKKKiiNNKK", run.function->name.c_str(), run.task, run.started_ns, run.duration_ns,
+    PyObject* row = Py_BuildValue("sKKKiiNNKK", names[run.name].c_str(), run.task, run.started_ns, run.duration_ns,
                                   static_cast<int>(run.pid), static_cast<int>(run.status), measured(run.cpu_ns),
                                   measured(run.peak_memory_bytes), run.bytes_in, run.bytes_out);
     if (row == nullptr) return nullptr;
@@ -192,7 +192,7 @@ PyObject* client_failures(PyObject* self, PyObject*) {
   if (!list) return nullptr;
   for (std::size_t i = 0; i < failures.size(); ++i) {
     const client::Timeline::Failure& failure = failures[i];
-    PyObject* row = Py_BuildValue("sKiy#", failure.function->name.c_str(), failure.task, failure.packed ? 1 : 0,
+    PyObject* row = Py_BuildValue("sKiy#", failure.name.c_str(), failure.task, failure.packed ? 1 : 0,
                                   failure.bytes.data(), static_cast<Py_ssize_t>(failure.bytes.size()));
     if (row == nullptr) return nullptr;
     PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), row);

@@ -84,7 +84,8 @@ PyType_Spec collector_spec{"fray._native.BufferCollector", sizeof(CollectorObjec
                            collector_slots};
 PyTypeObject* collector_type = nullptr;
 
-bool mentions_main(const char* data, std::size_t size) { return ::memmem(data, size, "__main__", 8) != nullptr; }
+// The main script is `__main__`, or `__mp_main__` in a process that multiprocessing has spawned.
+bool mentions_main(const char* data, std::size_t size) { return ::memmem(data, size, "_main__", 7) != nullptr; }
 
 bool is_foreign_ref_error() {
   static PyObject* error = nullptr;
@@ -243,7 +244,7 @@ bool Encoded::pickle(PythonClient* owner, PyObject* value, const char* what) {
       mentions_main(PyBytes_AS_STRING(whole_.get()), static_cast<std::size_t>(PyBytes_GET_SIZE(whole_.get())))) {
     PyErr_Clear();
     clear_nested();
-    if (imported(&slot_cloud_dumps, "cloudpickle", "dumps") == nullptr) return false;
+    if (imported(&slot_cloud_dumps, "fray._by_value", "dumps") == nullptr) return false;
     if (!dump(slot_cloud_dumps, value, callback.get())) {
       collector->buffers = nullptr;
       if (!passes_through()) raise_unpicklable(what, value);

@@ -2,7 +2,7 @@
 //
 // Threading:  tasks run on the thread that calls run_worker(), with the GIL; interrupt() comes from the backup thread
 //             without it and only raises a signal.
-// Ownership:  the executor owns the loaded functions.
+// Ownership:  the executor owns the loaded functions, until the loop has them forgotten.
 // Failure:    whatever user code raises, SystemExit included, becomes the task's result; the worker lives.
 #include <csignal>
 #include <cstring>
@@ -76,6 +76,14 @@ class PythonExecutor : public worker::Executor {
   void define(std::uint64_t function, std::string_view payload) override {
     LoadedFunction& loaded = functions_[function];
     if (loaded.callable == nullptr) loaded.payload = payload;
+  }
+
+  void forget(std::uint64_t function) override {
+    auto found = functions_.find(function);
+    if (found == functions_.end()) return;
+    PyObject* callable = found->second.callable;
+    functions_.erase(found);  // first: what the callable holds may run code as it goes
+    Py_XDECREF(callable);
   }
 
   void run(const worker::TaskView& task, worker::Outcome* outcome) override {

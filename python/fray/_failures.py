@@ -161,9 +161,9 @@ def _dump(parts: tuple[Any, Any, Any]) -> bytes:
     try:
         return pickle.dumps(parts, protocol=5)
     except Exception:
-        import cloudpickle
+        from fray._by_value import dumps
 
-        return cloudpickle.dumps(parts, protocol=5)  # pyright: ignore[reportUnknownMemberType]
+        return dumps(parts)
 
 
 def _task_error(link: _Link, task_name: str, text: str) -> TaskError:

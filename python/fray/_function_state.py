@@ -11,7 +11,19 @@ import sys
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
-__all__ = ["captured_values", "is_importable", "large_function_message", "name_of", "same_state", "state_of"]
+__all__ = [
+    "MAIN_MODULES",
+    "captured_values",
+    "is_importable",
+    "large_function_message",
+    "name_of",
+    "same_state",
+    "send_main_by_value",
+    "state_of",
+]
+
+MAIN_MODULES = ("__main__", "__mp_main__")
+"""What the main script is called: the second in a process that `multiprocessing` has spawned."""
 
 _IMMUTABLE = (int, float, complex, bool, str, bytes, type(None), type(Ellipsis), range, BuiltinFunctionType, ModuleType)
 _MISSING = object()
@@ -26,7 +38,7 @@ def is_importable(fn: Any) -> bool:
     """Return whether a worker finds this very object under its name. Modules without a file may not exist there."""
     module_name = getattr(fn, "__module__", None)
     path = getattr(fn, "__qualname__", None)
-    if not module_name or not path or module_name == "__main__" or "<" in path:
+    if not module_name or not path or module_name in MAIN_MODULES or "<" in path:
         return False
     module = sys.modules.get(module_name)
     if module is None or getattr(module, "__spec__", None) is None:
@@ -35,6 +47,13 @@ def is_importable(fn: Any) -> bool:
     for part in path.split("."):
         found = getattr(found, part, None)
     return found is fn
+
+
+def send_main_by_value(library: Any) -> None:
+    """Tell cloudpickle, or Ray's copy of it, that no other process can import the main script of this one."""
+    main = sys.modules.get("__mp_main__")
+    if main is not None and main.__name__ == "__mp_main__":  # elsewhere it is another name of __main__
+        library.register_pickle_by_value(main)
 
 
 def state_of(fn: FunctionType) -> tuple[Any, ...] | None:

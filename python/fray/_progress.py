@@ -1,11 +1,12 @@
-"""`fray.progress`: how far a list of tasks has come, on a terminal, in a file or in a notebook."""
+"""`fray.progress`: how far tasks or a loop have come, on a terminal, in a file or in a notebook."""
 
 from __future__ import annotations
 
+import itertools
 import sys
 import time
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar, overload
 
 from fray._progress_views import LineView, NotebookView, ProgressView, TerminalView
 from fray.job.current import get_job_context
@@ -21,30 +22,88 @@ T = TypeVar("T")
 REFRESH_SECONDS = 0.1
 
 
+@overload
 def progress(
-    refs: Iterable[ObjectRef[T]],
+    items: Iterable[ObjectRef[T]],
     total: int | None = None,
-    label: str = "tasks",
+    label: str | None = None,
     *,
     context: JobContext | None = None,
     stream: TextIO | None = None,
-) -> list[ObjectRef[T]]:
-    """Wait until all `refs` are ready, showing how many are, and return them in their order.
+) -> list[ObjectRef[T]]: ...
+@overload
+def progress(
+    items: Iterable[T],
+    total: int | None = None,
+    label: str | None = None,
+    *,
+    context: JobContext | None = None,
+    stream: TextIO | None = None,
+) -> Iterable[T]: ...
+def progress(
+    items: Iterable[Any],
+    total: int | None = None,
+    label: str | None = None,
+    *,
+    context: JobContext | None = None,
+    stream: TextIO | None = None,
+) -> Any:
+    """Show how far a program has come: with its tasks, or with a loop over anything.
 
-    A terminal gets one line that changes, a notebook a bar, a file a few plain lines. Failed tasks count as ready; what
-    they raised comes from `get`: ``results = ctx.get(fray.progress(refs))``.
+    Of refs it waits until all are ready, showing how many are, and returns them as a list in their order. Failed tasks
+    count as ready; what they raised comes from `get`: ``results = ctx.get(fray.progress(refs))``.
+
+    Of anything else it is an iterator of the same items, which shows how many the loop has done with:
+    ``for result in fray.progress(ctx.map(fn, items), total=len(items))``. Which of both it is, the first item says, so
+    that of a generator this item is asked for at once.
+
+    A terminal gets one line that changes, a notebook a bar, a file a few plain lines.
 
     Args:
-        refs: may be a generator that submits the tasks.
-        total: how many there will be, where `refs` has no length.
-        label: what is counted.
+        items: refs, maybe of a generator that submits their tasks, or any other iterable.
+        total: how many there will be, where `items` has no length.
+        label: what is counted; ``"tasks"`` for refs, ``"items"`` for others.
         context: the context of the refs; by default the current one.
         stream: where the text goes; standard error by default.
     """
-    chosen = context or get_job_context()
-    view = _view(stream or sys.stderr, label)
+    expected = total if total is not None else _length(items)
+    source = iter(items)
+    first = list(itertools.islice(source, 1))
+    out = stream or sys.stderr
+    if not first:  # nothing of either kind
+        _view(out, label or "tasks").close(0, expected, 0.0)
+        return []
+    them = _with_first(first, source)
+    if isinstance(first[0], ObjectRef):
+        return _wait_for(them, expected, _view(out, label or "tasks"), context or get_job_context())
+    return _counted(them, expected, _view(out, label or "items"))
+
+
+def _with_first(first: list[T], others: Iterator[T]) -> Iterator[T]:
+    yield first.pop()
+    yield from others
+
+
+def _counted(items: Iterator[T], expected: int | None, view: ProgressView) -> Iterator[T]:
     started = time.monotonic()
-    expected = total if total is not None else _length(refs)
+    done = 0
+    try:
+        while True:
+            try:
+                yield next(items)  # into no variable, so that it may go when the loop lets go of it
+            except StopIteration:
+                return
+            done += 1
+            if view.due():
+                view.show(done, expected, time.monotonic() - started)
+    finally:
+        view.close(done, expected, time.monotonic() - started)
+
+
+def _wait_for(
+    refs: Iterator[ObjectRef[T]], expected: int | None, view: ProgressView, context: JobContext
+) -> list[ObjectRef[T]]:
+    started = time.monotonic()
     known: list[ObjectRef[T]] = []
     pending: list[ObjectRef[T]] = []
     try:
@@ -52,11 +111,11 @@ def progress(
             known.append(ref)
             pending.append(ref)
             if view.due():
-                pending = _still_pending(chosen, pending)
+                pending = _still_pending(context, pending)
                 view.show(len(known) - len(pending), expected, time.monotonic() - started)
         expected = len(known)
         while pending:
-            _, pending = chosen.wait(pending, len(pending), REFRESH_SECONDS)
+            _, pending = context.wait(pending, len(pending), REFRESH_SECONDS)
             if pending and view.due():
                 view.show(len(known) - len(pending), expected, time.monotonic() - started)
     finally:

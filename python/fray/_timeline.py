@@ -6,8 +6,8 @@ import json
 import os
 from typing import TYPE_CHECKING
 
+from fray._recording import RanTasks, Recording
 from fray._whole_file import whole_file
-from fray.job.current import get_job_context
 
 if TYPE_CHECKING:
     from fray.job.context import JobContext
@@ -15,26 +15,29 @@ if TYPE_CHECKING:
 __all__ = ["timeline"]
 
 
-def timeline(path: str | os.PathLike[str], *, context: JobContext | None = None) -> int:
+def timeline(path: str | os.PathLike[str], *, context: JobContext | None = None) -> Recording:
     """Write the tasks that ran so far to `path` and return the number of events.
 
     The file is Chrome's trace JSON, gzipped where the name ends in ``.gz``. Only the latest tasks are remembered.
+    ``with fray.timeline(path):`` writes it anew at the end of the block, with the tasks that ended inside.
 
     Args:
         path: file to write; an existing one is replaced as a whole.
-        context: whose tasks; by default those of the current context.
+        context: whose tasks; by default those of the current context. None is started for it.
 
     Raises:
         UnsupportedError: the context does not remember its tasks.
     """
-    events = list((context or get_job_context())._timeline_events())  # pyright: ignore[reportPrivateUsage]
-    zipped = os.fspath(path).endswith(".gz")
-    with whole_file(path) as partial, _open(partial, zipped) as file:
+    return Recording(_write, path, context)
+
+
+def _write(path: str, ran: RanTasks) -> int:
+    with whole_file(path) as partial, _open(partial, path.endswith(".gz")) as file:
         file.write(b'{"displayTimeUnit": "ms", "traceEvents": [\n')
-        for number, event in enumerate(events):
+        for number, event in enumerate(ran.events):
             file.write((b",\n" if number else b"") + json.dumps(event).encode())
         file.write(b"\n]}\n")
-    return len(events)
+    return len(ran.events)
 
 
 def _open(path: str, zipped: bool):

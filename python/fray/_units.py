@@ -1,11 +1,11 @@
-"""Amounts as people write them: ``"4GiB"`` to bytes."""
+"""Amounts as people write them: ``"4GiB"`` to bytes, and bytes to ``"4.0 GiB"``."""
 
 from __future__ import annotations
 
 import math
 import re
 
-__all__ = ["parse_bytes"]
+__all__ = ["amount_text", "bytes_text", "parse_bytes"]
 
 _FACTORS = {
     "": 1,
@@ -24,6 +24,21 @@ _FACTORS = {
     "tib": 2**40,
 }
 _PATTERN = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*")
+
+
+def bytes_text(amount: float) -> str:
+    """Return bytes as they are read: ``"512 B"``, ``"23.5 GiB"``."""
+    size, unit = float(amount), "B"
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"):
+        if abs(size) < 1024 or unit == "EiB":
+            break
+        size /= 1024
+    return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
+
+
+def amount_text(resource: str, amount: float) -> str:
+    """Return an amount of a resource: bytes where it is ``memory``, else a number without an exponent."""
+    return bytes_text(amount) if resource == "memory" else f"{amount:.4f}".rstrip("0").rstrip(".")
 
 
 def parse_bytes(amount: int | float | str, what: str, *, binary: bool = False) -> int:

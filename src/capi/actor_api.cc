@@ -27,6 +27,7 @@ namespace fray::capi {
 namespace {
 
 constexpr std::size_t kMostNameBytes = 120;
+constexpr std::size_t kMostMethods = 1024;
 
 // Takes over the count of `object`.
 fray_actor* make_handle(fray_session* session, client::Object* object, std::string packed) {
@@ -47,6 +48,7 @@ fray_actor* make_handle(fray_session* session, client::Object* object, std::stri
 
 std::shared_ptr<client::Function> method_of(fray_actor& actor, std::string_view name) {
   MutexLock lock(actor.mutex);
+  if (actor.methods.size() >= kMostMethods) actor.methods.clear();  // any text may be given as a name
   std::shared_ptr<client::Function>& known = actor.methods[std::string(name)];
   if (known == nullptr) {
     auto kind = actor.description.language == FRAY_PYTHON ? FunctionKind::kMethod : FunctionKind::kCppMethod;

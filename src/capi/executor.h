@@ -22,6 +22,7 @@ class Executor : public worker::Executor {
   void leased(double cpus) override;
   void bind(const wire::BindDevices& binding) override;
   void define(std::uint64_t function, std::string_view payload) override;
+  void forget(std::uint64_t function) override { functions_.erase(function); }
   void run(const worker::TaskView& task, worker::Outcome* outcome) override;
   void interrupt() override {}
   void before_sleep() override {}

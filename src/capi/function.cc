@@ -15,10 +15,11 @@ namespace fray::capi {
 std::shared_ptr<client::Function> make_function(FunctionKind kind, std::string_view name, std::string_view label) {
   auto function = std::make_shared<client::Function>();
   function->name = label.empty() ? name : label;
-  function->payload.push_back(static_cast<char>(kind));
-  function->payload.append(kPayloadPrefix - 1, '\0');
-  function->payload += name;
-  function->id = XXH3_64bits(function->payload.data(), function->payload.size()) | 1;  // 0 means none
+  std::string payload(1, static_cast<char>(kind));
+  payload.append(kPayloadPrefix - 1, '\0');
+  payload += name;
+  function->id = XXH3_64bits(payload.data(), payload.size()) | 1;  // 0 means none
+  function->payload = std::make_shared<const std::string>(std::move(payload));
   return function;
 }
 

@@ -1,4 +1,4 @@
-// Amounts of time as people read them.
+// Lengths of time as people read them; amounts of memory and resources are of base/amount_text.h.
 //
 // Threading:  any thread.
 // Ownership:  values.

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "base/bytes_text.h"
+#include "base/amount_text.h"
 
 namespace fray::cli {
 
@@ -24,7 +24,6 @@ Finding bad(std::string check, std::string found, std::string remedy) {
   return {std::move(check), Verdict::kBad, std::move(found), std::move(remedy)};
 }
 
-std::string bytes(std::uint64_t amount) { return bytes_text(static_cast<double>(amount)); }
 std::string limit(std::uint64_t amount) { return amount == kNoLimit ? "no limit" : fmt::format("{}", amount); }
 
 Finding kernel(const MachineFacts& facts) {
@@ -63,8 +62,8 @@ Finding clock(const MachineFacts& facts) {
 }
 
 Finding memory(const MachineFacts& facts) {
-  std::string found = fmt::format("{} of {} usable, {} available", bytes(facts.usable_memory),
-                                  bytes(facts.physical_memory), bytes(facts.available_memory));
+  std::string found = fmt::format("{} of {} usable, {} available", bytes_text(facts.usable_memory),
+                                  bytes_text(facts.physical_memory), bytes_text(facts.available_memory));
   if (facts.usable_memory < 512 * kMiB) {
     return notice("memory", found, "raise the container's memory limit, or use few workers: fray.init(max_workers=2)");
   }
@@ -82,7 +81,7 @@ Finding overcommit(const MachineFacts& facts) {
 
 Finding swap(const MachineFacts& facts) {
   if (facts.swap_total == 0) return good("swap", "none");
-  std::string found = fmt::format("{} of {} free", bytes(facts.swap_free), bytes(facts.swap_total));
+  std::string found = fmt::format("{} of {} free", bytes_text(facts.swap_free), bytes_text(facts.swap_total));
   if (facts.swap_free * 2 >= facts.swap_total) return good("swap", found);
   return notice("swap", found, "the machine swaps: lower fray.init(store_memory=...), so that Fray spills instead");
 }
@@ -98,7 +97,7 @@ Finding huge_pages(const MachineFacts& facts) {
 Finding shared_memory(const MachineFacts& facts) {
   std::string found = facts.shm_total == 0
                           ? "there is no /dev/shm"
-                          : fmt::format("{} of {} free", bytes(facts.shm_free), bytes(facts.shm_total));
+                          : fmt::format("{} of {} free", bytes_text(facts.shm_free), bytes_text(facts.shm_total));
   if (facts.shm_total >= 256 * kMiB) return good("/dev/shm", found);
   return notice("/dev/shm", found + "; Fray does not use it, but multiprocessing and PyTorch in your tasks do",
                 "start the container with --shm-size=1g");
@@ -124,7 +123,7 @@ Finding processes(const MachineFacts& facts) {
 Finding spill(const MachineFacts& facts) {
   std::string remedy = "name another folder: fray.init(spill_dir=...)";
   if (!facts.spill_problem.empty()) return bad("spill folder", facts.spill_problem, remedy);
-  std::string found = fmt::format("{} has {} free", facts.spill_folder, bytes(facts.spill_free));
+  std::string found = fmt::format("{} has {} free", facts.spill_folder, bytes_text(facts.spill_free));
   if (facts.spill_in_memory) return notice("spill folder", found + ", but it lies in memory itself", remedy);
   if (facts.spill_free < kGiB) return notice("spill folder", found, "make room, or " + remedy);
   return good("spill folder", found);

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/bytes_text.h"
+#include "base/amount_text.h"
 #include "cli/amount.h"
 #include "cli/exit_codes.h"
 #include "runtime_env/env_cache.h"
@@ -39,7 +39,7 @@ std::string text_of(const EnvEntry& entry) {
   std::string content = entry.content;
   if (content.size() > kShownContent) content = content.substr(0, kShownContent - 3) + "...";
   return fmt::format("{:<42} {:<12} {:>10}  {}  {}  {}\n", entry.name, entry.kind,
-                     bytes_text(static_cast<double>(entry.bytes)), time_text(entry.used_at),
+                     bytes_text(entry.bytes), time_text(entry.used_at),
                      entry.in_use ? "in use" : "      ", content);
 }
 
@@ -56,7 +56,7 @@ void show(const EnvArguments& arguments, const EnvCache& cache, const char* key,
     total += entry.bytes;
     fmt::print("{}", text_of(entry));
   }
-  fmt::print(stderr, "{} {}, {} in {}\n", entries.size(), key, bytes_text(static_cast<double>(total)), cache.folder());
+  fmt::print(stderr, "{} {}, {} in {}\n", entries.size(), key, bytes_text(total), cache.folder());
 }
 
 int prune(const EnvArguments& arguments, const EnvCache& cache) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/amount_text.h"
 #include "cli/amount_text.h"
 #include "model/json_text.h"
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/bytes_text.h"
+#include "base/amount_text.h"
 #include "cli/amount_text.h"
 
 namespace fray::cli {
@@ -11,10 +11,6 @@ namespace fray::cli {
 namespace {
 
 using nlohmann::json;
-
-std::string amount_text(const std::string& name, double amount) {
-  return name == "memory" ? bytes_text(amount) : fmt::format("{:g}", amount);
-}
 
 std::string amounts_text(const json& amounts) {
   std::string text;

@@ -90,7 +90,7 @@ void ActorTable::send_constructor(Task* task) {
   wire::ConstructActor message;
   message.actor = task->actor->object->id;
   wire::ByteWriter out(message.constructor);
-  out.put_string(task->function->payload);
+  out.put_string(*task->function->payload);
   out.put_string(settings_[task]);
   out.put_raw(std::string_view(task->frame).substr(sizeof(wire::FrameHeader)));
   if (task->extra) {

@@ -7,6 +7,8 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 
+#include "model/resource_text.h"
+
 namespace fray::client {
 
 using namespace std::chrono_literals;
@@ -179,7 +181,8 @@ Status Client::why_refused(const Task& task, const ResourceSet* resources, std::
     return Status(StatusCode::kInvalidArgument,
                   fmt::format("{} {} asks for {}; this node has {} and can never run it. Ask for less, or declare more "
                               "with fray.init(cpus=..., resources=...)",
-                              kind, task.function->name, resources->to_string(), welcome_.total.to_string()));
+                              kind, task.function->name, text_beside(*resources, welcome_.total),
+                              text_beside(welcome_.total, *resources)));
   }
   return tasks_.check_size(task);
 }
@@ -385,7 +388,7 @@ bool Client::has_unfinished_work() const {
   return tasks_.unfinished() > 0;
 }
 
-std::vector<Timeline::Run> Client::timeline() const {
+Timeline::Runs Client::timeline() const {
   MutexLock lock(mutex_);
   return timeline_.runs();
 }

@@ -211,7 +211,7 @@ class Client {
   // Waits, shortly, for what workers had written before their results came, and as long as somebody reads it, until it is
   // written.
   void drain_output(WaitHooks& hooks);
-  std::vector<Timeline::Run> timeline() const;
+  Timeline::Runs timeline() const;
   std::vector<Timeline::Failure> failures() const;
   // Sends what is pending, returns leases, closes. Unfinished tasks fail. Idempotent.
   void close();

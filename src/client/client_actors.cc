@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "client/client.h"
+#include "model/resource_text.h"
 
 namespace fray::client {
 

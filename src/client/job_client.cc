@@ -9,7 +9,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "base/bytes_text.h"
+#include "base/amount_text.h"
 #include "os/listener.h"
 
 namespace fray::client {

@@ -12,9 +12,9 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
-#include <unordered_set>
 #include <vector>
 
+#include "client/given_functions.h"
 #include "client/task.h"
 #include "model/resource_set.h"
 #include "wire/socket.h"
@@ -58,8 +58,7 @@ struct Lease {
   bool recalled = false;  // asked to return what it has not started
   Clock::time_point idle_since;
   Clock::time_point last_answer;
-  std::uint64_t last_function = 0;              // sent last; most tasks call the same one again
-  std::unordered_set<std::uint64_t> functions;  // which the worker has been given on this socket
+  GivenFunctions functions;  // which the worker has been given on this socket
 
   bool idle() const { return sent.empty(); }
   bool usable() const { return !blocked && !draining && !dead; }

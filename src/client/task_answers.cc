@@ -101,8 +101,8 @@ void TaskTable::on_result(Lease* lease, std::uint64_t number, std::string_view b
     return lease_ended(lease);
   }
   learn(*task->function, head.duration_ns);
-  timeline_.add({task->function, number, head.started_ns, head.duration_ns, lease->pid, head.status, head.cpu_ns,
-                 head.peak_memory_bytes, head.bytes_in, head.bytes_out});
+  timeline_.add(task->function->name, {number, head.started_ns, head.duration_ns, lease->pid, head.status, head.cpu_ns,
+                                       head.peak_memory_bytes, head.bytes_in, head.bytes_out});
   if (head.retiring != 0) lease->draining = true;
   if (head.status == wire::TaskStatus::kCancelled) return fail(task, StatusCode::kCancelled, "the task was cancelled");
   if (head.status == wire::TaskStatus::kTimedOut) {
@@ -126,9 +126,9 @@ void TaskTable::note_failure(const Task& task, std::uint64_t number, const wire:
   if (failure.encoding == wire::Encoding::kFailure) {
     auto report = wire::Failure::decode(failure.bytes);
     std::string text = report.is_ok() ? report->type_name + ": " + report->message : report.status().message();
-    return timeline_.add_failure(task.function, number, false, text);
+    return timeline_.add_failure(task.function->name, number, false, text);
   }
-  timeline_.add_failure(task.function, number, true, failure.bytes);
+  timeline_.add_failure(task.function->name, number, true, failure.bytes);
 }
 
 void TaskTable::on_item(Lease* lease, std::uint64_t number, std::string_view body) {

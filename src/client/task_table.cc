@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "base/bytes_text.h"
+#include "base/amount_text.h"
 #include "client/actor_table.h"
 
 namespace fray::client {
@@ -191,12 +191,7 @@ void TaskTable::dispatch(TaskQueue* queue) {
 
 void TaskTable::send(Lease* lease, Task* task) {
   const Function& function = *task->function;
-  if (lease->actor == nullptr && lease->last_function != function.id) {
-    lease->last_function = function.id;
-    if (lease->functions.insert(function.id).second) {
-      wire::append_frame(lease->socket.output(), wire::DirectType::kFunction, function.id, function.payload);
-    }
-  }
+  if (lease->actor == nullptr && !lease->functions.used_last(function.id)) give_function(lease, function);
   head_of(task)->attempt = task->attempt;
   head_of(task)->may_retry = task->retries_left != 0 ? 1 : 0;
   lease->socket.output().append(task->frame);
@@ -205,6 +200,16 @@ void TaskTable::send(Lease* lease, Task* task) {
   lease->sent.push_back(task);
   task->state = Task::State::kSent;
   task->lease = lease;
+}
+
+// Ahead of the task, unless the worker has it; what the worker forgets for it is said first.
+void TaskTable::give_function(Lease* lease, const Function& function) {
+  if (lease->functions.use(function.id)) return;
+  std::string& out = lease->socket.output();
+  for (std::uint64_t forgotten : lease->functions.add(function.id, function.payload->size())) {
+    wire::append_frame(out, wire::DirectType::kForget, forgotten);
+  }
+  wire::append_frame(out, wire::DirectType::kFunction, function.id, *function.payload);
 }
 
 // False when something had to stay back; the next tick or POLLOUT tries again.
@@ -285,7 +290,7 @@ void TaskTable::complete(Object* object, const wire::ValueView& value) {
 }
 
 void TaskTable::fail(Task* task, StatusCode code, const std::string& message) {
-  timeline_.add_failure(task->function, task->number(), false, message);
+  timeline_.add_failure(task->function->name, task->number(), false, message);
   std::string bytes(1, static_cast<char>(code));
   bytes += message;
   wire::ValueView failure;

@@ -93,6 +93,7 @@ class TaskTable {
   void dispatch(TaskQueue* queue);
   std::size_t room(const Lease& lease, const Task& next) const;
   void send(Lease* lease, Task* task);
+  void give_function(Lease* lease, const Function& function);
   bool send_out(Lease* lease);
   void tell_demand(TaskQueue* queue);
   void balance(TaskQueue* queue, Clock::time_point now);

@@ -78,7 +78,7 @@ class World {
     table_.set_limits({2, 4, std::chrono::seconds(1)});
     function_->id = 5;
     function_->name = "f";
-    function_->payload = "x";
+    function_->payload = std::make_shared<const std::string>("x");
   }
 
   void act() {

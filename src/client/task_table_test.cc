@@ -1,5 +1,7 @@
 #include "client/task_table.h"
 
+#include <set>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -27,6 +29,7 @@ struct FakeWorker {
   wire::TaskHead last_head;
   int recalls = 0;
   int functions = 0;
+  std::set<std::uint64_t> known;
 
   void read() {
     Status ignored = socket.fill();
@@ -42,6 +45,10 @@ struct FakeWorker {
           break;
         case DirectType::kFunction:
           ++functions;
+          known.insert(frame.header.id);
+          break;
+        case DirectType::kForget:
+          known.erase(frame.header.id);
           break;
         default:
           break;
@@ -80,7 +87,7 @@ class TaskTableTest : public ::testing::Test {
     table_.set_limits({2, 32, std::chrono::seconds(1)});
     function_->id = 5;
     function_->name = "f";
-    function_->payload = "x";
+    function_->payload = std::make_shared<const std::string>("x");
     cpu_.set_units("CPU", ResourceSet::kUnitsPerOne);
   }
   ~TaskTableTest() override {
@@ -139,6 +146,14 @@ class TaskTableTest : public ::testing::Test {
     message.worker = static_cast<ProcessId>(id) + 100;
     table_.granted(id, message, connect_to(&worker->socket));
   }
+  // A lease that has run one task.
+  void grant_first(FakeWorker* worker) {
+    submit();
+    grant(1, worker);
+    worker->read();
+    worker->answer(worker->tasks.back());
+    table_.receive(lease(0));
+  }
   Lease* lease(std::size_t index) { return table_.leases()[index]; }
   wire::WorkerLost lost(std::uint64_t last_task) {
     wire::WorkerLost message;
@@ -180,6 +195,23 @@ TEST_F(TaskTableTest, TaskOfUnknownRunTimeIsNotQueuedBehindAnother) {
   grant(1, &worker);
   worker.read();
   EXPECT_EQ(worker.tasks.size(), 1u);
+}
+
+TEST_F(TaskTableTest, FunctionThatAWorkerHadToForgetIsSentAgainWithTheTaskThatNeedsIt) {
+  FakeWorker worker;
+  grant_first(&worker);
+  lease(0)->functions = GivenFunctions(3 * wire::kFunctionOverheadBytes);
+  for (std::uint64_t id : {5, 6, 7, 5, 8, 6}) {
+    function_ = std::make_shared<Function>();
+    function_->id = id;
+    function_->payload = std::make_shared<const std::string>("x");
+    submit();
+    worker.read();
+    EXPECT_TRUE(worker.known.contains(id));
+    EXPECT_LE(worker.known.size(), 2u);
+    worker.answer(worker.tasks.back());
+    table_.receive(lease(0));
+  }
 }
 
 // Whoever reads a ready object takes no lock: it must not change any more.

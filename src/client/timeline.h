@@ -1,27 +1,33 @@
 // Timeline: the last task runs of this client, and why tasks failed, for fray.timeline() and fray.report().
 //
+//   timeline.add("train.step", run);
+//   auto [runs, names] = timeline.runs();  // names[run.name] is "train.step"
+//
+// A name is kept once for all of its runs. Of functions nothing else is kept: their payloads may be large.
+//
 // Threading:  guarded by Client's mutex.
 // Ownership:  values.
-// Failure:    none; beyond kCapacity runs the oldest are overwritten and counted in dropped(). The first kMostFailures
-//             failures are kept.
+// Failure:    none; beyond kCapacity runs, or kMostNameBytes of names, the oldest runs are forgotten and counted in
+//             dropped(). The first kMostFailures failures are kept, as far as kMostFailureBytes goes.
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <deque>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
-#include "client/task.h"
+#include "wire/direct.h"
 
 namespace fray::client {
 
 class Timeline {
  public:
   static constexpr std::size_t kCapacity = 200'000;
+  static constexpr std::size_t kMostNameBytes = 16u << 20;
 
   struct Run {
-    std::shared_ptr<const Function> function;
     std::uint64_t task = 0;
     std::uint64_t started_ns = 0;  // CLOCK_MONOTONIC
     std::uint64_t duration_ns = 0;
@@ -31,40 +37,53 @@ class Timeline {
     std::uint64_t peak_memory_bytes = wire::ResultHead::kNotMeasured;
     std::uint64_t bytes_in = 0;
     std::uint64_t bytes_out = 0;
+    std::uint32_t name = 0;  // its place among the names; set by add()
+  };
+
+  struct Runs {
+    std::vector<Run> runs;  // oldest first
+    std::vector<std::string> names;
   };
 
   static constexpr std::size_t kMostFailures = 500;
-  static constexpr std::size_t kMostFailureBytes = 64u << 10;
+  static constexpr std::size_t kMostFailureBytes = 16u << 20;       // of all of them
+  static constexpr std::size_t kMostBytesOfOneFailure = 64u << 10;  // a packed exception cannot be cut
 
   // What a task ended with that did not succeed: a packed exception, or a status of the engine as text.
   struct Failure {
-    std::shared_ptr<const Function> function;
+    std::string name;
     std::uint64_t task = 0;
     bool packed = false;
     std::string bytes;
   };
 
-  void add(Run run) {
-    if (runs_.size() < kCapacity) {
-      runs_.push_back(std::move(run));
-      return;
-    }
-    runs_[next_] = std::move(run);
-    next_ = (next_ + 1) % kCapacity;
-    ++dropped_;
-  }
-  void add_failure(std::shared_ptr<const Function> function, std::uint64_t task, bool packed, std::string_view bytes) {
-    if (failures_.size() >= kMostFailures || (packed && bytes.size() > kMostFailureBytes)) return;
-    failures_.push_back({std::move(function), task, packed, std::string(bytes)});
-  }
+  void add(std::string_view name, Run run);
+  void add_failure(std::string_view name, std::uint64_t task, bool packed, std::string_view bytes);
+
   const std::vector<Failure>& failures() const { return failures_; }
-  const std::vector<Run>& runs() const { return runs_; }
+  Runs runs() const;
   std::uint64_t dropped() const { return dropped_; }
 
  private:
-  std::vector<Run> runs_;
+  struct Name {
+    std::string text;
+    std::uint64_t runs = 0;  // 0: the place is free
+  };
+
+  std::uint32_t place_of(std::string_view name);
+  void drop_oldest();
+  void grow();
+
+  std::vector<Run> ring_;
+  std::size_t oldest_ = 0;
+  std::size_t count_ = 0;
+  std::deque<Name> names_;  // their texts stay where they are
+  std::unordered_map<std::string_view, std::uint32_t> places_;
+  std::vector<std::uint32_t> free_places_;
+  std::uint32_t last_place_ = 0;  // of the run before; most tasks have its name
+  std::size_t name_bytes_ = 0;
   std::vector<Failure> failures_;
-  std::size_t next_ = 0;
+  std::size_t failure_bytes_ = 0;
   std::uint64_t dropped_ = 0;
 };
 

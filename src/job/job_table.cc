@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/amount_text.h"
 #include "base/mutant.h"
 
 namespace fray::job {
@@ -18,11 +19,12 @@ ResourceSet times(const ResourceSet& each, std::uint32_t count) {
   return whole;
 }
 
-std::string amounts(const ResourceSet& set, const ResourceSet& asked) {
+// What `set` has of all that is asked, beside what that is compared with.
+std::string amounts(const ResourceSet& set, const ResourceSet& asked, const ResourceSet& beside) {
   std::string text;
   for (const auto& [name, units] : asked.units()) {
     if (!text.empty()) text += ", ";
-    text += fmt::format("{} {:g}", name, set.amount(name));
+    text += name + " " + amount_text(name, set.amount(name), beside.amount(name));
   }
   return text;
 }
@@ -43,7 +45,7 @@ Status JobTable::check(const JobSpec& spec) const {
       fmt::format("the job {} can never start here: its {} need {}, the node has {}; ask for less, or start the "
                   "node with more",
                   spec.name, spec.replicas == 1 ? "replica" : fmt::format("{} replicas", spec.replicas),
-                  amounts(needed, needed), amounts(total_, needed)));
+                  amounts(needed, needed, total_), amounts(total_, needed, needed)));
 }
 
 Status JobTable::accept(JobSpec spec, std::string parent, std::uint32_t parent_attempt, Now now) {
@@ -279,11 +281,12 @@ std::string JobTable::pending_reason(const Job& job) const {
 std::string JobTable::queue_reason(const Job& job) const {
   const ResourceSet needed = times(job.record.spec.resources, job.record.spec.replicas);
   if (!total_.covers(needed)) {
-    return fmt::format("waits for {}: the node has {} in all", amounts(needed, needed), amounts(total_, needed));
+    return fmt::format("waits for {}: the node has {} in all", amounts(needed, needed, total_),
+                       amounts(total_, needed, needed));
   }
   if (!offered_.covers(needed)) {
-    return fmt::format("waits for {}: the node has {}, of which {} is free", amounts(needed, needed),
-                       amounts(total_, needed), amounts(offered_, needed));
+    return fmt::format("waits for {}: the node has {}, of which {} is free", amounts(needed, needed, total_),
+                       amounts(total_, needed, needed), amounts(offered_, needed, needed));
   }
   const Place mine = place(job);
   for (const Place& where : queue_) {

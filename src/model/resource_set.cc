@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/amount_text.h"
+
 namespace fray {
 
 namespace {
@@ -60,7 +62,7 @@ std::string ResourceSet::to_string() const {
   std::string text;
   for (const auto& [name, units] : units_) {
     if (!text.empty()) text += ", ";
-    text += fmt::format("{} {:g}", name, static_cast<double>(units) / static_cast<double>(kUnitsPerOne));
+    text += name + " " + amount_text(name, static_cast<double>(units) / static_cast<double>(kUnitsPerOne));
   }
   return text;
 }

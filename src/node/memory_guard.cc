@@ -6,14 +6,13 @@
 
 #include <fmt/format.h>
 
+#include "base/amount_text.h"
 #include "node/memory_victim.h"
 #include "os/process_facts.h"
 
 namespace fray::node {
 
 namespace {
-
-std::string mebibytes(std::uint64_t bytes) { return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20)); }
 
 std::uint64_t asked_bytes(const scheduler::HeldLease& lease) {
   return static_cast<std::uint64_t>(lease.resources.amount("memory"));
@@ -42,7 +41,7 @@ void MemoryGuard::enforce_requests() {
     if (os::private_memory_bytes(worker->second.pid) <= asked + kAllowance) continue;
     std::uint64_t used = os::proportional_memory_bytes(worker->second.pid);
     if (used <= asked + kAllowance) continue;
-    kill(lease.worker, fmt::format("out of memory, used {} of {} asked", mebibytes(used), mebibytes(asked)));
+    kill(lease.worker, fmt::format("out of memory, used {} of {} asked", bytes_text(used), bytes_text(asked)));
   }
 }
 
@@ -63,11 +62,11 @@ void MemoryGuard::relieve(const os::MemoryRoom& room) {
   auto victim = choose_victim(uses);
   if (!victim) return;
   std::string asked =
-      victim->asked_bytes == 0 ? "and asked for none" : "of " + mebibytes(victim->asked_bytes) + " asked";
+      victim->asked_bytes == 0 ? "and asked for none" : "of " + bytes_text(victim->asked_bytes) + " asked";
   kill(victim->worker,
        fmt::format("out of memory, {} of {} were left on this machine or in its container, and this "
                    "worker used {} {}",
-                   mebibytes(room.available_bytes), mebibytes(room.limit_bytes), mebibytes(victim->used_bytes), asked));
+                   bytes_text(room.available_bytes), bytes_text(room.limit_bytes), bytes_text(victim->used_bytes), asked));
 }
 
 void MemoryGuard::kill(ProcessId worker, std::string why) {

@@ -12,7 +12,7 @@ using wire::ControlType;
 TEST(NodeProcess, HelloIsAnsweredWithWhatTheNodeHas) {
   TestNode node(R"({"cpus": 3, "memory_bytes": 1000000, "resources": {"TPU": 4, "GPU": 0}, "max_workers": 7})");
   wire::Welcome welcome = node.join();
-  EXPECT_EQ(welcome.total.to_string(), "CPU 3, TPU 4, head_node 1, memory 1e+06");
+  EXPECT_EQ(welcome.total.to_string(), "CPU 3, TPU 4, head_node 1, memory 976.6 KiB");
   EXPECT_EQ(welcome.max_workers, 7u);
   EXPECT_NE(welcome.epoch, 0u);
   EXPECT_EQ(welcome.release, FRAY_VERSION);

@@ -20,7 +20,7 @@ TEST(SessionOptions, SaidIsKept) {
       parse_options(
           R"({"cpus": 1.5, "memory_bytes": 1000, "store_memory_bytes": 10, "resources": {"TPU": 4, "GPU": 0}, "max_workers": 3})")
           .value();
-  EXPECT_EQ(options.total.to_string(), "CPU 1.5, TPU 4, head_node 1, memory 1000");
+  EXPECT_EQ(options.total.to_string(), "CPU 1.5, TPU 4, head_node 1, memory 1000 B");
   EXPECT_EQ(options.store_memory_bytes, 10u);
   EXPECT_EQ(options.max_workers, 3u);
 }

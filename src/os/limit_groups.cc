@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/amount_text.h"
 #include "base/fault.h"
 #include "os/fd.h"
 #include "os/machine.h"
@@ -77,8 +78,6 @@ void look_upwards(const std::string& root, std::string path, bool version_2, std
   }
 }
 
-std::string mebibytes(std::uint64_t bytes) { return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20)); }
-
 }  // namespace
 
 std::vector<GroupPlace> find_group_places(const std::string& membership, const std::string& root) {
@@ -105,12 +104,12 @@ std::vector<GroupPlace> find_group_places() {
 }
 
 std::string used_of(std::uint64_t bytes, std::uint64_t limit_bytes) {
-  return fmt::format("used {} of {}", mebibytes(bytes), mebibytes(limit_bytes));
+  return fmt::format("used {} of {}", bytes_text(bytes), bytes_text(limit_bytes));
 }
 
 std::string GroupMemory::verdict() const {
   if (killed == 0) return {};
-  if (peak_bytes == 0) return "out of memory: used all of " + mebibytes(limit_bytes);
+  if (peak_bytes == 0) return "out of memory: used all of " + bytes_text(limit_bytes);
   return "out of memory: " + used_of(peak_bytes, limit_bytes);
 }
 

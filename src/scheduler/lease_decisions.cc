@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "base/amount_text.h"
 #include "base/mutant.h"
+#include "model/resource_text.h"
 #include "scheduler/lease_table.h"
 #include "scheduler/reclaim_policy.h"
 
@@ -240,7 +242,7 @@ std::string amounts(const ResourceSet& set, const ResourceSet& asked) {
   for (const auto& [name, units] : asked.units()) {
     if (!text.empty()) text += ", ";
     if (asked.units().size() > 1) text += name + " ";
-    text += fmt::format("{:g}", set.amount(name));
+    text += amount_text(name, set.amount(name), asked.amount(name));
   }
   return text;
 }
@@ -249,17 +251,17 @@ std::string amounts(const ResourceSet& set, const ResourceSet& asked) {
 
 std::string LeaseTable::reason(const Demand& demand) const {
   const ResourceSet& asked = demand.wanted.resources;
+  const ResourceSet has = part_of(limits_.total, asked);
   if (!limits_.total.covers(asked)) {
-    return fmt::format("waits for {}: the node has {} in all", asked.to_string(),
-                       part_of(limits_.total, asked).to_string());
+    return fmt::format("waits for {}: the node has {} in all", text_beside(asked, has), text_beside(has, asked));
   }
   if (!ledger_.beside_actors().covers(asked)) {
-    return fmt::format("waits for {}: the node has {}, and actors leave {}", asked.to_string(),
-                       part_of(limits_.total, asked).to_string(), amounts(ledger_.beside_actors(), asked));
+    return fmt::format("waits for {}: the node has {}, and actors leave {}", asked.to_string(), text_beside(has, asked),
+                       amounts(ledger_.beside_actors(), asked));
   }
   if (!ledger_.free().covers(asked)) {
-    return fmt::format("waits for {}: the node has {}, of which {} is free", asked.to_string(),
-                       part_of(limits_.total, asked).to_string(), amounts(ledger_.free(), asked));
+    return fmt::format("waits for {}: the node has {}, of which {} is free", asked.to_string(), text_beside(has, asked),
+                       amounts(ledger_.free(), asked));
   }
   if (!devices_.fits(asked)) return fmt::format("waits for {} on devices that are still in use", asked.to_string());
   const KeyInfo& info = workers_.key(demand.wanted.key);

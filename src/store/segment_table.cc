@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/bytes_text.h"
+#include "base/amount_text.h"
 #include "store/mapping.h"
 #include "store/segment_kind.h"
 

@@ -28,12 +28,18 @@ enum class DirectType : std::uint8_t {
   kCancel,    // id: task; no body
   kRecall,    // no body: return every task that has not started
   kTaken,     // id: generator task; body: u64 bytes of items taken since the last one; ~0: no limit any more
+  kForget,    // id: function; no body: no task after this one calls it before it is given again
   // worker -> client
   kResult = 64,
   kItem,       // id: task; body: u32 index, then a value: one item of a generator task
   kReturned,   // u8 reason, then u64 task numbers: not started, never will be
   kUnblocked,  // no body: the worker takes tasks again
 };
+
+// What a function counts as for those who keep it: its payload, and what the loaded callable takes besides. The client
+// and the worker count alike, so that what the client lets a worker keep is what the worker has room for.
+inline constexpr std::size_t kFunctionOverheadBytes = 4096;
+inline constexpr std::size_t kMostFunctionBytes = std::size_t{64} << 20;  // that a worker keeps for one client
 
 enum class ReturnReason : std::uint8_t { kBlocked = 0, kRecalled = 1, kRetiring = 2 };
 // kRetry: it raised what its options let it try again after; there are no values, and nothing of it was recorded.

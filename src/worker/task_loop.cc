@@ -10,7 +10,7 @@
 #include <sched.h>
 #include <sys/socket.h>
 
-#include "base/bytes_text.h"
+#include "base/amount_text.h"
 #include "os/clock.h"
 #include "worker/pacing.h"
 
@@ -137,16 +137,30 @@ void TaskLoop::give_up() {
 
 void TaskLoop::serve() {
   for (Frame frame; next_frame(&frame); frame = Frame()) {  // what was large is not kept while nothing runs
-    if (frame.header.type == static_cast<std::uint8_t>(wire::DirectType::kFunction)) {
-      executor_.define(frame.header.id, frame.body);
-    } else {
-      run_task(frame);
+    switch (static_cast<wire::DirectType>(frame.header.type)) {
+      case wire::DirectType::kFunction:
+        drop(functions_.give(frame.header.id, frame.body.size()));
+        executor_.define(frame.header.id, frame.body);
+        break;
+      case wire::DirectType::kForget:
+        drop(functions_.forget(frame.header.id));
+        break;
+      default:
+        run_task(frame);
     }
   }
+  functions_.lease_ended();
   MutexLock lock(mutex_);
   connected_ = false;
   socket_.close();
   inbox_.clear();
+}
+
+void TaskLoop::drop(const std::vector<std::uint64_t>& functions) {
+  for (std::uint64_t function : functions) {
+    executor_.forget(function);
+    meter_.forget(function);
+  }
 }
 
 // ---- Reading ----
@@ -210,6 +224,7 @@ void TaskLoop::sort_frame(wire::Incoming& incoming) {
       if (task_blocked_) return_unstarted(wire::ReturnReason::kBlocked);
       return;
     case wire::DirectType::kFunction:
+    case wire::DirectType::kForget:
       inbox_.push_back({incoming.header, socket_.take_body(incoming)});
       return;
     case wire::DirectType::kCancel:

@@ -22,6 +22,7 @@
 #include "wire/actor.h"
 #include "wire/control.h"
 #include "wire/direct.h"
+#include "worker/kept_functions.h"
 #include "worker/task_meter.h"
 
 namespace fray::worker {
@@ -64,6 +65,8 @@ struct Executor {
   virtual void bind(const wire::BindDevices& binding) = 0;
   // The callable of this id. Called on the task thread before the first task that needs it.
   virtual void define(std::uint64_t function, std::string_view payload) = 0;
+  // No task calls it before it is defined again. Called on the task thread.
+  virtual void forget(std::uint64_t function) = 0;
   virtual void run(const TaskView& task, Outcome* outcome) = 0;
   // Interrupts what run() is doing, from the backup thread. It may come too late; see TaskLoop::interrupted().
   virtual void interrupt() = 0;
@@ -128,6 +131,7 @@ class TaskLoop : public client::WorkerDuty {
   void serve();
   bool next_frame(Frame* frame);
   void run_task(const Frame& frame);
+  void drop(const std::vector<std::uint64_t>& functions);
   bool read_socket() FRAY_REQUIRES(mutex_);  // false: the client is gone
   void sort_frame(wire::Incoming& incoming) FRAY_REQUIRES(mutex_);
   void return_unstarted(wire::ReturnReason reason) FRAY_REQUIRES(mutex_);
@@ -137,7 +141,8 @@ class TaskLoop : public client::WorkerDuty {
   client::Client& client_;
   Executor& executor_;
   Page& page_;
-  TaskMeter meter_;  // of the task thread
+  TaskMeter meter_;  // of the task thread, as is the next
+  KeptFunctions functions_;
 
   Mutex mutex_;
   Condition lease_changed_;

@@ -59,6 +59,11 @@ void TaskMeter::begin(std::uint64_t function) {
   cpu_before_ns_ = cpu_ns();
 }
 
+void TaskMeter::forget(std::uint64_t function) {
+  last_duration_ns_.erase(function);
+  last_ = nullptr;
+}
+
 TaskCost TaskMeter::end(std::uint64_t duration_ns) {
   TaskCost cost;
   *last_ = duration_ns;

@@ -27,6 +27,7 @@ class TaskMeter {
 
   void begin(std::uint64_t function);
   TaskCost end(std::uint64_t duration_ns);
+  void forget(std::uint64_t function);
 
  private:
   static constexpr std::uint64_t kNeverRan = ~std::uint64_t{0};

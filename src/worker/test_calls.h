@@ -20,7 +20,7 @@ inline std::shared_ptr<client::Function> test_function(const std::string& name) 
   auto function = std::make_shared<client::Function>();
   function->id = std::hash<std::string>()(name);
   function->name = name;
-  function->payload = name;
+  function->payload = std::make_shared<const std::string>(name);
   return function;
 }
 

@@ -35,6 +35,7 @@ class TestExecutor : public worker::Executor {
   void leased(double) override {}
   void bind(const fray::wire::BindDevices&) override {}
   void define(std::uint64_t function, std::string_view payload) override { functions_[function] = payload; }
+  void forget(std::uint64_t function) override { functions_.erase(function); }
   void run(const worker::TaskView& task, worker::Outcome* outcome) override {
     wire::ByteReader in(task.arguments);
     wire::ValueView argument = wire::decode_value(in);

@@ -478,3 +478,125 @@ def test_snippet_of_the_migration_guide(ctx: JobContext):
     assert len(done) == 3
     assert len(pending) == 1
     assert sorted(ctx.get(done + pending)) == ["0", "1", "2", "3"]
+
+
+@pytest.mark.behaviour("T085")
+def test_a_name_goes_to_the_function_that_has_such_a_parameter(ctx: JobContext):
+    def greet(greeting, name="world"):
+        return f"{greeting} {name}"
+
+    assert ctx.get(ctx.run(greet, "hello", name="Bob")) == "hello Bob"
+    assert ctx.get(ctx.run(greet, "hello", name=ctx.put("Al"))) == "hello Al"
+    assert ctx.get(ctx.run(greet, "hello", "Al", name="greeting")) == "hello Al"
+    assert ctx.get(ctx.run(lambda **keywords: keywords, a=1, name="odd")) == {"a": 1}
+    assert ctx.get(ctx.run(pow, 2, 3, name="power")) == 8
+
+
+def slotted_classes():
+    """Return classes that no other process can import, so that they travel by value."""
+    import collections
+    import dataclasses
+    import enum
+    import typing
+
+    @dataclasses.dataclass(slots=True)
+    class Point:
+        x: int
+        y: int = 7
+
+        def moved(self, by):
+            return dataclasses.replace(self, x=self.x + by)
+
+    @dataclasses.dataclass(slots=True, frozen=True, order=True)
+    class Frozen:
+        x: int
+
+    class Private:
+        __slots__ = ("__secret", "open")
+
+        def __init__(self, x):
+            self.__secret, self.open = x, [x]
+
+        def secret(self):
+            return self.__secret
+
+        def __eq__(self, other):
+            return type(self) is type(other) and (self.secret(), self.open) == (other.secret(), other.open)
+
+    class Child(Private):
+        __slots__ = ("more",)
+
+    class Loose(Private):
+        """Has a dictionary too."""
+
+    class OneName:
+        __slots__ = "__only"
+
+        def __init__(self, x):
+            self.__only = x
+
+        def __eq__(self, other):
+            return type(self) is type(other) and self.__only == other.__only
+
+    class Pair(typing.NamedTuple):
+        left: int
+        right: int = 2
+
+    class Colour(enum.Enum):
+        RED = 1
+
+    class Bits(enum.IntFlag):
+        A = 1
+        B = 2
+
+    kind = typing.TypeVar("kind")
+
+    class Box(typing.Generic[kind]):
+        __slots__ = ("__weakref__", "value")
+
+        def __init__(self, value):
+            self.value = value
+
+        def __eq__(self, other):
+            return type(self) is type(other) and self.value == other.value
+
+    class Outer:
+        @dataclasses.dataclass(slots=True)
+        class Inner:
+            x: int
+
+    child, loose = Child(3), Loose(4)
+    child.more, loose.anything = 5, 6
+    plain_tuple = collections.namedtuple("plain_tuple", "a b")
+    return [
+        *(Point(1), Frozen(1), Private(1), child, loose, OneName(1), Pair(1), plain_tuple(1, 2)),
+        *(Colour.RED, Bits.A | Bits.B, Box[int](1), Box([Point(1)]), Outer.Inner(1)),
+    ]
+
+
+@pytest.mark.behaviour("T086")
+@pytest.mark.parametrize("value", slotted_classes(), ids=lambda value: type(value).__name__)
+def test_objects_with_slots_keep_their_class(ctx: JobContext, value):
+    kind = type(value)
+    for _ in range(2):
+        back = ctx.get(ctx.run(lambda given: given, value))
+        assert type(back) is kind
+        assert back == value
+        assert hasattr(back, "__dict__") is hasattr(value, "__dict__")
+    assert ctx.get(ctx.put([value, value])) == [value, value]
+    assert ctx.get(ctx.run(lambda: (kind, value))) == (kind, value)
+
+
+@pytest.mark.behaviour("T086")
+def test_objects_with_slots_are_made_and_changed_in_tasks(ctx: JobContext):
+    point, *_ = slotted_classes()
+    kind = type(point)
+    assert ctx.get(ctx.run(kind, 3)) == kind(3)
+    assert ctx.get([ctx.run(point.moved, n) for n in range(3)]) == [kind(1), kind(2), kind(3)]
+    assert ctx.get(ctx.run(lambda: kind(1).moved(4))).y == 7
+
+    def with_another_attribute(given):
+        given.another = 1
+
+    with pytest.raises(AttributeError):
+        ctx.get(ctx.run(with_another_attribute, point))

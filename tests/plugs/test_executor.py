@@ -450,7 +450,8 @@ def test_what_cannot_be_pickled_is_the_exception_of_its_future(native: fray.JobC
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"max_workers": 0}, ValueError, "at least 1"),
+        ({"max_workers": 0}, ValueError, "max_workers must be greater than 0, got 0"),
+        ({"max_workers": -3}, ValueError, "max_workers must be greater than 0"),
         ({"max_workers": 1.5}, TypeError, "whole number"),
         ({"options": {"CPU": 1}}, TypeError, "TaskOptions"),
         ({"options": fray.TaskOptions(num_returns=2)}, ValueError, "num_returns"),
@@ -469,3 +470,31 @@ def test_bad_sizes_of_map_are_named() -> None:
         with pytest.raises(ValueError, match="buffersize"):
             executor.map(add, [1], buffersize=0)
         assert isinstance(executor.submit(3).exception(WITHIN), TypeError)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("chunksize", [1, 3])
+def test_a_result_goes_when_its_receiver_lets_go_of_it(ctx: fray.JobContext, chunksize: int) -> None:
+    with fray.Executor(2, context=ctx) as executor:
+        for result in executor.map(_Thing, range(10), chunksize=chunksize):
+            seen = weakref.ref(result)
+            del result
+            gc.collect()
+            assert seen() is None
+
+
+def test_a_call_that_nobody_waits_for_lets_go_of_its_object(ctx: fray.JobContext) -> None:
+    thing = _Thing(1)
+    gone = threading.Event()
+    weakref.finalize(thing, gone.set)
+    with fray.Executor(2, context=ctx) as executor:
+        executor.submit(thing.twice)
+        del thing
+        assert gone.wait(WITHIN)
+
+
+class _Thing:
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def twice(self) -> int:
+        return 2 * self.number

@@ -96,3 +96,76 @@ def test_summary_has_no_control_characters():
     assert summary("a\x1b[31m\nb", 1, 4, 2.0, last=False) == "a [31m b 1/4 · 0.5/s · 6.0 s left"
     assert summary("x", 0, None, 0.0, last=False) == "x 0"
     assert summary("x", 7200, 7200, 7205.0, last=True) == "x 7200/7200 · 0.999/s · 2 h 00 min"
+
+
+def test_any_iterable_is_counted_as_the_loop_goes_on():
+    out = io.StringIO()
+    assert list(fray.progress(range(10), label="files", stream=out)) == list(range(10))
+    assert "files 10/10" in out.getvalue()
+
+
+def test_the_results_of_a_map_are_counted_and_come_as_they_are_there():
+    out = io.StringIO()
+    ctx = fray.LocalJobContext()
+    results = fray.progress(ctx.map(abs, [-1, 2, -3]), total=3, stream=out)
+    assert next(iter(results)) == 1
+    assert list(results) == [2, 3]
+    assert "items 3/3" in out.getvalue()
+
+
+def test_an_endless_iterable_is_asked_for_no_more_than_is_taken():
+    taken = []
+
+    def numbers():
+        while True:
+            taken.append(len(taken))
+            yield taken[-1]
+
+    out = io.StringIO()
+    for number in fray.progress(numbers(), stream=out):
+        if number == 4:
+            break
+    assert taken == [0, 1, 2, 3, 4]
+    assert "items 4" in out.getvalue()
+
+
+def test_what_the_iterable_raises_comes_out_and_the_count_stands():
+    def broken():
+        yield 1
+        yield 2
+        raise LookupError("no more")
+
+    out = io.StringIO()
+    with pytest.raises(LookupError, match="no more"):
+        list(fray.progress(broken(), stream=out))
+    assert out.getvalue().startswith("items 2")
+
+
+@pytest.mark.parametrize("nothing", [[], (), {}, iter(()), range(0)])
+def test_nothing_at_all_needs_no_context(nothing: object):
+    fray.set_job_context(None)
+    out = io.StringIO()
+    assert list(fray.progress(nothing, stream=out)) == []  # type: ignore[call-overload]
+    assert "0/0" in out.getvalue() or "tasks 0" in out.getvalue()
+
+
+def test_refs_of_a_generator_are_waited_for():
+    out = io.StringIO()
+    ctx = fray.LocalJobContext()
+    refs = fray.progress((ctx.run(abs, -n) for n in range(4)), context=ctx, stream=out)
+    assert ctx.get(refs) == [0, 1, 2, 3]
+    assert "tasks 4/4" in out.getvalue()
+
+
+def test_an_item_may_go_when_the_loop_lets_go_of_it():
+    import gc
+    import weakref
+
+    class Item:
+        pass
+
+    for item in fray.progress((Item() for _ in range(3)), stream=io.StringIO()):
+        seen = weakref.ref(item)
+        del item
+        gc.collect()
+        assert seen() is None

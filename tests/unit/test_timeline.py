@@ -28,3 +28,61 @@ def test_failed_write_leaves_the_old_file(tmp_path):
         fray.timeline(path, context=ctx)
     assert path.read_text() == "old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["t.json"]
+
+
+def names_in(path) -> list[str]:
+    return [event["name"] for event in json.loads(path.read_text())["traceEvents"]]
+
+
+def test_a_block_writes_what_ended_inside(tmp_path):
+    path = tmp_path / "t.json"
+    ctx = fray.LocalJobContext()
+    ctx.run(abs, 1, name="before")
+    with fray.timeline(path, context=ctx):
+        ctx.run(abs, 1, name="inside")
+    ctx.run(abs, 1, name="behind")
+    assert names_in(path) == ["inside"]
+
+
+def test_a_block_that_raises_is_written_too(tmp_path):
+    path = tmp_path / "t.json"
+    ctx = fray.LocalJobContext()
+    with pytest.raises(LookupError), fray.timeline(path, context=ctx):
+        ctx.run(abs, 1, name="inside")
+        raise LookupError
+    assert names_in(path) == ["inside"]
+
+
+def test_the_place_is_that_of_the_beginning(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    ctx = fray.LocalJobContext()
+    with fray.timeline("t.json", context=ctx):
+        monkeypatch.chdir(tmp_path / "elsewhere")
+    assert (tmp_path / "t.json").exists()
+    assert not (tmp_path / "elsewhere" / "t.json").exists()
+
+
+def test_no_context_is_started_for_it_and_one_that_the_block_makes_is_written(tmp_path):
+    fray.set_job_context(None)
+    path = tmp_path / "t.json"
+    try:
+        with fray.timeline(path) as before:
+            assert before == 0
+            ctx = fray.LocalJobContext()
+            fray.set_job_context(ctx)
+            ctx.run(abs, 1, name="inside")
+        assert names_in(path) == ["inside"]
+    finally:
+        fray.set_job_context(None)
+
+
+def test_blocks_inside_each_other_each_have_their_own(tmp_path):
+    ctx = fray.LocalJobContext()
+    outer, inner = tmp_path / "outer.json", tmp_path / "inner.json"
+    with fray.timeline(outer, context=ctx):
+        ctx.run(abs, 1, name="one")
+        with fray.timeline(inner, context=ctx):
+            ctx.run(abs, 1, name="two")
+    assert names_in(outer) == ["one", "two"]
+    assert names_in(inner) == ["two"]

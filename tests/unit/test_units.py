@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from fray._units import parse_bytes
+from fray._units import amount_text, bytes_text, parse_bytes
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,19 @@ def test_other_amounts_are_refused_with_the_name_of_the_setting(text):
 def test_other_types_are_refused(value):
     with pytest.raises(TypeError, match="memory"):
         parse_bytes(value, "memory")
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [(0, "0 B"), (1000, "1000 B"), (1024, "1.0 KiB"), (25_276_500_000, "23.5 GiB"), (-(1 << 29), "-512.0 MiB")],
+)
+def test_bytes_are_told_in_the_unit_that_people_would_write(amount: int, text: str):
+    assert bytes_text(amount) == text
+
+
+@pytest.mark.parametrize(
+    ("resource", "amount", "text"),
+    [("memory", 1 << 33, "8.0 GiB"), ("CPU", 2.0, "2"), ("GPU", 0.25, "0.25"), ("licence", 25_000_000, "25000000")],
+)
+def test_only_memory_is_told_in_bytes(resource: str, amount: float, text: str):
+    assert amount_text(resource, amount) == text

@@ -9,11 +9,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from fray._recording import RanTasks, Recording
 from fray._report import figures
 from fray._report.summary import FunctionSummary, TaskRun, runs_of, summarize
+from fray._units import bytes_text
 from fray._version import VERSION
 from fray._whole_file import whole_file
-from fray.job.current import get_job_context
 
 if TYPE_CHECKING:
     from fray.job.context import JobContext
@@ -40,25 +41,27 @@ pre { background: #f6f6f6; padding: .8em; overflow-x: auto; font-size: 13px }
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 
 
-def report(path: str | os.PathLike[str], *, context: JobContext | None = None) -> int:
+def report(path: str | os.PathLike[str], *, context: JobContext | None = None) -> Recording:
     """Write what the tasks so far did and cost to `path`, as one HTML file, and return the number of tasks.
 
     It has the timeline, the use of the CPUs, each task's CPU time, peak memory and bytes in and out, a table by
     function and the failures. It draws with plotly: ``pip install 'fray[report]'``. Only the latest tasks are
-    remembered.
+    remembered. ``with fray.report(path):`` writes it anew at the end of the block, about the tasks that ended inside.
 
     Args:
         path: file to write; an existing one is replaced as a whole.
-        context: whose tasks; by default those of the current context.
+        context: whose tasks; by default those of the current context. None is started for it.
 
     Raises:
         UnsupportedError: plotly is not installed, or the context does not remember its tasks.
     """
-    chosen = context or get_job_context()
-    runs = runs_of(chosen._timeline_events())  # pyright: ignore[reportPrivateUsage]
-    failures = list(chosen._failures())  # pyright: ignore[reportPrivateUsage]
+    return Recording(_write, path, context)
+
+
+def _write(path: str, ran: RanTasks) -> int:
+    runs = runs_of(ran.events)
     with whole_file(path) as partial, open(partial, "w", encoding="utf-8") as file:
-        file.writelines(_page(runs, failures))
+        file.writelines(_page(runs, ran.failures))
     return len(runs)
 
 
@@ -156,11 +159,4 @@ def _seconds(seconds: float) -> str:
 
 
 def _bytes(amount: int | None) -> str:
-    if amount is None:
-        return "not measured"
-    size, unit = float(amount), "B"
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if size < 1024 or unit == "TiB":
-            break
-        size /= 1024
-    return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
+    return "not measured" if amount is None else bytes_text(amount)

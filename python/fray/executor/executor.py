@@ -137,21 +137,26 @@ def _results(
 ) -> Iterator[Any]:
     try:
         while started:
-            future = started[0]
-            value: Any = future.result(None if deadline is None else deadline - time.monotonic())
-            started.popleft()
-            del future
-            started.extend(itertools.islice(more, 1))
+            # No variable here holds a result that was handed out: it may go when its receiver lets go of it.
             if not chunked:
-                yield value
+                yield _next_result(started, more, deadline)
                 continue
-            values, failure = value
-            yield from values
+            values, failure = _next_result(started, more, deadline)
+            values.reverse()
+            while values:
+                yield values.pop()
             if failure is not None:
                 raise unpack_exception(failure)
     finally:
         while started:
             started.pop().cancel()
+
+
+def _next_result(started: deque[TaskFuture[Any]], more: Iterator[TaskFuture[Any]], deadline: float | None) -> Any:
+    value: Any = started[0].result(None if deadline is None else deadline - time.monotonic())
+    started.popleft()
+    started.extend(itertools.islice(more, 1))
+    return value
 
 
 def _chunks(items: Iterator[tuple[Any, ...]], size: int) -> Iterator[list[tuple[Any, ...]]]:
@@ -164,9 +169,9 @@ def _pack_initializer(
 ) -> tuple[str, bytes] | None:
     if initializer is None:
         return None
-    import cloudpickle
+    from fray._by_value import dumps
 
-    payload: bytes = cloudpickle.dumps((initializer, arguments), protocol=5)  # pyright: ignore[reportUnknownMemberType]
+    payload = dumps((initializer, arguments))
     return f"{os.getpid()}.{uuid.uuid4().hex}", payload
 
 
@@ -182,4 +187,4 @@ def _check_count(value: object, what: str) -> None:
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"Executor: {what} must be a whole number of at least 1, got {value!r}")
     if value < 1:
-        raise ValueError(f"Executor: {what} must be at least 1, got {value}")
+        raise ValueError(f"Executor: {what} must be greater than 0, got {value}")

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fray.errors import ActorNotFoundError, NameTakenError
+from fray.job.own_keywords import takes_keyword
 from fray.types import ActorOptions, Lifetime
 
-__all__ = ["actor_options", "name_taken", "not_found"]
+__all__ = ["actor_options", "constructors_own", "name_taken", "not_found"]
 
 
 def actor_options(options: ActorOptions | None, keywords: Mapping[str, Any]) -> ActorOptions:
@@ -20,11 +21,34 @@ def actor_options(options: ActorOptions | None, keywords: Mapping[str, Any]) -> 
     if options is None:
         return _from_keywords(**keywords) if keywords else ActorOptions()
     if not isinstance(options, ActorOptions):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"create_actor: options must be an ActorOptions(...), got {type(options).__name__}")
+        raise TypeError(
+            f"create_actor: options must be an ActorOptions(...), got {type(options).__name__}; "
+            "give a parameter of the constructor that is called options by position"
+        )
     if keywords:
         listed = ", ".join(keywords)
         raise TypeError(f"create_actor: options and the keywords {listed} are both given; put {listed} into options")
     return options
+
+
+def constructors_own(
+    cls: type[Any], args: tuple[Any, ...], keywords: Mapping[str, Any], has_options: bool
+) -> dict[str, Any]:
+    """Return which of the keywords that are `create_actor`'s own are for the constructor: where it has such parameters.
+
+    Raises:
+        TypeError: they could be for the actor as well, because nothing else holds its options.
+    """
+    theirs = {key: value for key, value in keywords.items() if takes_keyword(cls, key, len(args))}
+    if theirs and not has_options:
+        listed = ", ".join(theirs)
+        example = ", ".join(f"{key}={value!r}" for key, value in theirs.items())
+        raise TypeError(
+            f"create_actor: {listed} could be meant for the actor or for the constructor of {cls.__qualname__}, which "
+            f"has such a parameter too; for the actor write it into options=ActorOptions(...), for the constructor "
+            f"write create_actor({cls.__name__}, ..., {example}, options=ActorOptions()) or give it by position"
+        )
+    return theirs
 
 
 def _from_keywords(

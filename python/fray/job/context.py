@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast, overloa
 from fray._lazy import lazy_attribute
 from fray.errors import ContextClosedError, ForeignRefError, UnsupportedError
 from fray.job.checks import check_timeout, first_duplicate
+from fray.job.own_keywords import NOT_GIVEN, takes_keyword
 from fray.job.refs import ObjectRef
 from fray.types import ActorOptions, Lifetime, TaskOptions, check_actor_name
 
@@ -77,10 +78,22 @@ class JobContext(ABC):
             self._not_open()
         return self._submit(fn, tuple(args), dict(kwargs) if kwargs else {}, options)
 
-    def run(self, fn: Callable[..., T], *args: Any, name: str | None = None, **kwargs: Any) -> ObjectRef[T]:
-        """Start ``fn(*args, **kwargs)`` and return a ref to its result; `name` names the task."""
-        options = _DEFAULT_OPTIONS if name is None else TaskOptions(name=name)
-        return self.create_task(fn, args, kwargs, options)
+    def run(self, fn: Callable[..., T], *args: Any, name: Any = NOT_GIVEN, **kwargs: Any) -> ObjectRef[T]:
+        """Start ``fn(*args, **kwargs)`` and return a ref to its result.
+
+        Args:
+            fn: a function, or anything else that can be called.
+            args: for `fn`.
+            name: for `fn` where it has a parameter called `name` that `args` do not fill. Where it has none
+                (``**kwargs`` alone is none) the name of the task, a text or None; ``TaskOptions(name=...)`` names any
+                task.
+            kwargs: for `fn`.
+        """
+        if name is NOT_GIVEN:
+            return self.create_task(fn, args, kwargs)
+        if takes_keyword(fn, "name", len(args)):
+            return self.create_task(fn, args, {**kwargs, "name": name})
+        return self.create_task(fn, args, kwargs, TaskOptions(name=name))
 
     def map(
         self,
@@ -162,16 +175,18 @@ class JobContext(ABC):
             lifetime: as in `ActorOptions`.
             preemptible: False for ``schedule_on_head``.
             num_cpus: CPUs that it holds while it lives.
-            kwargs: for the constructor; those that are called like one of the above can only be given by position.
+            kwargs: for the constructor. One that is called like one of the above is given by position, or as a keyword
+                beside `options`.
 
         Raises:
-            TypeError: `cls` is no class, or its constructor does not take these arguments.
+            TypeError: `cls` is no class, or its constructor does not take these arguments, or a keyword could be meant
+                for the actor and for its constructor.
             NameTakenError: the name has an actor, and `get_if_exists` is not set.
             InfeasibleError: it asks for resources that there never are.
             SerializationError: the class or an argument cannot be pickled.
         """
         from fray.job.actor_methods import check_constructor, methods_of
-        from fray.job.actor_request import actor_options
+        from fray.job.actor_request import actor_options, constructors_own
         from fray.job.actors import ActorHandle
 
         keywords = {
@@ -181,9 +196,14 @@ class JobContext(ABC):
             "preemptible": preemptible,
             "num_cpus": num_cpus,
         }
-        chosen = actor_options(options, {key: value for key, value in keywords.items() if value is not None})
         if not isinstance(cls, type):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"create_actor needs a class, got {cls!r}; pass the class and its arguments apart")
+        given = {key: value for key, value in keywords.items() if value is not None}
+        if given:
+            theirs = constructors_own(cls, args, given, options is not None)
+            kwargs.update(theirs)
+            given = {key: value for key, value in given.items() if key not in theirs}
+        chosen = actor_options(options, given)
         check_constructor(cls, args, kwargs, ActorOptions.__dataclass_fields__)
         self._check_open()
         return ActorHandle(self._create_actor(cls, args, kwargs, chosen, methods_of(cls)))

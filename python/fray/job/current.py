@@ -23,6 +23,7 @@ from fray.job.spec import Spec
 
 __all__ = [
     "enter_context",
+    "existing_job_context",
     "fray_default_job_ctx",
     "get_default_job_ctx",
     "get_job_context",
@@ -83,6 +84,15 @@ def get_job_context() -> JobContext:
             chosen = build(spec)
             _process.chosen, _process.settings = chosen, spec.settings
         return chosen
+
+
+def existing_job_context() -> JobContext | None:
+    """Return what `get_job_context` returns where there is a context already, else None: nothing is started."""
+    context = _flow.get() or _process.explicit() or worker_context()
+    if context is not None:
+        return context
+    with _process.lock:
+        return _process.running()
 
 
 def get_default_job_ctx() -> JobContext:

@@ -65,16 +65,50 @@ def test_runner_that_breaks_without_a_failed_test_counts_as_failed(
     assert "ended with code 3" in line
 
 
-@pytest.mark.parametrize(("second_chance", "failed"), [(True, 0), (False, 1)])
-def test_runner_that_ends_in_the_midst_runs_again_where_that_is_allowed(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, second_chance: bool, failed: int
+CHECK = "[2026-01-02 03:04:05,678 C {pid} 99] counter.cc:12:  Check failed: it != end()\\n"
+STACK = "*** StackTrace Information ***\\n{library}(+0x1) [0x1] ray::core::Counter::Add()\\n"
+
+
+@pytest.mark.parametrize(
+    ("log", "end", "again"),
+    [
+        (CHECK, "os._exit(1)", True),
+        (CHECK + STACK.replace("{library}", "/site/ray/_raylet.so"), "os.abort()", True),
+        ("", "os._exit(1)", False),
+        ("", "os.abort()", False),
+        (CHECK, "os._exit(3)", False),
+        (CHECK, "os.kill(os.getpid(), 11)", False),
+        (CHECK.replace("{pid}", "1"), "os._exit(1)", False),
+        (CHECK.replace(" C ", " E "), "os._exit(1)", False),
+        (CHECK + STACK.replace("{library}", "/site/fray/_ray_refs.so"), "os.abort()", False),
+    ],
+)
+def test_only_a_runner_that_a_check_of_rays_has_ended_runs_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, log: str, end: str, again: bool
 ) -> None:
+    logs = tmp_path / "ray-x" / "session_1" / "logs"
+    logs.mkdir(parents=True)
+    monkeypatch.setattr(run_tests.ended_by_ray, "__defaults__", (tmp_path,))
     mark = str(tmp_path / "mark")
-    ends = f"import os; os.path.exists({mark!r}) or (open({mark!r}, 'w'), os._exit(1))"
-    fake_runner(monkeypatch, tmp_path, f"{ends}; {write_junit('<testsuite><testcase/></testsuite>')}")
-    count, line = run_tests.run_part(run_tests.Part("p", 60, second_chance=second_chance))
-    assert (count.passed, count.failed) == (1 - failed, failed)
-    assert ("ran again" in line) is second_chance
+    ends = f"""import os
+if not os.path.exists({mark!r}):
+    open({mark!r}, 'w').close()
+    log = "{log}".replace('{{pid}}', str(os.getpid()))
+    pathlib.Path({str(logs)!r}, f'python-core-driver-01_{{os.getpid()}}.log').write_text(log)
+    {end}
+{write_junit("<testsuite><testcase/></testsuite>")}"""
+    fake_runner(monkeypatch, tmp_path, ends)
+    count, line = run_tests.run_part(run_tests.Part("p", 60, runs_ray=True))
+    assert (count.passed, count.failed) == ((1, 0) if again else (0, 1))
+    assert ("ran again" in line) is again
+
+
+def test_a_runner_without_ray_never_runs_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(run_tests, "ended_by_ray", lambda ended: True)
+    fake_runner(monkeypatch, tmp_path, "sys.exit(1)")
+    count, line = run_tests.run_part(run_tests.Part("p", 60))
+    assert count.failed == 1
+    assert "ran again" not in line
 
 
 def test_failed_tests_are_counted_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from types import FunctionType
 from typing import Any, NamedTuple, cast
 
 from fray._failures import in_process_failure, pack_exception, unpack_exception
+from fray._function_state import MAIN_MODULES
 from fray._unpicklable import serialization_error
 from fray.backend.local.refs import LocalRef
 from fray.job.actors import ActorHandle
@@ -86,7 +87,7 @@ class PickleCodec(Codec):
         return unpickler.load()
 
     def pack_function(self, fn: Callable[..., Any], what: str) -> Any:
-        by_value = isinstance(fn, FunctionType) and fn.__module__ == "__main__"
+        by_value = isinstance(fn, FunctionType) and fn.__module__ in MAIN_MODULES
         return self._pack(fn, what, by_value)
 
     def pack_failure(self, exc: BaseException, task_name: str) -> Any:
@@ -153,9 +154,9 @@ def _cloud_pickler() -> Any:
     """Return the cloudpickle twin of `_Pickler`; cloudpickle is imported when it is first needed."""
     global _cloud_class
     if _cloud_class is None:
-        import cloudpickle
+        from fray import _by_value
 
-        base: Any = cloudpickle.Pickler
+        base: Any = _by_value.Pickler
 
         class CloudPickler(base):
             kept: list[Any]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pickle
 import struct
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from fray import _native
+from fray._recent import Recent
 from fray.job.actor_methods import MethodKind
 from fray.job.actors import ActorHandle, ActorLink, CallOptions
 
@@ -16,6 +18,8 @@ __all__ = ["ActorDescription", "AnyMethods", "NativeActorLink", "restore_handle"
 _METHOD = 2  # the kind of a function that is an actor's method: its payload is the method's name
 _STREAMS = (MethodKind.GENERATOR, MethodKind.ASYNC_GENERATOR)
 _ITEM_BUDGET_BYTES = 16 << 20
+_MOST_PLAN_BYTES = 1 << 20
+_PLAN_BYTES = 1024
 _PLAIN = CallOptions()
 _MOST_NAME_BYTES = 120
 _CPP_METHOD = 4  # the same of an actor whose class is C++
@@ -97,7 +101,7 @@ class NativeActorLink(ActorLink):
         self._ref = ref
         self._client = ref._client
         self._description = description
-        self._plans: dict[tuple[str, CallOptions], tuple[Any, Any]] = {}
+        self._plans: Recent[tuple[str, CallOptions], tuple[Any, Any]] = Recent(_MOST_PLAN_BYTES, _size_of_plan)
         self.actor_id = ref._id()
         self.class_name = description.class_name
         self.name = description.name
@@ -115,7 +119,7 @@ class NativeActorLink(ActorLink):
 
     def submit(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any], options: CallOptions) -> Any:
         """Send a call behind all others of this process; see `ActorLink.submit`."""
-        plan = self._plans.get((method, options)) or self._plan(method, options)
+        plan = self._plans[method, options] or self._plan(method, options)
         return _native.call_actor(
             self._client, self._ref, plan[0], plan[1], args, kwargs, self._description.max_pending_calls
         )
@@ -141,8 +145,11 @@ class NativeActorLink(ActorLink):
         streams = self.methods[method] in _STREAMS
         retries = self._description.max_task_retries
         plan = _native.make_plan({}, 0, retries, options.num_returns, streams, 0.0, _ITEM_BUDGET_BYTES)
-        made = self._plans[method, options] = (function, plan)
-        return made
+        return self._plans.keep((method, options), (function, plan))
+
+
+def _size_of_plan(key: tuple[str, CallOptions], known: tuple[Any, Any]) -> int:
+    return _PLAN_BYTES + sys.getsizeof(key[0]) + sys.getsizeof(known[0])
 
 
 def restore_handle(ref: Any, description: bytes) -> ActorHandle:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -11,8 +12,10 @@ from inspect import isgeneratorfunction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fray import _native
+from fray._checks import check_name
 from fray._cpp_library import CppActor, CppFunction
 from fray._failures import failure_text
+from fray._recent import Recent
 from fray._settings import default_namespace
 from fray._stack_dump import offer_stacks, withdraw_stacks
 from fray.backend.native.address import refuse_settings
@@ -32,6 +35,7 @@ from fray.backend.native.terminal import Terminal, lend_terminal
 from fray.backend.native.watch import QueueWatch
 from fray.errors import UnsupportedError
 from fray.job.context import JobContext
+from fray.job.own_keywords import NOT_GIVEN, takes_keyword
 from fray.job.refs import ObjectRef
 from fray.job.watch import Watch
 from fray.types import ActorOptions, Lifetime, RuntimeEnv, TaskOptions, check_actor_name
@@ -45,6 +49,8 @@ __all__ = ["NativeJobContext"]
 ObjectRef.register(_native.ObjectRef)
 
 _ITEM_BUDGET_BYTES = 16 << 20
+_MOST_PLAN_BYTES = 8 << 20
+_PLAN_BYTES = 2048
 _DEFAULTS = TaskOptions()
 
 
@@ -127,7 +133,7 @@ class NativeJobContext(JobContext):
         self._devices: dict[str, list[int]] = {}
         _contexts.add(self)
         self._functions = FunctionTable()
-        self._plans: dict[tuple[int, bool], tuple[TaskOptions, Any]] = {}
+        self._plans: Recent[tuple[int, bool], tuple[TaskOptions, Any]] = Recent(_MOST_PLAN_BYTES, _size_of_plan)
         self._keys: dict[Hashable, WorkerKeyNumber] = {}
         self._cpp_keys: dict[tuple[str, int, int, int], int] = {}
         self._parallelism = max(1, int(client.total_resources().get("CPU", 1)))
@@ -152,10 +158,16 @@ class NativeJobContext(JobContext):
 
     # ---- the hot path: what C++ finds wrong goes to the base class, which says so
 
-    def run(self, fn: Callable[..., Any], *args: Any, name: str | None = None, **kwargs: Any) -> Any:
-        """Start ``fn(*args, **kwargs)`` and return a ref to its result; `name` names the task."""
+    def run(self, fn: Callable[..., Any], *args: Any, name: Any = NOT_GIVEN, **kwargs: Any) -> Any:
+        """Start ``fn(*args, **kwargs)`` and return a ref to its result; see `JobContext.run` for `name`."""
         if self._closed or not callable(fn):
             return self.create_task(fn, args, kwargs)
+        if name is NOT_GIVEN:
+            name = None
+        elif takes_keyword(fn, "name", len(args)):
+            kwargs["name"], name = name, None
+        elif name is not None:
+            check_name(name, "run")
         try:
             handle, generator = self._functions.handle(fn, name, 0)
         except HoldsRefs:
@@ -424,13 +436,11 @@ class NativeJobContext(JobContext):
 
     def _plan(self, options: TaskOptions, generator: bool) -> Any:
         key = (id(options), generator)
-        known = self._plans.get(key)
+        known = self._plans[key]
         if known is not None:
             return known[1]
         plan = self._make_plan(options, self._worker_key(options.runtime_env), generator)
-        if len(self._plans) >= 4096:
-            self._plans.clear()
-        self._plans[key] = (options, plan)  # the options stay alive, so their id stays theirs
+        self._plans.keep(key, (options, plan))  # the options stay alive, so their id stays theirs
         return plan
 
     def _make_plan(self, options: TaskOptions, key: int, generator: bool) -> Any:
@@ -481,6 +491,11 @@ class WorkerKeyNumber(int):
     def __del__(self) -> None:
         if self._client is not None:
             self._client.forget_key(int(self))
+
+
+def _size_of_plan(key: Any, known: tuple[TaskOptions, Any]) -> int:
+    del key
+    return _PLAN_BYTES + sys.getsizeof(known[0].name)
 
 
 def _key_of(env: RuntimeEnv) -> Hashable:

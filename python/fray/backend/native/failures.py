@@ -84,10 +84,10 @@ def raise_unpicklable(what: str, value: object, cause: BaseException) -> NoRetur
 
 def can_pickle(value: object) -> bool:
     """Return whether `value` could travel."""
-    import cloudpickle
+    from fray._by_value import dumps
 
     try:
-        cloudpickle.dumps(value, protocol=5)  # pyright: ignore[reportUnknownMemberType]
+        dumps(value)
     except Exception as error:
         if is_from_signal(error.__traceback__):
             raise

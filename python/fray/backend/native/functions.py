@@ -7,8 +7,8 @@ when it was pickled. Anything else among them means that it is pickled for every
 
 from __future__ import annotations
 
+import sys
 import warnings
-from functools import lru_cache
 from inspect import isgeneratorfunction
 from types import FunctionType
 from typing import Any
@@ -16,11 +16,16 @@ from typing import Any
 from fray import _native
 from fray._cpp_library import CppFunction
 from fray._function_state import is_importable, large_function_message, name_of, same_state, state_of
+from fray._recent import Recent
 from fray.backend.native.failures import can_pickle, is_from_signal
 
 __all__ = ["FunctionTable", "HoldsRefs", "IsCpp", "call", "cpp_function"]
 
 _LARGE_BYTES = 1 << 20
+_MOST_NAME_BYTES = 1 << 20
+_MOST_VALUE_BYTES = 32 << 20
+_ENTRY_BYTES = 512
+"""Of the table, the key and the handle, whatever they hold."""
 _BY_NAME, _BY_VALUE = 0, 1
 _CPP, _CPP_RETRYING = 3, 5
 
@@ -42,11 +47,13 @@ def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 class FunctionTable:
-    """The callables that one context has sent. Guarded by the GIL."""
+    """The callables that one context has sent, those used lately. Guarded by the GIL."""
 
     def __init__(self) -> None:
-        self._by_name: dict[Any, tuple[Any, bool]] = {}
-        self._by_value: dict[Any, tuple[tuple[Any, ...], tuple[Any, bool]]] = {}
+        self._by_name: Recent[Any, tuple[Any, bool]] = Recent(_MOST_NAME_BYTES, _size_by_name)
+        self._by_value: Recent[Any, tuple[tuple[Any, ...], tuple[Any, bool]]] = Recent(
+            _MOST_VALUE_BYTES, _size_by_value
+        )
 
     def handle(self, fn: Any, name: str | None, max_calls: int) -> tuple[Any, bool]:
         """Return (native handle, whether it is a generator function) of `fn`.
@@ -58,35 +65,50 @@ class FunctionTable:
         """
         key = (fn, name, max_calls)
         try:
-            known = self._by_name.get(key)
+            known = self._by_name[key]
         except TypeError:  # not hashable: a callable object with __eq__
             return _pickled(fn, name, max_calls)
         if known is not None:
             return known
         if is_importable(fn):
             handle = _make(_BY_NAME, f"{fn.__module__}:{fn.__qualname__}".encode(), fn, name, max_calls)
-            self._by_name[key] = handle
-            return handle
+            return self._by_name.keep(key, handle)
         if type(fn) is not FunctionType:
             if type(fn) is CppFunction:
                 raise IsCpp
             return _pickled(fn, name, max_calls)
         state = state_of(fn)
-        cached = self._by_value.get(key)
+        cached = self._by_value[key]
         if cached is not None and state is not None and same_state(cached[0], state):
             return cached[1]
         handle = _pickled(fn, name, max_calls)
         if state is not None:
-            if len(self._by_value) >= 1024:
-                self._by_value.clear()
-            self._by_value[key] = (state, handle)
+            self._by_value.keep(key, (state, handle))
         return handle
 
 
-@lru_cache(maxsize=1024)
 def cpp_function(name: str, label: str | None = None, retrying: bool = False) -> Any:
     """Return the native handle of a function or class that a C++ library registers under `name`."""
-    return _native.make_function(_CPP_RETRYING if retrying else _CPP, name.encode(), label or name, 0)
+    key = (name, label, retrying)
+    return _cpp_functions[key] or _cpp_functions.keep(
+        key, _native.make_function(_CPP_RETRYING if retrying else _CPP, name.encode(), label or name, 0)
+    )
+
+
+def _size_of_cpp(key: tuple[str, str | None, bool], handle: Any) -> int:
+    return _ENTRY_BYTES + sys.getsizeof(handle) + sys.getsizeof(key[0]) + sys.getsizeof(key[1])
+
+
+_cpp_functions: Recent[tuple[str, str | None, bool], Any] = Recent(_MOST_NAME_BYTES, _size_of_cpp)
+
+
+def _size_by_name(key: Any, known: tuple[Any, bool]) -> int:
+    return _ENTRY_BYTES + sys.getsizeof(known[0]) + sys.getsizeof(key[1])
+
+
+def _size_by_value(key: Any, known: tuple[tuple[Any, ...], tuple[Any, bool]]) -> int:
+    # What the function captures is held too, and takes about as much as its pickle.
+    return _ENTRY_BYTES + 2 * sys.getsizeof(known[1][0]) + sys.getsizeof(key[1])
 
 
 def _make(kind: int, payload: bytes, fn: Any, name: str | None, max_calls: int) -> tuple[Any, bool]:
@@ -95,10 +117,10 @@ def _make(kind: int, payload: bytes, fn: Any, name: str | None, max_calls: int) 
 
 
 def _pickled(fn: Any, name: str | None, max_calls: int) -> tuple[Any, bool]:
-    import cloudpickle
+    from fray._by_value import dumps
 
     try:
-        payload = cloudpickle.dumps(fn, protocol=5)  # pyright: ignore[reportUnknownMemberType]
+        payload = dumps(fn)
     except Exception as error:
         if is_from_signal(error.__traceback__):
             raise

@@ -100,14 +100,13 @@ def pack_call(called: CallableEntrypoint) -> bytes:
     """Return the bytes that `fray._job` runs: where modules are found, and the call."""
     import pickle
 
-    import cloudpickle
-
+    from fray._by_value import dumps
     from fray._unpicklable import serialization_error
     from fray.backend.native.failures import can_pickle
 
     call = (called.callable, tuple(called.args), dict(called.kwargs))
     try:
-        pickled: bytes = cloudpickle.dumps(call, protocol=5)  # pyright: ignore[reportUnknownMemberType]
+        pickled: bytes = dumps(call)
     except Exception as error:
         raise serialization_error("the call of a job", call, error, can_pickle) from error
     return pickle.dumps((search_path(current_folder()), pickled))

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 
+from fray._units import amount_text
 from fray.errors import InfeasibleError
 from fray.types import HEAD_NODE_SHARE
 
@@ -36,8 +37,14 @@ def shortage(demand: Mapping[str, float], nodes: Nodes) -> str | None:
     for name, amount in demand.items():
         most = max((node.get(name, 0) for node in nodes), default=0)
         if amount > most:
-            parts.append(f"{name}: asked for {amount:g}, the most that a node has is {most:g}")
+            asked, has = _text(name, amount, most), _text(name, most, amount)
+            parts.append(f"{name}: asked for {asked}, the most that a node has is {has}")
     return "; ".join(parts) or f"no single node has all of {', '.join(demand)} at once"
+
+
+def _text(name: str, amount: float, beside: float) -> str:
+    text = amount_text(name, amount)
+    return text if text != amount_text(name, beside) else f"{amount:.0f} bytes"
 
 
 class Capacity:

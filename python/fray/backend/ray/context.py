@@ -25,6 +25,7 @@ from fray.backend.ray.worker import Items
 from fray.job.actor_methods import MethodKind, runs_on_loop
 from fray.job.actors import ActorHandle, ActorLink
 from fray.job.context import JobContext
+from fray.job.own_keywords import NOT_GIVEN, takes_keyword
 from fray.job.refs import ObjectRef
 from fray.types import ActorOptions, Lifetime, TaskOptions, check_actor_name
 
@@ -113,8 +114,12 @@ class RayJobContext(JobContext):
 
     # ---- tasks
 
-    def run(self, fn: Callable[..., Any], *args: Any, name: str | None = None, **kwargs: Any) -> Any:
-        """Start ``fn(*args, **kwargs)`` and return a ref to its result; `name` names the task."""
+    def run(self, fn: Callable[..., Any], *args: Any, name: Any = NOT_GIVEN, **kwargs: Any) -> Any:
+        """Start ``fn(*args, **kwargs)`` and return a ref to its result; see `JobContext.run` for `name`."""
+        if name is NOT_GIVEN:
+            name = None
+        elif takes_keyword(fn, "name", len(args)):
+            kwargs["name"], name = name, None
         if name is None:
             if self._closed or not callable(fn):
                 return self.create_task(fn, args, kwargs)

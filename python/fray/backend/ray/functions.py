@@ -13,7 +13,14 @@ from inspect import iscoroutinefunction, isgeneratorfunction
 from types import FunctionType
 from typing import Any, NamedTuple
 
-from fray._function_state import is_importable, large_function_message, name_of, same_state, state_of
+from fray._function_state import (
+    is_importable,
+    large_function_message,
+    name_of,
+    same_state,
+    send_main_by_value,
+    state_of,
+)
 from fray.backend.ray.capacity import Capacity
 from fray.backend.ray.failures import RetryableFailure
 from fray.backend.ray.library import cloudpickle, ray
@@ -89,6 +96,7 @@ class FunctionTable:
         keywords = task_keywords(options, demand, streams)
         setting = TaskSetting(self._namespace, options.timeout, options.retry_exceptions, options.num_returns)
         state = None
+        send_main_by_value(cloudpickle)
         if not as_argument and not is_importable(fn):
             state = state_of(fn) if type(fn) is FunctionType else None
             as_argument = state is None

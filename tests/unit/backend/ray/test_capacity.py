@@ -41,3 +41,10 @@ def test_new_node_is_seen_before_anything_is_refused():
 
 def test_nothing_is_refused_where_nodes_come_by_themselves():
     assert Capacity(lambda: [SMALL], grows=True).place({"TPU": 4}, "task 'f'") == {"TPU": 4}
+
+
+def test_memory_is_told_as_people_write_it():
+    told = shortage({"memory": 16 << 30}, [{"memory": 25_276_500_00}])
+    assert told == "memory: asked for 16.0 GiB, the most that a node has is 2.4 GiB"
+    told = shortage({"memory": (8 << 30) + 1}, [{"memory": 8 << 30}])
+    assert told == "memory: asked for 8589934593 bytes, the most that a node has is 8589934592 bytes"

@@ -1,0 +1,74 @@
+"""Pickling by value: cloudpickle, with two things that it lacks. Imported when first needed: cloudpickle is not small.
+
+- The slots of a class. cloudpickle 3 makes the copy of a class without its ``__slots__``, so that the copy's objects
+  keep in a ``__dict__`` what those of the class itself, where they come back to, have no place for.
+- The main script of a process that `multiprocessing` has spawned. It is called ``__mp_main__`` there and found by that
+  name, which no other process finds.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from enum import Enum
+from types import GetSetDescriptorType, MemberDescriptorType
+from typing import Any, NamedTuple
+
+import cloudpickle
+
+from fray._function_state import send_main_by_value
+
+__all__ = ["Pickler", "dumps"]
+
+_Base: Any = cloudpickle.Pickler
+_reduce: Any = _Base.reducer_override
+_TEXTUAL = (str, tuple, list, dict, set, frozenset)
+
+
+class Pickler(_Base):
+    """cloudpickle's, for classes with slots too."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        """Say how a class or a function travels; everything else is pickled as usual."""
+        if not issubclass(type(obj), type):
+            return _reduce(self, obj)
+        slots = obj.__dict__.get("__slots__")
+        if slots is None or issubclass(obj, Enum):
+            return _reduce(self, obj)
+        if isinstance(slots, str) and slots not in obj.__dict__:
+            obj.__slots__ = (slots,)  # the same, but cloudpickle does not know that a name such as "__x" is mangled
+        return _with_slots(obj, _reduce(self, obj))
+
+
+def dumps(value: object, protocol: int = 5, buffer_callback: Callable[[Any], object] | None = None) -> bytes:
+    """Return the pickle of `value`; what other processes cannot import is in it by value."""
+    send_main_by_value(cloudpickle)
+    with io.BytesIO() as file:
+        Pickler(file, protocol=protocol, buffer_callback=buffer_callback).dump(value)
+        return file.getvalue()
+
+
+def _with_slots(cls: type[Any], reduced: Any) -> Any:
+    """Return what cloudpickle says of a class, with the slots where its copy is made: later is too late."""
+    if reduced is NotImplemented:
+        return reduced  # it travels by name
+    make, (kind, name, bases, members, *tracking), (attributes, *more), *rest = reduced
+    if NamedTuple in bases:
+        return reduced  # makes a class without slots by itself
+    names = _slot_names(cls)
+    declared = cls.__dict__["__slots__"]
+    members = {**members, "__slots__": names}
+    attributes = {key: part for key, part in attributes.items() if not _is_slot_of(cls, part)}
+    attributes["__slots__"] = declared if isinstance(declared, _TEXTUAL) else names
+    return make, (kind, name, bases, members, *tracking), (attributes, *more), *rest
+
+
+def _slot_names(cls: type[Any]) -> tuple[str, ...]:
+    """Return the names of a class's own slots, mangled where Python does that."""
+    names = [name for name, part in cls.__dict__.items() if _is_slot_of(cls, part)]
+    special = [name for name in ("__dict__", "__weakref__") if type(cls.__dict__.get(name)) is GetSetDescriptorType]
+    return (*names, *special)
+
+
+def _is_slot_of(cls: type[Any], part: object) -> bool:
+    return type(part) is MemberDescriptorType and part.__objclass__ is cls

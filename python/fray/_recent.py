@@ -1,0 +1,47 @@
+"""A table of what was used lately, bounded by bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+__all__ = ["Recent"]
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Recent(dict[K, "V | None"], Generic[K, V]):
+    """What was used lately, as far as `most_bytes` goes; a key that is not there gives None.
+
+    There are two halves. When the newer one is full, the older one goes, and the newer one takes its place. So finding
+    what is in the newer half is the lookup of a dict and no more: there is no order to keep up.
+
+    Entries are made by `keep`. Guarded by the GIL: threads that meet may make an entry twice, and lose nothing else.
+
+    Args:
+        most_bytes: of all entries together.
+        size_of: bytes of an entry, given its key and value.
+    """
+
+    __slots__ = ("_bytes", "_half", "_older", "_size_of")
+
+    def __init__(self, most_bytes: int, size_of: Callable[[K, V], int]) -> None:
+        super().__init__()
+        self._half = most_bytes // 2
+        self._bytes = 0
+        self._older: dict[K, V | None] = {}
+        self._size_of = size_of
+
+    def __missing__(self, key: K) -> V | None:
+        found = self._older.get(key)
+        return None if found is None else self.keep(key, found)
+
+    def keep(self, key: K, value: V) -> V:
+        """Note what belongs to `key`, and return it."""
+        self[key] = value
+        self._bytes += self._size_of(key, value)
+        if self._bytes > self._half:
+            self._older, self._bytes = dict(self), 0
+            self.clear()
+        return value
