@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["became_object", "make_array"]
 
 _HELD = (
-    "an array of ctx.empty() was put while another array shows its memory: what is written through that one from now on "
-    "stays in this process and does not reach the object; drop such views before put, or do not write to them"
+    "an array of ctx.empty() was put while another array shows its memory: what is written through that one from now "
+    "on stays in this process and does not reach the object; drop such views before put, or do not write to them"
 )
 
 
