@@ -47,6 +47,8 @@ enum class ControlType : std::uint8_t {
   kShutdown,       // no body
   kForgetSegment,  // SegmentName: the writer dropped an announced segment
   kMemoryYielded,  // no body: the answer to kYieldMemory
+  kCallWaits,      // id: the process's number of the wait (wire/call_wait.h)
+  kCallWaitEnded,  // id: the same; no body
   // client -> node, about actors (wire/actor.h)
   kCreateActor = 40,  // id: ticket of the answer; 0: none wanted
   kConstructActor,
@@ -82,6 +84,8 @@ enum class ControlType : std::uint8_t {
   kStatusReply,
   kYieldMemory,  // no body: memory is short; announce what is yours alone, give back what is warm, then say so
   kBindDevices,  // to a worker, before the lease or the actor that it is for
+  kProbeWaits,   // id: number of the probe; no body. Say anew which calls wait
+  kWaitRefused,  // id: the process's number of the wait; Text: why it can never end
   // node -> client, about actors
   kActorAnswer = 100,  // id: ticket
   kActorNames,         // id: ticket
