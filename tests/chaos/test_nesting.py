@@ -254,7 +254,7 @@ def test_tasks_behind_one_that_awaits_run_elsewhere_meanwhile(engine: Engine, ga
 
         return asyncio.run(main())
 
-    ctx = engine(cpus=1)
+    ctx = engine(cpus=2)
     slow = ctx.run(first)
     assert ctx.get([ctx.run(by_await, 0) for _ in range(20)], timeout=60) == [1] * 20
     door.open()
