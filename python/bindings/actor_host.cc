@@ -437,7 +437,8 @@ PyObject* host_refused_waits(PyObject* self, PyObject*) {
   Owned list(PyList_New(0));
   if (!list) return nullptr;
   for (const auto& [number, why] : as_host(self)->owner->client->take_refused_waits()) {
-    Owned row(Py_BuildValue("Ks#", static_cast<unsigned long long>(number), why.data(), static_cast<Py_ssize_t>(why.size())));
+    Owned row(
+        Py_BuildValue("Ks#", static_cast<unsigned long long>(number), why.data(), static_cast<Py_ssize_t>(why.size())));
     if (!row || PyList_Append(list.get(), row.get()) != 0) return nullptr;
   }
   return list.release();
@@ -445,9 +446,10 @@ PyObject* host_refused_waits(PyObject* self, PyObject*) {
 
 // end_child(): in a forked child, whose event loop is the parent's
 PyObject* host_end_child(PyObject* self, PyObject*) {
-  PyErr_SetString(PyExc_RuntimeError,
-                  "a child that was forked in an async method has waited for something: the event loop is its parent's; "
-                  "end the child before, or start it with subprocess");
+  PyErr_SetString(
+      PyExc_RuntimeError,
+      "a child that was forked in an async method has waited for something: the event loop is its parent's; "
+      "end the child before, or start it with subprocess");
   as_host(self)->runner.end_forked_child();
   return nullptr;
 }

@@ -90,7 +90,8 @@ TEST(WaitGraph, LongCirclesAreFound) {
   constexpr ProcessId kActors = 50;
   for (ProcessId i = 0; i < kActors; ++i) {
     EXPECT_TRUE(stuck_in(graph).empty());
-    graph.add({100 + i, 1}, wait_of(call(i == 0 ? kDriver : 99 + i, 1), {sent_to(100 + (i + 1) % kActors, call(100 + i, 1))}));
+    graph.add({100 + i, 1},
+              wait_of(call(i == 0 ? kDriver : 99 + i, 1), {sent_to(100 + (i + 1) % kActors, call(100 + i, 1))}));
   }
   EXPECT_EQ(graph.circle(stuck_in(graph), worker_of_actor).size(), kActors);
 }

@@ -93,7 +93,7 @@ struct WorkerDuty {
   // Sends the answers of calls that have ended; false when something had to stay back. May be called with the client's
   // mutex held.
   virtual bool flush_answers() = 0;
-  virtual void wake() = 0;  // an event loop that runs calls has something to look at; likewise
+  virtual void wake() = 0;     // an event loop that runs calls has something to look at; likewise
   virtual void abandon() = 0;  // in a child of fork(): close sockets, touch no lock
 };
 
@@ -286,7 +286,7 @@ class Client {
     Awaited awaited;
     std::uint64_t number = 0;  // 0: the node does not know it
     bool refused = false;
-    std::string why;                // refused
+    std::string why;               // refused
     std::vector<Object*> of_loop;  // what `awaited` looks at, for a call of an event loop; counted
     std::string name;              // what `call` looks at, likewise
   };
@@ -340,12 +340,12 @@ class Client {
   std::vector<std::string> returned_memory_ FRAY_GUARDED_BY(returns_mutex_);  // frames for the node
   bool reader_busy_ FRAY_GUARDED_BY(mutex_) = false;
   int followers_ FRAY_GUARDED_BY(mutex_) = 0;
-  int long_waits_ FRAY_GUARDED_BY(mutex_) = 0;          // threads
+  int long_waits_ FRAY_GUARDED_BY(mutex_) = 0;  // threads
   SideWaits side_waits_ FRAY_GUARDED_BY(mutex_);
-  std::uint64_t tasks_begun_ FRAY_GUARDED_BY(mutex_) = 0;        // whose side waits count now
-  Clock::time_point side_waits_since_ FRAY_GUARDED_BY(mutex_);   // when the first of them began
-  bool lent_for_side_waits_ FRAY_GUARDED_BY(mutex_) = false;     // of a process of a job
-  std::uint64_t progress_ FRAY_GUARDED_BY(mutex_) = 0;  // frames handled; the backup thread compares
+  std::uint64_t tasks_begun_ FRAY_GUARDED_BY(mutex_) = 0;       // whose side waits count now
+  Clock::time_point side_waits_since_ FRAY_GUARDED_BY(mutex_);  // when the first of them began
+  bool lent_for_side_waits_ FRAY_GUARDED_BY(mutex_) = false;    // of a process of a job
+  std::uint64_t progress_ FRAY_GUARDED_BY(mutex_) = 0;          // frames handled; the backup thread compares
   std::uint64_t completions_ FRAY_GUARDED_BY(mutex_) = 0;
 
   struct EarlyLease {

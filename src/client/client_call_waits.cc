@@ -24,8 +24,8 @@ bool Client::add_awaited(const Object* object, int depth, CallWait* wait) const 
     return true;
   }
   if (task->state == Task::State::kSent) {
-    wait->awaited.push_back({task->first_result->id, task->actor != nullptr ? task->actor->object->id : ActorId{},
-                             task->function->name});
+    wait->awaited.push_back(
+        {task->first_result->id, task->actor != nullptr ? task->actor->object->id : ActorId{}, task->function->name});
     return true;
   }
   // A task whose arguments are missing waits for each of them.

@@ -18,10 +18,10 @@ using namespace std::chrono_literals;
 namespace {
 constexpr auto kSpin = 20us;
 constexpr auto kAskInterrupt = 25ms;  // how often a waiting main thread asks whether to give up
-constexpr auto kTellAfter = 50ms;  // of a wait, before the node hears of it
+constexpr auto kTellAfter = 50ms;     // of a wait, before the node hears of it
 constexpr auto kTellAgainMost = 1s;
 constexpr std::uint64_t kNoTask = ~std::uint64_t{0};
-constexpr auto kDrainLimit = 1s;      // for one answer of the node at the end of a program
+constexpr auto kDrainLimit = 1s;  // for one answer of the node at the end of a program
 constexpr int kMostDrainRounds = 50;
 constexpr int kTicksBeforeSleep = 100;  // ticks without progress, of 1 ms each
 constexpr timespec kTick{0, 1'000'000};

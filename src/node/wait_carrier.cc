@@ -44,7 +44,8 @@ void WaitCarrier::suspect(std::set<actor::WaitKey> suspects) {
   ProcessId asked = 0;
   for (const actor::WaitKey& key : suspects_) {  // those of one process stand together
     if (key.process == std::exchange(asked, key.process)) continue;
-    if (Connection* process = roster_.find(key.process)) process->send_frame(wire::frame(wire::ControlType::kProbeWaits, probe_));
+    if (Connection* process = roster_.find(key.process))
+      process->send_frame(wire::frame(wire::ControlType::kProbeWaits, probe_));
   }
 }
 
@@ -68,7 +69,8 @@ std::string WaitCarrier::describe(const std::vector<actor::WaitStep>& circle) co
     const std::string& awaited = circle[i].awaited;
     text += awaited.empty() || runs.starts_with(awaited) ? runs : fmt::format("{} behind {}", awaited, runs);
   }
-  return text + ". Return the ref instead of waiting for it, or let the actors run more calls at once (max_concurrency)";
+  return text +
+         ". Return the ref instead of waiting for it, or let the actors run more calls at once (max_concurrency)";
 }
 
 std::string WaitCarrier::name_of(const actor::WaitKey& key) const {

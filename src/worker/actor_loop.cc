@@ -449,7 +449,8 @@ void ActorLoop::unblocked() { page_.blocked(false); }
 bool ActorLoop::flush_answers() {
   MutexLock lock(mutex_);
   flush_all();
-  return std::none_of(callers_.begin(), callers_.end(), [](const auto& each) { return each.second.socket.has_output(); });
+  return std::none_of(callers_.begin(), callers_.end(),
+                      [](const auto& each) { return each.second.socket.has_output(); });
 }
 
 void ActorLoop::abandon() {

@@ -136,7 +136,7 @@ class TaskLoop : public client::WorkerDuty {
   client::Client& client_;
   Executor& executor_;
   Page& page_;
-  TaskMeter meter_;  // of the task thread
+  TaskMeter meter_;         // of the task thread
   sigset_t signal_mask_{};  // that tasks begin with
 
   // Why the task does not need its CPU: its own thread waits; or other threads and event loops do, and the process is
@@ -145,7 +145,7 @@ class TaskLoop : public client::WorkerDuty {
   Mutex turns_;
   bool waits_ FRAY_GUARDED_BY(turns_) = false;
   std::atomic<bool> idle_{false};  // written with turns_
-  IdleWatch idle_watch_;               // of the backup thread, and what it saw last:
+  IdleWatch idle_watch_;           // of the backup thread, and what it saw last:
   bool watches_ = false;
   std::uint64_t seen_ends_ = 0;
 

@@ -431,7 +431,9 @@ def test_a_forked_child_that_waits_in_its_parents_event_loop_ends(ctx: NativeJob
     assert ctx.get(actor.ok(), timeout=PATIENCE) == 1
 
 
-def test_a_forked_child_runs_what_is_registered_for_the_end_of_a_program(ctx: NativeJobContext, journal: Journal) -> None:
+def test_a_forked_child_runs_what_is_registered_for_the_end_of_a_program(
+    ctx: NativeJobContext, journal: Journal
+) -> None:
     def fork() -> int:
         child = os.fork()
         if child == 0:

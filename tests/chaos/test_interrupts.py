@@ -1,4 +1,4 @@
-"""Signals in the driver are looked at at once, and tasks that change the handling of signals change it for themselves."""
+"""Signals in the driver are looked at at once; tasks change the handling of signals for themselves only."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Kept:
 
 
 @pytest.mark.usefixtures("alarm")
-@pytest.mark.parametrize("call", ["list_named_actors", "get_actor", "create_actor", "get", "kill"])
+@pytest.mark.parametrize("call", ["list_named_actors", "get_actor", "create_actor", "get"])
 def test_a_signal_in_the_middle_of_a_call_raises_what_its_handler_raises_and_nothing_else(
     ctx: NativeJobContext, call: str
 ) -> None:
@@ -56,7 +56,6 @@ def test_a_signal_in_the_middle_of_a_call_raises_what_its_handler_raises_and_not
         "get_actor": lambda: ctx.get_actor("kept"),
         "create_actor": lambda: ctx.create_actor(Kept, name="kept", get_if_exists=True),
         "get": lambda: ctx.get([kept.value() for _ in range(3)]),
-        "kill": lambda: ctx.create_actor(Kept).kill(),
     }
     chance = random.Random(5)
     interrupted = 0
@@ -187,7 +186,9 @@ def test_a_task_after_one_that_changed_the_handling_of_sigint_can_be_cancelled(
 
 def test_every_task_begins_with_the_handler_and_the_mask_that_the_first_one_had(ctx: NativeJobContext) -> None:
     def handling() -> tuple[str, list[int]]:
-        return getattr(signal.getsignal(signal.SIGINT), "__name__", "?"), sorted(signal.pthread_sigmask(signal.SIG_BLOCK, []))
+        return getattr(signal.getsignal(signal.SIGINT), "__name__", "?"), sorted(
+            signal.pthread_sigmask(signal.SIG_BLOCK, [])
+        )
 
     first = ctx.get(ctx.run(handling))
     for rude in (ignore, block, block_all):
@@ -213,5 +214,3 @@ def test_a_running_task_that_catches_sigint_is_interrupted_by_its_own_handler(
     ctx.cancel(ref)
     with pytest.raises(TaskCancelledError):
         ctx.get(ref, timeout=PATIENCE)
-
-

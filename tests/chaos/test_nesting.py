@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import fray
@@ -262,7 +263,7 @@ def test_tasks_behind_one_that_awaits_run_elsewhere_meanwhile(engine: Engine, ga
 
 
 def test_waits_that_are_left_behind_give_away_no_cpu_of_later_tasks(engine: Engine, gate: Callable[[], Gate]) -> None:
-    """A daemon thread goes on waiting when its task has ended; the worker's next task is not taken for one that waits."""
+    """A daemon thread waits on when its task has ended; the worker's next task is not taken for one that waits."""
     door = gate()
 
     def leave(hold: list[object]) -> int:
@@ -290,10 +291,8 @@ def test_a_wait_that_was_given_up_in_an_event_loop_leaves_nothing_behind(ctx: Na
             inner = fray.get_job_context()
             never = inner.run(sleep_forever)
             for _ in range(200):
-                try:
+                with suppress(TimeoutError):
                     await asyncio.wait_for(never, 0.001)
-                except TimeoutError:
-                    pass
             inner.cancel(never)
             return await inner.run(pid)
 

@@ -143,7 +143,7 @@ class _EventLoopHost:
         self.host.forget_wait(number)
 
     def leave_to_parent(self) -> None:
-        """End this forked child when the coroutine that forked it waits: the loop it would go back to is the parent's."""
+        """End this forked child when its coroutine waits: the loop it would go back to is the parent's."""
         self.loop.call_soon(self.host.end_child)
 
     def cancel(self, call: int) -> None:
