@@ -1,7 +1,7 @@
 // A Python worker: the fork server's loop, and the executor that runs tasks.
 //
 // Threading:  tasks run on the thread that calls run_worker(), with the GIL; interrupt() comes from the backup thread
-//             without it: it has Python call the handler of SIGINT, and sends a signal to end what the task sleeps in.
+//             without it: it only sends a signal, whose handler has Python call that of SIGINT.
 // Ownership:  the executor owns the loaded functions.
 // Failure:    whatever user code raises, SystemExit included, becomes the task's result; the worker lives.
 #include <csignal>
@@ -24,12 +24,13 @@ namespace {
 
 using wire::TaskStatus;
 
-// Ends a system call of the task's thread, and nothing else. Not SIGINT, which tasks ignore, block and catch.
+// Interrupts the task's thread, in a system call or in Python code. Not SIGINT itself, which tasks ignore and block.
 int wake_signal() { return SIGRTMIN + 12; }
 
 void offer_wake_signal() {
   struct sigaction action = {};
-  action.sa_handler = [](int) {};
+  // Here, and not on the backup thread: Python looks at what comes on a thread that may handle signals only.
+  action.sa_handler = [](int) { PyErr_SetInterruptEx(SIGINT); };
   ::sigaction(wake_signal(), &action, nullptr);
 }
 
@@ -114,10 +115,7 @@ class PythonExecutor : public worker::Executor {
     if (function.max_calls > 0 && ++function.calls >= function.max_calls) outcome->retire = may_retire();
   }
 
-  void interrupt() override {
-    PyErr_SetInterruptEx(SIGINT);
-    ::pthread_kill(thread_, wake_signal());
-  }
+  void interrupt() override { ::pthread_kill(thread_, wake_signal()); }
   void before_sleep() override { state_ = PyEval_SaveThread(); }
   void after_sleep() override { PyEval_RestoreThread(state_); }
 

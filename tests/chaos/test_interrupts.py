@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -78,13 +79,11 @@ def test_an_answer_that_nobody_waits_for_any_more_holds_no_actor(ctx: NativeJobC
     for round_ in range(30):
         actor: Any = ctx.create_actor(Kept, name="short")
         ctx.get(actor.value())
-        signal.setitimer(signal.ITIMER_REAL, 1e-5 * round_ + 1e-6)
-        try:
+        with suppress(Interrupt):
+            signal.setitimer(signal.ITIMER_REAL, 1e-5 * round_ + 1e-6)
             for _ in range(50):
                 ctx.get_actor("short")
-        except Interrupt:
-            pass
-        signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_REAL, 0)
         actor.kill()
     eventually(lambda: ctx.list_named_actors() == [])
 
