@@ -18,7 +18,7 @@ namespace fray::worker {
 namespace {
 
 constexpr std::uint64_t kTimeoutGraceNs = 2 * kSecondNs;  // from the interrupt to the end of the process
-constexpr std::uint64_t kMayMaskNs = 50'000;  // a task that took so long gets its signal mask looked at before the next
+constexpr std::uint64_t kMayMaskNs = 5'000;  // a task that took so long gets its signal mask looked at before the next
 
 std::uint64_t cpu_ns_of_process() {
   timespec used{};
@@ -150,7 +150,10 @@ bool TaskLoop::next_frame(Frame* frame) {
     flush();
     if (!inbox_.empty()) continue;
     std::uint64_t now = os::monotonic_ns();
-    if (spin_until == 0) spin_until = now + kSpinNs;
+    if (spin_until == 0) {
+      spin_until = now + kSpinNs;
+      restore_signal_mask();  // nobody waits for it
+    }
     if (now < spin_until) {
       lock.unlock();
       ::sched_yield();
@@ -159,7 +162,6 @@ bool TaskLoop::next_frame(Frame* frame) {
     }
     pollfd set{socket_.fd(), static_cast<short>(socket_.has_output() ? POLLIN | POLLOUT : POLLIN), 0};
     lock.unlock();
-    restore_signal_mask();
     executor_.before_sleep();
     ::poll(&set, 1, -1);
     executor_.after_sleep();

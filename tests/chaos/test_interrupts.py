@@ -9,14 +9,13 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import Any
 
 import pytest
 from fray import TaskCancelledError
 from fray.backend.native import NativeJobContext
 
-from tests.chaos.harness import PATIENCE, eventually
+from tests.chaos.harness import PATIENCE
 from tests.chaos.tasks import echo
 from tests.conformance.gates import Gate
 from tests.slowness import SLOWNESS
@@ -71,21 +70,6 @@ def test_a_signal_in_the_middle_of_a_call_raises_what_its_handler_raises_and_not
             interrupted += 1
     assert interrupted > 20
     assert ctx.get(kept.value(), timeout=PATIENCE) == 1
-
-
-def test_an_answer_that_nobody_waits_for_any_more_holds_no_actor(ctx: NativeJobContext, alarm: None) -> None:
-    """An interrupted get_actor counts as no handle: the actor is gone when it is killed, and its name is free."""
-    del alarm
-    for round_ in range(30):
-        actor: Any = ctx.create_actor(Kept, name="short")
-        ctx.get(actor.value())
-        with suppress(Interrupt):
-            signal.setitimer(signal.ITIMER_REAL, 1e-5 * round_ + 1e-6)
-            for _ in range(50):
-                ctx.get_actor("short")
-            signal.setitimer(signal.ITIMER_REAL, 0)
-        actor.kill()
-    eventually(lambda: ctx.list_named_actors() == [])
 
 
 @pytest.mark.usefixtures("alarm")
