@@ -73,15 +73,16 @@ PyObject* host_self_ref(PyObject* self, PyObject*) {
   return new_ref(host.owner, host.owner->client->adopt({&id, 1}).front());
 }
 
-// open(name, mode): from now on calls are kept; `name` stands before the methods' names. `mode`: 0 one call at a time,
-// 1 several threads, 2 an event loop.
+// open(name, mode, places): from now on calls are kept; `name` stands before the methods' names. `mode`: 0 one call at a
+// time, 1 several threads, 2 an event loop. `places`: calls that run at once.
 PyObject* host_open(PyObject* self, PyObject* args) {
   Host& host = *as_host(self);
   const char* text = nullptr;
   int mode = 0;
-  if (!PyArg_ParseTuple(args, "si", &text, &mode)) return nullptr;
+  unsigned int places = 1;
+  if (!PyArg_ParseTuple(args, "siI", &text, &mode, &places)) return nullptr;
   const auto kind = static_cast<worker::ActorLoop::Mode>(mode);
-  host.owner->client->become_actor(host.actor.actor, kind == worker::ActorLoop::Mode::kSerial);
+  host.owner->client->become_actor(host.actor.actor, places);
   host.loop = std::make_unique<worker::ActorLoop>(*host.owner->client, *host.page, text);
   host.loop->set_mode(kind);
   host.owner->duty = host.loop.get();
@@ -166,6 +167,7 @@ std::string full_name(const Host& host, const worker::TaskView& task) {
 
 void run_call(Host& host, ActorCall* call, GilHooks& hooks) {
   client::Client::set_depth(call->task.head.depth + 1);
+  client::Client::set_call({call->task.client, call->task.number, call->task.name});
   worker::Outcome outcome;
   host.runner.reset_bytes();
   PyObject* method = bound_method(host, call->task);
@@ -303,6 +305,7 @@ class Batch {
  private:
   bool begin(ActorCall* call, PyObject* coroutine) {
     FirstStep step = take_first_step(coroutine, context_);
+    host_.runner.end_forked_child();
     // It goes on with this one, or was told to end by it, which is no affair of the next.
     if (step.end == FirstStep::End::kWaits || is_cancelled(task_)) task_ = nullptr;
     if (step.end == FirstStep::End::kWaits) {
@@ -348,6 +351,7 @@ PyObject* host_take(PyObject* self, PyObject* const* args, Py_ssize_t arg_count)
 // finish(call, result)
 PyObject* host_finish(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   if (count != 2) return PyErr_Format(PyExc_TypeError, "finish(call, result)");
+  as_host(self)->runner.end_forked_child();
   answer(*as_host(self), call_of(args[0]), args[1]);
   Py_RETURN_NONE;
 }
@@ -357,9 +361,11 @@ PyObject* host_fail(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   if (count != 2) return PyErr_Format(PyExc_TypeError, "fail(call, exception)");
   Host& host = *as_host(self);
   if (args[1] == Py_None) {
+    as_host(self)->runner.end_forked_child();
     answer_cancelled(host, call_of(args[0]));
   } else {
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(args[1])), args[1]);
+    as_host(self)->runner.end_forked_child();
     answer_raised(host, call_of(args[0]));
   }
   Py_RETURN_NONE;
@@ -372,6 +378,7 @@ PyObject* host_item(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   ActorCall* call = call_of(args[0]);
   auto index = static_cast<std::uint32_t>(PyLong_AsUnsignedLong(args[1]));
   if (PyErr_Occurred() != nullptr) return nullptr;
+  host.runner.end_forked_child();
   std::string bytes;
   std::uint64_t size = 0;
   if (!host.runner.encode_value(args[2], host.owner->client->new_object_id(), call->task, "an item", &bytes, &size)) {
@@ -408,6 +415,47 @@ PyObject* host_flush(PyObject* self, PyObject*) {
 
 PyObject* host_fileno(PyObject* self, PyObject*) { return PyLong_FromLong(as_host(self)->loop->event_fd()); }
 
+// say_wait(number, call, refs) -> number: the call waits for one of these refs, and for nothing else
+PyObject* host_say_wait(PyObject* self, PyObject* args) {
+  unsigned long long number = 0;
+  PyObject *call_number = nullptr, *refs = nullptr;
+  if (!PyArg_ParseTuple(args, "KOO!", &number, &call_number, &PyList_Type, &refs)) return nullptr;
+  std::vector<client::Object*> objects;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(refs); ++i) objects.push_back(as_ref(PyList_GET_ITEM(refs, i))->object);
+  const worker::TaskView& task = call_of(call_number)->task;
+  return PyLong_FromUnsignedLongLong(
+      as_host(self)->owner->client->say_call_waits(number, {task.client, task.number, task.name}, std::move(objects)));
+}
+
+PyObject* host_forget_wait(PyObject* self, PyObject* argument) {
+  const unsigned long long number = PyLong_AsUnsignedLongLong(argument);
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  as_host(self)->owner->client->forget_call_wait(number);
+  Py_RETURN_NONE;
+}
+
+// refused_waits() -> [(number, why)]
+PyObject* host_refused_waits(PyObject* self, PyObject*) {
+  Owned list(PyList_New(0));
+  if (!list) return nullptr;
+  for (const auto& [number, why] : as_host(self)->owner->client->take_refused_waits()) {
+    Owned row(
+        Py_BuildValue("Ks#", static_cast<unsigned long long>(number), why.data(), static_cast<Py_ssize_t>(why.size())));
+    if (!row || PyList_Append(list.get(), row.get()) != 0) return nullptr;
+  }
+  return list.release();
+}
+
+// end_child(): in a forked child, whose event loop is the parent's
+PyObject* host_end_child(PyObject* self, PyObject*) {
+  PyErr_SetString(
+      PyExc_RuntimeError,
+      "a child that was forked in an async method has waited for something: the event loop is its parent's; "
+      "end the child before, or start it with subprocess");
+  as_host(self)->runner.end_forked_child();
+  return nullptr;
+}
+
 PyObject* host_has_ended(PyObject* self, PyObject*) { return PyBool_FromLong(as_host(self)->loop->has_ended()); }
 
 PyCFunction fast(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t)) {
@@ -419,9 +467,8 @@ PyMethodDef host_methods[] = {
     {"cpus", host_cpus, METH_NOARGS, "The CPUs that the actor holds."},
     {"self_ref", host_self_ref, METH_NOARGS, "The object that handles of this actor refer to; it does not count."},
     {"open", host_open, METH_VARARGS,
-     "open(name, mode): take callers; `name` stands before the names of methods. Modes: 0 one call at a time, 1 "
-     "several "
-     "threads, 2 an event loop."},
+     "open(name, mode, places): take callers; `name` stands before the names of methods. Modes: 0 one call at a time, "
+     "1 several threads, 2 an event loop. `places`: calls that run at once."},
     {"load_class", host_load_class, METH_NOARGS, "The actor's class."},
     {"construct", host_construct, METH_NOARGS, "The instance; raises what its constructor raises."},
     {"ready", host_ready, METH_NOARGS, "Tells the node that calls may come."},
@@ -438,6 +485,10 @@ PyMethodDef host_methods[] = {
     {"spin", host_spin, METH_NOARGS, "Looks for calls for a moment; whether some have come."},
     {"flush", host_flush, METH_NOARGS, "Sends the answers that wait."},
     {"fileno", host_fileno, METH_NOARGS, "Readable when take() may have something."},
+    {"say_wait", host_say_wait, METH_VARARGS, "say_wait(number, call, refs) -> number, 0 when it cannot be said now"},
+    {"forget_wait", host_forget_wait, METH_O, "forget_wait(number)"},
+    {"refused_waits", host_refused_waits, METH_NOARGS, "[(number, why it can never end)], since the last time."},
+    {"end_child", host_end_child, METH_NOARGS, "Ends a forked child that would go on in its parent's event loop."},
     {"has_ended", host_has_ended, METH_NOARGS, "Whether the node has let go of this actor."},
     {nullptr, nullptr, 0, nullptr}};
 PyType_Slot host_slots[] = {

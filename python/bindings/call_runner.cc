@@ -1,5 +1,7 @@
 #include "call_runner.h"
 
+#include <unistd.h>
+
 namespace fray::python {
 
 using wire::TaskStatus;
@@ -22,6 +24,15 @@ bool CallRunner::argument(wire::ByteReader& in, std::vector<PyObject*>* values) 
   PyObject* value = decode_value(owner_, view);
   if (value != nullptr) values->push_back(value);
   return value != nullptr;
+}
+
+void CallRunner::end_this_child() const {
+  PyObject *type, *error, *traceback;
+  PyErr_Fetch(&type, &error, &traceback);
+  PyErr_NormalizeException(&type, &error, &traceback);
+  if (traceback != nullptr && error != nullptr) PyException_SetTraceback(error, traceback);
+  Owned ended(PyObject_CallMethod(support_, "end_process", "O", error == nullptr ? Py_None : error));
+  ::_exit(1);  // it does not return
 }
 
 // Positional and keyword arguments of a frame; null with an exception set.
@@ -55,6 +66,7 @@ PyObject* CallRunner::call(PyObject* callable, const worker::TaskView& task) {
   if (arguments(task, &values, &names)) {
     result = PyObject_Vectorcall(callable, values.data() + 1, task.head.positional | PY_VECTORCALL_ARGUMENTS_OFFSET,
                                  names.get());
+    end_forked_child();
   }
   for (PyObject* value : values) Py_XDECREF(value);
   return result;
@@ -67,6 +79,10 @@ PyObject* CallRunner::stream(PyObject* callable, const worker::TaskView& task, c
   if (!iterator) return nullptr;
   for (std::uint32_t index = 0;; ++index) {
     Owned item(PyIter_Next(iterator.get()));
+    if (owner_->inherited && item) {  // nobody takes the child's items
+      Owned closed(PyObject_CallMethod(iterator.get(), "close", nullptr));
+    }
+    end_forked_child();
     if (!item) break;
     std::string bytes;
     std::uint64_t size = 0;

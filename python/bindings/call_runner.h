@@ -33,6 +33,12 @@ class CallRunner {
   // The raised exception, packed; in words, where the caller is not Python. `name` is the task's.
   void fail(std::string_view name, bool portable, worker::Outcome* outcome);
 
+  // In a child that user code has forked this ends the process, as the end of a program does, with what is raised: the
+  // child has no loop to go back to. Called with the GIL wherever user code comes back.
+  void end_forked_child() const {
+    if (owner_->inherited) end_this_child();
+  }
+
   // Of the arguments and results of this thread's call, since reset_bytes().
   void reset_bytes();
   void note_bytes(worker::Outcome* outcome) const;
@@ -41,6 +47,7 @@ class CallRunner {
   PyObject* support() const { return support_; }
 
  private:
+  [[noreturn]] void end_this_child() const;
   bool argument(wire::ByteReader& in, std::vector<PyObject*>* values);
   bool encode_several(PyObject* result, ObjectId id, const worker::TaskView& task, worker::Outcome* outcome);
 

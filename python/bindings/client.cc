@@ -223,6 +223,20 @@ PyObject* client_drain_output(PyObject* self, PyObject*) {
   Py_RETURN_NONE;
 }
 
+// begin_side_wait() -> the task that it belongs to. In a forked child nothing counts.
+PyObject* client_begin_side_wait(PyObject* self, PyObject*) {
+  auto* owner = reinterpret_cast<PythonClient*>(self);
+  return PyLong_FromUnsignedLongLong(owner->inherited ? 0 : owner->client->begin_side_wait());
+}
+
+PyObject* client_end_side_wait(PyObject* self, PyObject* argument) {
+  auto* owner = reinterpret_cast<PythonClient*>(self);
+  const unsigned long long task = PyLong_AsUnsignedLongLong(argument);
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  if (!owner->inherited) owner->client->end_side_wait(task);
+  Py_RETURN_NONE;
+}
+
 PyObject* client_is_open(PyObject* self, PyObject*) {
   return PyBool_FromLong(reinterpret_cast<PythonClient*>(self)->client->is_open());
 }
@@ -240,6 +254,9 @@ PyMethodDef client_methods[] = {
     {"session_folder", client_session, METH_NOARGS, "The folder with the node's socket."},
     {"drain_output", client_drain_output, METH_NOARGS,
      "Waits, shortly, for what workers had written before their results."},
+    {"begin_side_wait", client_begin_side_wait, METH_NOARGS,
+     "begin_side_wait() -> task: a coroutine begins to wait for a ref."},
+    {"end_side_wait", client_end_side_wait, METH_O, "end_side_wait(task)"},
     {"is_open", client_is_open, METH_NOARGS, "Whether the node is there."},
     {nullptr, nullptr, 0, nullptr}};
 PyType_Slot client_slots[] = {

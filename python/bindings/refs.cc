@@ -76,6 +76,9 @@ PyObject* ref_next(PyObject* self) {
     case client::WaitResult::kClosed:
       raise_status(StatusCode::kUnavailable, ref->owner->client->closed_reason());
       return nullptr;
+    case client::WaitResult::kDeadlock:
+      raise_status(StatusCode::kDeadlock, hooks.deadlock);
+      return nullptr;
     default:
       break;
   }

@@ -17,6 +17,8 @@ namespace {
 using client::Client;
 using client::WaitResult;
 
+constexpr std::size_t kLooksAtSignals = 256;  // values that are decoded before signals are looked at
+
 Client::Deadline deadline_of(PyObject* timeout, bool* ok) {
   *ok = true;
   if (timeout == Py_None) return std::nullopt;
@@ -30,16 +32,15 @@ Client::Deadline deadline_of(PyObject* timeout, bool* ok) {
          std::chrono::duration_cast<client::Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
-PyObject* raise_wait(PythonClient* owner, WaitResult result, std::size_t ready, std::size_t asked) {
+PyObject* raise_wait(PythonClient* owner, const GilHooks& hooks, WaitResult result, std::size_t ready,
+                     std::size_t asked) {
   if (result == WaitResult::kInterrupted) return nullptr;
   if (result == WaitResult::kClosed) {
     raise_status(StatusCode::kUnavailable, owner->client->closed_reason());
     return nullptr;
   }
   if (result == WaitResult::kDeadlock) {
-    raise_status(StatusCode::kDeadlock,
-                 "a method of an actor waits for a later call of the same actor, which runs one call at a time; "
-                 "return the ref, or give the actor max_concurrency");
+    raise_status(StatusCode::kDeadlock, hooks.deadlock);
     return nullptr;
   }
   static PyObject* error = nullptr;
@@ -58,10 +59,11 @@ bool wait_ready(PythonClient* owner, std::span<client::Object* const> objects, P
   GilHooks hooks(owner->duty);
   WaitResult result = owner->client->wait(objects, objects.size(), deadline, hooks);
   if (result == WaitResult::kDone) return true;
+  if (result == WaitResult::kInterrupted) return false;  // also where the last of them came at the same moment
   std::size_t count = 0;
   for (client::Object* object : objects) count += object->is_ready();
   if (count == objects.size()) return true;
-  raise_wait(owner, result, count, objects.size());
+  raise_wait(owner, hooks, result, count, objects.size());
   return false;
 }
 
@@ -80,7 +82,7 @@ PyObject* get_items(PythonRef* ref, PyObject* timeout) {
   GilHooks hooks(ref->owner->duty);
   std::vector<client::Object*> items;
   WaitResult result = ref->owner->client->all_items(ref->object, &items, deadline, hooks);
-  if (result != WaitResult::kDone) return raise_wait(ref->owner, result, 0, 1);
+  if (result != WaitResult::kDone) return raise_wait(ref->owner, hooks, result, 0, 1);
   if (ref->object->failed()) return decode_object(ref->owner, ref->object);
   Owned refs(PyList_New(0));
   bool good = static_cast<bool>(refs);
@@ -142,6 +144,7 @@ PyObject* get_many(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Owned values(PyList_New(static_cast<Py_ssize_t>(objects.size())));
   if (!values) return nullptr;
   for (std::size_t i = 0; i < objects.size(); ++i) {
+    if (i % kLooksAtSignals == 0 && PyErr_CheckSignals() != 0) return nullptr;
     PyObject* value = objects[i]->stream
                           ? get_items(as_ref(PyTuple_GET_ITEM(refs.get(), static_cast<Py_ssize_t>(i))), args[2])
                           : decode_object(owner, objects[i]);
@@ -260,7 +263,9 @@ PyObject* wait(PyObject*, PyObject* const* args, Py_ssize_t arg_count) {
   GilHooks hooks(owner->duty);
   WaitResult result = owner->client->wait(objects, needed, deadline, hooks);
   if (result == WaitResult::kInterrupted) return nullptr;
-  if (result == WaitResult::kClosed) return raise_wait(owner, result, 0, count);
+  if (result == WaitResult::kClosed || result == WaitResult::kDeadlock) {
+    return raise_wait(owner, hooks, result, 0, count);
+  }
   return split(refs.get(), needed, false);
 }
 
@@ -357,6 +362,30 @@ PyObject* queue_watch(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   return add_to_queue(self, args, count, false);
 }
 
+// remove(ref, callback): it is not called any more.
+PyObject* queue_remove(PyObject* self, PyObject* const* args, Py_ssize_t count) {
+  auto* queue = reinterpret_cast<PythonQueue*>(self);
+  if (count != 2 || !is_ref(args[0])) {
+    PyErr_SetString(PyExc_TypeError, "a ref and a callback are needed");
+    return nullptr;
+  }
+  client::Object* object = as_ref(args[0])->object;
+  auto found = queue->waiting->find(object);
+  if (found == queue->waiting->end()) Py_RETURN_NONE;
+  PyObject* callbacks = found->second;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(callbacks); ++i) {
+    if (PyList_GET_ITEM(callbacks, i) != args[1]) continue;
+    if (PyList_SetSlice(callbacks, i, i + 1, nullptr) != 0) return nullptr;
+    break;
+  }
+  if (PyList_GET_SIZE(callbacks) > 0 || queue->owner->inherited) Py_RETURN_NONE;
+  queue->waiting->erase(found);
+  queue->owner->client->forget_listener(queue->queue, {&object, 1});
+  queue->owner->client->release(object);
+  Py_DECREF(callbacks);
+  Py_RETURN_NONE;
+}
+
 // wait(timeout) -> whether run() has something to do; this thread reads the sockets meanwhile.
 PyObject* queue_wait(PyObject* self, PyObject* timeout) {
   auto* queue = reinterpret_cast<PythonQueue*>(self);
@@ -368,7 +397,7 @@ PyObject* queue_wait(PyObject* self, PyObject* timeout) {
   WaitResult result = queue->owner->client->wait_completed(queue->queue, deadline, hooks);
   if (result == WaitResult::kDone) Py_RETURN_TRUE;
   if (result == WaitResult::kTimedOut) Py_RETURN_FALSE;
-  return raise_wait(queue->owner, result, 0, 1);
+  return raise_wait(queue->owner, hooks, result, 0, 1);
 }
 
 PyObject* queue_run(PyObject* self, PyObject*) {
@@ -394,6 +423,8 @@ PyMethodDef queue_methods[] = {
      "add(ref, callback)"},
     {"watch", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(queue_watch)), METH_FASTCALL,
      "watch(ref, callback), for a thread that waits"},
+    {"remove", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(queue_remove)), METH_FASTCALL,
+     "remove(ref, callback): the callback of add() is not called any more"},
     {"wait", queue_wait, METH_O, "wait(timeout) -> whether run() has something to do"},
     {"run", queue_run, METH_NOARGS, "Calls the callbacks of refs that became ready."},
     {nullptr, nullptr, 0, nullptr}};

@@ -1,7 +1,7 @@
 // A Python worker: the fork server's loop, and the executor that runs tasks.
 //
 // Threading:  tasks run on the thread that calls run_worker(), with the GIL; interrupt() comes from the backup thread
-//             without it and only raises a signal.
+//             without it: it only sends a signal, whose handler has Python call that of SIGINT.
 // Ownership:  the executor owns the loaded functions, until the loop has them forgotten.
 // Failure:    whatever user code raises, SystemExit included, becomes the task's result; the worker lives.
 #include <csignal>
@@ -23,6 +23,16 @@ namespace fray::python {
 namespace {
 
 using wire::TaskStatus;
+
+// Interrupts the task's thread, in a system call or in Python code. Not SIGINT itself, which tasks ignore and block.
+int wake_signal() { return SIGRTMIN + 12; }
+
+void offer_wake_signal() {
+  struct sigaction action = {};
+  // Here, and not on the backup thread: Python looks at what comes on a thread that may handle signals only.
+  action.sa_handler = [](int) { PyErr_SetInterruptEx(SIGINT); };
+  ::sigaction(wake_signal(), &action, nullptr);
+}
 
 struct LoadedFunction {
   std::string payload;  // until it is loaded
@@ -108,15 +118,28 @@ class PythonExecutor : public worker::Executor {
     if (PyErr_Occurred() != nullptr) PyErr_Clear();
     Py_XDECREF(result);
     if (loop_->was_held()) end_debugging();
+    restore_handler();
     runner_.note_bytes(outcome);
     if (function.max_calls > 0 && ++function.calls >= function.max_calls) outcome->retire = may_retire();
   }
 
-  void interrupt() override { ::pthread_kill(thread_, SIGINT); }
+  void interrupt() override { ::pthread_kill(thread_, wake_signal()); }
   void before_sleep() override { state_ = PyEval_SaveThread(); }
   void after_sleep() override { take_gil(state_); }
 
  private:
+  // A task may have set another handler of SIGINT for good, which is what interrupts the tasks after it.
+  void restore_handler() {
+    static PyObject* get = nullptr;
+    static PyObject* number = PyLong_FromLong(SIGINT);
+    static PyObject* ours = PyObject_GetAttrString(support_, "on_interrupt");
+    if (imported(&get, "_signal", "getsignal") == nullptr) return PyErr_Clear();
+    Owned present(PyObject_CallOneArg(get, number));
+    if (present.get() == ours) return;
+    Owned done(PyObject_CallMethod(support_, "handle_interrupts", nullptr));
+    if (!done) PyErr_WriteUnraisable(support_);
+  }
+
   void end_debugging() {
     Owned done(PyObject_CallMethod(support_, "end_debugging", nullptr));
     if (!done) PyErr_WriteUnraisable(support_);
@@ -196,6 +219,7 @@ PyObject* run_worker(PyObject*, PyObject* args) {
   PythonClient* owner = as_client(client_object);
   if (owner == nullptr) return nullptr;
   remember_main_thread();
+  offer_wake_signal();
   auto page = std::make_unique<worker::MappedPage>(page_fd);
   PythonExecutor executor(owner, support);
   worker::TaskLoop loop(*owner->client, executor, *page);

@@ -60,7 +60,7 @@ ActorHost::ActorHost(fray_session& session, worker::Page& page, const wire::Host
 
 void ActorHost::run() {
   const int threads = std::max(1, description_.max_concurrency);
-  session_.client->become_actor(actor_.actor, threads == 1);
+  session_.client->become_actor(actor_.actor, static_cast<std::uint32_t>(threads));
   loop_.set_mode(threads == 1 ? worker::ActorLoop::Mode::kSerial : worker::ActorLoop::Mode::kThreads);
   session_.client->set_duty(&loop_);
   if (construct()) {
@@ -121,6 +121,7 @@ void ActorHost::serve(client::WorkerDuty* duty) {
 void ActorHost::run_call(worker::ActorCall* taken, client::WorkerDuty* duty) {
   const worker::TaskView& task = taken->task;
   client::Client::set_depth(task.head.depth + 1);
+  client::Client::set_call({task.client, task.number, task.name});
   auto cancelled = [&] { return loop_.is_cancelled(taken); };
   fray_call call(session_, task, description_.class_name, duty, cancelled);
   auto found = entry_->methods.find(task.name);

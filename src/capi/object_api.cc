@@ -14,7 +14,8 @@ namespace fray::capi {
 
 namespace {
 
-int fail_wait(fray_session& session, client::WaitResult result, std::size_t ready, std::size_t asked) {
+int fail_wait(fray_session& session, const Hooks& hooks, client::WaitResult result, std::size_t ready,
+              std::size_t asked) {
   switch (result) {
     case client::WaitResult::kDone:
       return FRAY_OK;
@@ -27,10 +28,7 @@ int fail_wait(fray_session& session, client::WaitResult result, std::size_t read
     case client::WaitResult::kDeadlock:
       break;
   }
-  return fail(
-      FRAY_DEADLOCK,
-      "a method of an actor waits for a later call of the same actor, which runs one call at a time; return the "
-      "ref, or give the actor max_concurrency");
+  return fail(FRAY_DEADLOCK, hooks.deadlock);
 }
 
 }  // namespace
@@ -98,7 +96,7 @@ int fray_wait(fray_session* session, fray_object* const* objects, size_t count, 
   client::WaitResult result = session->client->wait(all, needed, capi::deadline_after(timeout_seconds), hooks);
   if (result == client::WaitResult::kDone) return FRAY_OK;
   size_t done = ready();
-  return done >= needed ? static_cast<int>(FRAY_OK) : capi::fail_wait(*session, result, done, count);
+  return done >= needed ? static_cast<int>(FRAY_OK) : capi::fail_wait(*session, hooks, result, done, count);
 }
 
 int fray_read(fray_session* session, fray_object* object, fray_view* out) {
@@ -160,7 +158,7 @@ int fray_queue_next(fray_queue* queue, double timeout_seconds, fray_object** out
     if (queue->waiting.empty()) return capi::fail(FRAY_NOT_FOUND, "nothing is waited for");
     client::WaitResult result = client.wait_completed(&queue->ready, capi::deadline_after(timeout_seconds), hooks);
     if (result != client::WaitResult::kDone) {
-      return capi::fail_wait(*queue->session, result, 0, queue->waiting.size());
+      return capi::fail_wait(*queue->session, hooks, result, 0, queue->waiting.size());
     }
     for (client::Object* object : client.take_completed(&queue->ready)) {
       auto found = queue->waiting.find(object);

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 
+#include "client/current_call.h"
 #include "model/resource_text.h"
 
 namespace fray::client {
@@ -18,7 +19,11 @@ constexpr auto kHandshakeLimit = 20s;
 thread_local std::uint32_t current_depth = 0;
 }  // namespace
 
+thread_local RunningCall current_call;
+
 void Client::set_depth(std::uint32_t depth) { current_depth = depth; }
+
+void Client::set_call(const RunningCall& call) { current_call = call; }
 
 Client::Client(ClientOptions options)
     : options_(std::move(options)),
@@ -372,6 +377,8 @@ void Client::flush_link() {
 void Client::task_ended() {
   MutexLock lock(mutex_);
   if (!tasks_.leases().empty()) tasks_.tick(Clock::now(), true);
+  ++tasks_begun_;
+  side_waits_.lasting = 0;
   link_.flush();
   // The answer must not overtake the records, so this waits for the node to take them.
   while (link_.is_open() && link_.has_output()) {

@@ -39,6 +39,7 @@
 #include "client/shared_memory.h"
 #include "client/task_table.h"
 #include "client/timeline.h"
+#include "model/call_wait.h"
 
 namespace fray::client {
 
@@ -91,6 +92,10 @@ struct WorkerDuty {
   virtual int poll_fd() = 0;  // -1: none; a socket to watch while the backup thread sleeps. Called with the mutex
   virtual void blocked() = 0;
   virtual void unblocked() = 0;
+  // Sends the answers of calls that have ended; false when something had to stay back. May be called with the client's
+  // mutex held.
+  virtual bool flush_answers() = 0;
+  virtual void wake() = 0;     // an event loop that runs calls has something to look at; likewise
   virtual void abandon() = 0;  // in a child of fork(): close sockets, touch no lock
 };
 
@@ -103,6 +108,20 @@ struct WaitHooks {
   virtual bool is_main_thread() const { return false; }   // wakes up now and then to ask interrupted()
   virtual WorkerDuty* duty() { return nullptr; }          // set on the thread that runs a worker's tasks
   virtual bool waits_for_others() const { return true; }  // false: only for the node itself
+  std::string deadlock;                                   // after kDeadlock: why the wait can never end
+};
+
+// What a thread of a worker runs: a task, or a call of the actor that the process is. `number` 0: nothing.
+struct RunningCall {
+  ProcessId client = 0;
+  std::uint64_t number = 0;
+  std::string_view name;  // must outlive the call
+};
+
+// What a thread, or a call of an event loop, waits for.
+struct Awaited {
+  std::span<Object* const> objects;
+  std::size_t needed = 0;
 };
 
 struct ClientOptions {
@@ -143,6 +162,8 @@ class Client {
   void forget_key(std::uint32_t number);
   // Depth of tasks that this thread submits.
   static void set_depth(std::uint32_t depth);
+  // What this thread runs from now on: its waits are that call's.
+  static void set_call(const RunningCall& call);
 
   // ---- Actors (client_actors.cc) ----
   // Waits for the node only when the actor has a name. kAlreadyExists: the name is taken.
@@ -155,8 +176,8 @@ class Client {
   // Returns when the node has done it: later calls of this process fail.
   Status kill_actor(Object* actor, bool no_restart, WaitHooks& hooks);
   bool is_actor_call(const Object* object) const;
-  // `serial`: it runs one call at a time, so a call that waits for another one of its own waits for ever.
-  void become_actor(ActorId self, bool serial);
+  // `places`: calls that it runs at once.
+  void become_actor(ActorId self, std::uint32_t places);
   void say_actor_failed(const wire::ActorFailure& failure);
 
   // ---- Objects ----
@@ -203,6 +224,21 @@ class Client {
   void say(wire::ControlType type);  // kBlocked, kUnblocked, kRetiring
   void flush_link();
   void task_ended();  // before its answer leaves: records go out, leases that it used go back
+  // Side waits are those for others that do not stop the thread that runs a worker's task: waits of its other threads,
+  // which wait_until() counts, and of event loops. They belong to the task during which they began.
+  std::uint64_t begin_side_wait();
+  void end_side_wait(std::uint64_t task);
+  struct SideWaits {
+    std::size_t lasting = 0;
+    std::uint64_t ended = 0;  // so far
+  };
+  SideWaits side_waits() const;
+  // A call that runs in an event loop waits for one of these, and for nothing else: no timer, no other event ends its wait.
+  // The number of the wait, by which it is said again and forgotten; 0: nothing certain can be said now.
+  std::uint64_t say_call_waits(std::uint64_t known, const RunningCall& call, std::vector<Object*> objects);
+  void forget_call_wait(std::uint64_t wait);
+  // Those among them that can never end, with why, since the last time.
+  std::vector<std::pair<std::uint64_t, std::string>> take_refused_waits();
   bool has_unfinished_work() const;
   void wake_backup();  // a task begins; after TaskLoop has noted it
 
@@ -234,10 +270,14 @@ class Client {
   void wake_poll();
   void fill_poll_set(std::vector<pollfd>& set) FRAY_REQUIRES(mutex_);
   // `condition` is asked under the mutex, more than once: it must only look.
-  WaitResult wait_until(FunctionRef<bool()> condition, Deadline deadline, WaitHooks& hooks);
+  WaitResult wait_until(FunctionRef<bool()> condition, Deadline deadline, WaitHooks& hooks,
+                        const Awaited* awaited = nullptr);
   // A process of a job that waits for long lends the job's CPUs to others.
   void begin_long_wait() FRAY_REQUIRES(mutex_);
   void end_long_wait() FRAY_REQUIRES(mutex_);
+  void lend_for_side_waits(Clock::time_point now) FRAY_REQUIRES(mutex_);
+  std::uint64_t add_side_wait() FRAY_REQUIRES(mutex_);
+  void drop_side_wait(std::uint64_t task) FRAY_REQUIRES(mutex_);
   // The same for what the node answers by itself, without another task: a worker keeps its CPU meanwhile.
   WaitResult wait_for_node(FunctionRef<bool()> answered, Deadline deadline, WaitHooks& hooks);
   // `all`: also the lines that are held back.
@@ -262,10 +302,27 @@ class Client {
   };
   std::vector<Object*> make_results(Task* task, const TaskOptions& options) FRAY_REQUIRES(mutex_);
   void handle_actor(wire::Incoming& frame) FRAY_REQUIRES(mutex_);
-  bool waits_for_itself(std::span<Object* const> objects, std::size_t needed) const FRAY_REQUIRES(mutex_);
+  // Waits of calls that the node knows of (client_call_waits.cc).
+  struct KnownWait {
+    RunningCall call;
+    Awaited awaited;
+    std::uint64_t number = 0;  // 0: the node does not know it
+    bool refused = false;
+    std::string why;               // refused
+    std::vector<Object*> of_loop;  // what `awaited` looks at, for a call of an event loop; counted
+    std::string name;              // what `call` looks at, likewise
+  };
+  bool describe(const KnownWait& known, CallWait* wait) const FRAY_REQUIRES(mutex_);
+  bool add_awaited(const Object* object, int depth, CallWait* wait) const FRAY_REQUIRES(mutex_);
+  bool tell(KnownWait& known) FRAY_REQUIRES(mutex_);
+  void untell(KnownWait& known) FRAY_REQUIRES(mutex_);
+  void tell_all_again(std::uint64_t probe) FRAY_REQUIRES(mutex_);
+  void wait_refused(std::uint64_t wait, std::string why) FRAY_REQUIRES(mutex_);
+  void drop_loop_wait(std::uint64_t number) FRAY_REQUIRES(mutex_);
   void withdraw(Object* actor);
   std::uint64_t expect_answer() FRAY_REQUIRES(mutex_);
   Status await_answer(std::uint64_t ticket, WaitHooks& hooks, std::string* answer);
+  void let_go_of_answer(std::string_view body) FRAY_REQUIRES(mutex_);
   Object* new_sealed(wire::Encoding encoding, const Location& location);
   Status open_segment(SegmentId segment, WaitHooks& hooks);
 
@@ -294,7 +351,10 @@ class Client {
   std::uint64_t reserve_tickets_ FRAY_GUARDED_BY(mutex_) = 0;
   std::unordered_map<std::uint64_t, std::string> reserve_answers_ FRAY_GUARDED_BY(mutex_);  // by ticket; empty: granted
   std::unordered_map<std::uint64_t, std::uint64_t> given_up_reserves_ FRAY_GUARDED_BY(mutex_);  // bytes by ticket
-  bool serial_actor_ FRAY_GUARDED_BY(mutex_) = false;                                       // this process is one
+  std::uint32_t places_ FRAY_GUARDED_BY(mutex_) = 1;                                        // of the calls of an actor
+  std::vector<KnownWait*> known_waits_ FRAY_GUARDED_BY(mutex_);                             // to the node
+  std::uint64_t wait_numbers_ FRAY_GUARDED_BY(mutex_) = 0;
+  std::vector<std::unique_ptr<KnownWait>> loop_waits_ FRAY_GUARDED_BY(mutex_);
   std::uint64_t actor_tickets_ FRAY_GUARDED_BY(mutex_) = 0;
   // Bodies of the answers that somebody waits for, by ticket; empty until it is there.
   std::unordered_map<std::uint64_t, std::optional<std::string>> actor_answers_ FRAY_GUARDED_BY(mutex_);
@@ -304,8 +364,12 @@ class Client {
   std::vector<std::string> returned_memory_ FRAY_GUARDED_BY(returns_mutex_);  // frames for the node
   bool reader_busy_ FRAY_GUARDED_BY(mutex_) = false;
   int followers_ FRAY_GUARDED_BY(mutex_) = 0;
-  int long_waits_ FRAY_GUARDED_BY(mutex_) = 0;          // threads
-  std::uint64_t progress_ FRAY_GUARDED_BY(mutex_) = 0;  // frames handled; the backup thread compares
+  int long_waits_ FRAY_GUARDED_BY(mutex_) = 0;  // threads
+  SideWaits side_waits_ FRAY_GUARDED_BY(mutex_);
+  std::uint64_t tasks_begun_ FRAY_GUARDED_BY(mutex_) = 0;       // whose side waits count now
+  Clock::time_point side_waits_since_ FRAY_GUARDED_BY(mutex_);  // when the first of them began
+  bool lent_for_side_waits_ FRAY_GUARDED_BY(mutex_) = false;    // of a process of a job
+  std::uint64_t progress_ FRAY_GUARDED_BY(mutex_) = 0;          // frames handled; the backup thread compares
   std::uint64_t completions_ FRAY_GUARDED_BY(mutex_) = 0;
 
   struct EarlyLease {

@@ -128,12 +128,23 @@ Status Client::await_answer(std::uint64_t ticket, WaitHooks& hooks, std::string*
   WaitResult result = wait_for_node(answered, Clock::now() + kAnswerLimit, hooks);
   MutexLock lock(mutex_);
   auto expected = actor_answers_.extract(ticket);
+  if (result == WaitResult::kInterrupted) {  // also where the answer came at the same moment: the caller's error is set
+    if (expected.mapped()) let_go_of_answer(*expected.mapped());
+    return Status(StatusCode::kCancelled, "interrupted");
+  }
   if (!expected.mapped()) {
-    if (result == WaitResult::kInterrupted) return Status(StatusCode::kCancelled, "interrupted");
     return Status(StatusCode::kUnavailable, open_ ? "the node did not answer" : closed_reason_);
   }
   *answer = std::move(*expected.mapped());
   return Status::ok();
+}
+
+// Nobody waits for it any more. The node counts this process as a holder of the actor that it names.
+void Client::let_go_of_answer(std::string_view body) {
+  auto answer = wire::ActorAnswer::decode(body);
+  if (!answer.is_ok() || answer->code != StatusCode::kOk || answer->actor == ActorId{}) return;
+  Object* object = objects_.adopt(answer->actor);
+  if (object->references.fetch_sub(1, std::memory_order_acq_rel) == 1) objects_.destroy(object);
 }
 
 Status Client::kill_actor(Object* actor, bool no_restart, WaitHooks& hooks) {
@@ -149,24 +160,15 @@ Status Client::kill_actor(Object* actor, bool no_restart, WaitHooks& hooks) {
   return await_answer(ticket, hooks, &done);
 }
 
-void Client::become_actor(ActorId self, bool serial) {
+void Client::become_actor(ActorId self, std::uint32_t places) {
   MutexLock lock(mutex_);
   objects_.set_self(self);
-  serial_actor_ = serial;
+  places_ = places;
 }
 
 bool Client::is_actor_call(const Object* object) const {
   MutexLock lock(mutex_);
   return object->producer != nullptr && object->producer->actor != nullptr;
-}
-
-bool Client::waits_for_itself(std::span<Object* const> objects, std::size_t needed) const {
-  std::size_t never = 0;
-  for (const Object* object : objects) {
-    const Task* call = object->producer;
-    never += call != nullptr && call->actor != nullptr && call->actor->object->id == objects_.self();
-  }
-  return objects.size() - never < needed;
 }
 
 void Client::withdraw(Object* actor) {
@@ -202,7 +204,11 @@ void Client::handle_actor(wire::Incoming& frame) {
     }
     default: {
       auto expected = actor_answers_.find(frame.header.id);  // absent: whoever asked waits no longer
-      if (expected != actor_answers_.end()) expected->second = std::string(frame.body);
+      if (expected != actor_answers_.end()) {
+        expected->second = std::string(frame.body);
+      } else if (frame.header.type == static_cast<std::uint8_t>(ControlType::kActorAnswer)) {
+        let_go_of_answer(frame.body);
+      }
     }
   }
 }

@@ -48,6 +48,8 @@ struct SlowDuty : WorkerDuty {
   int poll_fd() override { return -1; }
   void blocked() override {}
   void unblocked() override {}
+  bool flush_answers() override { return true; }
+  void wake() override {}
   void abandon() override {}
 
   std::atomic<bool> entered{false};

@@ -9,6 +9,7 @@
 #include <sched.h>
 
 #include "client/client.h"
+#include "client/current_call.h"
 
 namespace fray::client {
 
@@ -16,8 +17,11 @@ using namespace std::chrono_literals;
 
 namespace {
 constexpr auto kSpin = 20us;
-constexpr auto kAskInterrupt = 40ms;  // how often a sleeping main thread asks whether to give up
-constexpr auto kDrainLimit = 1s;      // for one answer of the node at the end of a program
+constexpr auto kAskInterrupt = 25ms;  // how often a waiting main thread asks whether to give up
+constexpr auto kTellAfter = 50ms;     // of a wait, before the node hears of it
+constexpr auto kTellAgainMost = 1s;
+constexpr std::uint64_t kNoTask = ~std::uint64_t{0};
+constexpr auto kDrainLimit = 1s;  // for one answer of the node at the end of a program
 constexpr int kMostDrainRounds = 50;
 constexpr auto kExitPatience = 5s;  // with whoever reads the program's output and has stopped
 constexpr int kHeldTick = 20;       // ms between looks whether workers may print again
@@ -178,6 +182,13 @@ void Client::handle(wire::Incoming& frame) {
       message->ok = memory_.evict(message->segment);
       return link_.send(ControlType::kEvicted, 0, message.value());
     }
+    case ControlType::kProbeWaits:
+      return tell_all_again(frame.header.id);
+    case ControlType::kWaitRefused: {
+      auto message = wire::Text::decode(frame.body);
+      if (!message.is_ok()) return broken(message.status());
+      return wait_refused(frame.header.id, std::move(message->text));
+    }
     case ControlType::kYieldMemory: {
       auto message = wire::YieldMemory::decode(frame.body);
       if (!message.is_ok()) return broken(message.status());
@@ -278,12 +289,23 @@ void Client::wake_poll() {
   [[maybe_unused]] ssize_t written = ::write(wake_.get(), &one, sizeof(one));
 }
 
-WaitResult Client::wait_until(FunctionRef<bool()> condition, Deadline deadline, WaitHooks& hooks) {
+WaitResult Client::wait_until(FunctionRef<bool()> condition, Deadline deadline, WaitHooks& hooks,
+                              const Awaited* awaited) {
   MutexLock lock(mutex_);
   if (condition()) return WaitResult::kDone;
   tasks_.flush();
+  std::optional<KnownWait> known;  // a wait that ends by itself is nobody's affair
+  Clock::time_point tell_at = Clock::time_point::max();
+  Clock::duration tell_again = kTellAfter;
+  if (awaited != nullptr && !deadline && duty_ != nullptr && current_call.number != 0) {
+    known.emplace();
+    known->call = current_call;
+    known->awaited = *awaited;
+    tell_at = Clock::now() + kTellAfter;
+  }
   bool asleep = false;
   bool is_long = false;
+  std::optional<std::uint64_t> side_wait;
   auto note_silence = [&]() FRAY_REQUIRES(mutex_) {
     if (is_long || !welcome_.in_job || !hooks.waits_for_others() || hooks.duty() != nullptr) return;
     is_long = true;
@@ -291,6 +313,8 @@ WaitResult Client::wait_until(FunctionRef<bool()> condition, Deadline deadline, 
   };
   auto leave = [&](WaitResult result) FRAY_UNCHECKED_LOCKING {  // returns without the lock
     if (is_long) end_long_wait();
+    if (known) untell(*known);
+    if (side_wait) drop_side_wait(*side_wait);
     lock.unlock();
     if (asleep) {
       hooks.after_sleep();
@@ -300,6 +324,9 @@ WaitResult Client::wait_until(FunctionRef<bool()> condition, Deadline deadline, 
   };
   auto fall_asleep = [&]() FRAY_REQUIRES(mutex_) {
     if (asleep) return;
+    if (duty_ != nullptr && hooks.duty() == nullptr && hooks.waits_for_others() && !side_wait) {
+      side_wait = add_side_wait();
+    }
     mutex_.unlock();
     if (WorkerDuty* duty = hooks.duty()) duty->blocked();
     hooks.before_sleep();
@@ -325,9 +352,21 @@ WaitResult Client::wait_until(FunctionRef<bool()> condition, Deadline deadline, 
 
   std::vector<pollfd> set;
   bool spun = false;
+  Clock::time_point ask = Clock::now() + kAskInterrupt;
   while (true) {
     if (condition()) return leave(WaitResult::kDone);
     if (!open_) return leave(WaitResult::kClosed);
+    if (known && known->refused) {
+      hooks.deadlock = std::move(known->why);
+      return leave(WaitResult::kDeadlock);
+    }
+    if (tell_at != Clock::time_point::max() && Clock::now() >= tell_at) {
+      tell_at = Clock::time_point::max();
+      if (!tell(*known)) {  // what it waits for is on its way still
+        tell_again = std::min<Clock::duration>(tell_again * 2, kTellAgainMost);
+        tell_at = Clock::now() + tell_again;
+      }
+    }
     if (deadline && Clock::now() >= *deadline) return leave(WaitResult::kTimedOut);
 
     if (reader_busy_) {  // follow
@@ -335,6 +374,7 @@ WaitResult Client::wait_until(FunctionRef<bool()> condition, Deadline deadline, 
       if (!reader_busy_ || condition()) continue;
       auto until = Clock::now() + (hooks.is_main_thread() ? kAskInterrupt : std::chrono::milliseconds(1000));
       if (deadline && *deadline < until) until = *deadline;
+      until = std::min(until, tell_at);
       ++followers_;
       readers_changed_.wait_until(lock, until);
       --followers_;
@@ -373,6 +413,7 @@ WaitResult Client::wait_until(FunctionRef<bool()> condition, Deadline deadline, 
     fill_poll_set(set);
     int timeout = hooks.is_main_thread() ? static_cast<int>(kAskInterrupt.count()) : 1000;
     if (deadline) timeout = std::min(timeout, milliseconds_until(*deadline));
+    if (known && tell_at != Clock::time_point::max()) timeout = std::min(timeout, milliseconds_until(tell_at));
     lock.unlock();
     int events = ::poll(set.data(), set.size(), timeout);
     bool woken = events < 0 || (set[0].revents & POLLIN) != 0;
@@ -388,7 +429,10 @@ WaitResult Client::wait_until(FunctionRef<bool()> condition, Deadline deadline, 
     if (notify || followers_ > 0) readers_changed_.notify_all();
     deliver_logs();
     if (events == 0) note_silence();
-    if ((events < 0 || events == 0) && interrupted()) return leave(WaitResult::kInterrupted);
+    // A signal that lands outside of poll() interrupts nothing, and while answers stream in poll() always finds some.
+    if (events > 0 && (!hooks.is_main_thread() || Clock::now() < ask)) continue;
+    if (interrupted()) return leave(WaitResult::kInterrupted);
+    ask = Clock::now() + kAskInterrupt;
   }
 }
 
@@ -402,6 +446,51 @@ void Client::end_long_wait() {
   if (--long_waits_ > 0 || !link_.is_open()) return;
   link_.send(wire::ControlType::kUnblocked);
   link_.flush();
+}
+
+// ---- Side waits ----
+
+std::uint64_t Client::begin_side_wait() {
+  MutexLock lock(mutex_);
+  return add_side_wait();
+}
+
+void Client::end_side_wait(std::uint64_t task) {
+  MutexLock lock(mutex_);
+  drop_side_wait(task);
+}
+
+Client::SideWaits Client::side_waits() const {
+  MutexLock lock(mutex_);
+  return side_waits_;
+}
+
+std::uint64_t Client::add_side_wait() {
+  if (duty_ == nullptr && !welcome_.in_job) return kNoTask;  // nobody wants to know
+  if (side_waits_.lasting++ == 0) {
+    side_waits_since_ = Clock::now();
+    wake_backup();
+  }
+  return tasks_begun_;
+}
+
+void Client::drop_side_wait(std::uint64_t task) {
+  if (task != tasks_begun_ || side_waits_.lasting == 0) return;
+  --side_waits_.lasting;
+  ++side_waits_.ended;
+  if (lent_for_side_waits_ && side_waits_.lasting == 0) {
+    lent_for_side_waits_ = false;
+    end_long_wait();
+  }
+  if (duty_ != nullptr) wake_backup();  // it may have given back what the process needs now
+}
+
+// The program of a job that awaits its tasks in an event loop sleeps where nobody sees it.
+void Client::lend_for_side_waits(Clock::time_point now) {
+  if (!welcome_.in_job || lent_for_side_waits_ || side_waits_.lasting == 0) return;
+  if (now - side_waits_since_ < kAskInterrupt) return;
+  lent_for_side_waits_ = true;
+  begin_long_wait();
 }
 
 WaitResult Client::wait_for_node(FunctionRef<bool()> answered, Deadline deadline, WaitHooks& hooks) {
@@ -439,16 +528,16 @@ WaitResult Client::wait(std::span<Object* const> objects, std::size_t needed, De
     for (Object* object : objects) {
       if (!object->is_ready()) objects_.want(object);
     }
-    if (serial_actor_ && hooks.duty() != nullptr && waits_for_itself(objects, needed)) return WaitResult::kDeadlock;
   }
-  WaitResult result = wait_until(enough, deadline, hooks);
-  return result;
+  const Awaited awaited{objects, needed};
+  return wait_until(enough, deadline, hooks, &awaited);
 }
 
 WaitResult Client::next_item(Object* stream, Object** item, Deadline deadline, WaitHooks& hooks) {
   *item = nullptr;
   auto available = [&] { return stream->has_next(); };
-  WaitResult result = wait_until(available, deadline, hooks);
+  const Awaited awaited{{&stream, 1}, 1};
+  WaitResult result = wait_until(available, deadline, hooks, &awaited);
   if (result != WaitResult::kDone) return result;
   MutexLock lock(mutex_);
   ItemStream& items = *stream->detail->stream;
@@ -462,7 +551,8 @@ WaitResult Client::next_item(Object* stream, Object** item, Deadline deadline, W
 
 WaitResult Client::all_items(Object* stream, std::vector<Object*>* items, Deadline deadline, WaitHooks& hooks) {
   lift_item_limit(stream);
-  WaitResult result = wait_until([stream] { return stream->is_ready(); }, deadline, hooks);
+  const Awaited awaited{{&stream, 1}, 1};
+  WaitResult result = wait_until([stream] { return stream->is_ready(); }, deadline, hooks, &awaited);
   if (result != WaitResult::kDone) return result;
   MutexLock lock(mutex_);
   for (Object* item : stream->detail->stream->items) {
@@ -501,6 +591,7 @@ void Client::forget_listener(CompletionQueue* queue, std::span<Object* const> ob
   if (abandoned_) return;
   MutexLock lock(mutex_);
   for (Object* object : objects) {
+    queue->forget(object);
     if (object->detail) std::erase(object->detail->listeners, queue);
   }
 }
@@ -594,6 +685,7 @@ void Client::backup_loop() {
       return_memory();
       tasks_.tick(Clock::now(), false);
       actors_.tick(Clock::now());
+      lend_for_side_waits(Clock::now());
     }
     settle();
     deliver_logs();

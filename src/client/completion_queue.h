@@ -1,6 +1,6 @@
 // CompletionQueue: tells an event loop which objects became ready, through an eventfd.
 //
-// Threading:  add() from any thread under Client's mutex; take() from the loop's thread, under the same.
+// Threading:  add() from any thread under Client's mutex; take() and forget() from the loop's thread, under the same.
 // Ownership:  owns the eventfd; holds no counts: the loop keeps its refs.
 // Failure:    none; a full eventfd counter is readable all the same.
 #pragma once
@@ -21,6 +21,7 @@ class CompletionQueue {
   void add(Object* object);
   bool empty() const { return ready_.empty(); }
   std::vector<Object*> take();
+  void forget(Object* object) { std::erase(ready_, object); }
 
  private:
   os::Fd event_;

@@ -70,6 +70,7 @@ Node::Node(event::Loop& loop, Settings settings, SessionFolder folder)
       memory_(loop, roster_, settings_.options.store_memory_bytes, settings_.options.spill_folder),
       objects_(roster_, memory_, epoch_),
       actors_(loop, roster_, leases_, objects_),
+      waits_(roster_, actors_.table()),
       environments_(loop, *settings_.spawner),
       jobs_(loop, *settings_.spawner, roster_, leases_, actors_, job_settings()),
       watch_(loop, processes_, leases_.table(),
@@ -123,6 +124,7 @@ Status Node::adopt(os::Fd socket) {
 void Node::end_round(bool complete) {
   if (objects_.end_round(complete)) loop_.request_round();
   carry_out();
+  waits_.carry_out();
   watch_.follow_leases();
   roster_.end_round();
   logs_.resume();
@@ -253,6 +255,9 @@ Status Node::handle_client(Connection& connection, ControlType type, wire::Incom
     case ControlType::kUnblocked:
     case ControlType::kRetiring:
       return handle_worker(connection, type);
+    case ControlType::kCallWaits:
+    case ControlType::kCallWaitEnded:
+      return handle_wait(connection, type, frame);
     case ControlType::kCreateActor:
     case ControlType::kConstructActor:
     case ControlType::kConnectActor:
@@ -276,6 +281,17 @@ Status Node::handle_worker(Connection& connection, ControlType type) {
   if (type == ControlType::kBlocked) leases_.blocked(connection.process);
   if (type == ControlType::kUnblocked) leases_.unblocked(connection.process);
   if (type == ControlType::kRetiring) leases_.retiring(connection.process);
+  return Status::ok();
+}
+
+Status Node::handle_wait(Connection& connection, ControlType type, const wire::Incoming& frame) {
+  if (connection.role != wire::Role::kWorker) return forbidden(connection, type);
+  if (type == ControlType::kCallWaitEnded) {
+    waits_.ended(connection.process, frame.header.id);
+    return Status::ok();
+  }
+  FRAY_ASSIGN_OR_RETURN(wire::CallWaits message, wire::CallWaits::decode(frame.body));
+  waits_.waits(connection.process, frame.header.id, std::move(message));
   return Status::ok();
 }
 
@@ -378,6 +394,7 @@ void Node::process_left(Connection& connection, const Status& why) {
   actors_.client_left(process);  // first: it asks whose child the process was
   leases_.client_left(process);
   objects_.process_left(process, connection.role == wire::Role::kDriver);
+  waits_.process_left(process);
   memory_.process_left(process);
   if (connection.role == wire::Role::kWorker) {
     // Its process may be on its way out, and then says more by its exit than by a kill. One that only closed its socket

@@ -22,6 +22,7 @@
 #include "node/roster.h"
 #include "node/session_folder.h"
 #include "node/session_options.h"
+#include "node/wait_carrier.h"
 #include "node/worker_processes.h"
 #include "node/worker_watch.h"
 #include "os/spawn.h"
@@ -62,6 +63,7 @@ class Node {
   Status welcome_worker(Connection& connection, const wire::Hello& hello);
   Status handle_client(Connection& connection, wire::ControlType type, wire::Incoming& frame);
   Status handle_worker(Connection& connection, wire::ControlType type);
+  Status handle_wait(Connection& connection, wire::ControlType type, const wire::Incoming& frame);
   void job_process_waits(Connection& connection, bool waits);
   Status handle_memory(Connection& connection, wire::ControlType type, wire::Incoming& frame);
   void connection_ended(Connection& connection, const Status& why);
@@ -90,6 +92,7 @@ class Node {
   MemoryCarrier memory_;
   ObjectCarrier objects_;
   ActorCarrier actors_;
+  WaitCarrier waits_;
   CachedEnvironments environments_;  // of jobs
   JobCarrier jobs_;
   JobRequests job_requests_{jobs_};

@@ -51,6 +51,8 @@ enum class ControlType : std::uint8_t {
   kLeaseBroken,    // id: lease; no body. Its direct socket has ended: a worker that lives on is killed
   kHoldOutput,     // no body: send no more of what workers print, so that they wait in `print`
   kTakeOutput,     // no body: go on
+  kCallWaits,      // id: the process's number of the wait (wire/call_wait.h)
+  kCallWaitEnded,  // id: the same; no body
   // client -> node, about actors (wire/actor.h)
   kCreateActor = 40,  // id: ticket of the answer; 0: none wanted
   kConstructActor,
@@ -86,6 +88,8 @@ enum class ControlType : std::uint8_t {
   kStatusReply,
   kYieldMemory,  // memory or descriptors are short; give back what is warm, then say so
   kBindDevices,  // to a worker, before the lease or the actor that it is for
+  kProbeWaits,   // id: number of the probe; no body. Say anew which calls wait
+  kWaitRefused,  // id: the process's number of the wait; Text: why it can never end
   // node -> client, about actors
   kActorAnswer = 100,  // id: ticket
   kActorNames,         // id: ticket

@@ -170,6 +170,7 @@ ActorCall* ActorLoop::find_running(std::uint64_t id, std::uint64_t number) {
 void ActorLoop::cancel(std::uint64_t id, std::uint64_t number) {
   if (ActorCall* call = find_running(id, number)) {
     call->cancelled = newly_cancelled_ = true;
+    call->told = false;  // one that has gone on after the last time is told again
     items_taken_.notify_all();
     return;
   }
@@ -233,6 +234,7 @@ bool ActorLoop::spin() {
       MutexLock lock(mutex_);
       if (stop_) return true;
       read_ready(0);
+      flush_all();  // the answers to calls that were cancelled before they began
       if (!inbox_.empty()) return true;
     }
     ::sched_yield();
@@ -462,6 +464,13 @@ void ActorLoop::blocked() {
 }
 
 void ActorLoop::unblocked() { page_.blocked(false); }
+
+bool ActorLoop::flush_answers() {
+  MutexLock lock(mutex_);
+  flush_all();
+  return std::none_of(callers_.begin(), callers_.end(),
+                      [](const auto& each) { return each.second.socket.has_output(); });
+}
 
 void ActorLoop::abandon() {
   for (auto& [id, caller] : callers_) caller.socket.close();

@@ -84,6 +84,8 @@ class ActorLoop : public client::WorkerDuty {
   int poll_fd() override;
   void blocked() override;
   void unblocked() override;
+  bool flush_answers() override;
+  void wake() override;
   void abandon() FRAY_UNCHECKED_LOCKING override;  // a forked child has one thread
 
   // Readable when next(false) may have something.
@@ -115,7 +117,6 @@ class ActorLoop : public client::WorkerDuty {
   void flush_all() FRAY_REQUIRES(mutex_);
   void flush(std::uint64_t id, Caller& caller) FRAY_REQUIRES(mutex_);
   void mark_dirty(std::uint64_t id, Caller& caller) FRAY_REQUIRES(mutex_);
-  void wake();
 
   client::Client& client_;
   Page& page_;

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,6 +20,13 @@ namespace fray::worker {
 namespace {
 
 constexpr std::uint64_t kTimeoutGraceNs = 2 * kSecondNs;  // from the interrupt to the end of the process
+constexpr std::uint64_t kMayMaskNs = 5'000;  // a task that took so long gets its signal mask looked at before the next
+
+std::uint64_t cpu_ns_of_process() {
+  timespec used{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return static_cast<std::uint64_t>(used.tv_sec) * kSecondNs + static_cast<std::uint64_t>(used.tv_nsec);
+}
 
 }  // namespace
 
@@ -55,6 +63,7 @@ TaskLoop::TaskLoop(client::Client& client, Executor& executor, Page& page)
     : client_(client), executor_(executor), page_(page) {}
 
 void TaskLoop::run() {
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &signal_mask_);
   client_.set_duty(this);
   while (wait_for_lease()) serve();
 }
@@ -185,7 +194,10 @@ bool TaskLoop::next_frame(Frame* frame) {
     flush();
     if (!inbox_.empty()) continue;
     std::uint64_t now = os::monotonic_ns();
-    if (spin_until == 0) spin_until = now + kSpinNs;
+    if (spin_until == 0) {
+      spin_until = now + kSpinNs;
+      restore_signal_mask();  // nobody waits for it
+    }
     if (now < spin_until) {
       lock.unlock();
       ::sched_yield();
@@ -314,7 +326,9 @@ void TaskLoop::run_task(const Frame& frame) {
   meter_.begin(task.head.function);
   if (in.ok()) {
     client::Client::set_depth(task.head.depth + 1);
+    client::Client::set_call({task.client, task.number, task.name});
     executor_.run(task, &outcome);
+    client::Client::set_call({});
   } else {
     outcome.status = wire::TaskStatus::kFailed;
   }
@@ -325,8 +339,14 @@ void TaskLoop::run_task(const Frame& frame) {
   // Holds on what the arguments contained, and records of what the results contain, go ahead of the answer.
   if (outcome.retire) client_.say(wire::ControlType::kRetiring);
   client_.task_ended();
+  if (duration > kMayMaskNs) restore_signal_mask();
   MutexLock lock(mutex_);
   running_ = 0;
+  if (idle_) {
+    lock.unlock();
+    set_idle(false);
+    lock.lock();
+  }
   if (outcome.retire) retiring_ = true;
   wire::ResultHead head;
   head.started_ns = started;
@@ -389,11 +409,12 @@ bool TaskLoop::send_item(std::uint64_t task, std::uint32_t index, std::string_vi
 // ---- The backup thread ----
 
 bool TaskLoop::tick() {
+  const bool undecided = watch_side_waits();
   MutexLock lock(mutex_);
   if (running_ == 0) {
     bool was_running = seen_running_ != 0;
     seen_running_ = 0;
-    return was_running;
+    return was_running || undecided;
   }
   if (running_ == seen_running_ && connected_) {
     flush();
@@ -409,7 +430,8 @@ bool TaskLoop::tick() {
     }
   }
   seen_running_ = running_;
-  return os::monotonic_ns() - started_ns_ < kSecondNs || timeout_seconds_ > 0 || interrupt_ != Interrupt::kNone;
+  return os::monotonic_ns() - started_ns_ < kSecondNs || timeout_seconds_ > 0 || interrupt_ != Interrupt::kNone ||
+         undecided;
 }
 
 int TaskLoop::poll_fd() {
@@ -441,9 +463,58 @@ bool TaskLoop::must_end(std::uint64_t now) {
   return true;
 }
 
+// A task may have blocked signals for good, the interrupt of the tasks after it among them.
+void TaskLoop::restore_signal_mask() const { ::pthread_sigmask(SIG_SETMASK, &signal_mask_, nullptr); }
+
 // ---- Blocking in get and wait ----
 
 void TaskLoop::blocked() {
+  MutexLock turn(turns_);
+  if (!waits_ && !idle_) give_way();
+  waits_ = true;
+}
+
+void TaskLoop::unblocked() {
+  MutexLock turn(turns_);
+  waits_ = idle_ = false;
+  go_on();
+}
+
+// Looks at what the task's own thread does not do: waits of its other threads and event loops. True: look again soon.
+bool TaskLoop::watch_side_waits() {
+  const client::Client::SideWaits waits = client_.side_waits();
+  if (waits.lasting == 0) {
+    watches_ = false;
+    if (idle_) set_idle(false);
+    return false;
+  }
+  const std::uint64_t now = os::monotonic_ns();
+  const std::uint64_t cpu = cpu_ns_of_process();
+  if (!std::exchange(watches_, true)) {
+    idle_watch_.restart(now, cpu);
+  } else if (waits.ended != seen_ends_) {
+    idle_watch_.look_again(now, cpu);
+  }
+  seen_ends_ = waits.ended;
+  const bool idle = idle_watch_.look(now, cpu);
+  if (idle != idle_) set_idle(idle);
+  return idle_watch_.is_undecided();
+}
+
+void TaskLoop::set_idle(bool idle) {
+  MutexLock turn(turns_);
+  if (idle == idle_) return;
+  if (idle) {
+    MutexLock lock(mutex_);
+    if (running_ == 0) return;  // the task has ended meanwhile
+  }
+  idle_ = idle;
+  if (waits_) return;  // its own thread waits as well
+  idle ? give_way() : go_on();
+}
+
+// The CPU is free for others, and so are the tasks behind this one.
+void TaskLoop::give_way() {
   {
     MutexLock lock(mutex_);
     if (running_ == 0) return;
@@ -455,7 +526,13 @@ void TaskLoop::blocked() {
   client_.say(wire::ControlType::kBlocked);
 }
 
-void TaskLoop::unblocked() {
+bool TaskLoop::flush_answers() {
+  MutexLock lock(mutex_);
+  flush();
+  return !socket_.has_output();
+}
+
+void TaskLoop::go_on() {
   client_.say(wire::ControlType::kUnblocked);
   page_.blocked(false);
   MutexLock lock(mutex_);

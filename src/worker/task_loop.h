@@ -13,6 +13,7 @@
 #pragma once
 
 #include <atomic>
+#include <csignal>
 #include <deque>
 #include <optional>
 #include <string>
@@ -22,6 +23,7 @@
 #include "wire/actor.h"
 #include "wire/control.h"
 #include "wire/direct.h"
+#include "worker/idle_watch.h"
 #include "worker/kept_functions.h"
 #include "worker/task_meter.h"
 
@@ -118,6 +120,8 @@ class TaskLoop : public client::WorkerDuty {
   int poll_fd() override;
   void blocked() override;
   void unblocked() override;
+  bool flush_answers() override;
+  void wake() override {}
   void abandon() FRAY_UNCHECKED_LOCKING override { socket_.close(); }  // a forked child has one thread
 
  private:
@@ -137,12 +141,28 @@ class TaskLoop : public client::WorkerDuty {
   void return_unstarted(wire::ReturnReason reason) FRAY_REQUIRES(mutex_);
   void flush() FRAY_REQUIRES(mutex_);
   bool must_end(std::uint64_t now_ns) FRAY_REQUIRES(mutex_);
+  void restore_signal_mask() const;
+  bool watch_side_waits();
+  void set_idle(bool idle);
+  void give_way() FRAY_REQUIRES(turns_);
+  void go_on() FRAY_REQUIRES(turns_);
 
   client::Client& client_;
   Executor& executor_;
   Page& page_;
-  TaskMeter meter_;  // of the task thread, as is the next
+  TaskMeter meter_;  // of the task thread, as are the next two
   KeptFunctions functions_;
+  sigset_t signal_mask_{};  // that tasks begin with
+
+  // Why the task does not need its CPU: its own thread waits; or other threads and event loops do, and the process is
+  // idle meanwhile. Held while the node is told, so that it hears of the changes in their order; comes before the
+  // client's mutex.
+  Mutex turns_;
+  bool waits_ FRAY_GUARDED_BY(turns_) = false;
+  std::atomic<bool> idle_{false};  // written with turns_
+  IdleWatch idle_watch_;           // of the backup thread, and what it saw last:
+  bool watches_ = false;
+  std::uint64_t seen_ends_ = 0;
 
   Mutex mutex_;
   Condition lease_changed_;

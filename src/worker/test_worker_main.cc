@@ -137,7 +137,7 @@ class TestExecutor : public worker::Executor {
 
 // A serial actor until the node lets go of it.
 void run_actor(client::Client& client, worker::Page& page, const wire::HostActor& actor) {
-  client.become_actor(actor.actor, true);
+  client.become_actor(actor.actor, 1);
   worker::ActorLoop loop(client, page, "Counter");
   client.set_duty(&loop);
   client.say(wire::ControlType::kActorReady);

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+import atexit
 import multiprocessing
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
 
 import fray
 import pytest
-from fray import NodeDiedError, TaskOptions, WorkerDiedError
+from fray import ActorOptions, NodeDiedError, TaskOptions, WorkerDiedError
 from fray.backend.native import NativeJobContext
 
 from tests.chaos.harness import (
+    PATIENCE,
     PROMPT,
     Driver,
     current_marker,
@@ -324,3 +329,151 @@ def test_workers_hand_no_descriptor_of_the_engine_to_programs_that_they_start(ct
     listing = ctx.get(ctx.run(descriptors), timeout=20)
     assert "memfd" not in listing
     assert "socket:" not in listing
+
+
+ENDS = {"sys.exit": 3, "sys.exit with a text": 1, "exception": 1, "return": 0, "KeyboardInterrupt": -signal.SIGINT}
+
+
+def end_as(how: str) -> str:
+    if how == "sys.exit":
+        sys.exit(3)
+    if how == "sys.exit with a text":
+        sys.exit("the child has had enough")
+    if how == "exception":
+        raise ValueError("the child fails")
+    if how == "KeyboardInterrupt":
+        raise KeyboardInterrupt
+    return "the child goes on"
+
+
+def code_of(child: int) -> int:
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def fork_in_a_task(how: str) -> object:
+    child = os.fork()
+    return end_as(how) if child == 0 else code_of(child)
+
+
+def fork_in_a_generator(how: str) -> Iterator[object]:
+    yield "first"
+    child = os.fork()
+    if child == 0:
+        yield end_as(how)
+    yield code_of(child)
+
+
+class Forker:
+    """Forks in its calls; a plain or a threaded actor."""
+
+    def fork(self, how: str) -> object:
+        return fork_in_a_task(how)
+
+    def stream(self, how: str) -> Iterator[object]:
+        yield from fork_in_a_generator(how)
+
+    def ok(self) -> int:
+        return 1
+
+
+class AsyncForker:
+    """The same on an event loop."""
+
+    async def fork(self, how: str, wait_first: bool) -> object:
+        if wait_first:
+            await asyncio.sleep(0)
+        return fork_in_a_task(how)
+
+    async def fork_and_wait(self) -> object:
+        child = os.fork()
+        if child == 0:
+            await asyncio.sleep(0)
+            return "the child goes on"
+        return code_of(child)
+
+    async def stream(self, how: str) -> AsyncIterator[object]:
+        for item in fork_in_a_generator(how):
+            yield item
+
+    async def ok(self) -> int:
+        return 1
+
+
+@pytest.mark.parametrize("how", list(ENDS))
+def test_a_forked_child_of_a_task_ends_as_any_program_does(ctx: NativeJobContext, how: str) -> None:
+    assert ctx.get(ctx.run(fork_in_a_task, how), timeout=PATIENCE) == ENDS[how]
+    items = [ctx.get(item) for item in ctx.run(fork_in_a_generator, how)]
+    assert items == ["first", ENDS[how]]
+    assert ctx.get(ctx.run(echo, 1), timeout=PATIENCE) == 1
+
+
+@pytest.mark.parametrize("places", [1, 3], ids=["plain", "threaded"])
+@pytest.mark.parametrize("how", list(ENDS))
+def test_a_forked_child_of_an_actor_ends_as_any_program_does(ctx: NativeJobContext, how: str, places: int) -> None:
+    actor: Any = ctx.create_actor(Forker, options=ActorOptions(max_concurrency=places))
+    assert ctx.get([actor.fork(how) for _ in range(2)], timeout=PATIENCE) == [ENDS[how]] * 2
+    assert [ctx.get(item) for item in actor.stream(how)] == ["first", ENDS[how]]
+    assert ctx.get(actor.ok(), timeout=PATIENCE) == 1
+
+
+@pytest.mark.parametrize("how", list(ENDS))
+def test_a_forked_child_of_an_async_method_ends_as_any_program_does(ctx: NativeJobContext, how: str) -> None:
+    actor: Any = ctx.create_actor(AsyncForker)
+    calls = [actor.fork(how, False), actor.fork(how, True), actor.fork(how, False)]
+    assert ctx.get(calls, timeout=PATIENCE) == [ENDS[how]] * 3
+    assert [ctx.get(item) for item in actor.stream(how)] == ["first", ENDS[how]]
+    assert ctx.get(actor.ok(), timeout=PATIENCE) == 1
+
+
+def test_a_forked_child_that_waits_in_its_parents_event_loop_ends(ctx: NativeJobContext) -> None:
+    actor: Any = ctx.create_actor(AsyncForker)
+    assert ctx.get(actor.fork_and_wait(), timeout=PATIENCE) == 1
+    assert ctx.get(actor.ok(), timeout=PATIENCE) == 1
+
+
+def test_a_forked_child_runs_what_is_registered_for_the_end_of_a_program(
+    ctx: NativeJobContext, journal: Journal
+) -> None:
+    def fork() -> int:
+        child = os.fork()
+        if child == 0:
+            atexit.register(journal.add, "at exit")
+            threading.Thread(target=lambda: journal.add("in a thread")).start()
+            print("printed without a newline", end="")
+            sys.exit(5)
+        return code_of(child)
+
+    assert ctx.get(ctx.run(fork), timeout=PATIENCE) == 5
+    assert journal.lines() == ["in a thread", "at exit"]
+
+
+def test_children_of_multiprocessing_end_with_their_codes(ctx: NativeJobContext) -> None:
+    def fork() -> list[int | None]:
+        codes: list[int | None] = []
+        for how in ("sys.exit", "exception", "return"):
+            process = multiprocessing.get_context("fork").Process(target=end_as, args=(how,))
+            process.start()
+            process.join()
+            codes.append(process.exitcode)
+        return codes
+
+    assert ctx.get(ctx.run(fork), timeout=PATIENCE) == [3, 1, 0]
+
+
+def test_a_child_that_is_forked_at_the_drivers_exit_ends() -> None:
+    finished = run_driver("""
+        import atexit, os, sys
+        import fray
+        from tests.chaos.tasks import echo
+
+        ctx = fray.init(cpus=1)
+        ctx.get(ctx.run(echo, 1))
+
+        @atexit.register
+        def fork():
+            child = os.fork()
+            if child == 0:
+                return
+            print("child", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+    """)
+    assert "child 0" in finished.ok()

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import threading
+import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import fray
@@ -164,3 +169,135 @@ def test_a_blocked_tree_is_ended_by_cancelling_its_root(ctx: NativeJobContext) -
         ctx.get(root, timeout=20)
     assert len(marked_processes(os.environ["FRAY_TEST_MARKER"])) > 0
     assert ctx.get(ctx.run(pid), timeout=20) > 0
+
+
+def by_await(depth: int) -> int:
+    async def main() -> int:
+        return await fray.get_job_context().run(by_await, depth - 1)
+
+    return 1 if depth == 0 else 1 + asyncio.run(main())
+
+
+def by_gather(depth: int) -> int:
+    async def main() -> int:
+        ctx = fray.get_job_context()
+        return sum(await asyncio.gather(*[ctx.run(by_gather, depth - 1) for _ in range(3)]))
+
+    return 1 if depth == 0 else asyncio.run(main())
+
+
+def by_wait_for(depth: int) -> int:
+    async def main() -> int:
+        return await asyncio.wait_for(fray.get_job_context().run(by_wait_for, depth - 1), 60)
+
+    return 1 if depth == 0 else 1 + asyncio.run(main())
+
+
+def by_pool(depth: int) -> int:
+    if depth == 0:
+        return 1
+    ctx = fray.get_job_context()
+    with ThreadPoolExecutor(2) as pool:
+        return sum(pool.map(lambda _: ctx.run(by_pool, depth - 1).result(), range(2)))
+
+
+def by_thread(depth: int) -> int:
+    if depth == 0:
+        return 1
+    ctx = fray.get_job_context()
+    answers: list[int] = []
+    thread = threading.Thread(target=lambda: answers.append(ctx.get(ctx.run(by_thread, depth - 1))))
+    thread.start()
+    thread.join()
+    return 1 + answers[0]
+
+
+def by_polling(depth: int) -> int:
+    """Ask a thread again and again, without ever sleeping, whether it has its answer."""
+    if depth == 0:
+        return 1
+    ctx = fray.get_job_context()
+    answers: list[int] = []
+    threading.Thread(target=lambda: answers.append(ctx.get(ctx.run(by_polling, depth - 1)))).start()
+    while not answers:
+        pass
+    return 1 + answers[0]
+
+
+@pytest.mark.parametrize(
+    ("task", "depth", "answer"),
+    [
+        (by_await, 4, 5),
+        (by_gather, 2, 9),
+        (by_wait_for, 3, 4),
+        (by_pool, 2, 4),
+        (by_thread, 3, 4),
+        (by_polling, 1, 2),
+    ],
+    ids=["await", "gather", "wait_for", "pool", "thread", "polling"],
+)
+def test_a_task_gives_its_cpu_back_however_it_waits(
+    engine: Engine, task: Callable[[int], int], depth: int, answer: int
+) -> None:
+    ctx = engine(cpus=1)
+    assert ctx.get(ctx.run(task, depth), timeout=60) == answer
+
+
+def test_more_tasks_that_await_than_there_are_cpus_all_finish(engine: Engine) -> None:
+    ctx = engine(cpus=1)
+    assert ctx.get([ctx.run(by_gather, 1) for _ in range(8)], timeout=60) == [3] * 8
+
+
+def test_tasks_behind_one_that_awaits_run_elsewhere_meanwhile(engine: Engine, gate: Callable[[], Gate]) -> None:
+    door = gate()
+
+    def first() -> int:
+        async def main() -> int:
+            return await fray.get_job_context().run(door.wait) or 1
+
+        return asyncio.run(main())
+
+    ctx = engine(cpus=2)
+    slow = ctx.run(first)
+    assert ctx.get([ctx.run(by_await, 0) for _ in range(20)], timeout=60) == [1] * 20
+    door.open()
+    assert ctx.get(slow, timeout=60) == 1
+
+
+def test_waits_that_are_left_behind_give_away_no_cpu_of_later_tasks(engine: Engine, gate: Callable[[], Gate]) -> None:
+    """A daemon thread waits on when its task has ended; the worker's next task is not taken for one that waits."""
+    door = gate()
+
+    def leave(hold: list[object]) -> int:
+        ctx = fray.get_job_context()
+        threading.Thread(target=lambda: ctx.get(hold[0]), daemon=True).start()
+        return os.getpid()
+
+    def sleep_a_while() -> int:
+        time.sleep(0.3)
+        return os.getpid()
+
+    ctx = engine(cpus=2)
+    waited = ctx.run(door.wait)
+    worker = ctx.get(ctx.run(leave, [waited]))
+    assert worker in ctx.get([ctx.run(sleep_a_while) for _ in range(4)], timeout=60)
+    door.open()
+    ctx.get(waited, timeout=60)
+
+
+def test_a_wait_that_was_given_up_in_an_event_loop_leaves_nothing_behind(ctx: NativeJobContext) -> None:
+    """Each attempt adds a listener to the ref and takes it away again."""
+
+    def attempts() -> int:
+        async def main() -> int:
+            inner = fray.get_job_context()
+            never = inner.run(sleep_forever)
+            for _ in range(200):
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(never, 0.001)
+            inner.cancel(never)
+            return await inner.run(pid)
+
+        return asyncio.run(main())
+
+    assert ctx.get(ctx.run(attempts), timeout=60) > 0

@@ -135,6 +135,11 @@ class Introspective:
     def wait_for_myself(self) -> Any:
         return current_actor().handle.who().result()
 
+    def follow(self, path: list[ActorHandle]) -> Any:
+        """Ask the first of `path` to follow the rest of it; the last one says who it is."""
+        first, *rest = path
+        return (first.follow(rest) if rest else first.who()).result()
+
     def call_myself(self) -> list[Any]:
         return [current_actor().handle.who()]
 

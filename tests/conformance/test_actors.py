@@ -406,6 +406,15 @@ def test_waiting_for_a_later_call_of_the_same_actor_is_a_deadlock_error(ctx: Job
     assert ctx.get(later)[0] == actor
 
 
+@pytest.mark.behaviour("D12C")
+@pytest.mark.parametrize("length", [2, 3])
+def test_actors_that_wait_for_each_other_in_a_circle_get_a_deadlock_error(ctx: JobContext, length: int):
+    ring = [ctx.create_actor(Introspective) for _ in range(length)]
+    with pytest.raises(DeadlockError):
+        ctx.get(ring[0].follow([*ring[1:], ring[0]]))
+    assert ctx.get(ring[0].follow(ring[1:]))[0] == ring[-1]
+
+
 @pytest.mark.behaviour("T127")
 def test_environment_is_seen_by_every_call(ctx: JobContext):
     options = ActorOptions(runtime_env=RuntimeEnv(env={"FRAY_CONFORMANCE": "seen"}))

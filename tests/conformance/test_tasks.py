@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import os
 import threading
@@ -113,6 +114,19 @@ def test_failure_of_an_argument_is_the_failure_of_the_task(ctx: JobContext, tmp_
 def test_nested_tasks_far_deeper_than_workers(ctx: JobContext):
     assert ctx.get(ctx.run(fib, 9)) == 34
     assert ctx.get(ctx.run(chain, 12)) == 12
+
+
+def await_children(depth: int) -> int:
+    async def main() -> int:
+        inner = get_job_context()
+        return sum(await asyncio.gather(*[inner.run(await_children, depth - 1) for _ in range(2)]))
+
+    return 1 if depth == 0 else asyncio.run(main())
+
+
+@pytest.mark.behaviour("T001B")
+def test_a_task_that_awaits_its_own_tasks_gives_its_place_to_them(ctx: JobContext):
+    assert ctx.get([ctx.run(await_children, 2) for _ in range(4)]) == [4] * 4
 
 
 @pytest.mark.behaviour("D10")

@@ -10,7 +10,7 @@ import weakref
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, cast
 
 from fray._resources import DEVICE_KINDS
@@ -330,6 +330,10 @@ class InProcessContext(JobContext):
         with self._blocking(), self.condition:
             return self.condition.wait_for(reached, timeout)
 
+    def _awaiting(self) -> AbstractContextManager[None]:
+        """Surround a coroutine's wait: whoever runs its event loop may lend what it holds."""
+        return nullcontext()
+
     def wait_in_loop(self, ref: LocalRef[Any]) -> Generator[Any, None, None]:
         """Suspend the running coroutine until the cell has ended."""
         import asyncio
@@ -351,7 +355,8 @@ class InProcessContext(JobContext):
                 loop.call_soon_threadsafe(wake)
 
         if cell.watch(from_any_thread):
-            yield from future
+            with self._awaiting():
+                yield from future
 
     # ---- devices
 

@@ -58,7 +58,7 @@ class ThreadPool:
         Raises:
             DeadlockError: every thread that there may be is blocked, and work is queued.
         """
-        if getattr(_here, "pool", None) is not self:
+        if getattr(_here, "pool", None) is not self or _here.awaits:
             yield
             return
         with self._lock:
@@ -77,6 +77,28 @@ class ThreadPool:
             with self._lock:
                 self._active += 1
                 self._blocked -= 1
+
+    @contextmanager
+    def awaiting(self) -> Generator[None, None, None]:
+        """Lend this thread's place while coroutines of its event loop wait; no effect in a thread of another owner."""
+        if getattr(_here, "pool", None) is not self:
+            yield
+            return
+        awaits: list[None] = _here.awaits
+        with self._lock:
+            awaits.append(None)
+            if len(awaits) == 1:
+                self._active -= 1
+                self._blocked += 1
+                self._wake()
+        try:
+            yield
+        finally:
+            with self._lock:
+                awaits.pop()
+                if not awaits:
+                    self._active += 1
+                    self._blocked -= 1
 
     def close(self, grace_seconds: float) -> None:
         """Drop what is queued, and give running calls some time to end; after that they end unseen."""
@@ -104,6 +126,7 @@ class ThreadPool:
 
     def _loop(self) -> None:
         _here.pool = self
+        _here.awaits = []  # one for each coroutine of this thread that waits for a ref
         while (call := self._take()) is not None:
             try:
                 self._run(call)

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from fray.backend.local.base import CLOSE_GRACE_SECONDS, InProcessContext
@@ -115,6 +115,9 @@ class ThreadContext(InProcessContext):
     def _blocking(self) -> Generator[None, None, None]:
         with suspended(), self._pool.blocking():
             yield
+
+    def _awaiting(self) -> AbstractContextManager[None]:
+        return self._pool.awaiting()
 
     def _close(self) -> None:
         super()._close()

@@ -6,17 +6,22 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from asyncio.tasks import _enter_task, _leave_task  # pyright: ignore[reportPrivateUsage]
 from collections.abc import AsyncIterator, Coroutine, Generator
 from contextvars import Context, copy_context
 from functools import partial
-from inspect import isasyncgen, isawaitable, isgenerator
+from inspect import CORO_CREATED, getcoroutinestate, isasyncgen, isawaitable, iscoroutine, isgenerator
 from types import CoroutineType, coroutine
 from typing import Any
+
+from fray.backend.native.refs import awaited_refs
+from fray.errors import DeadlockError
 
 __all__ = ["serve_on_loop"]
 
 _TASK_NAME = "fray call"  # asyncio would count and format one for each
+_LOOK_SECONDS = 0.05  # between looks at what the calls of a full actor wait for
 
 
 def serve_on_loop(host: Any, limit: int) -> None:
@@ -39,6 +44,8 @@ class _EventLoopHost:
         self.waiting: set[asyncio.Event] = set()  # of generators that sent more than was taken
         self.flush_planned = False
         self.successor: _Successor | None = None
+        self.looks: asyncio.TimerHandle | None = None
+        self.said: dict[int, tuple[int, list[asyncio.Future[None]]]] = {}  # waits of calls that the node knows
 
     async def run(self) -> None:
         self.loop = asyncio.get_running_loop()
@@ -46,6 +53,7 @@ class _EventLoopHost:
         self.ended = asyncio.Event()
         _Successor(self)
         self.loop.add_reader(self.host.fileno(), self.pump)
+        os.register_at_fork(after_in_child=self.leave_to_parent)
         self.host.ready()
         await self.ended.wait()
 
@@ -59,9 +67,13 @@ class _EventLoopHost:
             self.start(call, result, streams)
         for call in self.host.cancelled():
             if call in self.tasks:
-                self.tasks[call].cancel()
+                self.cancel(call)
         for event in self.waiting:
             event.set()
+        if self.said:
+            self.refuse_waits()
+        if self.looks is None and len(self.tasks) >= self.limit:
+            self.looks = self.loop.call_later(_LOOK_SECONDS, self.look_at_waits)
         if not self.tasks:
             self.flush()
         else:
@@ -97,6 +109,56 @@ class _EventLoopHost:
     def new_task(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         return asyncio.Task(coroutine, loop=self.loop, name=_TASK_NAME, context=self.context.copy())
 
+    def look_at_waits(self) -> None:
+        """Tell the node what the calls wait for while no further one may run: they may wait for one of those."""
+        self.looks = None
+        full = len(self.tasks) >= self.limit
+        waits = self.waits() if full else {}
+        for call in list(self.said):
+            if call not in waits:
+                self.forget_wait(call)
+        for call, refs in waits.items():
+            known = self.said.get(call, (0, []))[0]
+            number = self.host.say_wait(known, call, list(refs.values()))
+            self.said[call] = number, list(refs)
+        if full:
+            self.looks = self.loop.call_later(_LOOK_SECONDS, self.look_at_waits)
+
+    def waits(self) -> dict[int, dict[asyncio.Future[None], Any]]:
+        """Return what each call waits for that only refs can wake; with a timer in the loop, anything may."""
+        timers = getattr(self.loop, "_scheduled", None)
+        if timers is None or any(not timer.cancelled() for timer in timers):
+            return {}
+        found = {call: awaited_refs(task) for call, task in self.tasks.items()}
+        return {call: refs for call, refs in found.items() if refs}
+
+    def refuse_waits(self) -> None:
+        for number, why in self.host.refused_waits():
+            for known, futures in list(self.said.values()):
+                if known == number and not futures[0].done():
+                    futures[0].set_exception(DeadlockError(why))
+
+    def forget_wait(self, call: int) -> None:
+        number, _ = self.said.pop(call)
+        self.host.forget_wait(number)
+
+    def leave_to_parent(self) -> None:
+        """End this forked child when its coroutine waits: the loop it would go back to is the parent's."""
+        self.loop.call_soon(self.host.end_child)
+
+    def cancel(self, call: int) -> None:
+        """Cancel its task. One that has not begun ends without a step, so nothing in it would answer the call."""
+        task = self.tasks[call]
+        if call in self.said:
+            self.forget_wait(call)
+        steps: Any = task.get_coro()
+        if getcoroutinestate(steps) == CORO_CREATED:
+            unbegun = steps.cr_frame.f_locals["result"]
+            if iscoroutine(unbegun):
+                unbegun.close()  # or Python complains that nobody awaited it
+            self.answer(call, None)
+        task.cancel()
+
     async def finish(self, call: int, result: Any) -> None:
         try:
             value = await result
@@ -105,15 +167,15 @@ class _EventLoopHost:
         except BaseException as error:
             self.answer(call, error)
         else:
-            del self.tasks[call]
+            self.leave_place(call)
             self.host.finish(call, value)
             if not self.flush_planned or len(self.tasks) == self.limit - 1:
                 self.after_answer()
 
-    async def stream(self, call: int, items: Any) -> None:
+    async def stream(self, call: int, result: Any) -> None:
         index = 0
         try:
-            async for item in _each(items):
+            async for item in _each(result):
                 if not self.host.item(call, index, item):
                     raise asyncio.CancelledError
                 index += 1
@@ -125,7 +187,7 @@ class _EventLoopHost:
         except BaseException as error:
             self.answer(call, error)
         else:
-            del self.tasks[call]
+            self.leave_place(call)
             self.host.finish(call, None)
             self.after_answer()
 
@@ -138,9 +200,14 @@ class _EventLoopHost:
             self.waiting.discard(event)
 
     def answer(self, call: int, error: BaseException | None) -> None:
-        del self.tasks[call]
+        self.leave_place(call)
         self.host.fail(call, error)
         self.after_answer()
+
+    def leave_place(self, call: int) -> None:
+        del self.tasks[call]
+        if self.said and call in self.said:
+            self.forget_wait(call)
 
     def after_answer(self) -> None:
         if len(self.tasks) == self.limit - 1:  # calls may wait for this place

@@ -28,13 +28,13 @@ def host_actor(host: Any) -> None:
         try:
             description = _look_at_class(host, description)
         except BaseException as error:
-            host.open(description.class_name, _SERIAL)
+            host.open(description.class_name, _SERIAL, 1)
             host.failed(error, summary(error))
             return
     on_loop = runs_on_loop(description.methods)
     mode = _EVENT_LOOP if on_loop else _THREADS if description.max_concurrency > 1 else _SERIAL
     use_threads(max(1, int(host.cpus())))
-    host.open(description.class_name, mode)
+    host.open(description.class_name, mode, description.max_concurrency)
     context = ActorContext(
         ActorHandle(NativeActorLink(host.self_ref(), description)),
         group_name=description.name or description.class_name,

@@ -10,8 +10,9 @@ from weakref import WeakKeyDictionary
 from fray import _native
 from fray.backend.native.terminal import lend_terminal
 
-__all__ = ["result", "wait_in_loop"]
+__all__ = ["awaited_refs", "result", "wait_in_loop"]
 
+_awaited: dict[asyncio.Future[None], Any] = {}  # what coroutines wait for, by the future that ends the wait
 _queues: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Any, Any]] = WeakKeyDictionary()
 
 
@@ -24,10 +25,48 @@ def wait_in_loop(ref: Any) -> Generator[Any, None, Any]:
     """Wait for `ref` without stopping the running event loop."""
     if not ref._ready():
         loop = asyncio.get_running_loop()
+        client = ref._client
+        queue = _queue_of(loop, client)
         arrived = loop.create_future()
-        _queue_of(loop, ref._client).add(ref, lambda: arrived.done() or arrived.set_result(None))
-        yield from arrived
+
+        def arrive() -> None:
+            if not arrived.done():
+                arrived.set_result(None)
+
+        queue.add(ref, arrive)
+        task = client.begin_side_wait()
+        _awaited[arrived] = ref
+        try:
+            yield from arrived
+        finally:
+            del _awaited[arrived]
+            client.end_side_wait(task)
+            if arrived.cancelled():
+                queue.remove(ref, arrive)
     return _native.get(ref._client, ref, None)
+
+
+def awaited_refs(waits_for: Any) -> dict[asyncio.Future[None], Any] | None:
+    """Return the refs one of which has to come before `waits_for`, what a coroutine waits for, can end.
+
+    They stand beside the futures that their arrival ends. None: something else may end it, as far as can be seen.
+    """
+    if waits_for in _awaited:
+        return None if waits_for.done() else {waits_for: _awaited[waits_for]}
+    if isinstance(waits_for, asyncio.Task):
+        return awaited_refs(getattr(waits_for, "_fut_waiter", None))  # pyright: ignore[reportUnknownArgumentType]
+    children = getattr(waits_for, "_children", None)  # of asyncio.gather
+    if not children:
+        return None
+    found: dict[asyncio.Future[None], Any] = {}
+    for child in children:
+        if child.done():
+            continue
+        refs = awaited_refs(child)
+        if refs is None:
+            return None
+        found.update(refs)
+    return found or None
 
 
 def _queue_of(loop: asyncio.AbstractEventLoop, client: Any) -> Any:

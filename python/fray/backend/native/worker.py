@@ -9,7 +9,8 @@ import os
 import pickle
 import signal
 import sys
-from typing import Any
+import threading
+from typing import Any, NoReturn
 
 from fray import _failures, _native
 from fray._failures import describe_exception
@@ -26,15 +27,19 @@ __all__ = [
     "bind_devices",
     "describe_exception",
     "end_debugging",
+    "end_process",
+    "handle_interrupts",
     "load_function",
     "main",
     "may_retry",
+    "on_interrupt",
     "pack_exception",
     "use_threads",
 ]
 
 _WORKER = 1
 _loading = False
+_pid = 0  # of this worker
 
 
 def bind_devices(devices: dict[str, list[int]], environment: dict[str, str]) -> None:
@@ -95,30 +100,71 @@ def _find(name: str) -> Any:
 
 def main(process: int, control_fd: int, page_fd: int) -> None:
     """Run tasks until the node lets go of this process; never returns."""
-    signal.signal(signal.SIGINT, _on_interrupt)
+    global _pid
+    _pid = os.getpid()
+    handle_interrupts()
+    os.register_at_fork(after_in_child=_be_nobodys_worker)
     _write_each_line_at_once()
     offer_stacks()
     breakpoints.install()
     client = _native.connect(control_fd, _WORKER, process, _native.RELEASE, 0, [], [], "", [])
 
     NativeJobContext._adopt(client)  # pyright: ignore[reportPrivateUsage]
-    code = 0
+    failure = None
     try:
         actor = _native.run_worker(client, sys.modules[__name__], page_fd)
         if actor is not None:
             host_actor(actor)
+    except BaseException as error:
+        failure = error
+    end_process(failure)
+
+
+def end_process(raised: BaseException | None) -> NoReturn:
+    """End this process as the interpreter ends a program that has returned, or raised something.
+
+    This is the end of a worker, and of a child that user code has forked in one and that comes back from it: the frames
+    that it would return to belong to the worker.
+    """
+    code = 1
+    try:
+        code = _exit_code(raised)
+        if os.getpid() != _pid:
+            threading._shutdown()  # pyright: ignore  # as at the end of a program: threads that are no daemons
         atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage]
     except BaseException as error:
-        code = 1
         sys.excepthook(type(error), error, error.__traceback__)
     finally:
         for stream in (sys.stdout, sys.stderr):
             try:
                 stream.flush()
             except Exception:
-                code = 1
+                code = code or 1
+        if isinstance(raised, KeyboardInterrupt):
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGINT)
         # No finalisation: threads and children that user code left must not hold the process.
         os._exit(code)
+
+
+def _exit_code(raised: BaseException | None) -> int:
+    if raised is None:
+        return 0
+    if not isinstance(raised, SystemExit):
+        sys.excepthook(type(raised), raised, raised.__traceback__)
+        return 1
+    if raised.code is None:
+        return 0
+    if isinstance(raised.code, int):
+        return raised.code & 0xFF
+    print(raised.code, file=sys.stderr)
+    return 1
+
+
+def _be_nobodys_worker() -> None:
+    """Ctrl-C is for this forked child what it is for any program: no task of it is cancelled."""
+    if signal.getsignal(signal.SIGINT) is on_interrupt:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _write_each_line_at_once() -> None:
@@ -128,7 +174,12 @@ def _write_each_line_at_once() -> None:
             stream.reconfigure(line_buffering=True)
 
 
-def _on_interrupt(number: int, frame: Any) -> None:
+def handle_interrupts() -> None:
+    """Let interrupts of tasks raise; a task may have set another handler."""
+    signal.signal(signal.SIGINT, on_interrupt)
+
+
+def on_interrupt(number: int, frame: Any) -> None:
     """Raise what the running task is interrupted with. A signal that comes after its task has ended does nothing."""
     del number, frame
     if not _loading:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import asyncio
 import threading
+from typing import Any
 
 import fray
 import pytest
@@ -16,6 +18,37 @@ def chain(depth: int) -> int:
 def test_one_worker_runs_nested_tasks():
     with ThreadContext(max_workers=1) as ctx:
         assert ctx.get(ctx.run(chain, 50)) == 50
+
+
+def await_chain(depth: int) -> int:
+    async def main() -> int:
+        return 1 + await fray.get_job_context().run(await_chain, depth - 1)
+
+    return 0 if depth == 0 else asyncio.run(main())
+
+
+def test_one_worker_runs_tasks_that_await_nested_ones():
+    with ThreadContext(max_workers=1) as ctx:
+        assert ctx.get([ctx.run(await_chain, 20) for _ in range(3)], timeout=60) == [20] * 3
+
+
+def test_a_task_that_waits_inside_an_event_loop_that_waits_lends_its_place_once():
+    async def main() -> int:
+        ctx = fray.get_job_context()
+        door = threading.Event()
+        slow = ctx.run(door.wait)
+        waiting = asyncio.ensure_future(until(slow))
+        await asyncio.sleep(0)
+        assert ctx.get(ctx.run(len, "abc")) == 3
+        door.set()
+        return await waiting
+
+    async def until(ref: Any) -> int:
+        return int(await ref)
+
+    with ThreadContext(max_workers=2) as ctx:
+        assert ctx.get(ctx.run(lambda: asyncio.run(main())), timeout=60) == 1
+        assert ctx._pool._active == ctx._pool._blocked == 0
 
 
 def test_no_more_than_max_workers_run_at_once():

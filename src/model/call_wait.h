@@ -1,0 +1,37 @@
+// CallWait: a task or call that waits for others, as its process tells the node: what the wait graph is made of.
+//
+// A call is named by its first result: the process that submitted it, and that process's number of it.
+//
+// Threading:  values.
+// Ownership:  owns its strings.
+// Failure:    none.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/ids.h"
+
+namespace fray {
+
+// What is waited for.
+struct AwaitedCall {
+  ObjectId call;     // one that names no call: nothing is known of it
+  ActorId actor;     // that it was sent to; of tasks, and where only the submitter knows: none
+  std::string name;  // for people; empty where only the submitter knows
+
+  friend bool operator==(const AwaitedCall&, const AwaitedCall&) = default;
+};
+
+struct CallWait {
+  ObjectId call;             // that waits
+  std::string name;          // of the task or method
+  std::uint32_t places = 1;  // calls that its process runs at once
+  std::uint32_t needed = 0;  // of `awaited`, for the wait to end
+  std::vector<AwaitedCall> awaited;
+
+  friend bool operator==(const CallWait&, const CallWait&) = default;
+};
+
+}  // namespace fray

@@ -1,0 +1,49 @@
+// WaitCarrier: keeps what clients say of waits that last, and ends one of each circle with a DeadlockError.
+//
+// A suspicion of the WaitGraph is put to the processes concerned, which look at their sockets and say their waits anew. Only
+// when all of them were said again, unchanged, is the circle told: to the wait that closed it.
+//
+// Threading:  the node's loop.
+// Ownership:  owns the graph; roster and the table of actors must outlive it.
+// Failure:    a process that does not answer confirms nothing, and nobody is told anything.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "actor/actor_table.h"
+#include "actor/wait_graph.h"
+#include "node/roster.h"
+#include "wire/call_wait.h"
+
+namespace fray::node {
+
+class WaitCarrier {
+ public:
+  WaitCarrier(Roster& roster, const actor::ActorTable& actors) : roster_(roster), actors_(actors) {}
+
+  void waits(ProcessId process, std::uint64_t wait, wire::CallWaits message);
+  void ended(ProcessId process, std::uint64_t wait);
+  void process_left(ProcessId process);
+  // Once a round.
+  void carry_out();
+
+ private:
+  void suspect(std::set<actor::WaitKey> suspects);
+  void refuse_one(const std::set<actor::WaitKey>& stuck);
+  std::string describe(const std::vector<actor::WaitStep>& circle) const;
+  std::string name_of(const actor::WaitKey& key) const;
+  ProcessId worker_of(const ActorId& actor) const;
+
+  Roster& roster_;
+  const actor::ActorTable& actors_;
+  actor::WaitGraph graph_;
+  bool changed_ = false;
+  std::set<actor::WaitKey> suspects_;
+  std::set<actor::WaitKey> unconfirmed_;  // of these
+  std::uint64_t probe_ = 0;
+};
+
+}  // namespace fray::node

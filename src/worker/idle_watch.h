@@ -1,0 +1,45 @@
+// IdleWatch: whether a process in which something waits for others uses its CPU meanwhile.
+//
+//   IdleWatch watch;
+//   watch.restart(now_ns, cpu_ns);
+//   if (watch.look(now_ns, cpu_ns)) ...      // a while later: the process is idle, its CPU may go to others
+//
+// Nobody can see what the threads of a task wait for: a thread that joins another, an event loop in its select, a future.
+// What can be seen is whether the process computes. A process that uses less than a quarter of a CPU for one window is
+// idle; one that uses more than half of one is not any more. When something has waited for kPatienceNs the process counts
+// as idle whatever it does: it may be spinning until the wait ends, and that may need the very CPU that it spins on.
+//
+// Threading:  one thread.
+// Ownership:  values only.
+// Failure:    none.
+#pragma once
+
+#include <cstdint>
+
+namespace fray::worker {
+
+class IdleWatch {
+ public:
+  static constexpr std::uint64_t kWindowNs = 5'000'000;
+  static constexpr std::uint64_t kPatienceNs = 2'000'000'000;
+
+  // Waits begin, after there were none.
+  void restart(std::uint64_t now_ns, std::uint64_t cpu_ns);
+  // Some wait has ended, so that the process may compute now: what was seen before says nothing.
+  void look_again(std::uint64_t now_ns, std::uint64_t cpu_ns);
+  // Whether the process is idle. `cpu_ns`: what it has used since it began.
+  bool look(std::uint64_t now_ns, std::uint64_t cpu_ns);
+  // Whether a look soon could say something else than the last one did.
+  bool is_undecided() const { return undecided_; }
+
+ private:
+  void open_window(std::uint64_t now_ns, std::uint64_t cpu_ns);
+
+  std::uint64_t since_ns_ = 0;
+  std::uint64_t window_ns_ = 0;
+  std::uint64_t window_cpu_ns_ = 0;
+  bool idle_ = false;
+  bool undecided_ = true;
+};
+
+}  // namespace fray::worker
