@@ -111,8 +111,8 @@ struct ClientOptions {
   wire::WorkerKey key;    // drivers: what this process is like
   std::uint32_t prestart = 0;
   std::string release;
-  OutputWriter* output = nullptr;             // takes what workers print; null: it is dropped
-  bool fold_output = true;                    // see client/line_folder.h
+  OutputWriter* output = nullptr;  // takes what workers print; null: it is dropped
+  bool fold_output = true;         // see client/line_folder.h
 };
 
 class Client {
@@ -288,7 +288,7 @@ class Client {
   std::uint64_t reserve_tickets_ FRAY_GUARDED_BY(mutex_) = 0;
   std::unordered_map<std::uint64_t, std::string> reserve_answers_ FRAY_GUARDED_BY(mutex_);  // by ticket; empty: granted
   std::unordered_map<std::uint64_t, std::uint64_t> given_up_reserves_ FRAY_GUARDED_BY(mutex_);  // bytes by ticket
-  bool serial_actor_ FRAY_GUARDED_BY(mutex_) = false;                                       // this process is one
+  bool serial_actor_ FRAY_GUARDED_BY(mutex_) = false;                                           // this process is one
   std::uint64_t actor_tickets_ FRAY_GUARDED_BY(mutex_) = 0;
   // Bodies of the answers that somebody waits for, by ticket; empty until it is there.
   std::unordered_map<std::uint64_t, std::optional<std::string>> actor_answers_ FRAY_GUARDED_BY(mutex_);

@@ -19,8 +19,8 @@ constexpr auto kSpin = 20us;
 constexpr auto kAskInterrupt = 40ms;  // how often a sleeping main thread asks whether to give up
 constexpr auto kDrainLimit = 1s;      // for one answer of the node at the end of a program
 constexpr int kMostDrainRounds = 50;
-constexpr auto kExitPatience = 5s;  // with whoever reads the program's output and has stopped
-constexpr int kHeldTick = 20;       // ms between looks whether workers may print again
+constexpr auto kExitPatience = 5s;      // with whoever reads the program's output and has stopped
+constexpr int kHeldTick = 20;           // ms between looks whether workers may print again
 constexpr int kTicksBeforeSleep = 100;  // ticks without progress, of 1 ms each
 constexpr timespec kTick{0, 1'000'000};
 

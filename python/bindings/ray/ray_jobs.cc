@@ -12,8 +12,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "../gil.h"
-#include "../one_interpreter.h"
+#include "gil.h"
+#include "one_interpreter.h"
 #include "ray/command_text.h"
 #include "ray/jobs.h"
 #include "ray/log_follower.h"
