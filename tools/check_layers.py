@@ -74,7 +74,8 @@ def check_cpp(root: Path) -> list[str]:
             check(path, number, target, "include", 0, True)
     for path in cpp_files(root / "python" / "bindings"):
         for number, target in includes(path):
-            if target.split("/", 1)[0] not in ("client", "worker"):
+            ours = (root / "python" / "bindings" / target).exists()
+            if not ours and target.split("/", 1)[0] not in ("client", "worker"):
                 check(path, number, target, "bindings", siblings_top, True)
     return problems
 

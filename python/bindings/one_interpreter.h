@@ -28,8 +28,8 @@ inline bool is_main_interpreter() {
 }  // namespace fray::python
 
 #define FRAY_UNCHECKED(module) fray_init##module
-#define FRAY_MAIN_INTERPRETER_ONLY(module)                               \
-  extern "C" [[gnu::visibility("default")]] PyObject* PyInit_##module(); \
-  extern "C" PyObject* PyInit_##module() {                               \
+#define FRAY_MAIN_INTERPRETER_ONLY(module)                                           \
+  extern "C" [[gnu::visibility("default")]] PyObject* PyInit_##module();             \
+  extern "C" PyObject* PyInit_##module() {                                           \
     return fray::python::is_main_interpreter() ? FRAY_UNCHECKED(module)() : nullptr; \
   }

@@ -131,8 +131,8 @@ struct ClientOptions {
   wire::WorkerKey key;    // drivers: what this process is like
   std::uint32_t prestart = 0;
   std::string release;
-  OutputWriter* output = nullptr;             // takes what workers print; null: it is dropped
-  bool fold_output = true;                    // see client/line_folder.h
+  OutputWriter* output = nullptr;  // takes what workers print; null: it is dropped
+  bool fold_output = true;         // see client/line_folder.h
 };
 
 class Client {

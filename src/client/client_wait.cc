@@ -23,8 +23,8 @@ constexpr auto kTellAgainMost = 1s;
 constexpr std::uint64_t kNoTask = ~std::uint64_t{0};
 constexpr auto kDrainLimit = 1s;  // for one answer of the node at the end of a program
 constexpr int kMostDrainRounds = 50;
-constexpr auto kExitPatience = 5s;  // with whoever reads the program's output and has stopped
-constexpr int kHeldTick = 20;       // ms between looks whether workers may print again
+constexpr auto kExitPatience = 5s;      // with whoever reads the program's output and has stopped
+constexpr int kHeldTick = 20;           // ms between looks whether workers may print again
 constexpr int kTicksBeforeSleep = 100;  // ticks without progress, of 1 ms each
 constexpr timespec kTick{0, 1'000'000};
 

@@ -25,7 +25,8 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr auto kGlance = 20ms;  // how long the thread looks at a full pipe before it asks what else there is
-constexpr std::uint64_t kMostQueues = 4;  // a queue may hold so often its limit before lines are dropped without patience
+constexpr std::uint64_t kMostQueues =
+    4;  // a queue may hold so often its limit before lines are dropped without patience
 constexpr std::array<const char*, 2> kStreamNames{"standard output", "standard error"};
 
 std::atomic<OutputWriter*> writer_of_process{nullptr};

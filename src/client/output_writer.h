@@ -35,7 +35,7 @@ class OutputWriter {
  public:
   struct Settings {
     std::array<int, 2> descriptors{1, 2};
-    std::uint64_t queue_bytes = 8u << 20;     // of one stream
+    std::uint64_t queue_bytes = 8u << 20;  // of one stream
     std::chrono::milliseconds patience{10'000};
   };
 
@@ -89,7 +89,7 @@ class OutputWriter {
   std::array<Stream, 2> streams_ FRAY_GUARDED_BY(mutex_);
   std::uint64_t arrivals_ FRAY_GUARDED_BY(mutex_) = 0;
   bool stopping_ FRAY_GUARDED_BY(mutex_) = false;
-  std::array<std::string, 2> in_hand_;      // the thread's: the lines that it is writing to each stream
+  std::array<std::string, 2> in_hand_;    // the thread's: the lines that it is writing to each stream
   std::array<std::size_t, 2> written_{};  // the thread's: how much of them
   std::thread thread_;
 };

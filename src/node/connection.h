@@ -65,8 +65,8 @@ class Connection {
   bool greeted = false;
   wire::Role role = wire::Role::kObserver;
   ProcessId process = 0;
-  ProcessId job = 0;   // the home of the job that the peer is a process of; 0: none
-  bool waits = false;  // that process, in a wait
+  ProcessId job = 0;          // the home of the job that the peer is a process of; 0: none
+  bool waits = false;         // that process, in a wait
   bool holds_output = false;  // it has more of what workers print than it can write
   std::int32_t pid = 0;
 

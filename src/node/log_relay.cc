@@ -49,8 +49,9 @@ void LogRelay::stop_watching(Stream& stream) {
 
 bool LogRelay::must_pause(ProcessId worker) const {
   std::vector<Connection*> audience = audience_(worker);
-  return std::any_of(audience.begin(), audience.end(),
-                     [](const Connection* driver) { return driver->holds_output || driver->backlog_bytes() > kPauseBacklog; });
+  return std::any_of(audience.begin(), audience.end(), [](const Connection* driver) {
+    return driver->holds_output || driver->backlog_bytes() > kPauseBacklog;
+  });
 }
 
 void LogRelay::ready(ProcessId worker, std::size_t index) {

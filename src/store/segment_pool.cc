@@ -22,7 +22,7 @@ struct Segment {
   os::Fd descriptor;  // until published, of a room longer
   bool published = false;
   bool room = false;  // it was made by allocate_room()
-  bool cold = true;  // some pages may not be there
+  bool cold = true;   // some pages may not be there
 
   // Own segments.
   std::optional<std::uint64_t> object_bytes;  // none: warm

@@ -264,6 +264,47 @@ TEST(SegmentPool, ForkedChildHasNoWritableMapping) {
   EXPECT_EQ(status, 0);
 }
 
+TEST(SegmentPool, ForkedChildReadsWhatIsViewedAndCannotWriteIt) {
+  FakeBudget budget;
+  SegmentPool pool({1}, budget);
+  const Block block = pool.allocate(kMiB).value();
+  fill(block, 7);
+  const View view = pool.view(block.location).value();
+  for (const bool writes : {false, true}) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      ::signal(SIGSEGV, SIG_DFL);
+      if (writes) block.data[0] = std::byte{8};
+      ::_exit(view.bytes.back() == std::byte{7} ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(writes ? status != 0 : status == 0) << status;
+    EXPECT_EQ(view.bytes.front(), std::byte{7});
+  }
+}
+
+TEST(SegmentPool, WhatIsWrittenToARoomAfterItWasTakenStaysPrivate) {
+  FakeBudget budget;
+  SegmentPool pool({1}, budget);
+  for (int round = 0; round < 3; ++round) {
+    const Block room = pool.allocate_room(2 * kMiB).value();
+    fill(room, 1);
+    const View theirs = pool.view(room.location).value();
+    ASSERT_TRUE(pool.take_private(room.location).is_ok());
+    EXPECT_TRUE(pool.publish(room.location.segment).value().descriptor.is_open());
+    const View object = pool.view(room.location).value();
+    EXPECT_NE(object.bytes.data(), theirs.bytes.data());
+    room.data[5] = std::byte{9};
+    EXPECT_EQ(theirs.bytes[5], std::byte{9});
+    EXPECT_EQ(object.bytes[5], std::byte{1});
+    EXPECT_EQ(theirs.bytes[kMiB], std::byte{1});
+    EXPECT_TRUE(pool.free(room.location).is_ok());
+    EXPECT_EQ(pool.usage().warm_bytes, 0u) << "somebody sees it: it is not reused";
+  }
+}
+
 // Every system call fails once: the answer is an error or (after a second try) a block, and nothing leaks.
 TEST(SegmentPool, AnyFailingCallLeavesThePoolAsItWas) {
   for (const std::uint64_t size : {std::uint64_t{100}, 2 * kMiB}) {

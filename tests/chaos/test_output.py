@@ -274,7 +274,8 @@ def test_lines_arrive_whole_and_in_order_on_a_pipe_that_does_not_block() -> None
     lines = finished.ok().splitlines()
     assert len(lines) == 60_000
     for number in range(2):
-        assert [line.rsplit(" ", 1)[1] for line in lines if f") line {number} " in line] == list(map(str, range(30_000)))
+        mine = [line.rsplit(" ", 1)[1] for line in lines if f") line {number} " in line]
+        assert mine == [str(line) for line in range(30_000)]
 
 
 def test_the_end_of_a_program_does_not_wait_for_a_reader_that_never_reads(tmp_path: Path) -> None:

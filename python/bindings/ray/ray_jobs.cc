@@ -13,9 +13,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "gil.h"
 #include "model/json_text.h"
-#include "../gil.h"
-#include "../one_interpreter.h"
+#include "one_interpreter.h"
 #include "ray/command_text.h"
 #include "ray/jobs.h"
 #include "ray/log_follower.h"

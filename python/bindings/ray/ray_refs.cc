@@ -12,7 +12,7 @@
 #include <Python.h>
 #include <structmember.h>
 
-#include "../one_interpreter.h"
+#include "one_interpreter.h"
 
 namespace {
 

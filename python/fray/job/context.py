@@ -340,7 +340,11 @@ class JobContext(ABC):
         return self._wait(refs, num_returns, timeout)
 
     def empty(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
-        """Return an uninitialised numpy array; in the store where the context has one, so that `put` copies nothing."""
+        """Return an uninitialised numpy array; in the store where the context has one, so that `put` copies nothing.
+
+        There the array is read-only once it was put, passed or returned. What is written through other views of it or
+        pointers to it after that stays in this process and does not change the object; `put` warns of such arrays.
+        """
         self._check_open()
         return self._empty(shape, dtype)
 

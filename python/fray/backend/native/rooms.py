@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from fray import _native
 
@@ -38,9 +38,9 @@ def became_object(array: Any) -> None:
         return
     array.flags.writeable = False
     others = False
-    while isinstance(array.base, numpy.ndarray):
+    while isinstance(array.base, numpy.ndarray):  # pyright: ignore[reportUnknownMemberType]
         others = _references(array) > _references(numpy.empty(1).reshape(1))
-        array = array.base
+        array = cast("Any", array.base)  # pyright: ignore[reportUnknownMemberType]
         array.flags.writeable = False
     if others:
         warnings.warn(_HELD, stacklevel=3)
