@@ -8,6 +8,7 @@ from typing import Any
 
 import fray
 import pytest
+from fray.backend.native import NativeJobContext
 
 
 def cpythons_tests() -> type[Any] | None:
@@ -26,7 +27,7 @@ THEIRS = cpythons_tests()
 CONTEXTS = {
     "sync": fray.LocalJobContext,
     "thread": lambda: fray.ThreadContext(5),
-    "native": lambda: fray.create_job_ctx("local?cpus=2"),
+    "native": lambda: NativeJobContext(cpus=2),
 }
 
 
