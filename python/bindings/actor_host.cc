@@ -273,6 +273,14 @@ bool is_plain(PyObject* result) {
   return (methods == nullptr || methods->am_await == nullptr) && !PyGen_CheckExact(result);
 }
 
+// The exception of a forked child that waits in its parent's event loop.
+void set_child_waits() {
+  PyErr_SetString(
+      PyExc_RuntimeError,
+      "a child that was forked in an async method has waited for something: the event loop is its parent's; "
+      "end the child before, or start it with subprocess");
+}
+
 // Calls that an event loop takes at one time.
 class Batch {
  public:
@@ -305,6 +313,7 @@ class Batch {
  private:
   bool begin(ActorCall* call, PyObject* coroutine) {
     FirstStep step = take_first_step(coroutine, context_);
+    if (host_.owner->inherited && step.end == FirstStep::End::kWaits) set_child_waits();
     host_.runner.end_forked_child();
     // It goes on with this one, or was told to end by it, which is no affair of the next.
     if (step.end == FirstStep::End::kWaits || is_cancelled(task_)) task_ = nullptr;
@@ -448,10 +457,7 @@ PyObject* host_refused_waits(PyObject* self, PyObject*) {
 
 // end_child(): in a forked child, whose event loop is the parent's
 PyObject* host_end_child(PyObject* self, PyObject*) {
-  PyErr_SetString(
-      PyExc_RuntimeError,
-      "a child that was forked in an async method has waited for something: the event loop is its parent's; "
-      "end the child before, or start it with subprocess");
+  set_child_waits();
   as_host(self)->runner.end_forked_child();
   return nullptr;
 }
