@@ -1,5 +1,9 @@
-"""Prints the Python packages that a checkout needs, one a line, as pyproject.toml lists them."""
+"""Prints the Python packages that a checkout needs, one a line, as pyproject.toml lists them.
 
+    python_packages.py [EXTRA ...]     what Fray needs to be built and to run, and these extras; by default those of .venv
+"""
+
+import sys
 import tomllib
 from pathlib import Path
 
@@ -7,6 +11,6 @@ pyproject = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read
 project = pyproject["project"]
 extras = project["optional-dependencies"]
 packages = [*pyproject["build-system"]["requires"], *project["dependencies"]]
-for extra in ("test", "bench", "dev"):
+for extra in sys.argv[1:] or ("test", "bench", "dev"):
     packages += extras[extra]
 print("\n".join(packages))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from fray._installed import all_installed
+from fray.backend.native.programs import fray_program
 from fray.errors import RuntimeEnvError
 from fray.types import RuntimeEnv
 
@@ -70,8 +71,7 @@ def _with_whole_path(line: str) -> str:
 
 
 def _snapshot(folder: str) -> str:
-    program = str(_PACKAGE / "_bin" / "fray")
-    done = subprocess.run([program, "env", "snapshot", "--", folder], capture_output=True, text=True, check=False)
+    done = subprocess.run([fray_program(), "env", "snapshot", "--", folder], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeEnvError(f"RuntimeEnv: {done.stderr.strip().removeprefix('fray env snapshot: ')}")
     return done.stdout.strip()
