@@ -1,6 +1,6 @@
 """Prints the Python packages that a checkout needs, one a line, as pyproject.toml lists them.
 
-    python_packages.py [EXTRA ...]     what Fray needs to be built and to run, and these extras; by default those of .venv
+python_packages.py [EXTRA ...]     what Fray needs to be built and to run, and these extras (those of .venv)
 """
 
 import sys

@@ -80,7 +80,9 @@ LONG_PARTS = (Part("long", None, folders=("tests",), pytest_options=("-m", "long
 PYTHON_PARTS = (
     Part("unit and conformance Python", None, folders=("tests/unit", "tests/conformance")),
     Part("plugs", None, folders=("tests/plugs",)),
-    Part("packaging and examples", None, folders=("tests/packaging", "tests/examples"), pytest_options=("-m", "not ray")),
+    Part(
+        "packaging and examples", None, folders=("tests/packaging", "tests/examples"), pytest_options=("-m", "not ray")
+    ),
 )
 
 # Programs under a sanitizer take so many times longer; the tests' patience grows by as much.

@@ -40,7 +40,9 @@ def main() -> int:
     except (Trouble, OSError) as trouble:
         print(trouble, file=sys.stderr)
         return 1
-    print(f"\nPythons: {', '.join(f'{python.version} failed' if python.version in failed else f'{python.version} passed' for python in pythons)}")
+    print()
+    for python in pythons:
+        print(f"Python {python.full_version} {'failed' if python.version in failed else 'passed'}")
     return 1 if failed else 0
 
 

@@ -106,8 +106,8 @@ def _check_and_tag(python: Interpreter, wheel: Path, folder: Path) -> Path:
         foreign = [name for name in archive.namelist() if name.startswith("fray.libs/")]
     if foreign:
         raise Trouble(
-            f"the wheel would carry {', '.join(foreign)}: link it statically, or not at all; `auditwheel show` says who "
-            "needs it"
+            f"the wheel would carry {', '.join(foreign)}: link it statically, or not at all; `auditwheel show` says "
+            "who needs it"
         )
     return tagged
 

@@ -35,9 +35,47 @@ def test_the_extension_the_program_and_the_stubs_are_in_it(archive: zipfile.ZipF
     assert "fray/_bin/fray" in names
 
 
-def test_the_program_may_be_executed(archive: zipfile.ZipFile) -> None:
-    mode = archive.getinfo("fray/_bin/fray").external_attr >> 16
-    assert mode & stat.S_IXUSR
+@pytest.mark.parametrize("name", ["fray", "fray-supervisor"])
+def test_a_program_is_in_it_once_and_may_be_executed(archive: zipfile.ZipFile, name: str) -> None:
+    copies = [entry for entry in archive.namelist() if Path(entry).name == name]
+    programs = [entry for entry in copies if archive.read(entry).startswith(b"\x7fELF")]
+    assert programs == [f"fray/_bin/{name}"]
+    for copy in copies:
+        assert (archive.getinfo(copy).external_attr >> 16) & stat.S_IXUSR
+
+
+def test_the_command_is_a_few_lines_that_become_the_program(archive: zipfile.ZipFile) -> None:
+    scripts = [name for name in archive.namelist() if ".data/scripts/" in name]
+    assert [Path(name).name for name in scripts] == ["fray"]
+    assert archive.getinfo(scripts[0]).file_size < 2000
+    assert "exec" in archive.read(scripts[0]).decode()
+
+
+def test_each_plug_has_an_extra_and_all_of_them_are_one(archive: zipfile.ZipFile) -> None:
+    fields = metadata(archive)
+    extras = set(fields.get_all("Provides-Extra", []))
+    plugs = {"dask", "joblib", "numpy", "pytest", "ray", "report"}
+    assert plugs | {"all"} <= extras
+    (everything,) = [line for line in fields.get_all("Requires-Dist", []) if re.search(r"extra == .all.", line)]
+    assert set(re.findall(r"\w+", everything.partition("[")[2].partition("]")[0])) == plugs
+
+
+def test_what_users_get_is_small_and_without_debug_information(users_wheel: Path, tmp_path: Path) -> None:
+    assert users_wheel.stat().st_size <= 12_000_000
+    with zipfile.ZipFile(users_wheel) as archive:
+        assert sum(entry.file_size for entry in archive.infolist()) <= 30_000_000
+        for name in archive.namelist():
+            if archive.read(name).startswith(b"\x7fELF"):
+                path = archive.extract(name, tmp_path)
+                listing = subprocess.run(["readelf", "-WS", path], capture_output=True, text=True, check=True).stdout
+                assert not re.findall(r"\.debug_\w+|\.symtab", listing), name
+
+
+def test_what_users_get_is_for_systems_as_old_as_debian_12(users_wheel: Path) -> None:
+    assert re.search(r"-manylinux_2_(\d+)_x86_64\.whl$", users_wheel.name)
+    assert int(re.findall(r"manylinux_2_(\d+)", users_wheel.name)[0]) <= 36
+    with zipfile.ZipFile(users_wheel) as archive:
+        assert not [name for name in archive.namelist() if name.startswith("fray.libs/")]
 
 
 def test_every_module_of_the_package_is_in_it_and_nothing_else(archive: zipfile.ZipFile) -> None:

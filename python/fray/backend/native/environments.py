@@ -71,7 +71,9 @@ def _with_whole_path(line: str) -> str:
 
 
 def _snapshot(folder: str) -> str:
-    done = subprocess.run([fray_program(), "env", "snapshot", "--", folder], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [fray_program(), "env", "snapshot", "--", folder], capture_output=True, text=True, check=False
+    )
     if done.returncode != 0:
         raise RuntimeEnvError(f"RuntimeEnv: {done.stderr.strip().removeprefix('fray env snapshot: ')}")
     return done.stdout.strip()

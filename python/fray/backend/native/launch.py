@@ -149,4 +149,3 @@ def _interpreter_flags() -> list[str]:
     for name, value in sys._xoptions.items():  # pyright: ignore[reportPrivateUsage]
         options += ["-X", name if value is True else f"{name}={value}"]
     return options
-
