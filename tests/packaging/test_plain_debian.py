@@ -41,8 +41,7 @@ class Debian:
             mount --bind "$root" "$root"
             mount --bind "$home" "$root{HOME}"
             mount -t proc proc "$root/proc"
-            mount -t tmpfs tmpfs "$root/tmp"
-            mount -t tmpfs tmpfs "$root/dev"
+            for folder in tmp var/tmp dev; do mount -t tmpfs tmpfs "$root/$folder"; done
             for device in null zero urandom random; do
               touch "$root/dev/$device"
               mount --bind "/dev/$device" "$root/dev/$device"
@@ -62,7 +61,7 @@ class Debian:
             text=True,
             timeout=timeout,
         )
-        assert done.returncode == code, done
+        assert done.returncode == code, f"exit code {done.returncode} of {command}:\n{done.stdout}\n{done.stderr}"
         return done
 
     def write(self, name: str, text: str) -> str:
