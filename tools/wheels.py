@@ -73,7 +73,17 @@ def _sources() -> Iterator[Path]:
 
 
 def _compile(python: Interpreter, folder: Path) -> Path:
-    options = {"build-dir": str(BUILD / "cmake"), "cmake.build-type": "Release", "install.strip": "true"}
+    # The same for every Python: another compiler, or nanobind in another place, would have all of it compiled anew.
+    nanobind = subprocess.run(
+        [sys.executable, "-m", "nanobind", "--cmake_dir"], check=True, capture_output=True, text=True
+    )
+    options = {
+        "build-dir": str(BUILD / "cmake"),
+        "cmake.build-type": "Release",
+        "cmake.define.nanobind_DIR": nanobind.stdout.strip(),
+        "install.strip": "true",
+    }
+    environment = {**os.environ, "CXX": os.environ.get("CXX", "c++")}  # in place of what the Python was compiled with
     _step(
         f"wheel for Python {python.version}",
         [str(python.own_program), "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check"]
@@ -81,6 +91,7 @@ def _compile(python: Interpreter, folder: Path) -> Path:
         + [part for name, value in options.items() for part in ("-C", f"{name}={value}")]
         + [str(ROOT)],
         f"the wheel for Python {python.version} does not build; `make build VERBOSE=1` shows whether the sources do",
+        environment,
     )
     (wheel,) = folder.glob("fray-*.whl")
     return wheel
