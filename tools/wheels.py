@@ -48,6 +48,8 @@ def build(python: Interpreter) -> Path:
         return wheel
     prepare(python, "wheels")
     BUILD.mkdir(parents=True, exist_ok=True)
+    for left in BUILD.glob(f"{python.tag}-*"):  # by a run that was killed
+        shutil.rmtree(left, ignore_errors=True)
     # What is half done lies where nobody looks, until it is whole.
     with tempfile.TemporaryDirectory(prefix=f"{python.tag}-", dir=BUILD) as folder:
         compiled = _compile(python, Path(folder) / "compiled")
