@@ -95,7 +95,7 @@ def _backend_class(scheme: str, module: str, name: str) -> Any:
         return getattr(importlib.import_module(module), name)
     except ImportError as error:
         if scheme == "local" and "subinterpreter" in str(error):
-            text = "the native engine serves a process's main interpreter alone; in a subinterpreter use 'sync' or 'thread'"
+            text = "the native engine serves the main interpreter alone; in a subinterpreter use 'sync' or 'thread'"
         elif scheme == "local":
             text = f"the native engine cannot be loaded ({error}); install Fray from a wheel, or use 'sync' or 'thread'"
         elif isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("fray.backend."):
