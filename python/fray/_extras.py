@@ -37,6 +37,9 @@ class needs:
         missing = error.name or ""
         if missing.partition(".")[0] != self._package:
             return
-        state = "is not installed" if missing == self._package else f"is of another version: it has no {missing}"
-        text = f"{self._user} needs {self._package}, which {state}; pip install --upgrade 'fray[{self._extra}]'"
+        if missing == self._package:
+            state, install = "is not installed", "pip install"
+        else:
+            state, install = f"is of another version: it has no {missing}", "pip install --upgrade"
+        text = f"{self._user} needs {self._package}, which {state}; {install} 'fray[{self._extra}]'"
         raise ModuleNotFoundError(text, name=missing) from None

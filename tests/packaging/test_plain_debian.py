@@ -170,7 +170,7 @@ def test_doctor_finds_nothing_wrong_that_hinders(debian: Debian) -> None:
 def test_plug_without_its_package_says_what_to_install(debian: Debian) -> None:
     for name in ("dask", "joblib"):
         done = debian.run(PROGRAM, "-c", f"import fray.{name}", code=1)
-        assert done.stderr.splitlines()[-1].endswith(f"pip install --upgrade 'fray[{name}]'")
+        assert done.stderr.splitlines()[-1].endswith(f"pip install 'fray[{name}]'")
 
 
 def test_cpp_program_that_was_compiled_against_it_runs(debian: Debian, tmp_path: Path) -> None:
