@@ -14,10 +14,10 @@ export CCACHE_NOHASHDIR := 1
 SOURCES := $(shell find src include python -not -name __pycache__ -not -path '*/__pycache__/*' 2>/dev/null) \
   CMakeLists.txt pyproject.toml README.md LICENSE
 
-.PHONY: help setup build wheel demo test test-long check bench asan tsan fuzz docs format stub build-times clean
+.PHONY: help setup build wheels test-pythons demo test test-long check bench asan tsan fuzz docs format stub build-times clean
 
 help:  ## show this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{ printf "  make %-13s %s\n", $$1, $$2 }'
 
 # ---- set-up and build
 
@@ -42,9 +42,12 @@ build: build/.installed  ## build everything and install the package into .venv
 build-times:  ## show the slowest units and the headers they read, and the total
 	@$(PYTHON) tools/build_times.py
 
-wheel: .venv/.ready-build  ## build the wheel that users get, into dist/
-	@$(STEP) "build the release wheel" $(PYTHON) -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
-	@ls dist/*.whl
+# PYTHONS="3.12 3.13" means these only.
+wheels: .venv/.ready-build  ## build the wheels that users get, one for each Python found from 3.11 on, into dist/
+	@$(PYTHON) tools/wheels.py $(PYTHONS)
+
+test-pythons: .venv/.ready-build  ## run the Python suites on each of these Pythons, against its wheel
+	@$(PYTHON) tools/test_pythons.py $(PYTHONS)
 
 # ---- use
 

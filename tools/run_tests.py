@@ -5,6 +5,7 @@ side, and the output of each is printed whole when it has ended.
 
     run_tests.py                       the parts below, within their budgets
     run_tests.py --long                the tests marked `long`, without budgets
+    run_tests.py --python-suites       the Python suites against what this Python has installed, without budgets
     run_tests.py --sanitizer asan      C++ tests and Python suites of build/asan, without budgets
     run_tests.py --sanitizer tsan      C++ tests of build/tsan, with their node and worker processes
 
@@ -101,6 +102,15 @@ NORMAL_PARTS = (
 
 LONG_PARTS = (Part("long", None, folders=("tests",), pytest_options=("-m", "long", "--timeout=3600")),)
 
+
+# Ray has no wheels for each Python, and its suite needs nothing of Python that the others do not.
+PYTHON_PARTS = (
+    Part("unit and conformance Python", None, folders=("tests/unit", "tests/conformance")),
+    Part("plugs", None, folders=("tests/plugs",)),
+    Part(
+        "packaging and examples", None, folders=("tests/packaging", "tests/examples"), pytest_options=("-m", "not ray")
+    ),
+)
 
 # Programs under a sanitizer take so many times longer; the tests' patience grows by as much.
 _SLOWNESS = 6
@@ -338,11 +348,14 @@ def run_parts(parts: tuple[Part, ...]) -> list[tuple[Count, str]]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--long", action="store_true", help="run the tests marked `long`")
+    parser.add_argument("--python-suites", action="store_true", help="run the Python suites, with this Python")
     parser.add_argument("--sanitizer", choices=["asan", "tsan"], help="run the tests of a sanitizer's build")
     options = parser.parse_args()
     parts = NORMAL_PARTS
     if options.long:
         parts = LONG_PARTS
+    elif options.python_suites:
+        parts = PYTHON_PARTS
     elif options.sanitizer:
         parts = sanitizer_parts(options.sanitizer)
 

@@ -45,6 +45,10 @@ install_debian_packages() {
 
 # ---- Python
 
+# The extras of pyproject.toml that each step needs. Ray is in `bench`; a part of the tests runs on it too.
+declare -A extras=([build]="" [test]="test bench" [bench]="test bench" [check]="test bench dev" [docs]="docs"
+  [sanitizers]="test")
+
 # The first of these that is at least 3.11; `python3` first, so that the user's own choice on PATH wins.
 find_python() {
   local candidate
@@ -71,7 +75,8 @@ make_venv() {
 
 install_python_packages() {
   make_venv
-  .venv/bin/python tools/python_packages.py "$step" >".venv/packages-$step.txt"
+  # shellcheck disable=SC2086
+  .venv/bin/python tools/python_packages.py ${extras[$step]} >".venv/packages-$step.txt"
   .venv/bin/python -m pip install --quiet --disable-pip-version-check -r ".venv/packages-$step.txt" ||
     fail "The Python packages could not be installed; check the network, then try: .venv/bin/python -m pip install -r .venv/packages-$step.txt"
 }

@@ -24,15 +24,17 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from dask._task_spec import Alias, DataNode, GraphNode, convert_legacy_graph, cull
-from dask.callbacks import local_callbacks, unpack_callbacks
-from dask.core import flatten
-from dask.order import order
-from dask.utils import ensure_dict, key_split
-
+from fray._extras import needs
 from fray.job.context import JobContext
 from fray.job.current import get_job_context
 from fray.types import TaskOptions
+
+with needs("dask", "dask", "fray.dask"):
+    from dask._task_spec import Alias, DataNode, GraphNode, convert_legacy_graph, cull
+    from dask.callbacks import local_callbacks, unpack_callbacks
+    from dask.core import flatten
+    from dask.order import order
+    from dask.utils import ensure_dict, key_split
 
 __all__ = ["get"]
 

@@ -23,20 +23,22 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any
 
-from joblib.parallel import (
-    AutoBatchingMixin,
-    FallbackToBackend,
-    ParallelBackendBase,
-    SequentialBackend,
-    ThreadingBackend,
-    parallel_config,
-    register_parallel_backend,
-)
-
+from fray._extras import needs
 from fray.executor import Executor
 from fray.job.context import JobContext
 from fray.job.current import get_job_context
 from fray.types import RuntimeEnv, TaskOptions
+
+with needs("joblib", "joblib", "fray.joblib"):
+    from joblib.parallel import (
+        AutoBatchingMixin,
+        FallbackToBackend,
+        ParallelBackendBase,
+        SequentialBackend,
+        ThreadingBackend,
+        parallel_config,
+        register_parallel_backend,
+    )
 
 __all__ = ["FrayBackend", "register"]
 

@@ -24,7 +24,10 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import pytest
+from fray._extras import needs
+
+with needs("pytest", "pytest", "fray.pytest_plugin"):
+    import pytest
 
 if TYPE_CHECKING:
     from fray.job.context import JobContext

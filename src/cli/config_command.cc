@@ -14,19 +14,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of an installation (PREFIX/bin/fray), a wheel (fray/_bin/fray), and the script beside an environment's Python.
+// Of an installation (PREFIX/bin/fray), and of a wheel (fray/_bin/fray).
 std::vector<fs::path> places() {
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
   if (error) return {};
-  const fs::path folder = self.parent_path();
-  std::vector<fs::path> found{folder.parent_path(), folder.parent_path() / "_cpp"};
-  for (const char* library : {"lib", "lib64"}) {
-    for (const auto& entry : fs::directory_iterator(folder.parent_path() / library, error)) {
-      found.push_back(entry.path() / "site-packages" / "fray" / "_cpp");
-    }
-  }
-  return found;
+  const fs::path prefix = self.parent_path().parent_path();
+  return {prefix, prefix / "_cpp"};
 }
 
 }  // namespace

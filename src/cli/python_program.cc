@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -19,14 +20,30 @@ bool is_program(const fs::path& path) {
   return fs::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
 }
 
-// <environment>/bin/fray, or <environment>/lib/pythonX.Y/site-packages/fray/_bin/fray. Empty: neither.
+fs::path own_program() {
+  std::error_code ignored;
+  return fs::read_symlink("/proc/self/exe", ignored);
+}
+
+// <prefix>/bin/fray, or <environment>/lib/pythonX.Y/site-packages/fray/_bin/fray. Empty: neither.
 fs::path own_environment() {
-  std::error_code error;
-  fs::path self = fs::read_symlink("/proc/self/exe", error);
-  if (error) return {};
+  const fs::path self = own_program();
   if (self.parent_path().filename() == "bin") return self.parent_path().parent_path();
   for (fs::path folder = self.parent_path(); folder.has_relative_path(); folder = folder.parent_path()) {
     if (folder.filename() == "site-packages") return folder.parent_path().parent_path().parent_path();
+  }
+  return {};
+}
+
+// "python3.12" where the package beside this program was built for it, as its extension's name says. Users' packages and
+// those of `pip install --target` lie beside no interpreter, and another version's cannot load them. Empty: no package.
+std::string own_python_name() {
+  constexpr std::string_view kExtension = "_native.cpython-3";
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(own_program().parent_path().parent_path(), ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kExtension)) continue;
+    return "python3." + name.substr(kExtension.size(), name.find('-', kExtension.size()) - kExtension.size());
   }
   return {};
 }
@@ -67,7 +84,10 @@ Result<std::string> find_python(const std::string& asked) {
   if (fs::path own = python_of(own_environment()); !own.empty()) return own.string();
   const char* active = std::getenv("VIRTUAL_ENV");
   if (fs::path found = python_of(active == nullptr ? "" : active); !found.empty()) return found.string();
-  if (std::string found = find_program("python3"); !found.empty()) return found;
+  for (const std::string& name : {own_python_name(), std::string("python3")}) {
+    if (name.empty()) continue;
+    if (std::string found = find_program(name); !found.empty()) return found;
+  }
   return Status(StatusCode::kNotFound,
                 "no Python was found beside this program, in $VIRTUAL_ENV or on the PATH; name one with --python PATH");
 }

@@ -12,7 +12,7 @@
 namespace fray::cli {
 
 // The first that there is: `asked`; the interpreter of the environment that this program is installed in; that of
-// $VIRTUAL_ENV; `python3` on the PATH.
+// $VIRTUAL_ENV; on the PATH that of the version that this program's package was built for, then `python3`.
 Result<std::string> find_python(const std::string& asked);
 
 // The first executable of that name beside this program or on the PATH; empty when there is none.

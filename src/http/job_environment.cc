@@ -103,21 +103,13 @@ Status set_working_dir(const std::string& given, const PackageStore& packages, R
 OwnPython OwnPython::find() {
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  // <environment>/lib/pythonX.Y/site-packages/fray/_bin/fray, or <environment>/bin/fray beside it.
+  // <environment>/lib/pythonX.Y/site-packages/fray/_bin/fray
   fs::path environment;
   fs::path site_packages;
   for (fs::path folder = self.parent_path(); folder.has_relative_path(); folder = folder.parent_path()) {
     if (folder.filename() != "site-packages") continue;
     site_packages = folder;
     environment = folder.parent_path().parent_path().parent_path();
-  }
-  if (site_packages.empty() && self.parent_path().filename() == "bin") {
-    environment = self.parent_path().parent_path();
-    for (fs::directory_iterator entry(environment / "lib", error), end; !error && entry != end;
-         entry.increment(error)) {
-      const fs::path candidate = entry->path() / "site-packages";
-      if (fs::exists(candidate / "fray", error)) site_packages = candidate;
-    }
   }
   OwnPython python;
   if (site_packages.empty()) return python;

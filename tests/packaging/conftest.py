@@ -43,12 +43,30 @@ class Installed:
         return self.run("python", "-c", source, *arguments).stdout
 
 
+def newest_wheel(*folders: str, version: str) -> Path | None:
+    """The newest wheel for a Python, such as "311", in these folders."""
+    found = [path for folder in folders for path in (ROOT / folder).glob(f"fray-*-cp{version}-cp{version}-*.whl")]
+    return max(found, key=lambda path: path.stat().st_mtime, default=None)
+
+
+OWN_VERSION = f"{sys.version_info.major}{sys.version_info.minor}"
+
+
 @pytest.fixture(scope="session")
 def wheel() -> Path:
-    """The newest wheel that was built."""
-    found = [*ROOT.glob("build/wheel/fray-*.whl"), *ROOT.glob("dist/fray-*.whl")]
-    assert found, "there is no wheel; run `make build`"
-    return max(found, key=lambda path: path.stat().st_mtime)
+    """The newest wheel that was built for this Python."""
+    found = newest_wheel("build/wheel", "dist", version=OWN_VERSION)
+    assert found is not None, "there is no wheel; run `make build`"
+    return found
+
+
+@pytest.fixture(scope="session")
+def users_wheel() -> Path:
+    """The wheel for this Python that users get."""
+    found = newest_wheel("dist", version=OWN_VERSION)
+    if found is None:
+        pytest.skip("dist/ has no wheel for this Python; `make wheels` builds it")
+    return found
 
 
 @pytest.fixture(scope="session")

@@ -22,35 +22,77 @@ def archive(wheel: Path) -> Iterator[zipfile.ZipFile]:
         yield opened
 
 
+def files(archive: zipfile.ZipFile) -> list[str]:
+    return [name for name in archive.namelist() if not name.endswith("/")]
+
+
 def metadata(archive: zipfile.ZipFile) -> email.message.Message:
-    (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+    (name,) = [name for name in files(archive) if name.endswith(".dist-info/METADATA")]
     return email.message_from_string(archive.read(name).decode())
 
 
 def test_the_extension_the_program_and_the_stubs_are_in_it(archive: zipfile.ZipFile) -> None:
-    names = archive.namelist()
+    names = files(archive)
     assert len([name for name in names if re.fullmatch(r"fray/_native\.[^/]*so", name)]) == 1
     assert "fray/_native.pyi" in names
     assert "fray/py.typed" in names
     assert "fray/_bin/fray" in names
 
 
-def test_the_program_may_be_executed(archive: zipfile.ZipFile) -> None:
-    mode = archive.getinfo("fray/_bin/fray").external_attr >> 16
-    assert mode & stat.S_IXUSR
+@pytest.mark.parametrize("name", ["fray", "fray-supervisor"])
+def test_a_program_is_in_it_once_and_may_be_executed(archive: zipfile.ZipFile, name: str) -> None:
+    copies = [entry for entry in files(archive) if Path(entry).name == name]
+    programs = [entry for entry in copies if archive.read(entry).startswith(b"\x7fELF")]
+    assert programs == [f"fray/_bin/{name}"]
+    for copy in copies:
+        assert (archive.getinfo(copy).external_attr >> 16) & stat.S_IXUSR
+
+
+def test_the_command_is_a_few_lines_that_become_the_program(archive: zipfile.ZipFile) -> None:
+    scripts = [name for name in files(archive) if ".data/scripts/" in name]
+    assert [Path(name).name for name in scripts] == ["fray"]
+    assert archive.getinfo(scripts[0]).file_size < 2000
+    assert "exec" in archive.read(scripts[0]).decode()
+
+
+def test_each_plug_has_an_extra_and_all_of_them_are_one(archive: zipfile.ZipFile) -> None:
+    fields = metadata(archive)
+    extras = set(fields.get_all("Provides-Extra", []))
+    plugs = {"dask", "joblib", "numpy", "pytest", "ray", "report"}
+    assert plugs | {"all"} <= extras
+    (everything,) = [line for line in fields.get_all("Requires-Dist", []) if re.search(r"extra == .all.", line)]
+    assert set(re.findall(r"\w+", everything.partition("[")[2].partition("]")[0])) == plugs
+
+
+def test_what_users_get_is_small_and_without_debug_information(users_wheel: Path, tmp_path: Path) -> None:
+    assert users_wheel.stat().st_size <= 12_000_000
+    with zipfile.ZipFile(users_wheel) as archive:
+        assert sum(entry.file_size for entry in archive.infolist()) <= 30_000_000
+        for name in files(archive):
+            if archive.read(name).startswith(b"\x7fELF"):
+                path = archive.extract(name, tmp_path)
+                listing = subprocess.run(["readelf", "-WS", path], capture_output=True, text=True, check=True).stdout
+                assert not re.findall(r"\.debug_\w+|\.symtab", listing), name
+
+
+def test_what_users_get_is_for_systems_as_old_as_debian_12(users_wheel: Path) -> None:
+    assert re.search(r"-manylinux_2_(\d+)_x86_64\.whl$", users_wheel.name)
+    assert int(re.findall(r"manylinux_2_(\d+)", users_wheel.name)[0]) <= 36
+    with zipfile.ZipFile(users_wheel) as archive:
+        assert not [name for name in files(archive) if name.startswith("fray.libs/")]
 
 
 def test_every_module_of_the_package_is_in_it_and_nothing_else(archive: zipfile.ZipFile) -> None:
     source = {str(path.relative_to(ROOT / "python")) for path in (ROOT / "python" / "fray").rglob("*.py")}
-    assert {name for name in archive.namelist() if name.endswith(".py")} == source
-    top = {name.split("/")[0] for name in archive.namelist()}
+    assert {name for name in files(archive) if name.endswith(".py")} == source
+    top = {name.split("/")[0] for name in files(archive)}
     assert {name for name in top if not name.startswith("fray-")} == {"fray"}
-    others = [name for name in archive.namelist() if not name.startswith("fray/_cpp/")]
+    others = [name for name in files(archive) if not name.startswith("fray/_cpp/")]
     assert not [name for name in others if re.search(r"__pycache__|\.(pyc|cc|h|o|a|cmake|orig)$", name)]
 
 
 def test_the_cpp_package_is_in_it(archive: zipfile.ZipFile) -> None:
-    package = {name.removeprefix("fray/_cpp/") for name in archive.namelist() if name.startswith("fray/_cpp/")}
+    package = {name.removeprefix("fray/_cpp/") for name in files(archive) if name.startswith("fray/_cpp/")}
     headers = {f"include/fray/{path.name}" for path in (ROOT / "include" / "fray").glob("*.h")}
     assert package == headers | {
         "include/fray.h",
@@ -69,14 +111,14 @@ def test_name_version_licence_and_dependencies_are_those_of_the_project(archive:
     fields = metadata(archive)
     assert (fields["Name"], fields["Version"]) == ("fray", version[1])
     assert fields["License-Expression"] == "Apache-2.0"
-    assert any(name.endswith("LICENSE") for name in archive.namelist())
+    assert any(name.endswith("LICENSE") for name in files(archive))
     needed = [line for line in fields.get_all("Requires-Dist", []) if "extra ==" not in line]
     assert [re.split(r"[<>=!~ ;\[]", line)[0] for line in needed] == ["cloudpickle", "packaging", "uv"]
 
 
 def test_no_path_of_the_machine_it_was_built_on_is_in_it(archive: zipfile.ZipFile) -> None:
     needle = str(ROOT).encode()
-    for name in archive.namelist():
+    for name in files(archive):
         assert needle not in archive.read(name), name
 
 
@@ -88,10 +130,9 @@ def test_its_name_says_which_python_and_which_system(wheel: Path) -> None:
 def test_its_binaries_need_only_libraries_that_a_plain_system_has(archive: zipfile.ZipFile, tmp_path: Path) -> None:
     """A wheel that needs boost or spdlog from the machine does not run on another one."""
     allowed = re.compile(r"(libfray|libc|libm|libstdc\+\+|libgcc_s|libpthread|libdl|librt|ld-linux-[\w-]+)\.so\.\d+")
-    for name in archive.namelist():
+    for name in files(archive):
         if archive.read(name).startswith(b"\x7fELF"):
             path = Path(archive.extract(name, tmp_path))
             listing = subprocess.run(["readelf", "-d", str(path)], capture_output=True, text=True, check=True).stdout
             needed = re.findall(r"\(NEEDED\).*\[(.*)\]", listing)
-            assert needed
             assert [library for library in needed if not allowed.fullmatch(library)] == []

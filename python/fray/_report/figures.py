@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+from fray._extras import needs
 from fray._report.summary import FunctionSummary, TaskRun, merge_segments, occupancy
 from fray.errors import UnsupportedError
 
@@ -32,11 +33,11 @@ _CONFIG = {"displaylogo": False, "responsive": True}
 
 def _plotly() -> Any:
     try:
-        import plotly.graph_objects  # pyright: ignore
-        import plotly.offline  # pyright: ignore
-    except ImportError as error:
-        text = "fray.report draws with plotly, which is not installed: pip install 'fray[report]'"
-        raise UnsupportedError(text) from error
+        with needs("report", "plotly", "fray.report"):
+            import plotly.graph_objects  # pyright: ignore
+            import plotly.offline  # pyright: ignore
+    except ModuleNotFoundError as error:
+        raise UnsupportedError(str(error)) from None
     return plotly  # pyright: ignore
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast, overload
 
+from fray._extras import needs
 from fray._lazy import lazy_attribute
 from fray.errors import ContextClosedError, ForeignRefError, UnsupportedError
 from fray.job.checks import check_timeout, first_duplicate
@@ -530,7 +531,8 @@ class JobContext(ABC):
 
     def _empty(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
         """Return an array to be filled; in ordinary memory unless a backend has a better place."""
-        import numpy
+        with needs("numpy", "numpy", "ctx.empty"):
+            import numpy
 
         return numpy.empty(shape, dtype)
 

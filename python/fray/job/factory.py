@@ -94,9 +94,10 @@ def _backend_class(scheme: str, module: str, name: str) -> Any:
     try:
         return getattr(importlib.import_module(module), name)
     except ImportError as error:
-        if "sub-interpreter" in str(error):
-            raise  # it says all there is to say
-        if scheme == "local":
+        # Python 3.12 and later refuse by themselves, in words of their own.
+        if scheme == "local" and "subinterpreter" in str(error).replace("-", ""):
+            text = "the native engine serves the main interpreter alone; in a sub-interpreter use 'sync' or 'thread'"
+        elif scheme == "local":
             text = f"the native engine cannot be loaded ({error}); install Fray from a wheel, or use 'sync' or 'thread'"
         elif isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("fray.backend."):
             text = f"this build of Fray has no {scheme!r} backend yet; use 'local', 'thread' or 'sync'"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from fray import _native
 from fray._checks import check_name
 from fray._cpp_library import CppActor, CppFunction
+from fray._extras import needs
 from fray._failures import failure_text
 from fray._recent import Recent
 from fray._settings import default_namespace
@@ -394,7 +395,8 @@ class NativeJobContext(JobContext):
         withdraw_stacks()
 
     def _empty(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
-        import numpy
+        with needs("numpy", "numpy", "ctx.empty"):
+            import numpy
 
         kind = numpy.dtype(dtype)
         sizes = (shape,) if isinstance(shape, int) else tuple(shape)

@@ -12,6 +12,7 @@ from typing import Literal
 
 from fray._installed import all_installed
 from fray.backend.native.launch import search_path
+from fray.backend.native.programs import fray_program
 from fray.errors import RuntimeEnvError
 from fray.types import RuntimeEnv
 
@@ -73,8 +74,9 @@ def _with_whole_path(line: str) -> str:
 
 
 def _snapshot(folder: str) -> str:
-    program = str(_PACKAGE / "_bin" / "fray")
-    done = subprocess.run([program, "env", "snapshot", "--", folder], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [fray_program(), "env", "snapshot", "--", folder], capture_output=True, text=True, check=False
+    )
     if done.returncode != 0 or not done.stdout:  # a program that ignores SIGCHLD is told 0 whatever happened
         raise RuntimeEnvError(f"RuntimeEnv: {done.stderr.strip().removeprefix('fray env snapshot: ')}")
     return done.stdout.strip()

@@ -8,13 +8,13 @@ import os
 import socket
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from fray import _native
 from fray._resources import DEVICE_KINDS
 from fray._settings import NAMESPACE_VARIABLE, default_namespace
 from fray.backend.native.address import connect_to, explain_refusal, find_socket
+from fray.backend.native.programs import cpp_worker_program, fray_program
 from fray.errors import InfeasibleError, NodeDiedError, SettingsError, UnsupportedError
 
 __all__ = [
@@ -79,7 +79,7 @@ def start_embedded(options: dict[str, Any], prestart: int, extra_env: Mapping[st
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
     with ours, theirs:
         settings = json.dumps({key: value for key, value in options.items() if value is not None})
-        command = [_binary(), "node", "--embedded", "--client-fd", str(_NODE_FD), "--log-fd", "2"]
+        command = [fray_program(), "node", "--embedded", "--client-fd", str(_NODE_FD), "--log-fd", "2"]
         pid = os.posix_spawn(
             command[0],
             [*command, "--options-json", settings],
@@ -155,10 +155,7 @@ def cpp_worker_key(library: str, extra_env: Mapping[str, str]) -> WorkerKey:
     Raises:
         OSError: the library cannot be read.
     """
-    host = Path(__file__).resolve().parents[2] / "_cpp" / "libexec" / "fray" / "fray-cpp-worker"
-    if not host.exists():
-        raise UnsupportedError(f"this installation of Fray runs no C++ ({host} is missing); install it from a wheel")
-    command = [str(host), "library", _native.content_hash(library), library]
+    command = [cpp_worker_program(), "library", _native.content_hash(library), library]
     _, _, folder, environment = worker_key(extra_env)
     return command, [], folder, environment
 
@@ -214,10 +211,3 @@ def _interpreter_flags() -> list[str]:
     for name, value in sys._xoptions.items():  # pyright: ignore[reportPrivateUsage]
         options += ["-X", name if value is True else f"{name}={value}"]
     return options
-
-
-def _binary() -> str:
-    path = Path(__file__).resolve().parents[2] / "_bin" / "fray"
-    if not path.exists():
-        raise NodeDiedError(f"the fray program is missing ({path}); install Fray from a wheel")
-    return str(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from fray._extras import needs
 from fray.errors import SerializationError
 from fray.job.actors import ActorHandle
 
@@ -39,7 +40,8 @@ def array_parts(what: str, array: Any) -> tuple[str, tuple[int, ...], Any]:
 
 def make_array(memory: Any, dtype: str, shape: tuple[int, ...]) -> Any:
     """Return the array that lies in `memory`, which is not copied; read-only, like all that was got."""
-    import numpy
+    with needs("numpy", "numpy", "an array from C++"):
+        import numpy
 
     return numpy.frombuffer(memory, dtype=numpy.dtype(dtype)).reshape(shape)
 

@@ -5,20 +5,17 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from fray._extras import needs
+
 __all__ = ["cloudpickle", "global_worker", "node_affinity", "ray", "theirs"]
 
-try:
+with needs("ray", "ray", "the Ray backend"):
     ray: Any = importlib.import_module("ray")
-except ModuleNotFoundError as error:
-    if error.name != "ray":
-        raise
-    raise ImportError("Ray is not installed here; run `pip install 'fray[ray]'`", name="ray") from None
-
-theirs: Any = importlib.import_module("ray.exceptions")
-"""Ray's exceptions."""
-cloudpickle: Any = importlib.import_module("ray.cloudpickle")
-global_worker: Any = importlib.import_module("ray._private.worker").global_worker
-"""Ray's connection of this process."""
+    theirs: Any = importlib.import_module("ray.exceptions")
+    """Ray's exceptions."""
+    cloudpickle: Any = importlib.import_module("ray.cloudpickle")
+    global_worker: Any = importlib.import_module("ray._private.worker").global_worker
+    """Ray's connection of this process."""
 
 
 def node_affinity(node_id: str) -> Any:

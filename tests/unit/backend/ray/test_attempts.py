@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
-import ray.exceptions as theirs
 from fray import OutOfMemoryError, TaskCancelledError, WorkerDiedError
-from fray.backend.ray.attempts import Budget, Ending, ending_of, worst
+
+theirs = pytest.importorskip("ray.exceptions", reason="Ray is not installed for this Python")
+
+from fray.backend.ray.attempts import Budget, Ending, ending_of, worst  # noqa: E402
 
 
 @pytest.mark.parametrize(
