@@ -33,7 +33,10 @@ _DEFAULT_OPTIONS = TaskOptions()
 
 
 class JobContext(ABC):
-    """Runs tasks and holds objects. Thread-safe; a context manager that closes itself."""
+    """Runs tasks and holds objects. Thread-safe; a context manager that closes itself.
+
+    Pickled, in an argument, a result or a captured variable, it is the context of the process where it arrives.
+    """
 
     namespace: str = "default"
     """Where names of actors live that do not say so."""
@@ -43,6 +46,7 @@ class JobContext(ABC):
     _parallelism: int = 1
     """How many tasks run at the same time; 0 where a task has ended when it was submitted."""
     _closed: bool = False
+    _session_name: str = ""
 
     # ---- tasks
 
@@ -356,6 +360,28 @@ class JobContext(ABC):
     ) -> None:
         self.close()
 
+    # ---- on the way
+
+    def session_name(self) -> str:
+        """Return what tells apart where objects lie: contexts with the same name can use each other's refs."""
+        if not self._session_name:
+            import uuid
+
+            self._session_name = uuid.uuid4().hex
+        return self._session_name
+
+    def __reduce__(self) -> Any:
+        from fray.job.arrival import arrive, note
+
+        note(self)
+        return arrive, (self.session_name(),)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
     # ---- checks
 
     def _not_open(self) -> None:
@@ -513,6 +539,8 @@ class JobContext(ABC):
 
 # Names that were here in older versions.
 _LAZY = {
+    "ContextConfig": ("fray.job.config", "ContextConfig"),
+    "_job_context": ("fray.job.current", "_flow"),
     "RayContext": ("fray.backend.ray.ray_job", "RayJobContext"),
     "SyncContext": ("fray.backend.local.sync", "SyncContext"),
     "ThreadContext": ("fray.backend.local.thread", "ThreadContext"),

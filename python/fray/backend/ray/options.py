@@ -14,11 +14,15 @@ __all__ = [
     "resource_keywords",
     "runtime_env_dict",
     "task_keywords",
+    "task_options",
 ]
 
 BACKPRESSURE_ITEMS = 32
 """Items of a generator that nobody has taken before its producer waits."""
 _RAY_DEFAULT_RETRIES = 3
+_AMOUNTS = {"num_cpus": "CPU", "num_gpus": "GPU", "memory": "memory"}
+_SAME_NAMES = ("max_retries", "max_calls", "name")
+"""Options that Ray and `TaskOptions` call the same."""
 
 
 def task_keywords(options: TaskOptions, demand: Mapping[str, float], streams: bool) -> dict[str, Any]:
@@ -46,6 +50,21 @@ def task_keywords(options: TaskOptions, demand: Mapping[str, float], streams: bo
     if options.runtime_env is not None:
         keywords["runtime_env"] = runtime_env_dict(options.runtime_env)
     return keywords
+
+
+def task_options(keywords: Mapping[str, Any]) -> TaskOptions:
+    """Return the options that some keywords of ``ray.remote`` ask for.
+
+    Raises:
+        TypeError: a keyword that has no counterpart; the message lists those that have.
+    """
+    amounts = {key: keywords[name] for name, key in _AMOUNTS.items() if keywords.get(name) is not None}
+    others = {name: value for name, value in keywords.items() if name not in (*_AMOUNTS, "resources")}
+    unknown = [name for name in others if name not in _SAME_NAMES]
+    if unknown:
+        known = ", ".join((*_AMOUNTS, "resources", *_SAME_NAMES))
+        raise TypeError(f"{unknown[0]!r} is no option for the tasks of a Ray context; the options are: {known}")
+    return TaskOptions(resources={**keywords.get("resources", {}), **amounts}, **others)
 
 
 def actor_keywords(options: ActorOptions, demand: Mapping[str, float], namespace: str) -> dict[str, Any]:
