@@ -40,6 +40,9 @@ class JobOrder:
     max_preemptions: int = 100
     max_processes: int = 0
     max_files: int = 0
+    priority: int = 0
+    deadline_seconds: float = 0
+    grace_seconds: float | None = None
     runtime_env: str = ""
 
     def arguments(self) -> dict[str, Any]:
@@ -66,6 +69,9 @@ def order_of(request: JobRequest) -> JobOrder:
         max_preemptions=request.max_retries_preemption,
         max_processes=request.max_processes or 0,
         max_files=request.max_files or 0,
+        priority=request.priority,
+        deadline_seconds=request.deadline_seconds or 0,
+        grace_seconds=request.grace_seconds,
         runtime_env=describe_job(environment, request.resources.image),
     )
 

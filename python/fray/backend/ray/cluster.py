@@ -340,9 +340,9 @@ class RayClusterContext(ClusterContext):
 
 
 def job_runtime_env(env: RuntimeEnv, folder: str) -> dict[str, Any]:
-    """Return Ray's runtime env for a shell command that runs in a copy of `folder`."""
+    """Return Ray's runtime env for a shell command that runs in a copy of its working folder, else of `folder`."""
     return {
-        **runtime_env_dict(env),
         "working_dir": folder,
+        **runtime_env_dict(env),
         "config": {"setup_timeout_seconds": SETUP_TIMEOUT_SECONDS},
     }

@@ -22,6 +22,7 @@ from fray.backend.ray.functions import FunctionTable, can_pickle
 from fray.backend.ray.library import global_worker, ray, theirs
 from fray.backend.ray.options import actor_keywords, task_options
 from fray.backend.ray.refs import RayRef, RayStream, packed, raw_of, use_for_strangers
+from fray.backend.ray.task_environment import buildable, with_sent_folder
 from fray.backend.ray.waits import split
 from fray.backend.ray.worker import Items
 from fray.job.actor_methods import MethodKind, runs_on_loop
@@ -502,7 +503,7 @@ class RayJobContext(JobContext):
         is_serial = not on_loop and (options.max_concurrency or 1) == 1
         setup = ActorSetup(self.namespace, options.name, class_name, methods, is_serial)
         made = actor_class(class_name, tuple(methods.items()), bare_methods(cls, methods))
-        create = made.options(**actor_keywords(options, demand, namespace)).remote
+        create = made.options(**with_sent_folder(actor_keywords(buildable(options), demand, namespace))).remote
         raw: Any = None
         while raw is None:
             try:

@@ -105,21 +105,26 @@ def resource_keywords(demand: Mapping[str, float]) -> dict[str, Any]:
 
 
 def runtime_env_dict(env: RuntimeEnv) -> dict[str, Any]:
-    """Return Ray's dict for an environment: ``container`` for an image, else ``pip``; and ``env_vars``.
+    """Return Ray's dict for an environment.
 
-    Ray ignores packages beside an image, so they are left out, with a warning.
+    It has ``container`` for an image, else ``pip`` or ``conda``; and ``env_vars`` and ``working_dir``. Ray ignores
+    packages beside an image, so they are left out, with a warning.
     """
     found: dict[str, Any] = {}
     if env.container_image is not None:
         found["container"] = {"image": env.container_image}
-        if env.package_requirements:
+        if env.package_requirements or env.conda:
             warnings.warn(
-                f"RuntimeEnv: package_requirements are left out, for the image {env.container_image!r} brings its own; "
+                f"RuntimeEnv: packages are left out, for the image {env.container_image!r} brings its own; "
                 "install them into the image",
                 stacklevel=2,
             )
     elif env.package_requirements:
         found["pip"] = list(env.package_requirements)
+    elif env.conda:
+        found["conda"] = {"dependencies": list(env.conda)}
+    if env.working_dir is not None:
+        found["working_dir"] = env.working_dir
     if env.env:
         found["env_vars"] = dict(env.env)
     return found

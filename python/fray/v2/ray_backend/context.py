@@ -1,0 +1,7 @@
+"""Older path of `fray.backend.ray.ray_job`, whose module this is."""
+
+import sys
+
+import fray.backend.ray.ray_job
+
+sys.modules[__name__] = fray.backend.ray.ray_job

@@ -1,0 +1,7 @@
+"""Older path of `fray.backend.ray.environment`, whose module this is."""
+
+import sys
+
+import fray.backend.ray.environment
+
+sys.modules[__name__] = fray.backend.ray.environment
