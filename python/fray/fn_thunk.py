@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +35,8 @@ def create_thunk_entrypoint(
 
     if " " in prefix:
         raise ValueError(f"create_thunk_entrypoint: prefix must not contain spaces, got {prefix!r}")
-    packed = pack_call(CallableEntrypoint(callable_fn, args, dict(kwargs or {})))
+    module_path = [os.getcwd() if entry == "" else entry for entry in sys.path]
+    packed = pack_call(CallableEntrypoint(callable_fn, args, dict(kwargs or {})), module_path)
     with tempfile.NamedTemporaryFile(suffix=".pkl", prefix=f"{prefix}_", delete=False) as file:
         file.write(packed)
     return Entrypoint.from_binary("python", ["-m", "fray.fn_thunk", file.name])

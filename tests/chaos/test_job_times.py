@@ -20,7 +20,10 @@ def cluster() -> Iterator[LocalCluster]:
 
 def python(name: str, script: str, **options: float) -> JobRequest:
     return JobRequest(
-        name, Entrypoint.from_binary(sys.executable, ["-c", script]), ResourceConfig(cpu=1), **options  # type: ignore[arg-type]
+        name,
+        Entrypoint.from_binary(sys.executable, ["-c", script]),
+        ResourceConfig(cpu=1),
+        **options,  # type: ignore[arg-type]
     )
 
 

@@ -42,7 +42,9 @@ def test_groups_are_whole_wherever_their_items_were(ctx: JobContext):
 @pytest.mark.behaviour("T170")
 def test_join_meets_the_partner_of_each_item(ctx: JobContext):
     people = Dataset.of([{"id": n, "name": f"p{n}"} for n in range(10)], shards=3)
-    ages = Dataset.of([(n, 20 + n) for n in range(0, 10, 2)], shards=2).map(lambda pair: {"id": pair[0], "age": pair[1]})
+    ages = Dataset.of([(n, 20 + n) for n in range(0, 10, 2)], shards=2).map(
+        lambda pair: {"id": pair[0], "age": pair[1]}
+    )
     plan = people.join(ages, lambda row: row["id"], lambda left, right: {**left, **(right or {"age": None})})
     found = sorted(plan.filter(lambda row: row["id"] < 8).collect(ctx), key=lambda row: row["id"])
     assert found == [{"id": n, "name": f"p{n}", "age": None if n % 2 else 20 + n} for n in range(8)]

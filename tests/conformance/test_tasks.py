@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import os
+import threading
 import warnings
 from importlib import metadata
-import threading
 
 import fray
 import pytest

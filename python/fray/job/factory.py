@@ -15,6 +15,7 @@ from fray.job.surroundings import is_ray_job, is_ray_worker, ray_is_initialized
 
 __all__ = ["build", "create_job_ctx", "resolve", "worker_context"]
 
+_OF_CLUSTERS = ("use_isolated_env",)
 _OF_TASKS = ("num_cpus", "num_gpus", "memory", "resources", "max_retries", "max_calls")
 _TYPES = ("auto", "sync", "thread", "threadpool", "local", "native", "ray", "iris")
 
@@ -64,6 +65,7 @@ def _settings(scheme: str, options: dict[str, Any]) -> dict[str, Any]:
 
 def _later(spec: Spec) -> JobContext:
     """Make the context that `spec` names; what it starts or connects to, it does when it is first used."""
+    spec = _of_contexts(spec)
     if spec.scheme not in ("local", "ray") or "address" in spec.settings:
         return build(spec)
     return cast("JobContext", _backend_class(spec.scheme, *_BACKENDS[spec.scheme]).later(**spec.settings))
@@ -91,6 +93,7 @@ def build(spec: Spec) -> JobContext:
     Raises:
         UnsupportedError: this build of Fray has no such backend.
     """
+    spec = _of_contexts(spec)
     if spec.scheme == "sync":
         from fray.backend.local.sync import LocalJobContext
 
@@ -101,6 +104,11 @@ def build(spec: Spec) -> JobContext:
         return ThreadContext(**spec.settings)
     module, name = _BACKENDS[spec.scheme]
     return cast("JobContext", _backend_class(spec.scheme, module, name)(**spec.settings))
+
+
+def _of_contexts(spec: Spec) -> Spec:
+    """Return the spec without what says something of jobs alone."""
+    return Spec(spec.scheme, {key: value for key, value in spec.settings.items() if key not in _OF_CLUSTERS})
 
 
 def worker_context() -> JobContext | None:

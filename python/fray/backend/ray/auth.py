@@ -10,7 +10,7 @@ from fray.errors import UnsupportedError
 
 __all__ = ["maybe_fetch_local_ray_token", "ray_auth_secret"]
 
-_SECRET = "RAY_AUTH_TOKEN"  # noqa: S105  (the secret's name)
+_SECRET = "RAY_AUTH_TOKEN"
 
 
 def ray_auth_secret(secret_override: str | None = None) -> str:

@@ -16,6 +16,7 @@ from fray.backend.ray.actors import ActorSetup, RayActorLink, actor_class, bare_
 from fray.backend.ray.arrival import arrive_on_ray
 from fray.backend.ray.capacity import Capacity
 from fray.backend.ray.connection import Connection, chosen_namespace, connect, living_nodes
+from fray.backend.ray.dashboard import refuse_name
 from fray.backend.ray.ending import end_tasks
 from fray.backend.ray.failures import actor_died, converted
 from fray.backend.ray.functions import FunctionTable, can_pickle
@@ -105,10 +106,7 @@ class RayJobContext(JobContext):
         cluster: str | None,
         ray_options: Mapping[str, Any] | None,
     ) -> None:
-        if cluster is not None:
-            raise errors.UnsupportedError(
-                f"ray?cluster={cluster}: names of clusters are not looked up; give the address: ray?address=HOST:6379"
-            )
+        refuse_name(cluster)
         self._asked = (address, namespace, autoscaling)
         self.namespace = check_actor_name(namespace or default_namespace(), "namespace")
         self._defaults = task_options(ray_options) if ray_options else _DEFAULTS

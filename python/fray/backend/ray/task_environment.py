@@ -44,9 +44,7 @@ def buildable(options: _Options) -> _Options:
 def _why_nothing_is_built() -> str:
     if disabled_by_environment():
         return "MARIN_CI_DISABLE_RUNTIME_ENVS is set"
-    return "Ray runs on this machine alone, started by this program, with the packages of this environment" * (
-        is_local_ray()
-    )
+    return "this program's own Ray shares its environment" if is_local_ray() else ""
 
 
 def _without_packages(env: RuntimeEnv) -> RuntimeEnv:
