@@ -29,7 +29,10 @@ def python(name: str, script: str, **options: float) -> JobRequest:
 
 def test_waiting_job_of_the_highest_priority_starts_first(cluster: LocalCluster, tmp_path):
     order, gate = tmp_path / "order", tmp_path / "gate"
-    hold = f"import os, time\nopen({str(order)!r}, 'a').write('first ')\nwhile not os.path.exists({str(gate)!r}): time.sleep(0.01)"
+    hold = (
+        f"import os, time\nopen({str(order)!r}, 'a').write('first ')\n"
+        f"while not os.path.exists({str(gate)!r}): time.sleep(0.01)"
+    )
     first = cluster.launch(python("first", hold))
     others = [
         cluster.launch(python(name, f"open({str(order)!r}, 'a').write('{name} ')", priority=priority))

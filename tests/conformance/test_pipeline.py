@@ -1,4 +1,4 @@
-"""A pipeline in the manner of data processing libraries: stage contexts with refs and contexts inside, on generators."""
+"""A pipeline in the manner of data processing libraries: generators whose arguments hold refs and contexts."""
 
 from __future__ import annotations
 

@@ -31,9 +31,9 @@ def create_job_ctx(context_type: str = "auto", *, max_workers: int = 1, **option
         context_type: ``"sync"``; ``"thread"`` or its old name ``"threadpool"``; ``"local"`` or ``"native"``; ``"ray"``;
             ``"iris"``; ``"auto"`` for what `get_job_context` would choose.
         max_workers: threads of a thread context, CPUs of a local one when more than 1.
-        options: handed to the context's constructor; so that one call fits all types, ``"sync"`` and ``"thread"``
-            take what tasks need on Ray (``num_cpus``, ``num_gpus``, ``memory``, ``resources``, ``max_retries``,
-            ``max_calls``) too, which means nothing to them, and for ``"ray"`` it is that of each task that `run` starts.
+        options: handed to the context's constructor. ``num_cpus``, ``num_gpus``, ``memory``, ``resources``,
+            ``max_retries`` and ``max_calls`` are what each task that `run` starts needs on Ray; ``"sync"`` and
+            ``"thread"`` take them too, so that one call fits all types, and do nothing with them.
 
     Raises:
         ValueError: the type is unknown.

@@ -112,9 +112,15 @@ class RemoteFolder:
         self._fs.pipe_file(f"{self._root}/{name}", data)
 
     def move(self, name: str, target: str) -> bool:
+        source, there = f"{self._root}/{name}", f"{self._root}/{target}"
         try:
-            self._fs.mv(f"{self._root}/{name}", f"{self._root}/{target}")
+            self._fs.cp_file(source, there)
         except FileNotFoundError:
+            return False
+        try:
+            self._fs.rm_file(source)
+        except FileNotFoundError:  # somebody else was faster
+            self._fs.rm_file(there)
             return False
         return True
 

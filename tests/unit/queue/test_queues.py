@@ -167,6 +167,7 @@ def test_counts_tell_waiting_from_leased(queue: Queue[object]):
     assert (queue.size(), queue.pending()) == (2, 1)
 
 
+@pytest.mark.parametrize("queue", ["memory", "file"], indirect=True)
 def test_threads_get_every_item_once(queue: Queue[object]):
     items = range(60)
     got: list[object] = []

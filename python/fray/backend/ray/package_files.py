@@ -1,7 +1,7 @@
 """Makes the environment of a program whole for another machine: what it names on this disk travels as its content.
 
-A file of requirements becomes its lines. Wheels, archives and folders among the packages become part of the package that
-the working folder is sent as, in a folder of their own, and pip finds them there.
+A file of requirements becomes its lines. Wheels, archives and folders among the packages become part of the package
+that the working folder is sent as, in a folder of their own, and pip finds them there.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ _FOLDER = "fray_packages"
 _THERE = "${RAY_RUNTIME_ENV_CREATE_WORKING_DIR}"
 """Ray says where the package is unpacked, and pip puts it in the place of this."""
 _LINE = re.compile(
-    r"^(?P<before>(?:-e|--editable)[ =]+|(?:[A-Za-z0-9._-]+(?:\[[^]]*\])? *@ *))?(?P<place>[^;#]+?)(?P<after>\s*;.*)?$"
+    r"^(?P<before>(?:-e|--editable)[ =]+|(?:[A-Za-z0-9._-]+(?:\[[^]]*\])? *@ *))?"
+    r"(?P<place>[^;#]+?)(?P<after>\s*;.*)?$"
 )
+"""What stands before a place, the place itself, and its marker."""
 
 
 def with_lines(runtime_env: Mapping[str, Any]) -> dict[str, Any]:
