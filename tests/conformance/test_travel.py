@@ -121,7 +121,8 @@ def test_chain_of_tasks_hands_it_on(ctx: JobContext):
 
 @pytest.mark.behaviour("T171")
 def test_actor_holds_it(ctx: JobContext):
-    keeper = ctx.create_actor(Keeper, Holder(ctx, [ctx.put(5)]), options=ActorOptions(resources={"CPU": 0}))
+    five = ctx.put(5)
+    keeper = ctx.create_actor(Keeper, Holder(ctx, [five]), options=ActorOptions(resources={"CPU": 0}))
     assert ctx.get(keeper.is_here(ctx))
     assert ctx.get(keeper.read()) == [5]
     assert ctx.get(keeper.give()).context is ctx
