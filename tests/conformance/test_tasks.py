@@ -295,15 +295,15 @@ def test_packages_that_are_installed_are_given_and_others_are_named_once(ctx: Jo
     env = RuntimeEnv(package_requirements=[f"pytest=={version}", lacking], env={"FRAY_TEST_VARIABLE": "here"})
     options = TaskOptions(runtime_env=env)
     with pytest.warns(UserWarning) as caught:
-        assert ctx.get(ctx.create_task(os.environ.get, ("FRAY_TEST_VARIABLE",), options=options)) == "here"
+        assert ctx.get(ctx.create_task(lambda: os.environ.get("FRAY_TEST_VARIABLE"), options=options)) == "here"
     (warning,) = caught
     assert lacking in str(warning.message)
     assert "pytest" not in str(warning.message)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert ctx.get(ctx.create_task(add, (1,), options=options)) == 2
+        assert ctx.get(ctx.create_task(add, (1, 1), options=options)) == 2
         given = RuntimeEnv(package_requirements=["pytest>=1"])
-        assert ctx.get(ctx.create_task(add, (1,), options=TaskOptions(runtime_env=given))) == 2
+        assert ctx.get(ctx.create_task(add, (1, 1), options=TaskOptions(runtime_env=given))) == 2
 
 
 @pytest.mark.behaviour("D20B")
@@ -311,10 +311,10 @@ def test_what_cannot_apply_is_named_once(ctx: JobContext, context_name: str):
     image = f"debian-{context_name}".replace("+", "-")
     env = RuntimeEnv(container_image=image, working_dir="somewhere")
     with pytest.warns(UserWarning, match=f"container_image='{image}', RuntimeEnv.working_dir='somewhere'"):
-        assert ctx.get(ctx.create_task(add, (1,), options=TaskOptions(runtime_env=env))) == 2
+        assert ctx.get(ctx.create_task(add, (1, 1), options=TaskOptions(runtime_env=env))) == 2
     conda = RuntimeEnv(conda=[f"fray-lacks-{context_name}=2"])
     with pytest.warns(UserWarning, match="conda"):
-        assert ctx.get(ctx.create_task(add, (1,), options=TaskOptions(runtime_env=conda))) == 2
+        assert ctx.get(ctx.create_task(add, (1, 1), options=TaskOptions(runtime_env=conda))) == 2
 
 
 @pytest.mark.behaviour("T070")

@@ -2,7 +2,7 @@
 
 So an object that holds a context, beside refs that belong to it, can be an argument, a result or a captured variable.
 In a process that has a context of the named session it is that one, since the refs that came along are that one's;
-anywhere else it is what `get_job_context` returns.
+anywhere else it is what `get_job_context` returns. Pickled and read in one process it is itself.
 """
 
 from __future__ import annotations
@@ -24,16 +24,15 @@ def note(context: JobContext) -> None:
     _here.add(context)
 
 
-def arrive(session: str) -> JobContext:
-    """Return this process's context of that session, or else the one that code here runs in."""
+def arrive(session: str, own_name: str) -> JobContext:
+    """Return the context of that name, one of that session, or else the one that code here runs in."""
     from fray.job.current import get_job_context, known_context
 
+    known = [context for context in list(_here) if not context.closed]
+    itself = next((context for context in known if context.own_name() == own_name), None)
+    if itself is not None:
+        return itself
     current = known_context()
-    if current is not None and _is_of(current, session):
-        return current
-    found = next((context for context in list(_here) if _is_of(context, session)), None)
+    candidates = known if current is None else [current, *known]
+    found = next((context for context in candidates if not context.closed and context.session_name() == session), None)
     return found or current or get_job_context()
-
-
-def _is_of(context: JobContext, session: str) -> bool:
-    return not context.closed and context.session_name() == session

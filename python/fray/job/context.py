@@ -46,7 +46,7 @@ class JobContext(ABC):
     _parallelism: int = 1
     """How many tasks run at the same time; 0 where a task has ended when it was submitted."""
     _closed: bool = False
-    _session_name: str = ""
+    _own_name: str = ""
 
     # ---- tasks
 
@@ -362,19 +362,23 @@ class JobContext(ABC):
 
     # ---- on the way
 
-    def session_name(self) -> str:
-        """Return what tells apart where objects lie: contexts with the same name can use each other's refs."""
-        if not self._session_name:
+    def own_name(self) -> str:
+        """Return a name that no other context has."""
+        if not self._own_name:
             import uuid
 
-            self._session_name = uuid.uuid4().hex
-        return self._session_name
+            self._own_name = uuid.uuid4().hex
+        return self._own_name
+
+    def session_name(self) -> str:
+        """Return what tells apart where objects lie."""
+        return self.own_name()
 
     def __reduce__(self) -> Any:
         from fray.job.arrival import arrive, note
 
         note(self)
-        return arrive, (self.session_name(),)
+        return arrive, (self.session_name(), self.own_name())
 
     def __copy__(self) -> Self:
         return self

@@ -43,7 +43,7 @@ def create_job_ctx(context_type: str = "auto", *, max_workers: int = 1, **option
     if context_type not in _TYPES:
         raise ValueError(f"Unknown context type: {context_type!r}. Known types: {', '.join(_TYPES)}.")
     if context_type == "auto":
-        spec = resolve()
+        spec = Spec("local", {}) if _is_native_worker() else resolve()
         return _later(Spec(spec.scheme, {**spec.settings, **_settings(spec.scheme, options)}))
     scheme = {"threadpool": "thread", "native": "local"}.get(context_type, context_type)
     options = _settings(scheme, options)
@@ -104,6 +104,11 @@ def build(spec: Spec) -> JobContext:
         return ThreadContext(**spec.settings)
     module, name = _BACKENDS[spec.scheme]
     return cast("JobContext", _backend_class(spec.scheme, module, name)(**spec.settings))
+
+
+def _is_native_worker() -> bool:
+    context_class = getattr(sys.modules.get("fray.backend.native"), "NativeJobContext", None)
+    return context_class is not None and context_class.current() is not None
 
 
 def _of_contexts(spec: Spec) -> Spec:

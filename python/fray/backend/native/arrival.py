@@ -9,7 +9,7 @@ from fray.job.context import JobContext
 __all__ = ["arrive_natively"]
 
 
-def arrive_natively(session: str) -> JobContext:
+def arrive_natively(session: str, own_name: str) -> JobContext:
     """Return the context that reads the value, to which the refs in it belong; see `arrive` where none does."""
     client = _native.receiving_client()
     if client is not None:
@@ -18,4 +18,4 @@ def arrive_natively(session: str) -> JobContext:
         context = NativeJobContext.of_client(client)
         if context is not None:
             return context
-    return arrive(session)
+    return arrive(session, own_name)

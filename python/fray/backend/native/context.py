@@ -233,7 +233,7 @@ class NativeJobContext(JobContext):
         return self.session_folder if not self.closed else super().session_name()
 
     def __reduce__(self) -> Any:
-        return arrive_natively, (self.session_name(),)
+        return arrive_natively, (self.session_name(), self.own_name())
 
     # ---- what the base class asks for
 

@@ -9,10 +9,10 @@ from fray.job.surroundings import is_ray_worker
 __all__ = ["arrive_on_ray"]
 
 
-def arrive_on_ray(session: str, namespace: str) -> JobContext:
+def arrive_on_ray(session: str, own_name: str, namespace: str) -> JobContext:
     """Return this process's context; in a worker of Ray's the one of that namespace, as its tasks find it."""
     if is_ray_worker():
         from fray.backend.ray.context import RayJobContext
 
         return RayJobContext.of_worker(namespace)
-    return arrive(session)
+    return arrive(session, own_name)

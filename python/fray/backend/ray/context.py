@@ -174,7 +174,7 @@ class RayJobContext(JobContext):
         return f"ray {getattr(self._session, 'session_name', '')}"
 
     def __reduce__(self) -> Any:
-        return arrive_on_ray, (self.session_name(), self.namespace)
+        return arrive_on_ray, (self.session_name(), self.own_name(), self.namespace)
 
     # ---- tasks
 
