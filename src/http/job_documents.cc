@@ -124,7 +124,7 @@ json order_schema() {
             {"max_files", typed("integer", "open files of each process, at most")},
             {"priority", typed("integer", "jobs with a higher one start first; 0 if not given")},
             {"deadline_seconds", typed("number", "most time from its first start on; none if not given")},
-            {"grace_seconds", typed("number", "time between SIGTERM and SIGKILL when it is stopped; 5 if not given")},
+            {"grace_seconds", typed("number", "time between the first signal of a stop and SIGKILL; 5 if not given")},
             {"runtime_env", environment_schema()},
             {"metadata", map_of("string", "the submitter's own")}}}};
 }

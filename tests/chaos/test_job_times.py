@@ -60,7 +60,8 @@ def test_grace_is_the_time_to_end_well(cluster: LocalCluster, grace: float, says
     script = (
         "import signal, sys, time\n"
         "def end(*_):\n    time.sleep(0.3)\n    print('goodbye', flush=True)\n    sys.exit(0)\n"
-        "signal.signal(signal.SIGTERM, end)\nprint('ready', flush=True)\ntime.sleep(600)\n"
+        "for number in (signal.SIGINT, signal.SIGTERM):\n    signal.signal(number, end)\n"
+        "print('ready', flush=True)\ntime.sleep(600)\n"
     )
     job = cluster.launch(python("graceful", script, grace_seconds=grace))
     assert next(cluster.follow(job)) == "ready\n"

@@ -22,6 +22,8 @@ from fray.backend.ray.library import ray
 __all__ = ["JobOutput"]
 
 _PIECE_BYTES = 1 << 16
+_ANSWER_SECONDS = 60.0
+"""How long it waits until its last lines have arrived; the actor's process may still be starting."""
 _DRAIN_SECONDS = 1.0
 """How long a replica waits at its end for what processes print that it has left behind."""
 
@@ -159,7 +161,7 @@ def _captured(send: Callable[[str], Any]) -> Generator[None]:
             ours.close()
         passing.join(_DRAIN_SECONDS)
         if answers:  # the last; the sink takes them in order
-            ray.wait(answers, timeout=_DRAIN_SECONDS)
+            ray.wait(answers, timeout=_ANSWER_SECONDS)
         for number in kept:
             os.close(number)
 
