@@ -4,4 +4,6 @@ import sys
 
 import fray.job.context
 
+__all__: list[str] = []  # those of the module itself
+
 sys.modules[__name__] = fray.job.context

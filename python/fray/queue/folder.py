@@ -91,9 +91,10 @@ class RemoteFolder:
         try:
             # What others write must be seen.
             arguments = {"use_listings_cache": False, **fs_args}
-            self._fs, self._root = fsspec.core.url_to_fs(url, **arguments)  # pyright: ignore
+            opened: tuple[Any, str] = fsspec.core.url_to_fs(url, **arguments)  # pyright: ignore
         except (ImportError, ValueError) as error:
             raise UnsupportedError(f"FileQueue cannot use {url!r}: {error}") from None
+        self._fs, self._root = opened
         for folder in folders:
             self._fs.makedirs(f"{self._root}/{folder}", exist_ok=True)
 

@@ -49,8 +49,9 @@ def self_contained(runtime_env: Mapping[str, Any]) -> Generator[dict[str, Any]]:
     """
     found = with_lines(runtime_env)
     installer = next((name for name in ("pip", "uv") if found.get(name)), "")
-    options = found[installer] if isinstance(found.get(installer), dict) else {}
-    lines: list[str] = options.get("packages", []) if options else found.get(installer, [])
+    given: Any = found.get(installer)
+    options: dict[str, Any] = given if isinstance(given, dict) else {}
+    lines: list[str] = options["packages"] if options else given or []
     local = {line: path for line in lines if (path := _local_path(line)) is not None}
     if not local:
         yield found

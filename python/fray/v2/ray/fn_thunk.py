@@ -6,4 +6,6 @@ import fray.fn_thunk
 
 if __name__ == "__main__":
     sys.exit(fray.fn_thunk.main())
+__all__: list[str] = []  # those of the module itself
+
 sys.modules[__name__] = fray.fn_thunk
