@@ -151,6 +151,9 @@ class JobClient:
         max_preemptions: int,
         max_processes: int,
         max_files: int,
+        priority: int,
+        deadline_seconds: float,
+        grace_seconds: float | None,
         runtime_env: str,
     ) -> str:
         """Starts a job; returns it as JSON."""

@@ -104,9 +104,10 @@ def test_error_in_a_stage_reaches_the_caller(ctx: JobContext):
 
 @pytest.mark.behaviour("T170")
 def test_items_may_hold_refs_and_the_context(ctx: JobContext):
+    refs = [ctx.put(n * 10) for n in range(4)]
+
     def hold(n):
-        context = get_job_context()
-        return {"n": n, "ref": context.put(n * 10), "context": context}
+        return {"n": n, "ref": refs[n], "context": get_job_context()}
 
     for item in Dataset.of(range(4), shards=2).map(hold).collect(ctx):
         assert item["context"] is ctx

@@ -24,8 +24,14 @@ def note(context: JobContext) -> None:
     _here.add(context)
 
 
-def arrive(session: str, own_name: str) -> JobContext:
-    """Return the context of that name, one of that session, or else the one that code here runs in."""
+def arrive(session: str, own_name: str, reader: JobContext | None = None) -> JobContext:
+    """Return the context of that name, one of that session, or else the one that code here runs in.
+
+    Args:
+        session: `JobContext.session_name` of the context that was pickled.
+        own_name: `JobContext.own_name` of it.
+        reader: the context that reads the value, where it is known: it comes before others of its session.
+    """
     from fray.job.current import get_job_context, known_context
 
     known = [context for context in list(_here) if not context.closed]
@@ -33,6 +39,6 @@ def arrive(session: str, own_name: str) -> JobContext:
     if itself is not None:
         return itself
     current = known_context()
-    candidates = known if current is None else [current, *known]
-    found = next((context for context in candidates if not context.closed and context.session_name() == session), None)
+    candidates = [context for context in (reader, current, *known) if context is not None and not context.closed]
+    found = next((context for context in candidates if context.session_name() == session), None)
     return found or current or get_job_context()

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+
 from fray.job.arrival import arrive
 from fray.job.context import JobContext
 from fray.job.surroundings import is_ray_worker
 
-__all__ = ["arrive_on_ray"]
+__all__ = ["arrive_on_ray", "reading"]
+
+reading = threading.local()
+"""`context`: the context whose `get` this thread is in."""
 
 
 def arrive_on_ray(session: str, own_name: str, namespace: str) -> JobContext:
@@ -15,4 +20,4 @@ def arrive_on_ray(session: str, own_name: str, namespace: str) -> JobContext:
         from fray.backend.ray.context import RayJobContext
 
         return RayJobContext.of_worker(namespace)
-    return arrive(session, own_name)
+    return arrive(session, own_name, getattr(reading, "context", None))

@@ -13,7 +13,7 @@ from fray import errors
 from fray._settings import default_namespace
 from fray.backend.ray.actor_life import free_name, named_actors, state_of, wait_until_gone, wait_until_restarted
 from fray.backend.ray.actors import ActorSetup, RayActorLink, actor_class, bare_methods, link_of
-from fray.backend.ray.arrival import arrive_on_ray
+from fray.backend.ray.arrival import arrive_on_ray, reading
 from fray.backend.ray.capacity import Capacity
 from fray.backend.ray.connection import Connection, chosen_namespace, connect, living_nodes
 from fray.backend.ray.dashboard import refuse_name
@@ -337,10 +337,13 @@ class RayJobContext(JobContext):
     def fetch(self, raw: Any, timeout: float | None = None) -> Any:
         """Return the value of Ray's ref, or the values of a list of them."""
         self.check_usable()  # else Ray would start anew by itself
+        reading.context = self
         try:
             return ray.get(raw, timeout=timeout)
         except theirs.RayError as error:
             failure = self._failure(raw, error, timeout)
+        finally:
+            reading.context = None
         raise failure
 
     def _failure(self, raw: Any, error: Exception, timeout: float | None) -> Exception:
