@@ -12,7 +12,7 @@ from fray.cluster import LocalCluster
 from tests.slowness import SLOWNESS
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def cluster() -> Iterator[LocalCluster]:
     with LocalCluster(cpus=1) as cluster:
         yield cluster
