@@ -408,8 +408,9 @@ class NativeJobContext(JobContext):
     def _not_open(self) -> None:
         if self._pending is not None:
             with _connecting:
-                if self._pending is not None:
-                    self._begin(self._pending)
+                settings = self._pending  # None where another thread was faster
+                if settings is not None:  # pyright: ignore[reportUnnecessaryComparison]
+                    self._begin(settings)
             return
         if not self._inherited:
             return super()._not_open()

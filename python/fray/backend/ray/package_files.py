@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
 __all__ = ["self_contained", "with_lines"]
@@ -49,9 +49,9 @@ def self_contained(runtime_env: Mapping[str, Any]) -> Generator[dict[str, Any]]:
     """
     found = with_lines(runtime_env)
     installer = next((name for name in ("pip", "uv") if found.get(name)), "")
-    given: Any = found.get(installer)
-    options: dict[str, Any] = given if isinstance(given, dict) else {}
-    lines: list[str] = options["packages"] if options else given or []
+    given: Any = found.get(installer) or []
+    options = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+    lines = cast("list[str]", options["packages"] if options else given)
     local = {line: path for line in lines if (path := _local_path(line)) is not None}
     if not local:
         yield found
