@@ -77,6 +77,7 @@ std::string submit(JobClient& self, const std::string& name, const std::vector<n
                    const nb::bytes& folder, const std::vector<nb::bytes>& environment, const nb::bytes& call,
                    std::uint32_t replicas, const nb::dict& resources, std::uint32_t max_failures,
                    std::uint32_t max_preemptions, std::uint32_t max_processes, std::uint32_t max_files,
+                   std::int32_t priority, double deadline_seconds, std::optional<double> grace_seconds,
                    const std::string& runtime_env) {
   JobSpec spec;
   spec.name = name;
@@ -92,6 +93,9 @@ std::string submit(JobClient& self, const std::string& name, const std::vector<n
   spec.max_preemptions = max_preemptions;
   spec.max_processes = max_processes;
   spec.max_files = max_files;
+  spec.priority = priority;
+  spec.deadline_seconds = deadline_seconds;
+  spec.grace_seconds = grace_seconds.value_or(spec.grace_seconds);
   spec.runtime_env = runtime_env;
   return without_gil([&] { return self.submit(std::move(spec)); });
 }
@@ -139,7 +143,8 @@ int add_jobs(PyObject* module_object) {
           nb::arg("socket"))
       .def("submit", submit, nb::arg("name"), nb::arg("command"), nb::arg("folder"), nb::arg("environment"),
            nb::arg("call"), nb::arg("replicas"), nb::arg("resources"), nb::arg("max_failures"),
-           nb::arg("max_preemptions"), nb::arg("max_processes"), nb::arg("max_files"), nb::arg("runtime_env"),
+           nb::arg("max_preemptions"), nb::arg("max_processes"), nb::arg("max_files"), nb::arg("priority"),
+           nb::arg("deadline_seconds"), nb::arg("grace_seconds").none(), nb::arg("runtime_env"),
            "Starts a job; returns it as JSON.")
       .def(
           "get", [](JobClient& self, Ids ids) { return without_gil([&] { return self.get(std::move(ids)); }); },

@@ -539,8 +539,13 @@ PyObject* nested_ref(PyObject*, PyObject* argument) {
 
 PyObject* is_pickling(PyObject*, PyObject*) { return PyBool_FromLong(pickling != nullptr); }
 
+PyObject* receiving_client(PyObject*, PyObject*) {
+  return Py_NewRef(unpickling == nullptr ? Py_None : reinterpret_cast<PyObject*>(unpickling->owner));
+}
+
 PyMethodDef value_functions[] = {
     {"is_pickling", is_pickling, METH_NOARGS, "Whether this thread is pickling a value that goes to another process."},
+    {"receiving_client", receiving_client, METH_NOARGS, "The client whose value this thread is unpickling, or None."},
     {"_nested_ref", nested_ref, METH_O, "The ref at this place of the value's side table."},
     {nullptr, nullptr, 0, nullptr}};
 

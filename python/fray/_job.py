@@ -18,10 +18,10 @@ __all__ = ["main"]
 _FAILED = 1
 
 
-def main() -> int:
-    """Run the call; return the exit code."""
+def main(path: str | None = None) -> int:
+    """Run the call that lies at `path`; return the exit code."""
     try:
-        _run(os.environ["FRAY_JOB_CALL"])
+        _run(path or os.environ["FRAY_JOB_CALL"])
     except SystemExit as error:
         if error.code is None or isinstance(error.code, int):
             return error.code or 0

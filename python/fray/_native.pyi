@@ -63,6 +63,9 @@ class ObjectRef:
 def is_pickling(*args: Any, **kwargs: Any) -> Any:
     """Whether this thread is pickling a value that goes to another process."""
 
+def receiving_client(*args: Any, **kwargs: Any) -> Any:
+    """The client whose value this thread is unpickling, or None."""
+
 def make_function(*args: Any, **kwargs: Any) -> Any:
     """make_function(kind, payload, name, max_calls) -> Function"""
 
@@ -148,6 +151,9 @@ class JobClient:
         max_preemptions: int,
         max_processes: int,
         max_files: int,
+        priority: int,
+        deadline_seconds: float,
+        grace_seconds: float | None,
         runtime_env: str,
     ) -> str:
         """Starts a job; returns it as JSON."""

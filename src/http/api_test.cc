@@ -95,12 +95,18 @@ TEST(ApiTest, a_job_is_submitted_watched_stopped_and_forgotten) {
                                 {"id", "mine"},
                                 {"environment", {{"A", "1"}}},
                                 {"resources", {{"CPU", 1}}},
-                                {"replicas", 2}};
+                                {"replicas", 2},
+                                {"priority", -3},
+                                {"deadline_seconds", 1.5},
+                                {"grace_seconds", 0}};
   EXPECT_EQ(world.json("POST /api/v1/jobs", order)["id"], "mine");
   const JobOrder& taken = world.jobs->jobs["mine"].order;
   EXPECT_EQ(taken.command, (std::vector<std::string>{"python", "a b.py"}));
   EXPECT_EQ(taken.environment.at("A"), "1");
   EXPECT_EQ(taken.replicas, 2u);
+  EXPECT_EQ(taken.priority, -3);
+  EXPECT_EQ(taken.deadline_seconds, 1.5);
+  EXPECT_EQ(taken.grace_seconds, 0.0);
   EXPECT_EQ(HttpWorld::status_of(world.ask("POST /api/v1/jobs", order)), 409);
   EXPECT_EQ(world.json("GET /api/v1/jobs")["jobs"].size(), 1u);
   world.jobs->print("mine", "hello\n");
@@ -118,6 +124,10 @@ TEST(ApiTest, orders_that_cannot_be_say_what_is_wrong) {
   for (const auto& [order, words] : {std::pair<nlohmann::json, const char*>{{{"command", "true"}}, "list of texts"},
                                      {{{"command", {"a"}}, {"cpu", 1}}, "there is no key \\\"cpu\\\""},
                                      {{{"command", {"a"}}, {"replicas", 0}}, "from 1 to"},
+                                     {{{"command", {"a"}}, {"priority", 0.5}}, "from -1000000 to 1000000"},
+                                     {{{"command", {"a"}}, {"priority", 1e10}}, "whole number"},
+                                     {{{"command", {"a"}}, {"deadline_seconds", "2h"}}, "must be a number"},
+                                     {{{"command", {"a"}}, {"grace_seconds", -1}}, "at least 0"},
                                      {{{"command", {"a"}}, {"environment", {{"SECRET", 4711}}}}, "SECRET"},
                                      {nlohmann::json::array({1}), "JSON object"}}) {
     const std::string answer = world.ask("POST /api/v1/jobs", order);

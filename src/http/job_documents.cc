@@ -10,6 +10,7 @@
 
 #include "http/members.h"
 #include "model/json_text.h"
+#include "model/job_spec.h"
 
 namespace fray::http {
 
@@ -86,6 +87,25 @@ std::string joined(const json& command) {
   return line;
 }
 
+Status set_times(Members& members, JobOrder* order) {
+  double priority = 0;
+  FRAY_RETURN_IF_ERROR(members.number("priority", &priority));
+  if (priority != std::floor(priority) || std::abs(priority) > kMostPriority) {
+    return wrong(fmt::format("priority is {}; it must be a whole number from {} to {}", priority, -kMostPriority,
+                             kMostPriority));
+  }
+  order->priority = static_cast<std::int32_t>(priority);
+  for (const auto& [key, place] : {std::pair{"deadline_seconds", &order->deadline_seconds},
+                                   {"grace_seconds", &order->grace_seconds}}) {
+    double seconds = 0;
+    const bool given = members.has(key);
+    FRAY_RETURN_IF_ERROR(members.number(key, &seconds));
+    if (seconds < 0) return wrong(fmt::format("{} is {}; it must be a number of at least 0", key, seconds));
+    if (given) *place = seconds;
+  }
+  return Status::ok();
+}
+
 }  // namespace
 
 json order_schema() {
@@ -103,6 +123,9 @@ json order_schema() {
             {"replicas", typed("integer", "equal processes that start and end together")},
             {"max_processes", typed("integer", "processes and threads of the job, at most")},
             {"max_files", typed("integer", "open files of each process, at most")},
+            {"priority", typed("integer", "jobs with a higher one start first; 0 if not given")},
+            {"deadline_seconds", typed("number", "most time from its first start on; none if not given")},
+            {"grace_seconds", typed("number", "time between the first signal of a stop and SIGKILL; 5 if not given")},
             {"runtime_env", environment_schema()},
             {"metadata", map_of("string", "the submitter's own")}}}};
 }
@@ -124,6 +147,7 @@ Result<JobOrder> parse_order(std::string_view body, const OwnPython& python) {
   order.replicas = static_cast<std::uint32_t>(replicas);
   FRAY_RETURN_IF_ERROR(members.count("max_processes", &order.max_processes));
   FRAY_RETURN_IF_ERROR(members.count("max_files", &order.max_files));
+  FRAY_RETURN_IF_ERROR(set_times(members, &order));
   FRAY_RETURN_IF_ERROR(set_environment(members.take("runtime_env"), python, &order));
   std::map<std::string, std::string> metadata;
   FRAY_RETURN_IF_ERROR(members.texts("metadata", &metadata));

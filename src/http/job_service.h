@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ struct JobOrder {
   std::uint32_t replicas = 1;
   std::uint32_t max_processes = 0;
   std::uint32_t max_files = 0;
+  std::int32_t priority = 0;
+  std::optional<double> deadline_seconds;  // nullopt: none
+  std::optional<double> grace_seconds;     // nullopt: the node's usual time
   std::string runtime_env;  // JSON; empty: none
   std::string metadata;     // JSON; empty: none
 };

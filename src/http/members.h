@@ -48,6 +48,7 @@ class Members {
     document_.erase(key);
     return value;
   }
+  bool has(const char* key) const { return document_.contains(key) && !document_[key].is_null(); }
   // Of what is taken and not worth naming among the known ones.
   void take_silently(const char* key) { document_.erase(key); }
   Status text(const char* key, std::string* place) {

@@ -45,6 +45,9 @@ Result<JobSpec> spec_of(JobOrder order) {
   spec.replicas = order.replicas;
   spec.max_processes = order.max_processes;
   spec.max_files = order.max_files;
+  spec.priority = order.priority;
+  spec.deadline_seconds = order.deadline_seconds.value_or(spec.deadline_seconds);
+  spec.grace_seconds = order.grace_seconds.value_or(spec.grace_seconds);
   spec.runtime_env = std::move(order.runtime_env);
   spec.metadata = std::move(order.metadata);
   FRAY_RETURN_IF_ERROR(spec.check());

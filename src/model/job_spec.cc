@@ -87,9 +87,13 @@ Status JobSpec::check() const {
   if (max_files > 0 && max_files < kFewestFiles) {
     return bad_job(fmt::format("a job's limit of open files is at least {}, got {}", kFewestFiles, max_files));
   }
-  for (double seconds : {deadline_seconds, grace_seconds}) {
+  if (priority > kMostPriority || priority < -kMostPriority) {
+    return bad_job(
+        fmt::format("a job's priority is from {} to {}, got {}", -kMostPriority, kMostPriority, priority));
+  }
+  for (const auto& [what, seconds] : {std::pair{"deadline", deadline_seconds}, {"grace time", grace_seconds}}) {
     if (!std::isfinite(seconds) || seconds < 0 || seconds > kLongestSeconds) {
-      return bad_job("a job's deadline and grace time are seconds of at least 0");
+      return bad_job(fmt::format("a job's {} is from 0 to {:g} seconds, got {:g}", what, kLongestSeconds, seconds));
     }
   }
   return Status::ok();

@@ -15,6 +15,8 @@
 
 namespace fray {
 
+inline constexpr std::int32_t kMostPriority = 1'000'000;  // and as far below 0
+
 struct JobSpec {
   std::string id;    // given by the submitter, so that a repeated submission is recognised; empty: made of the name
   std::string name;  // for people
@@ -26,7 +28,7 @@ struct JobSpec {
   ResourceSet resources;  // of each replica
   std::uint32_t max_failures = 0;
   std::uint32_t max_preemptions = 100;
-  std::int32_t priority = 0;        // higher ones start first
+  std::int32_t priority = 0;        // higher ones start first; see kMostPriority
   double deadline_seconds = 0;      // from its first start on; 0: none
   double grace_seconds = 5;         // between the first signal of a stop and SIGKILL
   std::uint32_t max_processes = 0;  // and threads, of all its replicas together; 0: the node's own limit, if it has one

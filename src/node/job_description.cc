@@ -99,6 +99,7 @@ json describe(const job::JobView& view) {
           {"max_preemptions", spec.max_preemptions},
           {"priority", spec.priority},
           {"deadline_seconds", spec.deadline_seconds > 0 ? json(spec.deadline_seconds) : json(nullptr)},
+          {"grace_seconds", spec.grace_seconds},
           {"limits", limits_json(spec)},
           {"parent", record.parent.empty() ? json(nullptr) : json(record.parent)},
           {"metadata", metadata_json(spec.metadata)},

@@ -6,6 +6,8 @@ import asyncio
 import functools
 import os
 import threading
+import warnings
+from importlib import metadata
 
 import fray
 import pytest
@@ -301,10 +303,32 @@ def test_env_reaches_a_task_that_starts_others(ctx: JobContext):
 
 
 @pytest.mark.behaviour("D20B")
-@pytest.mark.parametrize("env", [RuntimeEnv(package_requirements=["six"]), RuntimeEnv(container_image="debian")])
-def test_packages_and_images_are_refused(ctx: JobContext, env: RuntimeEnv):
-    with pytest.raises(NotImplementedError, match="RuntimeEnv"):
-        ctx.create_task(add, (1,), options=TaskOptions(runtime_env=env))
+def test_packages_that_are_installed_are_given_and_others_are_named_once(ctx: JobContext, context_name: str):
+    version = metadata.version("pytest")
+    lacking = f"fray-lacks-this-on-{context_name}>=2"
+    env = RuntimeEnv(package_requirements=[f"pytest=={version}", lacking], env={"FRAY_TEST_VARIABLE": "here"})
+    options = TaskOptions(runtime_env=env)
+    with pytest.warns(UserWarning) as caught:
+        assert ctx.get(ctx.create_task(lambda: os.environ.get("FRAY_TEST_VARIABLE"), options=options)) == "here"
+    (warning,) = caught
+    assert lacking in str(warning.message)
+    assert "pytest" not in str(warning.message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ctx.get(ctx.create_task(add, (1, 1), options=options)) == 2
+        given = RuntimeEnv(package_requirements=["pytest>=1"])
+        assert ctx.get(ctx.create_task(add, (1, 1), options=TaskOptions(runtime_env=given))) == 2
+
+
+@pytest.mark.behaviour("D20B")
+def test_what_cannot_apply_is_named_once(ctx: JobContext, context_name: str):
+    image = f"debian-{context_name}".replace("+", "-")
+    env = RuntimeEnv(container_image=image, working_dir="somewhere")
+    with pytest.warns(UserWarning, match=f"container_image='{image}', RuntimeEnv.working_dir='somewhere'"):
+        assert ctx.get(ctx.create_task(add, (1, 1), options=TaskOptions(runtime_env=env))) == 2
+    conda = RuntimeEnv(conda=[f"fray-lacks-{context_name}=2"])
+    with pytest.warns(UserWarning, match="conda"):
+        assert ctx.get(ctx.create_task(add, (1, 1), options=TaskOptions(runtime_env=conda))) == 2
 
 
 @pytest.mark.behaviour("T070")

@@ -90,7 +90,7 @@ def test_submit_job_with_env_vars(context: RayClusterContext, cluster: RayCluste
         "import os\nfrom fray import get_job_context\n\nctx = get_job_context()\nref = ctx.create_task(lambda: 42)\n"
         "print(type(ctx).__name__, ctx.get(ref), os.environ['MINE'])\n"
     )
-    job_id = context.create_job("python my_job.py", RuntimeEnv(env={"FRAY_CLUSTER_SPEC": "ray", "MINE": "here"}))
+    job_id = context.create_job("python my_job.py", RuntimeEnv(env={"MINE": "here"}))
     info = cluster.wait(job_id, timeout=WAIT_SECONDS)
     assert info.status is JobStatus.SUCCEEDED, cluster.logs(job_id)
     assert "RayJobContext 42 here" in cluster.logs(job_id)

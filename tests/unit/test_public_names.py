@@ -13,6 +13,8 @@ from fray import errors
 
 HEAVY = ("ray", "numpy", "asyncio", "cloudpickle", "multiprocessing", "concurrent.futures", "urllib", "logging", "json")
 MODULE_BUDGET = 75
+NEEDS_RAY = ("RayClient", "RayCluster", "RayClusterContext", "RayJobContext")
+"""Imported when they are asked for, so they are not in ``__all__``."""
 
 
 def test_all_is_sorted_and_is_what_is_public():
@@ -20,7 +22,7 @@ def test_all_is_sorted_and_is_what_is_public():
     for name in fray.__all__:
         assert getattr(fray, name) is not None
     public = {name for name, value in vars(fray).items() if not name.startswith("_") and not inspect.ismodule(value)}
-    public -= {"TYPE_CHECKING", "Any", "annotations", "lazy_attribute", "RayJobContext"}
+    public -= {"TYPE_CHECKING", "Any", "annotations", "lazy_attribute", *NEEDS_RAY, "Client"}
     assert public | {"__version__"} == set(fray.__all__)
 
 
@@ -83,12 +85,43 @@ def test_import_brings_few_modules_and_no_heavy_one():
         ("fray.queue", ("MemoryQueue", "FileQueue", "Lease", "Queue")),
         ("fray.v2", ("JobRequest", "ResourceConfig", "BinaryEntrypoint", "CallableEntrypoint", "ActorContext")),
         ("fray.v2.types", ("JobRequest", "ResourceConfig", "create_environment", "DeviceConfig")),
+        ("fray", (*NEEDS_RAY, "Client")),
+        ("fray.job", ("ContextConfig", "RayContext")),
+        ("fray.job.context", ("ContextConfig", "RayContext", "_job_context")),
+        ("fray.context", ("JobContext", "create_job_ctx")),
+        ("fray.v2.client", ("JobHandle", "JobFailed", "current_client", "set_current_client", "wait_all")),
+        ("fray.v2.actor", ("ActorHandle", "ActorMethod", "current_actor")),
+        ("fray.v2.local", ("LocalClient", "LocalActorHandle")),
+        ("fray.v2.local_backend", ("LocalClient",)),
+        ("fray.v2.ray", ()),
+        ("fray.v2.ray.fn_thunk", ("create_thunk_entrypoint", "main")),
         ("fray.v2.device_flops", ("device_flops", "jax_device_kind_to_fray_device_type")),
     ],
 )
 def test_old_paths_import(module: str, names: tuple[str, ...]):
     for name in names:
         assert getattr(importlib.import_module(module), name) is not None
+
+
+@pytest.mark.parametrize("package", ["fray.v2.ray", "fray.v2.ray_backend"])
+@pytest.mark.parametrize(
+    ("module", "real", "names"),
+    [
+        ("backend", "fray.backend.ray.cluster", ("build_runtime_env", "RayClient")),
+        ("deps", "fray.backend.ray.environment", ("build_python_path", "build_runtime_env_for_packages")),
+        ("context", "fray.backend.ray.ray_job", ("RayBackendContext", "is_ray_initialized")),
+        ("fn_thunk", "fray.fn_thunk", ("create_thunk_entrypoint",)),
+        ("tpu", "fray.backend.ray.tpu", ("run_on_pod", "run_on_pod_ray")),
+        ("resources", "fray.backend.ray.resources", ("as_remote_kwargs", "accelerator_descriptor")),
+        ("auth", "fray.backend.ray.auth", ("maybe_fetch_local_ray_token", "ray_auth_secret")),
+    ],
+)
+def test_old_paths_of_the_ray_backend_are_its_modules(package: str, module: str, real: str, names: tuple[str, ...]):
+    """The same modules, so that what a program patches under one name is patched under the other."""
+    old = importlib.import_module(f"{package}.{module}")
+    assert old is importlib.import_module(real)
+    assert all(hasattr(old, name) for name in names)
+    assert getattr(importlib.import_module(package), module) is old
 
 
 @pytest.mark.parametrize("module", ["fray.types", "fray.cluster", "fray.cluster.base", "fray.v2", "fray.v2.types"])

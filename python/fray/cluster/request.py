@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -14,6 +15,8 @@ from fray.cluster.resources import ResourceConfig
 __all__ = ["JobRequest"]
 
 _MAX_NAME_LENGTH = 255
+_MOST_PRIORITY = 1_000_000
+"""Highest priority of a job; the lowest is as far below 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,10 @@ class JobRequest(CheckedKeywords):
             `resources`.
         max_processes: processes and threads of all replicas together, where it runs on this machine; None for no limit.
         max_files: open files of each process, where it runs on this machine; None for no limit.
+        priority: jobs with a higher one start first.
+        deadline_seconds: most time from its first start on, over all attempts; then it fails. None for no limit.
+        grace_seconds: time between the signal that asks a process to end and the one that ends it; None for the
+            cluster's usual time, 5 seconds on this machine.
     """
 
     KEYWORD_HINTS: ClassVar[Mapping[str, str]] = {
@@ -39,6 +46,9 @@ class JobRequest(CheckedKeywords):
         "env": "environment=create_environment(env_vars={...})",
         "env_vars": "environment=create_environment(env_vars={...})",
         "max_retries": "max_retries_failure=n",
+        "deadline": "deadline_seconds=n",
+        "grace": "grace_seconds=n",
+        "timeout": "deadline_seconds=n",
         "num_replicas": "replicas=n",
     }
 
@@ -51,6 +61,9 @@ class JobRequest(CheckedKeywords):
     replicas: int | None = None
     max_processes: int | None = None
     max_files: int | None = None
+    priority: int = 0
+    deadline_seconds: float | None = None
+    grace_seconds: float | None = None
 
     def __post_init__(self) -> None:
         _check_job_name(self.name)
@@ -67,6 +80,11 @@ class JobRequest(CheckedKeywords):
             check_count(self.max_processes, 1, "JobRequest: max_processes")
         if self.max_files is not None:
             check_count(self.max_files, 1, "JobRequest: max_files")
+        check_count(self.priority, -_MOST_PRIORITY, "JobRequest: priority")
+        if self.priority > _MOST_PRIORITY:
+            raise ValueError(f"JobRequest: priority must be at most {_MOST_PRIORITY}, got {self.priority}")
+        for name in ("deadline_seconds", "grace_seconds"):
+            _check_seconds(getattr(self, name), name)
 
 
 def _check_job_name(name: object) -> None:
@@ -78,6 +96,17 @@ def _check_job_name(name: object) -> None:
         raise ValueError(f"Job name must have 1 to {_MAX_NAME_LENGTH} characters, got {len(name)}")
     if not name.isprintable():
         raise ValueError(f"Job name must consist of printable characters, got {name!r}")
+
+
+def _check_seconds(value: object, field_name: str) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"JobRequest: {field_name} must be a number of seconds or None, got {value!r}")
+    if not math.isfinite(value) or value < 0:
+        raise ValueError(f"JobRequest: {field_name} must be a finite number of at least 0, got {value!r}")
+    if value == 0 and field_name == "deadline_seconds":
+        raise ValueError("JobRequest: deadline_seconds must be above 0; leave it out for no deadline")
 
 
 def _check_kind(value: object, kind: type, field_name: str, allowed: str) -> None:

@@ -40,6 +40,7 @@ GeneratorFuture = ObjectRef
 """Older name: the ref of a generator task is an ObjectRef that can be iterated."""
 
 _LAZY = {
+    "ContextConfig": ("fray.job.config", "ContextConfig"),
     "ActorContext": ("fray.job.actors", "ActorContext"),
     "ActorHandle": ("fray.job.actors", "ActorHandle"),
     "ActorMethod": ("fray.job.actors", "ActorMethod"),

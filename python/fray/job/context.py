@@ -35,7 +35,10 @@ _DEFAULT_OPTIONS = TaskOptions()
 
 
 class JobContext(ABC):
-    """Runs tasks and holds objects. Thread-safe; a context manager that closes itself."""
+    """Runs tasks and holds objects. Thread-safe; a context manager that closes itself.
+
+    Pickled, in an argument, a result or a captured variable, it is the context of the process where it arrives.
+    """
 
     namespace: str = "default"
     """Where names of actors live that do not say so."""
@@ -45,6 +48,7 @@ class JobContext(ABC):
     _parallelism: int = 1
     """How many tasks run at the same time; 0 where a task has ended when it was submitted."""
     _closed: bool = False
+    _own_name: str = ""
 
     # ---- tasks
 
@@ -381,6 +385,32 @@ class JobContext(ABC):
     ) -> None:
         self.close()
 
+    # ---- on the way
+
+    def own_name(self) -> str:
+        """Return a name that no other context has."""
+        if not self._own_name:
+            import uuid
+
+            self._own_name = uuid.uuid4().hex
+        return self._own_name
+
+    def session_name(self) -> str:
+        """Return what tells apart where objects lie."""
+        return self.own_name()
+
+    def __reduce__(self) -> Any:
+        from fray.job.arrival import arrive, note
+
+        note(self)
+        return arrive, (self.session_name(), self.own_name())
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
     # ---- checks
 
     def _not_open(self) -> None:
@@ -539,6 +569,8 @@ class JobContext(ABC):
 
 # Names that were here in older versions.
 _LAZY = {
+    "ContextConfig": ("fray.job.config", "ContextConfig"),
+    "_job_context": ("fray.job.current", "_flow"),
     "RayContext": ("fray.backend.ray.ray_job", "RayJobContext"),
     "SyncContext": ("fray.backend.local.sync", "SyncContext"),
     "ThreadContext": ("fray.backend.local.thread", "ThreadContext"),

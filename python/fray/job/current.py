@@ -28,6 +28,7 @@ __all__ = [
     "get_default_job_ctx",
     "get_job_context",
     "init",
+    "known_context",
     "set_job_context",
     "shutdown",
 ]
@@ -74,7 +75,7 @@ os.register_at_fork(after_in_child=_process.renew_lock)
 
 def get_job_context() -> JobContext:
     """Return the context that this code runs in; the first call chooses one where none is set, and it is kept."""
-    context = _flow.get() or _process.explicit() or worker_context()
+    context = known_context()
     if context is not None:
         return context
     with _process.lock:
@@ -86,9 +87,14 @@ def get_job_context() -> JobContext:
         return chosen
 
 
+def known_context() -> JobContext | None:
+    """Return the context that was set or that this process runs in; None where one would have to be chosen."""
+    return _flow.get() or _process.explicit() or worker_context()
+
+
 def existing_job_context() -> JobContext | None:
     """Return what `get_job_context` returns where there is a context already, else None: nothing is started."""
-    context = _flow.get() or _process.explicit() or worker_context()
+    context = known_context()
     if context is not None:
         return context
     with _process.lock:
@@ -176,7 +182,7 @@ def init(
     }
     settings = {key: value for key, value in given.items() if value is not None}
     with _process.lock:
-        existing = _flow.get() or _process.explicit() or worker_context()
+        existing = known_context()
         if existing is not None:
             _refuse_other(settings, {}, "the context that was set or that this process runs in")
             return existing

@@ -110,6 +110,7 @@ _SCHEMES: dict[str, dict[str, _Reader]] = {
         "address": _text,
         "max_workers": _count,
         "debug": _flag,
+        "use_isolated_env": _flag,
     },
     "ray": {"address": _text, "namespace": _text, "autoscaling": _flag, "cluster": _text},
     "iris": {"controller": _text},

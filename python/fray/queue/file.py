@@ -9,6 +9,12 @@ says where it is::
 
 Every step is one rename, which either happens or does not, so processes need no lock, and one that is killed leaves no
 half-written item behind. Between machines their clocks must agree.
+
+At a URL that fsspec knows, such as ``gs://bucket/queue``, a rename is a copy and a removal. What holds there too: an
+item that was pushed is never lost, it is seen whole or not at all, and it is delivered at least once. What does not:
+two that pop at the same moment may both get the item, each with a lease of its own, and of the two calls of `done` both
+may succeed; a process that is killed inside a rename leaves the item both waiting and leased, so that it is delivered
+again. Work on items of such a queue has to bear being done twice.
 """
 
 from __future__ import annotations
@@ -17,17 +23,17 @@ import os
 import pickle
 import time
 import uuid
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
-from fray.errors import UnsupportedError
 from fray.queue.base import Lease, check_lease_timeout, invalid_lease
+from fray.queue.folder import open_folder
 
 __all__ = ["FileQueue"]
 
 Item = TypeVar("Item")
 
+_WAITING, _LEASED = "pending", "processing"
 _EXPIRY = "__expiry_"
 
 
@@ -37,39 +43,35 @@ class FileQueue(Generic[Item]):
     Reading an item unpickles it, so only those may write to the folder whose code the readers would run.
 
     Args:
-        path: folder on a mounted file system; made if it does not exist.
+        path: folder on a mounted file system, or URL of a store that fsspec knows; made if it does not exist.
+        fs_args: of the store, as fsspec takes them.
         clock: nanoseconds since 1970, by which items are ordered and leases run out.
+
+    Raises:
+        UnsupportedError: a URL, and fsspec, or what it needs for that store, is not installed.
     """
 
-    def __init__(self, path: str | os.PathLike[str], clock: Callable[[], int] = time.time_ns) -> None:
-        place = os.fspath(path)
-        if "://" in place:
-            raise UnsupportedError(
-                f"FileQueue needs a folder on a mounted file system, where renaming is one step; got {place!r}"
-            )
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        fs_args: Mapping[str, Any] | None = None,
+        *,
+        clock: Callable[[], int] = time.time_ns,
+    ) -> None:
         self._clock = clock
-        root = Path(place).absolute()
-        self._new, self._waiting, self._leased = root / "new", root / "pending", root / "processing"
-        for folder in (self._new, self._waiting, self._leased):
-            folder.mkdir(parents=True, exist_ok=True)
+        self._folder = open_folder(path, (_WAITING, _LEASED), fs_args)
 
     def push(self, item: Item) -> None:
         """Add an item at the end."""
         name = f"{self._clock():020d}_{uuid.uuid4().hex}.pkl"
-        written = self._new / name
-        try:
-            written.write_bytes(pickle.dumps(item, protocol=5))
-            written.rename(self._waiting / name)
-        except BaseException:
-            written.unlink(missing_ok=True)
-            raise
+        self._folder.write(f"{_WAITING}/{name}", pickle.dumps(item, protocol=5))
 
     def peek(self) -> Item | None:
         """Return the item that `pop` would lease, None if no item waits."""
         self._take_back()
-        for name in sorted(os.listdir(self._waiting)):
+        for name in self._folder.names(_WAITING):
             try:
-                return self._read(self._waiting / name)
+                return self._read(f"{_WAITING}/{name}")
             except FileNotFoundError:
                 continue  # somebody else has leased it
         return None
@@ -81,61 +83,50 @@ class FileQueue(Generic[Item]):
         """
         seconds = check_lease_timeout(lease_timeout)
         self._take_back()
-        for name in sorted(os.listdir(self._waiting)):
+        for name in self._folder.names(_WAITING):
             now = self._clock()
             lease_id = f"{name}{_EXPIRY}{now + int(seconds * 1e9):020d}_{uuid.uuid4().hex[:12]}"
-            if not _moved(self._waiting / name, self._leased / lease_id):
+            if not self._folder.move(f"{_WAITING}/{name}", f"{_LEASED}/{lease_id}"):
                 continue  # somebody else was faster
             try:
-                return Lease(self._read(self._leased / lease_id), lease_id, now / 1e9)
+                return Lease(self._read(f"{_LEASED}/{lease_id}"), lease_id, now / 1e9)
             except FileNotFoundError:
                 continue  # the lease was so short that it has been taken back
         return None
 
     def done(self, lease: Lease[Item]) -> None:
         """Take the item of a lease out of the queue for good; ValueError if the lease is not valid any more."""
-        try:
-            self._file_of(lease).unlink()
-        except FileNotFoundError:
-            raise invalid_lease(lease.lease_id) from None
+        if not self._folder.remove(self._file_of(lease)):
+            raise invalid_lease(lease.lease_id)
 
     def release(self, lease: Lease[Item]) -> None:
         """Let the item of a lease wait again; ValueError if the lease is not valid any more."""
-        file = self._file_of(lease)
-        if not _moved(file, self._waiting / file.name.partition(_EXPIRY)[0]):
+        name = lease.lease_id.partition(_EXPIRY)[0]
+        if not self._folder.move(self._file_of(lease), f"{_WAITING}/{name}"):
             raise invalid_lease(lease.lease_id)
 
     def size(self) -> int:
         """Return the number of items that wait."""
         self._take_back()
-        return len(os.listdir(self._waiting))
+        return len(self._folder.names(_WAITING))
 
     def pending(self) -> int:
         """Return the number of items that are leased."""
         self._take_back()
-        return len(os.listdir(self._leased))
+        return len(self._folder.names(_LEASED))
 
-    def _file_of(self, lease: Lease[Item]) -> Path:
+    def _file_of(self, lease: Lease[Item]) -> str:
         if _EXPIRY not in lease.lease_id or "/" in lease.lease_id:
             raise invalid_lease(lease.lease_id)
-        return self._leased / lease.lease_id
+        return f"{_LEASED}/{lease.lease_id}"
 
     def _take_back(self) -> None:
         now = self._clock()
-        for lease_id in os.listdir(self._leased):
+        for lease_id in self._folder.names(_LEASED):
             name, _, expiry = lease_id.partition(_EXPIRY)
             expiry = expiry.partition("_")[0]
             if expiry.isdecimal() and int(expiry) <= now:
-                _moved(self._leased / lease_id, self._waiting / name)
+                self._folder.move(f"{_LEASED}/{lease_id}", f"{_WAITING}/{name}")
 
-    def _read(self, file: Path) -> Any:
-        return pickle.loads(file.read_bytes())
-
-
-def _moved(source: Path, target: Path) -> bool:
-    """Rename a file, and return whether it was there; of several processes that try, one does it."""
-    try:
-        source.rename(target)
-    except FileNotFoundError:
-        return False
-    return True
+    def _read(self, name: str) -> Any:
+        return pickle.loads(self._folder.read(name))

@@ -18,6 +18,10 @@ class FakeNative(fray.LocalJobContext):
         self.settings = settings
 
     @classmethod
+    def later(cls, **settings: object) -> FakeNative:
+        return cls(**settings)
+
+    @classmethod
     def current(cls) -> fray.JobContext | None:
         return cls.worker
 
@@ -27,6 +31,7 @@ def nothing_chosen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Start and end without a current context and without settings in the environment."""
     monkeypatch.delenv("FRAY_CLUSTER_SPEC", raising=False)
     monkeypatch.delenv("FRAY_NODE", raising=False)
+    monkeypatch.delenv("RAY_JOB_CONFIG_JSON_ENV_VAR", raising=False)
     fray.set_job_context(None)
     yield
     fray.shutdown()

@@ -10,6 +10,8 @@ import fray
 import pytest
 from fray import AlreadyInitializedError, LocalJobContext, ThreadContext, UnsupportedError
 from fray.job import factory
+from fray.job.factory import resolve
+from fray.job.spec import Spec
 
 
 def in_a_new_thread(fn):
@@ -207,3 +209,35 @@ def test_create_job_ctx_sizes_contexts(fake_native):
     assert type(fray.create_job_ctx()) is fake_native
     with fray.create_job_ctx("threadpool", max_workers=1) as threads:
         assert threads._parallelism == 1
+
+
+def test_program_that_ray_started_as_a_job_is_on_ray_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("RAY_ADDRESS", "10.0.0.5:6379")
+    assert resolve().scheme == "local"  # the shell of somebody who submits jobs has that one too
+    monkeypatch.setenv("RAY_JOB_CONFIG_JSON_ENV_VAR", "{}")
+    assert resolve() == Spec("ray", {})
+    monkeypatch.setenv("FRAY_CLUSTER_SPEC", "thread?max_workers=2")
+    assert resolve().scheme == "thread"
+    monkeypatch.setenv("FRAY_NODE", "/somewhere")
+    assert resolve() == Spec("local", {"address": "/somewhere"})
+
+
+@pytest.mark.parametrize("kind", ["sync", "threadpool"])
+def test_options_of_tasks_on_ray_fit_every_type(kind: str):
+    with fray.create_job_ctx(kind, memory=2 << 30, num_cpus=1, num_gpus=0.5, resources={"x": 1}, max_retries=3) as ctx:
+        assert ctx.get(ctx.run(pow, 2, 3)) == 8
+    with pytest.raises(TypeError, match="nonsense"):
+        fray.create_job_ctx(kind, nonsense=1)
+
+
+def test_config_makes_the_context():
+    from fray.job import ContextConfig
+
+    with ContextConfig("threadpool", max_workers=1, memory=1 << 20, ray_options={"max_retries": 2}).create() as ctx:
+        assert type(ctx) is fray.ThreadContext
+
+
+def test_use_isolated_env_says_nothing_to_contexts(fake_native, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("FRAY_CLUSTER_SPEC", "local?use_isolated_env=true&cpus=2")
+    assert fray.get_job_context().settings == {"cpus": 2}
+    assert fray.create_job_ctx().settings == {"cpus": 2}

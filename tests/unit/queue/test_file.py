@@ -92,6 +92,40 @@ def test_relative_folder_is_kept_when_the_process_moves(tmp_path: Path, monkeypa
     assert queue.peek() == "a"
 
 
-def test_addresses_of_object_stores_are_refused(tmp_path: Path):
-    with pytest.raises(UnsupportedError, match=r"mounted file system.*got 'gs://bucket/queue'"):
+def test_store_that_fsspec_lacks_a_package_for_says_which():
+    with pytest.raises(UnsupportedError, match=r"cannot use 'gs://bucket/queue': .*gcsfs"):
         FileQueue("gs://bucket/queue")
+    with pytest.raises(UnsupportedError, match="cannot use 'nonsense://x'"):
+        FileQueue("nonsense://x")
+
+
+def test_url_without_fsspec_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    with pytest.raises(UnsupportedError, match="pip install fsspec"):
+        FileQueue("memory://queue")
+
+
+def test_arguments_of_a_store_need_a_url(tmp_path: Path):
+    with pytest.raises(TypeError, match="fs_args are for a URL"):
+        FileQueue(tmp_path, {"anon": True})
+
+
+def test_processes_get_every_item_at_least_once_through_fsspec(tmp_path: Path):
+    url = f"file://{tmp_path}"
+    queue = FileQueue[int](url)
+    for item in range(60):
+        queue.push(item)
+    workers = [
+        subprocess.Popen([sys.executable, "-c", WORKER, url], stdout=subprocess.PIPE, text=True) for _ in range(2)
+    ]
+    lines = [line for worker in workers for line in worker.communicate()[0].split()]
+    assert set(map(int, lines)) == set(range(60))
+    assert (queue.size(), queue.pending()) == (0, 0)
+
+
+def test_queue_at_a_url_can_be_pickled(tmp_path: Path):
+    queue = FileQueue[str](f"file://{tmp_path}/a/b")
+    queue.push("a")
+    lease, copy = pickle.loads(pickle.dumps((queue.pop(), queue)))
+    copy.release(lease)
+    assert queue.peek() == "a"

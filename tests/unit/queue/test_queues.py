@@ -1,8 +1,9 @@
-"""What both queues do, with a clock that the test moves."""
+"""What all queues do, with a clock that the test moves."""
 
 from __future__ import annotations
 
 import threading
+import uuid
 from pathlib import Path
 
 import pytest
@@ -29,11 +30,14 @@ def clock() -> Clock:
     return Clock()
 
 
-@pytest.fixture(params=["memory", "file"])
+@pytest.fixture(params=["memory", "file", "file through fsspec", "object store"])
 def queue(request: pytest.FixtureRequest, clock: Clock, tmp_path: Path) -> Queue[object]:
     if request.param == "memory":
         return MemoryQueue(clock.seconds)
-    return FileQueue(tmp_path / "queue", clock.nanoseconds)
+    if request.param == "object store":  # one that has no folders and lives in this process
+        return FileQueue(f"memory://{uuid.uuid4().hex}/queue", clock=clock.nanoseconds)
+    url = "" if request.param == "file" else "file://"
+    return FileQueue(f"{url}{tmp_path}/queue", clock=clock.nanoseconds)
 
 
 def leased(queue: Queue[object], seconds: float = 60.0) -> Lease[object]:
@@ -163,6 +167,7 @@ def test_counts_tell_waiting_from_leased(queue: Queue[object]):
     assert (queue.size(), queue.pending()) == (2, 1)
 
 
+@pytest.mark.parametrize("queue", ["memory", "file"], indirect=True)
 def test_threads_get_every_item_once(queue: Queue[object]):
     items = range(60)
     got: list[object] = []

@@ -17,7 +17,7 @@ from fray._resources import DEVICE_KINDS
 from fray.backend.local.call import TaskCall, running_demand
 from fray.backend.local.cell import Cell
 from fray.backend.local.codec import Codec
-from fray.backend.local.environment import check_supported, suspended
+from fray.backend.local.environment import say_what_lacks, suspended
 from fray.backend.local.refs import LocalRef
 from fray.backend.local.span import Span
 from fray.backend.local.waits import Waits
@@ -90,7 +90,7 @@ class InProcessContext(JobContext):
     def _submit(
         self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions
     ) -> Any:
-        check_supported(options.runtime_env)
+        say_what_lacks(options.runtime_env)
         self._check_arguments((*args, *kwargs.values()), "create_task")
         call = TaskCall(self, fn, args, kwargs, options)
         refs = [LocalRef[Any](self, cell) for cell in call.cells]
@@ -143,7 +143,7 @@ class InProcessContext(JobContext):
     ) -> LocalActor:
         from fray.backend.local.actor import LocalActor
 
-        check_supported(options.runtime_env)
+        say_what_lacks(options.runtime_env)
         self._check_arguments((*args, *kwargs.values()), "create_actor")
         space = options.namespace or self.namespace
         existing = self._same_name(options, space)

@@ -1,7 +1,8 @@
 """`RuntimeEnv.env` inside one process: set around the call, put back after it.
 
 The variables belong to the whole process, so tasks that set some run one at a time, and other tasks that run meanwhile
-see them. A task that blocks puts its variables back and lets the next one in. Packages and images are refused.
+see them. A task that blocks puts its variables back and lets the next one in. Nothing is installed:
+packages that are there are taken as given, and what is not there is said once.
 """
 
 from __future__ import annotations
@@ -11,30 +12,23 @@ import threading
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 
-from fray.errors import UnsupportedError
 from fray.types import RuntimeEnv
 
-__all__ = ["applied", "check_supported", "suspended"]
+__all__ = ["applied", "say_what_lacks", "suspended"]
 
+_WHERE = "tasks of this context run inside the program's own process"
 _lock = threading.RLock()
 _mine = threading.local()
 
 
-def check_supported(env: RuntimeEnv | None) -> None:
-    """Raise UnsupportedError for what only a job of its own can have."""
-    if env is None:
+def say_what_lacks(env: RuntimeEnv | None) -> None:
+    """Warn, once, of what only a process of its own could have; packages that are installed here are there."""
+    if env is None or not (env.package_requirements or env.conda or env.container_image or env.working_dir):
         return
-    for field, value in (
-        ("package_requirements", env.package_requirements),
-        ("container_image", env.container_image),
-        ("conda", env.conda),
-        ("working_dir", env.working_dir),
-    ):
-        if value:
-            raise UnsupportedError(
-                f"RuntimeEnv.{field} does not apply to tasks of this context; only RuntimeEnv.env does. "
-                "Install what the task needs into the driver's own environment"
-            )
+    from fray._unbuilt import warn_of_packages, warn_of_rest
+
+    warn_of_packages(env, _WHERE)
+    warn_of_rest(env, _WHERE)
 
 
 @contextmanager

@@ -26,10 +26,13 @@ class LocalCluster(Cluster):
     Args:
         address: a running node, as ``"auto"`` for the started node of this home, its home or its socket. By default the
             node of this process's context, or one of its own: jobs then end with this process.
+        use_isolated_env: each job of `launch` runs in a virtual environment of its own, with the dependencies of its
+            workspace's package and what its environment asks for; uv makes it at the first launch, and it is kept.
         settings: of a node of its own, as `fray.init` takes them.
     """
 
-    def __init__(self, address: str | None = None, **settings: Any) -> None:
+    def __init__(self, address: str | None = None, use_isolated_env: bool = False, **settings: Any) -> None:
+        self._isolated = use_isolated_env
         self._context: NativeJobContext | None = None
         if address is not None:
             socket = find_socket(address)
@@ -58,8 +61,9 @@ class LocalCluster(Cluster):
         Raises:
             InfeasibleError: the node can never have what it asks for.
             SerializationError: its function cannot be pickled.
+            RuntimeEnvError: its own environment cannot be made.
         """
-        return self._submit(order_of(request))
+        return self._submit(order_of(request, self._isolated))
 
     def create_job(self, entrypoint: str, env: RuntimeEnv | None = None) -> JobId:
         """Start a shell command in this process's folder and return the job's id."""

@@ -8,7 +8,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from inspect import isgeneratorfunction
+from inspect import isgeneratorfunction, signature
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fray import _native
@@ -20,6 +20,7 @@ from fray._recent import Recent
 from fray._settings import default_namespace
 from fray._stack_dump import offer_stacks, withdraw_stacks
 from fray.backend.native.address import refuse_settings
+from fray.backend.native.arrival import arrive_natively
 from fray.backend.native.breakpoints import DEBUG_VARIABLE
 from fray.backend.native.functions import FunctionTable, HoldsRefs, IsCpp, call, cpp_function
 from fray.backend.native.launch import (
@@ -35,6 +36,7 @@ from fray.backend.native.rooms import make_array
 from fray.backend.native.terminal import Terminal, lend_terminal
 from fray.backend.native.watch import QueueWatch
 from fray.errors import UnsupportedError
+from fray.job.arrival import note
 from fray.job.context import JobContext
 from fray.job.own_keywords import NOT_GIVEN, takes_keyword
 from fray.job.refs import ObjectRef
@@ -80,7 +82,12 @@ class NativeJobContext(JobContext):
     _ref_type: ClassVar[type[Any]] = _native.ObjectRef
     _current: ClassVar[NativeJobContext | None] = None
     _inherited: bool = False  # from the process that forked this one
+    _pending: Mapping[str, Any] | None = None
+    """The settings of a context that was not used yet."""
+    _borrowed: bool = False
+    """It uses the connection of the worker that this process is."""
     _terminal: Terminal | None = None
+    _devices: Mapping[str, list[int]] = {}
     _extra_env: Mapping[str, str] = {}
 
     def __init__(
@@ -131,8 +138,9 @@ class NativeJobContext(JobContext):
 
     def _set_up(self, client: Any) -> None:
         self._client = client
-        self._devices: dict[str, list[int]] = {}
+        self._devices = {}
         _contexts.add(self)
+        note(self)
         self._functions = FunctionTable()
         self._plans: Recent[tuple[int, bool], tuple[TaskOptions, Any]] = Recent(_MOST_PLAN_BYTES, _size_of_plan)
         self._keys: dict[Hashable, WorkerKeyNumber] = {}
@@ -141,9 +149,39 @@ class NativeJobContext(JobContext):
         self._plain = self._plan(_DEFAULTS, False)
 
     @classmethod
+    def later(cls, **settings: Any) -> NativeJobContext:
+        """Return a context that starts its node when it is first used; it takes what the constructor takes.
+
+        Without settings of a node, in a worker, it is then on the worker's node.
+        """
+        bound = signature(cls).bind(**settings).arguments
+        context = cls.__new__(cls)
+        context.namespace = check_actor_name(bound.get("namespace") or default_namespace(), "namespace")
+        context._pending, context._closed = bound, True
+        return context
+
+    def _begin(self, settings: Mapping[str, Any]) -> None:
+        """Become what the constructor makes of `settings`."""
+        worker = NativeJobContext._current
+        if worker is None or set(settings) - {"namespace"}:
+            self.__init__(**settings)
+        else:
+            self._extra_env = namespace_env(self.namespace)
+            self._borrowed = True
+            self._set_up(worker._client)
+        self._pending, self._closed = None, False
+
+    @classmethod
     def current(cls) -> NativeJobContext | None:
         """Return the context of the worker process that this is, or None in any other process."""
         return cls._current
+
+    @classmethod
+    def of_client(cls, client: Any) -> NativeJobContext | None:
+        """Return the context with that connection, the worker's own where others have borrowed it."""
+        if cls._current is not None and cls._current._client is client:
+            return cls._current
+        return next((context for context in list(_contexts) if context._client is client), None)
 
     @classmethod
     def _adopt(cls, client: Any) -> None:
@@ -155,7 +193,8 @@ class NativeJobContext(JobContext):
 
     def resource_ids(self) -> dict[str, list[int]]:
         """Return the indices of the devices that this worker is bound to; see `JobContext.resource_ids`."""
-        return {kind: list(indices) for kind, indices in self._devices.items()}
+        worker = NativeJobContext._current if self._borrowed else None
+        return {kind: list(indices) for kind, indices in (worker or self)._devices.items()}
 
     # ---- the hot path: what C++ finds wrong goes to the base class, which says so
 
@@ -204,7 +243,15 @@ class NativeJobContext(JobContext):
     @property
     def session_folder(self) -> str:
         """The folder with the node's socket."""
+        self._check_open()
         return self._client.session_folder()
+
+    def session_name(self) -> str:
+        """Return the folder of the session; see `JobContext.session_name`."""
+        return self.session_folder if not self.closed else super().session_name()
+
+    def __reduce__(self) -> Any:
+        return arrive_natively, (self.session_name(), self.own_name())
 
     # ---- what the base class asks for
 
@@ -363,11 +410,12 @@ class NativeJobContext(JobContext):
     @property
     def closed(self) -> bool:
         """Whether `close` was called."""
-        return self._closed and not self._inherited
+        return self._closed and not self._inherited and self._pending is None
 
     def close(self) -> None:
         """End the context; see `JobContext.close`. In a forked child that has not used it: forget it."""
         self._inherited = False
+        self._pending = None
         super().close()
 
     def _leave_to_parent(self) -> None:
@@ -376,6 +424,12 @@ class NativeJobContext(JobContext):
             self._closed = self._inherited = True
 
     def _not_open(self) -> None:
+        if self._pending is not None:
+            with _connecting:
+                settings = self._pending  # None where another thread was faster
+                if settings is not None:  # pyright: ignore[reportUnnecessaryComparison]
+                    self._begin(settings)
+            return
         if not self._inherited:
             return super()._not_open()
         if NativeJobContext._current is self:
@@ -390,6 +444,8 @@ class NativeJobContext(JobContext):
                 self._closed = self._inherited = False
 
     def _close(self) -> None:
+        if self._borrowed:
+            return
         self._client.drain_output()
         self._client.close()
         withdraw_stacks()
@@ -406,8 +462,8 @@ class NativeJobContext(JobContext):
         return make_array(self._client, sizes, kind, bytes_needed)
 
     def _timeline_events(self) -> Iterator[dict[str, Any]]:
-        if self._inherited:
-            return  # what ran, ran for the parent
+        if self._inherited or self._pending is not None:
+            return  # what ran, ran for the parent; or nothing did
         pids: set[int] = set()
         failures = {task: text for _, task, text in self._failures()}
         for name, task, started_ns, duration_ns, pid, status, *costs in self._client.timeline():
@@ -427,6 +483,8 @@ class NativeJobContext(JobContext):
             }
 
     def _failures(self) -> Iterator[tuple[str, int, str]]:
+        if self._pending is not None:
+            return
         for name, task, packed, data in self._client.failures():
             yield name, task, failure_text(data) if packed else data.decode(errors="replace")
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 from fray.backend.native.environments import describe
+from fray.backend.native.isolated import isolated_environment, variables_of, without_packages
 from fray.backend.native.job_environment import describe_job
 from fray.backend.native.launch import current_folder, interpreter_command, search_path
 from fray.cluster.devices import CpuConfig, GpuConfig, TpuConfig
@@ -40,6 +41,9 @@ class JobOrder:
     max_preemptions: int = 100
     max_processes: int = 0
     max_files: int = 0
+    priority: int = 0
+    deadline_seconds: float = 0
+    grace_seconds: float | None = None
     runtime_env: str = ""
 
     def arguments(self) -> dict[str, Any]:
@@ -48,25 +52,38 @@ class JobOrder:
         return {**given, "resources": dict(self.resources or {})}
 
 
-def order_of(request: JobRequest) -> JobOrder:
-    """Return the order for a job."""
+def order_of(request: JobRequest, isolated: bool = False) -> JobOrder:
+    """Return the order for a job; an `isolated` one is in an environment of its own, which is made here."""
     environment = request.environment or create_environment()
     binary = request.entrypoint.binary_entrypoint
     called = request.entrypoint.callable_entrypoint
-    command = [binary.command, *binary.args] if binary is not None else [*interpreter_command(), "-m", "fray._job"]
+    python, *flags = interpreter_command()
+    variables = job_variables({**request.resources.device.default_env_vars(), **environment.env_vars})
+    module_path = search_path(current_folder())
+    if isolated:
+        own = isolated_environment(environment)
+        variables, python = variables_of(own, variables), os.path.join(own, "bin", "python")
+        module_path = without_packages(module_path)
+        runtime_env = ""
+    else:
+        runtime_env = describe_job(environment, request.resources.image)
+    command = [binary.command, *binary.args] if binary is not None else [python, *flags, "-m", "fray._job"]
     return JobOrder(
         name=request.name,
         command=[os.fsencode(word) for word in command],
         folder=os.fsencode(os.path.abspath(environment.workspace or current_folder())),
-        environment=_flat(job_variables({**request.resources.device.default_env_vars(), **environment.env_vars})),
-        call=b"" if called is None else pack_call(called),
+        environment=_flat(variables),
+        call=b"" if called is None else pack_call(called, module_path),
         replicas=request.replicas or 1,
         resources=demand_of(request.resources),
         max_failures=request.max_retries_failure,
         max_preemptions=request.max_retries_preemption,
         max_processes=request.max_processes or 0,
         max_files=request.max_files or 0,
-        runtime_env=describe_job(environment, request.resources.image),
+        priority=request.priority,
+        deadline_seconds=request.deadline_seconds or 0,
+        grace_seconds=request.grace_seconds,
+        runtime_env=runtime_env,
     )
 
 
@@ -96,7 +113,7 @@ def job_variables(extra: Mapping[str, str]) -> dict[str, str]:
     return {**own, **extra}
 
 
-def pack_call(called: CallableEntrypoint) -> bytes:
+def pack_call(called: CallableEntrypoint, module_path: Sequence[str]) -> bytes:
     """Return the bytes that `fray._job` runs: where modules are found, and the call."""
     import pickle
 
@@ -109,7 +126,7 @@ def pack_call(called: CallableEntrypoint) -> bytes:
         pickled: bytes = dumps(call)
     except Exception as error:
         raise serialization_error("the call of a job", call, error, can_pickle) from error
-    return pickle.dumps((search_path(current_folder()), pickled))
+    return pickle.dumps((list(module_path), pickled))
 
 
 def demand_of(resources: ResourceConfig) -> dict[str, float]:

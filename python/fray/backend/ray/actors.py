@@ -138,13 +138,14 @@ def _method(name: str, kind: MethodKind) -> Callable[..., Any]:
 class RayActorLink(ActorLink):
     """Connects handles to an actor by Ray's own handle, which Ray counts."""
 
-    __slots__ = ("_calls", "_context", "_held", "_raw", "actor_id", "class_name", "methods", "name")
+    __slots__ = ("_calls", "_context", "_held", "_raw", "actor_id", "class_name", "connection", "methods", "name")
 
     def __init__(
         self, raw: Any, context: RayJobContext, class_name: str, name: str | None, methods: Mapping[str, MethodKind]
     ) -> None:
         self._raw = raw
         self._context = context
+        self.connection = context.connection()
         self._calls: dict[tuple[str, CallOptions], Callable[..., Any]] = {}
         self.actor_id = raw._actor_id.hex()
         self.class_name = class_name
@@ -175,7 +176,7 @@ class RayActorLink(ActorLink):
     def call(self, remote: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call `remote`, Ray's, and return our refs."""
         context = self._context
-        context.check_usable()
+        context.check_lives(self)
         if args or kwargs:
             args, kwargs = context.arguments(args, kwargs, f"a call of {self.class_name}")
         try:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from fray.backend.ray.attempts import Budget, Ending, worst
+from fray.backend.ray.job_output import JobOutput
 from fray.cluster import JobInfo, JobStatus, TaskStatus
 from fray.cluster.status import JobId
 
@@ -31,11 +32,14 @@ class BackgroundJob:
     Threading: any thread; `_lock` guards the state.
     """
 
-    def __init__(self, job_id: str, name: str, start: Callable[[], Attempt], budget: Budget, replicas: int) -> None:
+    def __init__(
+        self, job_id: str, name: str, start: Callable[[], Attempt], budget: Budget, replicas: int, output: JobOutput
+    ) -> None:
         self._id = job_id
         self._name = name
         self._start = start
         self._budget = budget
+        self.output = output
         self._lock = threading.Lock()
         self._status = JobStatus.PENDING
         self._replicas = [TaskStatus(JobStatus.PENDING)] * replicas
@@ -102,6 +106,7 @@ class BackgroundJob:
             if not JobStatus.finished(self._status):
                 self._status = JobStatus.STOPPED if self._stopping else status
                 self._error = error
+        self.output.end()
         self._ended.set()
 
 

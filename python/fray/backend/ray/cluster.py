@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shlex
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
 from fray import errors
-from fray.backend.ray.dashboard import dashboard_url, initialise, is_local_ray
-from fray.backend.ray.environment import SETUP_TIMEOUT_SECONDS, build_runtime_env
+from fray.backend.ray.dashboard import dashboard_url, initialise, is_local_ray, refuse_name
+from fray.backend.ray.environment import SETUP_TIMEOUT_SECONDS, build_runtime_env, check_pip
 from fray.backend.ray.job_infos import demand_metadata, demand_of, info_of
 from fray.backend.ray.jobs_api import JobDetails, JobsApi, SubmitOrder
 from fray.backend.ray.options import runtime_env_dict
+from fray.backend.ray.package_files import self_contained, with_lines
 from fray.backend.ray.rest_jobs import RestJobs
-from fray.cluster import ClusterContext, GpuConfig, JobId, JobInfo, JobRequest, JobStatus, TpuConfig
+from fray.cluster import ClusterContext, Entrypoint, GpuConfig, JobId, JobInfo, JobRequest, JobStatus, TpuConfig
 from fray.cluster.cluster import Cluster, jobs_failed
+from fray.job.surroundings import ray_is_initialized
 from fray.types import RuntimeEnv
 
 if TYPE_CHECKING:
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RayClient", "RayCluster", "RayClusterContext"]
 
+_LOG = logging.getLogger("fray")
 _FIRST_LOOK_SECONDS = 0.1
 _LONGEST_LOOK_SECONDS = 5.0
 _LOST_SECONDS = 30.0
@@ -47,6 +52,7 @@ class RayCluster(Cluster):
             initialised Ray, or `address` where it is a URL.
         jobs: how the dashboard is asked, where it is not to be over its REST API.
         autoscaling: nodes come by themselves; as in `RayJobContext`.
+        cluster: not supported, as in `RayJobContext`.
     """
 
     def __init__(
@@ -58,7 +64,9 @@ class RayCluster(Cluster):
         dashboard_address: str | None = None,
         jobs: JobsApi | None = None,
         autoscaling: bool = False,
+        cluster: str | None = None,
     ) -> None:
+        refuse_name(cluster)
         self._address = address
         self._autoscaling = autoscaling
         self._namespace = namespace
@@ -77,6 +85,7 @@ class RayCluster(Cluster):
                 it does not take.
             NodeDiedError: no Ray answers.
         """
+        _say_what_ray_lacks(request)
         if request.entrypoint.binary_entrypoint is not None:
             return JobId(self._launch_binary_job(request))
         if isinstance(request.resources.device, TpuConfig):
@@ -90,8 +99,17 @@ class RayCluster(Cluster):
                 f"create_job needs a shell command such as 'python train.py', got {entrypoint!r}; "
                 "put a function into a script, or launch it: Entrypoint.from_callable(f)"
             )
-        order = SubmitOrder(entrypoint, f"fray-{time.time_ns()}", job_runtime_env(env or RuntimeEnv(), os.getcwd()))
-        return JobId(self._dashboard().submit(order))
+        runtime_env = job_runtime_env(env or RuntimeEnv(), os.getcwd())
+        return JobId(self._submit(SubmitOrder(entrypoint, f"fray-{time.time_ns()}", runtime_env)))
+
+    def _submit(self, order: SubmitOrder) -> str:
+        if order.runtime_env.get("pip") and ray_is_initialized():
+            from fray.backend.ray.task_environment import on_this_machine
+
+            if on_this_machine():
+                check_pip()
+        with self_contained(order.runtime_env) as runtime_env:
+            return self._dashboard().submit(replace(order, runtime_env=runtime_env))
 
     def _launch_binary_job(self, request: JobRequest) -> str:
         binary = request.entrypoint.binary_entrypoint
@@ -123,30 +141,36 @@ class RayCluster(Cluster):
             memory_bytes=memory,
             resources=demand,
         )
-        return self._dashboard().submit(order)
+        return self._submit(order)
 
     def _launch_callable_job(self, request: JobRequest) -> str:
         from fray.backend.ray.replicas import ReplicaAttempt
 
-        runtime_env = build_runtime_env(request, self._get_client_spec(), local=self._local)
+        runtime_env = with_lines(build_runtime_env(request, self._get_client_spec(), local=self._local))
         context = self._context()
-        return self._in_background("callable", request, lambda: ReplicaAttempt(context, request, runtime_env))
+        return self._in_background("callable", request, lambda shown: ReplicaAttempt(context, shown, runtime_env))
 
     def _launch_tpu_job(self, request: JobRequest) -> str:
         from fray.backend.ray.tpu import PodAttempt
 
-        runtime_env = build_runtime_env(request, self._get_client_spec(), local=self._local)
+        runtime_env = with_lines(build_runtime_env(request, self._get_client_spec(), local=self._local))
         self._context()
-        return self._in_background("tpu", request, lambda: PodAttempt(request, runtime_env))
+        return self._in_background("tpu", request, lambda shown: PodAttempt(shown, runtime_env))
 
-    def _in_background(self, kind: str, request: JobRequest, start: Callable[[], Attempt]) -> str:
+    def _in_background(self, kind: str, request: JobRequest, start: Callable[[JobRequest], Attempt]) -> str:
         from fray.backend.ray.attempts import Budget
         from fray.backend.ray.background_job import BackgroundJob
+        from fray.backend.ray.job_output import JobOutput
 
         job_id = f"ray-{kind}-{request.name}-{uuid.uuid4().hex[:8]}"
         budget = Budget(request.max_retries_failure, request.max_retries_preemption)
         replicas = request.replicas or 1
-        self._functions[job_id] = BackgroundJob(job_id, request.name, start, budget, replicas)
+        output = JobOutput(replicas)
+        called = request.entrypoint.callable_entrypoint
+        assert called is not None
+        shown = Entrypoint.from_callable(output.of_function(called.callable), called.args, called.kwargs)
+        ordered = replace(request, entrypoint=shown)
+        self._functions[job_id] = BackgroundJob(job_id, request.name, lambda: start(ordered), budget, replicas, output)
         return job_id
 
     def _get_client_spec(self) -> str:
@@ -178,12 +202,14 @@ class RayCluster(Cluster):
         return [*self._infos(self._dashboard().list()), *functions]
 
     def logs(self, job_id: str) -> str:
-        """Return what a program has printed; a function's output is in Ray's own logs."""
-        return "" if job_id in self._functions else self._dashboard().logs(job_id)
+        """Return what a job has printed; of several replicas, a function's lines begin with their numbers."""
+        job = self._functions.get(job_id)
+        return job.output.text() if job is not None else self._dashboard().logs(job_id)
 
     def follow(self, job_id: str) -> Iterator[str]:
-        """Yield what a program prints, as it comes, to its end."""
-        return iter(()) if job_id in self._functions else self._dashboard().follow(job_id)
+        """Yield what a job prints, as it comes, to its end."""
+        job = self._functions.get(job_id)
+        return job.output.follow() if job is not None else self._dashboard().follow(job_id)
 
     @overload
     def wait(  # pyright: ignore[reportOverlappingOverload]  (a text is a sequence of texts)
@@ -339,10 +365,21 @@ class RayClusterContext(ClusterContext):
         return runtime_env_dict(env)
 
 
+def _say_what_ray_lacks(request: JobRequest) -> None:
+    given = {
+        "priority": request.priority or None,
+        "deadline_seconds": request.deadline_seconds,
+        "grace_seconds": request.grace_seconds,
+    }
+    lacking = [f"{name}={value:g}" for name, value in given.items() if value is not None]
+    if lacking:
+        _LOG.warning("job %s: Ray's jobs know no %s; it starts without", request.name, ", ".join(lacking))
+
+
 def job_runtime_env(env: RuntimeEnv, folder: str) -> dict[str, Any]:
-    """Return Ray's runtime env for a shell command that runs in a copy of `folder`."""
+    """Return Ray's runtime env for a shell command that runs in a copy of its working folder, else of `folder`."""
     return {
-        **runtime_env_dict(env),
         "working_dir": folder,
+        **runtime_env_dict(env),
         "config": {"setup_timeout_seconds": SETUP_TIMEOUT_SECONDS},
     }

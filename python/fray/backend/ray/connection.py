@@ -5,14 +5,26 @@ from __future__ import annotations
 import os
 import socket
 import uuid
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fray import errors
 from fray.backend.ray.failures import connection_error
 from fray.backend.ray.library import ray
 
-__all__ = ["chosen_namespace", "connect", "living_nodes"]
+if TYPE_CHECKING:
+    from fray.backend.ray.context import RayJobContext
+
+__all__ = ["Connection", "chosen_namespace", "connect", "living_nodes"]
 
 _CONNECT_SECONDS = 20.0
+
+
+class Connection(NamedTuple):
+    """A context and the Ray that it used when a ref or handle was made; the context may use another one later."""
+
+    context: RayJobContext
+    node: Any
+    """Ray's object for this process's connection: another one after each ``ray.init``."""
 
 
 def connect(address: str | None, namespace: str | None) -> bool:

@@ -6,27 +6,33 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, cast
 
 from fray import errors
 from fray._settings import default_namespace
 from fray.backend.ray.actor_life import free_name, named_actors, state_of, wait_until_gone, wait_until_restarted
 from fray.backend.ray.actors import ActorSetup, RayActorLink, actor_class, bare_methods, link_of
+from fray.backend.ray.arrival import arrive_on_ray, reading
 from fray.backend.ray.capacity import Capacity
-from fray.backend.ray.connection import chosen_namespace, connect, living_nodes
+from fray.backend.ray.connection import Connection, chosen_namespace, connect, living_nodes
+from fray.backend.ray.dashboard import refuse_name
 from fray.backend.ray.ending import end_tasks
 from fray.backend.ray.failures import actor_died, converted
 from fray.backend.ray.functions import FunctionTable, can_pickle
 from fray.backend.ray.library import global_worker, ray, theirs
-from fray.backend.ray.options import actor_keywords
+from fray.backend.ray.options import actor_keywords, task_options
 from fray.backend.ray.refs import RayRef, RayStream, packed, raw_of, use_for_strangers
+from fray.backend.ray.task_environment import buildable, with_sent_folder
 from fray.backend.ray.waits import split
 from fray.backend.ray.worker import Items
 from fray.job.actor_methods import MethodKind, runs_on_loop
 from fray.job.actors import ActorHandle, ActorLink
+from fray.job.arrival import note
 from fray.job.context import JobContext
 from fray.job.own_keywords import NOT_GIVEN, takes_keyword
 from fray.job.refs import ObjectRef
+from fray.job.surroundings import is_ray_worker
 from fray.types import ActorOptions, Lifetime, TaskOptions, check_actor_name
 
 __all__ = ["RayJobContext"]
@@ -34,6 +40,7 @@ __all__ = ["RayJobContext"]
 _DEFAULTS = TaskOptions()
 _MOST_NAMES = 1024
 _FORCE_SECONDS = 1.0
+_NOT_CONNECTED: Any = object()
 _NO_ACTOR = "f" * 24
 """What the id of a task's actor begins with where it has none."""
 
@@ -44,12 +51,15 @@ class RayJobContext(JobContext):
     A Ray that the program has initialised is used as it is. Otherwise it is initialised here, as ``ray.init`` does: at
     `address`, at ``RAY_ADDRESS``, or on this machine; and then it is shut down when the context is closed.
 
+    After ``ray.shutdown()`` and ``ray.init()`` it goes on with the new Ray; refs and handles of the old one are lost.
+
     Args:
         address: of the cluster, as ``ray.init`` takes it.
         namespace: where named actors are looked up; by default Ray's, where the program has chosen one, else
             ``"default"``.
         autoscaling: nodes come by themselves, so that resources which no node has now are waited for.
         cluster: not supported.
+        ray_options: keywords of ``ray.remote`` for the tasks that `run` starts.
 
     Raises:
         NodeDiedError: no Ray answers, or it refuses this program.
@@ -58,6 +68,7 @@ class RayJobContext(JobContext):
     """
 
     _ref_type: ClassVar[type[Any]] = ObjectRef
+    _session: Any = _NOT_CONNECTED
     _of_worker: ClassVar[dict[str, RayJobContext]] = {}
     _living: ClassVar[list[weakref.ref[RayJobContext]]] = []
 
@@ -67,34 +78,74 @@ class RayJobContext(JobContext):
         namespace: str | None = None,
         autoscaling: bool = False,
         cluster: str | None = None,
+        *,
+        ray_options: Mapping[str, Any] | None = None,
     ) -> None:
-        if cluster is not None:
-            raise errors.UnsupportedError(
-                f"ray?cluster={cluster}: names of clusters are not looked up; give the address: ray?address=HOST:6379"
-            )
+        self._describe(address, namespace, autoscaling, cluster, ray_options)
+        self._connect()
+
+    @classmethod
+    def later(
+        cls,
+        address: str | None = None,
+        namespace: str | None = None,
+        autoscaling: bool = False,
+        cluster: str | None = None,
+        *,
+        ray_options: Mapping[str, Any] | None = None,
+    ) -> RayJobContext:
+        """Return a context that connects to Ray when it is first used."""
+        context = cls.__new__(cls)
+        context._describe(address, namespace, autoscaling, cluster, ray_options)
+        return context
+
+    def _describe(
+        self,
+        address: str | None,
+        namespace: str | None,
+        autoscaling: bool,
+        cluster: str | None,
+        ray_options: Mapping[str, Any] | None,
+    ) -> None:
+        refuse_name(cluster)
+        self._asked = (address, namespace, autoscaling)
+        self.namespace = check_actor_name(namespace or default_namespace(), "namespace")
+        self._defaults = task_options(ray_options) if ray_options else _DEFAULTS
+        self._names: dict[str, TaskOptions] = {}
+        self._serial_actor: str | None = None
+        self._owns_ray = False
+        self._connecting = threading.Lock()
+
+    def _connect(self) -> None:
+        """Use the Ray of this process, or start one."""
+        address, namespace, autoscaling = self._asked
+        is_first = self._session is _NOT_CONNECTED
         self._owns_ray = connect(address, namespace)
         self.namespace = check_actor_name(namespace or chosen_namespace() or default_namespace(), "namespace")
-        self._session: Any = global_worker.node
         self._capacity = Capacity(living_nodes, autoscaling)
         self._functions = FunctionTable(self.namespace, self._capacity)
-        self._names: dict[str, TaskOptions] = {}
         self._tasks: list[weakref.ref[RayRef[Any]]] = []
         self._most_tasks = _MOST_NAMES
         self._links: weakref.WeakValueDictionary[str, RayActorLink] = weakref.WeakValueDictionary()
         self._kept: dict[str, RayActorLink] = {}
         """Named actors that this context has made: Ray ends them with the handle that made them."""
         self._forced: set[bytes] = set()
-        self._dropped: weakref.WeakSet[RayRef[Any]] | None = None
-        """Calls of actors that were cancelled here, and go on there; see `_cancel`."""
-        self._serial_actor: str | None = None
-        self._lock = threading.Lock()
-        RayJobContext._living.append(weakref.ref(self))
+        self._dropped: weakref.WeakSet[RayRef[Any]] | None = None if is_first else weakref.WeakSet()
+        """Calls of actors that were cancelled here, and go on there; see `_cancel`. Not None: refs are looked at."""
+        self._connection = Connection(self, global_worker.node)
+        self._session: Any = global_worker.node
+        note(self)
+        if is_first:
+            RayJobContext._living.append(weakref.ref(self))
 
     # ---- which context
 
     @classmethod
     def current(cls) -> RayJobContext | None:
         """Return the context of the worker process that this is, or None in any other process."""
+        if not cls._of_worker and is_ray_worker():
+            context = cls()  # code runs before a task does: arguments arrive
+            cls._of_worker.setdefault(context.namespace, context)
         return next(iter(cls._of_worker.values()), None)
 
     @classmethod
@@ -108,9 +159,23 @@ class RayJobContext(JobContext):
     @classmethod
     def of_strangers(cls) -> RayJobContext:
         """Return the context of refs and handles that come out of a pickle: the newest that is open."""
-        cls._living = [known for known in cls._living if (found := known()) is not None and not found.closed]
+        cls._living = [known for known in cls._living if (found := known()) is not None and not found._closed]
         newest = cls._living[-1]() if cls._living else None
         return newest if newest is not None else cls()
+
+    def connection(self) -> Connection:
+        """Return what refs and handles that are made now belong to."""
+        self.check_usable()
+        return self._connection
+
+    def session_name(self) -> str:
+        """Return the name of Ray's session; see `JobContext.session_name`."""
+        if not self._closed:
+            self.check_usable()
+        return f"ray {getattr(self._session, 'session_name', '')}"
+
+    def __reduce__(self) -> Any:
+        return arrive_on_ray, (self.session_name(), self.own_name(), self.namespace)
 
     # ---- tasks
 
@@ -123,12 +188,12 @@ class RayJobContext(JobContext):
         if name is None:
             if self._closed or not callable(fn):
                 return self.create_task(fn, args, kwargs)
-            return self._submit(fn, args, kwargs, _DEFAULTS)
+            return self._submit(fn, args, kwargs, self._defaults)
         options = self._names.get(name)
         if options is None:
             if len(self._names) >= _MOST_NAMES:
                 self._names.clear()
-            options = self._names[name] = TaskOptions(name=name)
+            options = self._names[name] = replace(self._defaults, name=name)
         return self.create_task(fn, args, kwargs, options)
 
     def _submit(
@@ -153,7 +218,7 @@ class RayJobContext(JobContext):
             raise self.submission_error(error, args, kwargs, f"a task of {getattr(fn, '__qualname__', fn)}") from None
         if type(answer) is not _RAW_REF:
             return self.wrapped(answer)
-        ref = _new_ref(answer, self)
+        ref = _new_ref(answer, self._connection)
         self._tasks.append(weakref.ref(ref))
         if len(self._tasks) > self._most_tasks:
             self._tasks = [known for known in self._tasks if known() is not None]
@@ -201,10 +266,10 @@ class RayJobContext(JobContext):
     def wrapped(self, answer: Any) -> Any:
         """Return our refs for what Ray's submission returned."""
         if type(answer) is _RAW_REF:
-            return _new_ref(answer, self)
+            return _new_ref(answer, self._connection)
         if isinstance(answer, list):
-            return [_new_ref(raw, self) for raw in cast("list[Any]", answer)]
-        return _new_stream(answer, self)
+            return [_new_ref(raw, self._connection) for raw in cast("list[Any]", answer)]
+        return _new_stream(answer, self._connection)
 
     def submission_error(
         self, error: Exception, args: Sequence[Any], kwargs: Mapping[str, Any], what: str
@@ -225,7 +290,7 @@ class RayJobContext(JobContext):
     def _put(self, value: Any) -> Any:
         self.check_usable()
         try:
-            return _new_ref(ray.put(packed(value)), self)
+            return _new_ref(ray.put(packed(value)), self._connection)
         except theirs.RayError as error:
             raise self._converted(error) from None
         except Exception as error:
@@ -237,6 +302,8 @@ class RayJobContext(JobContext):
 
     def get(self, refs: Any, timeout: float | None = None) -> Any:
         """Return the value of a ref, or the values of a list or tuple of refs; see `JobContext.get`."""
+        if global_worker.node is not self._session:
+            self._not_open()
         if timeout is None and self._is_plain():
             kind: type[Any] = type(refs)  # pyright: ignore[reportUnknownVariableType]
             if kind is RayRef:
@@ -248,6 +315,9 @@ class RayJobContext(JobContext):
                     return super().get(refs, timeout)
                 return self.fetch(raws, None)
         return super().get(refs, timeout)
+
+    def _check_open(self) -> None:
+        self.check_usable()
 
     def _is_plain(self) -> bool:
         """Return whether nothing has to be looked at but what is asked for."""
@@ -272,10 +342,13 @@ class RayJobContext(JobContext):
     def fetch(self, raw: Any, timeout: float | None = None) -> Any:
         """Return the value of Ray's ref, or the values of a list of them."""
         self.check_usable()  # else Ray would start anew by itself
+        reading.context = self
         try:
             return ray.get(raw, timeout=timeout)
         except theirs.RayError as error:
             failure = self._failure(raw, error, timeout)
+        finally:
+            reading.context = None
         raise failure
 
     def _failure(self, raw: Any, error: Exception, timeout: float | None) -> Exception:
@@ -285,7 +358,7 @@ class RayJobContext(JobContext):
 
     def wait(self, refs: list[Any], num_returns: int = 1, timeout: float | None = None) -> tuple[list[Any], list[Any]]:
         """Split `refs` into ready ones and others; see `JobContext.wait`."""
-        if timeout is None and type(refs) is list and self._is_plain() and global_worker.node is self._session:
+        if timeout is None and type(refs) is list and global_worker.node is self._session and self._is_plain():
             try:
                 raws = list(map(raw_of, refs))
                 ready, others = ray.wait(raws, num_returns=num_returns, fetch_local=False)
@@ -363,9 +436,26 @@ class RayJobContext(JobContext):
         if self._closed or global_worker.node is not self._session:
             self._not_open()
 
+    def check_holds(self, ref: Any) -> None:
+        """Raise where the Ray that held the value of `ref`, which is this context's, was shut down."""
+        self.check_usable()
+        if ref.connection.node is not self._session:
+            raise errors.ObjectLostError(f"{ref!r} is lost: the Ray that held its value was shut down")
+
+    def check_lives(self, link: RayActorLink) -> None:
+        """Raise where the Ray that had the actor of `link`, which is this context's, was shut down."""
+        if global_worker.node is not link.connection.node or self._closed:
+            self.check_usable()
+        if link.connection.node is not self._session:
+            raise errors.ActorDiedError(
+                f"the actor {link.class_name} has ended: the Ray that it lived on was shut down",
+                class_name=link.class_name,
+                actor_name=link.name,
+            )
+
     def wait_in_loop(self, ref: RayRef[Any]) -> Generator[Any, None, Any]:
         """Suspend the running coroutine until Ray has the value, and return it."""
-        self.check_usable()
+        self.check_holds(ref)
         self._check_dropped(ref)
         raw = ref.ray_ref
         try:
@@ -391,10 +481,10 @@ class RayJobContext(JobContext):
             return self._converted(error)
         return None
 
-    def end_stream(self, generator: Any) -> None:
+    def end_stream(self, stream: RayStream[Any]) -> None:
         """End the task of a generator that nobody reads any more."""
-        if not self.closed and not generator._stream_exhausted():
-            ray.cancel(generator)
+        if not self._closed and stream.connection.node is global_worker.node and not stream.is_exhausted():
+            ray.cancel(stream.ray_ref)
 
     def is_pickling(self) -> bool:
         """Return whether this thread pickles something for Ray, which then counts the refs in it."""
@@ -419,7 +509,7 @@ class RayJobContext(JobContext):
         is_serial = not on_loop and (options.max_concurrency or 1) == 1
         setup = ActorSetup(self.namespace, options.name, class_name, methods, is_serial)
         made = actor_class(class_name, tuple(methods.items()), bare_methods(cls, methods))
-        create = made.options(**actor_keywords(options, demand, namespace)).remote
+        create = made.options(**with_sent_folder(actor_keywords(buildable(options), demand, namespace))).remote
         raw: Any = None
         while raw is None:
             try:
@@ -474,7 +564,7 @@ class RayJobContext(JobContext):
             wait_until_gone(link)
 
     def _owns_actor(self, link: Any) -> bool:
-        return isinstance(link, RayActorLink) and link.context._session is self._session
+        return isinstance(link, RayActorLink) and link.connection.node is self._session
 
     def place(self, demand: Mapping[str, float], what: str) -> dict[str, float]:
         """Return the resources to ask Ray for; InfeasibleError where no node can ever give them."""
@@ -498,6 +588,7 @@ class RayJobContext(JobContext):
 
     @property
     def _parallelism(self) -> int:  # type: ignore[override]
+        self.check_usable()
         return max(1, int(sum(node.get("CPU", 0) for node in self._capacity.nodes())))
 
     def resource_ids(self) -> dict[str, list[int]]:
@@ -516,16 +607,25 @@ class RayJobContext(JobContext):
 
     @property
     def closed(self) -> bool:
-        """Whether `close` was called, or Ray was shut down."""
-        return self._closed or global_worker.node is not self._session
+        """Whether `close` was called, or Ray was shut down and not initialised again."""
+        return self._closed or (self._session is not _NOT_CONNECTED and not global_worker.connected)
 
     def _not_open(self) -> None:
-        if not self._closed and self.closed:
-            raise errors.ContextClosedError("Ray was shut down; call ray.init() and make a new RayJobContext")
-        super()._not_open()
+        if self._closed:
+            super()._not_open()
+        if self._session is not _NOT_CONNECTED and not global_worker.connected:
+            raise errors.ContextClosedError("Ray was shut down; call ray.init(), with which this context goes on")
+        with self._connecting:
+            if global_worker.node is not self._session:
+                self._connect()
 
     def _owns(self, ref: Any) -> bool:
-        return type(ref) in _OURS and ref.context._session is self._session
+        return type(ref) in _OURS and ref.connection.node is self._session
+
+    def _check_owned(self, ref: ObjectRef[Any], verb: str) -> None:
+        if type(ref) in _OURS and cast("Any", ref).context is self:
+            self.check_holds(ref)
+        super()._check_owned(ref, verb)
 
     def _close(self) -> None:
         if not global_worker.connected or global_worker.node is not self._session:
@@ -572,4 +672,4 @@ _OURS = (RayRef, RayStream)
 _new_ref: Any = RayRef  # without their type parameter, which costs as much as making one
 _new_stream: Any = RayStream
 _PLAIN_TYPES = frozenset((int, float, str, bytes, bool, type(None), dict, tuple))
-use_for_strangers(RayJobContext.of_strangers)
+use_for_strangers(lambda: RayJobContext.of_strangers().connection())

@@ -7,7 +7,7 @@ import sys
 
 from fray import errors
 
-__all__ = ["dashboard_url", "initialise", "is_local_ray"]
+__all__ = ["dashboard_url", "initialise", "is_local_ray", "refuse_name"]
 
 
 def is_local_ray() -> bool:
@@ -20,6 +20,15 @@ def is_local_ray() -> bool:
         return False
     node = global_worker.node
     return node is not None and node.is_head()
+
+
+def refuse_name(cluster: str | None) -> None:
+    """Raise UnsupportedError where a cluster is named instead of its address."""
+    if cluster is not None:
+        raise errors.UnsupportedError(
+            f"ray?cluster={cluster}: names of clusters and files of `ray up` are not looked up, for what they lead to "
+            "depends on the cloud; give the address of the head: ray?address=HOST:6379"
+        )
 
 
 def dashboard_url(address: str = "auto") -> str:

@@ -105,7 +105,7 @@ def _task_failed(error: Any) -> Exception:
 def _system_error(error: BaseException) -> Exception:
     text = _text(error)
     if "has not been started" in text or "not been initialized" in text:
-        return errors.ContextClosedError("Ray was shut down; call ray.init() and make a new RayJobContext")
+        return errors.ContextClosedError("Ray was shut down; call ray.init(), with which the context goes on")
     return errors.NodeDiedError(text)
 
 

@@ -26,6 +26,7 @@ from fray.backend.ray.failures import RetryableFailure
 from fray.backend.ray.library import cloudpickle, ray
 from fray.backend.ray.options import task_keywords
 from fray.backend.ray.refs import REF_OUTSIDE, trial_pickling
+from fray.backend.ray.task_environment import buildable, with_sent_folder
 from fray.backend.ray.worker import TaskSetting, run_stream, run_task, with_items
 from fray.types import TaskOptions
 
@@ -93,7 +94,7 @@ class FunctionTable:
         name = options.name or name_of(fn).replace("<locals>.", "")
         streams = isgeneratorfunction(fn)
         demand = self._capacity.place(options.demand(), f"task {name!r}")
-        keywords = task_keywords(options, demand, streams)
+        keywords = with_sent_folder(task_keywords(buildable(options), demand, streams))
         setting = TaskSetting(self._namespace, options.timeout, options.retry_exceptions, options.num_returns)
         state = None
         send_main_by_value(cloudpickle)

@@ -14,11 +14,15 @@ __all__ = [
     "resource_keywords",
     "runtime_env_dict",
     "task_keywords",
+    "task_options",
 ]
 
 BACKPRESSURE_ITEMS = 32
 """Items of a generator that nobody has taken before its producer waits."""
 _RAY_DEFAULT_RETRIES = 3
+_AMOUNTS = {"num_cpus": "CPU", "num_gpus": "GPU", "memory": "memory"}
+_SAME_NAMES = ("max_retries", "max_calls", "name")
+"""Options that Ray and `TaskOptions` call the same."""
 
 
 def task_keywords(options: TaskOptions, demand: Mapping[str, float], streams: bool) -> dict[str, Any]:
@@ -46,6 +50,21 @@ def task_keywords(options: TaskOptions, demand: Mapping[str, float], streams: bo
     if options.runtime_env is not None:
         keywords["runtime_env"] = runtime_env_dict(options.runtime_env)
     return keywords
+
+
+def task_options(keywords: Mapping[str, Any]) -> TaskOptions:
+    """Return the options that some keywords of ``ray.remote`` ask for.
+
+    Raises:
+        TypeError: a keyword that has no counterpart; the message lists those that have.
+    """
+    amounts = {key: keywords[name] for name, key in _AMOUNTS.items() if keywords.get(name) is not None}
+    others = {name: value for name, value in keywords.items() if name not in (*_AMOUNTS, "resources")}
+    unknown = [name for name in others if name not in _SAME_NAMES]
+    if unknown:
+        known = ", ".join((*_AMOUNTS, "resources", *_SAME_NAMES))
+        raise TypeError(f"{unknown[0]!r} is no option for the tasks of a Ray context; the options are: {known}")
+    return TaskOptions(resources={**keywords.get("resources", {}), **amounts}, **others)
 
 
 def actor_keywords(options: ActorOptions, demand: Mapping[str, float], namespace: str) -> dict[str, Any]:
@@ -86,21 +105,26 @@ def resource_keywords(demand: Mapping[str, float]) -> dict[str, Any]:
 
 
 def runtime_env_dict(env: RuntimeEnv) -> dict[str, Any]:
-    """Return Ray's dict for an environment: ``container`` for an image, else ``pip``; and ``env_vars``.
+    """Return Ray's dict for an environment.
 
-    Ray ignores packages beside an image, so they are left out, with a warning.
+    It has ``container`` for an image, else ``pip`` or ``conda``; and ``env_vars`` and ``working_dir``. Ray ignores
+    packages beside an image, so they are left out, with a warning.
     """
     found: dict[str, Any] = {}
     if env.container_image is not None:
         found["container"] = {"image": env.container_image}
-        if env.package_requirements:
+        if env.package_requirements or env.conda:
             warnings.warn(
-                f"RuntimeEnv: package_requirements are left out, for the image {env.container_image!r} brings its own; "
+                f"RuntimeEnv: packages are left out, for the image {env.container_image!r} brings its own; "
                 "install them into the image",
                 stacklevel=2,
             )
     elif env.package_requirements:
         found["pip"] = list(env.package_requirements)
+    elif env.conda:
+        found["conda"] = {"dependencies": list(env.conda)}
+    if env.working_dir is not None:
+        found["working_dir"] = env.working_dir
     if env.env:
         found["env_vars"] = dict(env.env)
     return found

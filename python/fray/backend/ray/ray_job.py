@@ -2,8 +2,9 @@
 
 from fray.backend.ray.context import RayJobContext
 from fray.job.actors import ActorHandle as RayActorHandle
+from fray.job.surroundings import ray_is_initialized as is_ray_initialized
 
 RayContext = RayJobContext
 RayBackendContext = RayJobContext
 
-__all__ = ["RayActorHandle", "RayBackendContext", "RayContext", "RayJobContext"]
+__all__ = ["RayActorHandle", "RayBackendContext", "RayContext", "RayJobContext", "is_ray_initialized"]

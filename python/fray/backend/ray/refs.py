@@ -14,6 +14,7 @@ from fray._ray_refs import HeldRef, uncollected
 from fray.job.refs import ObjectRef
 
 if TYPE_CHECKING:
+    from fray.backend.ray.connection import Connection
     from fray.backend.ray.context import RayJobContext
 
 __all__ = ["REF_OUTSIDE", "RayRef", "RayStream", "packed", "raw_of", "trial_pickling"]
@@ -24,8 +25,8 @@ REF_OUTSIDE = "a ref of Fray's can only be pickled inside an argument, a result 
 """What a ref says that is pickled where Ray does not count it."""
 _HINT = "a Fray ref: get it with ctx.get(ref) or ref.result(); Ray's own is ref.ray_ref"
 _trial = threading.local()
-_current: Callable[[], RayJobContext] | None = None
-"""Set by the context's module: the context of refs that come from elsewhere."""
+_current: Callable[[], Connection] | None = None
+"""Set by the context's module: where refs belong that come from elsewhere."""
 
 
 class _RefType(ABCMeta):
@@ -45,12 +46,17 @@ class RayRef(HeldRef, ObjectRef[T], metaclass=_RefType):
     __slots__ = ()
 
     @property
-    def context(self) -> RayJobContext:
-        """The context that it belongs to; the newest where it came out of a pickle."""
+    def connection(self) -> Connection:
+        """The context and the Ray that it belongs to; the newest where it came out of a pickle."""
         if self._context is None:
             assert _current is not None
             self._context = _current()
         return self._context
+
+    @property
+    def context(self) -> RayJobContext:
+        """The context that it belongs to."""
+        return self.connection.context
 
     @property
     def ray_ref(self) -> Any:
@@ -126,11 +132,12 @@ class RayStream(ObjectRef[T], metaclass=_RefType):
     dropped. Threading: `_lock` is held while an item is read.
     """
 
-    __slots__ = ("__weakref__", "_context", "_failure", "_generator", "_items", "_lock")
+    __slots__ = ("__weakref__", "_context", "_failure", "_generator", "_items", "_lock", "connection")
 
-    def __init__(self, generator: Any, context: RayJobContext) -> None:
+    def __init__(self, generator: Any, connection: Connection) -> None:
         self._generator = generator
-        self._context = context
+        self.connection = connection
+        self._context = connection.context
         self._items: deque[Any] = deque()
         self._failure: Exception | None = None
         self._lock = threading.Lock()
@@ -139,6 +146,10 @@ class RayStream(ObjectRef[T], metaclass=_RefType):
     def ray_ref(self) -> Any:
         """Ray's own generator of refs."""
         return self._generator
+
+    def is_exhausted(self) -> bool:
+        """Return whether its producer has nothing more to do."""
+        return self._generator._stream_exhausted()
 
     def task_ref(self) -> Any:
         """Return Ray's ref of the task itself."""
@@ -162,10 +173,10 @@ class RayStream(ObjectRef[T], metaclass=_RefType):
         return asyncio.to_thread(self.result).__await__()
 
     def __next__(self) -> RayRef[Any]:
-        self._context.check_usable()
+        self._context.check_holds(self)
         with self._lock:
             raw = self._items.popleft() if self._items else self._read()
-        return RayRef(raw, self._context)
+        return RayRef(raw, self.connection)
 
     def items(self) -> list[Any]:
         """Return Ray's refs of all items not taken, waiting for the end of the generator; they stay to be taken."""
@@ -200,7 +211,7 @@ class RayStream(ObjectRef[T], metaclass=_RefType):
 
     def __del__(self) -> None:
         with suppress(Exception):
-            self._context.end_stream(self._generator)
+            self._context.end_stream(self)
 
 
 raw_of = attrgetter("_raw")
@@ -221,7 +232,7 @@ def _nothing() -> None:
     return None
 
 
-def use_for_strangers(current: Callable[[], RayJobContext]) -> None:
+def use_for_strangers(current: Callable[[], Connection]) -> None:
     """Tell where refs belong that come out of a pickle."""
     global _current
     _current = current

@@ -76,7 +76,7 @@ def test_actor_without_options_holds_no_cpu():
 
 def test_image_leaves_the_packages_out_and_says_so():
     env = RuntimeEnv(package_requirements=["six"], env={"A": "1"}, container_image="gcr.io/my-project/trainer:v1")
-    with pytest.warns(UserWarning, match="package_requirements are left out"):
+    with pytest.warns(UserWarning, match="packages are left out"):
         found = runtime_env_dict(env)
     assert found == {"container": {"image": "gcr.io/my-project/trainer:v1"}, "env_vars": {"A": "1"}}
 

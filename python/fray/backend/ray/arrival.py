@@ -1,0 +1,23 @@
+"""Where a context of Ray's arrives. Imports Ray only where it has been imported: the pickle may be read elsewhere."""
+
+from __future__ import annotations
+
+import threading
+
+from fray.job.arrival import arrive
+from fray.job.context import JobContext
+from fray.job.surroundings import is_ray_worker
+
+__all__ = ["arrive_on_ray", "reading"]
+
+reading = threading.local()
+"""`context`: the context whose `get` this thread is in."""
+
+
+def arrive_on_ray(session: str, own_name: str, namespace: str) -> JobContext:
+    """Return this process's context; in a worker of Ray's the one of that namespace, as its tasks find it."""
+    if is_ray_worker():
+        from fray.backend.ray.context import RayJobContext
+
+        return RayJobContext.of_worker(namespace)
+    return arrive(session, own_name, getattr(reading, "context", None))

@@ -1,0 +1,44 @@
+"""How a context travels: pickled, it names its session, and where it arrives it is that process's own context.
+
+So an object that holds a context, beside refs that belong to it, can be an argument, a result or a captured variable.
+In a process that has a context of the named session it is that one, since the refs that came along are that one's;
+anywhere else it is what `get_job_context` returns. Pickled and read in one process it is itself.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fray.job.context import JobContext
+
+__all__ = ["arrive", "note"]
+
+_here: weakref.WeakSet[JobContext] = weakref.WeakSet()
+"""The contexts of this process that pickles may name. Guarded by the GIL."""
+
+
+def note(context: JobContext) -> None:
+    """Remember a context, so that pickles that name its session lead to it."""
+    _here.add(context)
+
+
+def arrive(session: str, own_name: str, reader: JobContext | None = None) -> JobContext:
+    """Return the context of that name, one of that session, or else the one that code here runs in.
+
+    Args:
+        session: `JobContext.session_name` of the context that was pickled.
+        own_name: `JobContext.own_name` of it.
+        reader: the context that reads the value, where it is known: it comes before others of its session.
+    """
+    from fray.job.current import get_job_context, known_context
+
+    known = [context for context in list(_here) if not context.closed]
+    itself = next((context for context in known if context.own_name() == own_name), None)
+    if itself is not None:
+        return itself
+    current = known_context()
+    candidates = [context for context in (reader, current, *known) if context is not None and not context.closed]
+    found = next((context for context in candidates if context.session_name() == session), None)
+    return found or current or get_job_context()

@@ -1,0 +1,27 @@
+"""What this process's surroundings say about Ray, asked without importing it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+__all__ = ["is_ray_job", "is_ray_worker", "ray_is_initialized"]
+
+
+def ray_is_initialized() -> bool:
+    """Return whether this process is connected to a Ray; only a program that has imported Ray itself can be."""
+    ray: Any = sys.modules.get("ray")
+    is_initialized = getattr(ray, "is_initialized", None)
+    return bool(is_initialized and is_initialized())
+
+
+def is_ray_worker() -> bool:
+    """Return whether Ray has started this process to run tasks."""
+    worker: Any = sys.modules.get("ray._private.worker")
+    return worker is not None and worker.global_worker.mode == worker.WORKER_MODE
+
+
+def is_ray_job() -> bool:
+    """Return whether Ray has started this program, or what started it, as a job; its environment then names both."""
+    return bool(os.environ.get("RAY_JOB_CONFIG_JSON_ENV_VAR") and os.environ.get("RAY_ADDRESS"))

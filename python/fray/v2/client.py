@@ -1,0 +1,3 @@
+"""Older path of `fray.cluster`."""
+
+from fray.cluster import *  # noqa: F403
