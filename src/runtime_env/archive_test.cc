@@ -159,7 +159,7 @@ std::string zip_of(const std::string& name, bool says_utf8) {
     return text;
   };
   const std::string common =
-      number(20, 2) + number(says_utf8 ? 0x800 : 0, 2) + std::string(20, '\0') + number(name.size(), 2) + number(0, 2);
+      number(20, 2) + number(says_utf8 ? 0x800 : 0, 2) + std::string(18, '\0') + number(name.size(), 2) + number(0, 2);
   const std::string local = "PK\3\4" + common + name;
   const std::string central = "PK\1\2" + number(20, 2) + common + std::string(14, '\0') + name;
   return local + central + "PK\5\6" + number(0, 4) + number(1, 2) + number(1, 2) + number(central.size(), 4) +
