@@ -40,8 +40,7 @@ Result<double> number(const json& options, const char* key, double otherwise, do
   if (found == options.end() || found->is_null()) return otherwise;
   if (!found->is_number()) return wrong(key, "a number");
   const double given = found->get<double>();
-  if (given < 0 || given > kMostBytes)
-    return wrong(key, fmt::format("a number from 0 to {}, not {}", kMostBytes, given));
+  if (given < 0 || given > most) return wrong(key, fmt::format("a number from 0 to {}, not {}", most, given));
   return given;
 }
 
