@@ -35,13 +35,12 @@ Status wrong(std::string_view key, std::string_view expected) {
   return Status(StatusCode::kInvalidArgument, fmt::format("option {} must be {}", key, expected));
 }
 
-Result<double> number(const json& options, const char* key, double otherwise) {
+Result<double> number(const json& options, const char* key, double otherwise, double most = kMostBytes) {
   auto found = options.find(key);
   if (found == options.end() || found->is_null()) return otherwise;
   if (!found->is_number()) return wrong(key, "a number");
   const double given = found->get<double>();
-  if (given < 0 || given > kMostBytes)
-    return wrong(key, fmt::format("a number from 0 to {}, not {}", kMostBytes, given));
+  if (given < 0 || given > most) return wrong(key, fmt::format("a number from 0 to {}, not {}", most, given));
   return given;
 }
 
@@ -85,10 +84,9 @@ Result<SessionOptions> parse_options(std::string_view text_of_options) {
   FRAY_RETURN_IF_ERROR(check_keys(options));
 
   SessionOptions parsed;
-  FRAY_ASSIGN_OR_RETURN(double cpus, number(options, "cpus", os::usable_cpus()));
+  FRAY_ASSIGN_OR_RETURN(double cpus, number(options, "cpus", os::usable_cpus(), kMostCpus));
   auto machine_memory = static_cast<double>(os::usable_memory_bytes());
   FRAY_ASSIGN_OR_RETURN(double memory, number(options, "memory_bytes", machine_memory));
-  if (cpus > kMostCpus) return wrong("cpus", fmt::format("a number from 0 to {}, not {}", kMostCpus, cpus));
   FRAY_RETURN_IF_ERROR(parsed.total.set("CPU", cpus));
   FRAY_RETURN_IF_ERROR(parsed.total.set("memory", memory));
   FRAY_RETURN_IF_ERROR(parsed.total.set("head_node", 1));  // the node of a program is the head of its cluster of one

@@ -125,7 +125,7 @@ def test_a_killed_guardian_takes_its_worker_and_what_it_guards(
     os.kill(parent, signal.SIGKILL)
     eventually(lambda: look_at(pid) is None)
     assert ctx.get(ctx.run(pow, 2, 3), timeout=PATIENCE) == 8
-    assert "ended" in str(eventually(lambda: failure_of(ctx, ref)))
+    assert "was killed by signal 9" in str(eventually(lambda: failure_of(ctx, ref)))
 
 
 def failure_of(ctx: NativeJobContext, ref: object) -> BaseException | None:
