@@ -59,7 +59,7 @@ Status TaskTable::check_size(const Task& task) const {
   if (task.extra) {
     for (const ArgumentPart& part : task.extra->parts) arguments += part.before.size();
   }
-  const std::uint64_t function = task.function->payload.size();
+  const std::uint64_t function = task.function->payload->size();
   if (std::max(arguments, function) <= limits_.most_body_bytes) return Status::ok();
   const bool is_function = function > limits_.most_body_bytes;
   return Status(StatusCode::kInvalidArgument,

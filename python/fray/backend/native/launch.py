@@ -15,7 +15,7 @@ from fray._resources import DEVICE_KINDS
 from fray._settings import NAMESPACE_VARIABLE, default_namespace
 from fray.backend.native.address import connect_to, explain_refusal, find_socket
 from fray.backend.native.programs import cpp_worker_program, fray_program
-from fray.errors import InfeasibleError, NodeDiedError, SettingsError, UnsupportedError
+from fray.errors import InfeasibleError, NodeDiedError, SettingsError
 
 __all__ = [
     "WorkerKey",
