@@ -20,10 +20,13 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def unit_seconds(folder: Path) -> dict[str, float]:
     """The seconds of the newest compilation of each object; links and other steps are left out."""
+    command = ["ninja", "-C", folder, "-t", "targets", "all"]
+    listing = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    present = {line.rpartition(": ")[0] for line in listing.splitlines()}
     seconds: dict[str, float] = {}
     for line in (folder / ".ninja_log").read_text().splitlines()[1:]:
         begin_ms, end_ms, _, output, _ = line.split("\t")
-        if output.endswith(".o") and (folder / output).exists():
+        if output.endswith(".o") and output in present:
             seconds[output] = (int(end_ms) - int(begin_ms)) / 1000
     return seconds
 

@@ -394,7 +394,9 @@ TEST_F(TaskTableTest, CancelledAmongManyInTheQueueLeaveTheOthersInTheirOrder) {
   std::vector<Object*> tasks;
   for (std::size_t i = 0; i < kCount; ++i) tasks.push_back(submit());
   for (std::size_t i = 0; i < kCount; ++i) {
-    if (i % 5 != 2) EXPECT_TRUE(table_.cancel(tasks[kCount - 1 - i], false));
+    if (i % 5 != 2) {
+      EXPECT_TRUE(table_.cancel(tasks[kCount - 1 - i], false));
+    }
   }
   EXPECT_EQ(table_.unfinished(), kCount / 5);
   FakeWorker worker;
@@ -474,7 +476,7 @@ TEST_F(TaskTableTest, MoreThanAMessageMayCarryIsRefusedWithItsAmounts) {
   Status refused = table_.check_size(large);
   EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(refused.message(), ::testing::AllOf(::testing::HasSubstr("1.5 KiB"), ::testing::HasSubstr("1000 B")));
-  function_->payload = std::string(3000, 'x');
+  function_->payload = std::make_shared<const std::string>(3000, 'x');
   EXPECT_THAT(table_.check_size(small).message(), ::testing::HasSubstr("2.9 KiB"));
 }
 
