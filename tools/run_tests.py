@@ -175,7 +175,7 @@ def budget_scale() -> float:
     return 2.0 if os.environ.get("CI") == "true" else 1.0
 
 
-def commands(part: Part, out: TextIO) -> list[tuple[list[str], Path]]:
+def commands(part: Part, out: TextIO | None = None) -> list[tuple[list[str], Path]]:
     """The runners' command lines of a part, each with the JUnit file it writes; prints a line for what is skipped."""
     stem = RESULTS / part.name.replace(" ", "-").lower()
     if part.cpp_build is not None:
@@ -215,7 +215,9 @@ def parse_junit(text: str) -> Count:
     return count
 
 
-def run_command(command: list[str], environment: dict[str, str], limit_seconds: float | None, out: TextIO) -> Ended:
+def run_command(
+    command: list[str], environment: dict[str, str], limit_seconds: float | None, out: TextIO | None
+) -> Ended:
     """Runs a runner and passes its output on without ctest's noise."""
     process = subprocess.Popen(
         command,
@@ -270,7 +272,7 @@ def read_reports(folder: Path) -> list[str]:
     return [path.read_text(errors="replace") for path in sorted(folder.glob("report*")) if path.is_file()]
 
 
-def run_part(part: Part, out: TextIO) -> tuple[Count, str]:
+def run_part(part: Part, out: TextIO | None = None) -> tuple[Count, str]:
     """Runs a part; returns what it counted and its line for the table at the end."""
     print(f"\n==> {part.name}", file=out, flush=True)
     budget = part.budget_seconds * budget_scale() if part.budget_seconds is not None else None
@@ -337,7 +339,7 @@ def run_parts(parts: tuple[Part, ...]) -> list[tuple[Count, str]]:
             list(pool.map(run_quietly, beside))
         for part in parts:
             if part.alone:
-                results[part.name] = run_part(part, sys.stdout)
+                results[part.name] = run_part(part)
     except KeyboardInterrupt:
         for group in list(_running):
             os.killpg(group, signal.SIGKILL)

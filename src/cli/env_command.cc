@@ -38,9 +38,8 @@ json row_of(const EnvEntry& entry) {
 std::string text_of(const EnvEntry& entry) {
   std::string content = entry.content;
   if (content.size() > kShownContent) content = content.substr(0, kShownContent - 3) + "...";
-  return fmt::format("{:<42} {:<12} {:>10}  {}  {}  {}\n", entry.name, entry.kind,
-                     bytes_text(entry.bytes), time_text(entry.used_at),
-                     entry.in_use ? "in use" : "      ", content);
+  return fmt::format("{:<42} {:<12} {:>10}  {}  {}  {}\n", entry.name, entry.kind, bytes_text(entry.bytes),
+                     time_text(entry.used_at), entry.in_use ? "in use" : "      ", content);
 }
 
 void show(const EnvArguments& arguments, const EnvCache& cache, const char* key, const std::vector<EnvEntry>& entries) {

@@ -351,8 +351,8 @@ class Client {
   std::uint64_t reserve_tickets_ FRAY_GUARDED_BY(mutex_) = 0;
   std::unordered_map<std::uint64_t, std::string> reserve_answers_ FRAY_GUARDED_BY(mutex_);  // by ticket; empty: granted
   std::unordered_map<std::uint64_t, std::uint64_t> given_up_reserves_ FRAY_GUARDED_BY(mutex_);  // bytes by ticket
-  std::uint32_t places_ FRAY_GUARDED_BY(mutex_) = 1;                                        // of the calls of an actor
-  std::vector<KnownWait*> known_waits_ FRAY_GUARDED_BY(mutex_);                             // to the node
+  std::uint32_t places_ FRAY_GUARDED_BY(mutex_) = 1;             // of the calls of an actor
+  std::vector<KnownWait*> known_waits_ FRAY_GUARDED_BY(mutex_);  // to the node
   std::uint64_t wait_numbers_ FRAY_GUARDED_BY(mutex_) = 0;
   std::vector<std::unique_ptr<KnownWait>> loop_waits_ FRAY_GUARDED_BY(mutex_);
   std::uint64_t actor_tickets_ FRAY_GUARDED_BY(mutex_) = 0;

@@ -25,10 +25,11 @@ struct TaskQueue;
 
 // A callable as workers need it. Shared by all tasks that call it.
 struct Function {
-  std::uint64_t id = 0;                        // hash of the payload
-  std::string name;                            // for logs, status and errors
-  std::shared_ptr<const std::string> payload;  // encoding byte, then the bytes; of all functions with this id
-  std::uint64_t mean_ns = 0;                   // of its run time, moving; 0: not known yet. Guarded by Client's mutex
+  std::uint64_t id = 0;  // hash of the payload
+  std::string name;      // for logs, status and errors
+  // An encoding byte, then the bytes; of all functions with this id.
+  std::shared_ptr<const std::string> payload = std::make_shared<const std::string>();
+  std::uint64_t mean_ns = 0;  // of its run time, moving; 0: not known yet. Guarded by Client's mutex
 };
 
 // A stretch of encoded arguments and the object whose value comes after it.

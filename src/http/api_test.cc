@@ -91,14 +91,9 @@ TEST(ApiTest, unknown_paths_and_methods_are_told_apart) {
 
 TEST(ApiTest, a_job_is_submitted_watched_stopped_and_forgotten) {
   HttpWorld world;
-  const nlohmann::json order = {{"command", {"python", "a b.py"}},
-                                {"id", "mine"},
-                                {"environment", {{"A", "1"}}},
-                                {"resources", {{"CPU", 1}}},
-                                {"replicas", 2},
-                                {"priority", -3},
-                                {"deadline_seconds", 1.5},
-                                {"grace_seconds", 0}};
+  const nlohmann::json order = {{"command", {"python", "a b.py"}}, {"id", "mine"},      {"environment", {{"A", "1"}}},
+                                {"resources", {{"CPU", 1}}},       {"replicas", 2},     {"priority", -3},
+                                {"deadline_seconds", 1.5},         {"grace_seconds", 0}};
   EXPECT_EQ(world.json("POST /api/v1/jobs", order)["id"], "mine");
   const JobOrder& taken = world.jobs->jobs["mine"].order;
   EXPECT_EQ(taken.command, (std::vector<std::string>{"python", "a b.py"}));

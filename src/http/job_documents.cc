@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "http/members.h"
-#include "model/json_text.h"
 #include "model/job_spec.h"
+#include "model/json_text.h"
 
 namespace fray::http {
 
@@ -95,8 +95,8 @@ Status set_times(Members& members, JobOrder* order) {
                              kMostPriority));
   }
   order->priority = static_cast<std::int32_t>(priority);
-  for (const auto& [key, place] : {std::pair{"deadline_seconds", &order->deadline_seconds},
-                                   {"grace_seconds", &order->grace_seconds}}) {
+  for (const auto& [key, place] :
+       {std::pair{"deadline_seconds", &order->deadline_seconds}, {"grace_seconds", &order->grace_seconds}}) {
     double seconds = 0;
     const bool given = members.has(key);
     FRAY_RETURN_IF_ERROR(members.number(key, &seconds));

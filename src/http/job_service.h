@@ -31,8 +31,8 @@ struct JobOrder {
   std::int32_t priority = 0;
   std::optional<double> deadline_seconds;  // nullopt: none
   std::optional<double> grace_seconds;     // nullopt: the node's usual time
-  std::string runtime_env;  // JSON; empty: none
-  std::string metadata;     // JSON; empty: none
+  std::string runtime_env;                 // JSON; empty: none
+  std::string metadata;                    // JSON; empty: none
 };
 
 // A job's output, from a place on.

@@ -87,11 +87,15 @@ RequestParser::Progress RequestParser::take_head() {
   if (!coding.empty() && request_.headers.contains("content-length")) {
     return bad(400, "a body has a Content-Length or a Transfer-Encoding, and never both");
   }
+  const std::string_view length = request_.header("content-length");
+  if (length.find_first_not_of("0123456789") != std::string_view::npos) {
+    return bad(400, "the Content-Length is one number");
+  }
   if (!parse_target({message.target().data(), message.target().size()}, &request_)) {
     return bad(400, "the target must be a path with a query that is percent-encoded, each parameter once");
   }
   const std::uint64_t most = request_.is_upload() ? kMostUploadBytes : kMostBodyBytes;
-  if (const auto length = parts_->parser.content_length(); length && *length > most) return too_large();
+  if (const auto told = parts_->parser.content_length(); told && *told > most) return too_large();
   parts_->parser.body_limit(most);
   keeps_alive_ = parts_->parser.keep_alive();
   head_told_ = true;

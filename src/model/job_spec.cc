@@ -88,8 +88,7 @@ Status JobSpec::check() const {
     return bad_job(fmt::format("a job's limit of open files is at least {}, got {}", kFewestFiles, max_files));
   }
   if (priority > kMostPriority || priority < -kMostPriority) {
-    return bad_job(
-        fmt::format("a job's priority is from {} to {}, got {}", -kMostPriority, kMostPriority, priority));
+    return bad_job(fmt::format("a job's priority is from {} to {}, got {}", -kMostPriority, kMostPriority, priority));
   }
   for (const auto& [what, seconds] : {std::pair{"deadline", deadline_seconds}, {"grace time", grace_seconds}}) {
     if (!std::isfinite(seconds) || seconds < 0 || seconds > kLongestSeconds) {

@@ -63,10 +63,10 @@ void MemoryGuard::relieve(const os::MemoryRoom& room) {
   if (!victim) return;
   std::string asked =
       victim->asked_bytes == 0 ? "and asked for none" : "of " + bytes_text(victim->asked_bytes) + " asked";
-  kill(victim->worker,
-       fmt::format("out of memory, {} of {} were left on this machine or in its container, and this "
-                   "worker used {} {}",
-                   bytes_text(room.available_bytes), bytes_text(room.limit_bytes), bytes_text(victim->used_bytes), asked));
+  kill(victim->worker, fmt::format("out of memory, {} of {} were left on this machine or in its container, and this "
+                                   "worker used {} {}",
+                                   bytes_text(room.available_bytes), bytes_text(room.limit_bytes),
+                                   bytes_text(victim->used_bytes), asked));
 }
 
 void MemoryGuard::kill(ProcessId worker, std::string why) {

@@ -172,10 +172,10 @@ TEST(NodeProcess, ReaderThatNeverReadsIsDroppedAndOthersAreServed) {
   complete.object = {welcome.epoch, joined->process, 1};
   complete.holder = joined->process;
   complete.value.encoding = wire::Encoding::kBytes;
-  complete.value.bytes = std::string(1u << 20, 'v');
+  complete.value.bytes = std::string(1u << 19, 'v');
   slow.send(ControlType::kComplete, 0, complete);
   wire::ObjectIds want;
-  want.ids.assign(100, complete.object);  // 100 MiB of answers
+  want.ids.assign(200, complete.object);  // 100 MiB of answers
   slow.send(ControlType::kWant, 0, want);
   while (node.client().status()["counters"]["slow_readers"] == 0) {
   }

@@ -155,7 +155,7 @@ TEST(NodeWorkers, KeyWhoseForkServerFailsIsRefusedWithItsLastWords) {
   auto refused = node.client().expect<wire::Deadlock>(ControlType::kDeadlock);
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->demand, 4u);
-  EXPECT_EQ(refused->code, StatusCode::kUnavailable);
+  EXPECT_EQ(refused->code, StatusCode::kRuntimeEnv);
   EXPECT_NE(refused->reason.find("cannot import what is needed"), std::string::npos) << refused->reason;
 }
 

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.long
 
 SUITE, PYTHON = "bookworm", "311"
 CACHE = ROOT / "build" / "plain-debian"
-HOME = "/home/user"
+HOME = "/srv/user"
 PROGRAM = f"{HOME}/venv/bin/python"
 
 

@@ -58,6 +58,8 @@ def test_plug_without_its_package_names_the_extra(
 def test_context_on_ray_without_ray_names_the_extra(
     without: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    backends = importlib.import_module("fray.backend")
+    monkeypatch.setattr(backends, "ray", importlib.import_module("fray.backend.ray"))  # put back at the end
     for name in list(sys.modules):
         if name.startswith("fray.backend.ray"):
             monkeypatch.delitem(sys.modules, name)

@@ -171,6 +171,13 @@ class NativeJobContext(JobContext):
             self._set_up(worker._client)
         self._pending, self._closed = None, False
 
+    def __getattr__(self, name: str) -> Any:
+        # Reached for what is not set: a context that `later` returned has nothing of its node before its first use.
+        if self._pending is None or name.startswith("__"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self._check_open()
+        return getattr(self, name)
+
     @classmethod
     def current(cls) -> NativeJobContext | None:
         """Return the context of the worker process that this is, or None in any other process."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from fray import _native
+from fray.errors import ContextClosedError
 
 __all__ = ["QueueWatch"]
 
@@ -23,7 +25,9 @@ class QueueWatch:
         self._queue.run()
 
     def wake(self) -> None:
-        self._queue.add(_native.put(self._client, None), _nothing)
+        # The end of a context has woken its queues already.
+        with suppress(ContextClosedError):
+            self._queue.add(_native.put(self._client, None), _nothing)
 
 
 def _nothing() -> None:
