@@ -83,21 +83,21 @@ class Count:
 
 NORMAL_PARTS = (
     Part("unit C++", 60, cpp_build="dev"),
-    Part("unit and conformance Python", 150, folders=("tests/unit", "tests/conformance", "tests/gpu"), alone=False),
+    Part("unit and conformance Python", 300, folders=("tests/unit", "tests/conformance", "tests/gpu"), alone=False),
     # Ray 2.60 now and then ends a driver that cancels a task whose arguments have not arrived.
     Part(
         "on Ray",
-        360,
+        480,
         folders=("tests/conformance", "tests/on_ray"),
         pytest_options=("-m", "ray and not long"),
         alone=False,
         runs_ray=True,
     ),
-    Part("chaos", 300, folders=("tests/chaos",)),
-    Part("C++ API", 150, folders=("tests/cpp",), alone=False),
-    Part("plugs", 60, folders=("tests/plugs",), alone=False),
-    Part("browser", 30, folders=("tests/browser",), alone=False),
-    Part("packaging and examples", 60, folders=("tests/packaging", "tests/examples")),
+    Part("chaos", 480, folders=("tests/chaos",)),
+    Part("C++ API", 240, folders=("tests/cpp",), alone=False),
+    Part("plugs", 120, folders=("tests/plugs",), alone=False),
+    Part("browser", 60, folders=("tests/browser",), alone=False),
+    Part("packaging and examples", 90, folders=("tests/packaging", "tests/examples")),
 )
 
 LONG_PARTS = (Part("long", None, folders=("tests",), pytest_options=("-m", "long", "--timeout=3600")),)

@@ -82,7 +82,6 @@ def _compile(python: Interpreter, folder: Path) -> Path:
     options = {
         "build-dir": str(BUILD / "cmake"),
         "cmake.build-type": "Release",
-        "cmake.define.FRAY_PORTABLE": "ON",
         "cmake.define.nanobind_DIR": nanobind.stdout.strip(),
         "install.strip": "true",
     }

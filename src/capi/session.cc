@@ -15,6 +15,7 @@
 #include "capi/running_call.h"
 #include "capi/worker_process.h"
 #include "client/output_writer.h"
+#include "model/json_text.h"
 #include "os/listener.h"
 #include "os/run_folder.h"
 #include "os/socket_pair.h"
@@ -61,7 +62,7 @@ Result<std::string> node_settings(const fray_connect_options& options) {
     FRAY_RETURN_IF_ERROR(check_amount(options.resources[i].name, options.resources[i].amount));
     settings["resources"][options.resources[i].name] = options.resources[i].amount;
   }
-  return settings.dump();
+  return json_text(settings);
 }
 
 Result<os::Fd> start_node(const fray_connect_options& options) {

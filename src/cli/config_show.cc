@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/exit_codes.h"
+#include "model/json_text.h"
 #include "os/run_folder.h"
 
 namespace fray::cli {
@@ -83,7 +84,7 @@ int run_config_show(const ConfigShowArguments& arguments) {
     if (arguments.json) continue;
     fmt::print("{:<17} {}{}\n", each.name, each.value, arguments.origin ? "   (" + each.origin() + ")" : "");
   }
-  if (arguments.json) fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  if (arguments.json) fmt::print("{}\n", json_text(document, 2));
   Status checked = os::check_home();
   if (checked.is_ok()) return kExitOk;
   fmt::print(stderr, "fray config: {}\n", checked.message());

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/exit_codes.h"
+#include "model/json_text.h"
 
 namespace fray::cli {
 
@@ -62,7 +63,7 @@ std::string doctor_json(const std::vector<Finding>& findings) {
                       {"remedy", finding.remedy}});
   }
   nlohmann::json report = {{"schema", "fray/v1"}, {"release", FRAY_VERSION}, {"checks", std::move(checks)}};
-  return report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_text(report, 2);
 }
 
 void add_doctor(CLI::App& app, DoctorArguments& arguments) {

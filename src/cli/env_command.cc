@@ -9,6 +9,7 @@
 #include "base/amount_text.h"
 #include "cli/amount.h"
 #include "cli/exit_codes.h"
+#include "model/json_text.h"
 #include "runtime_env/env_cache.h"
 #include "runtime_env/prepare_protocol.h"
 #include "runtime_env/snapshot.h"
@@ -47,7 +48,7 @@ void show(const EnvArguments& arguments, const EnvCache& cache, const char* key,
     json rows = json::array();
     for (const EnvEntry& entry : entries) rows.push_back(row_of(entry));
     json document = {{"schema", "fray/v1"}, {"folder", cache.folder()}, {key, std::move(rows)}};
-    fmt::print("{}\n", document.dump(2, ' ', false, json::error_handler_t::replace));
+    fmt::print("{}\n", json_text(document, 2));
     return;
   }
   std::uint64_t total = 0;

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "model/json_text.h"
+
 namespace fray::cli {
 
 namespace {
@@ -76,7 +78,7 @@ void JobOutput::line(const Stream& stream, std::string_view text) {
                                      {"replica", stream.first},
                                      {"stream", stream.second == 1 ? "stdout" : "stderr"},
                                      {"text", text}};
-    write(1, document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    write(1, json_text(document) + "\n");
   } else {
     write(stream.second, numbered_ ? fmt::format("[replica-{}] {}\n", stream.first, text) : fmt::format("{}\n", text));
   }

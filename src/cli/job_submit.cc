@@ -153,7 +153,7 @@ int follow(JobSession& session, const JobSubmitArguments& arguments, const std::
   if (!text.is_ok()) return session.failed(text.status());
   const json job = parse_json(*text)[0];
   if (arguments.json) {
-    fmt::print("{}\n", job.dump(2, ' ', false, json::error_handler_t::replace));
+    fmt::print("{}\n", json_text(job, 2));
   } else {
     fmt::print(stderr, "{}\n", job_end_line(job));
   }
@@ -177,7 +177,7 @@ int run_job_submit(const JobSubmitArguments& arguments) {
   const json job = parse_json(*text);
   const std::string id = job.value("id", "");
   if (arguments.no_wait) {
-    fmt::print("{}\n", arguments.json ? job.dump(2, ' ', false, json::error_handler_t::replace) : id);
+    fmt::print("{}\n", arguments.json ? json_text(job, 2) : id);
     if (!arguments.json) {
       fmt::print(stderr,
                  "Next:\n  fray job logs -f {0}   follows what it prints\n  fray job status {0}    how it is doing\n"

@@ -17,9 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-void print_json(const json& document) {
-  fmt::print("{}\n", document.dump(2, ' ', false, json::error_handler_t::replace));
-}
+void print_json(const json& document) { fmt::print("{}\n", json_text(document, 2)); }
 
 int usage(const char* command, const Status& status) {
   fmt::print(stderr, "fray {}: {}\n", command, status.message());

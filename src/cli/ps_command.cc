@@ -67,13 +67,12 @@ int run_ps(const PsArguments& arguments) {
   if (!jobs.is_ok()) return failed(jobs.status());
   const json rows = rows_of(parse_json(*report), parse_json(*jobs));
   if (arguments.json) {
-    fmt::print("{}\n",
-               json{{"schema", "fray/v1"}, {"processes", rows}}.dump(2, ' ', false, json::error_handler_t::replace));
+    fmt::print("{}\n", json_text(json{{"schema", "fray/v1"}, {"processes", rows}}, 2));
     return kExitOk;
   }
   fmt::print("{:<8} {:<8} {:<12} {}\n", "KIND", "PID", "STATE", "WHAT");
   for (const json& each : rows) {
-    fmt::print("{:<8} {:<8} {:<12} {}\n", each.value("kind", ""), each["pid"].is_null() ? "-" : each["pid"].dump(),
+    fmt::print("{:<8} {:<8} {:<12} {}\n", each.value("kind", ""), each["pid"].is_null() ? "-" : json_text(each["pid"]),
                each.value("state", ""), each.value("what", ""));
   }
   return kExitOk;

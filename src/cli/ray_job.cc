@@ -33,8 +33,6 @@ int failed(const char* verb, const Status& status) {
   return exit_code_of(status.code());
 }
 
-std::string dump(const json& document) { return document.dump(2, ' ', false, json::error_handler_t::replace); }
-
 json with_schema(json document) {
   document["schema"] = "fray/v1";
   return document;
@@ -149,7 +147,7 @@ int ray_job_submit(const std::string& cluster, const RaySubmission& submission) 
   if (!id.is_ok()) return failed("submit", id.status());
   if (submission.json) {
     const json document = {{"submission_id", *id}, {"address", jobs->endpoint().address.text()}};
-    fmt::print("{}\n", dump(with_schema(document)));
+    fmt::print("{}\n", json_text(with_schema(document), 2));
   } else if (submission.follow) {
     fmt::print(stderr, "submitted {}\n", *id);
   } else {
@@ -167,7 +165,7 @@ int ray_job_list(const std::string& cluster, bool as_json) {
   if (as_json) {
     json rows = json::array();
     for (const ray::JobDetails& job : *list) rows.push_back(job.to_json());
-    fmt::print("{}\n", dump(with_schema({{"jobs", rows}})));
+    fmt::print("{}\n", json_text(with_schema({{"jobs", rows}}), 2));
     return kExitOk;
   }
   for (const ray::JobDetails& job : *list) {
@@ -183,7 +181,7 @@ int ray_job_status(const std::string& cluster, const std::string& id, bool as_js
   auto job = jobs->get(id);
   if (!job.is_ok()) return failed("status", job.status());
   if (as_json) {
-    fmt::print("{}\n", dump(with_schema(job->to_json())));
+    fmt::print("{}\n", json_text(with_schema(job->to_json()), 2));
     return kExitOk;
   }
   fmt::print("{}  {}\n  {}\n", job->id(), ray::to_string(job->status), one_line(job->entrypoint, 200));
@@ -209,7 +207,7 @@ int ray_job_stop(const std::string& cluster, const std::string& id, bool as_json
   auto stopped = jobs->stop(id);
   if (!stopped.is_ok()) return failed("stop", stopped.status());
   if (as_json) {
-    fmt::print("{}\n", dump(with_schema({{"submission_id", id}, {"stopped", *stopped}})));
+    fmt::print("{}\n", json_text(with_schema({{"submission_id", id}, {"stopped", *stopped}}), 2));
   } else {
     fmt::print(stderr, "{}\n", *stopped ? "job " + id + " is asked to stop" : "job " + id + " had ended");
   }
@@ -225,7 +223,7 @@ int ray_job_wait(const std::string& cluster, const std::string& id, std::optiona
     auto job = jobs->get(id);
     if (!job.is_ok()) return failed("wait", job.status());
     if (ray::is_over(job->status)) {
-      if (as_json) fmt::print("{}\n", dump(with_schema(job->to_json())));
+      if (as_json) fmt::print("{}\n", json_text(with_schema(job->to_json()), 2));
       if (!as_json) tell_end(*job);
       return code_of(*job);
     }
@@ -251,7 +249,7 @@ int ray_job_delete(const std::string& cluster, const std::string& id, bool as_js
   auto deleted = jobs->remove(id);
   if (!deleted.is_ok()) return failed("delete", deleted.status());
   if (as_json) {
-    fmt::print("{}\n", dump(with_schema({{"submission_id", id}, {"deleted", *deleted}})));
+    fmt::print("{}\n", json_text(with_schema({{"submission_id", id}, {"deleted", *deleted}}), 2));
   } else {
     fmt::print(stderr, "job {} is forgotten\n", id);
   }

@@ -98,7 +98,7 @@ int run_stack(const StackArguments& arguments) {
   std::string py_spy = arguments.without_py_spy ? "" : find_program("py-spy");
   for (ProcessStacks& process : processes) read_stacks(py_spy, process);
   if (arguments.json) {
-    fmt::print("{}\n", stacks_json(processes).dump(2, ' ', false, json::error_handler_t::replace));
+    fmt::print("{}\n", json_text(stacks_json(processes), 2));
   } else {
     fmt::print("{}", stacks_text(processes));
   }

@@ -68,7 +68,7 @@ Result<json> node_options(const StartArguments& arguments) {
   }
   options["session_folder"] = os::started_node_folder();
   // Mistakes are told here, where they were made.
-  FRAY_RETURN_IF_ERROR(node::parse_options(options.dump()).status());
+  FRAY_RETURN_IF_ERROR(node::parse_options(json_text(options)).status());
   if (arguments.cpus && *arguments.cpus <= 0) return Status(StatusCode::kInvalidArgument, "--cpus must be above 0");
   return options;
 }
@@ -146,14 +146,14 @@ std::string as_json(const Started& node) {
                    {"release", FRAY_VERSION},
                    {"session_folder", os::started_node_folder()}};
   if (!node.log.empty()) document["log"] = node.log;
-  return document.dump(2) + "\n";
+  return json_text(document, 2) + "\n";
 }
 
 int run_in_foreground(const StartArguments& arguments, const json& options) {
   node::NodeArguments node;
   node.foreground = true;
   node.release = FRAY_VERSION;
-  node.options_json = options.dump();
+  node.options_json = json_text(options);
   node.attach = with_http(arguments.http_port);
   node.on_ready = [&arguments](const std::string& socket, const std::map<std::string, std::string>& news) {
     const Started started{::getpid(), socket, "", news.at("url"), news.at("token_file")};
@@ -167,9 +167,11 @@ int run_in_foreground(const StartArguments& arguments, const json& options) {
 Result<os::Fd> spawn_node(const StartArguments& arguments, const json& options, const LogFile& log) {
   FRAY_ASSIGN_OR_RETURN(auto pipe, os::make_pipe());
   os::SpawnRequest request;
-  request.command = {
-      "/proc/self/exe", "node",         "--ready-fd",  std::to_string(kReadyFd),           "--log-fd", "2",
-      "--options-json", options.dump(), "--http-port", std::to_string(arguments.http_port)};
+  request.command = {"/proc/self/exe", "node",
+                     "--ready-fd",     std::to_string(kReadyFd),
+                     "--log-fd",       "2",
+                     "--options-json", json_text(options),
+                     "--http-port",    std::to_string(arguments.http_port)};
   std::array<char, 4096> program{};
   // What ps shows should be this program's name.
   if (ssize_t size = ::readlink("/proc/self/exe", program.data(), program.size() - 1); size > 0) {

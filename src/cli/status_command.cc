@@ -38,7 +38,7 @@ int run_status(const StatusArguments& arguments) {
     fmt::print(stderr, "fray status: the node at {} answered with something that is no JSON object\n", socket);
     return kExitFailed;
   }
-  fmt::print("{}\n", arguments.json ? report.dump(2) : status_text(report));
+  fmt::print("{}\n", arguments.json ? json_text(report, 2) : status_text(report));
   return kExitOk;
 }
 

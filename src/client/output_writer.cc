@@ -64,12 +64,8 @@ OutputWriter& OutputWriter::of_process() {
 }
 
 OutputWriter::~OutputWriter() {
-  {
-    MutexLock lock(mutex_);
-    stopping_ = true;
-    changed_.notify_all();
-  }
-  if (thread_.joinable()) thread_.join();
+  MutexLock lock(mutex_);
+  stop(lock);
 }
 
 // ---- What comes
@@ -80,7 +76,7 @@ void OutputWriter::start() {
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);  // no handler runs there, and a closed pipe is an error
   try {
-    thread_ = std::thread([this] { run(); });
+    thread_ = std::thread([this, turn = ++turn_] { run(turn); });
   } catch (const std::system_error&) {  // the next line tries again
   }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -141,9 +137,19 @@ bool OutputWriter::is_idle() const {
 
 // ---- What goes
 
-void OutputWriter::run() {
+// Lets go of the mutex while the thread ends; another may begin meanwhile, with a turn of its own.
+void OutputWriter::stop(MutexLock& lock) {
+  ++turn_;
+  changed_.notify_all();
+  std::thread ended = std::move(thread_);
+  lock.unlock();
+  if (ended.joinable()) ended.join();
+  lock.lock();
+}
+
+void OutputWriter::run(std::uint64_t turn) {
   MutexLock lock(mutex_);
-  while (!stopping_) {
+  while (turn == turn_) {
     if (is_idle()) {
       changed_.wait_until(lock, Clock::now() + 1h);
     } else {
@@ -248,7 +254,8 @@ void OutputWriter::finish(std::chrono::milliseconds patience, FunctionRef<bool()
     {
       MutexLock lock(mutex_);
       if (!is_idle()) changed_.wait_until(lock, Clock::now() + kGlance);
-      if (is_idle() || !thread_.joinable()) return;
+      if (is_idle()) stop(lock);
+      if (!thread_.joinable()) return;
       for (std::size_t index = 0; index < streams_.size(); ++index) {
         Stream& stream = streams_[index];
         if (!is_stalled(stream, patience)) continue;

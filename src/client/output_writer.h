@@ -51,7 +51,8 @@ class OutputWriter {
   // Whether the workers had better wait. `waiting`: what it said before; they go on when half of the queue is written.
   bool wants_less(bool waiting) const;
   // Waits until everything is written, as long as somebody reads: a stream of which nothing was read for `patience` is
-  // given up, which the other one is told. `goes_on` is asked every few milliseconds.
+  // given up, which the other one is told. `goes_on` is asked every few milliseconds. The thread ends with the last line and
+  // begins again with the next.
   void finish(std::chrono::milliseconds patience, FunctionRef<bool()> goes_on);
 
  private:
@@ -68,7 +69,8 @@ class OutputWriter {
     bool is_idle() const { return queue.empty() && !begun; }
   };
 
-  void run();
+  void run(std::uint64_t turn) FRAY_EXCLUDES(mutex_);
+  void stop(MutexLock& lock) FRAY_REQUIRES(mutex_);
   void start() FRAY_REQUIRES(mutex_);
   void push(std::size_t index, wire::Log log) FRAY_REQUIRES(mutex_);
   void say(std::size_t index, std::string line) FRAY_REQUIRES(mutex_);
@@ -88,9 +90,9 @@ class OutputWriter {
   Condition changed_;
   std::array<Stream, 2> streams_ FRAY_GUARDED_BY(mutex_);
   std::uint64_t arrivals_ FRAY_GUARDED_BY(mutex_) = 0;
-  bool stopping_ FRAY_GUARDED_BY(mutex_) = false;
-  std::array<std::string, 2> in_hand_;    // the thread's: the lines that it is writing to each stream
-  std::array<std::size_t, 2> written_{};  // the thread's: how much of them
+  std::uint64_t turn_ FRAY_GUARDED_BY(mutex_) = 0;  // of the thread; one with another number ends
+  std::array<std::string, 2> in_hand_;              // the thread's: the lines that it is writing to each stream
+  std::array<std::size_t, 2> written_{};            // the thread's: how much of them
   std::thread thread_;
 };
 

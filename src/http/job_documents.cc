@@ -151,7 +151,7 @@ Result<JobOrder> parse_order(std::string_view body, const OwnPython& python) {
   FRAY_RETURN_IF_ERROR(set_environment(members.take("runtime_env"), python, &order));
   std::map<std::string, std::string> metadata;
   FRAY_RETURN_IF_ERROR(members.texts("metadata", &metadata));
-  if (!metadata.empty()) order.metadata = json(metadata).dump();
+  if (!metadata.empty()) order.metadata = json_text(metadata);
   FRAY_RETURN_IF_ERROR(members.end());
   if (order.name.empty()) order.name = "job";
   return order;
@@ -205,8 +205,8 @@ Result<JobOrder> parse_ray_order(std::string_view body, const OwnPython& python,
   if (shown_env.contains("env_vars")) {
     for (auto& value : shown_env["env_vars"]) value = "<redacted>";
   }
-  kept[kRayKey] = json({{"entrypoint", entrypoint}, {"runtime_env", shown_env}}).dump();
-  order.metadata = kept.dump();
+  kept[kRayKey] = json_text({{"entrypoint", entrypoint}, {"runtime_env", shown_env}});
+  order.metadata = json_text(kept);
   return order;
 }
 

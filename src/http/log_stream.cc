@@ -5,15 +5,15 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "model/json_text.h"
+
 namespace fray::http {
 
 namespace {
 
 using nlohmann::json;
 
-std::string event(const json& document) {
-  return "data: " + document.dump(-1, ' ', false, json::error_handler_t::replace) + "\n\n";
-}
+std::string event(const json& document) { return "data: " + json_text(document) + "\n\n"; }
 
 }  // namespace
 

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "model/json_text.h"
+
 namespace fray::http {
 
 namespace {
@@ -53,7 +55,7 @@ std::string_view Request::header(std::string_view name) const {
 }
 
 Response json_response(const json& document, unsigned status) {
-  return {status, "application/json", document.dump(-1, ' ', false, json::error_handler_t::replace) + "\n", {}};
+  return {status, "application/json", json_text(document) + "\n", {}};
 }
 
 Response error_response(unsigned status, std::string_view code, std::string_view message) {

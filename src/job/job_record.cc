@@ -133,7 +133,7 @@ std::string JobRecord::json() const {
                                 {"started_unix_ns", started_unix_ns},
                                 {"ended_unix_ns", ended_unix_ns}};
   // Commands and folders may hold any bytes.
-  return whole.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_text(whole);
 }
 
 Result<JobRecord> JobRecord::parse(std::string_view text) {

@@ -1,4 +1,5 @@
-// parse_json(): the document that a text from outside is.
+// parse_json(): the document that a text from outside is; json_text(): the text of a document. Here alone, for each unit
+// that instantiates either takes two seconds longer to compile.
 //
 //   json options = parse_json(text);
 //   if (!options.is_object()) return Status(StatusCode::kInvalidArgument, "the options are no JSON object");
@@ -12,6 +13,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
@@ -24,5 +26,9 @@ inline constexpr std::size_t kMostJsonDepth = 200;
 bool nests_deeper_than(std::string_view text, std::size_t most);
 
 nlohmann::json parse_json(std::string_view text);
+
+// The document as text, on one line, or on lines that are indented by so many spaces for each level. Bytes that are no
+// UTF-8 become U+FFFD.
+std::string json_text(const nlohmann::json& document, int indent = -1);
 
 }  // namespace fray

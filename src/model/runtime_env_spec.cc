@@ -58,7 +58,7 @@ std::string to_json(const RuntimeEnvSpec& spec) {
     if (field.text != nullptr && !(spec.*field.text).empty()) out[field.name] = spec.*field.text;
     if (field.list != nullptr && !(spec.*field.list).empty()) out[field.name] = spec.*field.list;
   }
-  return out.dump(-1, ' ', false, json::error_handler_t::replace);
+  return json_text(out);
 }
 
 Result<RuntimeEnvSpec> parse_runtime_env_spec(std::string_view text) {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include "model/json_text.h"
 #include "node/job_description.h"
 #include "node/job_step.h"
 #include "os/child_processes.h"
@@ -28,8 +29,6 @@ constexpr std::chrono::seconds kStopPatience{8};
 constexpr std::chrono::milliseconds kShortestPrunePause{100};
 constexpr std::chrono::minutes kLongestPrunePause{1};
 constexpr int kMostAncestors = 256;
-
-std::string text_of(const json& document) { return document.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 bool is_plain(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '/' || c == '.' || c == '_' || c == '-' || c == '~';
@@ -147,7 +146,7 @@ json JobCarrier::describe_one(const std::string& id) const {
   return document;
 }
 
-std::string JobCarrier::description(const std::string& id) const { return text_of(describe_one(id)); }
+std::string JobCarrier::description(const std::string& id) const { return json_text(describe_one(id)); }
 
 Result<std::string> JobCarrier::descriptions(const std::vector<std::string>& ids) const {
   json rows = json::array();
@@ -155,7 +154,7 @@ Result<std::string> JobCarrier::descriptions(const std::vector<std::string>& ids
     FRAY_ASSIGN_OR_RETURN(std::string whole, ids.empty() ? Result<std::string>(id) : table_.find(id));
     rows.push_back(describe_one(whole));
   }
-  return text_of(rows);
+  return json_text(rows);
 }
 
 Status JobCarrier::stop(const std::string& id, const std::string& reason) {

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/log_line.h"
+#include "model/json_text.h"
 #include "node/node.h"
 #include "os/close_range.h"
 #include "os/run_folder.h"
@@ -69,7 +70,7 @@ Result<os::Fd> block_signals(bool foreground) {
 // One line, and then the end: the starter waits for either.
 void tell_starter(const nlohmann::json& news) {
   os::Fd pipe(kClientFd);
-  const std::string line = news.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  const std::string line = json_text(news) + "\n";
   // A starter that is gone does not matter.
   [[maybe_unused]] ssize_t written = ::write(pipe.get(), line.data(), line.size());
 }

@@ -108,7 +108,7 @@ SessionFolder::~SessionFolder() {
 Status SessionFolder::announce(pid_t pid, const std::string& release) {
   nlohmann::json info = {
       {"pid", pid}, {"started_ticks", os::start_ticks(pid)}, {"socket", socket_path()}, {"release", release}};
-  std::string text = info.dump();
+  std::string text = json_text(info);
   // Whole or not there: others read it at any time.
   const std::string path = path_ + kInfoName;
   const std::string draft = path + ".new";

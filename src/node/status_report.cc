@@ -3,6 +3,7 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include "model/json_text.h"
 #include "node/actor_carrier.h"
 #include "node/job_carrier.h"
 #include "node/lease_carrier.h"
@@ -160,7 +161,7 @@ std::string status_report(const StatusSources& sources) {
                                sources.actors.table().contradictions() + sources.jobs.table().contradictions()}}},
   };
   // Names of tasks may hold any bytes.
-  return report.dump(-1, ' ', false, json::error_handler_t::replace);
+  return json_text(report);
 }
 
 }  // namespace fray::node

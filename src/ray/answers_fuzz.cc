@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "model/json_text.h"
 #include "ray/address.h"
 #include "ray/job_details.h"
 #include "ray/refusal.h"
@@ -10,8 +11,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace fray::ray;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (auto job = parse_job(text); job.is_ok())
-    (void)job->to_json().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (auto job = parse_job(text); job.is_ok()) (void)json_text(job->to_json());
   (void)parse_jobs(text);
   (void)parse_nodes(text);
   (void)parse_text(text, "logs");

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <sys/random.h>
 
+#include "model/json_text.h"
 #include "ray/job_details.h"
 
 namespace fray::ray {
@@ -115,7 +116,7 @@ std::string submit_body(const JobRequest& request, const std::string& mark) {
   if (request.memory_bytes) body["entrypoint_memory"] = *request.memory_bytes;
   if (!request.resources.empty()) body["entrypoint_resources"] = request.resources;
   if (!request.label_selector.empty()) body["entrypoint_label_selector"] = request.label_selector;
-  return body.dump(-1, ' ', false, json::error_handler_t::replace);
+  return json_text(body);
 }
 
 bool is_local_path(const std::string& text) { return text.find("://") == std::string::npos; }

@@ -147,7 +147,7 @@ Result<ContainerEngine> find_container_engine(const EnvCache& cache, const Runti
   }
   FRAY_ASSIGN_OR_RETURN(engine.options, probe(engine, spec.container_image, environment, watch));
   const std::string beside = fmt::format("{}.{}", verdict, ::getpid());
-  std::ofstream(beside) << json(engine.options).dump() << std::flush;
+  std::ofstream(beside) << json_text(engine.options) << std::flush;
   std::rename(beside.c_str(), verdict.c_str());  // without it the next one tries again
   return engine;
 }

@@ -77,7 +77,7 @@ Status write_note(const std::string& folder, const std::string& kind, const std:
                      {"bytes", size_of(folder)},
                      {"made_at", static_cast<std::int64_t>(::time(nullptr))}};
   std::ofstream file(folder + kNote);
-  file << note.dump(-1, ' ', false, json::error_handler_t::replace) << "\n" << std::flush;
+  file << json_text(note) << "\n" << std::flush;
   std::ofstream use(folder + kUse);
   if (file.good() && use.good()) return Status::ok();
   return Status(StatusCode::kIoError, fmt::format("cannot write into {}: is the disk full?", folder));

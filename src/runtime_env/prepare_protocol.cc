@@ -37,7 +37,7 @@ bool receive_description(int fd, std::string* text) {
 
 // Whoever asks may be gone; then nobody needs to know.
 void tell(int fd, const json& news) {
-  const std::string line = news.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  const std::string line = json_text(news) + "\n";
   std::string_view rest = line;
   while (!rest.empty()) {
     const ssize_t sent = ::send(fd, rest.data(), rest.size(), MSG_NOSIGNAL);
@@ -71,7 +71,7 @@ PrepareNews parse_prepare_news(std::string_view line) {
   if (!news.is_object()) {
     parsed.end = Result<PreparedEnv>(Status(StatusCode::kCorruption, "the answer about an environment is no JSON"));
   } else if (news.contains("prepared")) {
-    parsed.end = parse_prepared_env(news["prepared"].dump());
+    parsed.end = parse_prepared_env(json_text(news["prepared"]));
   } else if (news.contains("error")) {
     const int code = news.value("code", 0);
     const bool known = code > 0 && code <= static_cast<int>(StatusCode::kRuntimeEnv);

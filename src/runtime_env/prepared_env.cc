@@ -83,7 +83,7 @@ std::string to_json(const PreparedEnv& prepared) {
               {"own_module_path", prepared.own_module_path},
               {"hides_driver", prepared.hides_driver},
               {"in_use", prepared.in_use}};
-  return out.dump(-1, ' ', false, json::error_handler_t::replace);
+  return json_text(out);
 }
 
 Result<PreparedEnv> parse_prepared_env(std::string_view text) {

@@ -66,7 +66,7 @@ Status ExitReport::write(const std::string& folder) const {
                          {"lost_parent", lost_parent},
                          {"ended_unix_ns", ended_unix_ns},
                          {"replicas", std::move(ends)}};
-  const std::string text = document.dump(-1, ' ', false, json::error_handler_t::replace);
+  const std::string text = json_text(document);
   const std::string draft = folder + kDraftName;
   os::Fd file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file.is_open()) return Status::io_error("cannot open " + draft, errno);

@@ -33,7 +33,7 @@ void write_groups(const os::LimitPlan& plan, const std::string& folder) {
     rows.push_back({{"folder", group.folder}, {"version_2", group.version_2}});
   }
   // Only a supervisor that is killed needs it.
-  (void)os::write_file(folder + kGroupsName, rows.dump(), os::Durability::kNone).is_ok();
+  (void)os::write_file(folder + kGroupsName, json_text(rows), os::Durability::kNone).is_ok();
 }
 
 os::LimitPlan read_groups(const std::string& folder) {

@@ -16,7 +16,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/log_line.h"
+#include "model/json_text.h"
 #include "os/child_processes.h"
+#include "os/clock.h"
 #include "os/process_name.h"
 #include "os/whole_file.h"
 
@@ -95,7 +97,7 @@ Status Supervisor::arrange() {
 Status Supervisor::introduce() {
   const os::ProcessName self = os::ProcessName::of(::getpid());
   const nlohmann::json document = {{"pid", self.pid}, {"started_ticks", self.started}};
-  FRAY_RETURN_IF_ERROR(os::write_file(folder_ + kSupervisorName, document.dump(), os::Durability::kSynced));
+  FRAY_RETURN_IF_ERROR(os::write_file(folder_ + kSupervisorName, json_text(document), os::Durability::kSynced));
   return os::sync_folder(folder_);
 }
 

@@ -424,9 +424,12 @@ def test_environment_is_seen_by_every_call(ctx: JobContext):
 
 
 @pytest.mark.behaviour("D20B")
-def test_packages_of_an_actor_are_refused(ctx: JobContext):
-    with pytest.raises(fray.UnsupportedError, match="package_requirements"):
-        ctx.create_actor(Counter, options=ActorOptions(runtime_env=RuntimeEnv(package_requirements=["six"])))
+def test_packages_that_an_actor_lacks_are_named(ctx: JobContext, context_name: str):
+    lacking = f"fray-actors-lack-this-on-{context_name}"
+    options = ActorOptions(runtime_env=RuntimeEnv(package_requirements=["pytest", lacking]))
+    with pytest.warns(UserWarning, match=re.escape(lacking)):
+        counter = ctx.create_actor(Counter, options=options)
+    assert ctx.get(counter.add(1)) == 1
 
 
 # ---- failures and refusals

@@ -83,7 +83,7 @@ auto without_gil(Work work) {
 }
 
 nb::object as_python(const json& document) {
-  const std::string text = document.dump(-1, ' ', false, json::error_handler_t::replace);
+  const std::string text = json_text(document);
   return nb::module_::import_("json").attr("loads")(text);
 }
 

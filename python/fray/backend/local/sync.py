@@ -8,6 +8,7 @@ from fray.backend.local.base import InProcessContext
 from fray.backend.local.call import TaskCall
 from fray.backend.local.cell import Cell
 from fray.backend.local.codec import PickleCodec, PlainCodec
+from fray.backend.local.event_loops import outside_event_loops
 from fray.backend.local.lazy import drive_lazily
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ class LocalJobContext(InProcessContext):
     def _start(self, call: TaskCall) -> None:
         for dependency in call.dependencies:
             self._pump_all(dependency.cell)
-        call.run(drive_lazily)
+        with outside_event_loops():
+            call.run(drive_lazily)
 
     def _runner(self, mailbox: Mailbox, name: str) -> Runner:
         from fray.backend.local.turn_runner import TurnRunner
@@ -52,7 +54,8 @@ class LocalJobContext(InProcessContext):
             self._pump_all(dependency.cell)
         runner = call.actor.runner
         if isinstance(runner, TurnRunner):
-            runner.run(call)
+            with outside_event_loops():
+                runner.run(call)
 
     def _help(self, cell: Cell) -> None:
         call = cell.call
