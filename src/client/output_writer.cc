@@ -64,8 +64,12 @@ OutputWriter& OutputWriter::of_process() {
 }
 
 OutputWriter::~OutputWriter() {
-  MutexLock lock(mutex_);
-  stop(lock);
+  std::thread ended;
+  {
+    MutexLock lock(mutex_);
+    ended = dismiss();
+  }
+  if (ended.joinable()) ended.join();
 }
 
 // ---- What comes
@@ -137,14 +141,11 @@ bool OutputWriter::is_idle() const {
 
 // ---- What goes
 
-// Lets go of the mutex while the thread ends; another may begin meanwhile, with a turn of its own.
-void OutputWriter::stop(MutexLock& lock) {
+// The thread, which ends when it sees that its turn is over; another may begin meanwhile, with a turn of its own.
+std::thread OutputWriter::dismiss() {
   ++turn_;
   changed_.notify_all();
-  std::thread ended = std::move(thread_);
-  lock.unlock();
-  if (ended.joinable()) ended.join();
-  lock.lock();
+  return std::move(thread_);
 }
 
 void OutputWriter::run(std::uint64_t turn) {
@@ -250,12 +251,13 @@ std::string OutputWriter::format(const wire::Log& log, int descriptor) const {
 // ---- The end
 
 void OutputWriter::finish(std::chrono::milliseconds patience, FunctionRef<bool()> goes_on) {
-  while (true) {
+  std::thread ended;
+  while (!ended.joinable()) {
     {
       MutexLock lock(mutex_);
       if (!is_idle()) changed_.wait_until(lock, Clock::now() + kGlance);
-      if (is_idle()) stop(lock);
       if (!thread_.joinable()) return;
+      if (is_idle()) ended = dismiss();
       for (std::size_t index = 0; index < streams_.size(); ++index) {
         Stream& stream = streams_[index];
         if (!is_stalled(stream, patience)) continue;
@@ -263,8 +265,9 @@ void OutputWriter::finish(std::chrono::milliseconds patience, FunctionRef<bool()
         give_up(index, fmt::format("nobody has read it for {} s", patience.count() / 1000));
       }
     }
-    if (!goes_on()) return;
+    if (!ended.joinable() && !goes_on()) return;
   }
+  ended.join();
 }
 
 }  // namespace fray::client

@@ -70,7 +70,7 @@ class OutputWriter {
   };
 
   void run(std::uint64_t turn) FRAY_EXCLUDES(mutex_);
-  void stop(MutexLock& lock) FRAY_REQUIRES(mutex_);
+  std::thread dismiss() FRAY_REQUIRES(mutex_);  // to be joined without the mutex
   void start() FRAY_REQUIRES(mutex_);
   void push(std::size_t index, wire::Log log) FRAY_REQUIRES(mutex_);
   void say(std::size_t index, std::string line) FRAY_REQUIRES(mutex_);
