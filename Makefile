@@ -51,7 +51,8 @@ test-pythons: .venv/.ready-build  ## run the Python suites on each of these Pyth
 
 # ---- use
 
-demo: build  ## clean up and count the text of this machine's own Python installation, on all cores
+demo:  ## clean up and count the text of this machine's own Python installation, on all cores
+	@$(MAKE) --no-print-directory -j2 build .venv/.ready-demo
 	@rm -rf build/demo
 	@$(PYTHON) examples/corpus.py "$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')" \
 	  --out build/demo --seed 7 --compare --timeline build/demo-timeline.json

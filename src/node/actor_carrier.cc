@@ -49,7 +49,9 @@ Status ActorCarrier::create(Connection& client, std::uint64_t ticket, wire::Crea
     Kept& kept = kept_[message.actor];
     kept.creator = client.process;
     kept.description = std::move(message.description);
-    leases_.keep_key(table_.spec(message.actor)->home, key);
+    const ProcessId home = table_.spec(message.actor)->home;
+    objects_.process_joined(home);  // it holds what the constructor's arguments refer to
+    leases_.keep_key(home, key);
     if (message.event_loop) leases_.expect_loop(key);
   }
   if (ticket == 0) {
@@ -236,7 +238,6 @@ void ActorCarrier::carry_out(const actor::RequestWorker& command) {
 void ActorCarrier::request_worker(const ActorId& actor) {
   const ActorSpec* spec = table_.spec(actor);
   if (spec == nullptr) return;
-  objects_.process_joined(spec->home);
   leases_.demand_for_home(spec->home, spec->detached ? 0 : spec->root, spec->key, spec->depth, spec->resources);
 }
 

@@ -11,7 +11,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace fray::ray;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (auto job = parse_job(text); job.is_ok()) (void)json_text(job->to_json());
+  if (auto job = parse_job(text); job.is_ok()) (void)fray::json_text(job->to_json());
   (void)parse_jobs(text);
   (void)parse_nodes(text);
   (void)parse_text(text, "logs");

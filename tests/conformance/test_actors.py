@@ -347,6 +347,21 @@ def test_handles_travel(ctx: JobContext):
     assert ctx.get(ctx.get(ctx.run(lambda held: held["counter"], kept)).add()) == 21
 
 
+class KeepsRefs:
+    def __init__(self, refs):
+        self.refs = refs
+
+    def read(self):
+        return fray.get_job_context().get(self.refs)
+
+
+@pytest.mark.behaviour("T137")
+def test_refs_inside_the_arguments_of_a_constructor_outlive_those_of_its_creator(ctx: JobContext):
+    actor = ctx.create_actor(KeepsRefs, [ctx.put(5), ctx.run(pow, 2, 3)])
+    for _ in range(3):
+        assert ctx.get(actor.read()) == [5, 8]
+
+
 @pytest.mark.behaviour("T121")
 def test_refs_are_arguments_as_values(ctx: JobContext):
     start, amount = ctx.run(abs, -5), ctx.put(2)

@@ -34,7 +34,7 @@ def fake_runner(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: str) -> N
     """Replaces a part's runner by a Python program, which finds the JUnit path in its first argument."""
     junit = tmp_path / "junit.xml"
     command = [sys.executable, "-c", f"import sys, time, pathlib\n{code}", str(junit)]
-    monkeypatch.setattr(run_tests, "commands", lambda part: [(command, junit)])
+    monkeypatch.setattr(run_tests, "commands", lambda part, out=None: [(command, junit)])
     monkeypatch.delenv("CI", raising=False)
 
 
