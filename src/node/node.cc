@@ -198,6 +198,7 @@ Status Node::welcome_worker(Connection& connection, const wire::Hello& hello) {
   connection.pid = hello.pid;
   roster_.enter(connection, hello.process);
   objects_.process_joined(hello.process);
+  processes_.said_hello(hello.process, hello.pid);
   leases_.worker_ready(hello.process);
   actors_.client_joined(hello.process);
   welcome(connection, hello.process);

@@ -85,7 +85,9 @@ class WorkerProcesses {
   Status start(WorkerKeyId key, ProcessId worker);
   // How long to wait before the next start of this key.
   std::chrono::milliseconds start_delay(WorkerKeyId key) const;
-  void started_well(ProcessId worker);  // it said hello
+  // Its fork server, on another socket, may not have said yet which process it is; what it prints is told with that.
+  void said_hello(ProcessId worker, std::int32_t pid) { logs_.set_pid(worker, pid); }
+  void started_well(ProcessId worker);
   // Why its workers do not start: the last lines of its fork server or of a worker that died before it said hello.
   std::string failure_reason(WorkerKeyId key) const;
   // kRuntimeEnv where what the key asks for is to blame, else kWorkerDied: the node itself is well.
