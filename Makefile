@@ -55,7 +55,7 @@ demo:  ## clean up and count the text of this machine's own Python installation,
 	@$(MAKE) --no-print-directory -j2 build .venv/.ready-demo
 	@rm -rf build/demo
 	@$(PYTHON) examples/corpus.py "$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')" \
-	  --out build/demo --seed 7 --compare --timeline build/demo-timeline.json
+	  --out build/demo --seed 7 --files 25000 --compare --timeline build/demo-timeline.json
 
 # While the compiler works, the packages of the tests are fetched.
 .PHONY: test-build

@@ -1,6 +1,6 @@
 """Turn a folder of text files into a clean, shuffled corpus: read, drop duplicates, count tokens, write shards.
 
-    python examples/corpus.py INPUT --out DIR --seed N [--compare] [--timeline FILE] [--native-map LIBRARY]
+    python examples/corpus.py INPUT --out DIR --seed N [--files N] [--compare] [--timeline FILE] [--native-map LIBRARY]
 
     INPUT ─▶ find files ─▶ batches                                        (arrows into a task are object refs)
                               │
@@ -123,7 +123,7 @@ def write(
 
 
 def run_on_fray(ctx: fray.JobContext, settings: Settings, watch: Stopwatch, native_map: Path | None = None) -> Summary:
-    files, skipped = steps.find_files(settings.root)
+    files, skipped = steps.find_files(settings.root, settings.most_files)
     if not files:
         raise UsageError(f"{settings.root} holds no files")
     status = JobStatus.begin(ctx, settings.out)
@@ -240,7 +240,7 @@ def save_timeline(path: Path) -> str:
 
 def warm_page_cache(settings: Settings) -> None:
     """Read all files once, so that neither side of a comparison waits for the disk more than the other."""
-    for file in steps.find_files(settings.root)[0]:
+    for file in steps.find_files(settings.root, settings.most_files)[0]:
         steps.read_text(settings.root / file.path, settings.max_file_bytes)
 
 
@@ -277,6 +277,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("input", metavar="INPUT", type=Path, help="folder of text files")
     parser.add_argument("--out", metavar="DIR", type=Path, required=True, help="new or empty folder for the corpus")
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="of the shuffle and of MinHash (default 0)")
+    parser.add_argument("--files", metavar="N", type=positive, help="read an even sample of so many (default all)")
     parser.add_argument("--shards", metavar="N", type=positive, default=16, help="output files (default 16)")
     parser.add_argument("--compare", action="store_true", help="do it once more on one core, and compare")
     parser.add_argument("--timeline", metavar="FILE", type=Path, help="write what ran when, for ui.perfetto.dev")
@@ -287,7 +288,9 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(arguments)
     # Absolute, because a worker need not have this process's working folder.
-    settings = Settings(options.input.absolute(), options.out.absolute(), options.seed, options.shards)
+    settings = Settings(
+        options.input.absolute(), options.out.absolute(), options.seed, options.shards, most_files=options.files
+    )
     try:
         check_folders(settings)
         settings.out.mkdir(parents=True, exist_ok=True)

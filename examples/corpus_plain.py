@@ -29,7 +29,7 @@ from corpus_steps import (
 
 
 def run_plain(settings: Settings) -> Summary:
-    files, skipped = find_files(settings.root)
+    files, skipped = find_files(settings.root, settings.most_files)
     permutations = Permutations.from_seed(settings.seed)
     readings: list[Reading] = []
     for file in files:

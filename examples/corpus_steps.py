@@ -53,6 +53,7 @@ class Settings:
     shards: int = 16
     batch_bytes: int = 4 << 20  # about as much as one map task reads
     max_file_bytes: int = 16 << 20  # larger files are skipped
+    most_files: int | None = None  # of a larger folder, these are an even sample
 
 
 class Skip(StrEnum):
@@ -127,8 +128,11 @@ class ShardReport:
 # ---- find ------------------------------------------------------------------------------------------------------------
 
 
-def find_files(root: Path) -> tuple[list[File], Counter[Skip]]:
-    """Every regular file under `root`, numbered by path. Symbolic links are not followed, so a loop cannot arise."""
+def find_files(root: Path, most: int | None = None) -> tuple[list[File], Counter[Skip]]:
+    """Every regular file under `root`, or an even sample of them, numbered by path.
+
+    Symbolic links are not followed, so a loop cannot arise.
+    """
     sizes: dict[str, int] = {}
     skipped: Counter[Skip] = Counter()
     folders = [""]
@@ -152,7 +156,10 @@ def find_files(root: Path) -> tuple[list[File], Counter[Skip]]:
                     skipped[Skip.SPECIAL] += 1
             except OSError as error:
                 skipped[reason_for(error)] += 1
-    return [File(number, path, sizes[path]) for number, path in enumerate(sorted(sizes))], skipped
+    paths = sorted(sizes)
+    if most is not None and len(paths) > most:
+        paths = [paths[number * len(paths) // most] for number in range(most)]
+    return [File(number, path, sizes[path]) for number, path in enumerate(paths)], skipped
 
 
 def reason_for(error: OSError) -> Skip:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import importlib
+import itertools
 import json
 import os
 import random
@@ -462,3 +463,18 @@ def test_script_prints_table_and_compares(root: Path, tmp_path: Path) -> None:
     assert rows["near duplicates"] == "3"
     assert rows["same output"] == "yes, byte for byte"
     assert float(rows["speed-up"].split()[0]) > 0
+
+
+def test_sample_of_the_files_is_even_and_gives_the_same_output_everywhere(
+    ctx: fray.JobContext, settings: steps.Settings, tmp_path: Path
+) -> None:
+    every = [file.path for file in steps.find_files(settings.root)[0]]
+    most = len(every) // 3
+    sample = [file.path for file in steps.find_files(settings.root, most)[0]]
+    assert len(sample) == most
+    assert sample == sorted(set(sample) & set(every))
+    assert max(every.index(after) - every.index(before) for before, after in itertools.pairwise(sample)) <= 4
+    sampled = replace(settings, most_files=most)
+    sampled.out.mkdir()
+    corpus.run_on_fray(ctx, sampled, corpus.Stopwatch())
+    assert files_of(sampled.out) == plain(replace(sampled, out=tmp_path / "plain"))
