@@ -212,7 +212,7 @@ def test_missing_library_and_missing_names_are_errors(ctx: fray.JobContext, jobs
 def test_file_that_is_no_library_fails_its_tasks(ctx: fray.JobContext, tmp_path: Path) -> None:
     text = tmp_path / "libtext.so"
     text.write_text("no library at all")
-    with pytest.raises(fray.NodeDiedError, match=r"libtext\.so"):
+    with pytest.raises(fray.RuntimeEnvError, match=r"libtext\.so"):
         ctx.get(ctx.run(fray.cpp(text).function("add"), 1, 2))
 
 
