@@ -50,6 +50,12 @@ void MemoryCarrier::open(Connection& connection, SegmentId segment) {
   wire::SegmentInfo answer;
   answer.segment = segment;
   auto opened = table_.open(segment);
+  if (Connection* writer = roster_.find(segment.writer); !opened.is_ok() && writer != nullptr) {
+    // Its announcement was written before anybody could hear of the segment, and waits in the writer's own socket: the
+    // loop reads sockets in any order.
+    writer->drain();
+    opened = table_.open(segment);
+  }
   if (!opened.is_ok()) {
     answer.error = lost_.contains(segment) ? std::string(kLost) : opened.status().message();
     return connection.send(wire::ControlType::kSegmentOpened, 0, answer);
