@@ -1,4 +1,5 @@
 // A node process and shared memory: who may have how much, and what happens when it is full.
+#include <csignal>
 #include <cstring>
 
 #include "node/node_test_store.h"
@@ -70,6 +71,33 @@ TEST(NodeMemory, WaitingReservationIsServedWhenMemoryComesBack) {
   auto reserved = other.expect<wire::Reserved>(ControlType::kReserved);
   ASSERT_TRUE(reserved);
   EXPECT_EQ(reserved->error, "");
+}
+
+// The node stops while one asks for a segment and the other one announces it: whichever socket it reads first then, the
+// announcement was sent before the answer.
+void expect_found(TestNode& node, TestClient& writer, ProcessId process, TestClient& reader) {
+  const SegmentId segment{process, 1};
+  ASSERT_EQ(reserve(writer, 1, kSegmentBytes), "");
+  ASSERT_EQ(::kill(node.pid(), SIGSTOP), 0);
+  reader.send(ControlType::kOpenSegment, 0, wire::SegmentName{segment, true});
+  writer.send(ControlType::kAnnounceSegment, 0, wire::SegmentInfo{segment, kSegmentBytes, ""}, make_segment('m'));
+  ASSERT_EQ(::kill(node.pid(), SIGCONT), 0);
+  auto opened = reader.expect<wire::SegmentInfo>(ControlType::kSegmentOpened);
+  ASSERT_TRUE(opened);
+  EXPECT_EQ(opened->error, "");
+  writer.send(ControlType::kForgetSegment, 0, wire::SegmentName{segment, true});
+  writer.send(ControlType::kUnreserve, 0, wire::Reserve{kSegmentBytes});
+}
+
+TEST(NodeMemory, SegmentIsFoundThoughItsAnnouncementIsStillUnread) {
+  TestNode node(kSmallStore);
+  wire::Welcome welcome = node.join();
+  TestClient other = node.connect();
+  other.hello();
+  auto joined = other.expect<wire::Welcome>(ControlType::kWelcome);
+  ASSERT_TRUE(joined);
+  expect_found(node, node.client(), welcome.process, other);
+  expect_found(node, other, joined->process, node.client());
 }
 
 TEST(NodeMemory, SealedObjectOutlivesItsWriter) {
