@@ -334,16 +334,18 @@ def run_parts(parts: tuple[Part, ...]) -> list[tuple[Count, str]]:
     beside = [part for part in parts if not part.alone]
     if beside:
         print("\n==> side by side: " + ", ".join(part.name for part in beside), flush=True)
-    try:
-        with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(2) as pool:
+        try:
             list(pool.map(run_quietly, beside))
-        for part in parts:
-            if part.alone:
-                results[part.name] = run_part(part)
-    except KeyboardInterrupt:
-        for group in list(_running):
-            os.killpg(group, signal.SIGKILL)
-        raise
+            for part in parts:
+                if part.alone:
+                    results[part.name] = run_part(part)
+        except KeyboardInterrupt:
+            # Before the pool waits for its threads, which wait for these.
+            pool.shutdown(wait=False, cancel_futures=True)
+            for group in list(_running):
+                os.killpg(group, signal.SIGKILL)
+            raise
     return [results[part.name] for part in parts]
 
 

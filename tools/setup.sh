@@ -9,6 +9,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 step=$1
 umask 022
+mkdir -p build/log
 
 fail() {
   printf 'fray: %s\n' "$*"
