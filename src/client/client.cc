@@ -32,7 +32,8 @@ Client::Client(ClientOptions options)
       objects_(link_, memory_),
       tasks_(link_, objects_, timeline_, [this](Object* object) FRAY_REQUIRES(mutex_) { became_ready(object); }),
       actors_(link_, objects_, tasks_),
-      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      leader_wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 Client::~Client() { close(); }
 
@@ -123,7 +124,7 @@ void Client::close() {
       link_.flush();
     }
     node_lost("the context was closed");
-    wake_poll();
+    wake_sleepers();
   }
   if (backup_.joinable()) backup_.join();
 }
@@ -146,7 +147,7 @@ void Client::set_duty(WorkerDuty* duty) {
   duty_left_.wait(lock, [this]() FRAY_REQUIRES(mutex_) { return !duty_busy_; });
   duty_ = duty;
   deliver_leases();
-  wake_poll();
+  wake_sleepers();
 }
 
 void Client::deliver_leases() {
@@ -210,6 +211,7 @@ Result<std::vector<Object*>> Client::submit(std::unique_ptr<Task> given, const T
   task->queue = queue != nullptr ? queue : tasks_.queue(options.resources, options.key, current_depth);
   tasks_.submit(task);
   settle();
+  wake_stale_sleepers();
   return results;
 }
 

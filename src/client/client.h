@@ -260,6 +260,7 @@ class Client {
   Status handshake() FRAY_UNCHECKED_LOCKING;  // before there is another thread
   void start_backup();
   void backup_loop();
+  int backup_tick() const FRAY_REQUIRES(mutex_);  // how many ms the backup thread may sleep; -1: until it is woken
   bool tick_duty() FRAY_REQUIRES(mutex_);   // lets go of the mutex meanwhile
   bool pump() FRAY_REQUIRES(mutex_);        // reads all sockets once; true when something was read
   void pump_tasks() FRAY_REQUIRES(mutex_);  // reads the workers' sockets only
@@ -267,8 +268,9 @@ class Client {
   void node_lost(const std::string& why) FRAY_REQUIRES(mutex_);
   void settle() FRAY_REQUIRES(mutex_);  // works off what became ready
   void became_ready(Object* object) FRAY_REQUIRES(mutex_);
-  void wake_poll();
-  void fill_poll_set(std::vector<pollfd>& set) FRAY_REQUIRES(mutex_);
+  void wake_sleepers() FRAY_REQUIRES(mutex_);
+  void wake_stale_sleepers() FRAY_REQUIRES(mutex_);
+  void fill_poll_set(std::vector<pollfd>& set, const os::Fd& wake) FRAY_REQUIRES(mutex_);
   // `condition` is asked under the mutex, more than once: it must only look.
   WaitResult wait_until(FunctionRef<bool()> condition, Deadline deadline, WaitHooks& hooks,
                         const Awaited* awaited = nullptr);
@@ -385,8 +387,15 @@ class Client {
   WorkerDuty* duty_ FRAY_GUARDED_BY(mutex_) = nullptr;
   bool duty_busy_ FRAY_GUARDED_BY(mutex_) = false;  // it ticks, without the mutex
   Condition duty_left_;
-  os::Fd wake_;
+  os::Fd wake_;         // of the backup thread
+  os::Fd leader_wake_;  // of the thread that leads
+  bool leader_asleep_ FRAY_GUARDED_BY(mutex_) = false;
+  std::uint64_t leader_version_ FRAY_GUARDED_BY(mutex_) = 0;  // of the sockets that it watches in its sleep
   std::atomic<bool> backup_asleep_{false};
+  // What it fell asleep with: the milliseconds of its tick, -1 for none, the time of a held line, and the sockets.
+  int asleep_tick_ FRAY_GUARDED_BY(mutex_) = -1;
+  std::optional<Clock::time_point> asleep_due_ FRAY_GUARDED_BY(mutex_);
+  std::uint64_t asleep_version_ FRAY_GUARDED_BY(mutex_) = 0;
   std::atomic<bool> stopping_{false};
   std::atomic<bool> abandoned_{false};  // in a child of fork(): the mutex may be locked for ever
   std::thread backup_;

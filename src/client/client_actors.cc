@@ -86,6 +86,7 @@ Result<std::vector<Object*>> Client::call_actor(Object* actor, Call call, std::i
   std::vector<Object*> results = make_results(task, call.options);
   actors_.call(queue, task);
   settle();
+  wake_stale_sleepers();
   return results;
 }
 

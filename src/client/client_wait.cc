@@ -33,6 +33,16 @@ int milliseconds_until(Clock::time_point when) {
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 3'600'000));
 }
 
+void signal(const os::Fd& event) {
+  std::uint64_t one = 1;
+  [[maybe_unused]] ssize_t written = ::write(event.get(), &one, sizeof(one));
+}
+
+void take_signal(const os::Fd& event) {
+  std::uint64_t count = 0;
+  [[maybe_unused]] ssize_t got = ::read(event.get(), &count, sizeof(count));
+}
+
 // The hooks of a wait in which nobody needs what this process holds, so that it is not told to be blocked.
 struct KeepingHooks : WaitHooks {
   explicit KeepingHooks(WaitHooks& those) : hooks(those) {}
@@ -263,9 +273,9 @@ void Client::hold_output() {
 
 // ---- Waiting ----
 
-void Client::fill_poll_set(std::vector<pollfd>& set) {
+void Client::fill_poll_set(std::vector<pollfd>& set, const os::Fd& wake) {
   set.clear();
-  set.push_back({wake_.get(), POLLIN, 0});
+  set.push_back({wake.get(), POLLIN, 0});
   if (link_.is_open()) {
     short events = POLLIN;
     if (link_.has_output()) events |= POLLOUT;
@@ -281,12 +291,29 @@ void Client::fill_poll_set(std::vector<pollfd>& set) {
 
 // A worker's task begins: somebody has to watch its socket. What the sleeper watches was fixed when it fell asleep.
 void Client::wake_backup() {
-  if (backup_asleep_) wake_poll();
+  if (backup_asleep_) signal(wake_);
 }
 
-void Client::wake_poll() {
-  std::uint64_t one = 1;
-  [[maybe_unused]] ssize_t written = ::write(wake_.get(), &one, sizeof(one));
+// Each sleeper has an event of its own: of two that sleep on one, the first to read it would leave the other asleep.
+void Client::wake_sleepers() {
+  if (leader_asleep_) signal(leader_wake_);
+  signal(wake_);
+}
+
+// What a thread sleeps on, and for how long, is fixed when it falls asleep. Another thread may meanwhile have sent the
+// first call to an idle actor, whose socket nobody watches, or a thread that read frames in the backup thread's place may
+// leave a lease behind that is to be given back.
+void Client::wake_stale_sleepers() {
+  if (leader_asleep_) {
+    if (leader_version_ != tasks_.watch_version()) signal(leader_wake_);
+    return;
+  }
+  if (reader_busy_ || !backup_asleep_) return;  // who reads looks at everything before it sleeps
+  const int tick = backup_tick();
+  const std::optional<Clock::time_point> due = folder_.next_due();
+  const bool late_for_tick = tick >= 0 && (asleep_tick_ < 0 || tick < asleep_tick_);
+  const bool late_for_line = due && (!asleep_due_ || *due < *asleep_due_);
+  if (late_for_tick || late_for_line || asleep_version_ != tasks_.watch_version()) signal(wake_);
 }
 
 WaitResult Client::wait_until(FunctionRef<bool()> condition, Deadline deadline, WaitHooks& hooks,
@@ -315,6 +342,7 @@ WaitResult Client::wait_until(FunctionRef<bool()> condition, Deadline deadline, 
     if (is_long) end_long_wait();
     if (known) untell(*known);
     if (side_wait) drop_side_wait(*side_wait);
+    wake_stale_sleepers();
     lock.unlock();
     if (asleep) {
       hooks.after_sleep();
@@ -410,18 +438,18 @@ WaitResult Client::wait_until(FunctionRef<bool()> condition, Deadline deadline, 
     if (condition()) continue;
     reader_busy_ = true;
     tasks_.flush();
-    fill_poll_set(set);
+    fill_poll_set(set, leader_wake_);
+    leader_version_ = tasks_.watch_version();
+    leader_asleep_ = true;
     int timeout = hooks.is_main_thread() ? static_cast<int>(kAskInterrupt.count()) : 1000;
     if (deadline) timeout = std::min(timeout, milliseconds_until(*deadline));
     if (known && tell_at != Clock::time_point::max()) timeout = std::min(timeout, milliseconds_until(tell_at));
     lock.unlock();
     int events = ::poll(set.data(), set.size(), timeout);
     bool woken = events < 0 || (set[0].revents & POLLIN) != 0;
-    if (events > 0 && woken) {
-      std::uint64_t count = 0;
-      [[maybe_unused]] ssize_t got = ::read(wake_.get(), &count, sizeof(count));
-    }
+    if (events > 0 && woken) take_signal(leader_wake_);
     lock.lock();
+    leader_asleep_ = false;
     std::uint64_t seen = completions_;
     pump();
     bool notify = followers_ > 0 && completions_ != seen;
@@ -574,13 +602,14 @@ void Client::listen(Object* object, CompletionQueue* queue, bool flush) {
     queue->add(object);
     if (told) return;
     // For a thread in wait_completed(), whether it leads or follows.
-    wake_poll();
+    wake_sleepers();
     if (followers_ > 0) readers_changed_.notify_all();
     return;
   }
   objects_.want(object);
   object->details().listeners.push_back(queue);
   if (flush) tasks_.flush();
+  wake_stale_sleepers();
 }
 
 WaitResult Client::wait_completed(CompletionQueue* queue, Deadline deadline, WaitHooks& hooks) {
@@ -668,6 +697,12 @@ bool Client::tick_duty() {
   return busy;
 }
 
+int Client::backup_tick() const {
+  if (output_held_) return kHeldTick;
+  if (tasks_.unfinished() > 0) return 100;
+  return tasks_.leases().empty() ? -1 : 250;
+}
+
 void Client::backup_loop() {
   std::uint64_t last_progress = 0;
   int idle_ticks = 0;
@@ -699,10 +734,13 @@ void Client::backup_loop() {
       ::ppoll(&node, 1, &kTick, nullptr);  // leases and lost workers are not kept waiting for the next tick
       continue;
     }
-    fill_poll_set(set);
-    int timeout = tasks_.unfinished() > 0 ? 100 : tasks_.leases().empty() ? -1 : 250;
-    if (output_held_) timeout = kHeldTick;
-    if (auto due = folder_.next_due()) timeout = std::clamp(milliseconds_until(*due), 1, timeout < 0 ? 1000 : timeout);
+    fill_poll_set(set, wake_);
+    asleep_version_ = tasks_.watch_version();
+    const int tick = backup_tick();
+    const std::optional<Clock::time_point> due = folder_.next_due();
+    int timeout = due ? std::clamp(milliseconds_until(*due), 1, tick < 0 ? 1000 : tick) : tick;
+    asleep_tick_ = tick;
+    asleep_due_ = due;
     backup_asleep_ = true;  // before the duty is asked: a task that begins meanwhile wakes us
     if (int fd = duty_ == nullptr ? -1 : duty_->poll_fd(); fd >= 0) set.push_back({fd, POLLIN, 0});
     lock.unlock();
@@ -710,10 +748,7 @@ void Client::backup_loop() {
     int events = ::poll(set.data(), set.size(), timeout);
     backup_asleep_ = false;
     if (events > 0) idle_ticks = 0;
-    if (events > 0 && (set[0].revents & POLLIN) != 0) {
-      std::uint64_t count = 0;
-      [[maybe_unused]] ssize_t got = ::read(wake_.get(), &count, sizeof(count));
-    }
+    if (events > 0 && (set[0].revents & POLLIN) != 0) take_signal(wake_);
   }
 }
 

@@ -64,7 +64,7 @@ void TaskTable::granted(LeaseId id, const wire::Grant& grant, os::Fd fd) {
   lease->idle_since = Clock::now();
   lease->last_answer = lease->idle_since;
   queue->leases.push_back(lease.get());
-  open_leases_.push_back(lease.get());
+  watch(lease.get());
   leases_.emplace(id, std::move(lease));
   dispatch(queue);
   balance(queue, Clock::now());

@@ -240,6 +240,7 @@ void TaskTable::flush() {
 
 void TaskTable::send_call(Lease* connection, Task* call) {
   bool was_idle = connection->idle();
+  if (was_idle) ++watch_version_;  // the sockets of idle actors are not watched
   send(connection, call);
   if (was_idle || connection->buffered >= kFlushFrames) send_out(connection);
 }

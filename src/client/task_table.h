@@ -75,7 +75,7 @@ class TaskTable {
   void taken(Object* stream, std::uint64_t bytes);
 
   // For ActorTable. A connection is watched and read like a lease; it belongs to its ActorQueue.
-  void open_connection(Lease* connection) { open_leases_.push_back(connection); }
+  void open_connection(Lease* connection) { watch(connection); }
   void close_connection(Lease* connection);
   void send_call(Lease* connection, Task* call);
   void end_without_result(Task* task);
@@ -84,6 +84,8 @@ class TaskTable {
   void prepare_retry(Task* task);
 
   const std::vector<Lease*>& leases() const { return open_leases_; }
+  // Grows whenever there is a socket to watch that was not there, or had nothing to say, before.
+  std::uint64_t watch_version() const { return watch_version_; }
   std::size_t unfinished() const { return unfinished_; }
 
  private:
@@ -133,7 +135,12 @@ class TaskTable {
   std::uint32_t next_number_ = 0;  // never given twice: what the node said of the one before may still be on its way
   std::set<std::uint32_t> retired_keys_;
   std::unordered_map<LeaseId, std::unique_ptr<Lease>> leases_;
+  void watch(Lease* lease) {
+    open_leases_.push_back(lease);
+    ++watch_version_;
+  }
   std::vector<Lease*> open_leases_;
+  std::uint64_t watch_version_ = 0;
   std::vector<Lease*> unflushed_;
 };
 

@@ -6,8 +6,11 @@
 //             connections (event/acceptor.h) has to live with a lack of descriptors.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <utility>
+
+#include <sys/socket.h>
 
 #include "base/status.h"
 #include "os/fd.h"
@@ -16,7 +19,8 @@ namespace fray::os {
 
 class Listener {
  public:
-  static Result<Listener> listen(const std::string& path);
+  // `backlog`: how many connections may wait to be accepted; the system may allow fewer.
+  static Result<Listener> listen(const std::string& path, int backlog = SOMAXCONN);
   Listener(Listener&& other) noexcept : fd_(std::move(other.fd_)), path_(std::move(other.path_)) {
     other.path_.clear();
   }
@@ -33,7 +37,8 @@ class Listener {
   std::string path_;
 };
 
-// A non-blocking, connected socket. kUnavailable when nobody listens.
-Result<Fd> connect_to(const std::string& path);
+// A non-blocking, connected socket. kUnavailable when nobody listens, or when as many connections as the listener lets
+// wait have been waiting for longer than `patience`.
+Result<Fd> connect_to(const std::string& path, std::chrono::milliseconds patience = std::chrono::seconds(10));
 
 }  // namespace fray::os

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
+import statistics
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
 from fray import GetTimeoutError
 from fray.backend.native import NativeJobContext
 
+from tests.chaos.counter import Counter
 from tests.chaos.harness import Driver
 from tests.chaos.tasks import add, array, echo, sleep_forever
 from tests.conformance.gates import Gate
 
 CTRL_C_SECONDS = 0.05
 """From the signal to the KeyboardInterrupt; the median of several, for one may meet a busy machine."""
+
+IDLE_SECONDS = 0.2
+"""How long a program does nothing before it calls: long enough for the engine's own threads to sleep."""
 
 
 def test_get_works_from_32_threads(ctx: NativeJobContext) -> None:
@@ -187,8 +194,7 @@ def _let_it_sleep(pid: int) -> None:
 
 def test_ctrl_c_to_the_whole_process_group_does_not_reach_the_workers() -> None:
     """A terminal sends it to the foreground group; workers are outside of it."""
-    import os
-
+    
     with Driver(
         """
         def slow(path):
@@ -211,3 +217,40 @@ def test_ctrl_c_to_the_whole_process_group_does_not_reach_the_workers() -> None:
         _let_it_sleep(driver.pid)
         os.killpg(driver.pid, signal.SIGINT)
         assert driver.finish().ok() == "finished\n"
+
+
+# ---- what the sleeping threads of the client do not watch
+
+
+def test_a_thread_is_answered_by_an_idle_actor_while_another_thread_waits(
+    ctx: NativeJobContext, gate: Callable[[], Gate]
+) -> None:
+    took: list[float] = []
+    for _ in range(5):
+        actor = ctx.create_actor(Counter)
+        ctx.get(actor.increment())
+        go = gate()
+        waits = threading.Thread(target=ctx.get, args=(ctx.run(go.wait),))
+        waits.start()
+        time.sleep(IDLE_SECONDS)
+        began = time.perf_counter()
+        ctx.get(actor.increment())
+        took.append(time.perf_counter() - began)
+        go.open()
+        waits.join()
+    assert statistics.median(took) < 0.3
+
+
+def test_an_awaited_call_of_an_idle_actor_is_answered_at_once(ctx: NativeJobContext) -> None:
+    async def program() -> list[float]:
+        took: list[float] = []
+        actor = ctx.create_actor(Counter)
+        await actor.increment()
+        for _ in range(7):
+            await asyncio.sleep(IDLE_SECONDS)
+            began = time.perf_counter()
+            await actor.increment()
+            took.append(time.perf_counter() - began)
+        return took
+
+    assert statistics.median(asyncio.run(program())) < 0.08
