@@ -81,6 +81,13 @@ class Count:
     skipped: int = 0
 
 
+_CHAOS_OF_NODES = ("tests/chaos/nodes", "tests/chaos/jobs", "tests/chaos/environments")
+
+
+def _apart(folders: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"--ignore={folder}" for folder in folders)
+
+
 NORMAL_PARTS = (
     Part("unit C++", 60, cpp_build="dev"),
     Part("unit and conformance Python", 300, folders=("tests/unit", "tests/conformance", "tests/gpu"), alone=False),
@@ -93,7 +100,8 @@ NORMAL_PARTS = (
         alone=False,
         runs_ray=True,
     ),
-    Part("chaos", 480, folders=("tests/chaos",)),
+    Part("chaos of tasks and actors", 480, folders=("tests/chaos",), pytest_options=_apart(_CHAOS_OF_NODES), alone=False),
+    Part("chaos of nodes and jobs", 360, folders=_CHAOS_OF_NODES, alone=False),
     Part("C++ API", 240, folders=("tests/cpp",), alone=False),
     Part("plugs", 120, folders=("tests/plugs",), alone=False),
     Part("browser", 60, folders=("tests/browser",), alone=False),
