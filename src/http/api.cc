@@ -8,8 +8,8 @@
 #include "http/job_documents.h"
 #include "http/log_stream.h"
 #include "http/metrics.h"
-#include "http/websocket.h"
 #include "model/json_text.h"
+#include "websocket/frames.h"
 
 namespace fray::http {
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "http/http_test_world.h"
-#include "http/websocket.h"
+#include "websocket/frames.h"
 
 namespace fray::http {
 namespace {

@@ -17,7 +17,7 @@
 #include "event/loop.h"
 #include "http/connection.h"
 #include "http/job_service.h"
-#include "http/websocket.h"
+#include "websocket/frames.h"
 
 namespace fray::http {
 
@@ -48,7 +48,7 @@ class LogStream : public Stream, public std::enable_shared_from_this<LogStream> 
   std::unique_ptr<LogReader> reader_;
   const Form form_;
   Outlet* outlet_ = nullptr;  // until it has gone
-  websocket::Reader frames_;
+  websocket::ControlReader frames_;
   std::string rest_;  // an unfinished character
   event::TimerId timer_ = 0;
   bool asking_ = false;

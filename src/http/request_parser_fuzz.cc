@@ -6,7 +6,7 @@
 #include "base/fuzz_script.h"
 #include "http/guard.h"
 #include "http/request_parser.h"
-#include "http/websocket.h"
+#include "websocket/frames.h"
 
 namespace {
 
@@ -42,9 +42,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string at_once = first_body(bytes, size + 1);
   const std::string in_parts = first_body(bytes, step);
   if (at_once.starts_with("whole") && in_parts.starts_with("whole") && at_once != in_parts) __builtin_trap();
-  (void)fray::http::websocket::Reader().take(bytes);
+  (void)fray::websocket::ControlReader().take(bytes);
   std::string rest;
-  (void)fray::http::websocket::as_text(bytes, &rest);
+  (void)fray::websocket::as_text(bytes, &rest);
   if (rest.size() > 3) __builtin_trap();
   return 0;
 }

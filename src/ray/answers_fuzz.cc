@@ -7,6 +7,7 @@
 #include "ray/job_details.h"
 #include "ray/refusal.h"
 #include "runtime_env/ignore_file.h"
+#include "websocket/frames.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace fray::ray;
@@ -22,6 +23,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (parse_address(address->text())->text() != address->text()) __builtin_trap();
   }
   for (unsigned status : {302u, 401u, 404u, 500u}) (void)refusal(Endpoint{}, "fuzz", status, text);
+  fray::websocket::MessageReader messages(size / 2);
+  messages.add(text);
+  for (auto event = messages.next(); event.is_ok() && *event; event = messages.next()) {
+    if ((*event)->payload.size() > size / 2) __builtin_trap();
+  }
   const std::size_t half = std::min<std::size_t>(size / 2, 256);
   (void)fray::runtime_env::IgnoreFile::parse(text.substr(0, half)).decide(text.substr(half, 256), false);
   return 0;

@@ -1,35 +1,24 @@
 #include "ray/http_exchange.h"
 
-#include <array>
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
 
+#include <fmt/format.h>
 #include <unistd.h>
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/write.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/read.hpp>
-#include <boost/beast/http/string_body.hpp>
 
-#include "ray/http_connection.h"
+#include "ray/connection.h"
 
 namespace fray::ray {
 
-namespace asio = boost::asio;
-namespace beast = boost::beast;
-namespace http = beast::http;
-
 namespace {
 
-constexpr std::size_t kChunk = std::size_t{256} << 10;
+constexpr std::size_t kUploadChunk = std::size_t{256} << 10;
 constexpr std::uint64_t kSlowestBytesPerSecond = 1 << 20;  // of an upload
-constexpr std::uint32_t kMostHeaderBytes = 64 << 10;
 
-std::string head_of(const Endpoint& endpoint, const Request& request) {
+std::string whole_head(const Endpoint& endpoint, const Request& request) {
   const std::uint64_t size = request.file >= 0 ? request.file_bytes : request.body.size();
-  std::string head = fmt::format("{} {}{} HTTP/1.1\r\nHost: {}\r\nUser-Agent: fray/" FRAY_VERSION
-                                 "\r\nAccept: */*\r\nConnection: close\r\n",
-                                 request.method, endpoint.address.prefix, request.path, endpoint.address.authority());
-  if (!endpoint.token.value.empty()) head += "Authorization: Bearer " + endpoint.token.value + "\r\n";
+  std::string head = request_head(endpoint, request.method, request.path) + "Accept: */*\r\nConnection: close\r\n";
   if (size > 0) {
     head += fmt::format("Content-Type: application/{}\r\n", request.file >= 0 ? "octet-stream" : "json");
   }
@@ -37,81 +26,49 @@ std::string head_of(const Endpoint& endpoint, const Request& request) {
   return head + "\r\n";
 }
 
-// One request on a stream that is connected.
-template <typename Stream>
-class Conversation {
- public:
-  Conversation(HttpConnection& connection, Stream& stream) : connection_(connection), stream_(stream) {}
-
-  Result<Answer> run(const Request& request, bool* arrived) {
-    const ErrorCode sent = send(request);
-    *arrived = true;
-    if (sent == beast::error::timeout || sent == asio::error::operation_aborted) {
-      return connection_.failure("sending", sent);
-    }
-    // A server that refuses a body says so before it has read it, and closes.
-    Result<Answer> answer = receive(request);
-    if (sent && !answer.is_ok()) return connection_.failure("sending", sent);
-    return answer;
+Status send_file(Connection& connection, const Request& request) {
+  std::string chunk(kUploadChunk, '\0');
+  for (std::uint64_t offset = 0; offset < request.file_bytes;) {
+    const std::size_t wanted = std::min<std::uint64_t>(chunk.size(), request.file_bytes - offset);
+    const ssize_t got = ::pread(request.file, chunk.data(), wanted, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return connection.cut(got < 0 ? std::strerror(errno) : "the file to send has become shorter");
+    FRAY_RETURN_IF_ERROR(connection.write(std::string_view(chunk).substr(0, static_cast<std::size_t>(got))));
+    offset += static_cast<std::uint64_t>(got);
   }
+  return Status::ok();
+}
 
- private:
-  template <typename Buffers>
-  ErrorCode write(const Buffers& buffers) {
-    return connection_.wait(beast::get_lowest_layer(stream_),
-                            [&](auto handler) { asio::async_write(stream_, buffers, std::move(handler)); });
-  }
-
-  ErrorCode send(const Request& request) {
-    const auto upload = std::chrono::seconds(request.file_bytes / kSlowestBytesPerSecond);
-    beast::get_lowest_layer(stream_).expires_after(connection_.endpoint().answer_limit + upload);
-    const std::string head = head_of(connection_.endpoint(), request);
-    if (request.file < 0) return write(std::array{asio::buffer(head), asio::buffer(request.body)});
-    if (ErrorCode error = write(asio::buffer(head))) return error;
-    std::string chunk(kChunk, '\0');
-    for (std::uint64_t offset = 0; offset < request.file_bytes;) {
-      const ssize_t got = ::pread(request.file, chunk.data(), chunk.size(), static_cast<off_t>(offset));
-      if (got <= 0) return asio::error::eof;
-      if (ErrorCode error = write(asio::buffer(chunk.data(), static_cast<std::size_t>(got)))) return error;
-      offset += static_cast<std::uint64_t>(got);
-    }
-    return {};
-  }
-
-  Result<Answer> receive(const Request& request) {
-    http::response_parser<http::string_body> parser;
-    parser.body_limit(connection_.endpoint().most_answer_bytes);
-    parser.header_limit(kMostHeaderBytes);
-    if (request.method == "HEAD") parser.skip(true);
-    beast::flat_buffer buffer;
-    beast::get_lowest_layer(stream_).expires_after(connection_.endpoint().answer_limit);
-    const ErrorCode error = connection_.wait(beast::get_lowest_layer(stream_), [&](auto handler) {
-      http::async_read(stream_, buffer, parser, std::move(handler));
-    });
-    if (error) return connection_.failure("waiting for the answer", error);
-    auto& message = parser.get();
-    return Answer{message.result_int(), std::string(message[http::field::content_type]), std::move(message.body())};
-  }
-
-  HttpConnection& connection_;
-  Stream& stream_;
-};
+Status send(Connection& connection, const Request& request) {
+  const Endpoint& endpoint = connection.endpoint();
+  const auto upload = std::chrono::seconds(request.file_bytes / kSlowestBytesPerSecond);
+  connection.begin("sending", endpoint.answer_limit + upload);
+  const std::string head = whole_head(endpoint, request);
+  if (request.file < 0) return connection.write(head + request.body);
+  FRAY_RETURN_IF_ERROR(connection.write(head));
+  return send_file(connection, request);
+}
 
 }  // namespace
 
 Result<Answer> exchange(const Endpoint& endpoint, const Request& request, bool* arrived) {
   *arrived = false;
-  HttpConnection connection(endpoint);
-  if (!endpoint.address.tls) {
-    PlainStream stream(connection.loop());
-    FRAY_RETURN_IF_ERROR(connection.connect(stream));
-    return Conversation<PlainStream>(connection, stream).run(request, arrived);
-  }
-  FRAY_ASSIGN_OR_RETURN(auto context, connection.tls_context());
-  TlsStream stream(connection.loop(), *context);
-  FRAY_RETURN_IF_ERROR(connection.connect(beast::get_lowest_layer(stream)));
-  FRAY_RETURN_IF_ERROR(connection.shake_hands(stream));
-  return Conversation<TlsStream>(connection, stream).run(request, arrived);
+  FRAY_ASSIGN_OR_RETURN(const auto connection, Connection::open(endpoint));
+  const Status sent = send(*connection, request);
+  *arrived = true;
+  if (sent.code() == StatusCode::kTimedOut || sent.code() == StatusCode::kCancelled) return sent;
+  // A server that refuses a body says so before it has read it, and closes.
+  connection->begin("waiting for the answer", endpoint.answer_limit);
+  Result<Answer> answer = receive_answer(*connection, request.method != "HEAD", nullptr);
+  if (!sent.is_ok() && !answer.is_ok()) return sent;
+  return answer;
+}
+
+std::string request_head(const Endpoint& endpoint, std::string_view method, std::string_view path) {
+  std::string head = fmt::format("{} {}{} HTTP/1.1\r\nHost: {}\r\nUser-Agent: fray/" FRAY_VERSION "\r\n", method,
+                                 endpoint.address.prefix, path, endpoint.address.authority());
+  if (!endpoint.token.value.empty()) head += "Authorization: Bearer " + endpoint.token.value + "\r\n";
+  return head;
 }
 
 std::string path_segment(std::string_view text) {

@@ -9,8 +9,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/status.h"
+#include "ray/answer_reader.h"
 #include "ray/endpoint.h"
 
 namespace fray::ray {
@@ -23,13 +25,11 @@ struct Request {
   std::uint64_t file_bytes = 0;
 };
 
-struct Answer {
-  unsigned status = 0;
-  std::string content_type;
-  std::string body;
-};
-
 Result<Answer> exchange(const Endpoint& endpoint, const Request& request, bool* arrived);
+
+// The first lines of any request: what is asked for, of whom, and with which token. The caller adds its own lines and an
+// empty one.
+std::string request_head(const Endpoint& endpoint, std::string_view method, std::string_view path);
 
 // `text` as one segment of a path.
 std::string path_segment(std::string_view text);

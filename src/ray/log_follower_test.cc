@@ -1,12 +1,10 @@
 #include "ray/log_follower.h"
 
-#include <array>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <openssl/evp.h>
 
 #include "ray/scripted_server.h"
+#include "websocket/frames.h"
 
 namespace fray::ray {
 namespace {
@@ -22,19 +20,13 @@ std::string job_json(const char* status) {
 void upgrade(Visit& visit) {
   const std::string name = "Sec-WebSocket-Key: ";
   const std::size_t begin = visit.head.find(name) + name.size();
-  const std::string key =
-      visit.head.substr(begin, visit.head.find('\r', begin) - begin) + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  std::array<unsigned char, 64> encoded{};
-  unsigned size = 0;
-  EVP_Digest(key.data(), key.size(), digest.data(), &size, EVP_sha1(), nullptr);
-  EVP_EncodeBlock(encoded.data(), digest.data(), static_cast<int>(size));
+  const std::string key = visit.head.substr(begin, visit.head.find('\r', begin) - begin);
   visit.send("HTTP/1.1 101 X\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: " +
-             std::string(reinterpret_cast<const char*>(encoded.data())) + "\r\n\r\n");
+             websocket::accept_key(key) + "\r\n\r\n");
 }
 
-std::string text_frame(const std::string& text) { return std::string("\x81") + static_cast<char>(text.size()) + text; }
-const std::string kClose = "\x88\x02\x03\xe8";
+using websocket::text_frame;
+const std::string kClose = websocket::close_frame(websocket::kNormal);
 
 struct Followed {
   std::string text;
@@ -121,6 +113,53 @@ TEST(LogFollowerTest, following_goes_on_from_an_offset) {
     visit.hang();
   });
   EXPECT_EQ(follow(server.endpoint(), 6).text, "o\n");
+}
+
+TEST(LogFollowerTest, a_log_that_comes_in_pieces_with_pings_between_is_whole) {
+  bool answered = false;
+  ScriptedServer server([&](Visit& visit) {
+    if (visit.line == "GET /api/jobs/a") return visit.answer(200, job_json("SUCCEEDED"));
+    if (visit.line == "GET /api/jobs/a/logs") return visit.answer(200, R"({"logs":"one\ntwo\n"})");
+    upgrade(visit);
+    for (char byte : websocket::ping_frame() + text_frame("one\n")) visit.send({&byte, 1});
+    answered = visit.receive(6).substr(0, 2) == "\x8A\x80";  // a masked pong without a payload
+    visit.send(text_frame("two\n") + kClose);
+    visit.hang();
+  });
+  EXPECT_EQ(follow(server.endpoint()).text, "one\ntwo\n");
+  EXPECT_TRUE(answered);
+}
+
+TEST(LogFollowerTest, what_does_not_speak_websocket_is_told_as_such) {
+  struct Row {
+    std::string sent;
+    const char* words;
+  };
+  for (const Row& row :
+       {Row{"HTTP/1.1 101 X\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n", "Sec-WebSocket-Accept"},
+        Row{"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", "200"},
+        Row{"SSH-2.0-OpenSSH_9.2\r\n", "does not speak HTTP"}, Row{"", "cut"}}) {
+    ScriptedServer server([&](Visit& visit) { visit.send(row.sent); });
+    const Followed followed = follow(server.endpoint());
+    EXPECT_FALSE(followed.status.is_ok()) << row.sent;
+    EXPECT_THAT(followed.status.message(), HasSubstr(row.words));
+  }
+}
+
+TEST(LogFollowerTest, a_log_that_is_silent_leaves_the_caller_its_time) {
+  ScriptedServer server([](Visit& visit) {
+    upgrade(visit);
+    visit.send(text_frame("never whole").substr(0, 5));
+    visit.hang();
+  });
+  const Jobs jobs(server.endpoint());
+  LogFollower log(jobs, "a", 0);
+  std::string text;
+  for (int i = 0; i < 3; ++i) {
+    auto event = log.next(&text, milliseconds(20));
+    ASSERT_TRUE(event.is_ok()) << event.status().message();
+    EXPECT_EQ(*event, LogFollower::Event::kNothing);
+  }
 }
 
 TEST(LogFollowerTest, a_job_that_is_not_there_and_a_cluster_that_is_not_are_told_at_once) {

@@ -11,7 +11,9 @@
 #include <string>
 
 #include "base/status.h"
+#include "ray/connection.h"
 #include "ray/endpoint.h"
+#include "websocket/frames.h"
 
 namespace fray::ray {
 
@@ -20,10 +22,24 @@ class LogSocket {
   enum class Event { kText, kNothing, kClosed };
 
   static Result<std::unique_ptr<LogSocket>> open(const Endpoint& endpoint, const std::string& path);
-  virtual ~LogSocket() = default;
 
   // kText puts one message into `*text`; kNothing: none came within `patience`.
-  virtual Result<Event> read(std::string* text, std::chrono::milliseconds patience) = 0;
+  Result<Event> read(std::string* text, std::chrono::milliseconds patience);
+
+ private:
+  using Arrived = websocket::MessageReader::Event;
+
+  explicit LogSocket(const Endpoint& endpoint) : endpoint_(endpoint) {}
+  Status upgrade(const std::string& path);
+  // The next message or the other side's close, of what has arrived; pings are answered.
+  Result<std::optional<Arrived>> next();
+  Result<Event> close(const Arrived& close);
+
+  const Endpoint endpoint_;
+  std::unique_ptr<Connection> connection_;
+  websocket::MessageReader messages_{kMostMessageBytes};
+
+  static constexpr std::size_t kMostMessageBytes = std::size_t{64} << 20;
 };
 
 }  // namespace fray::ray

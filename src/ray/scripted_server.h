@@ -63,6 +63,13 @@ class ScriptedServer {
       send("HTTP/1.1 " + std::to_string(status) + " X\r\nContent-Type: application/json\r\nContent-Length: " +
            std::to_string(text.size()) + "\r\n\r\n" + text);
     }
+    // The next `count` bytes; fewer when the other side is gone.
+    std::string receive(std::size_t count) {
+      std::string bytes;
+      while (bytes.size() < count && more(bytes)) {
+      }
+      return bytes;
+    }
     // Until the other side closes, or the server ends.
     void hang() {
       while (!server_.ended_) {
