@@ -18,7 +18,7 @@ _PATIENCE_SECONDS = 1.0
 
 
 class RestJobs:
-    """The `JobsApi` of the dashboard at an address.
+    """The `JobsApi` of the dashboard at `address`.
 
     Args:
         address: the dashboard's URL.
@@ -30,6 +30,7 @@ class RestJobs:
 
     def __init__(self, address: str, token: str | None = None) -> None:
         self._client = RayJobs(address, token)
+        self.address = address
 
     def submit(self, order: SubmitOrder) -> str:
         with _our_errors():
