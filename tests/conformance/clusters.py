@@ -1,7 +1,8 @@
-"""The clusters that the suite runs on, and how its tests order jobs. Another cluster joins by an entry of `CLUSTERS`."""
+"""The clusters that the suite runs on, and how its tests order jobs. Another joins by an entry of `CLUSTERS`."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -9,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fray import Entrypoint, JobNotFoundError, JobRequest, JobStatus, ResourceConfig
+from fray import Entrypoint, JobInfo, JobNotFoundError, JobRequest, JobStatus, ResourceConfig
 from fray.cluster import Cluster
 
 from tests.slowness import SLOWNESS
 
-__all__ = ["CLUSTERS", "NOTHING", "PATIENCE", "Place", "end_jobs", "function", "program", "python", "shell"]
+__all__ = ["CLUSTERS", "NOTHING", "PATIENCE", "Place", "begun", "end_jobs", "function", "program", "python", "shell"]
 
 PATIENCE = 60.0 * SLOWNESS
 """Seconds within which a job that nothing keeps from ending has ended."""
@@ -65,6 +66,15 @@ def end_jobs(cluster: Cluster) -> None:
         if info.name and not JobStatus.finished(info.status):
             with suppress(JobNotFoundError):
                 cluster.terminate(info.job_id)
+
+
+def begun(cluster: Cluster, job_id: str) -> JobInfo:
+    """Return how a job is doing once it waits no more."""
+    deadline = time.monotonic() + PATIENCE
+    while (info := cluster.poll(job_id)).status is JobStatus.PENDING:
+        assert time.monotonic() < deadline, info
+        time.sleep(0.05)
+    return info
 
 
 # ---- orders

@@ -170,7 +170,10 @@ def test_the_waiting_job_of_the_highest_priority_starts_first(
 
 @pytest.mark.behaviour("J078")
 def test_a_job_past_its_deadline_fails_and_says_so(cluster: Cluster) -> None:
-    orders = [program("sleep", "3600", deadline_seconds=0.5), function(job_functions.sleep_for_ever, deadline_seconds=0.5)]
+    orders = [
+        program("sleep", "3600", deadline_seconds=0.5),
+        function(job_functions.sleep_for_ever, deadline_seconds=0.5),
+    ]
     for info in cluster.wait([cluster.launch(order) for order in orders], timeout=PATIENCE):
         assert info.status is JobStatus.FAILED
         assert info.error_message == "its deadline of 0.5 s has passed"

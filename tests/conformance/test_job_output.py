@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from fray import JobStatus
@@ -49,7 +48,10 @@ def test_a_large_output_arrives_whole(cluster: Cluster) -> None:
 
 @pytest.mark.behaviour("J053")
 def test_bytes_of_a_function_that_are_no_text_are_marked(cluster: Cluster) -> None:
-    jobs = [cluster.launch(function(job_functions.write_bytes, data)) for data in (b"a\0b\xff\r\n\xc3", "é日😀\n".encode() * 40_000)]
+    jobs = [
+        cluster.launch(function(job_functions.write_bytes, data))
+        for data in (b"a\0b\xff\r\n\xc3", "é日😀\n".encode() * 40_000)
+    ]
     cluster.wait(jobs, raise_on_failure=True, timeout=PATIENCE)
     assert cluster.logs(jobs[0]) == "a\0b\ufffd\r\n\ufffd"
     assert cluster.logs(jobs[1]) == "é日😀\n" * 40_000
@@ -87,7 +89,9 @@ def test_lines_of_replicas_say_whose_they_are(cluster: Cluster) -> None:
 def test_lines_are_followed_while_the_job_runs(cluster: Cluster, gate: Callable[[], Gate], kind: str) -> None:
     end = gate()
     if kind == "program":
-        job = cluster.launch(python("import sys; print('first'); open(sys.argv[1]).read(); print('last words', end='')", end.path))
+        job = cluster.launch(
+            python("import sys; print('first'); open(sys.argv[1]).read(); print('last words', end='')", end.path)
+        )
     else:
         job = cluster.launch(function(job_functions.print_and_wait, "first", end))
     texts: list[str] = []
@@ -110,7 +114,10 @@ def test_lines_are_followed_while_the_job_runs(cluster: Cluster, gate: Callable[
 
 @pytest.mark.behaviour("J056")
 def test_following_ends_with_a_job_that_is_terminated(cluster: Cluster) -> None:
-    jobs = [cluster.launch(python("import time; print('up'); time.sleep(3600)")), cluster.launch(function(job_functions.sleep_for_ever))]
+    jobs = [
+        cluster.launch(python("import time; print('up'); time.sleep(3600)")),
+        cluster.launch(function(job_functions.sleep_for_ever)),
+    ]
     for job in jobs:
         followed = cluster.follow(job)
         while "up" not in (text := next(followed)) and "asleep" not in text:

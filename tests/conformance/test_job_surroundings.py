@@ -40,7 +40,7 @@ def test_a_function_gets_what_was_given_at_the_launch(cluster: Cluster, gate: Ca
 
 @pytest.mark.behaviour("J061")
 def test_a_program_gets_its_words_as_they_are(cluster: Cluster) -> None:
-    words = ["a b", "$HOME", "it's", "*", "", "ü\n\"x\"", "-c", "--", "&& exit 9", "\\", "`id`"]
+    words = ["a b", "$HOME", "it's", "*", "", 'ü\n"x"', "-c", "--", "&& exit 9", "\\", "`id`"]
     job = cluster.launch(python("import sys; print(ascii(sys.argv[1:]))", *words))
     cluster.wait(job, raise_on_failure=True, timeout=PATIENCE)
     assert ascii(words) in cluster.logs(job).splitlines()
@@ -48,11 +48,11 @@ def test_a_program_gets_its_words_as_they_are(cluster: Cluster) -> None:
 
 @pytest.mark.behaviour("J062")
 def test_variables_reach_the_job_and_are_shown_nowhere(cluster: Cluster) -> None:
-    given = {"MINE": "canary  5c1f=1", "EMPTY": "", "ÜBER": "日本"}
+    given = {"MINE": "canary  5c1f=1", "EMPTY": "", "WORDS": '日本 \'n "$HOME"'}
     environment = create_environment(env_vars={**given, "HF_DATASETS_TRUST_REMOTE_CODE": None})
-    code = "import os; print(*[f'{n}={os.environ.get(n)}' for n in ['MINE', 'EMPTY', 'ÜBER', 'TOKENIZERS_PARALLELISM']], sep='\\n')"
+    code = "import os, sys; print(*[f'{n}={os.environ.get(n)}' for n in sys.argv[1:]], sep='\\n')"
     told = function(job_functions.tell_variables, [*given, "TOKENIZERS_PARALLELISM"], environment=environment)
-    order = python(code, environment=environment)
+    order = python(code, *given, "TOKENIZERS_PARALLELISM", environment=environment)
     jobs = [cluster.launch(order), cluster.launch(told)]
     infos = cluster.wait(jobs, raise_on_failure=True, timeout=PATIENCE)
     for job in jobs:
@@ -64,12 +64,17 @@ def test_variables_reach_the_job_and_are_shown_nowhere(cluster: Cluster) -> None
 @pytest.mark.behaviour("J063")
 def test_processes_know_their_job(cluster: Cluster) -> None:
     names = ["FRAY_JOB_ID", "FRAY_JOB_NAME", "FRAY_JOB_ATTEMPT", "FRAY_REPLICA_ID", "FRAY_REPLICA_COUNT"]
-    jobs = [cluster.launch(program("env", name="計数")), cluster.launch(function(job_functions.tell_variables, names, name="計数"))]
+    jobs = [
+        cluster.launch(program("env", name="計数")),
+        cluster.launch(function(job_functions.tell_variables, names, name="計数")),
+    ]
     gang = cluster.launch(function(job_functions.tell_variables, names, replicas=2))
     cluster.wait([*jobs, gang], raise_on_failure=True, timeout=PATIENCE)
     for job in jobs:
         values = [job, "計数", "1", "0", "1"]
-        assert {f"{name}={value}" for name, value in zip(names, values, strict=True)} <= set(cluster.logs(job).splitlines())
+        assert {f"{name}={value}" for name, value in zip(names, values, strict=True)} <= set(
+            cluster.logs(job).splitlines()
+        )
     for replica in ("0", "1"):
         values = [gang, "job", "1", replica, "2"]
         lines = {f"[replica-{replica}] {name}={value}" for name, value in zip(names, values, strict=True)}
@@ -145,7 +150,9 @@ def test_a_function_that_cannot_travel_is_refused_at_the_launch(cluster: Cluster
     lock = job_functions.Lock()
     before = {info.job_id for info in cluster.list_jobs()}
     for order in (function(lambda: lock), function(print, [1, lock])):
-        with pytest.raises(SerializationError, match=r"the call of a job cannot be pickled .*'?inner'?.*lock") as caught:
+        with pytest.raises(
+            SerializationError, match=r"the call of a job cannot be pickled .*'?inner'?.*lock"
+        ) as caught:
             cluster.launch(order)
         assert len(str(caught.value)) < 500
     assert {info.job_id for info in cluster.list_jobs()} == before

@@ -17,9 +17,8 @@ from fray import JobExistsError, JobFailedError, JobHandle, JobStatus, NodeDiedE
 from fray.cluster import Cluster
 
 from tests.conformance import job_functions
-from tests.conformance.clusters import PATIENCE, function, program, shell
+from tests.conformance.clusters import PATIENCE, begun, function, program, shell
 from tests.conformance.gates import Gate, Journal
-
 
 
 @pytest.fixture
@@ -56,7 +55,7 @@ def test_a_job_goes_through_its_states_in_order(cluster: Cluster, gate: Callable
     assert first.status in (JobStatus.PENDING, JobStatus.RUNNING)
     assert (first.exit_code, first.error_message) == (None, None)
     started.wait()
-    info = next(info for info in iter(lambda: cluster.poll(job), None) if info.status is not JobStatus.PENDING)
+    info = begun(cluster, job)
     assert (info.status, info.pending_reason) == (JobStatus.RUNNING, None)
     assert [task.status for task in info.tasks] == [JobStatus.RUNNING]
     end.open_if_waited_for()
@@ -68,12 +67,12 @@ def test_a_job_goes_through_its_states_in_order(cluster: Cluster, gate: Callable
 
 
 @pytest.mark.behaviour("J003", "J040", "J042")
-@pytest.mark.parametrize("order", [program("sleep", "3600"), function(job_functions.sleep_for_ever)], ids=["program", "function"])
+@pytest.mark.parametrize(
+    "order", [program("sleep", "3600"), function(job_functions.sleep_for_ever)], ids=["program", "function"]
+)
 def test_a_handle_waits_and_terminates(cluster: Cluster, order: Any) -> None:
     handle = cluster.submit(order)
-    while handle.status() is JobStatus.PENDING:
-        pass
-    assert handle.info().status is JobStatus.RUNNING
+    assert begun(cluster, handle.job_id).status is handle.status() is JobStatus.RUNNING
     handle.terminate()
     handle.terminate()
     assert handle.wait(PATIENCE, raise_on_failure=False) is JobStatus.STOPPED
@@ -175,7 +174,11 @@ cluster.shutdown(wait=False)
 def from_another_process(cluster: Cluster, handle: JobHandle, path: Path) -> list[str]:
     path.write_bytes(pickle.dumps((cluster, handle)))
     done = subprocess.run(
-        [sys.executable, "-c", IN_ANOTHER_PROCESS, str(path)], capture_output=True, text=True, timeout=PATIENCE, check=True
+        [sys.executable, "-c", IN_ANOTHER_PROCESS, str(path)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
     )
     return done.stdout.split()
 
@@ -183,8 +186,7 @@ def from_another_process(cluster: Cluster, handle: JobHandle, path: Path) -> lis
 @pytest.mark.behaviour("J010")
 def test_a_pickled_cluster_reaches_its_programs(cluster: Cluster, tmp_path: Path) -> None:
     handle = cluster.submit(program("sleep", "3600"))
-    while handle.status() is JobStatus.PENDING:
-        pass
+    begun(cluster, handle.job_id)
     assert from_another_process(cluster, handle, tmp_path / "pickle") == ["running", "running", "stopped"]
     assert handle.status() is JobStatus.STOPPED
     again = pickle.loads(pickle.dumps(handle))
@@ -195,8 +197,7 @@ def test_a_pickled_cluster_reaches_its_programs(cluster: Cluster, tmp_path: Path
 @pytest.mark.behaviour("J010B")
 def test_a_pickled_cluster_reaches_its_functions(cluster: Cluster, tmp_path: Path) -> None:
     handle = cluster.submit(function(job_functions.sleep_for_ever))
-    while handle.status() is JobStatus.PENDING:
-        pass
+    begun(cluster, handle.job_id)
     assert from_another_process(cluster, handle, tmp_path / "pickle") == ["running", "running", "stopped"]
 
 
@@ -207,7 +208,9 @@ def test_what_is_no_order_and_no_id_is_refused(cluster: Cluster) -> None:
             cluster.create_job(order)  # type: ignore[arg-type]
     handle = cluster.submit(program("true"))
     for wrong in (5, None, handle, [handle], [handle.job_id, 5]):
-        with pytest.raises(TypeError, match=r"wait needs the id of a job, or a list of ids, got .*JobHandle has its own"):
+        with pytest.raises(
+            TypeError, match=r"wait needs the id of a job, or a list of ids, got .*JobHandle has its own"
+        ):
             cluster.wait(wrong)  # type: ignore[arg-type,call-overload]
     for verb in (cluster.poll, cluster.terminate, cluster.logs, cluster.delete_job):
         with pytest.raises(TypeError):
@@ -259,7 +262,9 @@ def test_a_cluster_that_was_shut_down_says_so(new_cluster: Cluster) -> None:
 
 @pytest.mark.behaviour("J015")
 @pytest.mark.parametrize("wait", [True, False])
-def test_shutdown_ends_functions_or_waits_for_them(new_cluster: Cluster, gate: Callable[[], Gate], tmp_path: Path, wait: bool) -> None:
+def test_shutdown_ends_functions_or_waits_for_them(
+    new_cluster: Cluster, gate: Callable[[], Gate], tmp_path: Path, wait: bool
+) -> None:
     journal, started, end = Journal(str(tmp_path / "journal")), gate(), gate()
 
     def note_the_end() -> None:
@@ -286,7 +291,12 @@ def test_shutdown_ends_functions_or_waits_for_them(new_cluster: Cluster, gate: C
 
 @pytest.mark.behaviour("J020", "J021")
 def test_wait_for_several_tells_of_all_and_names_those_that_failed(cluster: Cluster) -> None:
-    orders = [program("false", name="a"), program("true", name="b"), function(job_functions.no_luck, name="c"), function(print)]
+    orders = [
+        program("false", name="a"),
+        program("true", name="b"),
+        function(job_functions.no_luck, name="c"),
+        function(print),
+    ]
     jobs = [cluster.launch(order) for order in orders]
     ends = [JobStatus.FAILED, JobStatus.SUCCEEDED, JobStatus.FAILED, JobStatus.SUCCEEDED]
     infos = cluster.wait(jobs, timeout=PATIENCE)
@@ -321,7 +331,10 @@ def test_wait_gives_up_and_the_jobs_go_on(cluster: Cluster) -> None:
 
 
 @pytest.mark.behaviour("J023")
-@pytest.mark.parametrize(("timeout", "kind"), [(-1, ValueError), (float("nan"), ValueError), (float("inf"), ValueError), ("1", TypeError), (True, TypeError)])
+@pytest.mark.parametrize(
+    ("timeout", "kind"),
+    [(-1, ValueError), (float("nan"), ValueError), (float("inf"), ValueError), ("1", TypeError), (True, TypeError)],
+)
 def test_timeouts_that_make_no_sense_are_refused(cluster: Cluster, timeout: Any, kind: type[Exception]) -> None:
     for wait in (
         lambda: cluster.wait("nobody", timeout=timeout),
@@ -335,7 +348,9 @@ def test_timeouts_that_make_no_sense_are_refused(cluster: Cluster, timeout: Any,
 
 @pytest.mark.behaviour("J024")
 def test_wait_all_raises_at_the_first_failure(cluster: Cluster) -> None:
-    endless, failed, well = (cluster.submit(order) for order in (program("sleep", "3600"), program("false"), function(print)))
+    endless, failed, well = (
+        cluster.submit(order) for order in (program("sleep", "3600"), program("false"), function(print))
+    )
     with pytest.raises(JobFailedError, match=f"{failed.job_id}: it .*code 1|{failed.job_id}: .*code 1") as caught:
         wait_all([endless, failed, well], timeout=PATIENCE)
     assert caught.value.job_id == failed.job_id

@@ -12,6 +12,7 @@ from fray.backend.native.address import find_socket
 from fray.backend.native.context import NativeJobContext
 from fray.backend.native.job_order import JobOrder, order_of, shell_order
 from fray.cluster.cluster import Cluster
+from fray.cluster.replica_lines import numbered_lines
 from fray.cluster.request import JobRequest
 from fray.cluster.status import JobId, JobInfo, JobStatus, TaskStatus
 from fray.cluster.waiting import check_timeout, jobs_failed, time_is_over, wanted_ids
@@ -222,9 +223,7 @@ class _Lines:
 
     def _text(self, replica: int, data: bytes) -> str:
         text = data.decode(errors="replace")
-        if not self._numbered:
-            return text
-        return "".join(f"[replica-{replica}] {line}" for line in text.splitlines(keepends=True))
+        return numbered_lines(text, replica) if self._numbered else text
 
 
 def _shared_context() -> NativeJobContext | None:

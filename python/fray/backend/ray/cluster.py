@@ -47,6 +47,8 @@ __all__ = ["RayClient", "RayCluster", "RayClusterContext"]
 _LOG = logging.getLogger("fray")
 _FIRST_LOOK_SECONDS = 0.1
 _LONGEST_LOOK_SECONDS = 5.0
+_SLOWER = 1.4
+"""Factor between one pause and the next: an end is noticed within that part of the time that the job took."""
 _LOST_SECONDS = 30.0
 """How long a wait goes on while the dashboard does not answer; a head takes some seconds to start again."""
 
@@ -366,7 +368,7 @@ class RayCluster(Cluster):
             if left is not None and left <= 0:
                 raise time_is_over([info])
             time.sleep(pause if left is None else min(pause, max(left, 0)))
-            pause = min(2 * pause, _LONGEST_LOOK_SECONDS)
+            pause = min(_SLOWER * pause, _LONGEST_LOOK_SECONDS)
 
     def _infos(self, found: Sequence[JobDetails]) -> list[JobInfo]:
         """Return what the dashboard says of jobs, with what no node has for those that wait."""

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from fray.backend.ray.library import ray
+from fray.cluster.replica_lines import numbered_lines
 
 __all__ = ["JobOutput", "Outputs", "printing_to"]
 
@@ -157,14 +158,14 @@ class JobOutput:
 
 
 @contextmanager
-def printing_to(sink: Any, job_id: str, prefix: str) -> Generator[None]:
-    """Send what is written inside the block to the job's output, each line behind `prefix`."""
-    with _captured(lambda text: sink.add.remote(job_id, _with_prefix(text, prefix))):
+def printing_to(sink: Any, job_id: str, replica: int | None) -> Generator[None]:
+    """Send what is written inside the block to the job's output, each line behind the number of its `replica`."""
+
+    def send(text: str) -> Any:
+        return sink.add.remote(job_id, text if replica is None else numbered_lines(text, replica))
+
+    with _captured(send):
         yield
-
-
-def _with_prefix(text: str, prefix: str) -> str:
-    return "".join(f"{prefix}{line}" for line in text.splitlines(keepends=True)) if prefix else text
 
 
 @contextmanager

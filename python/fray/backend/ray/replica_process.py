@@ -75,10 +75,10 @@ class ReplicaProcess:
     folder: str | None
 
     def __call__(self) -> None:
-        replica = os.environ.get("FRAY_REPLICA_ID", "0")
-        self.sink.begin.remote(self.job_id, int(replica))
-        prefix = f"[replica-{replica}] " if self.numbered else ""
-        with printing_to(self.sink, self.job_id, prefix), _surroundings(self.variables, self.folder):
+        replica = int(os.environ.get("FRAY_REPLICA_ID", "0"))
+        self.sink.begin.remote(self.job_id, replica)
+        number = replica if self.numbered else None
+        with printing_to(self.sink, self.job_id, number), _surroundings(self.variables, self.folder):
             try:
                 function, args, kwargs = ray.get(self.call)
                 function(*args, **kwargs)
