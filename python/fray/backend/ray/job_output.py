@@ -8,9 +8,11 @@ its last moments before a violent death is in the worker's log alone.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import sys
 import threading
+import uuid
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -33,6 +35,8 @@ class _Channel:
     def __init__(self) -> None:
         self.pieces: list[str] = []
         self.begun: set[int] = set()
+        self.next: dict[str, int] = {}
+        """The number of the piece that comes next, for each process that prints."""
         self.closed = False
         self.changed = asyncio.Condition()
 
@@ -46,16 +50,15 @@ class _Sink:
     async def open(self, job_id: str) -> None:
         self._channels[job_id] = _Channel()
 
-    async def begin(self, job_id: str, replica: int) -> None:
+    async def add(self, job_id: str, replica: int, process: str, number: int, text: str) -> None:
+        """Add the piece of that number from a process of a replica; Ray starts the calls in any order."""
         if (channel := self._channels.get(job_id)) is not None:
             async with channel.changed:
+                await channel.changed.wait_for(lambda: channel.closed or channel.next.get(process, 0) == number)
+                channel.next[process] = number + 1
                 channel.begun.add(replica)
-                channel.changed.notify_all()
-
-    async def add(self, job_id: str, text: str) -> None:
-        if (channel := self._channels.get(job_id)) is not None:
-            async with channel.changed:
-                channel.pieces.append(text)
+                if text:
+                    channel.pieces.append(text)
                 channel.changed.notify_all()
 
     async def close(self, job_id: str) -> None:
@@ -158,12 +161,18 @@ class JobOutput:
 
 
 @contextmanager
-def printing_to(sink: Any, job_id: str, replica: int | None) -> Generator[None]:
-    """Send what is written inside the block to the job's output, each line behind the number of its `replica`."""
+def printing_to(sink: Any, job_id: str, replica: int, numbered: bool) -> Generator[None]:
+    """Say that a replica has begun, and send what is written inside the block to its job's output.
+
+    With `numbered` each line comes behind the replica's number.
+    """
+    process, numbers = uuid.uuid4().hex, itertools.count()
 
     def send(text: str) -> Any:
-        return sink.add.remote(job_id, text if replica is None else numbered_lines(text, replica))
+        shown = numbered_lines(text, replica) if numbered else text
+        return sink.add.remote(job_id, replica, process, next(numbers), shown)
 
+    send("")
     with _captured(send):
         yield
 

@@ -76,9 +76,8 @@ class ReplicaProcess:
 
     def __call__(self) -> None:
         replica = int(os.environ.get("FRAY_REPLICA_ID", "0"))
-        self.sink.begin.remote(self.job_id, replica)
-        number = replica if self.numbered else None
-        with printing_to(self.sink, self.job_id, number), _surroundings(self.variables, self.folder):
+        printing = printing_to(self.sink, self.job_id, replica, self.numbered)
+        with printing, _surroundings(self.variables, self.folder):
             try:
                 function, args, kwargs = ray.get(self.call)
                 function(*args, **kwargs)

@@ -66,6 +66,9 @@ class RestJobs:
             return self._client.logs(job_id)
 
     def follow(self, job_id: str) -> Iterator[str]:
+        if JobStatus.finished(self.get(job_id).status):  # Ray takes seconds to end the log of a job that has ended
+            yield self.logs(job_id)
+            return
         with _our_errors():
             log = self._client.follow(job_id)
             while (text := log.read(_PATIENCE_SECONDS)) is not None:
