@@ -77,11 +77,12 @@ def test_a_last_line_without_an_end_arrives(cluster: Cluster) -> None:
 
 @pytest.mark.behaviour("J055")
 def test_lines_of_replicas_say_whose_they_are(cluster: Cluster) -> None:
-    job = cluster.launch(function(job_functions.write_bytes, b"first\n\nlast", replicas=3))
+    job = cluster.launch(function(job_functions.write_bytes, b"first\n\n10%\r20%\nlast", replicas=3))
     cluster.wait(job, raise_on_failure=True, timeout=PATIENCE)
-    expected = sorted(f"[replica-{n}] {line}" for n in range(3) for line in ("first", "", "last"))
-    assert sorted(cluster.logs(job).splitlines()) == expected
-    assert sorted("".join(cluster.follow(job)).splitlines()) == expected
+    lines = ("first", "", "10%\r20%", "last")
+    expected = sorted(["", *(f"[replica-{n}] {line}" for n in range(3) for line in lines)])
+    assert sorted(cluster.logs(job).split("\n")) == expected
+    assert sorted("".join(cluster.follow(job)).split("\n")) == expected
 
 
 @pytest.mark.behaviour("J056")
