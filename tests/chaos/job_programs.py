@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -67,34 +65,6 @@ def launch_child_and_wait() -> None:
     info = cluster.wait(cluster.launch(fray.JobRequest(name="child", entrypoint=fray.Entrypoint.from_binary("true"))))
     assert isinstance(info, fray.JobInfo)
     print(info.status)
-
-
-def launch_child_and_end(path: str) -> None:
-    child = fray.current_cluster().launch(
-        fray.JobRequest(
-            name="child",
-            entrypoint=fray.Entrypoint.from_binary("sleep", ["1000"]),
-            resources=fray.ResourceConfig(cpu=0),
-        )
-    )
-    Path(path).write_text(child)
-
-
-def write_environment(path: str) -> None:
-    names = ("FRAY_REPLICA_ID", "FRAY_REPLICA_COUNT", "FRAY_JOB_ID", "FRAY_CLUSTER_SPEC", "MINE")
-    Path(f"{path}-{os.environ['FRAY_REPLICA_ID']}").write_text("\n".join(os.environ.get(name, "-") for name in names))
-
-
-def fail_as_replica(number: str) -> None:
-    if os.environ["FRAY_REPLICA_ID"] == number:
-        sys.exit(3)
-    time.sleep(1000)
-
-
-def leave_daemons(path: str) -> None:
-    """Start a child in a session of its own, and one that is double-forked, and end."""
-    subprocess.Popen(["setsid", "sleep", "1000"])
-    subprocess.run(["sh", "-c", "sleep 1001 & echo $! > " + path], check=True)
 
 
 def until(path: Path) -> str:

@@ -1,4 +1,5 @@
-"""The harness: each test that takes `ctx` runs on every context that its behaviour applies to.
+"""The harness: each test that takes `ctx` runs on every context that its behaviour applies to, and each that takes
+`cluster` on every cluster.
 
 A test names its behaviours with ``@pytest.mark.behaviour("T001")``. There is no other way not to run on a context: a
 skip is a failure.
@@ -9,17 +10,20 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import fray
 import pytest
 from fray import JobContext, LocalJobContext, ThreadContext
 from fray._settings import node_of_this_job
+from fray.cluster import Cluster
 
 from tests.conformance import in_job
-from tests.conformance.behaviours import load
+from tests.conformance.behaviours import Table, load
+from tests.conformance.clusters import CLUSTERS, end_jobs
 from tests.conformance.gates import Gate
 
-TABLE = load()
+TABLES = load()
 try:
     from fray.backend.native import NativeJobContext
 except ImportError as error:
@@ -62,24 +66,32 @@ def behaviours_of(item: pytest.Item | pytest.Metafunc) -> list[str]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Parametrise over the contexts that the test's behaviours apply to.
+    """Parametrise over the contexts, or the clusters, that the test's behaviours apply to.
 
     A native engine that is not built fails in one place, test_harness.py, rather than in each test.
     """
-    if "context_name" not in metafunc.fixturenames:
-        return
+    if "context_name" in metafunc.fixturenames:
+        names = places_of(metafunc, TABLES.contexts)
+        if in_job.is_inside():
+            names = [name for name in names if name == in_job.NAME]
+        built = [name for name in names if name not in ("native", in_job.NAME) or not NATIVE_IS_MISSING]
+        values = [pytest.param(name, marks=RAY_MARKS) if name == "ray" else name for name in built]
+        metafunc.parametrize("context_name", values, scope="session")
+    elif "cluster_name" in metafunc.fixturenames:
+        names = [name for name in places_of(metafunc, TABLES.clusters) if name != "local" or not NATIVE_IS_MISSING]
+        values = [pytest.param(name, marks=CLUSTERS[name].marks) for name in names]
+        metafunc.parametrize("cluster_name", values, scope="session")
+
+
+def places_of(metafunc: pytest.Metafunc, table: Table) -> list[str]:
+    """Return where the test runs: on every place that all of its behaviours apply to."""
     ids = behaviours_of(metafunc)
     if not ids:
         raise pytest.UsageError(f"{metafunc.definition.nodeid} names no behaviour")
-    unknown = [name for name in ids if name not in TABLE.titles]
+    unknown = [name for name in ids if name not in table.titles]
     if unknown:
-        raise pytest.UsageError(f"{metafunc.definition.nodeid}: {unknown} not in behaviours.toml")
-    names = [name for name in MAKERS if all(TABLE.applies(behaviour, name) for behaviour in ids)]
-    if in_job.is_inside():
-        names = [name for name in names if name == in_job.NAME]
-    built = [name for name in names if name not in ("native", in_job.NAME) or not NATIVE_IS_MISSING]
-    values = [pytest.param(name, marks=RAY_MARKS) if name == "ray" else name for name in built]
-    metafunc.parametrize("context_name", values, scope="session")
+        raise pytest.UsageError(f"{metafunc.definition.nodeid}: {unknown} not in its table of behaviours.toml")
+    return [place for place in table.places if all(table.applies(behaviour, place) for behaviour in ids)]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -150,6 +162,37 @@ def new_context(context_name: str, request: pytest.FixtureRequest) -> Iterator[J
         request.getfixturevalue("initialised_ray")
     with MAKERS[context_name]() as context:
         yield context
+
+
+@pytest.fixture(scope="session")
+def shared_cluster(
+    cluster_name: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Cluster]:
+    """The cluster that the tests of one kind share."""
+    place = CLUSTERS[cluster_name]
+    if place.needs is not None:
+        request.getfixturevalue(place.needs)
+    made = place.make(tmp_path_factory.mktemp(f"cluster-{cluster_name}"))
+    yield made
+    made.shutdown(wait=False)
+
+
+@pytest.fixture
+def cluster(shared_cluster: Cluster) -> Iterator[Cluster]:
+    """The cluster under test; no job of the test goes on after it."""
+    yield shared_cluster
+    end_jobs(shared_cluster)
+
+
+@pytest.fixture
+def new_cluster(cluster_name: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cluster]:
+    """A cluster of its own, for tests that close it."""
+    place = CLUSTERS[cluster_name]
+    if place.needs is not None:
+        request.getfixturevalue(place.needs)
+    made = place.make(tmp_path)
+    yield made
+    made.shutdown(wait=False)
 
 
 @pytest.fixture

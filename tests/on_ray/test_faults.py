@@ -80,10 +80,10 @@ def test_token_that_is_missing_or_wrong_is_told(
         assert ray_head.environment["RAY_AUTH_TOKEN"] not in str(caught.value)
 
 
-def test_job_that_never_gets_its_resources_says_what_is_missing(cluster: RayCluster):
+def test_job_that_never_gets_its_resources_says_what_is_missing(cluster: RayCluster, ray_head: RayHead):
     """It cannot be stopped either: Ray hears that when the job starts, or fails it after a quarter of an hour."""
-    request = JobRequest("huge", Entrypoint.from_binary("true"), ResourceConfig.with_gpu(count=8, cpu=0, ram="0"))
-    handle = cluster.submit(request)
+    request = JobRequest("huge", Entrypoint.from_binary("true"), ResourceConfig.with_gpu(count=8, cpu=0))
+    handle = RayCluster(dashboard_address=ray_head.dashboard, local=True, autoscaling=True).submit(request)
     wait_until(lambda: "GPU: asked for 8" in cluster.pending_reason(handle.job_id))
     assert "no node of this Ray can ever run it" in cluster.pending_reason(handle.job_id)
     handle.terminate()

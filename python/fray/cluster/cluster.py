@@ -12,10 +12,10 @@ from fray.cluster.context import ClusterContext
 from fray.cluster.handle import JobHandle
 from fray.cluster.request import JobRequest
 from fray.cluster.status import JobId, JobInfo, JobStatus
-from fray.errors import JobExistsError, JobFailedError
+from fray.errors import JobExistsError
 from fray.types import RuntimeEnv
 
-__all__ = ["Cluster", "jobs_failed"]
+__all__ = ["Cluster"]
 
 _LOG = logging.getLogger("fray")
 
@@ -122,12 +122,3 @@ class Cluster(ClusterContext):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.shutdown(wait=False)
-
-
-def jobs_failed(infos: Sequence[JobInfo]) -> JobFailedError | None:
-    """Return the error that names every job that has not succeeded; None where there is no such job."""
-    failed = [info for info in infos if info.status is not JobStatus.SUCCEEDED]
-    if not failed:
-        return None
-    parts = "; ".join(f"{info.job_id}: {info.error_message or info.status}" for info in failed)
-    return JobFailedError(f"{len(failed)} job(s) failed: {parts}", failed[0].job_id, failed[0].status)

@@ -6,8 +6,8 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fray.cluster.status import JobId, JobStatus
-from fray.errors import JobFailedError
+from fray.cluster.status import JobId, JobInfo, JobStatus
+from fray.cluster.waiting import check_timeout, jobs_failed, time_is_over
 
 if TYPE_CHECKING:
     from fray.cluster.cluster import Cluster
@@ -19,15 +19,19 @@ _LONGEST_LOOK_SECONDS = 0.5
 
 
 class JobHandle:
-    """One job of a cluster."""
+    """One job of a cluster. It travels in arguments and pickles as its cluster does."""
 
     def __init__(self, cluster: Cluster, job_id: JobId) -> None:
         self._cluster = cluster
         self.job_id = job_id
 
+    def info(self) -> JobInfo:
+        """Return how the job is doing, with its replicas, message and exit code."""
+        return self._cluster.poll(self.job_id)
+
     def status(self) -> JobStatus:
-        """Return how the job is doing."""
-        return self._cluster.poll(self.job_id).status
+        """Return how the job is doing, in one word."""
+        return self.info().status
 
     def wait(self, timeout: float | None = None, *, raise_on_failure: bool = True) -> JobStatus:
         """Wait for the end and return how the job ended.
@@ -55,16 +59,18 @@ def wait_all(
         JobFailedError: with `raise_on_failure`, as soon as one has not succeeded; the others go on.
         TimeoutError: `timeout` seconds were over first; the jobs go on.
     """
+    check_timeout(timeout)
     deadline = None if timeout is None else time.monotonic() + timeout
     pause = _FIRST_LOOK_SECONDS
     while True:
-        statuses = [job.status() for job in jobs]
-        for job, status in zip(jobs, statuses, strict=True):
-            if raise_on_failure and status in (JobStatus.FAILED, JobStatus.STOPPED):
-                raise JobFailedError(f"job {job.job_id} {status}", job.job_id, status)
+        infos = [job.info() for job in jobs]
+        statuses = [info.status for info in infos]
+        error = jobs_failed([info for info in infos if JobStatus.finished(info.status)]) if raise_on_failure else None
+        if error is not None:
+            raise error
         if all(JobStatus.finished(status) for status in statuses):
             return statuses
         if deadline is not None and time.monotonic() >= deadline:
-            raise TimeoutError(f"{sum(not JobStatus.finished(status) for status in statuses)} job(s) have not ended")
+            raise time_is_over(infos)
         time.sleep(pause if deadline is None else max(0.0, min(pause, deadline - time.monotonic())))
         pause = min(2 * pause, _LONGEST_LOOK_SECONDS)

@@ -14,7 +14,7 @@ from fray.cluster.resources import ResourceConfig
 
 __all__ = ["JobRequest"]
 
-_MAX_NAME_LENGTH = 255
+_MAX_NAME_BYTES = 255
 _MOST_PRIORITY = 1_000_000
 """Highest priority of a job; the lowest is as far below 0."""
 
@@ -24,7 +24,8 @@ class JobRequest(CheckedKeywords):
     """The order for one job.
 
     Args:
-        name: shown in lists and logs, part of the job's id: up to 255 printable characters without spaces.
+        name: shown in lists and logs, part of the job's id: up to 255 bytes of printable characters, without spaces
+            and slashes.
         entrypoint: what it runs.
         resources: what each replica needs.
         environment: where its code and packages come from; None for that of `create_environment`.
@@ -92,10 +93,12 @@ def _check_job_name(name: object) -> None:
         raise TypeError(f"JobRequest: name must be text, got {name!r}")
     if " " in name:
         raise ValueError(f"Job name must not contain spaces, got {name!r}; {name.strip().replace(' ', '-')!r} would do")
-    if not 1 <= len(name) <= _MAX_NAME_LENGTH:
-        raise ValueError(f"Job name must have 1 to {_MAX_NAME_LENGTH} characters, got {len(name)}")
+    if "/" in name:
+        raise ValueError(f"Job name must not contain slashes, got {name!r}; {name.replace('/', '-')!r} would do")
     if not name.isprintable():
         raise ValueError(f"Job name must consist of printable characters, got {name!r}")
+    if not 1 <= len(name.encode()) <= _MAX_NAME_BYTES:
+        raise ValueError(f"Job name must have 1 to {_MAX_NAME_BYTES} bytes, got {len(name.encode())}")
 
 
 def _check_seconds(value: object, field_name: str) -> None:

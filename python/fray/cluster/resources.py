@@ -30,6 +30,10 @@ class ResourceOptions(TypedDict, total=False):
     image: str | None
 
 
+_NO_RAM = "4g"
+"""What says nothing about memory: the default of a field that always has a value."""
+
+
 @dataclass(frozen=True, slots=True)
 class ResourceConfig(CheckedKeywords):
     """What each replica of a job needs, and how many replicas there are.
@@ -62,7 +66,7 @@ class ResourceConfig(CheckedKeywords):
     }
 
     cpu: float = 1
-    ram: str = "4g"
+    ram: str = _NO_RAM
     disk: str = "16g"
     device: DeviceConfig = field(default_factory=CpuConfig)
     preemptible: bool = True
@@ -155,6 +159,10 @@ class ResourceConfig(CheckedKeywords):
     def ram_bytes(self) -> int:
         """Return the memory of each replica."""
         return _size(self.ram, "ResourceConfig: ram")
+
+    def asked_ram_bytes(self) -> int:
+        """Return the memory that each replica was said to need, 0 where `ram` has its default, which says nothing."""
+        return 0 if self.ram == _NO_RAM else self.ram_bytes()
 
     def disk_bytes(self) -> int:
         """Return the disk space of each replica."""

@@ -41,34 +41,6 @@ def request(entrypoint: Entrypoint, folder: Path, *lines: str) -> JobRequest:
     )
 
 
-def check_alpha() -> None:
-    import fray_test_alpha  # pyright: ignore[reportMissingImports]
-
-    assert fray_test_alpha.VERSION == "1.0"
-
-
-def test_a_callable_job_finds_the_packages_that_it_asks_for(cluster: LocalCluster, tmp_path: Path) -> None:
-    make_wheel(tmp_path, "fray_test_alpha", "1.0", "VERSION = '1.0'\n")
-    job = cluster.launch(request(Entrypoint.from_callable(check_alpha), tmp_path, "fray_test_alpha"))
-    info = cluster.wait(job, timeout=2 * PATIENCE)
-    assert info.status is JobStatus.SUCCEEDED, info
-
-
-def test_a_programs_job_finds_the_scripts_of_its_packages(cluster: LocalCluster, tmp_path: Path) -> None:
-    code = "def main():\n    print('alpha runs')\n"
-    make_wheel(tmp_path, "fray_test_alpha", "1.0", code, script="fray-test-alpha")
-    job = cluster.launch(request(Entrypoint.from_binary("fray-test-alpha", []), tmp_path, "fray_test_alpha"))
-    info = cluster.wait(job, timeout=2 * PATIENCE)
-    assert info.status is JobStatus.SUCCEEDED, info
-
-
-def test_a_package_that_does_not_resolve_fails_the_job_with_its_name(cluster: LocalCluster, tmp_path: Path) -> None:
-    job = cluster.launch(request(Entrypoint.from_binary("true", []), tmp_path, "fray-test-of-nobody"))
-    info = cluster.wait(job, timeout=2 * PATIENCE)
-    assert info.status is JobStatus.FAILED
-    assert "fray-test-of-nobody" in (info.error_message or "")
-
-
 def test_an_adopted_job_holds_its_environment_in_the_cache_until_it_ends(tmp_path: Path) -> None:
     def prune() -> list[object]:
         return json.loads(command("env", "prune", "--all", "--json").ok())["removed"]

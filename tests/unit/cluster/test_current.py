@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import fray
 import pytest
-from fray import JobFailedError, JobHandle, JobId, JobInfo, JobStatus, RuntimeEnv, SettingsError
+from fray import JobHandle, JobId, JobInfo, JobStatus, RuntimeEnv, SettingsError
 from fray.backend.in_memory import LocalClusterContext
-from fray.cluster import Cluster, create_cluster, current_client, current_cluster, set_current_client, wait_all
+from fray.cluster import Cluster, create_cluster, current_client, current_cluster, set_current_client
 
 
 class FakeCluster(Cluster):
@@ -100,28 +100,6 @@ def test_in_memory_cluster_refuses_create_job() -> None:
     with pytest.raises(NotImplementedError, match="doesn't support create_job"):
         LocalClusterContext().create_job("python script.py", RuntimeEnv())
     assert LocalClusterContext().list_jobs() == []
-
-
-def handles(cluster: FakeCluster, states: Sequence[JobStatus]) -> list[JobHandle]:
-    cluster.states = {str(number): state for number, state in enumerate(states)}
-    return [JobHandle(cluster, JobId(job)) for job in cluster.states]
-
-
-def test_wait_all_returns_how_each_ended_in_order() -> None:
-    states = [JobStatus.SUCCEEDED, JobStatus.FAILED, JobStatus.STOPPED]
-    assert wait_all(handles(FakeCluster(), states), raise_on_failure=False) == states
-    assert wait_all([]) == []
-
-
-def test_wait_all_raises_at_the_first_failure_while_others_go_on() -> None:
-    with pytest.raises(JobFailedError) as caught:
-        wait_all(handles(FakeCluster(), [JobStatus.RUNNING, JobStatus.FAILED]))
-    assert (caught.value.job_id, caught.value.failed_status) == ("1", JobStatus.FAILED)
-
-
-def test_wait_all_has_a_timeout() -> None:
-    with pytest.raises(TimeoutError, match="1 job"):
-        wait_all(handles(FakeCluster(), [JobStatus.RUNNING, JobStatus.SUCCEEDED]), timeout=0.02)
 
 
 def test_unknown_job_is_a_key_error_whose_text_is_plain() -> None:

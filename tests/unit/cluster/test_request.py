@@ -37,8 +37,8 @@ def test_launch_of_a_training_is_a_request():
     assert request.replicas == 4
 
 
-@pytest.mark.parametrize("name", ["rollout-0", "user/train_lm", "Zähler_計数", "n" * 255])
-def test_names_without_spaces_are_allowed(name: str):
+@pytest.mark.parametrize("name", ["rollout-0", "user.train_lm", "Zähler_計数", "n" * 255])
+def test_names_without_spaces_and_slashes_are_allowed(name: str):
     assert JobRequest(name, RUN).name == name
 
 
@@ -47,8 +47,10 @@ def test_names_without_spaces_are_allowed(name: str):
     [
         ("my job", ValueError, "Job name must not contain spaces, got 'my job'; 'my-job' would do"),
         (" job", ValueError, "Job name must not contain spaces"),
-        ("", ValueError, "1 to 255 characters, got 0"),
+        ("", ValueError, "1 to 255 bytes, got 0"),
         ("n" * 256, ValueError, "got 256"),
+        ("計" * 86, ValueError, "got 258"),
+        ("user/train", ValueError, "must not contain slashes, got 'user/train'; 'user-train' would do"),
         ("a\tb", ValueError, "printable"),
         ("a\0", ValueError, "printable"),
         (None, TypeError, "name must be text, got None"),

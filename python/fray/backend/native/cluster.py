@@ -11,10 +11,12 @@ from fray import _native
 from fray.backend.native.address import find_socket
 from fray.backend.native.context import NativeJobContext
 from fray.backend.native.job_order import JobOrder, order_of, shell_order
-from fray.cluster.cluster import Cluster, jobs_failed
+from fray.cluster.cluster import Cluster
+from fray.cluster.replica_lines import numbered_lines
 from fray.cluster.request import JobRequest
 from fray.cluster.status import JobId, JobInfo, JobStatus, TaskStatus
-from fray.errors import NodeDiedError
+from fray.cluster.waiting import check_timeout, jobs_failed, time_is_over, wanted_ids
+from fray.errors import GetTimeoutError, NodeDiedError
 from fray.types import RuntimeEnv
 
 __all__ = ["LocalClient", "LocalCluster"]
@@ -45,6 +47,10 @@ class LocalCluster(Cluster):
         self._jobs = _native.JobClient(socket)
         self._pid = os.getpid()
         self.closed = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel as one that reaches the same node, and ends it not."""
+        return LocalCluster, (self._socket, self._isolated)
 
     def _client(self) -> Any:
         if self.closed:
@@ -129,14 +135,23 @@ class LocalCluster(Cluster):
     ) -> list[JobInfo]: ...
     def wait(self, job_id: Any, raise_on_failure: bool = False, *, timeout: float | None = None) -> Any:
         """Wait for the end of a job, or of all jobs of a sequence; see `Cluster.wait`."""
-        ids = [job_id] if isinstance(job_id, str) else list(job_id)
-        if timeout is not None and timeout < 0:
-            raise ValueError(f"wait: timeout must be at least 0, got {timeout!r}")
-        infos = self._infos(self._client().wait(ids, timeout)) if ids else []
+        ids = wanted_ids(job_id)
+        check_timeout(timeout)
+        infos = self._wait(ids, timeout) if ids else []
         error = jobs_failed(infos) if raise_on_failure else None
         if error is not None:
             raise error
         return infos[0] if isinstance(job_id, str) else infos
+
+    def _wait(self, ids: list[str], timeout: float | None) -> list[JobInfo]:
+        client = self._client()
+        try:
+            return self._infos(client.wait(ids, timeout))
+        except GetTimeoutError:
+            infos = self._infos(client.get(ids))
+        if all(JobStatus.finished(info.status) for info in infos):
+            return infos
+        raise time_is_over(infos)
 
     # ---- ending
 
@@ -208,9 +223,7 @@ class _Lines:
 
     def _text(self, replica: int, data: bytes) -> str:
         text = data.decode(errors="replace")
-        if not self._numbered:
-            return text
-        return "".join(f"[replica-{replica}] {line}" for line in text.splitlines(keepends=True))
+        return numbered_lines(text, replica) if self._numbered else text
 
 
 def _shared_context() -> NativeJobContext | None:

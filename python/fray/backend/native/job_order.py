@@ -22,8 +22,6 @@ from fray.types import RuntimeEnv
 __all__ = ["JobOrder", "order_of", "shell_order"]
 
 _OF_A_JOB = ("FRAY_JOB_", "FRAY_REPLICA_", "FRAY_NODE")
-_NO_RAM = ResourceConfig().ram
-"""What says nothing about memory: the default of a field that always has a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +130,7 @@ def pack_call(called: CallableEntrypoint, module_path: Sequence[str]) -> bytes:
 def demand_of(resources: ResourceConfig) -> dict[str, float]:
     """Return what each replica holds on this machine; memory only where it was asked for."""
     demand: dict[str, float] = {"CPU": float(resources.cpu)}
-    if resources.ram != _NO_RAM:
-        demand["memory"] = float(resources.ram_bytes())
+    demand["memory"] = float(resources.asked_ram_bytes())
     device = resources.device
     if isinstance(device, GpuConfig):
         demand["GPU"] = float(device.count)

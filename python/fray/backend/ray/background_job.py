@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from fray.backend.ray.attempts import Budget, Ending, worst
+from fray.backend.ray.attempts import Budget, Ending, ending_of, worst
 from fray.backend.ray.job_output import JobOutput
+from fray.backend.ray.replica_process import JobExit
 from fray.cluster import JobInfo, JobStatus, TaskStatus
 from fray.cluster.status import JobId
 
@@ -30,11 +33,29 @@ class BackgroundJob:
     """Starts attempts until one succeeds, the budget is used up, or somebody stops it. Ends with this process.
 
     Threading: any thread; `_lock` guards the state.
+
+    Args:
+        job_id: its id.
+        name: as in its request.
+        start: starts the attempt of that number, from 1 on.
+        budget: of attempts.
+        replicas: how many there are.
+        output: of all attempts; it tells which replicas have begun to run.
+        waits_for: what Ray must have free for each replica, as people write it.
     """
 
     def __init__(
-        self, job_id: str, name: str, start: Callable[[], Attempt], budget: Budget, replicas: int, output: JobOutput
+        self,
+        job_id: str,
+        name: str,
+        start: Callable[[int], Attempt],
+        budget: Budget,
+        replicas: int,
+        output: JobOutput,
+        waits_for: str,
     ) -> None:
+        self.accepted_ms = int(time.time() * 1000)
+        self._waits_for = waits_for
         self._id = job_id
         self._name = name
         self._start = start
@@ -42,8 +63,12 @@ class BackgroundJob:
         self.output = output
         self._lock = threading.Lock()
         self._status = JobStatus.PENDING
-        self._replicas = [TaskStatus(JobStatus.PENDING)] * replicas
+        self._count = replicas
+        self._ends: list[TaskStatus] = []
+        """How each replica of the last attempt ended; empty while the job lives."""
         self._error: BaseException | None = None
+        self._decisive = 0
+        """The number of the replica that raised it."""
         self._attempt: Attempt | None = None
         self._stopping = False
         self._ended = threading.Event()
@@ -51,10 +76,40 @@ class BackgroundJob:
 
     def info(self) -> JobInfo:
         """Return how the job is doing."""
+        begun = self.output.begun()
         with self._lock:
-            text = None if self._error is None else f"{type(self._error).__name__}: {self._error}"
-            failed = text if self._status is JobStatus.FAILED else None
-            return JobInfo(JobId(self._id), self._status, self._replicas, self._name, failed)
+            status = self._status
+            if status is JobStatus.PENDING and begun:
+                status = JobStatus.RUNNING
+            tasks = self._ends or [TaskStatus(self._living_or(status, n in begun)) for n in range(self._count)]
+            return JobInfo(
+                JobId(self._id),
+                status,
+                tasks,
+                self._name,
+                self._message(),
+                self._waits_for if status is JobStatus.PENDING else None,
+                self._exit_code(),
+            )
+
+    @staticmethod
+    def _living_or(status: JobStatus, has_begun: bool) -> JobStatus:
+        if JobStatus.finished(status):
+            return status
+        return JobStatus.RUNNING if has_begun else JobStatus.PENDING
+
+    def _message(self) -> str | None:
+        if self._status is JobStatus.STOPPED:
+            return "it was stopped"
+        if self._status is not JobStatus.FAILED or self._error is None:
+            return None
+        text = _text_of(self._error)
+        return f"replica {self._decisive} of {self._count}: {text}" if self._count > 1 else text
+
+    def _exit_code(self) -> int | None:
+        if self._status is JobStatus.SUCCEEDED:
+            return 0
+        return _code_of(self._error) if self._status is JobStatus.FAILED else None
 
     def error(self) -> BaseException | None:
         """Return what the last attempt raised, once the job has failed."""
@@ -76,17 +131,14 @@ class BackgroundJob:
         self._finish(JobStatus.STOPPED, None)
 
     def _run(self) -> None:
-        while True:
+        for number in itertools.count(1):
             try:
-                attempt = self._start()
+                attempt = self._start(number)
             except Exception as error:
                 return self._finish(JobStatus.FAILED, error)
             with self._lock:
                 self._attempt = attempt
                 stopping = self._stopping
-                if not stopping:
-                    self._status = JobStatus.RUNNING
-                    self._replicas = [TaskStatus(JobStatus.RUNNING)] * len(self._replicas)
             if stopping:
                 attempt.cancel()
             ends = attempt.run()
@@ -96,9 +148,10 @@ class BackgroundJob:
 
     def _settle(self, ending: Ending, ends: list[tuple[Ending, BaseException | None]]) -> None:
         with self._lock:
-            self._replicas = [_replica(end, error) for end, error in ends]
-        decisive = next((error for end, error in ends if end is ending), None)
-        self._finish(JobStatus.SUCCEEDED if ending is Ending.SUCCEEDED else JobStatus.FAILED, decisive)
+            self._ends = [_replica(end, error) for end, error in ends]
+            self._decisive = next((number for number, (end, _) in enumerate(ends) if end is ending), 0)
+        error = ends[self._decisive][1] if ends else None
+        self._finish(JobStatus.SUCCEEDED if ending is Ending.SUCCEEDED else JobStatus.FAILED, error)
 
     def _finish(self, status: JobStatus, error: BaseException | None) -> None:
         """Take the one final state; the first to come decides."""
@@ -115,4 +168,19 @@ def _replica(ending: Ending, error: Any) -> TaskStatus:
         return TaskStatus(JobStatus.SUCCEEDED)
     if ending is Ending.CANCELLED:
         return TaskStatus(JobStatus.STOPPED)
-    return TaskStatus(JobStatus.FAILED, f"{type(error).__name__}: {error}")
+    return TaskStatus(JobStatus.FAILED, _text_of(error))
+
+
+def _text_of(error: BaseException) -> str:
+    """Return why a function failed, in the words of every cluster."""
+    code = _code_of(error)
+    exited = None if code is None else f"it exited with code {code}"
+    text = error.text if isinstance(error, JobExit) else f"{type(error).__name__}: {error}"
+    return (f"{text} ({exited})" if exited else text) if text else exited or ""
+
+
+def _code_of(error: BaseException | None) -> int | None:
+    """Return the exit code of a function that raised `error`; None where Ray does not tell how its process ended."""
+    if isinstance(error, JobExit):
+        return error.code
+    return None if error is None or ending_of(error) is not Ending.FAILED else 1

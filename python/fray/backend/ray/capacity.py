@@ -10,7 +10,7 @@ from fray._units import amount_text
 from fray.errors import InfeasibleError
 from fray.types import HEAD_NODE_SHARE
 
-__all__ = ["Capacity", "on_head", "shortage"]
+__all__ = ["Capacity", "demand_text", "on_head", "refusal", "shortage", "shortage_of_gang"]
 
 HEAD_NODE = "head_node"
 RAY_HEAD = "node:__internal_head__"
@@ -42,9 +42,33 @@ def shortage(demand: Mapping[str, float], nodes: Nodes) -> str | None:
     return "; ".join(parts) or f"no single node has all of {', '.join(demand)} at once"
 
 
+def shortage_of_gang(demand: Mapping[str, float], count: int, nodes: Nodes) -> str | None:
+    """Return what keeps `count` replicas of `demand` from ever running at the same time; None where they fit."""
+    needed = {name: amount for name, amount in demand.items() if amount > 0}
+    if not needed or count == 1:
+        return shortage(demand, nodes)
+    room = sum(min(int(node.get(name, 0) / amount) for name, amount in needed.items()) for node in nodes)
+    if room >= count:
+        return None
+    return f"{count} replicas with {demand_text(needed)} each: there is room for {room} at once"
+
+
+def demand_text(demand: Mapping[str, float]) -> str:
+    """Return a demand as people write it, without what it has none of."""
+    return ", ".join(f"{name} {amount_text(name, amount)}" for name, amount in demand.items() if amount > 0)
+
+
 def _text(name: str, amount: float, beside: float) -> str:
     text = amount_text(name, amount)
     return text if text != amount_text(name, beside) else f"{amount:.0f} bytes"
+
+
+def refusal(what: str, lacking: str) -> InfeasibleError:
+    """Return the error for a request that nothing in this Ray can ever serve."""
+    return InfeasibleError(
+        f"{what} asks for what no node of this Ray has ({lacking}); ask for less, start a node that has it, or say "
+        "ray?autoscaling=true where nodes come by themselves"
+    )
 
 
 class Capacity:
@@ -74,10 +98,7 @@ class Capacity:
             lacking = shortage(placed, nodes)
             if lacking is None or self._grows:
                 return placed
-        raise InfeasibleError(
-            f"{what} asks for what no node of this Ray has ({lacking}); ask for less, start a node that has it, or say "
-            "ray?autoscaling=true where nodes come by themselves"
-        )
+        raise refusal(what, lacking)
 
     def nodes(self, fresh: bool = False) -> Nodes:
         """Return the resources of the nodes, as of a moment ago at most."""

@@ -4,34 +4,51 @@ from __future__ import annotations
 
 import logging
 import os
-import shlex
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 from fray import errors
+from fray.backend.ray.capacity import demand_text, refusal, shortage, shortage_of_gang
 from fray.backend.ray.dashboard import dashboard_url, initialise, is_local_ray, refuse_name
 from fray.backend.ray.environment import SETUP_TIMEOUT_SECONDS, build_runtime_env, check_pip
-from fray.backend.ray.job_infos import demand_metadata, demand_of, info_of
+from fray.backend.ray.job_infos import asked_of, demand_metadata, info_of
+from fray.backend.ray.job_program import command_line, demand_of, name_in_id, variables_of
 from fray.backend.ray.jobs_api import JobDetails, JobsApi, SubmitOrder
 from fray.backend.ray.options import runtime_env_dict
 from fray.backend.ray.package_files import self_contained, with_lines
 from fray.backend.ray.rest_jobs import RestJobs
-from fray.cluster import ClusterContext, Entrypoint, GpuConfig, JobId, JobInfo, JobRequest, JobStatus, TpuConfig
-from fray.cluster.cluster import Cluster, jobs_failed
+from fray.cluster import (
+    ClusterContext,
+    Entrypoint,
+    JobId,
+    JobInfo,
+    JobRequest,
+    JobStatus,
+    TpuConfig,
+    create_environment,
+)
+from fray.cluster.cluster import Cluster
+from fray.cluster.waiting import check_timeout, jobs_failed, time_is_over, wanted_ids
 from fray.job.surroundings import ray_is_initialized
 from fray.types import RuntimeEnv
 
 if TYPE_CHECKING:
     from fray.backend.ray.background_job import Attempt, BackgroundJob
+    from fray.backend.ray.job_output import JobOutput, Outputs
+    from fray.backend.ray.replica_process import ReplicaProcess
 
 __all__ = ["RayClient", "RayCluster", "RayClusterContext"]
 
 _LOG = logging.getLogger("fray")
 _FIRST_LOOK_SECONDS = 0.1
 _LONGEST_LOOK_SECONDS = 5.0
+_SLOWER = 1.4
+"""Factor between one pause and the next: an end is noticed within that part of the time that the job took."""
 _LOST_SECONDS = 30.0
 """How long a wait goes on while the dashboard does not answer; a head takes some seconds to start again."""
 
@@ -74,6 +91,15 @@ class RayCluster(Cluster):
         self._dashboard_address = dashboard_address or (address if "://" in address else None)
         self._jobs = jobs
         self._functions: dict[str, BackgroundJob] = {}
+        self._opening = threading.Lock()
+        self._outputs: Outputs | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel as one that reaches the same Ray; the functions that this object started stay with it."""
+        asked = {"autoscaling": self._autoscaling, "dashboard_address": self._dashboard_address}
+        if self._dashboard_address is None and isinstance(self._jobs, RestJobs):
+            asked["dashboard_address"] = self._jobs.address
+        return partial(RayCluster, self._address, self._namespace, self._local, **asked), ()
 
     # ---- starting
 
@@ -81,6 +107,8 @@ class RayCluster(Cluster):
         """Start a job and return its id.
 
         Raises:
+            InfeasibleError: no node has what it asks for, and none comes by itself.
+            SerializationError: its function cannot be pickled.
             ValueError: a program with several replicas, which Ray's job submission cannot start; or a runtime env that
                 it does not take.
             NodeDiedError: no Ray answers.
@@ -100,7 +128,7 @@ class RayCluster(Cluster):
                 "put a function into a script, or launch it: Entrypoint.from_callable(f)"
             )
         runtime_env = job_runtime_env(env or RuntimeEnv(), os.getcwd())
-        return JobId(self._submit(SubmitOrder(entrypoint, f"fray-{time.time_ns()}", runtime_env)))
+        return JobId(self._submit(SubmitOrder(entrypoint, f"fray-{time.time_ns()}", runtime_env, {"name": "fray"})))
 
     def _submit(self, order: SubmitOrder) -> str:
         if order.runtime_env.get("pip") and ray_is_initialized():
@@ -108,7 +136,9 @@ class RayCluster(Cluster):
 
             if on_this_machine():
                 check_pip()
-        with self_contained(order.runtime_env) as runtime_env:
+        own = variables_of(order.submission_id, order.metadata["name"])
+        told = {**order.runtime_env.get("env_vars", {}), **own, "FRAY_REPLICA_ID": "0", "FRAY_REPLICA_COUNT": "1"}
+        with self_contained({**order.runtime_env, "env_vars": told}) as runtime_env:
             return self._dashboard().submit(replace(order, runtime_env=runtime_env))
 
     def _launch_binary_job(self, request: JobRequest) -> str:
@@ -122,56 +152,112 @@ class RayCluster(Cluster):
         runtime_env = build_runtime_env(request, self._get_client_spec(), local=self._local)
         resources = request.resources
         device = resources.device
-        demand: dict[str, float] = {}
+        others: dict[str, float] = {}
         if isinstance(device, TpuConfig):
-            demand = {f"TPU-{device.variant}-head": 1.0, "TPU": float(device.chip_count())}
-        cpus = float(resources.cpu) if resources.cpu > 0 else None
-        gpus = float(device.count) if isinstance(device, GpuConfig) else None
-        memory = resources.ram_bytes() or None
+            others = {f"TPU-{device.variant}-head": 1.0, "TPU": float(device.chip_count())}
+        plain = demand_of(resources)
+        demand = {name: amount for name, amount in {**plain, **others}.items() if amount > 0}
+        nodes = self._nodes() if demand else ()
+        lacking = shortage(demand, nodes) if nodes else None
+        if lacking is not None:
+            raise refusal(f"job {request.name}", lacking)
         order = SubmitOrder(
-            entrypoint=shlex.join([binary.command, *binary.args]),
-            submission_id=f"{request.name}-{uuid.uuid4()}",
+            entrypoint=command_line(
+                [binary.command, *binary.args], self._folder(request, runtime_env), request.max_retries_failure
+            ),
+            submission_id=f"{name_in_id(request.name)}-{uuid.uuid4()}",
             runtime_env=runtime_env,
-            metadata={
-                "name": request.name,
-                **demand_metadata({"CPU": cpus, "GPU": gpus, "memory": memory, **demand}),
-            },
-            cpus=cpus,
-            gpus=gpus,
-            memory_bytes=memory,
-            resources=demand,
+            metadata={"name": request.name, **demand_metadata(demand)},
+            cpus=demand.get("CPU"),
+            gpus=demand.get("GPU"),
+            memory_bytes=int(plain.get("memory", 0)) or None,
+            resources=others,
         )
         return self._submit(order)
+
+    @staticmethod
+    def _folder(request: JobRequest, runtime_env: Mapping[str, Any]) -> str | None:
+        """Return the folder in which a job runs, unless Ray has it in a copy of that folder or in an image."""
+        environment = request.environment or create_environment()
+        if environment.workspace is None or "working_dir" in runtime_env:
+            return None
+        return os.path.abspath(environment.workspace)
 
     def _launch_callable_job(self, request: JobRequest) -> str:
         from fray.backend.ray.replicas import ReplicaAttempt
 
         runtime_env = with_lines(build_runtime_env(request, self._get_client_spec(), local=self._local))
         context = self._context()
-        return self._in_background("callable", request, lambda shown: ReplicaAttempt(context, shown, runtime_env))
+        count, what = request.replicas or 1, f"job {request.name}"
+        demand = context.place(demand_of(request.resources), what)
+        lacking = None if self._autoscaling else shortage_of_gang(demand, count, context.nodes())
+        if lacking is not None:
+            raise refusal(what, lacking)
+        return self._in_background(
+            "callable",
+            request,
+            runtime_env,
+            lambda process: ReplicaAttempt(context, request.name, process, count, demand, runtime_env),
+        )
 
     def _launch_tpu_job(self, request: JobRequest) -> str:
         from fray.backend.ray.tpu import PodAttempt
 
         runtime_env = with_lines(build_runtime_env(request, self._get_client_spec(), local=self._local))
         self._context()
-        return self._in_background("tpu", request, lambda shown: PodAttempt(shown, runtime_env))
+        return self._in_background(
+            "tpu",
+            request,
+            runtime_env,
+            lambda process: PodAttempt(replace(request, entrypoint=Entrypoint.from_callable(process)), runtime_env),
+        )
 
-    def _in_background(self, kind: str, request: JobRequest, start: Callable[[JobRequest], Attempt]) -> str:
+    def _in_background(
+        self,
+        kind: str,
+        request: JobRequest,
+        runtime_env: Mapping[str, Any],
+        attempt: Callable[[ReplicaProcess], Attempt],
+    ) -> str:
+        """Start a function job, whose attempts `attempt` makes, and return its id.
+
+        Raises:
+            SerializationError: the function or its arguments cannot be pickled.
+        """
         from fray.backend.ray.attempts import Budget
         from fray.backend.ray.background_job import BackgroundJob
-        from fray.backend.ray.job_output import JobOutput
+        from fray.backend.ray.replica_process import ReplicaProcess, put_call
 
-        job_id = f"ray-{kind}-{request.name}-{uuid.uuid4().hex[:8]}"
-        budget = Budget(request.max_retries_failure, request.max_retries_preemption)
-        replicas = request.replicas or 1
-        output = JobOutput(replicas)
         called = request.entrypoint.callable_entrypoint
         assert called is not None
-        shown = Entrypoint.from_callable(output.of_function(called.callable), called.args, called.kwargs)
-        ordered = replace(request, entrypoint=shown)
-        self._functions[job_id] = BackgroundJob(job_id, request.name, lambda: start(ordered), budget, replicas, output)
+        call = put_call(called)
+        job_id = f"ray-{kind}-{name_in_id(request.name)}-{uuid.uuid4().hex[:8]}"
+        count = request.replicas or 1
+        output = self._output(job_id)
+        folder = self._folder(request, runtime_env)
+
+        def numbered(number: int) -> Attempt:
+            variables = variables_of(job_id, request.name, number)
+            return attempt(ReplicaProcess(call, output.sink, job_id, count > 1, variables, folder))
+
+        self._functions[job_id] = BackgroundJob(
+            job_id,
+            request.name,
+            numbered,
+            Budget(request.max_retries_failure, request.max_retries_preemption),
+            count,
+            output,
+            f"waits for {demand_text(demand_of(request.resources)) or 'a process'}",
+        )
         return job_id
+
+    def _output(self, job_id: str) -> JobOutput:
+        from fray.backend.ray.job_output import Outputs
+
+        with self._opening:
+            if self._outputs is None:
+                self._outputs = Outputs()
+        return self._outputs.open(job_id)
 
     def _get_client_spec(self) -> str:
         """Return the spec of this cluster, as ``FRAY_CLUSTER_SPEC`` has it."""
@@ -189,26 +275,44 @@ class RayCluster(Cluster):
         Raises:
             JobNotFoundError: there is no such job, or the head has forgotten it.
         """
-        job = self._functions.get(job_id)
+        job = self._function(job_id)
         return job.info() if job is not None else self._infos([self._dashboard().get(job_id)])[0]
+
+    def _function(self, job_id: str) -> BackgroundJob | None:
+        """Return the job where it is a function that this object started.
+
+        Raises:
+            JobNotFoundError: no job has such an id.
+        """
+        if not isinstance(job_id, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"a job's id is text, got {job_id!r}")
+        if not job_id:
+            raise errors.JobNotFoundError("there is no job ''; list_jobs() shows those that are there")
+        return self._functions.get(job_id)
 
     def pending_reason(self, job_id: str) -> str:
         """Return why a job waits: Ray's words, and what no node has; empty for one that does not wait."""
         return self.poll(job_id).pending_reason or ""
 
     def list_jobs(self) -> list[JobInfo]:
-        """Return the jobs of the cluster and those that this object started as functions."""
-        functions = [job.info() for job in self._functions.values()]
-        return [*self._infos(self._dashboard().list()), *functions]
+        """Return the jobs of the cluster and those that this object started as functions, in the order of acceptance.
+
+        Programs that use the Ray without having been submitted are among them, without a name.
+        """
+        programs = self._dashboard().list()
+        accepted = [details.start_time_ms for details in programs]
+        known = [*zip(accepted, self._infos(programs), strict=True)]
+        known += [(job.accepted_ms, job.info()) for job in self._functions.values()]
+        return [info for _, info in sorted(known, key=lambda pair: pair[0])]
 
     def logs(self, job_id: str) -> str:
         """Return what a job has printed; of several replicas, a function's lines begin with their numbers."""
-        job = self._functions.get(job_id)
+        job = self._function(job_id)
         return job.output.text() if job is not None else self._dashboard().logs(job_id)
 
     def follow(self, job_id: str) -> Iterator[str]:
         """Yield what a job prints, as it comes, to its end."""
-        job = self._functions.get(job_id)
+        job = self._function(job_id)
         return job.output.follow() if job is not None else self._dashboard().follow(job_id)
 
     @overload
@@ -229,8 +333,9 @@ class RayCluster(Cluster):
             JobNotFoundError: there is no such job, or the head was started anew and has forgotten it.
             NodeDiedError: the cluster was lost.
         """
+        ids = wanted_ids(job_id)
+        check_timeout(timeout)
         deadline = None if timeout is None else time.monotonic() + timeout
-        ids = [job_id] if isinstance(job_id, str) else list(job_id)
         infos = [self._wait_for(one, deadline) for one in ids]
         error = jobs_failed(infos) if raise_on_failure else None
         if error is not None:
@@ -261,13 +366,13 @@ class RayCluster(Cluster):
             if JobStatus.finished(info.status):
                 return info
             if left is not None and left <= 0:
-                raise TimeoutError(f"job {job_id} is still {info.status}; it goes on")
+                raise time_is_over([info])
             time.sleep(pause if left is None else min(pause, max(left, 0)))
-            pause = min(2 * pause, _LONGEST_LOOK_SECONDS)
+            pause = min(_SLOWER * pause, _LONGEST_LOOK_SECONDS)
 
     def _infos(self, found: Sequence[JobDetails]) -> list[JobInfo]:
         """Return what the dashboard says of jobs, with what no node has for those that wait."""
-        waits = any(demand_of(details) for details in found)
+        waits = any(asked_of(details) for details in found)
         nodes: Sequence[Mapping[str, float]] = self._nodes() if waits else ()
         return [info_of(details, nodes) for details in found]
 
@@ -284,7 +389,7 @@ class RayCluster(Cluster):
 
     def terminate(self, job_id: str) -> None:
         """Ask a job to end; no effect on one that has ended. JobNotFoundError where there is none."""
-        job = self._functions.get(job_id)
+        job = self._function(job_id)
         if job is not None:
             job.stop()
         else:

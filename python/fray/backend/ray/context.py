@@ -570,6 +570,11 @@ class RayJobContext(JobContext):
         """Return the resources to ask Ray for; InfeasibleError where no node can ever give them."""
         return self._capacity.place(demand, what)
 
+    def nodes(self) -> Sequence[Mapping[str, float]]:
+        """Return the resources of the nodes, as of a moment ago at most."""
+        self.check_usable()
+        return self._capacity.nodes()
+
     def become_serial_actor(self, actor_id: str) -> None:
         """Note that this process runs one call of that actor at a time, so that it cannot wait for another."""
         self._serial_actor = actor_id

@@ -6,6 +6,7 @@ import os
 import sys
 
 from fray import errors
+from fray.job.surroundings import is_ray_worker
 
 __all__ = ["dashboard_url", "initialise", "is_local_ray", "refuse_name"]
 
@@ -49,7 +50,10 @@ def dashboard_url(address: str = "auto") -> str:
         ) from None
     from fray.backend.ray.library import ray
 
-    host = ray._private.worker.get_dashboard_url()
+    if is_ray_worker():  # a worker's own idea of it is Ray's usual port, whichever the head has
+        host = ray._private.services.get_webui_url_from_internal_kv()
+    else:
+        host = ray._private.worker.get_dashboard_url()
     if not host:
         raise errors.NodeDiedError(
             "this Ray has no dashboard, and jobs are submitted through it; start it with include_dashboard=True"

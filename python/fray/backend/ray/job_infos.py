@@ -10,9 +10,11 @@ from fray.backend.ray.capacity import shortage
 from fray.backend.ray.jobs_api import JobDetails
 from fray.cluster.status import JobId, JobInfo, JobStatus, TaskStatus
 
-__all__ = ["demand_metadata", "demand_of", "info_of"]
+__all__ = ["asked_of", "demand_metadata", "info_of"]
 
 _DEMAND = "fray_demand"
+_MESSAGES = {JobStatus.SUCCEEDED: None, JobStatus.STOPPED: "it was stopped"}
+"""What is said of a job that ended in another way than by failing."""
 
 
 def demand_metadata(demand: Mapping[str, float | None]) -> dict[str, str]:
@@ -21,7 +23,7 @@ def demand_metadata(demand: Mapping[str, float | None]) -> dict[str, str]:
 
 
 def info_of(details: JobDetails, nodes: Sequence[Mapping[str, float]]) -> JobInfo:
-    message = details.message if details.status is JobStatus.FAILED else None
+    message = _MESSAGES.get(details.status, details.message) if JobStatus.finished(details.status) else None
     return JobInfo(
         job_id=JobId(details.job_id),
         status=details.status,
@@ -36,12 +38,12 @@ def info_of(details: JobDetails, nodes: Sequence[Mapping[str, float]]) -> JobInf
 def _pending_reason(details: JobDetails, nodes: Sequence[Mapping[str, float]]) -> str | None:
     if details.status is not JobStatus.PENDING:
         return None
-    lacking = shortage(demand_of(details), nodes) if nodes else None
+    lacking = shortage(asked_of(details), nodes) if nodes else None
     never = f"no node of this Ray can ever run it ({lacking})" if lacking else ""
     return "; ".join(part for part in (never, details.message) if part) or None
 
 
-def demand_of(details: JobDetails) -> dict[str, float]:
+def asked_of(details: JobDetails) -> dict[str, float]:
     """Return what a job that waits has asked for, as far as Fray has submitted it."""
     if details.status is not JobStatus.PENDING or _DEMAND not in details.metadata:
         return {}

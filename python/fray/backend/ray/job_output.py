@@ -1,25 +1,26 @@
-"""What the replicas of a function job print, gathered in the process that launched it.
+"""What the replicas of function jobs print, gathered in the process that launched them.
 
 Each replica writes to a pipe instead of its worker's log; a thread beside it passes on what comes out, to that log and
-to an actor, which the launching process reads. What a replica prints in its last moments before a violent death is in
-the worker's log alone.
+to an actor, which the launching process reads. One actor serves all jobs of a cluster object. What a replica prints in
+its last moments before a violent death is in the worker's log alone.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import sys
 import threading
-import traceback
+import uuid
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any
 
 from fray.backend.ray.library import ray
+from fray.cluster.replica_lines import numbered_lines
 
-__all__ = ["JobOutput"]
+__all__ = ["JobOutput", "Outputs", "printing_to"]
 
 _PIECE_BYTES = 1 << 16
 _ANSWER_SECONDS = 60.0
@@ -28,52 +29,100 @@ _DRAIN_SECONDS = 1.0
 """How long a replica waits at its end for what processes print that it has left behind."""
 
 
-class _Sink:
-    """The actor between the replicas and the reader."""
+class _Channel:
+    """One job's text between its replicas and its reader."""
 
     def __init__(self) -> None:
-        self._pieces: list[str] = []
-        self._closed = False
-        self._changed = asyncio.Condition()
+        self.pieces: list[str] = []
+        self.begun: set[int] = set()
+        self.next: dict[str, int] = {}
+        """The number of the piece that comes next, for each process that prints."""
+        self.closed = False
+        self.changed = asyncio.Condition()
 
-    async def add(self, text: str) -> None:
-        async with self._changed:
-            self._pieces.append(text)
-            self._changed.notify_all()
 
-    async def close(self) -> None:
-        async with self._changed:
-            self._closed = True
-            self._changed.notify_all()
+class _Sink:
+    """The actor between the replicas and the readers. What comes for a job that nobody reads any more is dropped."""
 
-    async def take(self) -> tuple[str, bool]:
-        """Wait for text; return it, and whether it was the last."""
-        async with self._changed:
-            await self._changed.wait_for(lambda: self._pieces or self._closed)
-            text = "".join(self._pieces)
-            self._pieces.clear()
-            return text, self._closed
+    def __init__(self) -> None:
+        self._channels: dict[str, _Channel] = {}
+
+    async def open(self, job_id: str) -> None:
+        self._channels[job_id] = _Channel()
+
+    async def add(self, job_id: str, replica: int, process: str, number: int, text: str) -> None:
+        """Add the piece of that number from a process of a replica; Ray starts the calls in any order."""
+        if (channel := self._channels.get(job_id)) is not None:
+            async with channel.changed:
+                await channel.changed.wait_for(lambda: channel.closed or channel.next.get(process, 0) == number)
+                channel.next[process] = number + 1
+                channel.begun.add(replica)
+                if text:
+                    channel.pieces.append(text)
+                channel.changed.notify_all()
+
+    async def close(self, job_id: str) -> None:
+        if (channel := self._channels.get(job_id)) is not None:
+            async with channel.changed:
+                channel.closed = True
+                channel.changed.notify_all()
+
+    async def take(self, job_id: str, known: int) -> tuple[str, set[int], bool]:
+        """Wait for text, or for more replicas to begin than the `known`; the last says whether nothing more comes."""
+        channel = self._channels[job_id]
+        async with channel.changed:
+            await channel.changed.wait_for(lambda: channel.pieces or channel.closed or len(channel.begun) > known)
+            text = "".join(channel.pieces)
+            channel.pieces.clear()
+            if channel.closed:
+                del self._channels[job_id]
+            return text, channel.begun, channel.closed
+
+
+class Outputs:
+    """Opens outputs of jobs; the actor that they share comes with the first, and again where it is gone."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._sink: Any = None
+
+    def open(self, job_id: str) -> JobOutput:
+        """Return the output of a new job."""
+        with self._lock:
+            if self._sink is not None:
+                with suppress(Exception):  # the actor died, or Ray was initialised anew
+                    ray.get(self._sink.open.remote(job_id))
+                    return JobOutput(job_id, self._sink)
+            self._sink = ray.remote(num_cpus=0)(_Sink).remote()
+            ray.get(self._sink.open.remote(job_id))
+            return JobOutput(job_id, self._sink)
 
 
 class JobOutput:
-    """The output of one job, over all its attempts. Threading: any thread; `_changed` guards the text."""
+    """The output of one job, over all its attempts. Threading: any thread; `_changed` guards the text.
 
-    def __init__(self, replicas: int) -> None:
-        self._numbered = replicas > 1
-        self._sink: Any = ray.remote(num_cpus=0)(_Sink).remote()
+    Attributes:
+        sink: the actor that the job's replicas send to.
+    """
+
+    def __init__(self, job_id: str, sink: Any) -> None:
+        self._job_id = job_id
+        self.sink = sink
+        self._begun: set[int] = set()
         self._pieces: list[str] = []
         self._ended = False
         self._changed = threading.Condition()
         threading.Thread(target=self._gather, name="fray-job-output", daemon=True).start()
 
-    def of_function(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the function with its output going here."""
-        return _Printing(function, self._sink, self._numbered)
-
     def text(self) -> str:
         """Return what has come."""
         with self._changed:
             return "".join(self._pieces)
+
+    def begun(self) -> set[int]:
+        """Return the numbers of the replicas that have begun to run, in whichever attempt."""
+        with self._changed:
+            return set(self._begun)
 
     def follow(self) -> Iterator[str]:
         """Yield what has come and what comes, to the end."""
@@ -91,46 +140,41 @@ class JobOutput:
     def end(self) -> None:
         """Take what is still on its way; nothing comes after the job's end."""
         with suppress(Exception):  # Ray may be gone
-            ray.get(self._sink.close.remote())
+            ray.get(self.sink.close.remote(self._job_id))
         with self._changed:
             self._changed.wait_for(lambda: self._ended)
 
     def _gather(self) -> None:
         last = False
+        begun = set[int]()
         while not last:
             try:
-                text, last = ray.get(self._sink.take.remote())
+                text, begun, last = ray.get(self.sink.take.remote(self._job_id, len(begun)))
             except Exception:
                 text, last = "", True
             with self._changed:
+                self._begun = begun
                 if text:
                     self._pieces.append(text)
                 self._ended = last
                 self._changed.notify_all()
-        with suppress(Exception):
-            ray.kill(self._sink)
 
 
-@dataclass(frozen=True)
-class _Printing:
-    """A function whose output goes to a sink; what it raises is printed there too, as Python prints it."""
+@contextmanager
+def printing_to(sink: Any, job_id: str, replica: int, numbered: bool) -> Generator[None]:
+    """Say that a replica has begun, and send what is written inside the block to its job's output.
 
-    function: Callable[..., Any]
-    sink: Any
-    numbered: bool
+    With `numbered` each line comes behind the replica's number.
+    """
+    process, numbers = uuid.uuid4().hex, itertools.count()
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        prefix = f"[replica-{os.environ.get('FRAY_REPLICA_ID', '0')}] " if self.numbered else ""
-        with _captured(lambda text: self.sink.add.remote(_with_prefix(text, prefix))):
-            try:
-                return self.function(*args, **kwargs)
-            except BaseException:
-                traceback.print_exc()
-                raise
+    def send(text: str) -> Any:
+        shown = numbered_lines(text, replica) if numbered else text
+        return sink.add.remote(job_id, replica, process, next(numbers), shown)
 
-
-def _with_prefix(text: str, prefix: str) -> str:
-    return "".join(f"{prefix}{line}" for line in text.splitlines(keepends=True)) if prefix else text
+    send("")
+    with _captured(send):
+        yield
 
 
 @contextmanager

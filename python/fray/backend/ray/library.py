@@ -7,7 +7,7 @@ from typing import Any
 
 from fray._extras import needs
 
-__all__ = ["cloudpickle", "global_worker", "node_affinity", "ray", "theirs"]
+__all__ = ["cloudpickle", "global_worker", "node_affinity", "part_of_group", "ray", "theirs"]
 
 with needs("ray", "ray", "the Ray backend"):
     ray: Any = importlib.import_module("ray")
@@ -22,3 +22,9 @@ def node_affinity(node_id: str) -> Any:
     """Return the strategy that puts a task or actor onto one node, or nowhere."""
     strategies: Any = importlib.import_module("ray.util.scheduling_strategies")
     return strategies.NodeAffinitySchedulingStrategy(node_id, soft=False)
+
+
+def part_of_group(group: Any, number: int) -> Any:
+    """Return the strategy that puts a task into one bundle of a placement group."""
+    strategies: Any = importlib.import_module("ray.util.scheduling_strategies")
+    return strategies.PlacementGroupSchedulingStrategy(group, placement_group_bundle_index=number)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from fray import errors
 from fray.backend.ray.attempts import Ending, ending_of
 from fray.backend.ray.ending import end_tasks
 from fray.backend.ray.functions import remote_call
-from fray.backend.ray.library import ray
+from fray.backend.ray.library import part_of_group, ray
 from fray.backend.ray.options import resource_keywords
-from fray.cluster import GpuConfig, JobRequest
+from fray.backend.ray.replica_process import ReplicaProcess
 
 __all__ = ["ReplicaAttempt"]
 
@@ -20,19 +21,24 @@ _LOOK_SECONDS = 1.0
 
 
 class ReplicaAttempt:
-    """Tasks with ``FRAY_REPLICA_ID`` and ``FRAY_REPLICA_COUNT``; when one fails, the others are cancelled."""
+    """Tasks with ``FRAY_REPLICA_ID`` and ``FRAY_REPLICA_COUNT``; when one fails, the others are cancelled.
 
-    def __init__(self, context: Any, request: JobRequest, runtime_env: dict[str, Any]) -> None:
-        function = request.entrypoint.callable_entrypoint
-        assert function is not None
+    Several replicas that hold something are a placement group, so that Ray starts all of them or none.
+    """
+
+    def __init__(
+        self,
+        context: Any,
+        name: str,
+        process: ReplicaProcess,
+        count: int,
+        demand: Mapping[str, float],
+        runtime_env: dict[str, Any],
+    ) -> None:
         self._context = context
         self._cancelled = False
-        count = request.replicas or 1
-        device = request.resources.device
-        demand: dict[str, float] = {"CPU": request.resources.cpu}
-        if isinstance(device, GpuConfig):
-            demand["GPU"] = device.count
-        context.place(demand, f"job {request.name}")
+        held = {resource: amount for resource, amount in demand.items() if amount > 0}
+        self._group: Any = ray.util.placement_group([held] * count) if held and count > 1 else None
         submit = remote_call(context.namespace)
         own = {key: value for key, value in runtime_env.items() if key not in _JOB_ONLY}
         self._raws: list[Any] = []
@@ -40,12 +46,13 @@ class ReplicaAttempt:
             number = {"FRAY_REPLICA_ID": str(replica), "FRAY_REPLICA_COUNT": str(count)}
             keywords = {
                 **resource_keywords(demand),
-                "name": request.name,
+                "name": name,
                 "max_retries": 0,
                 "runtime_env": {**own, "env_vars": {**own.get("env_vars", {}), **number}},
             }
-            task = submit.options(**keywords)
-            self._raws.append(task.remote(function.callable, *function.args, **function.kwargs))
+            if self._group is not None:
+                keywords["scheduling_strategy"] = part_of_group(self._group, replica)
+            self._raws.append(submit.options(**keywords).remote(process))
 
     def run(self) -> list[tuple[Ending, BaseException | None]]:
         """Wait for all replicas; see `Attempt`."""
@@ -57,6 +64,8 @@ class ReplicaAttempt:
                 ends[raw] = self._end_of(raw)
                 if ends[raw][0] is not Ending.SUCCEEDED:
                     self.cancel()
+        if self._group is not None:
+            ray.util.remove_placement_group(self._group)
         return [ends[raw] for raw in self._raws]
 
     def cancel(self) -> None:

@@ -18,7 +18,7 @@ _PATIENCE_SECONDS = 1.0
 
 
 class RestJobs:
-    """The `JobsApi` of the dashboard at an address.
+    """The `JobsApi` of the dashboard at `address`.
 
     Args:
         address: the dashboard's URL.
@@ -30,6 +30,7 @@ class RestJobs:
 
     def __init__(self, address: str, token: str | None = None) -> None:
         self._client = RayJobs(address, token)
+        self.address = address
 
     def submit(self, order: SubmitOrder) -> str:
         with _our_errors():
@@ -65,6 +66,9 @@ class RestJobs:
             return self._client.logs(job_id)
 
     def follow(self, job_id: str) -> Iterator[str]:
+        if JobStatus.finished(self.get(job_id).status):  # Ray takes seconds to end the log of a job that has ended
+            yield self.logs(job_id)
+            return
         with _our_errors():
             log = self._client.follow(job_id)
             while (text := log.read(_PATIENCE_SECONDS)) is not None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 from fray import InfeasibleError
-from fray.backend.ray.capacity import Capacity, on_head, shortage
+from fray.backend.ray.capacity import Capacity, on_head, shortage, shortage_of_gang
 
+GIB = 1 << 30
 SMALL = {"CPU": 2.0, "memory": 1e9, "node:__internal_head__": 1.0}
 WITH_TPU = {"CPU": 1.0, "TPU": 4.0}
 
@@ -48,3 +49,12 @@ def test_memory_is_told_as_people_write_it():
     assert told == "memory: asked for 16.0 GiB, the most that a node has is 2.4 GiB"
     told = shortage({"memory": (8 << 30) + 1}, [{"memory": 8 << 30}])
     assert told == "memory: asked for 8589934593 bytes, the most that a node has is 8589934592 bytes"
+
+
+def test_replicas_must_fit_all_at_once():
+    nodes = [{"CPU": 3.0, "memory": 4.0 * GIB}, {"CPU": 1.0}]
+    assert shortage_of_gang({"CPU": 1}, 4, nodes) is None
+    assert shortage_of_gang({"CPU": 0}, 100, nodes) is None
+    assert shortage_of_gang({"CPU": 2}, 2, nodes) == "2 replicas with CPU 2 each: there is room for 1 at once"
+    lacking = shortage_of_gang({"CPU": 1, "memory": 3 * GIB}, 2, nodes)
+    assert lacking == "2 replicas with CPU 1, memory 3.0 GiB each: there is room for 1 at once"

@@ -352,15 +352,22 @@ def test_wait_ends_with_its_timeout_and_tells_the_status(dashboard: Dashboard, c
         cluster.wait("mine", timeout=0.05)
 
 
+def test_job_that_no_node_can_run_is_refused_unless_nodes_come_by_themselves(dashboard: Dashboard, cluster: RayCluster):
+    with pytest.raises(fray.InfeasibleError, match=r"job mine .*CPU: asked for 8, the most that a node has is 2"):
+        cluster.launch(program(cpu=8))
+    assert dashboard.taken == []
+    assert RayCluster(dashboard_address=dashboard.url, autoscaling=True).launch(program(cpu=8)) in dashboard.taken
+
+
 def test_job_that_never_gets_its_resources_says_what_is_missing(dashboard: Dashboard, cluster: RayCluster):
     dashboard.add("foreign", "PENDING", message="It may be waiting for resources")
-    job_id = cluster.launch(program(cpu=8, ram="0"))
+    growing = RayCluster(dashboard_address=dashboard.url, autoscaling=True)
+    job_id = growing.launch(program(cpu=8, ram="0"))
     dashboard.jobs[job_id] |= {"status": "PENDING", "message": "It may be waiting for resources"}
     info = cluster.poll(job_id)
     assert info.pending_reason == cluster.pending_reason(job_id)
     assert "CPU: asked for 8, the most that a node has is 2" in (info.pending_reason or "")
     assert cluster.pending_reason("foreign") == "It may be waiting for resources"
-    growing = RayCluster(dashboard_address=dashboard.url, autoscaling=True)
     assert growing.pending_reason(job_id) == "It may be waiting for resources"
     dashboard.jobs[job_id]["status"] = "RUNNING"
     assert cluster.pending_reason(job_id) == ""
@@ -414,7 +421,9 @@ def test_variables_travel_and_are_never_shown(dashboard: Dashboard, cluster: Ray
     dashboard.spoil = spoil
     with pytest.raises(ValueError, match="no such field") as caught:
         cluster.create_job("true", RuntimeEnv(env={"SECRET": CANARY}))
-    assert sent[0]["runtime_env"]["env_vars"] == {"SECRET": CANARY}
+    variables = sent[0]["runtime_env"]["env_vars"]
+    assert variables["SECRET"] == CANARY
+    assert variables["FRAY_JOB_ID"] == sent[0]["submission_id"]
     assert CANARY not in str(caught.value)
 
 

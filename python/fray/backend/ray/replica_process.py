@@ -1,0 +1,119 @@
+"""What a replica of a function job is in the worker process that runs it: its variables, folder, output and end."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+import traceback
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from fray._function_state import send_main_by_value
+from fray._unpicklable import serialization_error
+from fray.backend.ray.functions import can_pickle
+from fray.backend.ray.job_output import printing_to
+from fray.backend.ray.library import cloudpickle, ray
+from fray.backend.ray.refs import trial_pickling
+from fray.cluster import CallableEntrypoint
+
+__all__ = ["JobExit", "ReplicaProcess", "put_call"]
+
+
+class JobExit(Exception):
+    """The function ended itself with ``sys.exit``."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(code, text)
+        self.code = code
+        self.text = text
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def put_call(called: CallableEntrypoint) -> Any:
+    """Return Ray's ref of a function and its arguments as they are now.
+
+    Raises:
+        SerializationError: they cannot be pickled; the message names the part.
+    """
+    call = (called.callable, tuple(called.args), dict(called.kwargs))
+    send_main_by_value(cloudpickle)
+    try:
+        return ray.put(call)
+    except (TypeError, AttributeError, pickle.PicklingError) as error:
+        plain = error
+    try:  # Ray's words about it are long and coloured
+        with trial_pickling():
+            cloudpickle.dumps(call, protocol=5)
+    except Exception as error:
+        plain = error
+    raise serialization_error("the call of a job", call, plain, can_pickle) from plain
+
+
+@dataclass(frozen=True)
+class ReplicaProcess:
+    """Runs a job's function as a process of its own would: in the job's folder, with its variables and its output.
+
+    Args:
+        call: Ray's ref of the function, its positional and its keyword arguments, as they were at the launch.
+        sink: where the output goes; see `fray.backend.ray.job_output`.
+        job_id: the job's.
+        numbered: lines begin with the number of their replica.
+        variables: of the job.
+        folder: where it runs, on a machine that has it.
+    """
+
+    call: Any
+    sink: Any
+    job_id: str
+    numbered: bool
+    variables: Mapping[str, str]
+    folder: str | None
+
+    def __call__(self) -> None:
+        replica = int(os.environ.get("FRAY_REPLICA_ID", "0"))
+        printing = printing_to(self.sink, self.job_id, replica, self.numbered)
+        with printing, _surroundings(self.variables, self.folder):
+            try:
+                function, args, kwargs = ray.get(self.call)
+                function(*args, **kwargs)
+            except SystemExit as error:
+                _end_with(error.code)
+            except BaseException:
+                traceback.print_exc()
+                raise
+
+
+def _end_with(code: Any) -> None:
+    """Do as Python does with what ``sys.exit`` was given."""
+    if code is not None and not isinstance(code, int):
+        print(code, file=sys.stderr)
+        raise JobExit(1, str(code)) from None
+    if code:
+        raise JobExit(code & 0xFF, "") from None
+
+
+@contextmanager
+def _surroundings(variables: Mapping[str, str], folder: str | None) -> Generator[None]:
+    """Set variables and the folder inside the block; the worker serves others after it."""
+    before = {name: os.environ.get(name) for name in variables}
+    come_from = os.getcwd()
+    os.environ.update(variables)
+    restored: list[Callable[[], None]] = []
+    if folder is not None and os.path.isdir(folder):
+        os.chdir(folder)
+        restored.append(lambda: os.chdir(come_from))
+    try:
+        yield
+    finally:
+        for restore in restored:
+            restore()
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

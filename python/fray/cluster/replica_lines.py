@@ -1,0 +1,14 @@
+"""How the output of several replicas is told apart."""
+
+from __future__ import annotations
+
+__all__ = ["numbered_lines"]
+
+
+def numbered_lines(text: str, replica: int) -> str:
+    """Return the text with the replica's number before each line.
+
+    Only a newline ends one; the last gets an end too, for lines of other replicas follow it.
+    """
+    lines = text.removesuffix("\n").split("\n")
+    return "".join(f"[replica-{replica}] {line}\n" for line in lines) if text else ""
