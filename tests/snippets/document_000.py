@@ -100,7 +100,7 @@ book.leaves_out(
 )
 
 
-@book.runs("000.4", "a Ray of its own", lambda around: {**ray_alone(around), "os": os})
+@book.runs("000.4", "a Ray of its own", lambda around: {**ray_alone(around), "os": os}, long=True)
 def driver_of_integration_tests_runs_jobs(around: Around, names: Names) -> None:
     assert names["ray"].cluster_resources()["head_node"] == 1
     client = fray.RayClient(local=True)

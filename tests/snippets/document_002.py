@@ -22,7 +22,7 @@ from tests.chaos.wheels import make_wheel
 from tests.snippets.blocks import ROOT, blocks
 from tests.snippets.declared import assert_has, function_of, methods_of
 from tests.snippets.document_000 import WAIT_SECONDS, write_project
-from tests.snippets.programs import Around, Book, Names, Refusal
+from tests.snippets.programs import RAY_PLACES, Around, Book, Names, Refusal
 from tests.snippets.reading import Block
 
 book = Book("002")
@@ -86,7 +86,11 @@ def write_image_engine(around: Around) -> None:
 
 
 def write_packages(around: Around, *names: str) -> None:
-    """Make packages of these names, which are then the only ones that uv finds."""
+    """Make packages of these names, which are then the only ones that uv, or the pip of the tests' Ray, finds."""
+    if around.place in RAY_PLACES:
+        for name in names:
+            make_wheel(around.resource("initialised_ray").wheels, name, NEW, "")
+        return
     wheels = around.folder / "wheels"
     wheels.mkdir()
     for name in names:
@@ -300,10 +304,9 @@ def the_script_finds_its_context(around: Around, names: Names) -> None:
 
 
 def for_marin(around: Around) -> Names:
-    """The document's host `ray` is the suite's head, whose pip finds packages of the tests only."""
+    """The document's host `ray` is the suite's head."""
     head = around.resource("initialised_ray")
-    for name in ("torch", "transformers"):
-        make_wheel(head.wheels, name, NEW, "")
+    write_packages(around, "torch", "transformers")
     (around.folder / "experiments").mkdir()
     (around.folder / "experiments" / "train_llama.py").write_text(
         "import os, sys\nfrom importlib.metadata import version\n"

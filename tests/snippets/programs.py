@@ -120,6 +120,7 @@ class Program:
         fills: Python for each ``...`` that stands for a value, in their order.
         refusals: statements that must raise.
         elsewhere: places where it could be thought to run, and why it does not.
+        long: whether it takes so long that it runs with the long tests.
         note: what a reader of the list should know.
     """
 
@@ -131,6 +132,7 @@ class Program:
     fills: tuple[str, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     elsewhere: Mapping[str, str] = field(default_factory=dict[str, str])
+    long: bool = False
     note: str = ""
 
 
