@@ -1,8 +1,8 @@
 """The blocks of the documents that Fray was written to: from the documents where they are at hand, else from a copy.
 
 The documents are looked for in the folder that ``FRAY_SEEDS`` names, else in ``../shared/seeds`` beside the repository.
-The copy in ``blocks/`` holds the code of the blocks and where each stands; ``python -m tests.snippets.copy_blocks``
-writes it, and a test compares the two.
+The copy in ``blocks/`` holds the code of those that are programs, and where each stands;
+``python -m tests.snippets.copy_blocks`` writes it, and a test compares the two.
 """
 
 from __future__ import annotations

@@ -12,13 +12,13 @@ HEADER = "# The code blocks of a document that Fray was written to, copied by `p
 
 
 def text_of(blocks: list[Block]) -> str:
-    """Return the TOML of a document's blocks."""
+    """Return the TOML of a document's blocks; of what is no program, such as a Dockerfile, the hash alone."""
     return HEADER + "".join(_entry(block) for block in blocks)
 
 
 def _entry(block: Block) -> str:
-    values = {field.name: getattr(block, field.name) for field in fields(block)}
-    code = values.pop("code")
+    values = {field.name: getattr(block, field.name) for field in fields(block) if field.name != "code"}
+    code = block.code if block.is_program else ""
     assert "'''" not in code, f"block {block.id} cannot stand in a literal of TOML"
     lines = [f"{name} = '{value}'" for name, value in values.items()]
     return "\n[[block]]\n" + "\n".join(lines) + f"\ncode = '''\n{code}'''\n"

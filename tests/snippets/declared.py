@@ -77,7 +77,7 @@ def assert_has(declared: ast.FunctionDef, own: Callable[..., Any], by_position: 
 
 
 def _assert_default(where: str, declared: ast.expr | None, own: inspect.Parameter) -> None:
-    """Assert that a default is the same; ``...`` says that there is one, and Fray may have one where none is declared."""
+    """Assert that a declared default is Fray's; ``...`` says that there is one."""
     if declared is None:
         return
     assert own.default is not inspect.Parameter.empty, f"{where} has no default in Fray"

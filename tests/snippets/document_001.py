@@ -37,7 +37,9 @@ book.leaves_out("001.2", "a Dockerfile: no program of Fray or Ray")
 book.leaves_out("001.3", "a shell command that builds an image from 001.2: no program of Fray or Ray")
 
 
-@book.runs("001.4", "Ray itself", ray_alone, note="defined; its call is a comment in the document, for want of an image")
+@book.runs(
+    "001.4", "Ray itself", ray_alone, note="defined; its call is a comment in the document, for want of an image"
+)
 def images_are_written_as_ray_takes_them(around: Around, names: Names) -> None:
     env = RuntimeEnv(container_image="my-ray-app-env:latest", package_requirements=["emoji"])
     with pytest.warns(UserWarning, match="packages are left out"):

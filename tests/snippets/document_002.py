@@ -342,7 +342,9 @@ def tests_of_scripts(block: Block) -> None:
 for number in (13, 14):
     book.declares(f"002.{number}", "the tests of these names in `tests/on_ray/test_script_jobs.py`")(tests_of_scripts)
 
-book.leaves_out("002.15", "the signature that the document abolishes; 002.16 takes its place and 002.1 shows it refused")
+book.leaves_out(
+    "002.15", "the signature that the document abolishes; 002.16 takes its place and 002.1 shows it refused"
+)
 
 
 @book.declares("002.16", "`create_job` of `ClusterContext` and of every cluster")

@@ -11,7 +11,6 @@ import fray
 from fray import Entrypoint, EnvironmentConfig, JobRequest, JobStatus, ResourceConfig
 
 from tests.snippets.declared import assert_has, assert_takes, methods_of
-from tests.snippets.document_000 import WAIT_SECONDS
 from tests.snippets.programs import CONTEXTS, Around, Book, Names
 from tests.snippets.reading import Block
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import os
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -96,7 +98,8 @@ def rays_actor_answers(around: Around, names: Names) -> None:
 def frays_actor_answers(around: Around, names: Names) -> None:
     assert names["result"] is None
     again = around.ctx.create_actor(names["StatusActor"], options=names["options"])
-    assert again.actor_id == names["actor"].actor_id if hasattr(again, "actor_id") else again == names["actor"]
+    around.ctx.get(again.get_value("key"))
+    assert around.ctx.list_named_actors() == ["status_actor"]
     if around.place == "Ray":
         from fray.backend.ray.ray_job import RayActorHandle
 
@@ -162,7 +165,13 @@ def for_a_variable(around: Around) -> Names:
     return {"args": "FOO", "ray": ray, "task": ray.remote(variable)}
 
 
-@book.runs("004.11", "Ray itself", for_a_variable, long=True, note="the first function is defined and not called: it does nothing")
+@book.runs(
+    "004.11",
+    "Ray itself",
+    for_a_variable,
+    long=True,
+    note="the first function is defined and not called: it does nothing",
+)
 def rays_task_has_its_environment(around: Around, names: Names) -> None:
     assert names["ray"].get(names["ref"]) == "bar"
 
@@ -197,8 +206,46 @@ def frays_task_has_its_environment(around: Around, names: Names) -> None:
 
 # ---- pattern 6
 
-book.leaves_out("004.13", "TODO")
-book.leaves_out("004.14", "TODO")
+
+def without_lockfile(fn: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(fn)
+    def call(*args: Any) -> Any:
+        return fn(*args)
+
+    return call
+
+
+class TextGeneration:
+    """Stands for the language model: says each prompt in capitals."""
+
+    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+        return {"text": [str(prompt).upper() for prompt in batch["prompt"]]}
+
+
+def for_inference(around: Around) -> Names:
+    around.resource("big_node")
+    return {
+        "TextGenerationInferenceConfig": SimpleNamespace,
+        "remove_tpu_lockfile_on_exit": without_lockfile,
+        "vLLMTextGeneration": TextGeneration,
+    }
+
+
+@book.runs(
+    "004.13", "Ray itself", for_inference, long=True, note="the language model is a small class; Ray Data is real"
+)
+def ray_data_stays_as_it_is(around: Around, names: Names) -> None:
+    prompts, texts = around.folder / "prompts.json", around.folder / "texts"
+    prompts.write_text("".join(json.dumps({"prompt": word}) + "\n" for word in ("one", "two", "three")))
+    config = SimpleNamespace(input_path=str(prompts), output_path=str(texts), num_instances=1, batch_size=2)
+    names["ray"].get(names["run_inference"].remote(config))
+    lines = [line for path in texts.iterdir() for line in path.read_text().splitlines()]
+    assert sorted(json.loads(line)["text"] for line in lines) == ["ONE", "THREE", "TWO"]
+
+
+@book.runs("004.14", "Ray itself", note="the document's decision that Ray Data stays; there is nothing more to run")
+def ray_data_imports(around: Around, names: Names) -> None:
+    assert callable(names["ray"].data.read_json)
 
 
 # ---- pattern 7
@@ -278,7 +325,9 @@ def frays_step_runs(around: Around, names: Names) -> None:
     assert names["options"].name == f"{name_of(names['step'].fn, True)}:step"
 
 
-book.runs("004.18", "Ray", lambda around: {**for_a_step(around), **for_an_own_step(around)}, "function")(frays_step_runs)
+book.runs("004.18", "Ray", lambda around: {**for_a_step(around), **for_an_own_step(around)}, "function")(
+    frays_step_runs
+)
 book.runs("004.18", "Ray", lambda around: {**for_a_remote_step(around), **for_an_own_step(around)}, "remote function")(
     frays_step_runs
 )
@@ -307,7 +356,11 @@ def frays_program_starts(around: Around, names: Names) -> None:
 
 def for_a_local_start(around: Around) -> Names:
     seen: list[int] = []
-    return {"args": 5, "get_job_context": fray.get_job_context, "some_task": lambda value: (seen.append(value), seen)[1]}
+    return {
+        "args": 5,
+        "get_job_context": fray.get_job_context,
+        "some_task": lambda value: (seen.append(value), seen)[1],
+    }
 
 
 @book.runs("004.21", "sync", for_a_local_start)
@@ -323,7 +376,9 @@ def the_unit_test_passes(around: Around, names: Names) -> None:
     assert type(fray.get_job_context()) is fray.LocalJobContext
 
 
-@book.runs("004.23", "a Ray of its own", long=True, note="what the document's test does next is left to us: a task runs")
+@book.runs(
+    "004.23", "a Ray of its own", long=True, note="what the document's test does next is left to us: a task runs"
+)
 def the_integration_test_runs(around: Around, names: Names) -> None:
     names["test_distributed_workflow"]()
     ctx = fray.get_job_context()

@@ -8,8 +8,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
-import ray
 
+import ray
 from tests.on_ray.agent_port import set_agent_port
 from tests.on_ray.head import free_port
 from tests.snippets.blocks import blocks

@@ -34,6 +34,7 @@ class Block:
         heading: of the section that it stands in.
         kind: ``fenced``, ``plain`` or ``inline``.
         language: as its fence says; ``python`` for the other kinds, ``shell`` for ``NAME=value``.
+        hash: what tells its text from any other.
         code: its text, without the document's indentation.
     """
 
@@ -41,17 +42,13 @@ class Block:
     heading: str
     kind: str
     language: str
+    hash: str
     code: str
 
     @property
-    def hash(self) -> str:
-        """Return what tells the text from any other."""
-        return hashlib.sha256(self.code.encode()).hexdigest()[:16]
-
-    @property
-    def is_python(self) -> bool:
-        """Return whether it is in Python."""
-        return self.language == "python"
+    def is_program(self) -> bool:
+        """Return whether it can concern Fray: it is Python, or a setting of a variable."""
+        return self.language in ("python", "shell")
 
 
 @dataclass(frozen=True)
@@ -78,9 +75,13 @@ def read(path: Path) -> list[Block]:
         headings = {index: line for index, line in enumerate(lines) if index not in taken and _is_title(lines, index)}
     found.sort(key=lambda block: block.line)
     return [
-        Block(f"{number}.{ordinal}", _heading_of(block, headings), block.kind, block.language, block.code)
+        Block(f"{number}.{ordinal}", _heading_of(block, headings), block.kind, block.language, _hash(block), block.code)
         for ordinal, block in enumerate(found, 1)
     ]
+
+
+def _hash(block: _Found) -> str:
+    return hashlib.sha256(block.code.encode()).hexdigest()[:16]
 
 
 def _line_of(text: str, position: int) -> int:

@@ -33,10 +33,17 @@ def page() -> str:
     lines = ["Where blocks run:", ""]
     lines += [f"- **{place}**: {text}." for place, text in PLACES.items()]
     for book in BOOKS:
-        lines += ["", f"## Document {book.number}", "", "| block | begins | text | what becomes of it |", "|---|---|---|---|"]
+        lines += [
+            "",
+            f"## Document {book.number}",
+            "",
+            "| block | begins | text | what becomes of it |",
+            "|---|---|---|---|",
+        ]
         for block in blocks().values():
             if block.id.split(".")[0] == book.number:
-                lines.append(f"| {block.id} | `{_begin(block.code)}` | `{block.hash}` | {_fate(book, block.id)} |")
+                begin = f"`{_begin(block.code)}`" if block.is_program else block.language
+                lines.append(f"| {block.id} | {begin} | `{block.hash}` | {_fate(book, block.id)} |")
     return HEADER + "\n".join(lines) + "\n"
 
 
