@@ -52,15 +52,16 @@ def data_is_stored(around: Around, names: Names) -> None:
 
 
 def for_a_stage(around: Around) -> Names:
-    """A stage gets a context that holds refs, as Zephyr's do, and operations."""
+    """A stage gets a context that holds refs and the job's context, as Zephyr's do, and operations."""
 
     def run_stage(stage: SimpleNamespace, operations: list[object]) -> list[int]:
-        chunk = fray.get_job_context().get(stage.chunk)
+        assert stage.job is fray.get_job_context()
+        chunk = stage.job.get(stage.chunk)
         for operation in operations:
             chunk = [operation(item) for item in chunk]  # type: ignore[operator]
         return chunk
 
-    stage = SimpleNamespace(chunk=around.ctx.put([1, 2, 3]))
+    stage = SimpleNamespace(chunk=around.ctx.put([1, 2, 3]), job=around.ctx)
     operations = [lambda item: item + 1, lambda item: item * 10]
     return {"context": around.ctx, "run_stage": run_stage, "ctx": stage, "ops": operations}
 

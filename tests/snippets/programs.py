@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import symtable
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -265,6 +266,8 @@ def _check_given(program: Program, given: Names, tree: ast.Module) -> None:
     assert needed <= set(given), f"block {program.id} takes {sorted(needed)} from around, given are {sorted(given)}"
     unused = set(given) - used_names(tree)
     assert not unused, f"block {program.id} makes no use of {sorted(unused)}"
+    if "ray" in given:
+        assert given["ray"] is sys.modules.get("ray"), f"block {program.id}: its ray is not Ray"
     for name, value in given.items():
         if name not in fray.__all__ and name not in fray._LAZY:
             continue

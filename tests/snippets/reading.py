@@ -17,7 +17,7 @@ from pathlib import Path
 
 __all__ = ["Block", "read"]
 
-_FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(r"^ *(```+|~~~+) *(\w*)[^\n]*\n(.*?)^ *\1 *$", re.DOTALL | re.MULTILINE)
 _INLINE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 _HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
 _SETTING = re.compile(r"[A-Z][A-Z_]+=\S+")
@@ -102,8 +102,8 @@ def _heading_of(block: _Found, headings: dict[int, str]) -> str:
 
 def _fenced(text: str) -> Iterator[_Found]:
     for match in _FENCE.finditer(text):
-        code = textwrap.dedent(match.group(2))
-        yield _Found(_line_of(text, match.start()), "fenced", match.group(1) or "text", code)
+        code = textwrap.dedent(match.group(3))
+        yield _Found(_line_of(text, match.start()), "fenced", match.group(2) or "text", code)
 
 
 def _inline(text: str) -> Iterator[_Found]:
