@@ -56,7 +56,7 @@ def heavy(around: Around) -> Names:
     return environment_names(create_environment(pip_packages=["apple==1.0"], extras=["tpu"], env_vars={"A": "1"}))
 
 
-@book.runs("000.1", "process", heavy, "heavy", fills=("environment.pip_packages", "env_vars"))
+@book.runs("000.1", "plain Python", heavy, "heavy", fills=("environment.pip_packages", "env_vars"))
 def is_the_heavy_path(around: Around, names: Names) -> None:
     from fray.v2.ray.backend import build_runtime_env
 
@@ -71,7 +71,7 @@ def light(around: Around) -> Names:
     return environment_names(create_environment(env_vars={"A": "1"}))
 
 
-@book.runs("000.1", "process", light, "light", fills=("environment.pip_packages", "env_vars"))
+@book.runs("000.1", "plain Python", light, "light", fills=("environment.pip_packages", "env_vars"))
 def is_the_light_path(around: Around, names: Names) -> None:
     from fray.v2.ray.backend import build_runtime_env
 
@@ -123,7 +123,7 @@ def types_of_requests(around: Around) -> Names:
     return {"JobRequest": fray.JobRequest, "create_environment": fray.create_environment}
 
 
-@book.runs("000.6", "process", types_of_requests)
+@book.runs("000.6", "plain Python", types_of_requests)
 def a_local_ray_gets_variables_alone(around: Around, names: Names) -> None:
     from fray.v2.ray.backend import build_runtime_env
 
@@ -134,7 +134,7 @@ def a_local_ray_gets_variables_alone(around: Around, names: Names) -> None:
     assert_has(function_of(around.block), build_runtime_env)
 
 
-@book.runs("000.7", "process")
+@book.runs("000.7", "plain Python")
 def a_client_remembers_that_it_is_local(around: Around, names: Names) -> None:
     sketch = names["RayClient"]
     for given in ((), ("auto", "namespace", True)):
@@ -150,7 +150,7 @@ def a_local_client(around: Around) -> Names:
     return {"request": asked, "self": fray.RayClient(local=True), "build_runtime_env": build_runtime_env}
 
 
-@book.runs("000.8", "process", a_local_client)
+@book.runs("000.8", "plain Python", a_local_client)
 def a_clients_flag_reaches_the_environment(around: Around, names: Names) -> None:
     assert set(names["runtime_env"]) == {"env_vars"}
     assert names["runtime_env"]["env_vars"]["A"] == "1"
@@ -159,7 +159,7 @@ def a_clients_flag_reaches_the_environment(around: Around, names: Names) -> None
 book.leaves_out("000.9", "a mention of the call, with its arguments left out; 000.2, 000.4 and 004.23 make it")
 
 
-@book.runs("000.10", "process", lambda around: {"RayClient": fray.RayClient})
+@book.runs("000.10", "plain Python", lambda around: {"RayClient": fray.RayClient})
 def a_local_client_is_made(around: Around, names: Names) -> None:
     assert isinstance(names["_"], fray.RayCluster)
     assert names["_"]._local is True
@@ -168,7 +168,7 @@ def a_local_client_is_made(around: Around, names: Names) -> None:
 # ---- option B
 
 
-@book.runs("000.11", "process", lambda around: {**types_of_requests(around), "os": os})
+@book.runs("000.11", "plain Python", lambda around: {**types_of_requests(around), "os": os})
 def a_variable_switches_environments_off(around: Around, names: Names) -> None:
     from fray.v2.ray.backend import build_runtime_env
 

@@ -131,7 +131,7 @@ def scripts_run_with_packages_and_in_images(around: Around, names: Names) -> Non
     assert output(around, second).startswith("in gcr.io/my-project/trainer:v1\n")
 
 
-@book.runs("002.3", "process", lambda around: {"Callable": Callable})
+@book.runs("002.3", "plain Python", lambda around: {"Callable": Callable})
 def entry_points_are_of_this_type(around: Around, names: Names) -> None:
     from fray.types import EntryPoint
 
@@ -145,7 +145,7 @@ def for_an_interface(around: Around) -> Names:
     return {"ABC": ABC, "RuntimeEnv": RuntimeEnv, "abstractmethod": abstractmethod}
 
 
-@book.runs("002.4", "process", for_an_interface)
+@book.runs("002.4", "plain Python", for_an_interface)
 def the_interface_is_frays(around: Around, names: Names) -> None:
     own = fray.ClusterContext
     assert issubclass(own, ABC)
@@ -195,7 +195,7 @@ def for_a_refusing_cluster(around: Around) -> Names:
     return {"ClusterContext": fray.ClusterContext, "RuntimeEnv": RuntimeEnv}
 
 
-@book.runs("002.6", "process", for_a_refusing_cluster)
+@book.runs("002.6", "plain Python", for_a_refusing_cluster)
 def the_cluster_in_memory_refuses_in_these_words(around: Around, names: Names) -> None:
     assert_has(methods_of(around.block)["create_job"], fray.LocalClusterContext.create_job)
     said: list[str] = []
@@ -210,7 +210,9 @@ def for_a_subprocess(around: Around) -> Names:
     return {"RuntimeEnv": RuntimeEnv, "subprocess": subprocess, "threading": threading}
 
 
-@book.runs("002.7", "process", for_a_subprocess, note="an option that the document advises against; Fray takes 002.6")
+@book.runs(
+    "002.7", "plain Python", for_a_subprocess, note="an option that the document advises against; Fray takes 002.6"
+)
 def the_other_option_runs_a_command(around: Around, names: Names) -> None:
     before = set(threading.enumerate())
     cluster = SimpleNamespace(_job_counter=0, _jobs={})
@@ -227,7 +229,7 @@ def in_a_project(around: Around) -> Names:
     return {}
 
 
-@book.runs("002.8", "process", in_a_project)
+@book.runs("002.8", "plain Python", in_a_project)
 def packages_of_a_project_are_listed(around: Around, names: Names) -> None:
     assert names["runtime_env"]["env_vars"] == {"WANDB_PROJECT": "my-project"}
     assert Path(names["runtime_env"]["pip"]["packages"]).read_text() == ""
@@ -281,7 +283,7 @@ def for_a_test_in_memory(around: Around) -> Names:
     return {"LocalClusterContext": fray.LocalClusterContext, "RuntimeEnv": RuntimeEnv, "pytest": pytest}
 
 
-@book.runs("002.10", "process", for_a_test_in_memory)
+@book.runs("002.10", "plain Python", for_a_test_in_memory)
 def the_test_of_the_cluster_in_memory_passes(around: Around, names: Names) -> None:
     names["test_in_memory_create_job_not_supported"]()
 

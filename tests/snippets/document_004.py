@@ -68,7 +68,7 @@ def fray_processes_the_file(around: Around, names: Names) -> None:
     assert names["result"] == "processed"
 
 
-@book.runs("004.4", "process")
+@book.runs("004.4", "plain Python")
 def the_names_are_frays(around: Around, names: Names) -> None:
     assert names["get_job_context"] is fray.get_job_context
     assert names["TaskOptions"] is fray.TaskOptions

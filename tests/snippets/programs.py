@@ -38,7 +38,7 @@ __all__ = [
 LOCAL_CONTEXTS = ("sync", "thread", "native")
 CONTEXTS = (*LOCAL_CONTEXTS, "Ray")
 PLACES = {
-    "process": "in a plain process, without a context",
+    "plain Python": "in this process, without a context or a cluster",
     "sync": "on `LocalJobContext`",
     "thread": "on `ThreadContext`",
     "native": "on the native engine",

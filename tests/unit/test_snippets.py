@@ -122,7 +122,7 @@ def harness_program(code: str, given: dict[str, object], monkeypatch: pytest.Mon
     block = block_of(code)
     monkeypatch.setattr("tests.snippets.programs.blocks", lambda: {"900.1": block})
     book = Book("900")
-    book.runs("900.1", "process", lambda around: given, **more)(lambda around, names: None)
+    book.runs("900.1", "plain Python", lambda around: given, **more)(lambda around, names: None)
     return book.programs["900.1"]
 
 
@@ -143,18 +143,18 @@ def test_what_a_block_takes_from_around_is_given_and_hides_nothing(
 ):
     program = harness_program(code, given, monkeypatch)
     with pytest.raises(AssertionError, match=message):
-        run(program, Around(block_of(code), "process", tmp_path, monkeypatch))
+        run(program, Around(block_of(code), "plain Python", tmp_path, monkeypatch))
 
 
 def test_a_name_that_fray_lacks_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     code = "from fray import nonsense\n"
     program = harness_program(code, {}, monkeypatch)
     with pytest.raises(ImportError, match="nonsense"):
-        run(program, Around(block_of(code), "process", tmp_path, monkeypatch))
+        run(program, Around(block_of(code), "plain Python", tmp_path, monkeypatch))
 
 
 def test_a_statement_that_is_to_be_refused_must_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    around = Around(block_of(""), "process", tmp_path, monkeypatch)
+    around = Around(block_of(""), "plain Python", tmp_path, monkeypatch)
     allowed = harness_program("int(1)\n", {}, monkeypatch, refusals=(Refusal("int(1)", TypeError, "no"),))
     with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
         run(allowed, around)
