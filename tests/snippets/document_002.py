@@ -327,6 +327,7 @@ def for_marin(around: Around) -> Names:
     "002.12",
     "RayCluster",
     for_marin,
+    long=True,
     note="the host `ray` is the tests' Ray; torch and transformers are packages of the test",
 )
 def marins_script_runs_with_its_packages(around: Around, names: Names) -> None:

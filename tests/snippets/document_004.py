@@ -195,7 +195,7 @@ def what_it_has() -> tuple[str | None, str]:
     return os.environ.get("PJRT_DEVICE"), torch
 
 
-@book.runs("004.12", CONTEXTS, for_packages, note=OWN_PACKAGES)
+@book.runs("004.12", CONTEXTS, for_packages, long=True, note=OWN_PACKAGES)
 def frays_task_has_its_environment(around: Around, names: Names) -> None:
     ctx = names["ctx"]
     assert ctx.get(names["ref"]) is None

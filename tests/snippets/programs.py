@@ -121,7 +121,7 @@ class Program:
         fills: Python for each ``...`` that stands for a value, in their order.
         refusals: statements that must raise.
         elsewhere: places where it could be thought to run, and why it does not.
-        long: whether it takes so long that it runs with the long tests.
+        long: whether it takes so long on Ray that it runs there with the long tests.
         note: what a reader of the list should know.
     """
 

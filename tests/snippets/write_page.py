@@ -64,7 +64,7 @@ def _fate(book: Book, block_id: str) -> str:
 def _ways(found: list[Program]) -> list[str]:
     ways = [f"runs on {', '.join(found[0].places)}"]
     if found[0].long:
-        ways[0] += ", among the long tests"
+        ways[0] += ", on Ray with the long tests"
     cases = [program.case for program in found if program.case]
     if cases:
         ways[0] += f" ({' and '.join(cases)})"
