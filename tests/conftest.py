@@ -11,6 +11,8 @@ import pytest
 
 from tests.on_ray.head import RayHead
 
+pytest.register_assert_rewrite("tests.snippets")
+
 # What a developer's shell says of Python would change what the programs of the tests do.
 for _name in ("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"):
     os.environ.pop(_name, None)

@@ -87,7 +87,7 @@ _MAX_NAME_BYTES = 255
 _ALLOWED_OPTIONS = ("--index-url", "--extra-index-url", "--find-links", "--no-index", "--pre")
 """Of a requirements file, in `RuntimeEnv.package_requirements`."""
 
-EntryPoint: TypeAlias = "str | Callable[[JobContext], None]"
+EntryPoint: TypeAlias = str | Callable[["JobContext"], None]
 """What a job runs: a shell command, or a function that gets the job's context."""
 
 # What users of other systems write, and what it is called here.

@@ -41,6 +41,7 @@ class RayHead:
         address: of the cluster, for ``ray.init``.
         dashboard: its URL, empty where there is none.
         environment: what a program needs in its environment to use it.
+        wheels: folder of the packages that Ray's environments are built from.
     """
 
     def __init__(
@@ -49,6 +50,8 @@ class RayHead:
         self._marker = uuid.uuid4().hex
         # The path of Ray's sockets must stay short.
         self._folder = tempfile.mkdtemp(prefix="ray-", dir="/tmp")
+        self.wheels = Path(self._folder, "wheels")
+        self.wheels.mkdir()
         self.environment = dict(ENVIRONMENT)
         settings: dict[str, Any] = {
             "num_cpus": cpus,
@@ -56,15 +59,15 @@ class RayHead:
             "include_dashboard": dashboard,
             "object_store_memory": STORE_BYTES,
             "_temp_dir": self._folder,
-            "agent_port": _free_port(),
+            "agent_port": free_port(),
         }
         if dashboard:
-            settings |= {"dashboard_host": "127.0.0.1", "dashboard_port": dashboard_port or _free_port()}
+            settings |= {"dashboard_host": "127.0.0.1", "dashboard_port": dashboard_port or free_port()}
         self._log = open(os.path.join(self._folder, "head.log"), "wb")  # noqa: SIM115  (closed with the head)
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.on_ray.head_program", json.dumps(settings)],
             cwd=ROOT,
-            env={**os.environ, **self.environment, MARKER: self._marker, "RAY_ADDRESS": "", "PATH": _path()},
+            env={**os.environ, **self.environment, **self._packages(), "RAY_ADDRESS": "", "PATH": _path()},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
@@ -83,7 +86,7 @@ class RayHead:
         self.dashboard = f"http://{where['dashboard']}" if where["dashboard"] else ""
 
     def add_node(self, resources: Mapping[str, float]) -> int:
-        """Start a further raylet on this machine, without CPUs unless they are named, and return its number."""
+        """Start a further raylet on this machine, without CPUs or GPUs unless they are named; return its number."""
         return int(self._order({"add": dict(resources)}))
 
     def kill_node(self, number: int) -> None:
@@ -100,6 +103,10 @@ class RayHead:
         if not line:
             raise RuntimeError(f"Ray does not do {order}")
         return line
+
+    def _packages(self) -> dict[str, str]:
+        """Return the variables by which pip finds what tests put into `wheels`, and nothing from the network."""
+        return {MARKER: self._marker, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(self.wheels)}
 
     def kill(self) -> None:
         """Kill all daemons and workers at once, as when the machine goes down."""
@@ -134,7 +141,8 @@ def _path() -> str:
     return os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port that nobody listens at."""
     import socket
 
     with socket.socket() as probe:

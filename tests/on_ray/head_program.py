@@ -16,6 +16,7 @@ from ray._private.node import Node
 from ray._private.parameter import RayParams
 
 import ray
+from tests.on_ray.agent_port import set_agent_port
 
 STORE_BYTES = 100 << 20
 
@@ -23,7 +24,8 @@ STORE_BYTES = 100 << 20
 def add_node(gcs_address: str, resources: dict[str, float]) -> Any:
     settings = RayParams(
         num_cpus=int(resources.pop("CPU", 0)),
-        num_gpus=0,
+        num_gpus=int(resources.pop("GPU", 0)),
+        memory=int(resources.pop("memory", 0)) or None,
         resources=resources,
         object_store_memory=STORE_BYTES,
         min_worker_port=0,
@@ -34,17 +36,6 @@ def add_node(gcs_address: str, resources: dict[str, float]) -> Any:
     )
     settings.dashboard_agent_listen_port = None
     return Node(settings, head=False, shutdown_at_exit=False, spawn_reaper=False)
-
-
-def set_agent_port(port: int) -> None:
-    """Let the agent of the head listen there: its usual port may be another Ray's."""
-    make = RayParams.__init__
-
-    def make_with_port(self: RayParams, *args: Any, **keywords: Any) -> None:
-        make(self, *args, **keywords)
-        self.dashboard_agent_listen_port = port
-
-    RayParams.__init__ = make_with_port  # type: ignore[method-assign]
 
 
 def kill_node(node: Any, gracefully: bool) -> None:

@@ -1,129 +1,85 @@
-"""The Python snippets of the documents that Fray was written to: run on Ray, and natively where they can."""
+"""The code blocks of the documents that Fray was written to, as far as they need Ray."""
 
 from __future__ import annotations
 
-import ast
-import inspect
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import fray
 import pytest
+from fray.backend.ray.cluster import RayCluster
 
-from tests.on_ray.head import ROOT, RayHead
-from tests.snippets.fixtures import fixtures
-from tests.snippets.snippets import KINDS, Snippet, load
+from tests.on_ray.head import ENVIRONMENT, ROOT, RayHead
+from tests.snippets.blocks import blocks
+from tests.snippets.books import programs
+from tests.snippets.programs import Around, Program, run
 
-SNIPPETS = load()
-RAY_ALONE = ("ray", "cluster", "RayClient", "build_runtime_env", "a project", "remote")
-MARKS = (pytest.mark.ray, pytest.mark.filterwarnings("default"), pytest.mark.timeout(180))
+pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("default"), pytest.mark.timeout(180)]
 
-
-def is_for_native(snippet: Snippet) -> bool:
-    return not any(word in f"{snippet.code} {' '.join(snippet.needs)}" for word in RAY_ALONE)
-
-
-def runs() -> list[object]:
-    found: list[object] = []
-    for snippet in SNIPPETS:
-        if snippet.kind == "fragment" or "own process" in snippet.needs:
-            continue
-        found.append(pytest.param("ray", snippet, id=f"ray-{snippet.id}", marks=MARKS))
-        if is_for_native(snippet):
-            found.append(pytest.param("native", snippet, id=f"native-{snippet.id}"))
-    return found
+OWN_RAY = "a Ray of its own"
+BIG = {"CPU": 4, "GPU": 1, "memory": 9 << 30, "TPU": 8, "TPU-v4-32-head": 1}
 
 
-@pytest.fixture(scope="module")
-def native_context() -> Iterator[fray.JobContext]:
-    with fray.create_job_ctx("native", cpus=2, resources={"TPU": 4}) as context:
+@pytest.fixture
+def context_on_ray(initialised_ray: RayHead) -> Iterator[fray.JobContext]:
+    from fray.backend.ray import RayJobContext
+
+    with RayJobContext(namespace="snippets") as context, fray.fray_default_job_ctx(context):
         yield context
+        for entry in context.list_named_actors(all_namespaces=True):
+            context.kill(context.get_actor(**entry))
+
+
+@pytest.fixture
+def ray_cluster(context_on_ray: fray.JobContext) -> Iterator[RayCluster]:
+    cluster = RayCluster(local=True)
+    with fray.set_current_cluster(cluster):
+        yield cluster
+    cluster.shutdown(wait=False)
 
 
 @pytest.fixture(scope="module")
-def tpu_node(initialised_ray: RayHead) -> Iterator[None]:
-    """A raylet with a CPU and pretended chips."""
-    number = initialised_ray.add_node({"CPU": 1, "TPU": 4})
+def big_node(initialised_ray: RayHead) -> Iterator[None]:
+    """A raylet with what the documents' tasks ask for; none of it is real."""
+    number = initialised_ray.add_node(BIG)
     yield
     initialised_ray.kill_node(number)
 
 
 @pytest.fixture
-def context(place: str, snippet: Snippet, request: pytest.FixtureRequest) -> Iterator[fray.JobContext]:
-    if place == "native":
-        context = request.getfixturevalue("native_context")
-    else:
-        request.getfixturevalue("initialised_ray")
-        if "pretended TPU" in snippet.needs:
-            request.getfixturevalue("tpu_node")
-        context = fray.create_job_ctx("ray", namespace="snippets")
-    with fray.fray_default_job_ctx(context):
-        yield context
-        for entry in context.list_named_actors(all_namespaces=True):
-            context.kill(context.get_actor(**entry))
-    fray.set_job_context(None)
-
-
-@pytest.mark.parametrize(("place", "snippet"), runs())
-def test_snippet_runs(
-    place: str, snippet: Snippet, context: fray.JobContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def around(
+    request: pytest.FixtureRequest, initialised_ray: RayHead, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[Program, str], Around]:
+    """Make what is around a program: an empty folder, and its place."""
     monkeypatch.chdir(tmp_path)
-    made = fixtures(context, tmp_path)
-    names: dict[str, object] = {"__name__": "snippet"}
-    for need in snippet.needs:
-        names.update(made[need]())
-    compiled = compile(snippet.code, f"snippet {snippet.id}", "exec")
-    if snippet.raises:
-        with pytest.raises(getattr(__builtins__, snippet.raises, TypeError)):
-            exec(compiled, names)
-        return
-    exec(compiled, names)
-    for name, value in list(names.items()):
-        if name.startswith("test_") and inspect.isfunction(value):
-            value(*[None] * len(inspect.signature(value).parameters))
+    return lambda program, place: Around(blocks()[program.id], place, tmp_path, monkeypatch, request.getfixturevalue)
 
 
-@pytest.mark.ray
+@pytest.mark.parametrize(
+    ("program", "place"),
+    [
+        pytest.param(program, place, id=name, marks=[pytest.mark.long] if program.long else [])
+        for name, program, place in programs(("Ray", "RayCluster", "Ray itself"))
+    ],
+)
+def test_block_runs_on_ray(program: Program, place: str, around: Callable[[Program, str], Around]):
+    run(program, around(program, place))
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("snippet", [pytest.param(one, id=one.id) for one in SNIPPETS if "own process" in one.needs])
-def test_snippet_that_starts_ray_itself_runs(snippet: Snippet):
-    needs = [name for name in snippet.needs if name not in ("own process", "os")]
-    program = (
-        "import os, sys, fray\nfrom pathlib import Path\nfrom tests.snippets.fixtures import fixtures\n"
-        "names = {'os': os}\nmade = fixtures(None, Path('.'))\n"
-        f"for need in {needs!r}:\n    names.update(made[need]())\n"
-        f"exec(compile({snippet.code!r}, 'snippet', 'exec'), names)\n"
-        "for name, value in list(names.items()):\n"
-        "    if name.startswith('test_'):\n        value()\n"
-        "import ray\nassert ray.is_initialized()\nray.shutdown()\nprint('done')\n"
-    )
-    environment = {**os.environ, "RAY_AUTH_MODE": "disabled", "RAY_ADDRESS": ""}
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600
-    )
-    assert done.stdout.endswith("done\n"), done.stderr[-2000:]
-
-
-def test_every_snippet_is_of_a_kind():
-    for snippet in SNIPPETS:
-        assert snippet.kind in KINDS
-        if snippet.kind == "fragment":
-            assert snippet.why, f"{snippet.id} does not say what is missing"
-            assert is_incomplete(snippet), f"{snippet.id} has all that it names"
-        else:
-            ast.parse(snippet.code)
-
-
-def is_incomplete(snippet: Snippet) -> bool:
-    """Return whether a fragment is no Python, is cut short, or names what it says is undefined."""
+@pytest.mark.parametrize("key", [name.removesuffix(f"-{OWN_RAY}") for name, _, _ in programs((OWN_RAY,))])
+def test_block_starts_a_ray_of_its_own(key: str):
+    folder = tempfile.mkdtemp(prefix="ray-", dir="/tmp")  # the path of Ray's sockets must stay short
+    environment = {**os.environ, **ENVIRONMENT, "RAY_ADDRESS": "", "RAY_TMPDIR": folder, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "tests.snippets.own_ray", key]
     try:
-        ast.parse(snippet.code)
-    except SyntaxError:
-        return True
-    return "..." in snippet.code or (
-        bool(snippet.undefined) and all(name in snippet.code for name in snippet.undefined)
-    )
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+    assert done.stdout.endswith("done\n")

@@ -6,11 +6,13 @@ import copy
 import dataclasses
 import pickle
 import re
+from collections.abc import Callable
+from typing import get_args, get_origin
 
 import fray
 import numpy
 import pytest
-from fray import ActorOptions, Lifetime, RuntimeEnv, TaskOptions
+from fray import ActorOptions, EntryPoint, Lifetime, RuntimeEnv, TaskOptions
 
 
 def test_defaults_are_those_of_the_requirements():
@@ -190,6 +192,12 @@ def test_longest_name_and_any_script_are_allowed():
 )
 def test_actors_hold_no_cpu_by_default(options, demand):
     assert options.demand() == demand
+
+
+def test_the_type_of_entry_points_can_be_part_of_another():
+    kinds = get_args(EntryPoint | None)
+    assert (kinds[0], kinds[2]) == (str, type(None))
+    assert get_origin(kinds[1]) is Callable
 
 
 def test_version_has_three_numbers():
