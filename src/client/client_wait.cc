@@ -7,6 +7,7 @@
 
 #include <poll.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include "client/client.h"
 #include "client/current_call.h"
@@ -25,6 +26,7 @@ constexpr auto kDrainLimit = 1s;  // for one answer of the node at the end of a 
 constexpr int kMostDrainRounds = 50;
 constexpr auto kExitPatience = 5s;      // with whoever reads the program's output and has stopped
 constexpr int kHeldTick = 20;           // ms between looks whether workers may print again
+constexpr int kLookTick = 50;           // ms between looks whether the threads of a worker all wait
 constexpr int kTicksBeforeSleep = 100;  // ticks without progress, of 1 ms each
 constexpr timespec kTick{0, 1'000'000};
 
@@ -303,6 +305,7 @@ WaitResult Client::wait_until(FunctionRef<bool()> condition, Deadline deadline, 
     known->awaited = *awaited;
     tell_at = Clock::now() + kTellAfter;
   }
+  std::optional<Sleeper> sleeper;
   bool asleep = false;
   bool is_long = false;
   std::optional<std::uint64_t> side_wait;
@@ -314,6 +317,10 @@ WaitResult Client::wait_until(FunctionRef<bool()> condition, Deadline deadline, 
   auto leave = [&](WaitResult result) FRAY_UNCHECKED_LOCKING {  // returns without the lock
     if (is_long) end_long_wait();
     if (known) untell(*known);
+    if (sleeper) {
+      std::erase(sleepers_, &*sleeper);
+      waits_changed();
+    }
     if (side_wait) drop_side_wait(*side_wait);
     lock.unlock();
     if (asleep) {
@@ -326,6 +333,11 @@ WaitResult Client::wait_until(FunctionRef<bool()> condition, Deadline deadline, 
     if (asleep) return;
     if (duty_ != nullptr && hooks.duty() == nullptr && hooks.waits_for_others() && !side_wait) {
       side_wait = add_side_wait();
+    }
+    if (duty_ != nullptr && awaited != nullptr && !deadline) {
+      sleeper.emplace(Sleeper{::gettid(), current_call, *awaited, false, {}});
+      sleepers_.push_back(&*sleeper);
+      waits_changed();
     }
     mutex_.unlock();
     if (WorkerDuty* duty = hooks.duty()) duty->blocked();
@@ -358,6 +370,10 @@ WaitResult Client::wait_until(FunctionRef<bool()> condition, Deadline deadline, 
     if (!open_) return leave(WaitResult::kClosed);
     if (known && known->refused) {
       hooks.deadlock = std::move(known->why);
+      return leave(WaitResult::kDeadlock);
+    }
+    if (sleeper && sleeper->refused) {
+      hooks.deadlock = std::move(sleeper->why);
       return leave(WaitResult::kDeadlock);
     }
     if (tell_at != Clock::time_point::max() && Clock::now() >= tell_at) {
@@ -450,14 +466,27 @@ void Client::end_long_wait() {
 
 // ---- Side waits ----
 
-std::uint64_t Client::begin_side_wait() {
+std::uint64_t Client::begin_side_wait(Object* object, CompletionQueue* queue) {
   MutexLock lock(mutex_);
-  return add_side_wait();
+  const std::uint64_t task = add_side_wait();
+  if (task == kNoTask) return 0;
+  retain(object);
+  loop_sleepers_.emplace(++wait_numbers_, LoopSleeper{task, object, queue, {}});
+  waits_changed();
+  return wait_numbers_;
 }
 
-void Client::end_side_wait(std::uint64_t task) {
+std::string Client::end_side_wait(std::uint64_t wait) {
+  if (wait == 0) return {};
   MutexLock lock(mutex_);
-  drop_side_wait(task);
+  auto found = loop_sleepers_.find(wait);
+  if (found == loop_sleepers_.end()) return {};
+  LoopSleeper sleeper = std::move(found->second);
+  loop_sleepers_.erase(found);
+  waits_changed();
+  drop_side_wait(sleeper.task);
+  if (sleeper.object->references.fetch_sub(1, std::memory_order_acq_rel) == 1) objects_.destroy(sleeper.object);
+  return std::move(sleeper.why);
 }
 
 Client::SideWaits Client::side_waits() const {
@@ -702,6 +731,7 @@ void Client::backup_loop() {
     fill_poll_set(set);
     int timeout = tasks_.unfinished() > 0 ? 100 : tasks_.leases().empty() ? -1 : 250;
     if (output_held_) timeout = kHeldTick;
+    if (may_rest()) timeout = timeout < 0 ? kLookTick : std::min(timeout, kLookTick);
     if (auto due = folder_.next_due()) timeout = std::clamp(milliseconds_until(*due), 1, timeout < 0 ? 1000 : timeout);
     backup_asleep_ = true;  // before the duty is asked: a task that begins meanwhile wakes us
     if (int fd = duty_ == nullptr ? -1 : duty_->poll_fd(); fd >= 0) set.push_back({fd, POLLIN, 0});
