@@ -340,7 +340,7 @@ class Client {
   };
   // A coroutine that waits for a ref.
   struct LoopSleeper {
-    std::uint64_t task = 0;  // during which it began
+    std::uint64_t task = 0;    // during which it began
     Object* object = nullptr;  // counted
     CompletionQueue* queue = nullptr;
     std::string why;  // refused

@@ -155,7 +155,7 @@ bool signals_may_wake() {
   ::getitimer(ITIMER_REAL, &timer);
   if (timer.it_value.tv_sec != 0 || timer.it_value.tv_usec != 0) return true;
   if (!read_text("/proc/self/timers").empty()) return true;
-  for (int number : {SIGCHLD, SIGALRM, SIGIO, SIGUSR1, SIGUSR2}) {
+  for (int number : {SIGHUP, SIGTERM, SIGCHLD, SIGALRM, SIGIO, SIGUSR1, SIGUSR2}) {
     struct sigaction action {};
     ::sigaction(number, nullptr, &action);
     if (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN) return true;

@@ -16,12 +16,22 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/sanitized.h"
 #include "os/fd.h"
 
 namespace fray::os {
 namespace {
 
 using namespace std::chrono_literals;
+
+class ThreadRestTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (std::ifstream("/proc/self/syscall").peek() == EOF)
+      GTEST_SKIP() << "the kernel does not say where threads sleep";
+    if (kUnderThreadSanitizer) GTEST_SKIP() << "the sanitizer has a thread of its own, which sleeps for a time";
+  }
+};
 
 // A thread that is let go at the end of the test.
 class RestingThread {
@@ -76,22 +86,22 @@ ThreadRest seen_by_this_thread() {
 }
 
 // A thread that sleeps in `wait` until `end` makes it go on.
-void with_thread(const std::function<void()>& wait, const std::function<void()>& end, const std::function<void()>& look) {
+void with_thread(const std::function<void()>& wait, const std::function<void()>& end,
+                 const std::function<void()>& look) {
   std::thread thread(wait);
   look();
   end();
   thread.join();
 }
 
-TEST(ThreadRest, SleepsForConditionsAndJoinsAreWokenByThisProcessAlone) {
-  if (std::ifstream("/proc/self/syscall").peek() == EOF) GTEST_SKIP() << "the kernel does not say what threads sleep in";
+TEST_F(ThreadRestTest, SleepsForConditionsAndJoinsAreWokenByThisProcessAlone) {
   RestingThread sleeper;
   EXPECT_TRUE(rests_soon(seen_by_this_thread()));
   RestingThread joined;
   with_thread([&] { joined.join(); }, [&] { joined.end(); }, [] { EXPECT_TRUE(rests_soon(seen_by_this_thread())); });
 }
 
-TEST(ThreadRest, AThreadThatSleepsForATimeGoesOnByItself) {
+TEST_F(ThreadRestTest, AThreadThatSleepsForATimeGoesOnByItself) {
   RestingThread sleeper;
   std::mutex mutex;
   std::condition_variable changed;
@@ -109,13 +119,17 @@ TEST(ThreadRest, AThreadThatSleepsForATimeGoesOnByItself) {
       [] { EXPECT_TRUE(never_rests(seen_by_this_thread())); });
 }
 
-TEST(ThreadRest, ARunningThreadDoesNotRest) {
+TEST_F(ThreadRestTest, ARunningThreadDoesNotRest) {
   std::atomic<bool> ended{false};
-  with_thread([&] { while (!ended) {} }, [&] { ended = true; },
-              [] { EXPECT_TRUE(never_rests(seen_by_this_thread())); });
+  with_thread(
+      [&] {
+        while (!ended) {
+        }
+      },
+      [&] { ended = true; }, [] { EXPECT_TRUE(never_rests(seen_by_this_thread())); });
 }
 
-TEST(ThreadRest, AReadOfAPipeMayBeEndedByOthers) {
+TEST_F(ThreadRestTest, AReadOfAPipeMayBeEndedByOthers) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   char word = 0;
@@ -124,7 +138,7 @@ TEST(ThreadRest, AReadOfAPipeMayBeEndedByOthers) {
   for (int end : ends) ::close(end);
 }
 
-TEST(ThreadRest, AnEventLoopRestsWhenOnlyThisProcessWakesIt) {
+TEST_F(ThreadRestTest, AnEventLoopRestsWhenOnlyThisProcessWakesIt) {
   Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
   Fd queue(::eventfd(0, EFD_CLOEXEC));
   int sockets[2];
@@ -151,7 +165,7 @@ TEST(ThreadRest, AnEventLoopRestsWhenOnlyThisProcessWakesIt) {
               });
 }
 
-TEST(ThreadRest, AnAlarmOrAHandlerOfChildrensEndsMayWakeAnybody) {
+TEST_F(ThreadRestTest, AnAlarmOrAHandlerOfChildrensEndsMayWakeAnybody) {
   RestingThread sleeper;
   ASSERT_TRUE(rests_soon(seen_by_this_thread()));
   itimerval alarm{};

@@ -1,4 +1,4 @@
-"""Circles through threads and event loops of tasks and methods get DeadlockError; what anything else may end goes on."""
+"""Circles through threads and event loops of methods get DeadlockError; what anything else may end goes on."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def wheels(packages: Path) -> list[Path]:
 
 
 # How a package builds itself where nothing can be fetched to build it with.
-BACKEND = '''
+BACKEND = """
 import zipfile
 
 
@@ -64,7 +64,7 @@ def build_wheel(folder, config_settings=None, metadata_directory=None):
         archive.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\\nGenerator: test\\nRoot-Is-Purelib: true\\n")
         archive.writestr(f"{about}/RECORD", "")
     return name
-'''
+"""
 
 
 @pytest.mark.parametrize("given", [by_wheels, by_folder, by_file])

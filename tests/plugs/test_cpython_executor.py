@@ -14,7 +14,6 @@ import fray
 import pytest
 from fray.backend.native import NativeJobContext
 
-
 SYSTEMS_TESTS = str(Path("/usr/lib") / f"python{sys.version_info.major}.{sys.version_info.minor}" / "test")
 """Where Debian's package of CPython's tests lies; it fits every interpreter of this version."""
 

@@ -25,29 +25,33 @@ def result(ref: Any, timeout: float | None = None) -> Any:
 
 def wait_in_loop(ref: Any) -> Generator[Any, None, Any]:
     """Wait for `ref` without stopping the running event loop."""
-    while not ref._ready():
-        loop = asyncio.get_running_loop()
-        client = ref._client
-        queue = _queue_of(loop, client)
-        arrived = loop.create_future()
-
-        def arrive() -> None:
-            if not arrived.done():
-                arrived.set_result(None)
-
-        queue.add(ref, arrive)
-        wait = queue.begin_wait(ref)
-        _awaited[arrived] = ref
-        try:
-            yield from arrived
-        finally:
-            del _awaited[arrived]
-            refusal = queue.end_wait(wait)
-            if arrived.cancelled():
-                queue.remove(ref, arrive)
-        if refusal is not None:
-            raise DeadlockError(refusal)
+    while not ref._ready():  # a refused wait of another coroutine for the same ref ends this one too
+        yield from _until_told(ref)
     return _native.get(ref._client, ref, None)
+
+
+def _until_told(ref: Any) -> Generator[Any, None, None]:
+    """Wait until the engine says that `ref` is ready, or that it never will be, for which DeadlockError is raised."""
+    loop = asyncio.get_running_loop()
+    queue = _queue_of(loop, ref._client)
+    arrived = loop.create_future()
+
+    def arrive() -> None:
+        if not arrived.done():
+            arrived.set_result(None)
+
+    queue.add(ref, arrive)
+    wait = queue.begin_wait(ref)
+    _awaited[arrived] = ref
+    try:
+        yield from arrived
+    finally:
+        del _awaited[arrived]
+        refusal = queue.end_wait(wait)
+        if arrived.cancelled():
+            queue.remove(ref, arrive)
+    if refusal is not None:
+        raise DeadlockError(refusal)
 
 
 def awaited_refs(waits_for: Any) -> dict[asyncio.Future[None], Any] | None:
