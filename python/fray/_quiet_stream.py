@@ -14,7 +14,7 @@ class QuietStream:
     """
 
     def __init__(self, stream: Any) -> None:
-        self._stream = stream  # None where a program has no standard error
+        self._stream: Any = stream  # None where a program has no standard error
 
     def write(self, text: str) -> None:
         """Write the text and flush it."""

@@ -347,8 +347,10 @@ class Client {
   };
   std::vector<Object*> awaited_by_all() const FRAY_REQUIRES(mutex_);
   bool may_rest() const FRAY_REQUIRES(mutex_) {
-    return resting_.empty() && duty_ != nullptr && !(sleepers_.empty() && loop_sleepers_.empty());
+    return duty_ != nullptr && resting_.empty() && (side_waits_.lasting > 0 || places_ > 1) &&
+           !(sleepers_.empty() && loop_sleepers_.empty());
   }
+  int milliseconds_to_look() const FRAY_REQUIRES(mutex_);
   void waits_changed() FRAY_REQUIRES(mutex_);  // what was seen of resting calls says nothing any more
   bool refuse_resting(std::uint64_t wait, std::string& why) FRAY_REQUIRES(mutex_);
   void withdraw(Object* actor);

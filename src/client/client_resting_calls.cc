@@ -41,6 +41,13 @@ std::vector<Object*> Client::awaited_by_all() const {
   return objects;
 }
 
+int Client::milliseconds_to_look() const {
+  constexpr std::chrono::milliseconds kLeast = kLookAfter;  // one that falls due and is not made is not asked for at once
+  if (look_at_ == Clock::time_point::min()) return static_cast<int>(kLeast.count());
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(look_at_ - Clock::now());
+  return static_cast<int>(std::max(left, kLeast).count());
+}
+
 bool Client::is_time_to_look() const {
   MutexLock lock(mutex_);
   return may_rest() && Clock::now() >= look_at_;

@@ -26,7 +26,6 @@ constexpr auto kDrainLimit = 1s;  // for one answer of the node at the end of a 
 constexpr int kMostDrainRounds = 50;
 constexpr auto kExitPatience = 5s;      // with whoever reads the program's output and has stopped
 constexpr int kHeldTick = 20;           // ms between looks whether workers may print again
-constexpr int kLookTick = 50;           // ms between looks whether the threads of a worker all wait
 constexpr int kTicksBeforeSleep = 100;  // ticks without progress, of 1 ms each
 constexpr timespec kTick{0, 1'000'000};
 
@@ -731,7 +730,7 @@ void Client::backup_loop() {
     fill_poll_set(set);
     int timeout = tasks_.unfinished() > 0 ? 100 : tasks_.leases().empty() ? -1 : 250;
     if (output_held_) timeout = kHeldTick;
-    if (may_rest()) timeout = timeout < 0 ? kLookTick : std::min(timeout, kLookTick);
+    if (may_rest()) timeout = timeout < 0 ? milliseconds_to_look() : std::min(timeout, milliseconds_to_look());
     if (auto due = folder_.next_due()) timeout = std::clamp(milliseconds_until(*due), 1, timeout < 0 ? 1000 : timeout);
     backup_asleep_ = true;  // before the duty is asked: a task that begins meanwhile wakes us
     if (int fd = duty_ == nullptr ? -1 : duty_->poll_fd(); fd >= 0) set.push_back({fd, POLLIN, 0});

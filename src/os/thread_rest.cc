@@ -46,9 +46,9 @@ std::string descriptor_name(int fd) {
 
 bool is_own_socket(int fd) {
   const std::string name = descriptor_name(fd);
-  MutexLock lock(own_sockets().mutex);
-  const auto& names = own_sockets().names;
-  return std::find(names.begin(), names.end(), name) != names.end();
+  OwnSockets& own = own_sockets();
+  MutexLock lock(own.mutex);
+  return std::find(own.names.begin(), own.names.end(), name) != own.names.end();
 }
 
 struct SystemCall {
@@ -175,10 +175,10 @@ void note_own_socket(int fd) {
   if (fd < 0 || is_own_socket(fd)) return;
   std::string name = descriptor_name(fd);
   if (!name.starts_with("socket:")) return;
-  MutexLock lock(own_sockets().mutex);
-  auto& names = own_sockets().names;
-  names.push_back(std::move(name));
-  if (names.size() > kMostOwnSockets) names.pop_front();
+  OwnSockets& own = own_sockets();
+  MutexLock lock(own.mutex);
+  own.names.push_back(std::move(name));
+  if (own.names.size() > kMostOwnSockets) own.names.pop_front();
 }
 
 }  // namespace fray::os

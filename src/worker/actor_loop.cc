@@ -422,7 +422,7 @@ void ActorLoop::node_gone() {
 }
 
 bool ActorLoop::tick() {
-  if (mode_ != Mode::kEventLoop && client_.is_time_to_look()) look_for_rest();
+  if (client_.is_time_to_look()) look_for_rest();
   MutexLock lock(mutex_);
   check_descriptors();
   if (running_.empty()) {
@@ -447,6 +447,7 @@ void ActorLoop::look_for_rest() {
   {
     MutexLock lock(mutex_);
     for (const ActorCall& call : running_) {
+      if (mode_ == Mode::kEventLoop) break;  // it looks at its calls itself
       calls.push_back({call.task.client, call.task.number, names.emplace_back(call.task.name)});
     }
   }

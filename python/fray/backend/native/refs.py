@@ -79,7 +79,8 @@ def awaited_refs(waits_for: Any) -> dict[asyncio.Future[None], Any] | None:
 
 def note_loops() -> None:
     """Tell the engine of the event loops that run in this process; see `_note_loop`."""
-    run_once = asyncio.BaseEventLoop._run_once.__code__  # pyright: ignore[reportAttributeAccessIssue]
+    base: Any = asyncio.BaseEventLoop
+    run_once = base._run_once.__code__
     for top in sys._current_frames().values():  # pyright: ignore[reportPrivateUsage]
         frame = top
         while frame is not None and frame.f_code is not run_once:
