@@ -42,7 +42,8 @@ std::vector<Object*> Client::awaited_by_all() const {
 }
 
 int Client::milliseconds_to_look() const {
-  constexpr std::chrono::milliseconds kLeast = kLookAfter;  // one that falls due and is not made is not asked for at once
+  constexpr std::chrono::milliseconds kLeast =
+      kLookAfter;  // one that falls due and is not made is not asked for at once
   if (look_at_ == Clock::time_point::min()) return static_cast<int>(kLeast.count());
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(look_at_ - Clock::now());
   return static_cast<int>(std::max(left, kLeast).count());
