@@ -18,7 +18,12 @@ fail() {
 
 # ---- Debian packages
 
-listed() { awk -v step="$1" '/^\[/ { on = $0 == "[" step "]" } on && /^[a-z]/' tools/debian-packages.txt; }
+systems_python=$(/usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || echo 3.11)
+listed() {
+  awk -v step="$1" -v python="$systems_python" '
+    /^\[/ { on = $0 == "[" step "]" }
+    on && /^[a-z]/ { sub(/@PYTHON@/, python); print }' tools/debian-packages.txt
+}
 
 wanted=$(listed build)
 [[ $step == build ]] || wanted+=" $(listed "$step")"

@@ -223,20 +223,6 @@ PyObject* client_drain_output(PyObject* self, PyObject*) {
   Py_RETURN_NONE;
 }
 
-// begin_side_wait() -> the task that it belongs to. In a forked child nothing counts.
-PyObject* client_begin_side_wait(PyObject* self, PyObject*) {
-  auto* owner = reinterpret_cast<PythonClient*>(self);
-  return PyLong_FromUnsignedLongLong(owner->inherited ? 0 : owner->client->begin_side_wait());
-}
-
-PyObject* client_end_side_wait(PyObject* self, PyObject* argument) {
-  auto* owner = reinterpret_cast<PythonClient*>(self);
-  const unsigned long long task = PyLong_AsUnsignedLongLong(argument);
-  if (PyErr_Occurred() != nullptr) return nullptr;
-  if (!owner->inherited) owner->client->end_side_wait(task);
-  Py_RETURN_NONE;
-}
-
 PyObject* client_is_open(PyObject* self, PyObject*) {
   return PyBool_FromLong(reinterpret_cast<PythonClient*>(self)->client->is_open());
 }
@@ -254,9 +240,6 @@ PyMethodDef client_methods[] = {
     {"session_folder", client_session, METH_NOARGS, "The folder with the node's socket."},
     {"drain_output", client_drain_output, METH_NOARGS,
      "Waits, shortly, for what workers had written before their results."},
-    {"begin_side_wait", client_begin_side_wait, METH_NOARGS,
-     "begin_side_wait() -> task: a coroutine begins to wait for a ref."},
-    {"end_side_wait", client_end_side_wait, METH_O, "end_side_wait(task)"},
     {"is_open", client_is_open, METH_NOARGS, "Whether the node is there."},
     {nullptr, nullptr, 0, nullptr}};
 PyType_Slot client_slots[] = {
@@ -275,7 +258,20 @@ PyMethodDef client_functions[] = {
 void remember_main_thread() { main_thread_id = PyThread_get_thread_ident(); }
 
 GilHooks::GilHooks(client::WorkerDuty* duty)
-    : main_(PyThread_get_thread_ident() == main_thread_id), duty_(main_ ? duty : nullptr) {}
+    : main_(PyThread_get_thread_ident() == main_thread_id),
+      is_side_(!main_ && duty != nullptr),
+      duty_(main_ ? duty : nullptr) {}
+
+// A coroutine may wait for this thread: the loop that it runs in has to be known as one that only this process wakes.
+void GilHooks::before_sleep() {
+  static PyObject* note_loops = nullptr;
+  if (is_side_ && PyDict_GetItemString(PyImport_GetModuleDict(), "asyncio.base_events") != nullptr &&
+      imported(&note_loops, "fray.backend.native.refs", "note_loops") != nullptr) {
+    Owned ignored(PyObject_CallNoArgs(note_loops));
+    if (!ignored) PyErr_Clear();
+  }
+  state_ = PyEval_SaveThread();
+}
 
 PythonClient* as_client(PyObject* object) {
   if (Py_TYPE(object) == python_client_type) return reinterpret_cast<PythonClient*>(object);

@@ -52,7 +52,7 @@ inline void raise_status(const Status& status) { raise_status(status.code(), sta
 class GilHooks : public client::WaitHooks {
  public:
   explicit GilHooks(client::WorkerDuty* duty);
-  void before_sleep() override { state_ = PyEval_SaveThread(); }
+  void before_sleep() override;
   void after_sleep() override { take_gil(state_); }
   bool interrupted() override { return signal_raised(); }
   bool is_main_thread() const override { return main_; }
@@ -61,6 +61,7 @@ class GilHooks : public client::WaitHooks {
  private:
   PyThreadState* state_ = nullptr;
   bool main_ = false;
+  bool is_side_ = false;  // another thread of a worker
   client::WorkerDuty* duty_ = nullptr;
 };
 

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "os/thread_rest.h"
 #include "values.h"
 
 namespace fray::python {
@@ -317,6 +318,7 @@ void queue_dealloc(PyObject* self) {
   std::vector<client::Object*> objects;
   for (auto& [object, callbacks] : *queue->waiting) objects.push_back(object);
   queue->owner->client->forget_listener(queue->queue, objects);
+  queue->owner->client->forget_loop(queue->queue);
   for (auto& [object, callbacks] : *queue->waiting) {
     Py_DECREF(callbacks);
     queue->owner->client->release(object);
@@ -386,6 +388,40 @@ PyObject* queue_remove(PyObject* self, PyObject* const* args, Py_ssize_t count) 
   Py_RETURN_NONE;
 }
 
+// serve_loop(): an event loop reads this queue.
+PyObject* queue_serve_loop(PyObject* self, PyObject*) {
+  auto* queue = reinterpret_cast<PythonQueue*>(self);
+  if (!check_own(queue->owner)) return nullptr;
+  queue->owner->client->add_loop(queue->queue);
+  Py_RETURN_NONE;
+}
+
+// note_own_socket(descriptor): only this process makes it readable, as with the one that wakes an event loop.
+PyObject* note_own_socket(PyObject*, PyObject* argument) {
+  const long descriptor = PyLong_AsLong(argument);
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  os::note_own_socket(static_cast<int>(descriptor));
+  Py_RETURN_NONE;
+}
+
+// begin_wait(ref) -> number: a coroutine of the loop waits for it. In a forked child nothing counts.
+PyObject* queue_begin_wait(PyObject* self, PyObject* ref) {
+  auto* queue = reinterpret_cast<PythonQueue*>(self);
+  if (!is_ref(ref)) return PyErr_Format(PyExc_TypeError, "a ref is needed");
+  return PyLong_FromUnsignedLongLong(
+      queue->owner->inherited ? 0 : queue->owner->client->begin_side_wait(as_ref(ref)->object, queue->queue));
+}
+
+// end_wait(number) -> why the wait could never end, or None
+PyObject* queue_end_wait(PyObject* self, PyObject* argument) {
+  auto* queue = reinterpret_cast<PythonQueue*>(self);
+  const unsigned long long number = PyLong_AsUnsignedLongLong(argument);
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  const std::string why = queue->owner->inherited ? std::string() : queue->owner->client->end_side_wait(number);
+  if (why.empty()) Py_RETURN_NONE;
+  return PyUnicode_FromStringAndSize(why.data(), static_cast<Py_ssize_t>(why.size()));
+}
+
 // wait(timeout) -> whether run() has something to do; this thread reads the sockets meanwhile.
 PyObject* queue_wait(PyObject* self, PyObject* timeout) {
   auto* queue = reinterpret_cast<PythonQueue*>(self);
@@ -425,6 +461,9 @@ PyMethodDef queue_methods[] = {
      "watch(ref, callback), for a thread that waits"},
     {"remove", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(queue_remove)), METH_FASTCALL,
      "remove(ref, callback): the callback of add() is not called any more"},
+    {"serve_loop", queue_serve_loop, METH_NOARGS, "An event loop reads this queue."},
+    {"begin_wait", queue_begin_wait, METH_O, "begin_wait(ref) -> number: a coroutine begins to wait"},
+    {"end_wait", queue_end_wait, METH_O, "end_wait(number) -> why the wait could never end, or None"},
     {"wait", queue_wait, METH_O, "wait(timeout) -> whether run() has something to do"},
     {"run", queue_run, METH_NOARGS, "Calls the callbacks of refs that became ready."},
     {nullptr, nullptr, 0, nullptr}};
@@ -441,6 +480,7 @@ PyMethodDef wait_functions[] = {
     {"wait", FAST(wait), "wait(client, refs, num_returns, timeout) -> (ready, others)"},
     {"cancel", FAST(cancel), "cancel(client, ref, force) -> whether the task had not ended"},
     {"is_waiting", FAST(is_waiting), "is_waiting(client, ref, cancel) -> whether no worker had the task"},
+    {"note_own_socket", note_own_socket, METH_O, "note_own_socket(descriptor): only this process makes it readable"},
     {"make_queue", make_queue, METH_O, "make_queue(client) -> CompletionQueue"},
     {nullptr, nullptr, 0, nullptr}};
 

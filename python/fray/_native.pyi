@@ -95,6 +95,9 @@ def cancel(*args: Any, **kwargs: Any) -> Any:
 def is_waiting(*args: Any, **kwargs: Any) -> Any:
     """is_waiting(client, ref, cancel) -> whether no worker had the task"""
 
+def note_own_socket(*args: Any, **kwargs: Any) -> Any:
+    """note_own_socket(descriptor): only this process makes it readable"""
+
 def make_queue(*args: Any, **kwargs: Any) -> Any:
     """make_queue(client) -> CompletionQueue"""
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar, overload
 
 from fray._progress_views import LineView, NotebookView, ProgressView, TerminalView
+from fray._quiet_stream import QuietStream
 from fray.job.current import get_job_context
 from fray.job.refs import ObjectRef
 
@@ -66,10 +67,11 @@ def progress(
         context: the context of the refs; by default the current one.
         stream: where the text goes; standard error by default.
     """
+    _check(total, label)
     expected = total if total is not None else _length(items)
     source = iter(items)
     first = list(itertools.islice(source, 1))
-    out = stream or sys.stderr
+    out = stream if stream is not None else sys.stderr
     if not first:  # nothing of either kind
         _view(out, label or "tasks").close(0, expected, 0.0)
         return []
@@ -77,6 +79,16 @@ def progress(
     if isinstance(first[0], ObjectRef):
         return _wait_for(them, expected, _view(out, label or "tasks"), context or get_job_context())
     return _counted(them, expected, _view(out, label or "items"))
+
+
+def _check(total: object, label: object) -> None:
+    if total is not None:
+        if isinstance(total, bool) or not isinstance(total, int):
+            raise TypeError(f"progress: total must be None or a whole number, got {total!r}")
+        if total < 0:
+            raise ValueError(f"progress: total must be at least 0, got {total}")
+    if label is not None and not isinstance(label, str):
+        raise TypeError(f"progress: label must be a text, got {label!r}")
 
 
 def _with_first(first: list[T], others: Iterator[T]) -> Iterator[T]:
@@ -105,11 +117,14 @@ def _wait_for(
 ) -> list[ObjectRef[T]]:
     started = time.monotonic()
     known: list[ObjectRef[T]] = []
+    distinct: set[ObjectRef[T]] = set()
     pending: list[ObjectRef[T]] = []
     try:
         for ref in refs:
             known.append(ref)
-            pending.append(ref)
+            if ref not in distinct:
+                distinct.add(ref)
+                pending.append(ref)
             if view.due():
                 pending = _still_pending(context, pending)
                 view.show(len(known) - len(pending), expected, time.monotonic() - started)
@@ -135,9 +150,8 @@ def _length(refs: Any) -> int | None:
         return None
 
 
-def _view(stream: TextIO, label: str) -> ProgressView:
+def _view(stream: TextIO | None, label: str) -> ProgressView:
     if stream is sys.stderr and NotebookView.available():
         return NotebookView(label)
-    if stream.isatty():
-        return TerminalView(stream, label)
-    return LineView(stream, label)
+    quiet = QuietStream(stream)
+    return TerminalView(quiet, label) if quiet.is_terminal() else LineView(quiet, label)

@@ -8,7 +8,9 @@ import shutil
 import sys
 import time
 from abc import ABC, abstractmethod
-from typing import Any, TextIO
+from typing import Any
+
+from fray._quiet_stream import QuietStream
 
 __all__ = ["LineView", "NotebookView", "ProgressView", "TerminalView"]
 
@@ -42,7 +44,7 @@ class ProgressView(ABC):
 class TerminalView(ProgressView):
     """One line that is written over; never wider than the terminal."""
 
-    def __init__(self, stream: TextIO, label: str) -> None:
+    def __init__(self, stream: QuietStream, label: str) -> None:
         super().__init__(label)
         self._stream = stream
 
@@ -54,7 +56,6 @@ class TerminalView(ProgressView):
             filled = room * done // total
             text = f"[{'#' * filled}{'.' * (room - filled)}] {text}"
         self._stream.write("\r\x1b[K" + text[:width] + ("\n" if last else ""))
-        self._stream.flush()
 
 
 class LineView(ProgressView):
@@ -62,7 +63,7 @@ class LineView(ProgressView):
 
     interval_seconds = 1.0
 
-    def __init__(self, stream: TextIO, label: str) -> None:
+    def __init__(self, stream: QuietStream, label: str) -> None:
         super().__init__(label)
         self._next = time.monotonic() + self.interval_seconds
         self._stream = stream
@@ -74,7 +75,6 @@ class LineView(ProgressView):
             return
         self._shown_tenth = tenth
         self._stream.write(summary(self.label, done, total, seconds, last) + "\n")
-        self._stream.flush()
 
 
 class NotebookView(ProgressView):
@@ -132,7 +132,7 @@ def _duration(seconds: float) -> str:
     return f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
 
 
-def _columns(stream: TextIO) -> int:
+def _columns(stream: QuietStream) -> int:
     try:
         columns = os.get_terminal_size(stream.fileno()).columns
     except (OSError, ValueError):

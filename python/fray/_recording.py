@@ -40,7 +40,8 @@ class Recording(int):
     """How many tasks or events were written to a file.
 
     As a context manager it writes the file anew at the end of the block, also when the block raises, with the tasks
-    that have ended inside; the context of the tasks must not be closed by then.
+    that have ended inside; the context of the tasks must not be closed by then. What the block raises goes on, also
+    where the file cannot be written, of which it has a note then.
     """
 
     def __new__(
@@ -49,7 +50,9 @@ class Recording(int):
         path: str | os.PathLike[str],
         context: JobContext | None,
     ) -> Self:
-        place: str = os.path.abspath(path)  # the block may change the current folder
+        if not os.fspath(path):
+            raise ValueError("the path of the file to write is empty")
+        place = os.path.abspath(os.fsdecode(path))  # the block may change the current folder
         chosen = context or existing_job_context()
         ran = _ran_in(chosen)
         recording = super().__new__(cls, write(place, ran))
@@ -73,9 +76,18 @@ class Recording(int):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, frames: TracebackType | None
     ) -> None:
-        chosen = self._context or existing_job_context()
-        ran = _ran_in(chosen)
-        self._write(self._path, ran.after(*self._before) if chosen is self._chosen else ran)
+        try:
+            chosen = self._context or existing_job_context()
+            ran = _ran_in(chosen)
+            self._write(self._path, ran.after(*self._before) if chosen is self._chosen else ran)
+        except Exception as failure:
+            if error is None:
+                raise
+            error.add_note(f"{self._path} was not written: {type(failure).__name__}: {failure}")
+
+    def __reduce__(self) -> tuple[type[int], tuple[int]]:
+        """Travel as the plain number: the file is written where the block is."""
+        return int, (int(self),)
 
 
 def _end(event: Mapping[str, Any]) -> float:
@@ -85,6 +97,10 @@ def _end(event: Mapping[str, Any]) -> float:
 def _ran_in(context: JobContext | None) -> RanTasks:
     if context is None:
         return RanTasks([], [])
+    from fray.job.context import JobContext
+
+    if not isinstance(context, JobContext):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"context must be a JobContext, got {context!r}")
     return RanTasks(
         list(context._timeline_events()),  # pyright: ignore[reportPrivateUsage]
         list(context._failures()),  # pyright: ignore[reportPrivateUsage]

@@ -21,6 +21,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <thread>
@@ -225,14 +226,23 @@ class Client {
   void flush_link();
   void task_ended();  // before its answer leaves: records go out, leases that it used go back
   // Side waits are those for others that do not stop the thread that runs a worker's task: waits of its other threads,
-  // which wait_until() counts, and of event loops. They belong to the task during which they began.
-  std::uint64_t begin_side_wait();
-  void end_side_wait(std::uint64_t task);
+  // which wait_until() counts, and of coroutines. They belong to the task during which they began.
+  // A coroutine waits for `object`, of which `queue` tells its event loop. The number of the wait; 0: nobody wants to know.
+  std::uint64_t begin_side_wait(Object* object, CompletionQueue* queue);
+  // Why it could never end; empty: it could.
+  std::string end_side_wait(std::uint64_t wait);
+  // Queues that event loops read.
+  void add_loop(CompletionQueue* queue);
+  void forget_loop(CompletionQueue* queue);
   struct SideWaits {
     std::size_t lasting = 0;
     std::uint64_t ended = 0;  // so far
   };
   SideWaits side_waits() const;
+  // Of the calls that run in this process, those that can only go on when one of the waits of this process ends are told
+  // to the node (client_resting_calls.cc). For the backup thread, when it is time to look at all threads again.
+  bool is_time_to_look() const;
+  void look_for_resting(std::span<const RunningCall> calls);
   // A call that runs in an event loop waits for one of these, and for nothing else: no timer, no other event ends its wait.
   // The number of the wait, by which it is said again and forgotten; 0: nothing certain can be said now.
   std::uint64_t say_call_waits(std::uint64_t known, const RunningCall& call, std::vector<Object*> objects);
@@ -315,12 +325,36 @@ class Client {
     std::string name;              // what `call` looks at, likewise
   };
   bool describe(const KnownWait& known, CallWait* wait) const FRAY_REQUIRES(mutex_);
-  bool add_awaited(const Object* object, int depth, CallWait* wait) const FRAY_REQUIRES(mutex_);
+  bool add_awaited(const Object* object, bool all, int depth, CallWait* wait) const FRAY_REQUIRES(mutex_);
   bool tell(KnownWait& known) FRAY_REQUIRES(mutex_);
   void untell(KnownWait& known) FRAY_REQUIRES(mutex_);
   void tell_all_again(std::uint64_t probe) FRAY_REQUIRES(mutex_);
   void wait_refused(std::uint64_t wait, std::string why) FRAY_REQUIRES(mutex_);
   void drop_loop_wait(std::uint64_t number) FRAY_REQUIRES(mutex_);
+  KnownWait* say_loop_wait(const RunningCall& call, std::vector<Object*> objects) FRAY_REQUIRES(mutex_);
+  // A thread that sleeps in wait_until() until refs come, and nothing else.
+  struct Sleeper {
+    pid_t thread = 0;
+    RunningCall call;
+    Awaited awaited;
+    bool refused = false;
+    std::string why;  // refused
+  };
+  // A coroutine that waits for a ref.
+  struct LoopSleeper {
+    std::uint64_t task = 0;    // during which it began
+    Object* object = nullptr;  // counted
+    CompletionQueue* queue = nullptr;
+    std::string why;  // refused
+  };
+  std::vector<Object*> awaited_by_all() const FRAY_REQUIRES(mutex_);
+  bool may_rest() const FRAY_REQUIRES(mutex_) {
+    return duty_ != nullptr && resting_.empty() && (side_waits_.lasting > 0 || places_ > 1) &&
+           !(sleepers_.empty() && loop_sleepers_.empty());
+  }
+  int milliseconds_to_look() const FRAY_REQUIRES(mutex_);
+  void waits_changed() FRAY_REQUIRES(mutex_);  // what was seen of resting calls says nothing any more
+  bool refuse_resting(std::uint64_t wait, std::string& why) FRAY_REQUIRES(mutex_);
   void withdraw(Object* actor);
   std::uint64_t expect_answer() FRAY_REQUIRES(mutex_);
   Status await_answer(std::uint64_t ticket, WaitHooks& hooks, std::string* answer);
@@ -357,6 +391,13 @@ class Client {
   std::vector<KnownWait*> known_waits_ FRAY_GUARDED_BY(mutex_);  // to the node
   std::uint64_t wait_numbers_ FRAY_GUARDED_BY(mutex_) = 0;
   std::vector<std::unique_ptr<KnownWait>> loop_waits_ FRAY_GUARDED_BY(mutex_);
+  std::vector<Sleeper*> sleepers_ FRAY_GUARDED_BY(mutex_);  // the one that began last is the last
+  std::map<std::uint64_t, LoopSleeper> loop_sleepers_ FRAY_GUARDED_BY(mutex_);
+  std::set<CompletionQueue*> loops_ FRAY_GUARDED_BY(mutex_);
+  std::vector<std::uint64_t> resting_ FRAY_GUARDED_BY(mutex_);  // waits in loop_waits_ that look_for_resting() has told
+  std::uint64_t waits_changes_ FRAY_GUARDED_BY(mutex_) = 0;
+  Clock::time_point look_at_ FRAY_GUARDED_BY(mutex_);
+  Clock::duration look_again_ FRAY_GUARDED_BY(mutex_){};
   std::uint64_t actor_tickets_ FRAY_GUARDED_BY(mutex_) = 0;
   // Bodies of the answers that somebody waits for, by ticket; empty until it is there.
   std::unordered_map<std::uint64_t, std::optional<std::string>> actor_answers_ FRAY_GUARDED_BY(mutex_);

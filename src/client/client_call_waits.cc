@@ -15,8 +15,9 @@ constexpr std::size_t kMostAwaited = 1000;  // of one wait; a wait for all of mo
 constexpr int kDeepestArguments = 20;
 }  // namespace
 
-// What makes this object. False: nothing certain can be said of it now.
-bool Client::add_awaited(const Object* object, int depth, CallWait* wait) const {
+// What makes this object. False: nothing certain can be said of it now. A task whose arguments are missing waits for each
+// of them: `all` of those are added, or the first, without which it does not come either.
+bool Client::add_awaited(const Object* object, bool all, int depth, CallWait* wait) const {
   if (wait->awaited.size() >= kMostAwaited) return true;
   const Task* task = object->producer;
   if (task == nullptr) {  // of another process
@@ -28,13 +29,13 @@ bool Client::add_awaited(const Object* object, int depth, CallWait* wait) const 
         {task->first_result->id, task->actor != nullptr ? task->actor->object->id : ActorId{}, task->function->name});
     return true;
   }
-  // A task whose arguments are missing waits for each of them.
   if (task->state != Task::State::kWaiting || !task->extra || depth > kDeepestArguments) return false;
   bool found = false;
   for (const ArgumentPart& part : task->extra->parts) {
     if (part.object == nullptr || part.object->is_ready()) continue;
     found = true;
-    if (!add_awaited(part.object, depth + 1, wait)) return false;
+    if (!add_awaited(part.object, all, depth + 1, wait)) return false;
+    if (!all) return true;
   }
   return found;
 }
@@ -51,9 +52,7 @@ bool Client::describe(const KnownWait& known, CallWait* wait) const {
   wait->places = places_;
   for (const Object* object : awaited.objects) {
     if (object->has_next()) continue;
-    // What one of several is made of can only be said by naming its maker.
-    const bool is_sent = object->producer == nullptr || object->producer->state == Task::State::kSent;
-    if ((!all && !is_sent) || !add_awaited(object, 0, wait)) return false;
+    if (!add_awaited(object, all, 0, wait)) return false;
   }
   wait->needed = static_cast<std::uint32_t>(all ? wait->awaited.size() : awaited.needed - ready);
   return true;
@@ -92,6 +91,7 @@ void Client::wait_refused(std::uint64_t wait, std::string why) {
   for (KnownWait* known : known_waits_) {
     if (known->number != wait) continue;
     known->refused = true;
+    if (refuse_resting(wait, why)) return;
     known->why = std::move(why);
     ++completions_;  // so that whoever waits looks
     if (!known->of_loop.empty() && duty_ != nullptr) duty_->wake();
@@ -107,15 +107,20 @@ std::uint64_t Client::say_call_waits(std::uint64_t number, const RunningCall& ca
     if (each->number == number && each->of_loop == objects) return number;
   }
   drop_loop_wait(number);
+  KnownWait* said = say_loop_wait(call, std::move(objects));
+  return said == nullptr ? 0 : said->number;
+}
+
+Client::KnownWait* Client::say_loop_wait(const RunningCall& call, std::vector<Object*> objects) {
   auto made = std::make_unique<KnownWait>();
   made->name = call.name;
   made->call = {call.client, call.number, made->name};
   made->of_loop = std::move(objects);
   made->awaited = {made->of_loop, 1};
-  if (!tell(*made)) return 0;
+  if (!tell(*made)) return nullptr;
   for (Object* object : made->of_loop) retain(object);
   loop_waits_.push_back(std::move(made));
-  return loop_waits_.back()->number;
+  return loop_waits_.back().get();
 }
 
 void Client::forget_call_wait(std::uint64_t wait) {

@@ -7,6 +7,7 @@
 
 #include <poll.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include "client/client.h"
 #include "client/current_call.h"
@@ -330,6 +331,7 @@ WaitResult Client::wait_until(FunctionRef<bool()> condition, Deadline deadline, 
     known->awaited = *awaited;
     tell_at = Clock::now() + kTellAfter;
   }
+  std::optional<Sleeper> sleeper;
   bool asleep = false;
   bool is_long = false;
   std::optional<std::uint64_t> side_wait;
@@ -341,6 +343,10 @@ WaitResult Client::wait_until(FunctionRef<bool()> condition, Deadline deadline, 
   auto leave = [&](WaitResult result) FRAY_UNCHECKED_LOCKING {  // returns without the lock
     if (is_long) end_long_wait();
     if (known) untell(*known);
+    if (sleeper) {
+      std::erase(sleepers_, &*sleeper);
+      waits_changed();
+    }
     if (side_wait) drop_side_wait(*side_wait);
     wake_stale_sleepers();
     lock.unlock();
@@ -354,6 +360,11 @@ WaitResult Client::wait_until(FunctionRef<bool()> condition, Deadline deadline, 
     if (asleep) return;
     if (duty_ != nullptr && hooks.duty() == nullptr && hooks.waits_for_others() && !side_wait) {
       side_wait = add_side_wait();
+    }
+    if (duty_ != nullptr && awaited != nullptr && !deadline) {
+      sleeper.emplace(Sleeper{::gettid(), current_call, *awaited, false, {}});
+      sleepers_.push_back(&*sleeper);
+      waits_changed();
     }
     mutex_.unlock();
     if (WorkerDuty* duty = hooks.duty()) duty->blocked();
@@ -386,6 +397,10 @@ WaitResult Client::wait_until(FunctionRef<bool()> condition, Deadline deadline, 
     if (!open_) return leave(WaitResult::kClosed);
     if (known && known->refused) {
       hooks.deadlock = std::move(known->why);
+      return leave(WaitResult::kDeadlock);
+    }
+    if (sleeper && sleeper->refused) {
+      hooks.deadlock = std::move(sleeper->why);
       return leave(WaitResult::kDeadlock);
     }
     if (tell_at != Clock::time_point::max() && Clock::now() >= tell_at) {
@@ -478,14 +493,27 @@ void Client::end_long_wait() {
 
 // ---- Side waits ----
 
-std::uint64_t Client::begin_side_wait() {
+std::uint64_t Client::begin_side_wait(Object* object, CompletionQueue* queue) {
   MutexLock lock(mutex_);
-  return add_side_wait();
+  const std::uint64_t task = add_side_wait();
+  if (task == kNoTask) return 0;
+  retain(object);
+  loop_sleepers_.emplace(++wait_numbers_, LoopSleeper{task, object, queue, {}});
+  waits_changed();
+  return wait_numbers_;
 }
 
-void Client::end_side_wait(std::uint64_t task) {
+std::string Client::end_side_wait(std::uint64_t wait) {
+  if (wait == 0) return {};
   MutexLock lock(mutex_);
-  drop_side_wait(task);
+  auto found = loop_sleepers_.find(wait);
+  if (found == loop_sleepers_.end()) return {};
+  LoopSleeper sleeper = std::move(found->second);
+  loop_sleepers_.erase(found);
+  waits_changed();
+  drop_side_wait(sleeper.task);
+  if (sleeper.object->references.fetch_sub(1, std::memory_order_acq_rel) == 1) objects_.destroy(sleeper.object);
+  return std::move(sleeper.why);
 }
 
 Client::SideWaits Client::side_waits() const {
@@ -736,11 +764,11 @@ void Client::backup_loop() {
     }
     fill_poll_set(set, wake_);
     asleep_version_ = tasks_.watch_version();
-    const int tick = backup_tick();
-    const std::optional<Clock::time_point> due = folder_.next_due();
-    int timeout = due ? std::clamp(milliseconds_until(*due), 1, tick < 0 ? 1000 : tick) : tick;
-    asleep_tick_ = tick;
-    asleep_due_ = due;
+    asleep_tick_ = backup_tick();
+    asleep_due_ = folder_.next_due();
+    int timeout = asleep_tick_;
+    if (may_rest()) timeout = timeout < 0 ? milliseconds_to_look() : std::min(timeout, milliseconds_to_look());
+    if (asleep_due_) timeout = std::clamp(milliseconds_until(*asleep_due_), 1, timeout < 0 ? 1000 : timeout);
     backup_asleep_ = true;  // before the duty is asked: a task that begins meanwhile wakes us
     if (int fd = duty_ == nullptr ? -1 : duty_->poll_fd(); fd >= 0) set.push_back({fd, POLLIN, 0});
     lock.unlock();

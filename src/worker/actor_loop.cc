@@ -346,7 +346,7 @@ bool ActorLoop::send_item(ActorCall* call, std::uint32_t index, std::string_view
     lock.unlock();
     hooks.before_sleep();
     lock.lock();
-    items_taken_.wait(lock, may_go_on);
+    while (!may_go_on()) items_taken_.wait_until(lock, client::Clock::now() + kLongSleep);
     lock.unlock();
     hooks.after_sleep();
     lock.lock();
@@ -422,6 +422,7 @@ void ActorLoop::node_gone() {
 }
 
 bool ActorLoop::tick() {
+  if (client_.is_time_to_look()) look_for_rest();
   MutexLock lock(mutex_);
   check_descriptors();
   if (running_.empty()) {
@@ -438,6 +439,19 @@ bool ActorLoop::tick() {
   }
   seen_begun_ = begun_;
   return os::monotonic_ns() - running_.back().started_ns < kSecondNs;
+}
+
+void ActorLoop::look_for_rest() {
+  std::vector<client::RunningCall> calls;
+  std::deque<std::string> names;
+  {
+    MutexLock lock(mutex_);
+    for (const ActorCall& call : running_) {
+      if (mode_ == Mode::kEventLoop) break;  // it looks at its calls itself
+      calls.push_back({call.task.client, call.task.number, names.emplace_back(call.task.name)});
+    }
+  }
+  client_.look_for_resting(calls);
 }
 
 // An event loop would wait for calls for ever at a descriptor that a call has closed.

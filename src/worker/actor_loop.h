@@ -113,6 +113,7 @@ class ActorLoop : public client::WorkerDuty {
   ActorCall* find_running(std::uint64_t id, std::uint64_t number) FRAY_REQUIRES(mutex_);
   void drop(std::uint64_t id) FRAY_REQUIRES(mutex_);
   void leave_slot(const Caller& caller) FRAY_REQUIRES(mutex_);
+  void look_for_rest();
   void check_descriptors() FRAY_REQUIRES(mutex_);
   void flush_all() FRAY_REQUIRES(mutex_);
   void flush(std::uint64_t id, Caller& caller) FRAY_REQUIRES(mutex_);

@@ -312,6 +312,7 @@ void TaskLoop::run_task(const Frame& frame) {
   {
     MutexLock lock(mutex_);
     running_ = task.number;
+    running_name_ = task.name;
     started_ns_ = started;
     timeout_seconds_ = task.head.timeout_seconds;
     interrupt_ = Interrupt::kNone;
@@ -398,7 +399,7 @@ bool TaskLoop::send_item(std::uint64_t task, std::uint32_t index, std::string_vi
     lock.unlock();
     executor_.before_sleep();
     lock.lock();
-    items_taken_.wait(lock, may_go_on);
+    while (!may_go_on()) items_taken_.wait_until(lock, client::Clock::now() + kLongSleep);
     lock.unlock();
     executor_.after_sleep();
     lock.lock();
@@ -498,7 +499,21 @@ bool TaskLoop::watch_side_waits() {
   seen_ends_ = waits.ended;
   const bool idle = idle_watch_.look(now, cpu);
   if (idle != idle_) set_idle(idle);
+  if (idle) look_for_rest();
   return idle_watch_.is_undecided();
+}
+
+void TaskLoop::look_for_rest() {
+  if (!client_.is_time_to_look()) return;
+  client::RunningCall call;
+  std::string name;
+  {
+    MutexLock lock(mutex_);
+    if (running_ == 0) return;
+    name = running_name_;
+    call = {leased_to_, running_, name};
+  }
+  client_.look_for_resting({&call, 1});
 }
 
 void TaskLoop::set_idle(bool idle) {

@@ -143,6 +143,7 @@ class TaskLoop : public client::WorkerDuty {
   bool must_end(std::uint64_t now_ns) FRAY_REQUIRES(mutex_);
   void restore_signal_mask() const;
   bool watch_side_waits();
+  void look_for_rest();
   void set_idle(bool idle);
   void give_way() FRAY_REQUIRES(turns_);
   void go_on() FRAY_REQUIRES(turns_);
@@ -182,6 +183,7 @@ class TaskLoop : public client::WorkerDuty {
   bool retiring_ FRAY_GUARDED_BY(mutex_) = false;
 
   std::uint64_t running_ FRAY_GUARDED_BY(mutex_) = 0;  // number of the running task; 0: none
+  std::string_view running_name_ FRAY_GUARDED_BY(mutex_);
   std::uint64_t started_ns_ FRAY_GUARDED_BY(mutex_) = 0;
   double timeout_seconds_ FRAY_GUARDED_BY(mutex_) = 0;
   std::uint64_t held_since_ns_ FRAY_GUARDED_BY(mutex_) = 0;  // 0: the timeout is not held

@@ -10,6 +10,7 @@ import fray
 import pytest
 from fray import _progress_views
 from fray._progress_views import LineView, NotebookView, TerminalView, summary
+from fray._quiet_stream import QuietStream
 
 
 class Terminal(io.StringIO):
@@ -34,7 +35,7 @@ def test_file_gets_few_plain_lines():
 
 def test_lines_come_once_a_tenth():
     out = io.StringIO()
-    view = LineView(out, "files")
+    view = LineView(QuietStream(out), "files")
     for done in range(0, 1000, 3):
         view.show(done, 1000, 1.0)
     view.close(1000, 1000, 2.0)
@@ -45,7 +46,7 @@ def test_lines_come_once_a_tenth():
 def test_terminal_gets_one_line_within_its_width(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(_progress_views, "_columns", lambda stream: 40)
     out = Terminal()
-    view = TerminalView(out, "a very long label that is wider than the terminal")
+    view = TerminalView(QuietStream(out), "a very long label that is wider than the terminal")
     view.show(1, 3, 1.0)
     view.close(3, 3, 2.0)
     pictures = out.getvalue().split("\r\x1b[K")
@@ -169,3 +170,73 @@ def test_an_item_may_go_when_the_loop_lets_go_of_it():
         del item
         gc.collect()
         assert seen() is None
+
+
+class Broken(io.StringIO):
+    def write(self, text: str) -> int:
+        raise BrokenPipeError
+
+
+class WriteOnly:
+    """No more than `print` asks of a file."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def write(self, text: str) -> None:
+        self.text += text
+
+    def flush(self) -> None: ...
+
+
+def closed() -> io.StringIO:
+    stream = io.StringIO()
+    stream.close()
+    return stream
+
+
+@pytest.mark.parametrize("stream", [Broken(), closed(), WriteOnly()], ids=["broken", "closed", "write only"])
+def test_a_loop_goes_on_whatever_becomes_of_the_stream(stream: io.StringIO):
+    ctx = fray.LocalJobContext()
+    assert list(fray.progress(range(3), stream=stream)) == [0, 1, 2]
+    assert len(fray.progress(refs_of(ctx, 3), context=ctx, stream=stream)) == 3
+
+
+def test_a_stream_may_be_closed_in_the_middle():
+    stream = Terminal()
+    seen: list[int] = []
+    for item in fray.progress(range(3), stream=stream):
+        seen.append(item)
+        stream.close()
+    assert seen == [0, 1, 2]
+
+
+def test_a_program_without_standard_error_shows_nothing(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "stderr", None)
+    assert list(fray.progress(range(3))) == [0, 1, 2]
+
+
+def test_what_an_encoding_lacks_is_replaced():
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding="ascii")
+    assert list(fray.progress(range(2), label="Größe", stream=stream)) == [0, 1]
+    assert raw.getvalue().startswith(b"Gr??e 2/2 ? ")
+
+
+def test_a_ref_may_come_more_than_once():
+    ctx = fray.LocalJobContext()
+    out = io.StringIO()
+    (ref,) = refs_of(ctx, 1)
+    assert fray.progress([ref, ref], context=ctx, stream=out) == [ref, ref]
+    assert "tasks 2/2" in out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [({"total": -1}, ValueError), ({"total": "3"}, TypeError), ({"total": 2.5}, TypeError), ({"label": 5}, TypeError)],
+)
+def test_odd_totals_and_labels_are_refused_before_anything_is_taken(given: dict, error: type[Exception]):
+    items = iter(range(3))
+    with pytest.raises(error, match="progress: "):
+        fray.progress(items, **given)
+    assert next(items) == 0

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import copy
 import json
+import os
+import pickle
 
 import fray
 import pytest
@@ -86,3 +89,35 @@ def test_blocks_inside_each_other_each_have_their_own(tmp_path):
             ctx.run(abs, 1, name="two")
     assert names_in(outer) == ["one", "two"]
     assert names_in(inner) == ["two"]
+
+
+def test_what_the_block_raises_goes_on_where_the_file_cannot_be_written(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    with pytest.raises(KeyError, match="mine") as caught, fray.timeline(folder / "t.json"):
+        (folder / "t.json").unlink()
+        folder.rmdir()
+        raise KeyError("mine")
+    assert "t.json was not written: FileNotFoundError" in caught.value.__notes__[0]
+
+
+def test_a_place_that_cannot_be_written_is_named_as_it_was_given(tmp_path):
+    path = tmp_path / "none" / "t.json"
+    with pytest.raises(FileNotFoundError) as caught:
+        fray.timeline(path)
+    assert caught.value.filename == str(path)
+    with pytest.raises(IsADirectoryError) as caught:
+        fray.timeline(tmp_path)
+    assert caught.value.filename == str(tmp_path)
+    with pytest.raises(ValueError, match="empty"):
+        fray.timeline("")
+    with pytest.raises(TypeError, match="JobContext"):
+        fray.timeline(path, context="ctx")  # type: ignore[arg-type]
+
+
+def test_a_path_may_be_bytes_and_the_count_travels(tmp_path):
+    ctx = fray.LocalJobContext()
+    ctx.run(abs, 1)
+    count = fray.timeline(os.fsencode(tmp_path / "t.json"), context=ctx)  # type: ignore[arg-type]
+    assert names_in(tmp_path / "t.json") == ["abs"]
+    assert (pickle.loads(pickle.dumps(count)), copy.copy(count)) == (1, 1)

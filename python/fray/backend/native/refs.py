@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Generator
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from fray import _native
 from fray.backend.native.terminal import lend_terminal
+from fray.errors import DeadlockError
 
-__all__ = ["awaited_refs", "result", "wait_in_loop"]
+__all__ = ["awaited_refs", "note_loops", "result", "wait_in_loop"]
 
 _awaited: dict[asyncio.Future[None], Any] = {}  # what coroutines wait for, by the future that ends the wait
 _queues: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Any, Any]] = WeakKeyDictionary()
@@ -23,27 +25,33 @@ def result(ref: Any, timeout: float | None = None) -> Any:
 
 def wait_in_loop(ref: Any) -> Generator[Any, None, Any]:
     """Wait for `ref` without stopping the running event loop."""
-    if not ref._ready():
-        loop = asyncio.get_running_loop()
-        client = ref._client
-        queue = _queue_of(loop, client)
-        arrived = loop.create_future()
-
-        def arrive() -> None:
-            if not arrived.done():
-                arrived.set_result(None)
-
-        queue.add(ref, arrive)
-        task = client.begin_side_wait()
-        _awaited[arrived] = ref
-        try:
-            yield from arrived
-        finally:
-            del _awaited[arrived]
-            client.end_side_wait(task)
-            if arrived.cancelled():
-                queue.remove(ref, arrive)
+    while not ref._ready():  # a refused wait of another coroutine for the same ref ends this one too
+        yield from _until_told(ref)
     return _native.get(ref._client, ref, None)
+
+
+def _until_told(ref: Any) -> Generator[Any, None, None]:
+    """Wait until the engine says that `ref` is ready, or that it never will be, for which DeadlockError is raised."""
+    loop = asyncio.get_running_loop()
+    queue = _queue_of(loop, ref._client)
+    arrived = loop.create_future()
+
+    def arrive() -> None:
+        if not arrived.done():
+            arrived.set_result(None)
+
+    queue.add(ref, arrive)
+    wait = queue.begin_wait(ref)
+    _awaited[arrived] = ref
+    try:
+        yield from arrived
+    finally:
+        del _awaited[arrived]
+        refusal = queue.end_wait(wait)
+        if arrived.cancelled():
+            queue.remove(ref, arrive)
+    if refusal is not None:
+        raise DeadlockError(refusal)
 
 
 def awaited_refs(waits_for: Any) -> dict[asyncio.Future[None], Any] | None:
@@ -69,10 +77,31 @@ def awaited_refs(waits_for: Any) -> dict[asyncio.Future[None], Any] | None:
     return found or None
 
 
+def note_loops() -> None:
+    """Tell the engine of the event loops that run in this process; see `_note_loop`."""
+    base: Any = asyncio.BaseEventLoop
+    run_once = base._run_once.__code__
+    for top in sys._current_frames().values():  # pyright: ignore[reportPrivateUsage]
+        frame = top
+        while frame is not None and frame.f_code is not run_once:
+            frame = frame.f_back
+        if frame is not None:
+            _note_loop(frame.f_locals["self"])
+
+
+def _note_loop(loop: asyncio.AbstractEventLoop) -> None:
+    """Tell the engine that only this process makes the socket readable by which threads wake one of asyncio's loops."""
+    socket: Any = getattr(loop, "_ssock", None)
+    if socket is not None:
+        _native.note_own_socket(socket.fileno())
+
+
 def _queue_of(loop: asyncio.AbstractEventLoop, client: Any) -> Any:
     queues = _queues.setdefault(loop, {})
     queue = queues.get(id(client))
     if queue is None:
         queue = queues[id(client)] = _native.make_queue(client)
+        queue.serve_loop()
+        _note_loop(loop)
         loop.add_reader(queue.fileno(), queue.run)
     return queue

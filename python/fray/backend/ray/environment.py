@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from fray._checks import check_env, check_text, text_list
+from fray.backend.ray.package_files import with_whole_paths
 from fray.cluster import CpuConfig, EnvironmentConfig, GpuConfig, JobRequest, TpuConfig, create_environment
 from fray.errors import UnsupportedError
 
@@ -103,7 +104,7 @@ def build_runtime_env_for_packages(
 
     Args:
         extra: optional dependency groups of the package.
-        pip_packages: requirement lines beside those that are locked.
+        pip_packages: requirement lines beside those that are locked; relative paths are those of this process's folder.
         env_vars: variables; ``PYTHONPATH`` goes behind the workspace's own folders.
         workspace: folder of the project; by default this process's.
         package: the project's member to export; by default ``marin`` where there is one, else the project itself.
@@ -116,7 +117,7 @@ def build_runtime_env_for_packages(
     """
     folder = Path(os.getcwd() if workspace is None else workspace)
     extras = sorted(set(text_list(extra or [], "build_runtime_env_for_packages: extra")))
-    packages = text_list(pip_packages or [], "build_runtime_env_for_packages: pip_packages")
+    packages = with_whole_paths(text_list(pip_packages or [], "build_runtime_env_for_packages: pip_packages"))
     variables = check_env(env_vars or {}, "build_runtime_env_for_packages: env_vars")
     found: dict[str, Any] = {"env_vars": {**variables, **_python_path(folder, variables, absolute=False)}}
     if conda is not None:

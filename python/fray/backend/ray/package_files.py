@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
-__all__ = ["self_contained", "with_lines"]
+__all__ = ["self_contained", "with_lines", "with_whole_paths"]
 
 _FOLDER = "fray_packages"
 _THERE = "${RAY_RUNTIME_ENV_CREATE_WORKING_DIR}"
@@ -38,6 +38,11 @@ def with_lines(runtime_env: Mapping[str, Any]) -> dict[str, Any]:
         elif given:
             found[installer] = _lines(given)
     return found
+
+
+def with_whole_paths(packages: Sequence[str]) -> list[str]:
+    """Return the lines, for a file in any folder: paths whole, and files of requirements replaced by their lines."""
+    return [line for each in packages for line in _expanded(each.strip(), os.getcwd())]
 
 
 @contextmanager

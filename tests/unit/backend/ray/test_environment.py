@@ -227,3 +227,18 @@ def test_missing_uv_says_what_to_do(project: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "uv", None)
     with pytest.raises(UnsupportedError, match="pip install uv"):
         build_runtime_env_for_packages(extra=["tpu"], workspace=project)
+
+
+def test_paths_among_the_packages_are_those_of_this_processs_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file of requirements lies elsewhere, so relative paths would mean something else in it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "all.txt").write_text("./beta ; python_version > '3'\n")
+    found = build_runtime_env_for_packages(
+        pip_packages=["./alpha", "-e ./gamma", "-r more/all.txt", "numpy"], workspace=tmp_path
+    )
+    lines = Path(found["pip"]["packages"]).read_text().splitlines()
+    beside = tmp_path / "more" / "beta"
+    assert lines == [f"{tmp_path}/alpha", f"-e {tmp_path}/gamma", f"{beside} ; python_version > '3'", "numpy"]

@@ -1,0 +1,121 @@
+// Calls whose own thread does not wait in Fray, but joins a thread that does, or sleeps in an event loop that awaits refs.
+//
+// Nobody can see what such a thread waits for. But when all threads of the process sleep, and only this process could wake
+// them (os/thread_rest.h), then nothing in it goes on before one of its waits in Fray ends. So each of its calls waits for one
+// of all that those are for, and that is what the node hears. It stays true until a wait ends or begins: no thread runs
+// before. When the node answers that it can never be, the wait that began last is the one that gets the error.
+#include <algorithm>
+#include <utility>
+
+#include <unistd.h>
+
+#include "client/client.h"
+#include "os/thread_rest.h"
+
+namespace fray::client {
+
+using namespace std::chrono_literals;
+
+namespace {
+constexpr auto kLookAfter = 50ms;  // since waits have begun or ended
+constexpr auto kLookAgainMost = 1s;
+}  // namespace
+
+void Client::waits_changed() {
+  ++waits_changes_;
+  if (!resting_.empty()) {
+    for (std::uint64_t wait : std::exchange(resting_, {})) drop_loop_wait(wait);
+  }
+  look_again_ = kLookAfter;
+  look_at_ = Clock::time_point::min();  // the next look sets the clock, which is not read for every wait
+}
+
+std::vector<Object*> Client::awaited_by_all() const {
+  std::vector<Object*> objects;
+  for (const Sleeper* sleeper : sleepers_) {
+    for (Object* object : sleeper->awaited.objects) {
+      if (!object->has_next()) objects.push_back(object);
+    }
+  }
+  for (const auto& [number, sleeper] : loop_sleepers_) objects.push_back(sleeper.object);
+  return objects;
+}
+
+int Client::milliseconds_to_look() const {
+  constexpr std::chrono::milliseconds kLeast =
+      kLookAfter;  // one that falls due and is not made is not asked for at once
+  if (look_at_ == Clock::time_point::min()) return static_cast<int>(kLeast.count());
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(look_at_ - Clock::now());
+  return static_cast<int>(std::max(left, kLeast).count());
+}
+
+bool Client::is_time_to_look() const {
+  MutexLock lock(mutex_);
+  return may_rest() && Clock::now() >= look_at_;
+}
+
+void Client::look_for_resting(std::span<const RunningCall> calls) {
+  os::ThreadRest rest;
+  std::uint64_t changes = 0;
+  std::vector<RunningCall> silent;  // those that do not wait in Fray themselves
+  {
+    MutexLock lock(mutex_);
+    const Clock::time_point now = Clock::now();
+    if (look_at_ != Clock::time_point::min()) look_again_ = std::min<Clock::duration>(look_again_ * 2, kLookAgainMost);
+    const bool too_early = std::exchange(look_at_, now + look_again_) == Clock::time_point::min();
+    for (const RunningCall& call : calls) {
+      const bool waits = std::any_of(sleepers_.begin(), sleepers_.end(), [&](const Sleeper* sleeper) {
+        return sleeper->call.client == call.client && sleeper->call.number == call.number;
+      });
+      if (!waits) silent.push_back(call);
+    }
+    if (too_early || silent.empty() || !may_rest()) return;
+    changes = waits_changes_;
+    rest.ignored = {::gettid()};
+    for (const Sleeper* sleeper : sleepers_) rest.waiting.insert(sleeper->thread);
+    for (const CompletionQueue* queue : loops_) rest.own_descriptors.insert(queue->fd());
+  }
+  if (!os::all_threads_rest(rest)) return;
+  MutexLock lock(mutex_);
+  if (changes != waits_changes_) return;
+  const std::vector<Object*> objects = awaited_by_all();
+  for (const RunningCall& call : silent) {
+    if (KnownWait* said = say_loop_wait(call, objects)) resting_.push_back(said->number);
+  }
+}
+
+// The coroutine or thread whose wait began last gets the error.
+bool Client::refuse_resting(std::uint64_t wait, std::string& why) {
+  if (std::find(resting_.begin(), resting_.end(), wait) == resting_.end()) return false;
+  for (auto last = loop_sleepers_.rbegin(); last != loop_sleepers_.rend(); ++last) {
+    LoopSleeper& sleeper = last->second;
+    if (sleeper.queue == nullptr || !sleeper.why.empty()) continue;
+    sleeper.why = std::move(why);
+    std::erase(sleeper.object->details().listeners, sleeper.queue);
+    sleeper.queue->add(sleeper.object);
+    return true;
+  }
+  if (sleepers_.empty()) return true;
+  sleepers_.back()->refused = true;
+  sleepers_.back()->why = std::move(why);
+  ++completions_;  // so that whoever waits looks
+  return true;
+}
+
+// ---- Event loops ----
+
+void Client::add_loop(CompletionQueue* queue) {
+  MutexLock lock(mutex_);
+  loops_.insert(queue);
+}
+
+void Client::forget_loop(CompletionQueue* queue) {
+  if (abandoned_) return;
+  MutexLock lock(mutex_);
+  loops_.erase(queue);
+  for (auto& [number, sleeper] : loop_sleepers_) {
+    if (sleeper.queue == queue) sleeper.queue = nullptr;
+  }
+}
+
+}  // namespace fray::client
