@@ -17,6 +17,7 @@ import traceback
 from types import FunctionType, TracebackType
 from typing import Any, NamedTuple, cast
 
+from fray._units import bytes_text
 from fray.errors import RemoteTraceback, TaskError
 
 __all__ = ["describe_exception", "failure_text", "in_process_failure", "pack_exception", "summary", "unpack_exception"]
@@ -112,7 +113,9 @@ def _pack_link(exc: BaseException) -> _Link:
     except BaseException as error:
         return _Link(name, message, None, f"it cannot be pickled: {_cut(_safe_str(error), 500)}")
     if len(payload) > MAX_PAYLOAD_BYTES:
-        return _Link(name, message, None, f"it has {len(payload)} bytes pickled, more than {MAX_PAYLOAD_BYTES}")
+        return _Link(
+            name, message, None, f"it is {bytes_text(len(payload))} pickled, more than {bytes_text(MAX_PAYLOAD_BYTES)}"
+        )
     return _Link(name, message, payload, "")
 
 

@@ -57,18 +57,36 @@ std::shared_ptr<client::Function> method_of(fray_actor& actor, std::string_view 
   return known;
 }
 
+// Lets go of a worker key that was held, unless it is the driver's own.
+class KeyHold {
+ public:
+  KeyHold(fray_session& session, const std::uint32_t& number) : session_(session), number_(number) {}
+  ~KeyHold() {
+    if (number_ != 0) session_.client->forget_key(number_);
+  }
+  KeyHold(const KeyHold&) = delete;
+  KeyHold& operator=(const KeyHold&) = delete;
+
+ private:
+  fray_session& session_;
+  const std::uint32_t& number_;
+};
+
 Result<fray_actor*> create(fray_session& session, std::int32_t language, std::string_view class_name,
                            const fray_actor_options& options, const fray_value* arguments, std::size_t count) {
   client::ActorRequest request;
   client::TaskOptions limits;
   limits.max_retries = 0;
+  const KeyHold hold(session, limits.key);  // until the actor has it
   FRAY_RETURN_IF_ERROR(set_resources(&limits.resources, options.num_cpus, options.resources, options.resource_count));
   if (language == FRAY_PYTHON) {
-    FRAY_ASSIGN_OR_RETURN(limits.key, python_key(session, {}));
+    FRAY_ASSIGN_OR_RETURN(limits.key, hold_worker_key(session, language, {}));
   }
   ActorDescription description;
   description.language = language;
-  description.class_name = class_name.substr(class_name.find(':') + 1);  // all of it where there is no module
+  description.class_name = class_name;
+  if (language == FRAY_PYTHON)
+    description.class_name = class_name.substr(class_name.find(':') + 1);  // without its module
   description.name = text_or(options.name);
   description.name_space = options.name_space != nullptr ? options.name_space : session.name_space;
   description.max_task_retries = options.max_task_retries;
@@ -100,6 +118,7 @@ Result<fray_actor*> create(fray_session& session, std::int32_t language, std::st
 
 int fray_actor_create(fray_session* session, int32_t language, const char* name, const fray_actor_options* given,
                       const fray_value* arguments, size_t count, fray_actor** out) {
+  if (int code = capi::check_own(*session); code != FRAY_OK) return code;
   fray_actor_options options{};
   options.max_pending_calls = -1;
   if (given != nullptr) std::memcpy(&options, given, std::min(given->size, sizeof(options)));
@@ -110,6 +129,7 @@ int fray_actor_create(fray_session* session, int32_t language, const char* name,
 }
 
 int fray_actor_find(fray_session* session, const char* name_space, const char* name, fray_actor** out) {
+  if (int code = capi::check_own(*session); code != FRAY_OK) return code;
   capi::Hooks hooks;
   auto found = session->client->find_actor(name_space != nullptr ? name_space : session->name_space, name, hooks);
   if (!found.is_ok()) return capi::fail(found.status());
@@ -126,6 +146,7 @@ int fray_actor_adopt(fray_session* session, fray_object* object, const void* des
 
 int fray_actor_call(fray_actor* actor, const char* method, const fray_value* arguments, size_t count,
                     fray_object** out) {
+  if (int code = capi::check_own(*actor->session); code != FRAY_OK) return code;
   std::string_view name(method);
   if (name.size() > capi::kMostNameBytes) {
     return capi::fail(FRAY_INVALID_ARGUMENT,
@@ -144,6 +165,7 @@ int fray_actor_call(fray_actor* actor, const char* method, const fray_value* arg
 }
 
 int fray_actor_kill(fray_actor* actor, int no_restart) {
+  if (int code = capi::check_own(*actor->session); code != FRAY_OK) return code;
   capi::Hooks hooks;
   Status killed = actor->session->client->kill_actor(actor->object, no_restart != 0, hooks);
   return killed.is_ok() ? static_cast<int>(FRAY_OK) : capi::fail(killed);
@@ -157,6 +179,7 @@ void fray_actor_retain(fray_actor* actor) { actor->references.fetch_add(1, std::
 
 void fray_actor_release(fray_actor* actor) {
   if (actor == nullptr || actor->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (actor->session->inherited) return;
   actor->session->client->release(actor->object);
   fray_session_release(actor->session);
   delete actor;

@@ -94,6 +94,7 @@ bool ActorHost::construct() {
   } else {
     entry_ = *entry;
     instance_ = entry_->construct(&call, entry_->context);
+    call.end_forked_child();
     if (instance_ == nullptr && !call.failed) call.fail("fray::Error", "the constructor made no instance");
   }
   if (!call.failed) return true;
@@ -132,6 +133,7 @@ void ActorHost::run_call(worker::ActorCall* taken, client::WorkerDuty* duty) {
                                                      : "the call's arguments do not fit their format");
   } else {
     found->second.body(&call, instance_, found->second.context);
+    call.end_forked_child();
   }
   worker::Outcome outcome;
   call.finish(&outcome);

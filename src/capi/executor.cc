@@ -43,6 +43,7 @@ void Executor::run(const worker::TaskView& task, worker::Outcome* outcome) {
   } else {
     const TaskEntry& entry = *found->second.entry;
     entry.body(&call, entry.context);
+    call.end_forked_child();
     if (call.failed && found->second.retrying && task.head.may_retry != 0) call.retry();
   }
   switch (loop_->interrupted()) {

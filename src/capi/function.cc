@@ -71,9 +71,9 @@ Status fill(fray_function* made, std::int32_t language, const char* name, const 
                     "retry_exceptions is for functions in C++; a Python function can try again by itself");
     }
     kind = FunctionKind::kPythonName;
-    FRAY_ASSIGN_OR_RETURN(made->options.key, python_key(*made->session, environment));
-  } else if (!environment.empty()) {
-    FRAY_ASSIGN_OR_RETURN(made->options.key, cpp_key(*made->session, environment));
+  }
+  if (language == FRAY_PYTHON || !environment.empty()) {
+    FRAY_ASSIGN_OR_RETURN(made->options.key, hold_worker_key(*made->session, language, environment));
   }
   std::string_view label = name;
   if (language == FRAY_PYTHON) label = label.substr(label.find(':') + 1);
@@ -90,6 +90,7 @@ using namespace fray;
 
 int fray_function_make(fray_session* session, int32_t language, const char* name, const fray_task_options* options,
                        fray_function** out) {
+  if (int code = capi::check_own(*session); code != FRAY_OK) return code;
   auto made = std::make_unique<fray_function>();
   made->session = session;
   if (Status filled = capi::fill(made.get(), language, name, options); !filled.is_ok()) return capi::fail(filled);
@@ -100,12 +101,14 @@ int fray_function_make(fray_session* session, int32_t language, const char* name
 
 void fray_function_release(fray_function* function) {
   if (function == nullptr || function->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (function->options.key != 0) function->session->client->forget_key(function->options.key);
   fray_session_release(function->session);
   delete function;
 }
 
 int fray_submit(fray_session* session, fray_function* function, const fray_value* arguments, size_t count,
                 fray_object** out) {
+  if (int code = capi::check_own(*session); code != FRAY_OK) return code;
   if (function->session != session) return capi::fail(FRAY_INVALID_ARGUMENT, "the function belongs to another session");
   capi::CallFrame frame(*session, function->function);
   Status built = frame.build(function->function->name, function->timeout_seconds, 1, arguments, count);
@@ -118,6 +121,7 @@ int fray_submit(fray_session* session, fray_function* function, const fray_value
 
 int fray_submit_several(fray_session* session, fray_function* function, const fray_value* arguments, size_t count,
                         fray_object** out, size_t returns) {
+  if (int code = capi::check_own(*session); code != FRAY_OK) return code;
   constexpr std::size_t kMostReturns = 1000;
   if (function->session != session) return capi::fail(FRAY_INVALID_ARGUMENT, "the function belongs to another session");
   if (returns < 1 || returns > kMostReturns) {

@@ -41,12 +41,13 @@ void fray_object_retain(fray_session* session, fray_object* object) {
 }
 
 void fray_object_release(fray_session* session, fray_object* object) {
-  session->client->release(capi::object_of(object));
+  if (!session->inherited) session->client->release(capi::object_of(object));
 }
 
 int fray_object_is_ready(const fray_object* object) { return capi::object_of(object)->is_ready() ? 1 : 0; }
 
 int fray_put(fray_session* session, const fray_value* value, fray_object** out) {
+  if (int code = capi::check_own(*session); code != FRAY_OK) return code;
   if (capi::is_large(*value)) {
     auto made = capi::store(*session, *value);
     if (!made.is_ok()) return capi::fail(made.status());
@@ -61,6 +62,7 @@ int fray_put(fray_session* session, const fray_value* value, fray_object** out) 
 }
 
 int fray_room_make(fray_session* session, size_t bytes, void** out) {
+  if (int code = capi::check_own(*session); code != FRAY_OK) return code;
   capi::Hooks hooks;
   auto room = session->client->make_room(bytes, hooks);
   if (!room.is_ok()) return capi::fail(room.status());
@@ -69,10 +71,11 @@ int fray_room_make(fray_session* session, size_t bytes, void** out) {
 }
 
 void fray_room_leave(fray_session* session, void* memory) {
-  session->client->leave_room(static_cast<const std::byte*>(memory));
+  if (!session->inherited) session->client->leave_room(static_cast<const std::byte*>(memory));
 }
 
 int fray_room_put(fray_session* session, const fray_value* value, fray_object** out) {
+  if (int code = capi::check_own(*session); code != FRAY_OK) return code;
   if (value->encoding != FRAY_PORTABLE || value->buffer_count != 1) {
     return capi::fail(FRAY_INVALID_ARGUMENT, "an array that lies in the store is a value with one buffer");
   }
@@ -85,6 +88,7 @@ int fray_room_put(fray_session* session, const fray_value* value, fray_object** 
 }
 
 int fray_wait(fray_session* session, fray_object* const* objects, size_t count, size_t needed, double timeout_seconds) {
+  if (int code = capi::check_own(*session); code != FRAY_OK) return code;
   needed = std::min(needed, count);
   auto ready = [&] {
     return static_cast<size_t>(std::count_if(objects, objects + count,
@@ -100,12 +104,14 @@ int fray_wait(fray_session* session, fray_object* const* objects, size_t count, 
 }
 
 int fray_read(fray_session* session, fray_object* object, fray_view* out) {
+  if (int code = capi::check_own(*session); code != FRAY_OK) return code;
   if (!capi::object_of(object)->is_ready())
     return capi::fail(FRAY_INVALID_ARGUMENT, "the object is not ready: wait for it");
   return capi::read_object(*session, capi::object_of(object), out);
 }
 
 int fray_cancel(fray_session* session, fray_object* object, int force, int* cancelled) {
+  if (int code = capi::check_own(*session); code != FRAY_OK) return code;
   if (force != 0 && session->client->is_actor_call(capi::object_of(object))) {
     return capi::fail(FRAY_INVALID_ARGUMENT,
                       "force would end the actor of this call and all its calls; leave it out, or kill the actor");
@@ -125,6 +131,7 @@ struct fray_queue {
 };
 
 int fray_queue_make(fray_session* session, fray_queue** out) {
+  if (int code = capi::check_own(*session); code != FRAY_OK) return code;
   *out = new fray_queue;
   (*out)->session = session;
   fray_session_retain(session);
@@ -132,7 +139,7 @@ int fray_queue_make(fray_session* session, fray_queue** out) {
 }
 
 void fray_queue_free(fray_queue* queue) {
-  if (queue == nullptr) return;
+  if (queue == nullptr || queue->session->inherited) return;
   client::Client& client = *queue->session->client;
   std::vector<client::Object*> objects;
   for (const auto& [object, count] : queue->waiting) objects.push_back(object);
@@ -146,12 +153,14 @@ void fray_queue_free(fray_queue* queue) {
 }
 
 void fray_queue_add(fray_queue* queue, fray_object* handle) {
+  if (queue->session->inherited) return;
   client::Object* object = capi::object_of(handle);
   client::retain(object);
   if (queue->waiting[object]++ == 0) queue->session->client->listen(object, &queue->ready, false);
 }
 
 int fray_queue_next(fray_queue* queue, double timeout_seconds, fray_object** out) {
+  if (int code = capi::check_own(*queue->session); code != FRAY_OK) return code;
   client::Client& client = *queue->session->client;
   capi::Hooks hooks;
   while (queue->taken.empty()) {

@@ -1,5 +1,9 @@
 #include "capi/running_call.h"
 
+#include <cstdio>
+
+#include <unistd.h>
+
 #include "capi/failure.h"
 #include "capi/values.h"
 
@@ -9,7 +13,7 @@ namespace {
 thread_local fray_call* running = nullptr;
 }  // namespace
 
-fray_call* current_call() { return running; }
+fray_call* current_call() { return running != nullptr && !running->session.inherited ? running : nullptr; }
 
 }  // namespace fray::capi
 
@@ -52,6 +56,20 @@ void fray_call::fail(std::string_view type_name, std::string_view message) {
   answered = failed = true;
 }
 
+void fray_call::end_forked_child() const {
+  if (!session.inherited) return;
+  if (failed) {
+    wire::ByteReader in(outcome.bytes);
+    auto failure = wire::Failure::decode(wire::decode_value(in).bytes);
+    if (failure.is_ok()) {
+      std::fprintf(stderr, "a process that %s has forked ends with %s: %s\n", failure->task.c_str(),
+                   failure->type_name.c_str(), failure->message.c_str());
+    }
+  }
+  std::fflush(nullptr);
+  ::_exit(failed ? 1 : 0);  // no static destructors: they may wait for threads that this process has not
+}
+
 void fray_call::retry() {
   outcome.status = wire::TaskStatus::kRetry;
   outcome.values = 0;
@@ -73,6 +91,7 @@ void fray_call::finish(worker::Outcome* out) {
 size_t fray_call_count(const fray_call* call) { return call->arguments.size(); }
 
 int fray_call_argument(fray_call* call, size_t index, fray_view* out) {
+  if (int code = capi::check_own(call->session); code != FRAY_OK) return code;
   if (index >= call->arguments.size()) return capi::fail(FRAY_INVALID_ARGUMENT, "there is no such argument");
   return capi::read_value(call->session, call->arguments[index], out);
 }
@@ -80,6 +99,7 @@ int fray_call_argument(fray_call* call, size_t index, fray_view* out) {
 size_t fray_call_returns(const fray_call* call) { return call->task.head.returns; }
 
 int fray_call_return(fray_call* call, const fray_value* value) {
+  if (call->session.inherited) return FRAY_OK;  // nobody takes the answer of a forked child
   if (call->answered) return capi::fail(FRAY_INVALID_ARGUMENT, "the call has answered already");
   Status encoded = capi::write_result(*call, *value);
   if (!encoded.is_ok()) return capi::fail(encoded);

@@ -38,6 +38,9 @@ struct fray_call {
   fray::worker::Outcome outcome;
 
   void fail(std::string_view type_name, std::string_view message);
+  // After the body. A child that it has forked and that comes back from it ends here, with 0, or 1 when it has failed: the
+  // frames that it would return to are the worker's.
+  void end_forked_child() const;
   // In place of its failure: it is to run again.
   void retry();
   // The answer; None where there was none.
@@ -49,6 +52,6 @@ struct fray_call {
 
 namespace fray::capi {
 
-fray_call* current_call();
+fray_call* current_call();  // in a child of fork(): none
 
 }  // namespace fray::capi

@@ -26,15 +26,22 @@ namespace fray::capi {
 namespace {
 
 constexpr const char* kNamespaceVariable = "FRAY_NAMESPACE";
+constexpr std::size_t kMostRecentKeys = 64;
 constexpr const char* kSocketName = "/node.sock";
 constexpr int kNodeFd = 3;
 
 std::atomic<fray_session*> current{nullptr};  // counted
 
-// In a child of fork() the connection is the parent's. The child may connect anew.
+bool is_child_of_task = false;
+
+// In a child of fork() the connection is the parent's. The child may connect anew, unless a task or an actor has forked it:
+// its worker would hold a CPU and wait for work that waits for one.
 void leave_to_parent() {
-  fray_session* inherited = current.exchange(nullptr);
-  if (inherited != nullptr) inherited->client->abandon_after_fork();
+  fray_session* parents = current.exchange(nullptr);
+  if (parents == nullptr) return;
+  parents->inherited = true;
+  is_child_of_task = parents->of_worker;
+  parents->client->abandon_after_fork();
 }
 
 std::string namespace_of(const fray_connect_options& options) {
@@ -117,9 +124,19 @@ void set_variable(wire::WorkerKey* key, std::string_view name, std::string_view 
   key->environment.emplace_back(name, value);
 }
 
-std::uint32_t define_key(fray_session& session, wire::WorkerKey key, const Variables& environment) {
-  for (const auto& [name, value] : environment) set_variable(&key, name, value);
-  return session.client->define_key(key);
+// What workers of this language are like before variables are added.
+Result<wire::WorkerKey> plain_key(fray_session& session, std::int32_t language) FRAY_REQUIRES(session.keys_mutex) {
+  if (language == FRAY_PYTHON) {
+    if (!session.python_key) {
+      FRAY_ASSIGN_OR_RETURN(session.python_key, python_key(session.python));
+      set_variable(&*session.python_key, kNamespaceVariable, session.name_space);
+    }
+    return *session.python_key;
+  }
+  if (!session.cpp_key) {
+    FRAY_ASSIGN_OR_RETURN(session.cpp_key, own_worker_key());
+  }
+  return *session.cpp_key;
 }
 
 Result<fray_session*> connect(const fray_connect_options& options) {
@@ -129,6 +146,12 @@ Result<fray_session*> connect(const fray_connect_options& options) {
   client::ClientOptions settings;
   settings.release = FRAY_VERSION;
   settings.output = &client::OutputWriter::of_process();
+  if (is_child_of_task) {
+    return Status(
+        StatusCode::kInvalidArgument,
+        "a process that a task has forked cannot connect; start the work in the task itself, or return what is "
+        "to be done");
+  }
   FRAY_ASSIGN_OR_RETURN(settings.key, options.library != nullptr ? library_key(options.library) : own_binary_key());
   set_variable(&settings.key, kNamespaceVariable, session->name_space);
   {
@@ -148,6 +171,14 @@ Result<fray_session*> connect(const fray_connect_options& options) {
 
 }  // namespace
 
+int check_own(const fray_session& session) {
+  if (!session.inherited) return FRAY_OK;
+  return fail(
+      FRAY_UNAVAILABLE,
+      "the session was made before this process was forked, and so were its refs, functions and actors; get values "
+      "before the fork");
+}
+
 fray_session* current_session() { return current.load(std::memory_order_acquire); }
 
 void set_current_session(fray_session* session) {
@@ -156,21 +187,19 @@ void set_current_session(fray_session* session) {
   current.store(session, std::memory_order_release);
 }
 
-Result<std::uint32_t> python_key(fray_session& session, const Variables& environment) {
+Result<std::uint32_t> hold_worker_key(fray_session& session, std::int32_t language, const Variables& environment) {
   MutexLock lock(session.keys_mutex);
-  if (!session.python_key) {
-    FRAY_ASSIGN_OR_RETURN(session.python_key, python_key(session.python));
-    set_variable(&*session.python_key, kNamespaceVariable, session.name_space);
+  auto known = session.recent_keys.find({language, environment});
+  if (known == session.recent_keys.end()) {
+    FRAY_ASSIGN_OR_RETURN(wire::WorkerKey key, plain_key(session, language));
+    for (const auto& [name, value] : environment) set_variable(&key, name, value);
+    if (session.recent_keys.size() >= kMostRecentKeys) {
+      for (const auto& [shape, number] : std::exchange(session.recent_keys, {})) session.client->forget_key(number);
+    }
+    known = session.recent_keys.emplace(std::pair(language, environment), session.client->define_key(key)).first;
   }
-  return define_key(session, *session.python_key, environment);
-}
-
-Result<std::uint32_t> cpp_key(fray_session& session, const Variables& environment) {
-  MutexLock lock(session.keys_mutex);
-  if (!session.cpp_key) {
-    FRAY_ASSIGN_OR_RETURN(session.cpp_key, own_worker_key());
-  }
-  return define_key(session, *session.cpp_key, environment);
+  session.client->hold_key(known->second);
+  return known->second;
 }
 
 client::Client::Deadline deadline_after(double seconds) {
@@ -236,6 +265,7 @@ void fray_session_release(fray_session* session) {
 }
 
 int fray_status(fray_session* session, char** out) {
+  if (int code = capi::check_own(*session); code != FRAY_OK) return code;
   capi::Hooks hooks;
   Result<std::string> text = session->client->status(hooks);
   if (!text.is_ok()) return capi::fail(text.status());

@@ -3,7 +3,8 @@
 // Threading:  any thread. What is not atomic here is set before the session is handed out, or guarded by `keys_mutex`.
 // Ownership:  counted; whoever keeps a ref, a function, a pin or a handle of a session keeps the session. close() disconnects;
 //             the client itself goes with the last of them.
-// Failure:    when the node is gone every call fails with kUnavailable.
+// Failure:    when the node is gone every call fails with kUnavailable. In a child of fork() so does every call that needs
+//             the parent's session, and nothing is given back: threads that the child has not may hold its locks.
 #pragma once
 
 #include <atomic>
@@ -21,11 +22,16 @@ struct fray_session {
   std::atomic<std::size_t> references{1};
   std::unique_ptr<fray::client::Client> client;
   std::string name_space;
-  std::string python;  // the interpreter of Python workers; empty: as found
+  std::string python;      // the interpreter of Python workers; empty: as found
+  bool of_worker = false;  // this process was started to run tasks
+  bool inherited = false;  // it is the parent's of this process; written where there is one thread
 
   fray::Mutex keys_mutex;
   std::optional<fray::wire::WorkerKey> python_key FRAY_GUARDED_BY(keys_mutex);  // known once it was asked for
   std::optional<fray::wire::WorkerKey> cpp_key FRAY_GUARDED_BY(keys_mutex);     // of a driver: from the beginning
+  // Numbers of worker keys that were used lately, each held once, by language and variables.
+  std::map<std::pair<std::int32_t, std::map<std::string, std::string>>, std::uint32_t> recent_keys
+      FRAY_GUARDED_BY(keys_mutex);
 };
 
 // One call that runs on this thread; see capi/running_call.h.
@@ -39,10 +45,12 @@ void set_current_session(fray_session* session);
 
 using Variables = std::map<std::string, std::string>;
 
-// The number of the worker key for Python workers of this session, with these variables in their environment.
-Result<std::uint32_t> python_key(fray_session& session, const Variables& environment);
-// The same for workers like this process, or like those of this driver.
-Result<std::uint32_t> cpp_key(fray_session& session, const Variables& environment);
+// The number of the worker key for workers of this language and session, with these variables in their environment: C++
+// workers are like this process, or like those of this driver. Held once for the caller, see Client::forget_key().
+Result<std::uint32_t> hold_worker_key(fray_session& session, std::int32_t language, const Variables& environment);
+
+// FRAY_OK; in a child of fork(), why the session cannot be used.
+int check_own(const fray_session& session);
 
 // What a wait of this thread does: inside a call it says that the call is blocked, and gives up when that is cancelled.
 class Hooks : public client::WaitHooks {

@@ -11,6 +11,7 @@
 struct fray_pin {
   explicit fray_pin(fray_session& owner) : session(&owner) { fray_session_retain(session); }
   ~fray_pin() {
+    if (session->inherited) return;
     for (fray::client::Object* ref : refs) session->client->release(ref);
     if (object != nullptr) session->client->release(object);
     fray_session_release(session);

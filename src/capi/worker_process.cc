@@ -49,6 +49,7 @@ fray_session* become_worker(const worker::ForkedWorker& forked) {
   auto client = client::Client::connect(std::move(options));
   if (!client.is_ok()) give_up(client.status().message().c_str());
   auto* session = new fray_session;
+  session->of_worker = true;
   session->client = std::move(client).value();
   const char* name_space = std::getenv("FRAY_NAMESPACE");
   session->name_space = name_space != nullptr && *name_space != '\0' ? name_space : "default";

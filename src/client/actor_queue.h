@@ -26,8 +26,9 @@ struct ActorQueue {
   State state = State::kIdle;
   std::deque<Task*> ready;            // waiting for arguments, or ready to be sent; in the order of submission
   std::unique_ptr<Lease> connection;  // kConnected; it outlives a broken socket until the node says what happened
-  std::size_t unfinished = 0;         // calls without an answer, sent or not
-  wire::ActorDeath death;             // kDead
+  std::uint32_t times_without_descriptors = 0;  // connections in a row that could not be used
+  std::size_t unfinished = 0;                   // calls without an answer, sent or not
+  wire::ActorDeath death;                       // kDead
 };
 
 }  // namespace fray::client

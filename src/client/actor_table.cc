@@ -1,6 +1,7 @@
 #include "client/actor_table.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "client/task_table.h"
 
@@ -8,7 +9,6 @@ namespace fray::client {
 
 namespace {
 
-constexpr auto kPause = std::chrono::milliseconds(50);  // after a connection that could not be used
 constexpr std::size_t kMostSent = 8192;  // calls sent and not answered; the rest waits here, where it can be cancelled
 
 }  // namespace
@@ -153,12 +153,14 @@ void ActorTable::clear() {
 void ActorTable::connected(const wire::ActorConnected& message, os::Fd fd) {
   auto found = queues_.find(message.actor);
   if (found == queues_.end()) return;
-  if (!fd.is_open()) {  // no descriptor was free for it: try again when some may be
-    paused_.emplace_back(message.actor, Clock::now() + kPause);
-    return;
-  }
   ActorQueue* queue = found->second.get();
   if (queue->connection && !queue->connection->dead) return;  // it was asked for once more than needed
+  if (!fd.is_open()) {  // no descriptor was free for it: try again when some may be
+    if (++queue->times_without_descriptors >= kMostTimesWithoutDescriptors) return give_up(queue);
+    paused_.emplace_back(message.actor, Clock::now() + kPauseWithoutDescriptors);
+    return;
+  }
+  queue->times_without_descriptors = 0;
   forget_pause(message.actor);
   // The last socket broke although the instance lives: nobody knows how far it came.
   if (queue->connection) {
@@ -178,13 +180,24 @@ void ActorTable::connected(const wire::ActorConnected& message, os::Fd fd) {
   tasks_.flush();
 }
 
+// The calls that wait fail; a later one asks for a connection anew.
+void ActorTable::give_up(ActorQueue* queue) {
+  queue->times_without_descriptors = 0;
+  queue->state = ActorQueue::State::kIdle;
+  std::deque<Task*> ready = std::exchange(queue->ready, {});
+  for (Task* task : ready) {
+    task->state = Task::State::kDone;
+    tasks_.fail(task, StatusCode::kResourceExhausted, kWithoutDescriptors);
+  }
+}
+
 void ActorTable::answered(Lease* connection) {
   if (connection->dead) {
     // Dead or only cut off? The node knows. Its word may be on its way already; then this changes nothing.
     ActorQueue* queue = connection->actor;
     if (queue->state != ActorQueue::State::kConnected) return;
     queue->state = ActorQueue::State::kAsked;
-    paused_.emplace_back(queue->object->id, Clock::now() + kPause);
+    paused_.emplace_back(queue->object->id, Clock::now() + kPauseWithoutDescriptors);
     return;
   }
   advance(connection->actor);

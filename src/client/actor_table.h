@@ -53,6 +53,7 @@ class ActorTable {
   void advance(ActorQueue* queue);
   void send_constructor(Task* task);
   void forget_pause(const ObjectId& actor);
+  void give_up(ActorQueue* queue);
   std::deque<Task*> take_sent(ActorQueue* queue);
   void sort_out(ActorQueue* queue, const wire::ActorLost& lost);
   void fail(ActorQueue* queue, Task* task, wire::ActorDeath::Executed executed);

@@ -162,5 +162,21 @@ TEST_F(ActorTableTest, SecondConnectionToALivingInstanceDisturbsNoCall) {
   EXPECT_FALSE(result->failed());
 }
 
+TEST_F(ActorTableTest, CallsFailWhenNoDescriptorIsFreeForTheConnectionForLong) {
+  Object* result = call();
+  wire::ActorConnected message;
+  message.actor = actor_->id;
+  for (std::uint32_t i = 1; i < kMostTimesWithoutDescriptors; ++i) actors_.connected(message, os::Fd());
+  EXPECT_FALSE(result->is_ready());
+  actors_.connected(message, os::Fd());
+  ASSERT_TRUE(result->failed());
+  EXPECT_NE(result->bytes.find("ulimit -n"), std::string::npos);
+  times_asked();
+  Object* later = call();
+  EXPECT_EQ(times_asked(), 1);
+  wire::FrameSocket instance = connect();
+  EXPECT_EQ(calls_in(instance), std::vector{later->id.sequence});
+}
+
 }  // namespace
 }  // namespace fray::client

@@ -59,7 +59,7 @@ Status Client::handshake() {
     key.prestart = options_.prestart;
     key.description = options_.key;
     link_.send(wire::ControlType::kDefineKey, 0, key);
-    keys_.emplace(options_.key, 0);
+    keys_.hold_own(options_.key);
   }
   auto limit = Clock::now() + kHandshakeLimit;
   wire::Incoming frame;
@@ -131,6 +131,8 @@ void Client::close() {
 
 void Client::abandon_after_fork() {
   abandoned_ = true;
+  set_depth(0);
+  set_call({});
   open_.store(false);
   stopping_.store(true);
   // The parent's connections must not look alive through this process.
@@ -165,20 +167,24 @@ void Client::deliver_leases() {
 
 std::uint32_t Client::define_key(const wire::WorkerKey& key) {
   MutexLock lock(mutex_);
-  const auto [known, is_new] = keys_.emplace(key, next_key_);
-  if (!is_new) return known->second;
+  const auto [number, is_new] = keys_.hold(key);
+  if (!is_new) return number;
   wire::DefineKey message;
-  message.key = next_key_++;
+  message.key = number;
   message.description = key;
   link_.send(wire::ControlType::kDefineKey, 0, message);
-  return message.key;
+  return number;
+}
+
+void Client::hold_key(std::uint32_t number) {
+  MutexLock lock(mutex_);
+  keys_.hold_again(number);
 }
 
 void Client::forget_key(std::uint32_t number) {
   if (abandoned_) return;
   MutexLock lock(mutex_);
-  if (!open_ || std::erase_if(keys_, [number](const auto& known) { return known.second == number; }) == 0) return;
-  tasks_.retire_key(number);
+  if (open_ && keys_.release(number)) tasks_.retire_key(number);
 }
 
 Status Client::why_refused(const Task& task, const ResourceSet* resources, std::string_view kind) const {

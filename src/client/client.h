@@ -40,6 +40,7 @@
 #include "client/shared_memory.h"
 #include "client/task_table.h"
 #include "client/timeline.h"
+#include "client/worker_keys.h"
 #include "model/call_wait.h"
 
 namespace fray::client {
@@ -156,10 +157,11 @@ class Client {
   bool cancel(Object* object, bool force);
   // Whether the task of `object` was not sent to a worker yet; with `cancel` it never will be.
   bool is_waiting(Object* object, bool cancel);
-  // The number of a further worker key (a runtime env). Equal keys share a number while it is known. The node may end
-  // what it has for a key that no task or actor uses, and makes it anew at the next use.
+  // The number of a further worker key (a runtime env), held once more. Equal keys share a number while anybody holds it. The
+  // node may end what it has for a key that no task or actor uses, and makes it anew at the next use.
   std::uint32_t define_key(const wire::WorkerKey& key);
-  // Nothing will be submitted with this number any more. Tasks that were go on.
+  void hold_key(std::uint32_t number);
+  // Whoever held it once will submit nothing with this number any more. Tasks that were go on.
   void forget_key(std::uint32_t number);
   // Depth of tasks that this thread submits.
   static void set_depth(std::uint32_t depth);
@@ -378,9 +380,8 @@ class Client {
   std::vector<wire::Log> logs_ FRAY_GUARDED_BY(mutex_);
   std::uint64_t logs_seen_ FRAY_GUARDED_BY(mutex_) = 0;
   LineFolder folder_ FRAY_GUARDED_BY(mutex_);
-  std::map<wire::WorkerKey, std::uint32_t> keys_ FRAY_GUARDED_BY(mutex_);  // those known to the node
+  WorkerKeys keys_ FRAY_GUARDED_BY(mutex_);
   bool output_held_ FRAY_GUARDED_BY(mutex_) = false;
-  std::uint32_t next_key_ FRAY_GUARDED_BY(mutex_) = 1;
   std::string closed_reason_ FRAY_GUARDED_BY(mutex_);
   std::string status_reply_ FRAY_GUARDED_BY(mutex_);
   bool status_arrived_ FRAY_GUARDED_BY(mutex_) = false;

@@ -14,6 +14,7 @@
 #include <optional>
 #include <vector>
 
+#include "client/demand_window.h"
 #include "client/given_functions.h"
 #include "client/task.h"
 #include "model/resource_set.h"
@@ -25,15 +26,26 @@ using Clock = std::chrono::steady_clock;
 
 inline constexpr std::uint32_t kUnknownDemand = ~0u;
 
+// A worker or an actor is connected by a descriptor, and this process may have none free: it asks again after a pause, and
+// gives up what waits after so many times in a row (5 s).
+inline constexpr std::chrono::milliseconds kPauseWithoutDescriptors{50};
+inline constexpr std::uint32_t kMostTimesWithoutDescriptors = 100;
+inline constexpr const char* kWithoutDescriptors =
+    "this process had no descriptor left for the connection to a worker for some seconds; close some, or raise its "
+    "limit "
+    "of open files (ulimit -n), and submit again";
+
 struct TaskQueue {
   std::uint32_t number = 0;  // the demand's number
   std::uint32_t key = 0;
   std::uint32_t depth = 0;
   ResourceSet resources;
+  DemandWindow* window = nullptr;                // of all that differ in their key alone
   std::uint32_t most_leases = 1;                 // how many such workers could ever run at once
   std::uint32_t told = 0;                        // the demand that the node knows, or kUnknownDemand
   std::uint32_t owed = 0;                        // leases that the node asked back and did not get
   std::optional<Clock::time_point> pause_until;  // no demand before; the process was out of descriptors
+  std::uint32_t times_without_descriptors = 0;   // grants in a row that could not be used
   std::deque<Task*> ready;                       // with tasks that were cancelled here; see TaskTable::cancel()
   std::size_t cancelled = 0;                     // of them
   std::vector<Lease*> leases;

@@ -11,13 +11,12 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto kPause = 50ms;             // after a grant that could not be used
 constexpr auto kStealAfter = 2ms;         // a worker silent for so long gives up what it has not started
 constexpr std::size_t kWorthSharing = 8;  // fewer short tasks are done before another worker has them
 
 }  // namespace
 
-void TaskTable::tell_demand(TaskQueue* queue) {
+std::uint32_t TaskTable::wanted_leases(TaskQueue* queue) const {
   std::uint32_t active = 0;
   std::size_t waiting = queue->waiting();
   for (Lease* lease : queue->leases) {
@@ -28,8 +27,40 @@ void TaskTable::tell_demand(TaskQueue* queue) {
   std::uint32_t more = active >= queue->most_leases ? 0 : queue->most_leases - active;
   if (queue->waiting() == 0 && waiting < kWorthSharing)
     waiting = 0;  // a few short tasks behind running ones need no further worker
-  auto count = static_cast<std::uint32_t>(std::min<std::size_t>(waiting, more));
-  if (queue->pause_until && Clock::now() < *queue->pause_until) count = 0;
+  if (queue->pause_until && Clock::now() < *queue->pause_until) return 0;
+  return static_cast<std::uint32_t>(std::min<std::size_t>(waiting, more));
+}
+
+void TaskTable::tell_demand(TaskQueue* queue) {
+  const std::uint32_t count = wanted_leases(queue);
+  if (count > 0 && !queue->window->admit(queue->number)) return;
+  send_demand(queue, count);
+  if (count > 0) return;
+  queue->window->leave(queue->number);
+  tell_next(*queue->window);
+}
+
+void TaskTable::tell_next(DemandWindow& window) {
+  while (auto number = window.next()) {
+    auto queue = by_number_.find(*number);
+    const std::uint32_t count = queue == by_number_.end() ? 0 : wanted_leases(queue->second);
+    if (count > 0) {
+      send_demand(queue->second, count);
+    } else {
+      window.leave(*number);
+    }
+  }
+}
+
+// It has got a lease, and demands for other workers wait that the node was not told of.
+void TaskTable::let_others_ask(TaskQueue* queue) {
+  if (!queue->window->others_wait()) return;
+  send_demand(queue, 0);
+  queue->window->leave(queue->number);
+  tell_next(*queue->window);
+}
+
+void TaskTable::send_demand(TaskQueue* queue, std::uint32_t count) {
   if (count == queue->told) return;
   queue->told = count;
   wire::Demand message;
@@ -52,9 +83,15 @@ void TaskTable::granted(LeaseId id, const wire::Grant& grant, os::Fd fd) {
   queue->told = kUnknownDemand;  // the grant may have crossed our last word on the road
   if (!fd.is_open()) {           // no descriptor was free for it: try again when some may be
     link_.send(wire::ControlType::kReturnLease, id);
-    queue->pause_until = Clock::now() + kPause;
+    if (queue->leases.empty() && ++queue->times_without_descriptors >= kMostTimesWithoutDescriptors) {
+      queue->times_without_descriptors = 0;
+      return refused(queue->number, StatusCode::kResourceExhausted, kWithoutDescriptors);
+    }
+    queue->pause_until = Clock::now() + kPauseWithoutDescriptors;
+    paused_.push_back(queue->number);
     return tell_demand(queue);
   }
+  queue->times_without_descriptors = 0;
   auto lease = std::make_unique<Lease>();
   lease->id = id;
   lease->worker = grant.worker;
@@ -66,6 +103,7 @@ void TaskTable::granted(LeaseId id, const wire::Grant& grant, os::Fd fd) {
   queue->leases.push_back(lease.get());
   watch(lease.get());
   leases_.emplace(id, std::move(lease));
+  let_others_ask(queue);
   dispatch(queue);
   balance(queue, Clock::now());
 }
@@ -78,7 +116,10 @@ void TaskTable::give_back(Lease* lease) {
 
 void TaskTable::drop_lease(Lease* lease) {
   std::erase(lease->queue->leases, lease);
-  if (lease->queue->leases.empty()) lease->queue->owed = 0;
+  if (lease->queue->leases.empty()) {
+    lease->queue->owed = 0;
+    look_at_retired(*lease->queue);
+  }
   std::erase(open_leases_, lease);
   std::erase(unflushed_, lease);
   leases_.erase(lease->id);
@@ -143,11 +184,14 @@ void TaskTable::balance(TaskQueue* queue, Clock::time_point now) {
 
 void TaskTable::tick(Clock::time_point now, bool closing) {
   flush();
-  for (const auto& [number, queue] : by_number_) {
-    if (!queue->pause_until || now < *queue->pause_until) continue;
-    queue->pause_until.reset();
-    tell_demand(queue);
-  }
+  std::erase_if(paused_, [&](std::uint32_t number) {
+    auto queue = by_number_.find(number);
+    if (queue == by_number_.end() || !queue->second->pause_until) return true;
+    if (now < *queue->second->pause_until) return false;
+    queue->second->pause_until.reset();
+    tell_demand(queue->second);
+    return true;
+  });
   std::vector<Lease*> leases = open_leases_;
   for (Lease* lease : leases) {
     if (lease->dead || lease->blocked || lease->actor != nullptr) continue;
@@ -163,32 +207,30 @@ void TaskTable::tick(Clock::time_point now, bool closing) {
 
 void TaskTable::retire_key(std::uint32_t key) {
   retired_keys_.insert(key);
+  settled_keys_.push_back(key);
   forget_retired_keys();
 }
 
+void TaskTable::look_at_retired(const TaskQueue& queue) {
+  if (retired_keys_.empty() || queue.unfinished > 0 || !queue.leases.empty()) return;
+  if (retired_keys_.contains(queue.key)) settled_keys_.push_back(queue.key);
+}
+
 void TaskTable::forget_retired_keys() {
-  if (retired_keys_.empty()) return;
-  std::set<std::uint32_t> busy;
-  for (const auto& [shape, queue] : queues_) {
-    if (queue->unfinished > 0 || !queue->leases.empty()) busy.insert(queue->key);
-  }
-  for (std::uint32_t key : std::exchange(retired_keys_, {})) {
-    if (busy.contains(key)) {
-      retired_keys_.insert(key);
-      continue;
-    }
-    for (auto each = queues_.begin(); each != queues_.end();) {
+  for (std::uint32_t key : std::exchange(settled_keys_, {})) {
+    const auto first = queues_.lower_bound(Shape{key, 0, ResourceSet()});
+    const auto last = queues_.lower_bound(Shape{key + 1, 0, ResourceSet()});
+    const bool busy = std::any_of(
+        first, last, [](const auto& entry) { return entry.second->unfinished > 0 || !entry.second->leases.empty(); });
+    if (busy || retired_keys_.erase(key) == 0) continue;
+    for (auto each = first; each != last; ++each) {
       TaskQueue* queue = each->second.get();
-      if (queue->key != key) {
-        ++each;
-        continue;
-      }
       take_ready(queue);  // cancelled tasks alone
       tell_demand(queue);
       by_number_.erase(queue->number);
       if (last_queue_ == queue) last_queue_ = nullptr;
-      each = queues_.erase(each);
     }
+    queues_.erase(first, last);
     link_.send(wire::ControlType::kForgetKey, key);
   }
 }

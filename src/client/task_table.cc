@@ -33,18 +33,19 @@ TaskTable::~TaskTable() = default;
 TaskQueue* TaskTable::known_queue(const ResourceSet& resources, std::uint32_t key, std::uint32_t depth) {
   TaskQueue* last = last_queue_;
   if (last != nullptr && last->key == key && last->depth == depth && last->resources == resources) return last;
-  auto found = queues_.find({resources, key, depth});
+  auto found = queues_.find(Shape{key, depth, resources});
   return found != queues_.end() ? last_queue_ = found->second.get() : nullptr;
 }
 
 TaskQueue* TaskTable::queue(const ResourceSet& resources, std::uint32_t key, std::uint32_t depth) {
   if (TaskQueue* known = known_queue(resources, key, depth)) return known;
-  auto& slot = queues_[{resources, key, depth}];
+  auto& slot = queues_[Shape{key, depth, resources}];
   slot = std::make_unique<TaskQueue>();
   slot->number = next_number_++;
   slot->key = key;
   slot->depth = depth;
   slot->resources = resources;
+  slot->window = &windows_[{depth, resources}];
   double cpus = resources.amount("CPU");
   double at_once = cpus > 0 ? std::max(1.0, std::floor(limits_.total_cpus / cpus)) : limits_.max_workers;
   slot->most_leases = static_cast<std::uint32_t>(std::min<double>(at_once, limits_.max_workers));
@@ -256,7 +257,10 @@ bool TaskTable::cancel(Object* object, bool force) {
       ++queue->cancelled;
     }
     fail(task, StatusCode::kCancelled, "the task was cancelled before it started");
-    if (queue != nullptr) sweep(queue);
+    if (queue != nullptr) {
+      sweep(queue);
+      if (queue->waiting() == 0) tell_demand(queue);  // or a worker would be started for nothing
+    }
     return true;
   }
   Lease* lease = task->lease;
@@ -319,7 +323,7 @@ void TaskTable::finish(Task* task) {
   if (task->next != nullptr) task->next->previous = task->previous;
   if (first_task_ == task) first_task_ = task->next;
   --unfinished_;
-  if (task->queue != nullptr) --task->queue->unfinished;
+  if (task->queue != nullptr && --task->queue->unfinished == 0) look_at_retired(*task->queue);
   auto drop = [this](Object* object) {
     if (object->references.fetch_sub(1, std::memory_order_acq_rel) == 1) objects_.destroy(object);
   };

@@ -98,6 +98,11 @@ class TaskTable {
   void give_function(Lease* lease, const Function& function);
   bool send_out(Lease* lease);
   void tell_demand(TaskQueue* queue);
+  std::uint32_t wanted_leases(TaskQueue* queue) const;
+  void send_demand(TaskQueue* queue, std::uint32_t count);
+  void let_others_ask(TaskQueue* queue);
+  void tell_next(DemandWindow& window);
+  void look_at_retired(const TaskQueue& queue);
   void balance(TaskQueue* queue, Clock::time_point now);
   void pay(TaskQueue* queue);
   void give_back(Lease* lease);
@@ -129,11 +134,15 @@ class TaskTable {
   Limits limits_;
   Task* first_task_ = nullptr;  // every unfinished task
   std::size_t unfinished_ = 0;
-  std::map<std::tuple<ResourceSet, std::uint32_t, std::uint32_t>, std::unique_ptr<TaskQueue>> queues_;
+  using Shape = std::tuple<std::uint32_t, std::uint32_t, ResourceSet>;  // worker key, depth, resources
+  std::map<Shape, std::unique_ptr<TaskQueue>> queues_;
+  std::map<std::pair<std::uint32_t, ResourceSet>, DemandWindow> windows_;  // by depth and resources
   TaskQueue* last_queue_ = nullptr;  // asked for last; most tasks are like the one before
   std::unordered_map<std::uint32_t, TaskQueue*> by_number_;
   std::uint32_t next_number_ = 0;  // never given twice: what the node said of the one before may still be on its way
+  std::vector<std::uint32_t> paused_;  // numbers of queues
   std::set<std::uint32_t> retired_keys_;
+  std::vector<std::uint32_t> settled_keys_;  // of these: a queue has neither tasks nor leases any more
   std::unordered_map<LeaseId, std::unique_ptr<Lease>> leases_;
   void watch(Lease* lease) {
     open_leases_.push_back(lease);

@@ -1,5 +1,6 @@
 #include "client/task_table.h"
 
+#include <algorithm>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -104,7 +105,7 @@ class TaskTableTest : public ::testing::Test {
     task->function = function_;
     task->first_result = result;
     task->retries_left = retries;
-    task->queue = table_.queue(cpu_, 0, 0);
+    task->queue = table_.queue(cpu_, key_, 0);
     for (std::uint16_t i = 1; i < returns; ++i) {
       auto* another = new Object;
       another->id = objects_.own_id(objects_.take_sequence(1));
@@ -132,7 +133,12 @@ class TaskTableTest : public ::testing::Test {
     wire::Incoming frame;
     while (node_.next(&frame).value()) {
       if (frame.header.type == static_cast<std::uint8_t>(ControlType::kDemand)) {
-        demand_ = wire::Demand::decode(frame.body).value().count;
+        const wire::Demand demand = wire::Demand::decode(frame.body).value();
+        demand_ = demand.count;
+        demand.count > 0 ? told_.insert(demand.demand).second : told_.erase(demand.demand) > 0;
+      }
+      if (frame.header.type == static_cast<std::uint8_t>(ControlType::kForgetKey)) {
+        forgotten_keys_.push_back(static_cast<std::uint32_t>(frame.header.id));
       }
       returned_leases_ += frame.header.type == static_cast<std::uint8_t>(ControlType::kReturnLease);
       kills_ += frame.header.type == static_cast<std::uint8_t>(ControlType::kKillLease);
@@ -172,8 +178,11 @@ class TaskTableTest : public ::testing::Test {
   ActorTable actors_{link_, objects_, table_};
   std::shared_ptr<Function> function_ = std::make_shared<Function>();
   ResourceSet cpu_;
+  std::uint32_t key_ = 0;  // of what is submitted
   std::vector<Object*> results_;
   std::uint32_t demand_ = 0;
+  std::set<std::uint32_t> told_;  // numbers of the demands that are not 0
+  std::vector<std::uint32_t> forgotten_keys_;
   int returned_leases_ = 0;
   int kills_ = 0;
   std::vector<std::uint64_t> broken_leases_;
@@ -195,6 +204,77 @@ TEST_F(TaskTableTest, TaskOfUnknownRunTimeIsNotQueuedBehindAnother) {
   grant(1, &worker);
   worker.read();
   EXPECT_EQ(worker.tasks.size(), 1u);
+}
+
+TEST_F(TaskTableTest, DemandOfATaskThatIsCancelledIsWithdrawn) {
+  Object* result = submit();
+  read_node();
+  EXPECT_EQ(demand_, 1u);
+  EXPECT_TRUE(table_.cancel(result, false));
+  read_node();
+  EXPECT_EQ(demand_, 0u);
+}
+
+TEST_F(TaskTableTest, OfTasksForManyKindsOfWorkersTheNodeIsToldOfSomeAtOnceAndOfAllInTurn) {
+  constexpr std::uint32_t kKeys = 3 * DemandWindow::kMostTold;
+  for (key_ = 0; key_ < kKeys; ++key_) {
+    submit();
+    submit();
+  }
+  std::set<std::uint32_t> served;
+  std::vector<FakeWorker> workers(kKeys);
+  LeaseId id = 0;
+  while (served.size() < kKeys) {
+    read_node();
+    EXPECT_LE(told_.size(), DemandWindow::kMostTold);
+    const auto next =
+        std::find_if(told_.begin(), told_.end(), [&](std::uint32_t demand) { return !served.contains(demand); });
+    ASSERT_NE(next, told_.end()) << served.size();
+    served.insert(*next);
+    wire::Grant message;
+    message.demand = *next;
+    table_.granted(id + 1, message, connect_to(&workers[id].socket));
+    ++id;
+  }
+  for (FakeWorker& worker : workers) {
+    worker.read();
+    EXPECT_EQ(worker.tasks.size(), 1u);
+  }
+}
+
+TEST_F(TaskTableTest, RetiredKeyIsForgottenWhenItsLastTaskAndLeaseAreGone) {
+  key_ = 7;
+  Object* running = submit();
+  Object* waiting = submit();
+  FakeWorker worker;
+  grant(1, &worker);
+  worker.read();
+  table_.retire_key(7);
+  EXPECT_TRUE(table_.cancel(waiting, false));
+  worker.answer(running->id.sequence);
+  table_.receive(lease(0));
+  read_node();
+  EXPECT_TRUE(forgotten_keys_.empty());
+  table_.tick(Clock::now(), false);  // gives the idle lease back
+  table_.tick(Clock::now(), false);
+  read_node();
+  EXPECT_EQ(forgotten_keys_, std::vector<std::uint32_t>{7});
+}
+
+TEST_F(TaskTableTest, TasksFailWhenNoDescriptorIsFreeForAWorkerForLong) {
+  Object* first = submit();
+  for (std::uint32_t i = 1; i < kMostTimesWithoutDescriptors; ++i) table_.granted(i, wire::Grant{}, os::Fd());
+  EXPECT_FALSE(first->is_ready());
+  table_.granted(kMostTimesWithoutDescriptors, wire::Grant{}, os::Fd());
+  ASSERT_TRUE(first->failed());
+  EXPECT_NE(first->bytes.find("ulimit -n"), std::string::npos);
+  Object* later = submit();
+  FakeWorker worker;
+  grant(1000, &worker);
+  worker.read();
+  EXPECT_EQ(worker.tasks, std::vector{later->id.sequence});
+  read_node();
+  EXPECT_EQ(returned_leases_, static_cast<int>(kMostTimesWithoutDescriptors));
 }
 
 TEST_F(TaskTableTest, FunctionThatAWorkerHadToForgetIsSentAgainWithTheTaskThatNeedsIt) {

@@ -70,6 +70,7 @@ class LeaseCarrier {
   void carry_out();
   // The environment of a worker key has been made, or cannot be.
   void env_settled(WorkerKeyId key);
+  std::size_t known_keys() const { return definitions_.size(); }  // that clients or homes have named
   // What a demand waits for besides workers and resources; empty: nothing.
   std::string env_reason(ProcessId client, std::uint32_t demand) const;
 

@@ -19,6 +19,7 @@
 #include "base/fuzz_script.h"
 #include "node/node.h"
 #include "os/socket_pair.h"
+#include "wire/call_wait.h"
 
 namespace fray::node {
 namespace {
@@ -248,8 +249,9 @@ class World {
       return peer.send(wire::frame(ControlType::kDefineKey, 0, key));
     }
     if (script_.below(3) == 0) {
-      static constexpr std::array kEnds{ControlType::kReturnLease, ControlType::kKillLease, ControlType::kForgetKey};
-      return peer.send(wire::frame(kEnds[script_.below(3)], script_.below(8)));
+      static constexpr std::array kEnds{ControlType::kReturnLease, ControlType::kKillLease, ControlType::kForgetKey,
+                                        ControlType::kLeaseBroken};
+      return peer.send(wire::frame(kEnds[script_.below(kEnds.size())], script_.below(8)));
     }
     wire::Demand demand;
     demand.demand = script_.below(3);
@@ -300,9 +302,24 @@ class World {
   std::uint64_t amount() { return script_.rarely() ? ~std::uint64_t{0} : kPage * script_.below(20); }
 
   void say_words(Peer& peer) {
-    static constexpr std::array kTypes{ControlType::kBlocked, ControlType::kUnblocked, ControlType::kRetiring,
-                                       ControlType::kStatusRequest, ControlType::kMemoryYielded};
-    peer.send(wire::frame(kTypes[script_.below(5)]));
+    static constexpr std::array kTypes{
+        ControlType::kBlocked,       ControlType::kUnblocked,  ControlType::kRetiring,  ControlType::kStatusRequest,
+        ControlType::kMemoryYielded, ControlType::kHoldOutput, ControlType::kTakeOutput};
+    const std::uint32_t choice = script_.below(kTypes.size() + 2);
+    if (choice < kTypes.size()) return peer.send(wire::frame(kTypes[choice]));
+    const std::uint32_t wait = script_.below(4);
+    if (choice == kTypes.size()) return peer.send(wire::frame(ControlType::kCallWaitEnded, wait));
+    peer.send(wire::frame(ControlType::kCallWaits, wait, call_waits()));
+  }
+
+  wire::CallWaits call_waits() {
+    wire::CallWaits message;
+    message.probe = script_.below(3);
+    message.wait.call = object();
+    message.wait.places = script_.below(3);
+    message.wait.needed = script_.rarely() ? ~0u : script_.below(3);
+    for (std::uint32_t i = script_.below(3); i > 0; --i) message.wait.awaited.push_back({object(), object(), "call"});
+    return message;
   }
 
   // ---- And when they do not

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/amount_text.h"
 #include "model/device_set.h"
 #include "model/json_text.h"
 #include "os/gpus.h"
@@ -40,8 +41,9 @@ Result<double> number(const json& options, const char* key, double otherwise, do
   if (found == options.end() || found->is_null()) return otherwise;
   if (!found->is_number()) return wrong(key, "a number");
   const double given = found->get<double>();
-  if (given < 0 || given > most) return wrong(key, fmt::format("a number from 0 to {}, not {}", most, given));
-  return given;
+  if (given >= 0 && given <= most) return given;
+  const std::string_view kind = std::string_view(key).ends_with("_bytes") ? "memory" : "";
+  return wrong(key, fmt::format("from 0 to {}, not {}", amount_text(kind, most), amount_text(kind, given)));
 }
 
 Result<std::string> text(const json& options, const char* key) {

@@ -47,5 +47,10 @@ TEST(SessionOptions, NonsenseIsRefused) {
   }
 }
 
+TEST(SessionOptions, RefusedMemoryIsSaidAsPeopleWriteIt) {
+  const std::string text(parse_options(R"({"store_memory_bytes": 1152921504606846976})").status().message());
+  EXPECT_EQ(text, "option store_memory_bytes must be from 0 to 90.9 TiB, not 1.0 EiB");
+}
+
 }  // namespace
 }  // namespace fray::node

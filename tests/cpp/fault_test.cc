@@ -169,5 +169,45 @@ TEST_F(CppFault, ChildOfAForkHasNoSessionAndTheParentKeepsIts) {
   expect_next_task_runs();
 }
 
+TEST_F(CppFault, ChildOfAForkIsRefusedWhatItsParentHasAndWaitsForNothing) {
+  fray::ObjectRef<int> slow = fray::submit(add, 1, fray::submit(add, 1, 1));
+  fray::ObjectRef<int> ready = fray::put(1);
+  auto counter = fray::create_actor<Counter>(5).value_or_throw();
+  pid_t child = ::fork();
+  if (child == 0) {
+    int refused = 0;
+    for (const std::string& text :
+         {failure(fray::get(slow)), failure(fray::get(ready)), session.status().status().message()}) {
+      refused += text.find("before this process was forked") != std::string::npos ? 1 : 0;
+    }
+    refused += failure(fray::get(counter.call(&Counter::get))).find("fray::connect()") != std::string::npos ? 1 : 0;
+    slow = ready = {};
+    ::_exit(refused);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 4);
+  EXPECT_EQ(fray::get(slow).value_or_throw(), 3);
+  expect_next_task_runs();
+}
+
+TEST_F(CppFault, ChildThatATaskForksEndsWhereItComesBackFromTheTask) {
+  const std::map<std::string, int> codes = {{"returns", 0}, {"throws", 1},  {"leaves", 7},   {"copies and drops", 0},
+                                            {"gets", 1},    {"submits", 1}, {"connects", 1}, {"forks", 0}};
+  auto counter = fray::create_actor<Counter>(5).value_or_throw();
+  auto side_by_side = fray::create_actor<Counter>({.max_concurrency = 3}, 5).value_or_throw();
+  for (const auto& [deed, code] : codes) {
+    SCOPED_TRACE(deed);
+    const fray::Timeout limit{20.0};
+    EXPECT_EQ(fray::get(fray::submit(ends_as_child, deed), limit).value_or_throw(), code);
+    EXPECT_EQ(fray::get(counter.call(&Counter::ends_as_child, deed), limit).value_or_throw(), code);
+    EXPECT_EQ(fray::get(side_by_side.call(&Counter::ends_as_child, deed), limit).value_or_throw(), code);
+    auto forks = fray::create_actor<Forks>(deed).value_or_throw();
+    EXPECT_EQ(fray::get(forks.call(&Forks::code), limit).value_or_throw(), code);
+  }
+  EXPECT_EQ(fray::get(counter.call(&Counter::get)).value_or_throw(), 5);
+  expect_next_task_runs();
+}
+
 }  // namespace
 }  // namespace jobs

@@ -12,6 +12,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace jobs {
@@ -167,6 +168,27 @@ void dies_once(const std::string& marker) {
   ::raise(SIGKILL);
 }
 FRAY_TASK(dies_once);
+
+int ends_as_child(const std::string& deed) {
+  fray::ObjectRef<int> ref = fray::put(7);
+  const pid_t child = ::fork();
+  if (child != 0) {
+    int status = 0;
+    if (::waitpid(child, &status, 0) != child) throw std::runtime_error("waitpid failed");
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+  if (deed == "throws") throw std::out_of_range("thrown in a child");
+  if (deed == "leaves") std::exit(7);
+  if (deed == "gets") fray::get(ref).value_or_throw();
+  if (deed == "copies and drops") [[maybe_unused]]
+    fray::ObjectRef<int> copy = ref;
+  if (deed == "submits") fray::get(fray::submit(add, 1, 1)).value_or_throw();
+  if (deed == "connects") fray::connect().value_or_throw();
+  if (deed == "forks")
+    return ends_as_child("throws") == 1 ? 0 : throw std::logic_error("the grandchild ended otherwise");
+  return 0;
+}
+FRAY_TASK(ends_as_child);
 
 std::size_t fills_memory(std::size_t bytes) {
   std::vector<char> memory(bytes, 'x');

@@ -57,6 +57,8 @@ void leaves(int code);
 void spins_until_cancelled();
 void sleeps_for_ever();
 void dies_once(const std::string& marker);
+// How a child ends that the task forks and that does this: "returns", "throws", "leaves", or uses what is its parent's.
+int ends_as_child(const std::string& deed);
 std::size_t fills_memory(std::size_t bytes);
 
 class Counter {
@@ -67,10 +69,20 @@ class Counter {
   int fails(const std::string& text);
   void dies();
   int pid();
+  int ends_as_child(const std::string& deed) { return jobs::ends_as_child(deed); }
   fray::ObjectRef<int> later(int n);
 
  private:
   int count_;
+};
+
+class Forks {
+ public:
+  Forks(const std::string& deed) : code_(ends_as_child(deed)) {}
+  int code() const { return code_; }
+
+ private:
+  int code_;
 };
 
 class Refuses {
@@ -92,6 +104,7 @@ int add_through(const fray::ActorHandle<Counter>& counter, int n);
 
 }  // namespace jobs
 
-FRAY_ACTOR(jobs::Counter, (int), add, get, fails, dies, pid, later);
+FRAY_ACTOR(jobs::Counter, (int), add, get, fails, dies, pid, ends_as_child, later);
+FRAY_ACTOR(jobs::Forks, (const std::string&), code);
 FRAY_ACTOR(jobs::Refuses, (), nothing);
 FRAY_ACTOR(jobs::Meeting, (), meet);

@@ -182,6 +182,34 @@ int in_green_worker() {
 }
 FRAY_TASK(in_green_worker);
 
+// How many kinds of workers the node knows, of all programs.
+std::size_t worker_keys(const fray::Session& session) {
+  const std::string status = session.status().value_or_throw();
+  constexpr std::string_view kName = "\"worker_keys\":";
+  const std::size_t found = status.find(kName);
+  if (found == std::string::npos) throw std::runtime_error("no worker_keys in " + status);
+  return std::stoul(status.substr(found + kName.size()));
+}
+
+TEST_F(CppTask, EnvironmentsThatNoFunctionHasAnyMoreAreForgotten) {
+  fray::TaskOptions kept_options{.environment = {{"FRAY_TEST_COLOUR", "kept"}}};
+  EXPECT_EQ(fray::get(fray::submit(kept_options, variable, "FRAY_TEST_COLOUR")).value_or_throw(), "kept");
+  std::vector<fray::ObjectRef<std::string>> cancelled;
+  for (int i = 0; i < 500; ++i) {
+    cancelled.push_back(
+        fray::submit({.environment = {{"FRAY_TEST_COLOUR", std::to_string(i)}}}, variable, "FRAY_TEST_COLOUR"));
+    EXPECT_TRUE(fray::cancel(cancelled.back()).is_ok());
+  }
+  EXPECT_TRUE(fray::wait(cancelled, cancelled.size()).is_ok());
+  cancelled.clear();
+  const auto end = std::chrono::steady_clock::now() + 20s;
+  while (worker_keys(session) > 100 && std::chrono::steady_clock::now() < end) {
+    EXPECT_TRUE(fray::get(fray::submit(nothing)).is_ok());
+  }
+  EXPECT_LE(worker_keys(session), 100U);
+  EXPECT_EQ(fray::get(fray::submit(kept_options, variable, "FRAY_TEST_COLOUR")).value_or_throw(), "kept");
+}
+
 TEST_F(CppTask, TaskGivesItsOwnTasksAnEnvironment) {
   EXPECT_EQ(fray::get(fray::submit(in_green_worker)).value_or_throw(), 5);
 }

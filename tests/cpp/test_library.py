@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -259,3 +261,19 @@ def test_library_of_another_abi_is_refused(ctx: fray.JobContext, tmp_path: Path)
 def test_other_contexts_say_where_cpp_runs(jobs: Any) -> None:
     with fray.LocalJobContext() as ctx, pytest.raises(fray.UnsupportedError, match="native engine"):
         ctx.get(ctx.run(jobs.function("add"), 1, 2))
+
+
+def test_library_that_was_built_anew_leaves_no_kind_of_worker_behind(
+    ctx: fray.JobContext, jobs_library: Path, tmp_path: Path
+) -> None:
+    library = tmp_path / "libjobs.so"
+    shutil.copy(jobs_library, library)
+    for _ in range(8):
+        assert ctx.get(ctx.run(fray.cpp(library).function("add"), 1, 2)) == 3
+        built = library.read_bytes() + b"\0"  # what is behind the end of an ELF file is read by nobody
+        library.unlink()
+        library.write_bytes(built)
+    deadline = time.monotonic() + 20
+    while (known := json.loads(ctx._client.status())["node"]["worker_keys"]) > 3 and time.monotonic() < deadline:
+        ctx.get(ctx.run(abs, -1))
+    assert known <= 3

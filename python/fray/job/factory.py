@@ -142,7 +142,8 @@ def _backend_class(scheme: str, module: str, name: str) -> Any:
     except ImportError as error:
         # Python 3.12 and later refuse by themselves, in words of their own.
         if scheme == "local" and "subinterpreter" in str(error).replace("-", ""):
-            text = "the native engine serves the main interpreter alone; in a sub-interpreter use 'sync' or 'thread'"
+            cause = f"{type(error).__name__}: {error}"
+            text = f"the native engine cannot be imported ({cause}); in a sub-interpreter use 'sync' or 'thread'"
         elif scheme == "local":
             text = f"the native engine cannot be loaded ({error}); install Fray from a wheel, or use 'sync' or 'thread'"
         elif isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("fray.backend."):

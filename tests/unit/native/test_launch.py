@@ -9,6 +9,7 @@ import sys
 
 import pytest
 from fray.backend.native.launch import worker_key
+from fray.errors import SettingsError
 
 
 def flat_to_dict(flat: list[str]) -> dict[str, str]:
@@ -34,6 +35,15 @@ def test_a_runtime_env_adds_to_the_environment_and_wins(monkeypatch: pytest.Monk
 def test_the_empty_entry_of_the_path_becomes_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", ["", "/somewhere"])
     assert worker_key()[1] == [os.getcwd(), "/somewhere"]
+
+
+@pytest.mark.parametrize("nothing", ["", None])
+def test_an_interpreter_that_nobody_knows_is_named_before_a_node_starts(
+    monkeypatch: pytest.MonkeyPatch, nothing: str | None
+) -> None:
+    monkeypatch.setattr(sys, "executable", nothing)
+    with pytest.raises(SettingsError, match=r"sys\.executable"):
+        worker_key()
 
 
 def test_the_same_surroundings_give_the_same_key() -> None:

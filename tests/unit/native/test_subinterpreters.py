@@ -46,6 +46,7 @@ def in_subinterpreter(kind: str, source: str) -> subprocess.CompletedProcess[str
 def test_engine_refuses_and_names_what_works_there(kind: str) -> None:
     done = in_subinterpreter(kind, LOCAL)
     assert "in a sub-interpreter use 'sync' or 'thread'" in done.stdout, done
+    assert "(ImportError: " in done.stdout, done  # the cause, where only the text of an error leaves its interpreter
     assert done.returncode == 0
 
 

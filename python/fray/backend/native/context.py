@@ -144,7 +144,7 @@ class NativeJobContext(JobContext):
         self._functions = FunctionTable()
         self._plans: Recent[tuple[int, bool], tuple[TaskOptions, Any]] = Recent(_MOST_PLAN_BYTES, _size_of_plan)
         self._keys: dict[Hashable, WorkerKeyNumber] = {}
-        self._cpp_keys: dict[tuple[str, int, int, int], int] = {}
+        self._cpp_keys: dict[str, tuple[tuple[int, int, int], WorkerKeyNumber]] = {}
         self._parallelism = max(1, int(client.total_resources().get("CPU", 1)))
         self._plain = self._plan(_DEFAULTS, False)
 
@@ -208,7 +208,7 @@ class NativeJobContext(JobContext):
     def run(self, fn: Callable[..., Any], *args: Any, name: Any = NOT_GIVEN, **kwargs: Any) -> Any:
         """Start ``fn(*args, **kwargs)`` and return a ref to its result; see `JobContext.run` for `name`."""
         if self._closed or not callable(fn):
-            return self.create_task(fn, args, kwargs)
+            return super().run(fn, *args, name=name, **kwargs)
         if name is NOT_GIVEN:
             name = None
         elif takes_keyword(fn, "name", len(args)):
@@ -285,13 +285,19 @@ class NativeJobContext(JobContext):
         handle = cpp_function(fn.name, options.name, options.retry_exceptions is not False)
         return _native.submit(self._client, handle, plan, args, kwargs or None)
 
-    def _cpp_key(self, library: str) -> int:
+    def _cpp_key(self, library: str) -> WorkerKeyNumber:
         # Asked each time: the library may have been built anew, and its content is part of the key.
         stamp = os.stat(library)
-        known = (library, stamp.st_mtime_ns, stamp.st_size, stamp.st_ino)
-        if known not in self._cpp_keys:
-            self._cpp_keys[known] = self._client.define_key(*cpp_worker_key(library, self._extra_env))
-        return self._cpp_keys[known]
+        content = (stamp.st_mtime_ns, stamp.st_size, stamp.st_ino)
+        known = self._cpp_keys.get(library)
+        if known is not None and known[0] == content:
+            return known[1]
+        if len(self._cpp_keys) >= _MOST_KEYS:
+            self._cpp_keys.clear()
+        key = cpp_worker_key(library, self._extra_env)
+        number = WorkerKeyNumber.of(self._client, self._client.define_key(*key))
+        self._cpp_keys[library] = (content, number)
+        return number
 
     def _submit_as_argument(
         self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions

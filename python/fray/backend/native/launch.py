@@ -145,7 +145,16 @@ def current_folder() -> str:
 
 
 def interpreter_command() -> list[str]:
-    """Return this interpreter and its flags."""
+    """Return this interpreter and its flags.
+
+    Raises:
+        SettingsError: nobody knows where this interpreter is.
+    """
+    if not sys.executable:
+        raise SettingsError(
+            f"sys.executable is {sys.executable!r}, and workers are started with that program; "
+            "set it to the path of a Python interpreter"
+        )
     return [sys.executable, *_interpreter_flags()]
 
 

@@ -21,7 +21,7 @@ from fray.backend.native.breakpoints import end_debugging
 from fray.backend.native.context import NativeJobContext
 from fray.backend.native.retrying import Retrying
 from fray.backend.native.threads import use_threads
-from fray.errors import TaskCancelledError, TaskTimeoutError
+from fray.errors import NodeDiedError, TaskCancelledError, TaskTimeoutError
 
 __all__ = [
     "bind_devices",
@@ -107,8 +107,10 @@ def main(process: int, control_fd: int, page_fd: int) -> None:
     _write_each_line_at_once()
     offer_stacks()
     breakpoints.install()
-    client = _native.connect(control_fd, _WORKER, process, _native.RELEASE, 0, [], [], "", [])
-
+    try:
+        client = _native.connect(control_fd, _WORKER, process, _native.RELEASE, 0, [], [], "", [])
+    except NodeDiedError:
+        os._exit(1)  # it was let go before it had begun: nobody waits for what it could say
     NativeJobContext._adopt(client)  # pyright: ignore[reportPrivateUsage]
     failure = None
     try:

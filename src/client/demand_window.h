@@ -1,0 +1,54 @@
+// DemandWindow: of demands that differ in their worker key alone, those that the node is told; the others wait in line.
+//
+//   if (!window.admit(demand)) return;             // in line now; it is given by a later next()
+//   ...
+//   window.leave(demand);                          // it wants nothing more, or lets others go first
+//   while (auto next = window.next()) ...          // is to be told, or has nothing to tell any more
+//
+// The node looks at every demand in each of its decisions, and a program may have a runtime env for each of ten thousand
+// tasks. More of them at once than workers could ever serve are of no use to it.
+//
+// Threading:  guarded by the client's mutex.
+// Ownership:  numbers only. One that is in line may have nothing to tell, or be gone, when its turn comes.
+// Failure:    none.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <unordered_set>
+
+namespace fray::client {
+
+class DemandWindow {
+ public:
+  static constexpr std::size_t kMostTold = 64;
+
+  // Whether the node may be told of it now.
+  bool admit(std::uint32_t demand) {
+    if (told_.contains(demand)) return true;
+    if (told_.size() < kMostTold && line_.empty()) return told_.insert(demand).second;
+    if (waiting_.insert(demand).second) line_.push_back(demand);
+    return false;
+  }
+  void leave(std::uint32_t demand) { told_.erase(demand); }
+  // The first in line, when there is room; it counts as told until it leaves.
+  std::optional<std::uint32_t> next() {
+    if (line_.empty() || told_.size() >= kMostTold) return std::nullopt;
+    const std::uint32_t demand = line_.front();
+    line_.pop_front();
+    waiting_.erase(demand);
+    told_.insert(demand);
+    return demand;
+  }
+  bool others_wait() const { return !line_.empty(); }
+  bool is_told(std::uint32_t demand) const { return told_.contains(demand); }
+
+ private:
+  std::unordered_set<std::uint32_t> told_;
+  std::deque<std::uint32_t> line_;
+  std::unordered_set<std::uint32_t> waiting_;  // those in line
+};
+
+}  // namespace fray::client
