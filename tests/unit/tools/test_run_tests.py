@@ -43,8 +43,8 @@ def write_junit(text: str) -> str:
 
 
 def test_part_over_its_budget_fails(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    fake_runner(monkeypatch, tmp_path, f"{write_junit('<testsuite><testcase/></testsuite>')}; time.sleep(0.3)")
-    count, line = run_tests.run_part(run_tests.Part("p", 0.25))
+    fake_runner(monkeypatch, tmp_path, f"{write_junit('<testsuite><testcase/></testsuite>')}; time.sleep(1.6)")
+    count, line = run_tests.run_part(run_tests.Part("p", 1.5))
     assert (count.passed, count.failed) == (1, 1)
     assert "OVER BUDGET" in line
 

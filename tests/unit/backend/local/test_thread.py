@@ -48,7 +48,9 @@ def test_a_task_that_waits_inside_an_event_loop_that_waits_lends_its_place_once(
 
     with ThreadContext(max_workers=2) as ctx:
         assert ctx.get(ctx.run(lambda: asyncio.run(main())), timeout=60) == 1
-        assert ctx._pool._active == ctx._pool._blocked == 0
+        assert ctx.get(ctx.run(len, "ab"), timeout=60) == 2
+        pool_of_ctx = ctx._pool
+    assert pool_of_ctx._active == pool_of_ctx._blocked == 0  # once its threads have ended
 
 
 def test_no_more_than_max_workers_run_at_once():
