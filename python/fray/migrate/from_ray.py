@@ -84,10 +84,10 @@ class Constants:
         return id(definition.node) in self._names
 
 
-def find_ray(kinds: Kinds, source: Source, constants: Constants, with_ray: bool, sync_tests: bool) -> Found:
-    """Return what `source` has of Ray; `with_ray` where it or what it imports uses Ray at all."""
+def find_ray(kinds: Kinds, source: Source, constants: Constants, sync_tests: bool) -> Found:
+    """Return what `source`, which uses Ray or what a user of Ray imports, has of it."""
     finder = _Finder(kinds, source, constants, sync_tests)
-    finder.run(with_ray)
+    finder.run()
     return finder.found
 
 
@@ -133,13 +133,13 @@ class _Finder:
 
     # ---- the walk
 
-    def run(self, with_ray: bool) -> None:
+    def run(self) -> None:
         self._references()
         for node in self.source.nodes():
             if isinstance(node, (cst.FunctionDef, cst.ClassDef)):
                 self._definition(node)
             elif isinstance(node, cst.Call):
-                self._call(node, with_ray)
+                self._call(node)
             elif isinstance(node, cst.Attribute) and not isinstance(self._called_by(node), cst.Call):
                 self._bound(node)
             if isinstance(node, (cst.Name, cst.Attribute)):
@@ -203,6 +203,7 @@ class _Finder:
             return cst.FlattenSentinel([constant, bare.with_changes(leading_lines=blank)])
 
         self.site(node, build, [used], names_fray=False)
+        self.found.sites[-1].may_name_fray = lambda: self.constants.is_named(definition)
 
     def _convertible(
         self, options: Mapping[str, cst.BaseExpression], is_actor: bool, where: Source, node: cst.CSTNode
@@ -235,7 +236,7 @@ class _Finder:
 
     # ---- calls
 
-    def _call(self, node: cst.Call, with_ray: bool) -> None:
+    def _call(self, node: cst.Call) -> None:
         name = ray_name(self.source, node.func)
         if name is not None:
             self._library_call(node, name)
@@ -247,7 +248,7 @@ class _Finder:
             return
         verb = node.func.attr.value
         if verb in ("remote", "_remote"):
-            self._remote(node, node.func.value, verb, with_ray)
+            self._remote(node, node.func.value, verb)
         elif verb == "options":
             self._options(node, node.func.value)
         elif verb == "bind" and isinstance(self.kind(node.func.value), (Remote, Method)):
@@ -503,17 +504,18 @@ class _Finder:
             return cst.FlattenSentinel([constant, new.with_changes(leading_lines=[])])
 
         self.site(line, build, names_fray=False)
+        self.found.sites[-1].may_name_fray = lambda: self.constants.is_named(definition)
         self.found.links.append((line, node))
 
     # ---- x.remote(...)
 
-    def _remote(self, node: cst.Call, receiver: cst.BaseExpression, verb: str, with_ray: bool) -> None:
+    def _remote(self, node: cst.Call, receiver: cst.BaseExpression, verb: str) -> None:
         kind = self._receiver_kind(receiver)
         if isinstance(kind, Remote):
             self._start(node, receiver, kind, verb)
         elif isinstance(kind, Method) and verb == "remote":
             self._method(node, receiver, kind)
-        elif with_ray and not isinstance(kind, (Instance, Function, PlainClass, Module)) and kind is not PLAIN:
+        elif not isinstance(kind, (Instance, Function, PlainClass, Module)) and kind is not PLAIN:
             self.block(node, _UNKNOWN_KIND)
 
     def _receiver_kind(self, receiver: cst.BaseExpression) -> Kind:
@@ -852,6 +854,11 @@ class _Finder:
             self.site(node, build, [node], context=True)
         elif name.endswith(".RemoteFunction"):
             self._remote_function(node, parent)
+        elif name == "ray.is_initialized":
+            imports = ("from fray.job.current import existing_job_context",)
+            self.site(
+                node, lambda rewriter, new: cst.Name("existing_job_context"), [node], False, False, imports, "asks"
+            )
         elif name == "ray":
             self.block(node, Reason("the module ray is used as a value", "name what is used of it"))
         else:

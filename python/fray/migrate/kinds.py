@@ -212,6 +212,10 @@ class Api(Protocol):
         """Return the kind that an annotation tells."""
         ...
 
+    def narrowed(self, source: Source, node: cst.BaseExpression) -> Kind | None:
+        """Return the kind that a condition around `node` tells."""
+        ...
+
     @property
     def packages(self) -> tuple[str, ...]:
         """The library's packages."""
@@ -361,6 +365,9 @@ class Kinds:
         library = source.library_name(node, self.api.packages)
         if library is not None:
             return self.api.name_kind(library) or UNKNOWN
+        told = self.api.narrowed(source, node)
+        if told is not None:
+            return told
         if isinstance(node, cst.Name):
             return self._name(source, node)
         if isinstance(node, cst.Attribute):
@@ -670,11 +677,23 @@ class Kinds:
         return join(kinds) if kinds else UNKNOWN
 
     def actor_methods(self) -> set[str]:
-        """Return the names of all methods of all actor classes that are known."""
+        """Return the names of all methods of all actor classes that are known, inherited ones too."""
         names: set[str] = set()
-        for definition in self.definitions():
-            if isinstance(definition.plain, cst.ClassDef):
-                names |= methods_of(definition.plain)
+        waiting = [
+            (definition.plain_source, definition.plain)
+            for definition in (*self.definitions(), *(item for item in self._definitions.values() if item is not None))
+        ]
+        seen: set[int] = set()
+        while waiting:
+            source, node = waiting.pop()
+            if source is None or not isinstance(node, cst.ClassDef) or id(node) in seen:
+                continue
+            seen.add(id(node))
+            names |= methods_of(node)
+            for base in node.bases:
+                kind = self.of(source, base.value)
+                if isinstance(kind, PlainClass):
+                    waiting.append((kind.source, kind.node))
         return names
 
     def definitions(self) -> list[Definition]:

@@ -112,7 +112,7 @@ def _groups(kinds: Kinds, found: Sequence[Found]) -> list[list[Found]]:
     for item in found:
         for node in item.source.nodes():
             if isinstance(node, (cst.Import, cst.ImportFrom)):
-                for other in _imported_sources(kinds, item.source, node):
+                for other in kinds.project.imported_sources(item.source, node):
                     union.join(id(item.source), id(other))
         if item.source.path.name == "conftest.py":
             for other in found:
@@ -122,20 +122,6 @@ def _groups(kinds: Kinds, found: Sequence[Found]) -> list[list[Found]]:
     for item in found:
         groups.setdefault(union.find(id(item.source)), []).append(item)
     return list(groups.values())
-
-
-def _imported_sources(kinds: Kinds, source: Source, node: cst.Import | cst.ImportFrom) -> list[Source]:
-    project = kinds.project
-    if isinstance(node, cst.Import):
-        found = [project.find(source, dotted(alias.name) or "", 0) for alias in node.names]
-    else:
-        base, level = dotted(node.module) or "", len(node.relative)
-        found = [project.find(source, base, level)]
-        if not isinstance(node.names, cst.ImportStar):
-            found += [
-                project.find(source, f"{base}.{alias.evaluated_name}".strip("."), level) for alias in node.names
-            ]
-    return [item for item in found if item is not None]
 
 
 def _connect(kinds: Kinds, source: Source, union: _Union) -> None:

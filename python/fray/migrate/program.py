@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +25,6 @@ from fray.migrate.source import Project, Source
 
 __all__ = ["Direction", "move"]
 
-_WORDS = ("ray", "remote", "options", "fray")
 _FILES_OF_PACKAGES = 2000
 """Most files of a package that are read because one of them was given."""
 
@@ -33,21 +33,24 @@ _FILES_OF_PACKAGES = 2000
 class Direction:
     """Which way programs are moved: `find` says what they have to change."""
 
-    find: Callable[[Kinds, Source, Constants, bool], Found]
+    find: Callable[[Kinds, Source, Constants], Found]
     api: Callable[[], RayApi]
     packages: tuple[str, ...]
     new_import: str
     get_context: str
+    words: re.Pattern[str]
+    """What a file has to hold to be looked at."""
 
 
 def from_ray(sync_tests: bool = False) -> Direction:
     """Return the way from Ray to Fray."""
     return Direction(
-        lambda kinds, source, constants, with_ray: find_ray(kinds, source, constants, with_ray, sync_tests),
+        lambda kinds, source, constants: find_ray(kinds, source, constants, sync_tests),
         RayApi,
         PACKAGES,
         "import fray",
         "fray.get_job_context",
+        re.compile(r"\bray\b|\.remote\b"),
     )
 
 
@@ -65,14 +68,12 @@ class _Loaded:
 
 def move(paths: Sequence[Path], direction: Direction) -> list[Outcome]:
     """Return what becomes of each file of `paths`; nothing is written."""
-    files = [_load(path, True) for path in paths]
-    files += [_load(path, False) for path in _others(paths)]
-    sources = [item.source for item in files if item.source is not None]
-    project = Project(sources)
-    kinds = Kinds(project, direction.api())
+    files = [_load(path, True, direction) for path in paths]
+    files += [_load(path, False, direction) for path in _others(paths)]
+    sources = _reached([item.source for item in files if item.source is not None], direction.packages)
+    kinds = Kinds(Project(sources), direction.api())
     constants = Constants({node.value for source in sources for node in source.nodes() if isinstance(node, cst.Name)})
-    with_library = _reached(kinds, sources, direction.packages)
-    found = {source: direction.find(kinds, source, constants, source in with_library) for source in sources}
+    found = {source: direction.find(kinds, source, constants) for source in sources}
     plan = make_plan(kinds, list(found.values()))
     for item in found.values():
         for site in item.sites:
@@ -84,7 +85,7 @@ def move(paths: Sequence[Path], direction: Direction) -> list[Outcome]:
 # ---- reading
 
 
-def _load(path: Path, asked: bool) -> _Loaded:
+def _load(path: Path, asked: bool, direction: Direction) -> _Loaded:
     loaded = _Loaded(path, asked)
     try:
         loaded.text = text = read_text(path)
@@ -92,7 +93,7 @@ def _load(path: Path, asked: bool) -> _Loaded:
         if path.suffix == ".ipynb":
             loaded.notebook = read_notebook(program)
             program = loaded.notebook.program
-        if not any(word in program for word in _WORDS):
+        if not direction.words.search(program):
             return loaded
         module = cst.parse_module(program)
         if module.code != program:
@@ -155,29 +156,24 @@ def _others(paths: Sequence[Path]) -> list[Path]:
     return list(found)
 
 
-def _reached(kinds: Kinds, sources: Sequence[Source], packages: tuple[str, ...]) -> set[Source]:
+def _reached(sources: Sequence[Source], packages: tuple[str, ...]) -> list[Source]:
     """Return the sources that use the library, or are imported with one that does."""
+    project = Project(list(sources))
     using = {source for source in sources if _imports(source.module, packages)}
     links: dict[Source, set[Source]] = {source: set() for source in sources}
-    for source in sources:
+    for source in sources if using else ():
         for node in source.nodes():
-            if not isinstance(node, (cst.Import, cst.ImportFrom)):
-                continue
-            names = [bound for _, _, bound in imported_names(node)]
-            if isinstance(node, cst.ImportFrom) and not isinstance(node.names, cst.ImportStar):
-                names = [alias.evaluated_alias or alias.evaluated_name for alias in node.names]
-            for name in names:
-                other = kinds.project.imported(source, node, name)
-                if other is not None:
-                    links[source].add(other[0])
-                    links[other[0]].add(source)
+            if isinstance(node, (cst.Import, cst.ImportFrom)):
+                for other in project.imported_sources(source, node):
+                    links[source].add(other)
+                    links[other].add(source)
     waiting = list(using)
     while waiting:
         for other in links[waiting.pop()]:
             if other not in using:
                 using.add(other)
                 waiting.append(other)
-    return using
+    return [source for source in sources if source in using]
 
 
 # ---- writing
@@ -187,17 +183,17 @@ def _outcome(item: _Loaded, found: dict[Source, Found], plan: Plan, direction: D
     before = item.text.content if item.text is not None else b""
     outcome = Outcome(item.path, State.UNTOUCHED, before, before)
     source = item.source
-    if item.refused and (source is None or found[source].references or found[source].sites):
+    here = found.get(source) if source is not None else None
+    if item.refused and (source is None or (here is not None and (here.references or here.sites))):
         moved_before = item.refused.startswith("was moved")
         outcome.state, outcome.reason = (State.PART if moved_before else State.REFUSED), item.refused
         return outcome
-    if source is None or item.text is None:
+    if here is None or item.text is None:
         return outcome
-    here = found[source]
     active = {id(site.node): site for site in here.sites if id(site.node) in plan.active}
     held = [site for site in here.sites if id(site.node) not in plan.active and not site.role]
     outcome.left = _left(here, held, item.notebook)
-    if not active and not here.blockers and not source.added_names:
+    if not active and not here.blockers and not here.source.added_names:
         if held or here.references:
             outcome.state = State.LEFT
         return outcome
@@ -252,7 +248,7 @@ def _written(here: Found, active: dict[int, Site], direction: Direction) -> str:
     consumed = {id(use) for site in active.values() for use in site.uses}
     kept = {_first_name(node) for node, _ in here.references if id(node) not in consumed}
     kept |= _unused_libraries(here)
-    needs = [site.node for site in active.values() if site.names_fray]
+    needs = [site.node for site in active.values() if site.needs_import()]
     further = [text for site in active.values() for text in site.imports]
     imports = plan_imports(source, direction.packages, kept, needs, direction.new_import, further)
     if not active:

@@ -155,6 +155,7 @@ INIT_IGNORED = (
     "dashboard_port",
     "ignore_reinit_error",
     "include_dashboard",
+    "include_webui",
     "log_to_driver",
     "logging_config",
     "logging_format",

@@ -175,6 +175,20 @@ class RayApi:
         kind = kinds.of(source, node.func.value)
         return None if call is None else (kind, call)
 
+    def narrowed(self, source: Source, node: cst.BaseExpression) -> Kind | None:
+        """Return the kind of ``x`` below ``if isinstance(x, ray.remote_function.RemoteFunction):``."""
+        parent = source.parent(node)
+        if not isinstance(parent, cst.Attribute) or parent.attr.value not in ("options", "remote", "_function"):
+            return None
+        child: cst.CSTNode = node
+        for above in source.ancestors(node):
+            if isinstance(above, cst.If) and child is above.body and _asks_for_function(source, above.test, node):
+                return Remote(False)
+            if isinstance(above, cst.IfExp) and child is above.body and _asks_for_function(source, above.test, node):
+                return Remote(False)
+            child = above
+        return None
+
     def annotated(self, kinds: Kinds, source: Source, annotation: cst.BaseExpression) -> Kind | None:
         """Return the kind that an annotation tells."""
         if isinstance(annotation, cst.Subscript):
@@ -193,6 +207,13 @@ class RayApi:
         if isinstance(kind, Remote) and kind.is_actor:
             return Handle(kind.definition)
         return None
+
+
+def _asks_for_function(source: Source, test: cst.BaseExpression, node: cst.BaseExpression) -> bool:
+    if not isinstance(test, cst.Call) or dotted(test.func) != "isinstance" or len(test.args) != 2:
+        return False
+    name = ray_name(source, test.args[1].value) or ""
+    return name.endswith(".RemoteFunction") and source.code(test.args[0].value) == source.code(node)
 
 
 def _class_definition(definition: Definition | None) -> Definition | None:

@@ -53,6 +53,7 @@ class Site:
         imports: further statements that it needs at the top.
         role: ``"init"``, ``"shutdown"`` or ``"asks"`` for what goes with the choice of the engine.
         prepare: called before anything is replaced, where the site is.
+        may_name_fray: asked after that whether it names the package after all.
     """
 
     source: Source
@@ -64,6 +65,11 @@ class Site:
     imports: tuple[str, ...] = ()
     role: str = ""
     prepare: Callable[[], None] | None = None
+    may_name_fray: Callable[[], bool] | None = None
+
+    def needs_import(self) -> bool:
+        """Return whether the counterpart names the package."""
+        return self.names_fray or (self.may_name_fray is not None and self.may_name_fray())
 
 
 @dataclass(eq=False)

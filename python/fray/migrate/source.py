@@ -225,6 +225,18 @@ class Project:
             return None if module is None else (module, alias.evaluated_name)
         return None
 
+    def imported_sources(self, source: Source, node: cst.Import | cst.ImportFrom) -> list[Source]:
+        """Return the sources that the import `node` may read."""
+        if isinstance(node, cst.Import):
+            found = [self.find(source, dotted(alias.name) or "", 0) for alias in node.names]
+        else:
+            base, level = dotted(node.module) or "", len(node.relative)
+            found = [self.find(source, base, level)]
+            if not isinstance(node.names, cst.ImportStar):
+                inner = [f"{base}.{alias.evaluated_name}".strip(".") for alias in node.names]
+                found += [self.find(source, name, level) for name in inner]
+        return [item for item in found if item is not None]
+
     def find(self, source: Source, module: str, level: int) -> Source | None:
         """Return the source of the module that `source` imports by this name."""
         parts = [part for part in module.split(".") if part]

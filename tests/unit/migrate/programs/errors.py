@@ -1,0 +1,52 @@
+"""Exceptions of tasks and of the engine."""
+
+import time
+
+import ray
+from ray.exceptions import GetTimeoutError, RayTaskError
+
+
+class OutOfStock(ValueError):
+    pass
+
+
+@ray.remote(max_retries=0)
+def sell(name):
+    if name == "nothing":
+        raise OutOfStock("no " + name)
+    return name
+
+
+@ray.remote
+def slow():
+    time.sleep(60)
+
+
+def main():
+    ray.init(num_cpus=2)
+    try:
+        ray.get(sell.remote("nothing"))
+    except OutOfStock as error:
+        print("own type", isinstance(error, ValueError))
+    try:
+        ray.get(sell.remote("nothing"))
+    except RayTaskError as error:
+        print("any", type(error.cause).__name__, error.cause)
+    ref = slow.remote()
+    try:
+        ray.get(ref, timeout=0.05)
+    except GetTimeoutError:
+        print("too slow")
+    ray.cancel(ref, force=True)
+    try:
+        ray.get(ref)
+    except (ray.exceptions.TaskCancelledError, ray.exceptions.WorkerCrashedError) as error:
+        print("cancelled")
+    ray.shutdown()
+
+
+main()
+#> own type True
+#> any OutOfStock no nothing
+#> too slow
+#> cancelled

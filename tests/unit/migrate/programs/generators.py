@@ -1,0 +1,27 @@
+"""Streams of refs, from tasks and from actors."""
+
+import ray
+
+
+@ray.remote(num_returns="streaming")
+def count(limit):
+    for number in range(limit):
+        yield number
+
+
+@ray.remote
+class Words:
+    def stream(self, text):
+        yield from text.split()
+
+
+ray.init(num_cpus=2)
+total = 0
+for ref in count.remote(4):
+    total += ray.get(ref)
+print(total)
+words = Words.remote()
+print([ray.get(ref) for ref in words.stream.remote("one two three")])
+ray.shutdown()
+#> 6
+#> ['one', 'two', 'three']

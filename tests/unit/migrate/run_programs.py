@@ -1,0 +1,52 @@
+"""Runs programs one after another in this process and prints what each wrote, as one JSON document.
+
+run_programs.py (fray|ray) PROGRAM...     on Ray all of them share the Ray of the environment
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import runpy
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+
+def share_ray() -> None:
+    """Make the programs use one Ray: starting takes seconds."""
+    import ray
+
+    ray.init(namespace="programs", log_to_driver=False)
+    started: list[bool] = []
+
+    def init(*args: Any, **options: Any) -> None:
+        started.append(True)
+
+    ray.init, ray.shutdown, ray.is_initialized = init, started.clear, lambda: bool(started)
+
+
+def run(program: str) -> str:
+    written = io.StringIO()
+    folder = str(Path(program).parent)
+    sys.path.insert(0, folder)
+    before = set(sys.modules)
+    try:
+        with contextlib.redirect_stdout(written):
+            runpy.run_path(program, run_name="__main__")
+    except BaseException:
+        written.write(traceback.format_exc())
+    finally:
+        sys.path.remove(folder)
+        for name in set(sys.modules) - before:
+            if (getattr(sys.modules[name], "__file__", None) or "").startswith(folder):
+                del sys.modules[name]
+    return written.getvalue()
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "ray":
+        share_ray()
+    print(json.dumps({program: run(program) for program in sys.argv[2:]}))
