@@ -187,6 +187,8 @@ class Call:
     source: Source
     args: tuple[cst.BaseExpression, ...]
     keywords: Mapping[str, cst.BaseExpression]
+    resolves: bool = False
+    """Refs among them arrive as their values."""
 
 
 class Api(Protocol):
@@ -214,6 +216,10 @@ class Api(Protocol):
 
     def narrowed(self, source: Source, node: cst.BaseExpression) -> Kind | None:
         """Return the kind that a condition around `node` tells."""
+        ...
+
+    def actor_classes(self) -> Iterable[Definition]:
+        """Return the actor classes that are no definitions of `Kinds`."""
         ...
 
     @property
@@ -527,11 +533,8 @@ class Kinds:
             else:
                 continue
             kind = self.of(call.source, value)
-            given.append(kind.value if isinstance(kind, Ref) and self._is_remote(source, function) else kind)
+            given.append(kind.value if isinstance(kind, Ref) and call.resolves else kind)
         return join(given) if given else UNKNOWN
-
-    def _is_remote(self, source: Source, function: cst.FunctionDef) -> bool:
-        return self.definition(source, function) is not None
 
     def _target(self, source: Source, name: cst.Name) -> Kind:
         """Return the kind of what a statement gives the variable `name`."""
@@ -679,10 +682,8 @@ class Kinds:
     def actor_methods(self) -> set[str]:
         """Return the names of all methods of all actor classes that are known, inherited ones too."""
         names: set[str] = set()
-        waiting = [
-            (definition.plain_source, definition.plain)
-            for definition in (*self.definitions(), *(item for item in self._definitions.values() if item is not None))
-        ]
+        known = [*self.definitions(), *(item for item in self._definitions.values() if item is not None)]
+        waiting = [(definition.plain_source, definition.plain) for definition in (*known, *self.api.actor_classes())]
         seen: set[int] = set()
         while waiting:
             source, node = waiting.pop()

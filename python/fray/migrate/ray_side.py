@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import libcst as cst
 
@@ -173,7 +174,11 @@ class RayApi:
             return None
         call = plain_call(source, node.args)
         kind = kinds.of(source, node.func.value)
-        return None if call is None else (kind, call)
+        return None if call is None else (kind, replace(call, resolves=True))
+
+    def actor_classes(self) -> Iterable[Definition]:
+        """Return nothing: all are definitions."""
+        return ()
 
     def narrowed(self, source: Source, node: cst.BaseExpression) -> Kind | None:
         """Return the kind of ``x`` below ``if isinstance(x, ray.remote_function.RemoteFunction):``."""

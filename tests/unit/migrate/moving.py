@@ -1,0 +1,39 @@
+"""What the tests of this folder share: programs as files, and the command on them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+PROGRAMS = HERE / "programs"
+MAINS = sorted([*(path.name for path in PROGRAMS.glob("*.py")), "shop/main.py"])
+
+
+def expected(program: Path) -> str:
+    """Return what a program says that it prints: its lines that begin with ``#>``."""
+    return "".join(line[3:] + "\n" for line in program.read_text().splitlines() if line.startswith("#> "))
+
+
+def migrate(*words: object) -> subprocess.CompletedProcess[str]:
+    """Run `python -m fray.migrate`."""
+    command = [sys.executable, "-P", "-m", "fray.migrate", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=110)
+
+
+def run_all(engine: str, folder: Path, environment: dict[str, str] | None = None) -> dict[str, str]:
+    """Return what each of the programs in `folder` prints."""
+    command = [sys.executable, str(HERE / "run_programs.py"), engine, *MAINS]
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, **(environment or {})},
+        capture_output=True,
+        text=True,
+        timeout=110,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
