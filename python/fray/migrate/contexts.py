@@ -103,9 +103,9 @@ def _place(
     if isinstance(block, cst.Module) and isinstance(first, (cst.If, cst.ClassDef)) and _only_when_main(first):
         return None
     for limit in limits:
-        if limit in ends and all(source.position(use) < source.position(limit) for use in uses):
-            if not _in_loop(source, limit, block):
-                continue
+        after_all = limit in ends and all(source.position(use) < source.position(limit) for use in uses)
+        if after_all and not _in_loop(source, limit, block):
+            continue
         if not _is_before(source, limit, block, first):
             return None
     return first
@@ -147,5 +147,8 @@ def _is_before(source: Source, limit: cst.CSTNode, block: cst.CSTNode, first: cs
     """Return whether `limit` has surely run when `first`, in `block`, begins, or never does."""
     if source.position(limit) >= source.position(first):
         return False
-    blocks = [block, *(parent for parent in source.ancestors(block) if isinstance(parent, (cst.IndentedBlock, cst.Module)))]
+    blocks = [
+        block,
+        *(parent for parent in source.ancestors(block) if isinstance(parent, (cst.IndentedBlock, cst.Module))),
+    ]
     return any(any(parent is item for parent in source.ancestors(limit)) for item in blocks)

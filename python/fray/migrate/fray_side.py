@@ -114,7 +114,9 @@ class FrayApi:
         given: Kind = UNKNOWN if first is None else kinds.of(source, first)
         if verb == "create_task":
             options = TaskCall(node.args).options
-            returns = [item.value for item in _keywords(options) if item.keyword and item.keyword.value == "num_returns"]
+            returns = [
+                item.value for item in _keywords(options) if item.keyword and item.keyword.value == "num_returns"
+            ]
             count = literal(returns[0]) if returns else 1
             return Ref(self._returned(kinds, given)) if count == 1 else Items(Ref())
         if verb == "run":

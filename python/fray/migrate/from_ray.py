@@ -39,14 +39,46 @@ __all__ = ["Constants", "find_ray"]
 
 _VERBS = ("get", "put", "wait", "cancel", "kill", "get_actor")
 _DROPPED = {"wait": ("fetch_local",), "cancel": ("recursive",)}
-_BUILTINS_THAT_PASS = (
-    "dict deque enumerate getattr hasattr id isinstance len list max min print repr reversed set sorted str super tuple "
-    "type zip iter next"
-).split()
+_BUILTINS_THAT_PASS = [
+    "dict",
+    "deque",
+    "enumerate",
+    "getattr",
+    "hasattr",
+    "id",
+    "isinstance",
+    "len",
+    "list",
+    "max",
+    "min",
+    "print",
+    "repr",
+    "reversed",
+    "set",
+    "sorted",
+    "str",
+    "super",
+    "tuple",
+    "type",
+    "zip",
+    "iter",
+    "next",
+]
 _CREATE_ACTOR_OWN = ("name", "get_if_exists", "lifetime", "preemptible", "num_cpus")
-_REF_METHODS = (
-    "as_future binary call_site completed future hex is_finished is_nil job_id next_ready owner_address task_id"
-).split()
+_REF_METHODS = [
+    "as_future",
+    "binary",
+    "call_site",
+    "completed",
+    "future",
+    "hex",
+    "is_finished",
+    "is_nil",
+    "job_id",
+    "next_ready",
+    "owner_address",
+    "task_id",
+]
 
 _UNKNOWN_KIND = Reason(
     "what .remote is called on is not known here",
@@ -336,8 +368,8 @@ class _Finder:
             operator: cst.BaseCompOp = cst.Is() if negated else cst.IsNot()
             compared = [cst.ComparisonTarget(operator, cst.Name("None"))]
             alone = isinstance(self.source.parent(new), (cst.If, cst.Assert, cst.Assign, cst.Return, cst.Arg))
-            around = {} if alone else {"lpar": [cst.LeftParen()], "rpar": [cst.RightParen()]}
-            return cst.Comparison(call("existing_job_context"), compared, **around)
+            asked = cst.Comparison(call("existing_job_context"), compared)
+            return asked if alone else asked.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
 
         imports = ("from fray.job.current import existing_job_context",)
         self.site(target, build, [node.func], names_fray=False, imports=imports, role="asks")
@@ -494,7 +526,8 @@ class _Finder:
                 and statement.value.value == definition.name
             )
             if not self.constants.is_named(definition):
-                return cst.FlattenSentinel([]) if itself else new
+                nothing: list[cst.BaseStatement] = []
+                return cst.FlattenSentinel(nothing) if itself else new
             options = definition.merged()
             found = option_keywords(options, definition.is_actor, self.kinds, self.source, rewriter.sub)
             constant = assign(self.constants.name(definition), options_value(found, definition.is_actor))
@@ -667,9 +700,9 @@ class _Finder:
             if not isinstance(node, cst.ImportFrom) or isinstance(node.names, cst.ImportStar):
                 continue
             found = self.kinds.project.imported(source, node, name)
-            if found is None or found[1] is None:
+            module, inner = found or (None, None)
+            if module is None or inner is None:
                 continue
-            module, inner = found
             if module is base.source:
                 return [(source, node)]
             scope = module.scope(module.module.body[0]) if module.module.body else None
@@ -790,7 +823,9 @@ class _Finder:
         if isinstance(parent, cst.Attribute) and parent.value is node:
             self._attribute_of(parent, kind)
         elif isinstance(parent, cst.Call) and parent.func is node:
-            self.block(parent, Reason("a remote thing is called directly, which Ray refuses", "use .remote, or leave it"))
+            self.block(
+                parent, Reason("a remote thing is called directly, which Ray refuses", "use .remote, or leave it")
+            )
         elif isinstance(parent, cst.Arg):
             self._handed_on(node, parent)
         elif isinstance(parent, cst.Decorator):
@@ -801,7 +836,9 @@ class _Finder:
         if name in ("remote", "options", "bind", "_remote", "_function"):
             return
         if not kind.is_actor or name.startswith("_"):
-            self.block(parent, Reason(f"{name} of Ray's wrapper has no counterpart", "use the function or class itself"))
+            self.block(
+                parent, Reason(f"{name} of Ray's wrapper has no counterpart", "use the function or class itself")
+            )
 
     def _handed_on(self, node: cst.BaseExpression, parent: cst.Arg) -> None:
         called = self.source.parent(parent)
@@ -821,7 +858,9 @@ class _Finder:
                 return
         if isinstance(self.kind(called.func), (Function, PlainClass, Method)):
             return
-        self.block(node, Reason(f"{name or 'a call'} gets a remote function and is not among the files", "pass a lambda"))
+        self.block(
+            node, Reason(f"{name or 'a call'} gets a remote function and is not among the files", "pass a lambda")
+        )
 
     def _is_annotation(self, node: cst.CSTNode) -> bool:
         return any(isinstance(item, cst.Annotation) for item in self.source.ancestors(node))
@@ -977,7 +1016,7 @@ class _Finder:
 
     def _bound_names(self, node: cst.CSTNode) -> set[tuple[int, str]]:
         holder = node.target if isinstance(node, (cst.AssignTarget, cst.For)) else None
-        names = [holder, *(holder.children if holder is not None else [])]
+        names: list[cst.CSTNode | None] = [holder, *(holder.children if holder is not None else ())]
         found: set[tuple[int, str]] = set()
         for item in names:
             inner = item.value if isinstance(item, cst.Element) else item
@@ -1065,9 +1104,9 @@ def _is_dropped(verb: str, item: cst.Arg) -> bool:
 
 def _target(source: Source, receiver: cst.BaseExpression) -> cst.BaseExpression:
     """Return the function or class in ``f.options(...)``."""
-    if isinstance(receiver, cst.Call) and isinstance(receiver.func, cst.Attribute):
-        if receiver.func.attr.value == "options":
-            return _target(source, receiver.func.value)
+    inner = receiver.func if isinstance(receiver, cst.Call) else None
+    if isinstance(inner, cst.Attribute) and inner.attr.value == "options":
+        return _target(source, inner.value)
     return receiver
 
 
@@ -1179,5 +1218,3 @@ def _is_refs(kind: Kind) -> bool:
     if isinstance(kind, (Items, DictOf)):
         return _is_refs(kind.item if isinstance(kind, Items) else kind.value)
     return isinstance(kind, (Ref, Handle))
-
-

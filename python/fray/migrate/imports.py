@@ -57,7 +57,9 @@ class Imports:
 
     def apply_header(self, module: cst.Module) -> cst.Module:
         """Return the tree with the further imports at its top."""
-        present = {module.code_for_node(item).strip() for item in module.body if isinstance(item, cst.SimpleStatementLine)}
+        present = {
+            module.code_for_node(item).strip() for item in module.body if isinstance(item, cst.SimpleStatementLine)
+        }
         wanted = [text for text in self.header if text not in present]
         if not wanted:
             return module
@@ -82,13 +84,17 @@ def _is_import(statement: cst.CSTNode) -> bool:
     )
 
 
+def _is_text(statement: cst.CSTNode) -> bool:
+    inner = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) and statement.body else None
+    return isinstance(inner, cst.Expr) and isinstance(inner.value, (cst.SimpleString, cst.ConcatenatedString))
+
+
 def _after_imports(body: Sequence[cst.CSTNode]) -> int:
     """Return where a new import goes: behind the first imports, a docstring or the mark of the first cell."""
     index = 0
     while index < len(body):
         statement = body[index]
-        text = isinstance(statement, cst.SimpleStatementLine) and isinstance(statement.body[0], cst.Expr)
-        docstring = text and index <= 1 and isinstance(statement.body[0].value, (cst.SimpleString, cst.ConcatenatedString))  # type: ignore[attr-defined]
+        docstring = index <= 1 and _is_text(statement)
         if not (_is_import(statement) or docstring or (index == 0 and marker_name(statement) is not None)):
             break
         index += 1
@@ -148,7 +154,8 @@ def _is_global(source: Source, line: cst.CSTNode) -> bool:
     if source.function_of(line) is not None or source.class_of(line) is not None:
         return False
     return not any(
-        isinstance(node, cst.If) and (dotted(node.test) or "").endswith("TYPE_CHECKING") for node in source.ancestors(line)
+        isinstance(node, cst.If) and (dotted(node.test) or "").endswith("TYPE_CHECKING")
+        for node in source.ancestors(line)
     )
 
 
@@ -156,18 +163,14 @@ def _within(source: Source, node: cst.CSTNode, functions: Collection[cst.CSTNode
     return any(parent in functions for parent in source.ancestors(node))
 
 
-def _change(
-    line: cst.SimpleStatementLine, packages: Collection[str], kept: Collection[str], new: str | None
-) -> Change:
+def _change(line: cst.SimpleStatementLine, packages: Collection[str], kept: Collection[str], new: str | None) -> Change:
     dropped: set[int] = set()
     for item in line.body:
         if isinstance(item, (cst.Import, cst.ImportFrom)):
             for alias, full, bound in imported_names(item):
                 if alias is not None and bound not in kept and any(is_of(package, full) for package in packages):
                     dropped.add(id(alias))
-    numbers = [
-        [number for number, alias in enumerate(_aliases(item)) if id(alias) in dropped] for item in line.body
-    ]
+    numbers = [[number for number, alias in enumerate(_aliases(item)) if id(alias) in dropped] for item in line.body]
 
     def change(updated: cst.SimpleStatementLine) -> Any:
         body: list[cst.BaseSmallStatement] = []

@@ -18,6 +18,7 @@ from fray.migrate.source import Project, Source, dotted
 __all__ = [
     "NOTHING",
     "PLAIN",
+    "SURROUNDINGS",
     "UNKNOWN",
     "Api",
     "Call",
@@ -35,7 +36,6 @@ __all__ = [
     "PlainClass",
     "Ref",
     "Remote",
-    "SURROUNDINGS",
     "join",
     "methods_of",
     "plain_call",
@@ -507,7 +507,9 @@ class Kinds:
         return self._with_items(join(kinds), (id(scope.globals), name)) if kinds else UNKNOWN
 
     def _param(self, source: Source, node: cst.Param) -> Kind:
-        function = next((item for item in source.ancestors(node) if isinstance(item, (cst.FunctionDef, cst.Lambda))), None)
+        function = next(
+            (item for item in source.ancestors(node) if isinstance(item, (cst.FunctionDef, cst.Lambda))), None
+        )
         if node.annotation is not None:
             told = self.api.annotated(self, source, node.annotation.annotation)
             if told is not None:
@@ -786,5 +788,3 @@ def _join_two(one: Kind, other: Kind) -> Kind:
 
 def _has_options(definition: Definition) -> bool:
     return any(layer.options or layer.dynamic for layer in definition.layers())
-
-

@@ -268,9 +268,7 @@ def _entries(part: cst.BaseExpression) -> dict[str, cst.BaseExpression] | None:
     return found
 
 
-def _env_of_variable(
-    value: cst.BaseExpression, kinds: Kinds, source: Source, rewrite: Rewrite
-) -> cst.BaseExpression:
+def _env_of_variable(value: cst.BaseExpression, kinds: Kinds, source: Source, rewrite: Rewrite) -> cst.BaseExpression:
     kind = kinds.of(source, value)
     if not isinstance(value, (cst.Name, cst.Attribute)) or not isinstance(kind, DictOf) or not kind.keys:
         raise _dynamic_env()
@@ -321,9 +319,7 @@ def init_keywords(args: list[cst.Arg], rewrite: Rewrite) -> Keywords | None:
         new = {"num_cpus": "cpus", "object_store_memory": "store_memory", "namespace": "namespace"}.get(name)
         if new is not None and literal(value) is not None:
             found[new] = rewrite(value)
-    resources = [
-        item for item in _resources({"num_gpus": given.get("num_gpus", cst.Name("None"))}, rewrite) if item[0]
-    ]
+    resources = [item for item in _resources({"num_gpus": given.get("num_gpus", cst.Name("None"))}, rewrite) if item[0]]
     resources += _resources({"resources": given.get("resources", cst.Name("None"))}, rewrite)
     if len(resources) == 1 and resources[0][0] is None:
         found["resources"] = resources[0][1]

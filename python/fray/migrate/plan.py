@@ -62,7 +62,9 @@ def make_plan(kinds: Kinds, found: Sequence[Found]) -> Plan:
     groups = _groups(kinds, found)
     for group in groups:
         _promote(group)
-        held = {union.find(("node", id(item.node))) for part in group for item in part.blockers if not item.reason.apart}
+        held = {
+            union.find(("node", id(item.node))) for part in group for item in part.blockers if not item.reason.apart
+        }
         for part in group:
             held |= {union.find(("node", id(site.node))) for site in part.sites if part.source.fixed is not None}
         held = {union.find(key) for key in held}

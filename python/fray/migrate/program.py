@@ -14,7 +14,7 @@ from fray.migrate.contexts import place_contexts
 from fray.migrate.files import RefusedError, Text, check_writable, read_text
 from fray.migrate.from_ray import Constants, find_ray
 from fray.migrate.imports import imported_names, is_of, marker_name, plan_imports
-from fray.migrate.kinds import Kinds
+from fray.migrate.kinds import Api, Kinds
 from fray.migrate.notebook import Notebook, read_notebook
 from fray.migrate.plan import Plan, make_plan
 from fray.migrate.ray_side import PACKAGES, RayApi
@@ -34,7 +34,7 @@ class Direction:
     """Which way programs are moved: `find` says what they have to change."""
 
     find: Callable[[Kinds, Source, Constants], Found]
-    api: Callable[[], RayApi]
+    api: Callable[[], Api]
     packages: tuple[str, ...]
     new_import: str
     get_context: str
@@ -296,5 +296,3 @@ def _check(program: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ast.parse(program)
-
-

@@ -103,7 +103,8 @@ class Rewrite(cst.CSTTransformer):
             self._lost += texts
             return new
         notes = [f"{COMMENT}{text}" for text in self._notes.get(id(old), ())]
-        present = [line.comment.value for line in old.leading_lines if line.comment is not None]  # type: ignore[attr-defined]
+        lines_before = cast("Sequence[cst.EmptyLine]", getattr(old, "leading_lines", ()))
+        present = [line.comment.value for line in lines_before if line.comment is not None]
         added = [text for text in (*texts, *notes) if text not in present]
         if added:
             lines = [cst.EmptyLine(comment=cst.Comment(text)) for text in added]
@@ -124,4 +125,6 @@ def _has_lines(node: cst.CSTNode) -> bool:
 def _parts(new: Any) -> list[Any]:
     if new is cst.RemoveFromParent() or isinstance(new, cst.RemovalSentinel):
         return []
-    return list(new) if isinstance(new, cst.FlattenSentinel) else [new]
+    if isinstance(new, cst.FlattenSentinel):
+        return list(cast("cst.FlattenSentinel[Any]", new))
+    return [new]

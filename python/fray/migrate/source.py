@@ -60,11 +60,11 @@ class Source:
 
     @cached_property
     def _scopes(self) -> Mapping[cst.CSTNode, Scope | None]:
-        return cast("Mapping[cst.CSTNode, Scope | None]", self._wrapper.resolve(ScopeProvider))
+        return self._wrapper.resolve(ScopeProvider)
 
     @cached_property
     def _parents(self) -> Mapping[cst.CSTNode, cst.CSTNode]:
-        return cast("Mapping[cst.CSTNode, cst.CSTNode]", self._wrapper.resolve(ParentNodeProvider))
+        return self._wrapper.resolve(ParentNodeProvider)
 
     @cached_property
     def _positions(self) -> Mapping[cst.CSTNode, Any]:
@@ -195,7 +195,9 @@ class Project:
             found.setdefault(_tail(source.path), []).append(source)
         return found
 
-    def imported(self, source: Source, node: cst.Import | cst.ImportFrom, name: str) -> tuple[Source, str | None] | None:
+    def imported(
+        self, source: Source, node: cst.Import | cst.ImportFrom, name: str
+    ) -> tuple[Source, str | None] | None:
         """Return the source that `name`, bound by the import `node`, comes from, and the name there.
 
         The name is None where it is the module itself.

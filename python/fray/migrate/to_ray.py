@@ -78,11 +78,10 @@ class _Finder:
 
     def run(self) -> None:
         for node in self.source.nodes():
-            if isinstance(node, (cst.Name, cst.Attribute)):
-                if not is_base_of_chain(node, self.source.parent(node)):
-                    name = self.source.library_name(node, FRAY)
-                    if name is not None:
-                        self.found.references.append((node, name))
+            if isinstance(node, (cst.Name, cst.Attribute)) and not is_base_of_chain(node, self.source.parent(node)):
+                name = self.source.library_name(node, FRAY)
+                if name is not None:
+                    self.found.references.append((node, name))
         for node in self.source.nodes():
             if isinstance(node, (cst.FunctionDef, cst.ClassDef)):
                 self._definition(node)
@@ -163,7 +162,9 @@ class _Finder:
         gotten = isinstance(around, cst.Call) and context_verb(self.kinds, self.source, around.func) in ("get", "wait")
         if gotten or isinstance(holder, cst.Await):
             return Method(node.func.attr.value)
-        self.block(node, f"{node.func.attr.value} may be a method of an actor or of a plain object", "annotate the handle")
+        self.block(
+            node, f"{node.func.attr.value} may be a method of an actor or of a plain object", "annotate the handle"
+        )
         return None
 
     def _partial(self, node: cst.Call) -> None:
@@ -194,9 +195,7 @@ class _Finder:
         """Note that ``fray.get_job_context()`` is gone with the call that it is in."""
         if isinstance(node, cst.Call):
             self._consumed.add(id(node.func))
-            self.found.sites.append(
-                Site(self.source, node, lambda rewriter, new: node, (node.func,), False, False)
-            )
+            self.found.sites.append(Site(self.source, node, lambda rewriter, new: node, (node.func,), False, False))
 
     def _on_context(self, node: cst.Call, verb: str, context: cst.BaseExpression) -> None:
         self._consume_context(context)
@@ -230,10 +229,10 @@ class _Finder:
     def _devices(self, node: cst.Call) -> None:
         parent = self.source.parent(node)
         holder = self.source.parent(parent) if parent is not None else None
-        if isinstance(parent, cst.Attribute) and parent.attr.value == "get" and isinstance(holder, cst.Call):
-            if holder.args and literal(holder.args[0].value) == "GPU":
-                self.site(holder, lambda rewriter, new: call("ray.get_gpu_ids"))
-                return
+        gets = isinstance(parent, cst.Attribute) and parent.attr.value == "get"
+        if gets and isinstance(holder, cst.Call) and holder.args and literal(holder.args[0].value) == "GPU":
+            self.site(holder, lambda rewriter, new: call("ray.get_gpu_ids"))
+            return
         self.block(node, "resource_ids has no counterpart but for GPUs in Ray")
 
     def _verb(self, node: cst.Call, verb: str) -> None:
@@ -303,8 +302,11 @@ class _Finder:
             remote = self._remote_of(rewriter, function, found)
             found.pop("max_calls", None)
             given = [keyword(name, value) for name, value in found.items()]
-            if unpacked is not None:
-                given.insert(0, cst.Arg(unpacked, star="**"))
+            if unpacked is not None and found:
+                both = [cst.StarredDictElement(unpacked), *dict_of(found.items()).elements]
+                given = [cst.Arg(cst.Dict(both), star="**")]
+            elif unpacked is not None:
+                given = [cst.Arg(unpacked, star="**")]
             if given:
                 remote = call(cst.Attribute(remote, cst.Name("options")), given)
             started = cst.Attribute(remote, cst.Name("remote"))
@@ -318,11 +320,11 @@ class _Finder:
     ) -> cst.BaseExpression:
         kind = self.kind(function)
         new = rewriter.sub(function)
-        if isinstance(kind, (Function, PlainClass)) and not isinstance(kind.node, cst.Lambda):
-            if _can_be_decorated(self.kinds, kind.node) and "max_calls" not in options:
-                return new
         if "max_calls" in options:
             return call(call("ray.remote", [keyword("max_calls", options["max_calls"])]), [arg(new)])
+        node = kind.node if isinstance(kind, (Function, PlainClass)) else None
+        if isinstance(node, (cst.FunctionDef, cst.ClassDef)) and _can_be_decorated(self.kinds, node):
+            return new
         return call("ray.remote", [arg(new)])
 
     # ---- the engine
@@ -339,9 +341,7 @@ class _Finder:
                 self._consumed.add(id(node.func))
                 self.block(node, str(error))
                 return
-            self.site(
-                node, lambda rewriter, new: call("ray.init", init_args(node.args, rewriter.sub)), [node.func]
-            )
+            self.site(node, lambda rewriter, new: call("ray.init", init_args(node.args, rewriter.sub)), [node.func])
             self._contexts.add(id(node))
         elif short == "shutdown":
             self.site(node, lambda rewriter, new: call("ray.shutdown"), [node.func])
@@ -455,7 +455,9 @@ class _Finder:
         if isinstance(parent, cst.AssignTarget):
             statement = self.source.parent(parent)
             value = statement.value if isinstance(statement, cst.Assign) else None
-            self.block(node, f"{self.source.code(value) if value is not None else 'a context'} has no counterpart in Ray")
+            self.block(
+                node, f"{self.source.code(value) if value is not None else 'a context'} has no counterpart in Ray"
+            )
             return
         self.block(node, "a context is handed on as a value, and Ray has none", "look it up where it is used")
 
@@ -515,6 +517,9 @@ def _closed(args: Sequence[cst.Arg]) -> list[cst.Arg]:
     for number, item in enumerate(found[:-1]):
         if not isinstance(item.comma, cst.Comma):
             found[number] = item.with_changes(comma=cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")))
+    last = found[-1].comma if found else None
+    if isinstance(last, cst.Comma) and isinstance(last.whitespace_after, cst.SimpleWhitespace):
+        found[-1] = found[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
     return found
 
 

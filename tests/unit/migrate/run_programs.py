@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import runpy
 import sys
 import traceback
@@ -19,7 +20,9 @@ def share_ray() -> None:
     """Make the programs use one Ray: starting takes seconds."""
     import ray
 
-    ray.init(namespace="programs", log_to_driver=False)
+    folders = os.pathsep.join({str(Path(program).parent.resolve()) for program in sys.argv[2:]})
+    environment = {"env_vars": {"PYTHONPATH": folders}}
+    ray.init(namespace="programs", log_to_driver=False, logging_level="ERROR", runtime_env=environment)
     started: list[bool] = []
 
     def init(*args: Any, **options: Any) -> None:
@@ -33,6 +36,7 @@ def run(program: str) -> str:
     folder = str(Path(program).parent)
     sys.path.insert(0, folder)
     before = set(sys.modules)
+    print(program, file=sys.stderr, flush=True)  # for whoever wonders where it hangs
     try:
         with contextlib.redirect_stdout(written):
             runpy.run_path(program, run_name="__main__")

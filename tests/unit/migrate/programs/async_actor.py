@@ -29,5 +29,5 @@ async def main():
 ray.init(num_cpus=2)
 asyncio.run(main())
 ray.shutdown()
-#> [0, 2, 4, 6]
-#> 4
+# > [0, 2, 4, 6]
+# > 4

@@ -36,6 +36,6 @@ if __name__ == "__main__":
     print(ray.get(again.add.remote(amount=4)))
     ray.kill(counter)
     ray.shutdown()
-#> 6
-#> 16
-#> 20
+# > 6
+# > 16
+# > 20

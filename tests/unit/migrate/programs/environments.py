@@ -24,6 +24,6 @@ print(ray.get(colour.options(runtime_env={"env_vars": {"COLOUR": "red"}}).remote
 painter = Painter.options(runtime_env=settings).remote()
 print(ray.get(painter.colour.remote()))
 ray.shutdown()
-#> blue
-#> red
-#> green
+# > blue
+# > red
+# > green

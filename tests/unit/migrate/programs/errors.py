@@ -2,8 +2,9 @@
 
 import time
 
-import ray
 from ray.exceptions import GetTimeoutError, RayTaskError
+
+import ray
 
 
 class OutOfStock(ValueError):
@@ -40,13 +41,13 @@ def main():
     ray.cancel(ref, force=True)
     try:
         ray.get(ref)
-    except (ray.exceptions.TaskCancelledError, ray.exceptions.WorkerCrashedError) as error:
+    except (ray.exceptions.TaskCancelledError, ray.exceptions.WorkerCrashedError):
         print("cancelled")
     ray.shutdown()
 
 
 main()
-#> own type True
-#> any OutOfStock no nothing
-#> too slow
-#> cancelled
+# > own type True
+# > any OutOfStock no nothing
+# > too slow
+# > cancelled

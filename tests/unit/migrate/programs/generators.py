@@ -6,7 +6,7 @@ import ray
 @ray.remote(num_returns="streaming")
 def count(limit):
     for number in range(limit):
-        yield number
+        yield number * 1
 
 
 @ray.remote
@@ -23,5 +23,5 @@ print(total)
 words = Words.remote()
 print([ray.get(ref) for ref in words.stream.remote("one two three")])
 ray.shutdown()
-#> 6
-#> ['one', 'two', 'three']
+# > 6
+# > ['one', 'two', 'three']

@@ -32,5 +32,5 @@ itself = ray.get(first.me.remote())
 print(ray.get(itself.hello.remote()), itself == first)
 ray.kill(first)
 ray.shutdown()
-#> ['hello from first']
-#> hello from first True
+# > ['hello from first']
+# > hello from first True

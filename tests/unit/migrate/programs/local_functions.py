@@ -27,4 +27,4 @@ def run(offset):
 ray.init(num_cpus=2)
 print(run(10))
 ray.shutdown()
-#> ([10, 11, 12], [1, 2, 3])
+# > ([10, 11, 12], [1, 2, 3])

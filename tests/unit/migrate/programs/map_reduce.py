@@ -27,4 +27,4 @@ reduced = [reduce_words.remote(*[parts[index] for parts in mapped]) for index in
 total = sum(ray.get(reduced), Counter())
 print(sorted(total.items()))
 ray.shutdown()
-#> [('a', 1), ('cat', 2), ('dog', 1), ('ran', 2), ('sat', 1), ('the', 2)]
+# > [('a', 1), ('cat', 2), ('dog', 1), ('ran', 2), ('sat', 1), ('the', 2)]

@@ -25,5 +25,5 @@ ray.init(num_cpus=2)
 print(len(ray.get(tree.remote(3))))
 print(ray.get(unpack.remote({"refs": [ray.put(number) for number in (1, 2, 3)]})))
 ray.shutdown()
-#> 8
-#> 6
+# > 8
+# > 6

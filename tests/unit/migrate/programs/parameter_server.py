@@ -1,6 +1,7 @@
 """A server of parameters and its workers, with numpy."""
 
 import numpy as np
+
 import ray
 
 
@@ -35,4 +36,4 @@ for _ in range(3):
     weights = server.apply.remote(*gradients)
 print([float(value) for value in ray.get(weights)])
 ray.shutdown()
-#> [9.0, 9.0, 9.0]
+# > [9.0, 9.0, 9.0]

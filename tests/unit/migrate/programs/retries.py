@@ -30,5 +30,5 @@ with tempfile.TemporaryDirectory() as folder:
     except ValueError:
         print(len(os.listdir(folder)))
 ray.shutdown()
-#> 2
-#> 3
+# > 2
+# > 3

@@ -34,7 +34,7 @@ print(ray.get([left, right]))
 first, second = pair.many.options(num_returns=2).remote()
 print(ray.get(first) + ray.get(second))
 ray.shutdown()
-#> 3 2
-#> [3, 2, 1]
-#> [4, -4]
-#> xy
+# > 3 2
+# > [3, 2, 1]
+# > [4, -4]
+# > xy

@@ -14,5 +14,5 @@ refs = [square.remote(number) for number in range(5)]
 print(ray.get(refs))
 print(sum(ray.get(refs)))
 ray.shutdown()
-#> [0, 1, 4, 9, 16]
-#> 30
+# > [0, 1, 4, 9, 16]
+# > 30

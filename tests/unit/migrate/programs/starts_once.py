@@ -21,5 +21,5 @@ def greet(names):
 print(greet(["a", "b"]))
 print(greet(["c"]), ray.is_initialized())
 ray.shutdown()
-#> ['hello a', 'hello b']
-#> ['hello c'] True
+# > ['hello a', 'hello b']
+# > ['hello c'] True

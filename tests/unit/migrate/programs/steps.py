@@ -3,8 +3,9 @@
 import dataclasses
 from collections.abc import Callable
 
-import ray
 import ray.remote_function
+
+import ray
 
 
 @dataclasses.dataclass
@@ -44,4 +45,4 @@ class Executor:
 ray.init(num_cpus=2)
 print(Executor().run([Step("tokens", tokenize, {"text": "a b"}), Step("size", count, {"text": "abc"})]))
 ray.shutdown()
-#> {'tokens': ['a', 'b'], 'size': 3}
+# > {'tokens': ['a', 'b'], 'size': 3}

@@ -44,4 +44,4 @@ registry = Registry()
 registry.start([[1, 2], [3]])
 print(registry.run())
 ray.shutdown()
-#> {1: [3, 3], 2: [6, 6]}
+# > {1: [3, 3], 2: [6, 6]}

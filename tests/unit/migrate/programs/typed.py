@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from ray.actor import ActorHandle
+
 import ray
 from ray import ObjectRef
-from ray.actor import ActorHandle
 
 
 @ray.remote
@@ -34,5 +35,5 @@ ones: list[ray.ObjectRef] = [ray.put(1) for _ in range(3)]
 print(fill(keeper, ones), is_ref(ones[0]), is_ref(1))
 print(ray.get(keeper.total.remote()))
 ray.shutdown()
-#> 3 True False
-#> 3
+# > 3 True False
+# > 3

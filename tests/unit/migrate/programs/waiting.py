@@ -27,5 +27,5 @@ ready, rest = ray.wait([slow], timeout=0)
 print(len(ready), len(rest))
 ray.cancel(slow, force=True, recursive=True)
 ray.shutdown()
-#> [0.01, 0.03, 0.05]
-#> 0 1
+# > [0.01, 0.03, 0.05]
+# > 0 1

@@ -28,8 +28,8 @@ box = RemoteBox.remote("gold")
 print(ray.get(box.open.remote()))
 print(ray.get(ray.remote(lambda x: x + 1).remote(9)))
 ray.shutdown()
-#> 3 7
-#> 11
-#> [15, 2]
-#> gold
-#> 10
+# > 3 7
+# > 11
+# > [15, 2]
+# > gold
+# > 10

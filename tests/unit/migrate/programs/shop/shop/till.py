@@ -2,8 +2,6 @@
 
 import ray
 
-from . import parts
-
 
 def sell(shelf, name):
     left = ray.get(shelf.take.remote(name))
