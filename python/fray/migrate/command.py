@@ -54,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="fray migrate",
         description="Rewrite programs for Ray to Fray's own API. What has no counterpart stays, with a comment.",
-        epilog="Exit codes: 0 done; 1 a file was refused, or --check found something to do; 2 wrong use; 3 no such file",
+        epilog="Exit codes: 0 done; 1 a file was refused, or --check found something to do; 2 wrong use; 3 no file",
     )
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="Programs, notebooks, or folders of them")
     parser.add_argument("--check", action="store_true", help="Write nothing; exit code 1 where something would change")
