@@ -14,8 +14,8 @@ MAINS = sorted([*(path.name for path in PROGRAMS.glob("*.py")), "shop/main.py"])
 
 
 def expected(program: Path) -> str:
-    """Return what a program says that it prints: its lines that begin with ``#>``."""
-    return "".join(line[3:] + "\n" for line in program.read_text().splitlines() if line.startswith("#> "))
+    """Return what a program says that it prints: its lines that begin with ``# >``."""
+    return "".join(line[4:] + "\n" for line in program.read_text().splitlines() if line.startswith("# > "))
 
 
 def migrate(*words: object) -> subprocess.CompletedProcess[str]:

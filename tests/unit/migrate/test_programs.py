@@ -39,7 +39,7 @@ def test_a_moved_program_prints_what_it_printed_before(program: str, on_fray: di
 
 def test_nothing_of_ray_is_left(moved: Path) -> None:
     for path in moved.rglob("*.py"):
-        lines = [line for line in path.read_text().splitlines() if not line.startswith(("#>", '"""'))]
+        lines = [line for line in path.read_text().splitlines() if not line.startswith(("# >", '"""'))]
         assert not [line for line in lines if "import ray" in line or "ray." in line.replace("fray.", "")], path
         assert not [line for line in lines if ".remote" in line], path
 
