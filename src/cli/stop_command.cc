@@ -85,8 +85,8 @@ int run_stop(const StopArguments& arguments) {
   }
   if (!ends(target->pidfd)) {
     return stop_failed(fmt::format("the node (pid {}) does not end within {} s\nhint: `fray stop --force` kills it",
-                              target->pid, kStopPatience.count()),
-                  kExitTimedOut);
+                                   target->pid, kStopPatience.count()),
+                       kExitTimedOut);
   }
   node::remove_stale_sessions(os::run_folder_path());  // a killed one cannot tidy up
   fmt::print("stopped the node (pid {})\n", target->pid);
