@@ -172,13 +172,10 @@ def _keys(kinds: Kinds, source: Source, node: cst.Name | cst.Attribute) -> list[
         kind = kinds.of(source, node)
         if not isinstance(kind, (Function, PlainClass, Remote)):
             for binding in bindings:
-                if isinstance(binding, Assignment) and not isinstance(binding.node, (cst.FunctionDef, cst.ClassDef)):
+                if isinstance(binding, ImportAssignment):
+                    keys += _imported_key(kinds, source, binding, node.value)
+                elif isinstance(binding, Assignment) and not isinstance(binding.node, (cst.FunctionDef, cst.ClassDef)):
                     keys.append(("var", (id(binding.scope), node.value)))
-                elif isinstance(binding, ImportAssignment) and isinstance(binding.node, cst.ImportFrom):
-                    found = kinds.project.imported(source, binding.node, node.value)
-                    scope = None if found is None else found[0].scope(found[0].module.body[0])
-                    if found is not None and found[1] is not None and scope is not None:
-                        keys.append(("var", (id(scope.globals), found[1])))
     if isinstance(kind, (Function, PlainClass)):
         keys.append(("node", id(kind.node)))
     elif isinstance(kind, Remote) and kind.definition is not None:
@@ -186,3 +183,12 @@ def _keys(kinds: Kinds, source: Source, node: cst.Name | cst.Attribute) -> list[
         if kind.definition.plain is not None:
             keys.append(("node", id(kind.definition.plain)))
     return keys
+
+
+def _imported_key(kinds: Kinds, source: Source, binding: ImportAssignment, name: str) -> list[Any]:
+    """Return the variable of another file that an import brings."""
+    if not isinstance(binding.node, cst.ImportFrom):
+        return []
+    module, inner = kinds.project.imported(source, binding.node, name) or (None, None)
+    scope = module.scope(module.module.body[0]) if module is not None and module.module.body else None
+    return [] if inner is None or scope is None else [("var", (id(scope.globals), inner))]
