@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,16 +41,19 @@ def migrate(*words: object) -> Done:
     return Done(code, out.getvalue(), err.getvalue())
 
 
-def run_all(engine: str, folder: Path, environment: dict[str, str] | None = None) -> dict[str, str]:
-    """Return what each of the programs in `folder` prints."""
-    command = [sys.executable, str(HERE / "run_programs.py"), engine, *MAINS]
+def run_all(
+    engine: str, folder: Path, environment: dict[str, str] | None = None, mains: Sequence[str] = MAINS
+) -> dict[str, str]:
+    """Return what each of the programs `mains` in `folder` prints."""
+    command = [sys.executable, str(HERE / "run_programs.py"), engine, *mains]
+    printed = folder.parent / "printed.json"
     done = subprocess.run(
         command,
         cwd=folder,
-        env={**os.environ, **(environment or {})},
+        env={**os.environ, **(environment or {}), "PRINTED": str(printed)},
         capture_output=True,
         text=True,
         timeout=110,
     )
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(printed.read_text())

@@ -11,6 +11,7 @@ import json
 import os
 import runpy
 import sys
+import threading
 import traceback
 from pathlib import Path
 from typing import Any
@@ -31,8 +32,15 @@ def share_ray() -> None:
     ray.init, ray.shutdown, ray.is_initialized = init, started.clear, lambda: bool(started)
 
 
+class Main(io.StringIO):
+    """Keeps what the main thread writes; Ray's own threads write what its daemons say."""
+
+    def write(self, text: str) -> int:
+        return super().write(text) if threading.current_thread() is threading.main_thread() else len(text)
+
+
 def run(program: str) -> str:
-    written = io.StringIO()
+    written = Main()
     folder = str(Path(program).parent)
     sys.path.insert(0, folder)
     before = set(sys.modules)
@@ -53,4 +61,5 @@ def run(program: str) -> str:
 if __name__ == "__main__":
     if sys.argv[1] == "ray":
         share_ray()
-    print(json.dumps({program: run(program) for program in sys.argv[2:]}))
+    printed = {program: run(program) for program in sys.argv[2:]}
+    Path(os.environ["PRINTED"]).write_text(json.dumps(printed))

@@ -75,15 +75,35 @@ def test_the_type_checker_finds_no_more_than_before(moved: Path) -> None:
     assert counts[1] <= counts[0], after.stdout
 
 
+def move_back(moved: Path, folder: Path) -> None:
+    shutil.copytree(moved, folder)
+    done = migrate("--to-ray", "--json", folder)
+    assert done.returncode == 0, done.stderr
+    assert {item["state"] for item in json.loads(done.stdout)["files"]} <= {"moved", "untouched"}, done.stdout
+
+
+def test_nothing_of_fray_is_left_in_what_was_moved_back(moved: Path, tmp_path: Path) -> None:
+    move_back(moved, tmp_path / "back")
+    for path in (tmp_path / "back").rglob("*.py"):
+        assert "fray" not in path.read_text(), path
+    assert migrate("--to-ray", "--check", tmp_path / "back").returncode == 0
+
+
+def test_what_was_moved_back_can_be_moved_again(moved: Path, tmp_path: Path) -> None:
+    move_back(moved, tmp_path / "back")
+    done = migrate("--json", tmp_path / "back")
+    states = {Path(item["path"]).name: item["state"] for item in json.loads(done.stdout)["files"]}
+    assert set(states.values()) <= {"moved", "untouched", "left", "moved in part"}
+    assert states["counter.py"] == states["squares.py"] == "moved"
+
+
 @pytest.mark.ray
-@pytest.mark.parametrize("way", ["as they are", "moved and back"])
-def test_the_programs_print_the_same_on_ray(way: str, moved: Path, tmp_path: Path, initialised_ray: RayHead) -> None:
-    folder = tmp_path / "programs"
-    shutil.copytree(PROGRAMS if way == "as they are" else moved, folder)
-    if way == "moved and back":
-        done = migrate("--to-ray", "--json", folder)
-        assert done.returncode == 0, done.stderr
-        assert {item["state"] for item in json.loads(done.stdout)["files"]} <= {"moved", "untouched"}, done.stdout
+def test_the_programs_print_the_same_on_ray_also_when_moved_there_and_back(
+    moved: Path, tmp_path: Path, initialised_ray: RayHead
+) -> None:
+    shutil.copytree(PROGRAMS, tmp_path / "as they are")
+    move_back(moved, tmp_path / "back")
     environment = {**initialised_ray.environment, "RAY_ADDRESS": initialised_ray.address}
-    printed = run_all("ray", folder, environment)
-    assert printed == {program: expected(PROGRAMS / program) for program in MAINS}
+    mains = [f"{way}/{name}" for way in ("as they are", "back") for name in MAINS]
+    printed = run_all("ray", tmp_path, environment, mains)
+    assert printed == {main: expected(PROGRAMS / main.partition("/")[2]) for main in mains}

@@ -12,7 +12,8 @@ def count(limit):
 @ray.remote
 class Words:
     def stream(self, text):
-        yield from text.split()
+        for word in text.split():
+            yield word.lower()
 
 
 ray.init(num_cpus=2)
