@@ -751,7 +751,17 @@ class _Finder:
             return node.with_changes(func=method, args=[rewriter.sub_arg(item) for item in node.args])
 
         self.site(node, build, names_fray=False)
-        self._link_definition(node, kind.definition)
+        self._link_method(node, kind)
+
+    def _link_method(self, node: cst.CSTNode, kind: Method) -> None:
+        """Connect a call with its class, or with all classes that it may be of."""
+        if kind.definition is not None:
+            self._link_definition(node, kind.definition)
+            return
+        for definition in self.kinds.definitions():
+            plain = definition.plain
+            if definition.is_actor and isinstance(plain, cst.ClassDef) and kind.name in methods_of(plain):
+                self._link_definition(node, definition)
 
     def _declared_returns(self, kind: Method) -> object:
         """Return the num_returns of a method's decorator, None without one, NotImplemented where classes disagree."""
@@ -789,7 +799,7 @@ class _Finder:
             return
         elif isinstance(kind, Method) and not kind.name.startswith("_") and self._declared_returns(kind) in (None, 1):
             self.site(node, lambda rewriter, new: rewriter.sub(node.value), names_fray=False)
-            self._link_definition(node, kind.definition)
+            self._link_method(node, kind)
         elif isinstance(kind, Remote) and kind.definition is not None and not kind.definition.merged():
             if kind.is_actor or any(layer.dynamic for layer in kind.definition.layers()):
                 self.block(node, Reason("a class that is handed on as its .remote has no counterpart", "use a lambda"))

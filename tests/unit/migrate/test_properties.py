@@ -75,7 +75,7 @@ def statements() -> st.SearchStrategy[str]:
 PROGRAMS = st.lists(statements(), min_size=1, max_size=6).map(lambda lines: "import ray\n" + "\n".join(lines) + "\n")
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(PROGRAMS)
 def test_what_is_written_parses_and_is_not_changed_again(program: str) -> None:
     try:
