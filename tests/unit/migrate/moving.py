@@ -53,7 +53,7 @@ def run_all(
         env={**os.environ, **(environment or {}), "PRINTED": str(printed)},
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=280,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(printed.read_text())

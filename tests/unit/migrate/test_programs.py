@@ -98,6 +98,7 @@ def test_what_was_moved_back_can_be_moved_again(moved: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.ray
+@pytest.mark.timeout(300)
 def test_the_programs_print_the_same_on_ray_also_when_moved_there_and_back(
     moved: Path, tmp_path: Path, initialised_ray: RayHead
 ) -> None:
