@@ -10,7 +10,7 @@ FAILED, INTERRUPTED = 1, 130
 try:
     from fray._extras import needs
 
-    with needs("migrate", "libcst", "fray migrate"):
+    with needs("migrate", "libcst", "it"):
         from fray.migrate.command import main
 
     code = main(sys.argv[1:])

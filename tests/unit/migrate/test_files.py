@@ -6,6 +6,7 @@ import json
 import os
 import stat
 import subprocess
+import sys
 import textwrap
 from pathlib import Path
 
@@ -313,3 +314,10 @@ def test_the_program_fray_becomes_the_command(tmp_path: Path) -> None:
     helped = subprocess.run([program_path(), "migrate", "--help"], capture_output=True, text=True, timeout=60)
     for option in ("--check", "--diff", "--json", "--to-ray", "--sync-tests"):
         assert option in helped.stdout
+
+
+def test_without_libcst_the_extra_is_named() -> None:
+    program = "import sys, runpy; sys.modules['libcst'] = None; sys.argv = ['x', 'y']; runpy.run_module('fray.migrate')"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr == "fray migrate: it needs libcst, which is not installed; pip install 'fray[migrate]'\n"
