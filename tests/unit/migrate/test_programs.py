@@ -105,6 +105,7 @@ def test_the_programs_print_the_same_on_ray_also_when_moved_there_and_back(
     shutil.copytree(PROGRAMS, tmp_path / "as they are")
     move_back(moved, tmp_path / "back")
     environment = {**initialised_ray.environment, "RAY_ADDRESS": initialised_ray.address}
-    mains = [f"{way}/{name}" for way in ("as they are", "back") for name in MAINS]
+    # Of one package there can be one form among the modules of Ray's workers.
+    mains = [f"as they are/{name}" for name in MAINS if "/" not in name] + [f"back/{name}" for name in MAINS]
     printed = run_all("ray", tmp_path, environment, mains)
     assert printed == {main: expected(PROGRAMS / main.partition("/")[2]) for main in mains}
