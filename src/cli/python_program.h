@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 
@@ -17,5 +18,9 @@ Result<std::string> find_python(const std::string& asked);
 
 // The first executable of that name beside this program or on the PATH; empty when there is none.
 std::string find_program(const std::string& name);
+
+// Makes this process the program `words`, the first of which is its path. Returns only when that failed: kExitFailed,
+// after one line on stderr that begins with `command`.
+int become_program(const char* command, std::vector<std::string> words);
 
 }  // namespace fray::cli

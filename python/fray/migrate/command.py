@@ -1,0 +1,79 @@
+"""The command line of `fray migrate`."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from fray.migrate.files import RefusedError, find_files, write_all
+from fray.migrate.program import from_ray, move
+from fray.migrate.report import Outcome, State, as_json, as_text
+from fray.migrate.to_ray import to_ray
+
+__all__ = ["main"]
+
+# The table of src/cli/exit_codes.h.
+OK, FAILED, USAGE, NOT_FOUND = 0, 1, 2, 3
+
+
+def main(words: Sequence[str]) -> int:
+    """Run the command line `words` and return the exit code."""
+    options = _parser().parse_args(words)
+    paths: list[Path] = options.paths
+    missing = [path for path in paths if not path.exists() and not path.is_symlink()]
+    if missing:
+        print(f"fray migrate: there is no file or folder {missing[0]}", file=sys.stderr)
+        return NOT_FOUND
+    files = list(dict.fromkeys(file for path in paths for file in find_files(path)))
+    outcomes = move(files, to_ray() if options.to_ray else from_ray(options.sync_tests))
+    if options.diff:
+        for outcome in outcomes:
+            sys.stdout.write(_diff(outcome))
+    checked = options.check or options.diff
+    if not checked:
+        changes = {item.path: (item.before, item.after) for item in outcomes if item.changed}
+        try:
+            write_all(changes)
+        except RefusedError as error:
+            print(f"fray migrate: {error}", file=sys.stderr)
+            return FAILED
+    if options.json:
+        print(json.dumps(as_json(outcomes), ensure_ascii=False, indent=2))
+    else:
+        print(as_text(outcomes, checked), file=sys.stderr if options.diff else sys.stdout)
+    refused = any(item.state is State.REFUSED for item in outcomes)
+    would_change = options.check and any(item.changed for item in outcomes)
+    return FAILED if refused or would_change else OK
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="fray migrate",
+        description="Rewrite programs for Ray to Fray's own API. What has no counterpart stays, with a comment.",
+        epilog="Exit codes: 0 done; 1 a file was refused, or --check found something to do; 2 wrong use; 3 no file",
+    )
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="Programs, notebooks, or folders of them")
+    parser.add_argument("--check", action="store_true", help="Write nothing; exit code 1 where something would change")
+    parser.add_argument("--diff", action="store_true", help="Write nothing; show what would change")
+    parser.add_argument("--json", action="store_true", help="Print the report as JSON")
+    parser.add_argument("--to-ray", action="store_true", help="The other way: from Fray's API to Ray's")
+    parser.add_argument(
+        "--sync-tests", action="store_true", help="Tests start a LocalJobContext, in their own process, and no engine"
+    )
+    return parser
+
+
+def _diff(outcome: Outcome) -> str:
+    if not outcome.changed:
+        return ""
+    lines = difflib.unified_diff(
+        outcome.before_text.splitlines(keepends=True),
+        outcome.after_text.splitlines(keepends=True),
+        f"a/{outcome.path}",
+        f"b/{outcome.path}",
+    )
+    return "".join(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines)

@@ -1,0 +1,118 @@
+"""Notebooks: their cells as one program, and that program back as cells."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any, cast
+
+from fray.migrate.files import RefusedError
+
+__all__ = ["Notebook", "read_notebook"]
+
+_MARK = "__fray_cell_{}__"
+_MARKED = re.compile(r"^__fray_cell_(\d+)__$", re.MULTILINE)
+_HIDDEN = "#fray-magic#"
+_WHOLE_CELL_OF_PYTHON = ("%%capture", "%%time", "%%timeit", "%%prun")
+_MAGIC = re.compile(r"^(\s*)([%!?]|[\w.]+\?{1,2}\s*$|\w+\s*=\s*[!%])")
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """A notebook as a program.
+
+    Args:
+        document: as JSON has it.
+        program: the Python of its cells, with a line that names each cell.
+        cells: indices of the cells in it.
+        form: how the document was written.
+    """
+
+    document: dict[str, Any]
+    program: str
+    cells: tuple[int, ...]
+    indent: int | None
+    newline: str
+    ascii_only: bool
+
+    def with_program(self, program: str) -> str:
+        """Return the text of the notebook with these cells."""
+        document = json.loads(json.dumps(self.document))
+        parts = _MARKED.split(program)
+        for index, text in zip(parts[1::2], parts[2::2], strict=True):
+            cell = document["cells"][int(index)]
+            old = cell["source"]
+            new = _shown(text.removeprefix("\n"), _text(old))
+            cell["source"] = new.splitlines(keepends=True) if isinstance(old, list) else new
+        return self._dump(document)
+
+    def _dump(self, document: dict[str, Any]) -> str:
+        text = json.dumps(document, indent=self.indent, ensure_ascii=self.ascii_only)
+        return text + self.newline
+
+    def is_stable(self, text: str) -> bool:
+        """Return whether the notebook without changes would be written as it is."""
+        return self._dump(self.document) == text
+
+
+def read_notebook(text: str) -> Notebook:
+    """Return the notebook in `text`.
+
+    Raises:
+        RefusedError: it is none, or one of another language.
+    """
+    try:
+        document = json.loads(text)
+        cells = document["cells"]
+        metadata = document.get("metadata", {})
+        language = metadata.get("kernelspec", {}).get("language", "python")
+        sources = [(index, _text(cell["source"])) for index, cell in enumerate(cells) if cell["cell_type"] == "code"]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise RefusedError("is no notebook of version 4: its JSON has no cells") from None
+    if language not in ("python", "python3"):
+        raise RefusedError(f"is a notebook of {language}, not of Python")
+    parts: list[str] = []
+    taken: list[int] = []
+    for index, source in sources:
+        if not _is_python(source):
+            continue
+        taken.append(index)
+        hidden = _hide(source)
+        parts.append(_MARK.format(index) + "\n" + hidden + ("" if hidden.endswith("\n") else "\n"))
+    indent = re.match(r"\{\n( +)", text)
+    return Notebook(
+        cast("dict[str, Any]", document),
+        "".join(parts),
+        tuple(taken),
+        len(indent[1]) if indent else None,
+        "\n" if text.endswith("\n") else "",
+        text.isascii(),
+    )
+
+
+def _text(source: object) -> str:
+    if isinstance(source, str):
+        return source
+    return "".join(cast("list[str]", source))
+
+
+def _is_python(source: str) -> bool:
+    first = source.lstrip()
+    return not first.startswith("%%") or first.startswith(_WHOLE_CELL_OF_PYTHON)
+
+
+def _hide(source: str) -> str:
+    """Return the source with lines that only a notebook understands as comments."""
+    lines: list[str] = []
+    for line in source.splitlines(keepends=True):
+        match = _MAGIC.match(line)
+        lines.append(f"{match[1]}{_HIDDEN}{line[len(match[1]) :]}" if match else line)
+    return "".join(lines)
+
+
+def _shown(text: str, old: str) -> str:
+    shown = text.replace(_HIDDEN, "")
+    if old.endswith("\n"):
+        return shown
+    return shown.removesuffix("\n")

@@ -1,0 +1,298 @@
+"""Moves programs: reads them, finds what there is, decides, and writes them anew in memory."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import libcst as cst
+
+from fray.migrate.contexts import place_contexts
+from fray.migrate.files import RefusedError, Text, check_writable, read_text
+from fray.migrate.from_ray import Constants, find_ray
+from fray.migrate.imports import imported_names, is_of, marker_name, plan_imports
+from fray.migrate.kinds import Api, Kinds
+from fray.migrate.notebook import Notebook, read_notebook
+from fray.migrate.plan import Plan, make_plan
+from fray.migrate.ray_side import PACKAGES, RayApi
+from fray.migrate.report import Left, Outcome, State
+from fray.migrate.rewrite import COMMENT, Rewrite
+from fray.migrate.sites import Found, Site
+from fray.migrate.source import Project, Source
+
+__all__ = ["Direction", "move"]
+
+_FILES_OF_PACKAGES = 2000
+"""Most files of a package that are read because one of them was given."""
+
+
+@dataclass(frozen=True)
+class Direction:
+    """Which way programs are moved: `find` says what they have to change."""
+
+    find: Callable[[Kinds, Source, Constants], Found]
+    api: Callable[[], Api]
+    packages: tuple[str, ...]
+    new_import: str
+    get_context: str
+    words: re.Pattern[str]
+    """What a file has to hold to be looked at."""
+
+
+def from_ray(sync_tests: bool = False) -> Direction:
+    """Return the way from Ray to Fray."""
+    return Direction(
+        lambda kinds, source, constants: find_ray(kinds, source, constants, sync_tests),
+        RayApi,
+        PACKAGES,
+        "import fray",
+        "fray.get_job_context",
+        re.compile(r"\bray\b|\.remote\b"),
+    )
+
+
+@dataclass
+class _Loaded:
+    """One file, as far as it could be read."""
+
+    path: Path
+    asked: bool
+    text: Text | None = None
+    notebook: Notebook | None = None
+    source: Source | None = None
+    refused: str = ""
+
+
+def move(paths: Sequence[Path], direction: Direction) -> list[Outcome]:
+    """Return what becomes of each file of `paths`; nothing is written."""
+    files = [_load(path, True, direction) for path in paths]
+    files += [_load(path, False, direction) for path in _others(paths)]
+    sources = _reached([item.source for item in files if item.source is not None], direction.packages)
+    kinds = Kinds(Project(sources), direction.api())
+    constants = Constants({node.value for source in sources for node in source.nodes() if isinstance(node, cst.Name)})
+    found = {source: direction.find(kinds, source, constants) for source in sources}
+    plan = make_plan(kinds, list(found.values()))
+    for item in found.values():
+        for site in item.sites:
+            if id(site.node) in plan.active and site.prepare is not None:
+                site.prepare()
+    return [_outcome(item, found, plan, direction) for item in files if item.asked]
+
+
+# ---- reading
+
+
+def _load(path: Path, asked: bool, direction: Direction) -> _Loaded:
+    loaded = _Loaded(path, asked)
+    try:
+        loaded.text = text = read_text(path)
+        program = text.text
+        if path.suffix == ".ipynb":
+            loaded.notebook = read_notebook(program)
+            program = loaded.notebook.program
+        if not direction.words.search(program):
+            return loaded
+        module = cst.parse_module(program)
+        if module.code != program:
+            raise RefusedError("has a form that cannot be written as it was")
+        fixed = None if asked else "it is not among the files that were given"
+        if _imports(module, ("fray",)) and _imports(module, PACKAGES):
+            loaded.refused = _mixed(program)
+            fixed = "it uses Ray and Fray"
+        elif asked:
+            try:
+                check_writable(path)
+            except RefusedError as error:
+                loaded.refused = fixed = str(error)
+        loaded.source = Source(path, module, fixed)
+    except RefusedError as error:
+        loaded.refused = str(error)
+    except cst.ParserSyntaxError as error:
+        loaded.refused = f"does not parse: line {error.raw_line}: {error.message.splitlines()[0]}"
+    except RecursionError:
+        loaded.refused = "is nested too deeply to be parsed"
+    return loaded
+
+
+def _mixed(program: str) -> str:
+    if COMMENT in program:
+        return "was moved as far as it goes; its comments say what stays"
+    return "uses both Ray and Fray: move the one or the other by hand first"
+
+
+def _imports(module: cst.Module, packages: tuple[str, ...]) -> bool:
+    """Return whether a program imports one of `packages`; `fray.ray` is no part of `fray`."""
+    stack: list[cst.CSTNode] = [module]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (cst.Import, cst.ImportFrom)):
+            for _, full, _ in imported_names(node):
+                if any(is_of(package, full) for package in packages) and not (
+                    packages == ("fray",) and is_of("fray.ray", full)
+                ):
+                    return True
+        stack.extend(node.children)
+    return False
+
+
+def _others(paths: Sequence[Path]) -> list[Path]:
+    """Return the other files of the packages that single files were given of."""
+    given = {path.resolve() for path in paths}
+    found: dict[Path, None] = {}
+    for path in paths:
+        if not (path.parent / "__init__.py").exists():
+            continue
+        top = path.resolve().parent
+        while (top.parent / "__init__.py").exists():
+            top = top.parent
+        for number, other in enumerate(sorted(top.rglob("*.py"))):
+            if number >= _FILES_OF_PACKAGES:
+                break
+            if other not in given and not other.is_symlink():
+                found[other] = None
+    return list(found)
+
+
+def _reached(sources: Sequence[Source], packages: tuple[str, ...]) -> list[Source]:
+    """Return the sources that use the library, or are imported with one that does."""
+    project = Project(list(sources))
+    using = {source for source in sources if _imports(source.module, packages)}
+    links: dict[Source, set[Source]] = {source: set() for source in sources}
+    for source in sources if using else ():
+        for node in source.nodes():
+            if isinstance(node, (cst.Import, cst.ImportFrom)):
+                for other in project.imported_sources(source, node):
+                    links[source].add(other)
+                    links[other].add(source)
+    waiting = list(using)
+    while waiting:
+        for other in links[waiting.pop()]:
+            if other not in using:
+                using.add(other)
+                waiting.append(other)
+    return [source for source in sources if source in using]
+
+
+# ---- writing
+
+
+def _outcome(item: _Loaded, found: dict[Source, Found], plan: Plan, direction: Direction) -> Outcome:
+    before = item.text.content if item.text is not None else b""
+    outcome = Outcome(item.path, State.UNTOUCHED, before, before)
+    source = item.source
+    here = found.get(source) if source is not None else None
+    if item.refused and (source is None or (here is not None and (here.references or here.sites))):
+        moved_before = item.refused.startswith("was moved")
+        outcome.state, outcome.reason = (State.PART if moved_before else State.REFUSED), item.refused
+        return outcome
+    if here is None or item.text is None:
+        return outcome
+    active = {id(site.node): site for site in here.sites if id(site.node) in plan.active}
+    held = [site for site in here.sites if id(site.node) not in plan.active and not site.role]
+    outcome.left = _left(here, held, item.notebook)
+    if not active and not here.blockers and not here.source.added_names:
+        if held or here.references:
+            outcome.state = State.LEFT
+        return outcome
+    try:
+        program = _written(here, active, direction)
+        _check(program)
+    except (RecursionError, SyntaxError, cst.CSTValidationError) as error:
+        outcome.state, outcome.reason = State.REFUSED, f"cannot be moved: what came out does not parse ({error})"
+        return outcome
+    outcome.before_text = item.text.text if item.notebook is None else item.notebook.program
+    outcome.after_text = program
+    if item.notebook is None:
+        outcome.after = item.text.encode(program)
+    elif program != item.notebook.program:
+        outcome.after = item.text.encode(item.notebook.with_program(program))
+    whole = not here.blockers and not held
+    outcome.state = State.MOVED if whole else State.PART if active else State.LEFT
+    return outcome
+
+
+def _left(here: Found, held: Sequence[Site], notebook: Notebook | None) -> list[Left]:
+    found: dict[tuple[int, str], Left] = {}
+    for blocker in here.blockers:
+        line, cell = _line(here.source, blocker.node, notebook)
+        reason = blocker.reason
+        found.setdefault((here.source.line(blocker.node), reason.why), Left(line, reason.why, reason.what, cell))
+    if held and not any(not blocker.reason.apart for blocker in here.blockers):
+        line, cell = _line(here.source, held[0].node, notebook)
+        why = f"{_uses(len(held))} of Ray from here on may meet refs of what stays"
+        found[0, ""] = Left(line, why, "move that first", cell)
+    return [found[key] for key in sorted(found)]
+
+
+def _uses(number: int) -> str:
+    return f"{number} use" + ("" if number == 1 else "s")
+
+
+def _line(source: Source, node: cst.CSTNode, notebook: Notebook | None) -> tuple[int, int | None]:
+    line = source.line(node)
+    if notebook is None:
+        return line, None
+    start, cell = 0, 0
+    for statement in source.module.body:
+        name = marker_name(statement)
+        if name is not None and source.line(statement) <= line:
+            start, cell = source.line(statement), int(name.removeprefix("__fray_cell_").removesuffix("__")) + 1
+    return line - start, cell
+
+
+def _written(here: Found, active: dict[int, Site], direction: Direction) -> str:
+    source = here.source
+    consumed = {id(use) for site in active.values() for use in site.uses}
+    kept = {_first_name(node) for node, _ in here.references if id(node) not in consumed}
+    kept |= _unused_libraries(here)
+    needs = [site.node for site in active.values() if site.needs_import()]
+    further = [text for site in active.values() for text in site.imports]
+    imports = plan_imports(source, direction.packages, kept, needs, direction.new_import, further)
+    if not active:
+        imports.changes = {key: value for key, value in imports.changes.items() if source.added_names.get(key)}
+        imports.header = []
+    places = place_contexts(
+        source,
+        [site.node for site in active.values() if site.context],
+        [site.node for site in active.values() if site.role == "init"],
+        [site.node for site in active.values() if site.role == "shutdown"],
+    )
+    rewrite = Rewrite(source, active, places, direction.get_context, _notes(here), imports.changes)
+    module = imports.apply_header(rewrite.run())
+    return module.code
+
+
+def _first_name(node: cst.CSTNode) -> str:
+    while isinstance(node, cst.Attribute):
+        node = node.value
+    return node.value if isinstance(node, cst.Name) else ""
+
+
+def _unused_libraries(here: Found) -> set[str]:
+    """Return the names of libraries that are imported for what the import does."""
+    return {
+        bound
+        for blocker in here.blockers
+        if isinstance(blocker.node, (cst.Import, cst.ImportFrom))
+        for _, _, bound in imported_names(blocker.node)
+    }
+
+
+def _notes(here: Found) -> dict[int, list[str]]:
+    notes: dict[int, list[str]] = {}
+    for blocker in here.blockers:
+        texts = notes.setdefault(id(here.source.statement_of(blocker.node)), [])
+        if blocker.reason.text() not in texts:
+            texts.append(blocker.reason.text())
+    return notes
+
+
+def _check(program: str) -> None:
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ast.parse(program)

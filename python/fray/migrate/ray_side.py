@@ -1,0 +1,242 @@
+"""How programs for Ray say what runs elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import libcst as cst
+
+from fray.migrate.build import literal
+from fray.migrate.kinds import (
+    PLAIN,
+    SURROUNDINGS,
+    UNKNOWN,
+    Call,
+    Definition,
+    Function,
+    Handle,
+    Items,
+    Kind,
+    Kinds,
+    Method,
+    PlainClass,
+    Ref,
+    Remote,
+    plain_call,
+)
+from fray.migrate.ray_api import TYPES
+from fray.migrate.source import Source, dotted
+
+__all__ = ["PACKAGES", "RayApi", "decorator_of", "is_remote_name", "ray_name", "split_options"]
+
+PACKAGES = ("ray", "fray.ray")
+
+
+def ray_name(source: Source, node: cst.CSTNode) -> str | None:
+    """Return the name in Ray that `node` has, such as ``"ray.get"``."""
+    found = source.library_name(node, PACKAGES)
+    return None if found is None else found.removeprefix("fray.")
+
+
+def is_remote_name(name: str | None) -> bool:
+    """Return whether a name of Ray is its decorator."""
+    return name in ("ray.remote", "ray.worker.remote", "ray._private.worker.remote")
+
+
+def decorator_of(source: Source, node: cst.FunctionDef | cst.ClassDef) -> cst.Decorator | None:
+    """Return ``@ray.remote`` of a definition."""
+    for decorator in node.decorators:
+        called = decorator.decorator.func if isinstance(decorator.decorator, cst.Call) else decorator.decorator
+        if is_remote_name(ray_name(source, called)):
+            return decorator
+    return None
+
+
+def split_options(args: Sequence[cst.Arg]) -> tuple[dict[str, cst.BaseExpression], bool]:
+    """Return options by name, and whether there are others that cannot be read."""
+    found = {item.keyword.value: item.value for item in args if item.keyword is not None}
+    return found, len(found) != len(args)
+
+
+class RayApi:
+    """Ray's decorators and methods, for `Kinds`."""
+
+    packages = PACKAGES
+
+    def decorated(self, source: Source, node: cst.FunctionDef | cst.ClassDef) -> Definition | None:
+        """Return the definition that `node` is by its decorators."""
+        decorator = decorator_of(source, node)
+        if decorator is None:
+            return None
+        is_actor = isinstance(node, cst.ClassDef)
+        args = decorator.decorator.args if isinstance(decorator.decorator, cst.Call) else ()
+        options, dynamic = split_options(args)
+        return Definition(source, node, is_actor, options, None, node.name.value, node, source, dynamic)
+
+    def name_kind(self, name: str) -> Kind | None:
+        """Return the kind of a name of Ray."""
+        del name
+        return UNKNOWN
+
+    def call_kind(self, kinds: Kinds, source: Source, node: cst.Call) -> Kind | None:
+        """Return what a call of Ray's gives."""
+        name = ray_name(source, node.func)
+        if name is not None:
+            return self._library_call(kinds, source, node, name)
+        if isinstance(node.func, cst.Call) and is_remote_name(ray_name(source, node.func.func)):
+            options, dynamic = split_options(node.func.args)
+            return self._wrapped(kinds, source, node, options, dynamic)
+        if not isinstance(node.func, cst.Attribute):
+            return None
+        if node.func.attr.value in ("remote", "_remote"):
+            return self._started(kinds, source, node, kinds.of(source, node.func.value), node.func.value)
+        if node.func.attr.value == "options":
+            return self._optioned(kinds, source, node, kinds.of(source, node.func.value))
+        return None
+
+    def _library_call(self, kinds: Kinds, source: Source, node: cst.Call, name: str) -> Kind:
+        first = node.args[0].value if node.args and not node.args[0].star else None
+        given: Kind = UNKNOWN if first is None else kinds.of(source, first)
+        if name == "ray.put":
+            return Ref(given)
+        if name == "ray.get":
+            if isinstance(given, Items) and isinstance(given.item, Ref):
+                return Items(given.item.value)
+            return given.value if isinstance(given, Ref) else UNKNOWN
+        if name == "ray.wait":
+            return Items(given)
+        if name == "ray.get_actor":
+            return Handle()
+        if name == "ray.get_runtime_context":
+            return SURROUNDINGS
+        if is_remote_name(name) and first is not None and node.args[0].keyword is None:
+            return self._wrapped(kinds, source, node, {}, False)
+        return UNKNOWN
+
+    def _wrapped(
+        self, kinds: Kinds, source: Source, node: cst.Call, options: dict[str, cst.BaseExpression], dynamic: bool
+    ) -> Kind:
+        if len(node.args) != 1 or node.args[0].star:
+            return UNKNOWN
+        inner = kinds.of(source, node.args[0].value)
+        is_actor = isinstance(inner, PlainClass)
+        plain = inner.node if isinstance(inner, (PlainClass, Function)) else None
+        made = Definition(source, node, is_actor, options, None, _target_name(source, node), None, None, dynamic)
+        if isinstance(plain, (cst.FunctionDef, cst.ClassDef)) and isinstance(inner, (PlainClass, Function)):
+            made.plain, made.plain_source = plain, inner.source
+        elif plain is None and not _looks_like_class(node.args[0].value):
+            made.is_actor = False  # a function that comes as a parameter
+        elif plain is None:
+            return UNKNOWN
+        return Remote(made.is_actor, kinds.remember(node, made))
+
+    def _optioned(self, kinds: Kinds, source: Source, node: cst.Call, base: Kind) -> Kind | None:
+        if isinstance(base, Method):
+            return base
+        if not isinstance(base, Remote):
+            return None
+        options, dynamic = split_options(node.args)
+        under = base.definition
+        made = Definition(source, node, base.is_actor, options, under, _target_name(source, node), None, None, dynamic)
+        if under is not None:
+            made.plain, made.plain_source = under.plain, under.plain_source
+        return Remote(base.is_actor, kinds.remember(node, made))
+
+    def _started(
+        self, kinds: Kinds, source: Source, node: cst.Call, kind: Kind, receiver: cst.BaseExpression
+    ) -> Kind | None:
+        if isinstance(kind, Remote) and kind.is_actor:
+            return Handle(_class_definition(kind.definition))
+        if isinstance(kind, Remote):
+            return self._task_refs(kinds, kind)
+        if isinstance(kind, Method):
+            return Ref()
+        if isinstance(receiver, cst.Call) and isinstance(receiver.func, cst.Attribute):
+            return UNKNOWN
+        del source, node
+        return None
+
+    def _task_refs(self, kinds: Kinds, kind: Remote) -> Kind:
+        definition = kind.definition
+        if definition is None:
+            return Ref()
+        returns = literal(definition.merged().get("num_returns"))
+        if isinstance(returns, int) and returns > 1:
+            return Items(Ref())
+        if isinstance(definition.plain, cst.FunctionDef) and definition.plain_source is not None:
+            return Ref(kinds.returned(Function(definition.plain_source, definition.plain)))
+        return Ref()
+
+    def remote_call(self, kinds: Kinds, source: Source, node: cst.Call) -> tuple[Kind, Call] | None:
+        """Return what ``x.remote(...)`` runs."""
+        if not isinstance(node.func, cst.Attribute) or node.func.attr.value != "remote":
+            return None
+        call = plain_call(source, node.args)
+        kind = kinds.of(source, node.func.value)
+        return None if call is None else (kind, replace(call, resolves=True))
+
+    def actor_classes(self) -> Iterable[Definition]:
+        """Return nothing: all are definitions."""
+        return ()
+
+    def narrowed(self, source: Source, node: cst.BaseExpression) -> Kind | None:
+        """Return the kind of ``x`` below ``if isinstance(x, ray.remote_function.RemoteFunction):``."""
+        parent = source.parent(node)
+        if not isinstance(parent, cst.Attribute) or parent.attr.value not in ("options", "remote", "_function"):
+            return None
+        child: cst.CSTNode = node
+        for above in source.ancestors(node):
+            if isinstance(above, cst.If) and child is above.body and _asks_for_function(source, above.test, node):
+                return Remote(False)
+            if isinstance(above, cst.IfExp) and child is above.body and _asks_for_function(source, above.test, node):
+                return Remote(False)
+            child = above
+        return None
+
+    def annotated(self, kinds: Kinds, source: Source, annotation: cst.BaseExpression) -> Kind | None:
+        """Return the kind that an annotation tells."""
+        if isinstance(annotation, cst.Subscript):
+            outer = self.annotated(kinds, source, annotation.value)
+            if outer is not None:
+                return outer
+            inner = annotation.slice[0].slice
+            if (dotted(annotation.value) or "").lower().rpartition(".")[2] in ("list", "sequence", "iterable"):
+                told = self.annotated(kinds, source, inner.value) if isinstance(inner, cst.Index) else None
+                return None if told is None else Items(told)
+            return None
+        name = ray_name(source, annotation)
+        if name is not None and name in TYPES:
+            return Handle() if TYPES[name] == "ActorHandle" else Ref()
+        kind = kinds.of(source, annotation) if isinstance(annotation, (cst.Name, cst.Attribute)) else PLAIN
+        if isinstance(kind, Remote) and kind.is_actor:
+            return Handle(kind.definition)
+        return None
+
+
+def _asks_for_function(source: Source, test: cst.BaseExpression, node: cst.BaseExpression) -> bool:
+    if not isinstance(test, cst.Call) or dotted(test.func) != "isinstance" or len(test.args) != 2:
+        return False
+    name = ray_name(source, test.args[1].value) or ""
+    return name.endswith(".RemoteFunction") and source.code(test.args[0].value) == source.code(node)
+
+
+def _class_definition(definition: Definition | None) -> Definition | None:
+    """Return the definition of the class itself, without what options were added."""
+    while definition is not None and definition.base is not None:
+        definition = definition.base
+    return definition
+
+
+def _target_name(source: Source, node: cst.Call) -> str | None:
+    """Return the variable that an expression is given to as a whole."""
+    statement = source.parent(node)
+    if isinstance(statement, cst.Assign) and len(statement.targets) == 1:
+        target = statement.targets[0].target
+        return target.value if isinstance(target, cst.Name) else None
+    return None
+
+
+def _looks_like_class(node: cst.BaseExpression) -> bool:
+    name = (dotted(node) or "").rpartition(".")[2]
+    return not name or name[:1].isupper()

@@ -1,0 +1,130 @@
+"""Writes a program anew: replaces sites, puts contexts, imports and comments in their places."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+import libcst as cst
+
+from fray.migrate.build import assign, call, comments
+from fray.migrate.contexts import Places
+from fray.migrate.sites import Site
+from fray.migrate.source import Source
+
+__all__ = ["COMMENT", "Rewrite"]
+
+COMMENT = "# fray: "
+
+
+class Rewrite(cst.CSTTransformer):
+    """Replaces the active sites of one source.
+
+    Args:
+        source: what is rewritten.
+        sites: the active ones, by the ids of their nodes.
+        places: of contexts.
+        get_context: the expression that looks a context up, as text.
+        notes: comments by the ids of the statements that they stand before.
+        statements: what replaces whole statements at last, such as imports, by their ids.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        sites: Mapping[int, Site],
+        places: Places,
+        get_context: str,
+        notes: Mapping[int, Sequence[str]],
+        imports: Mapping[int, Callable[[cst.CSTNode], cst.CSTNode | cst.RemovalSentinel]],
+    ) -> None:
+        super().__init__()
+        self._source = source
+        self._sites = sites
+        self._places = places
+        self._get_context = get_context
+        self._notes = notes
+        self._imports = imports
+        self._lost: list[str] = []
+
+    def run(self) -> cst.Module:
+        """Return the new tree."""
+        return self._source.module.visit(self)
+
+    # ---- what sites use
+
+    def sub(self, node: cst.BaseExpression) -> cst.BaseExpression:
+        """Return `node` with the sites in it replaced."""
+        return cast("cst.BaseExpression", node.visit(self))
+
+    def sub_arg(self, node: cst.Arg) -> cst.Arg:
+        """Return an argument with the sites in it replaced."""
+        return cast("cst.Arg", node.visit(self))
+
+    def context(self, node: cst.CSTNode) -> cst.BaseExpression:
+        """Return what the context is called where `node` is."""
+        return call(self._get_context) if id(node) in self._places.inline else cst.Name(self._places.name)
+
+    def active(self, node: cst.CSTNode) -> bool:
+        """Return whether the site of `node` is replaced."""
+        return id(node) in self._sites
+
+    # ---- the walk
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        """Leave the parts of an expression that is replaced to the one who replaces it."""
+        return not (id(node) in self._sites and isinstance(node, cst.BaseExpression))
+
+    def on_leave(self, original_node: Any, updated_node: Any) -> Any:
+        """Replace what is to be replaced."""
+        new: Any = updated_node
+        change = self._imports.get(id(original_node))
+        if change is not None:
+            new = change(new)
+        site = self._sites.get(id(original_node))
+        if site is not None:
+            before = comments(original_node) if isinstance(original_node, cst.BaseExpression) else Counter[str]()
+            new = site.build(self, new)
+            if before:
+                self._lost += list((before - comments(cast("cst.CSTNode", new))).elements())
+        if _has_lines(original_node):
+            new = self._around(original_node, new)
+        return new
+
+    def _around(self, old: cst.CSTNode, new: Any) -> Any:
+        """Put comments and the look-up of a context before a statement."""
+        texts, self._lost = self._lost, []
+        if not isinstance(old, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
+            self._lost = texts
+            texts = []
+        parts = _parts(new)
+        if not parts:
+            self._lost += texts
+            return new
+        notes = [f"{COMMENT}{text}" for text in self._notes.get(id(old), ())]
+        lines_before = cast("Sequence[cst.EmptyLine]", getattr(old, "leading_lines", ()))
+        present = [line.comment.value for line in lines_before if line.comment is not None]
+        added = [text for text in (*texts, *notes) if text not in present]
+        if added:
+            lines = [cst.EmptyLine(comment=cst.Comment(text)) for text in added]
+            first = parts[0]
+            parts[0] = first.with_changes(leading_lines=[*first.leading_lines, *lines])
+        if id(old) in self._places.before:
+            lines = parts[0].leading_lines
+            lookup = assign(self._places.name, call(self._get_context), lines)
+            parts[0] = parts[0].with_changes(leading_lines=[])
+            parts.insert(0, lookup)
+        return parts[0] if len(parts) == 1 else cst.FlattenSentinel(parts)
+
+
+def _has_lines(node: cst.CSTNode) -> bool:
+    return hasattr(node, "leading_lines") and not isinstance(node, cst.Decorator)
+
+
+def _parts(new: Any) -> list[Any]:
+    if new is cst.RemoveFromParent() or isinstance(new, cst.RemovalSentinel):
+        return []
+    if isinstance(new, cst.FlattenSentinel):
+        return list(cast("cst.FlattenSentinel[Any]", new))
+    return [new]

@@ -1,0 +1,282 @@
+"""One parsed program, and all that are looked at together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, cast
+
+import libcst as cst
+from libcst.metadata import (
+    Assignment,
+    BaseAssignment,
+    ImportAssignment,
+    MetadataWrapper,
+    ParentNodeProvider,
+    PositionProvider,
+    QualifiedNameSource,
+    Scope,
+    ScopeProvider,
+)
+
+__all__ = ["Project", "Source", "dotted", "is_base_of_chain"]
+
+
+def dotted(node: cst.CSTNode | None) -> str | None:
+    """Return ``a.b.c`` for names and attributes of names, else None."""
+    if isinstance(node, cst.Name):
+        return node.value
+    if isinstance(node, cst.Attribute):
+        base = dotted(node.value)
+        return None if base is None else f"{base}.{node.attr.value}"
+    return None
+
+
+def is_base_of_chain(node: cst.CSTNode, parent: cst.CSTNode | None) -> bool:
+    """Return whether `node` is the ``a.b`` of ``a.b.c``."""
+    return isinstance(parent, cst.Attribute) and parent.value is node
+
+
+class Source:
+    """A parsed program with what is known of its names.
+
+    Args:
+        path: of the file.
+        module: its tree, each of whose nodes is there once.
+        movable: why nothing may be written to it, or None.
+    """
+
+    def __init__(self, path: Path, module: cst.Module, fixed: str | None = None) -> None:
+        self.path = path
+        self.fixed = fixed
+        wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
+        self.module = wrapper.module
+        self._wrapper = wrapper
+        self._nodes: list[cst.CSTNode] = list(_walk(self.module))
+        self.added_names: dict[int, set[str]] = {}
+        """Names that an import statement has to bring too, by the statement."""
+
+    @cached_property
+    def _scopes(self) -> Mapping[cst.CSTNode, Scope | None]:
+        return self._wrapper.resolve(ScopeProvider)
+
+    @cached_property
+    def _parents(self) -> Mapping[cst.CSTNode, cst.CSTNode]:
+        return self._wrapper.resolve(ParentNodeProvider)
+
+    @cached_property
+    def _positions(self) -> Mapping[cst.CSTNode, Any]:
+        return cast("Mapping[cst.CSTNode, Any]", self._wrapper.resolve(PositionProvider))
+
+    def nodes(self) -> Sequence[cst.CSTNode]:
+        """Return all nodes but whitespace, in the order of the text."""
+        return self._nodes
+
+    def line(self, node: cst.CSTNode) -> int:
+        """Return the line that `node` begins on, from 1."""
+        return int(self._positions[node].start.line)
+
+    def position(self, node: cst.CSTNode) -> tuple[int, int]:
+        """Return where `node` begins."""
+        start = self._positions[node].start
+        return int(start.line), int(start.column)
+
+    def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """Return the node that `node` is a part of."""
+        return self._parents.get(node)
+
+    def ancestors(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        """Yield the nodes that `node` is a part of, the nearest first."""
+        parent = self.parent(node)
+        while parent is not None:
+            yield parent
+            parent = self.parent(parent)
+
+    def scope(self, node: cst.CSTNode) -> Scope | None:
+        """Return the scope whose names `node` sees."""
+        return self._scopes.get(node)
+
+    def bindings(self, name: cst.Name) -> list[BaseAssignment]:
+        """Return all that gives the variable `name` a value; empty for a name that is not looked up."""
+        scope = self.scope(name)
+        return [] if scope is None else list(scope[name.value])
+
+    def variable(self, name: cst.Name) -> tuple[int, str] | None:
+        """Return what identifies the variable `name`; None for a builtin and for what is no variable."""
+        scope = self.scope(name)
+        for binding in self.bindings(name):
+            if isinstance(binding, (Assignment, ImportAssignment)):
+                return id(binding.scope), name.value
+        if scope is not None and isinstance(self.parent(name), (cst.AssignTarget, cst.Param)):
+            return id(scope), name.value
+        return None
+
+    def library_name(self, node: cst.CSTNode, packages: Sequence[str]) -> str | None:
+        """Return the full name of what `node` names in one of `packages`, such as ``"ray.util.queue.Queue"``."""
+        if dotted(node) is None:
+            return None
+        scope = self.scope(node) if not isinstance(node, cst.Name) or self.bindings(node) else None
+        if scope is None:
+            return None
+        for found in scope.get_qualified_names_for(cast("Any", node)):
+            if found.source is QualifiedNameSource.IMPORT:
+                for package in packages:
+                    if found.name == package or found.name.startswith(package + "."):
+                        return found.name
+        return None
+
+    def function_of(self, node: cst.CSTNode) -> cst.FunctionDef | cst.Lambda | None:
+        """Return the innermost function that `node` is in the body of."""
+        child = node
+        for parent in self.ancestors(node):
+            if isinstance(parent, cst.FunctionDef) and child is parent.body:
+                return parent
+            if isinstance(parent, cst.Lambda) and child is parent.body:
+                return parent
+            child = parent
+        return None
+
+    def class_of(self, node: cst.CSTNode) -> cst.ClassDef | None:
+        """Return the innermost class that `node` is in the body of, through functions too."""
+        child = node
+        for parent in self.ancestors(node):
+            if isinstance(parent, cst.ClassDef) and child is parent.body:
+                return parent
+            child = parent
+        return None
+
+    def statement_of(self, node: cst.CSTNode) -> cst.CSTNode:
+        """Return the statement that `node` is in: a line, or a compound statement for what stands in its head."""
+        current = node
+        while not isinstance(current, (cst.SimpleStatementLine, cst.BaseCompoundStatement, cst.Module)):
+            parent = self.parent(current)
+            if parent is None:
+                return current
+            current = parent
+        return current
+
+    def code(self, node: cst.CSTNode) -> str:
+        """Return the text of `node`."""
+        return self.module.code_for_node(node)
+
+
+def _walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """Yield `node` and its parts, but not whitespace; without recursion, for deep trees."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        yield current
+        parts = [part for part in current.children if not isinstance(part, _BLANK)]
+        stack.extend(reversed(parts))
+
+
+_BLANK = (
+    cst.BaseParenthesizableWhitespace,
+    cst.Comment,
+    cst.EmptyLine,
+    cst.Newline,
+    cst.TrailingWhitespace,
+)
+
+
+@dataclass
+class Project:
+    """Programs that are looked at together, because one may import another."""
+
+    sources: list[Source] = field(default_factory=list[Source])
+
+    @cached_property
+    def _by_tail(self) -> dict[str, list[Source]]:
+        """Sources by the last part of the module's name."""
+        found: dict[str, list[Source]] = {}
+        for source in self.sources:
+            found.setdefault(_tail(source.path), []).append(source)
+        return found
+
+    def imported(
+        self, source: Source, node: cst.Import | cst.ImportFrom, name: str
+    ) -> tuple[Source, str | None] | None:
+        """Return the source that `name`, bound by the import `node`, comes from, and the name there.
+
+        The name is None where it is the module itself.
+        """
+        if isinstance(node, cst.Import):
+            for alias in node.names:
+                full = dotted(alias.name) or ""
+                if alias.evaluated_alias is None and full.partition(".")[0] == name:
+                    module = self.find(source, full.partition(".")[0], 0)
+                elif alias.evaluated_alias == name:
+                    module = self.find(source, full, 0)
+                else:
+                    continue
+                return None if module is None else (module, None)
+            return None
+        if isinstance(node.names, cst.ImportStar):
+            module = self.find(source, dotted(node.module) or "", len(node.relative))
+            return None if module is None else (module, name)
+        for alias in node.names:
+            if (alias.evaluated_alias or alias.evaluated_name) != name:
+                continue
+            base = dotted(node.module) or ""
+            inner = self.find(source, f"{base}.{alias.evaluated_name}".strip("."), len(node.relative))
+            if inner is not None:
+                return inner, None
+            module = self.find(source, base, len(node.relative))
+            return None if module is None else (module, alias.evaluated_name)
+        return None
+
+    def imported_sources(self, source: Source, node: cst.Import | cst.ImportFrom) -> list[Source]:
+        """Return the sources that the import `node` may read."""
+        if isinstance(node, cst.Import):
+            found = [self.find(source, dotted(alias.name) or "", 0) for alias in node.names]
+        else:
+            base, level = dotted(node.module) or "", len(node.relative)
+            found = [self.find(source, base, level)]
+            if not isinstance(node.names, cst.ImportStar):
+                inner = [f"{base}.{alias.evaluated_name}".strip(".") for alias in node.names]
+                found += [self.find(source, name, level) for name in inner]
+        return [item for item in found if item is not None]
+
+    def find(self, source: Source, module: str, level: int) -> Source | None:
+        """Return the source of the module that `source` imports by this name."""
+        parts = [part for part in module.split(".") if part]
+        if level:
+            folder = source.path.parent
+            for _ in range(level - 1):
+                folder = folder.parent
+            return self._at(folder.joinpath(*parts))
+        if not parts:
+            return None
+        ending = "/" + "/".join(parts)
+        candidates = [
+            other
+            for other in self._by_tail.get(parts[-1], [])
+            if other is not source and _module_path(other.path).endswith(ending)
+        ]
+        here = source.path.parent
+        candidates = [other for other in candidates if _root(other.path, len(parts)) in (here, *here.parents)]
+        return max(candidates, key=lambda other: len(_root(other.path, len(parts)).parts), default=None)
+
+    def _at(self, path: Path) -> Source | None:
+        for source in self.sources:
+            if _module_path(source.path) == str(path):
+                return source
+        return None
+
+
+def _module_path(path: Path) -> str:
+    return str(path.parent if path.name == "__init__.py" else path.with_suffix(""))
+
+
+def _tail(path: Path) -> str:
+    return _module_path(path).rpartition("/")[2]
+
+
+def _root(path: Path, parts: int) -> Path:
+    """Return the folder that a module name of so many parts is looked up in."""
+    folder = Path(_module_path(path))
+    for _ in range(parts):
+        folder = folder.parent
+    return folder

@@ -1,0 +1,579 @@
+"""Finds what a program for Fray has to change to run on Ray."""
+
+from __future__ import annotations
+
+import re
+import weakref
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import libcst as cst
+
+from fray.migrate.build import arg, call, chain, dict_of, keyword, literal
+from fray.migrate.fray_side import FRAY, FrayApi, TaskCall, context_verb
+from fray.migrate.from_ray import Constants
+from fray.migrate.kinds import UNKNOWN, Context, Function, Kind, Kinds, Method, PlainClass
+from fray.migrate.program import Direction
+from fray.migrate.ray_api import EXCEPTIONS, Reason
+from fray.migrate.ray_options import NoRayError, init_args, options_of_ray, runtime_env_dict
+from fray.migrate.sites import Blocker, Build, Found, Rewriter, Site
+from fray.migrate.source import Source, dotted, is_base_of_chain
+
+__all__ = ["to_ray"]
+
+_Args: TypeAlias = Callable[[Rewriter], list[cst.Arg]]
+"""Returns the new arguments of a call."""
+_VERBS = {
+    "get": ("refs", "timeout"),
+    "wait": ("refs", "num_returns", "timeout"),
+    "cancel": ("ref", "force"),
+    "kill": ("actor", "no_restart"),
+    "put": ("value",),
+    "get_actor": ("name", "namespace"),
+}
+"""Methods of contexts that are functions of Ray, with the names of their parameters; all but the first by keyword."""
+_OWN = ("options", "name", "get_if_exists", "lifetime", "preemptible", "num_cpus")
+_ERRORS = {name: old for old, name in reversed(EXCEPTIONS.items())}
+_ERRORS.update(ActorDiedError="RayActorError", ObjectLostError="ObjectLostError")
+
+
+def to_ray() -> Direction:
+    """Return the way from Fray to Ray."""
+    return Direction(_find, FrayApi, FRAY, "import ray", "", re.compile(r"\bfray\b|\bctx\b"))
+
+
+def _find(kinds: Kinds, source: Source, constants: Constants) -> Found:
+    del constants
+    finder = _Finder(kinds, source)
+    finder.run()
+    return finder.found
+
+
+class _Finder:
+    def __init__(self, kinds: Kinds, source: Source) -> None:
+        self.kinds = kinds
+        self.source = source
+        self.found = Found(source)
+        self.methods = kinds.actor_methods()
+        self._consumed: set[int] = set()
+        self._contexts: set[int] = set()
+        """Ids of the nodes that stand for a context and are gone with the call around them."""
+
+    def block(self, node: cst.CSTNode, why: str, what: str = "keep this on Fray") -> None:
+        self.found.blockers.append(Blocker(self.source, node, Reason(why, what)))
+
+    def site(
+        self,
+        node: cst.CSTNode,
+        build: Build,
+        uses: Sequence[cst.CSTNode] = (),
+        names_ray: bool = True,
+        imports: tuple[str, ...] = (),
+    ) -> None:
+        self._consumed.update(id(use) for use in uses)
+        self.found.sites.append(Site(self.source, node, build, tuple(uses), False, names_ray, imports))
+
+    def kind(self, node: cst.BaseExpression) -> Kind:
+        return self.kinds.of(self.source, node)
+
+    def run(self) -> None:
+        for node in self.source.nodes():
+            if isinstance(node, (cst.Name, cst.Attribute)) and not is_base_of_chain(node, self.source.parent(node)):
+                name = self.source.library_name(node, FRAY)
+                if name is not None:
+                    self.found.references.append((node, name))
+        for node in self.source.nodes():
+            if isinstance(node, (cst.FunctionDef, cst.ClassDef)):
+                self._definition(node)
+            elif isinstance(node, cst.Call):
+                self._call(node)
+            elif isinstance(node, cst.SimpleStatementLine):
+                self._line(node)
+            elif isinstance(node, cst.With):
+                self._with(node)
+            elif isinstance(node, cst.Attribute):
+                self._attribute(node)
+        for node, name in self.found.references:
+            if id(node) not in self._consumed:
+                self._reference(node, name)
+        for node in self.source.nodes():
+            if isinstance(node, cst.Name) and isinstance(self.kind(node), Context) and id(node) not in self._contexts:
+                self._loose_context(node)
+
+    # ---- definitions
+
+    def _definition(self, node: cst.FunctionDef | cst.ClassDef) -> None:
+        if not _can_be_decorated(self.kinds, node):
+            return
+
+        def build(rewriter: Rewriter, new: cst.CSTNode) -> cst.CSTNode:
+            del rewriter
+            assert isinstance(new, (cst.FunctionDef, cst.ClassDef))
+            first = cst.Decorator(chain("ray.remote"))
+            return new.with_changes(decorators=[first, *new.decorators])
+
+        self.site(node, build)
+
+    # ---- calls
+
+    def _call(self, node: cst.Call) -> None:
+        name = self.source.library_name(node.func, FRAY)
+        if name is not None:
+            self._library_call(node, name)
+            return
+        verb = context_verb(self.kinds, self.source, node.func)
+        if verb is not None:
+            assert isinstance(node.func, cst.Attribute)
+            self._contexts.add(id(node.func.value))
+            self._on_context(node, verb, node.func.value)
+            return
+        method = self._method_called(node)
+        if method is not None:
+            self.site(
+                node,
+                lambda rewriter, new: node.with_changes(
+                    func=cst.Attribute(rewriter.sub(node.func), cst.Name("remote")),
+                    args=[rewriter.sub_arg(item) for item in node.args],
+                ),
+                names_ray=False,
+            )
+            if isinstance(method, Method) and method.definition is not None:
+                self.found.links.append((node, method.definition.node))
+        if dotted(node.func) == "functools.partial" and len(node.args) >= 2:
+            self._partial(node)
+
+    def _method_called(self, node: cst.Call) -> Kind | None:
+        """Return the method of a handle that is called; blocks what may be one."""
+        kind = self.kind(node.func)
+        if isinstance(kind, Method):
+            if isinstance(node.func, cst.Attribute) and node.func.attr.value in ("remote", "options"):
+                return None
+            return None if kind.name in ("remote", "options") else kind
+        if not isinstance(node.func, cst.Attribute) or node.func.attr.value not in self.methods:
+            return None
+        if node.func.attr.value.startswith("_"):
+            return None
+        if self.kind(node.func.value) is not UNKNOWN or kind is not UNKNOWN:
+            return None
+        holder: cst.CSTNode | None = self.source.parent(node)
+        while isinstance(holder, (cst.Element, cst.List, cst.ListComp, cst.GeneratorExp)):
+            holder = self.source.parent(holder)
+        around = self.source.parent(holder) if isinstance(holder, cst.Arg) else None
+        gotten = isinstance(around, cst.Call) and context_verb(self.kinds, self.source, around.func) in ("get", "wait")
+        if gotten or isinstance(holder, cst.Await):
+            return Method(node.func.attr.value)
+        self.block(
+            node, f"{node.func.attr.value} may be a method of an actor or of a plain object", "annotate the handle"
+        )
+        return None
+
+    def _partial(self, node: cst.Call) -> None:
+        first = node.args[0].value
+        if context_verb(self.kinds, self.source, first) != "run" or not isinstance(first, cst.Attribute):
+            return
+        function = node.args[1].value
+        self._contexts.add(id(first.value))
+        self._contexts.add(id(first))
+        self._consume_context(first.value)
+
+        def build(rewriter: Rewriter, new: cst.CSTNode) -> cst.CSTNode:
+            del new
+            remote = self._remote_of(rewriter, function, {})
+            started = cst.Attribute(remote, cst.Name("remote"))
+            rest = [rewriter.sub_arg(item) for item in node.args[2:]]
+            return started if not rest else node.with_changes(args=[arg(started), *rest])
+
+        self.site(node, build)
+        self._link(node, function)
+
+    def _link(self, node: cst.CSTNode, function: cst.BaseExpression) -> None:
+        kind = self.kind(function)
+        if isinstance(kind, (Function, PlainClass)):
+            self.found.links.append((node, kind.node))
+
+    def _consume_context(self, node: cst.BaseExpression) -> None:
+        """Note that ``fray.get_job_context()`` is gone with the call that it is in."""
+        if isinstance(node, cst.Call):
+            self._consumed.add(id(node.func))
+            self.found.sites.append(Site(self.source, node, lambda rewriter, new: node, (node.func,), False, False))
+
+    def _on_context(self, node: cst.Call, verb: str, context: cst.BaseExpression) -> None:
+        self._consume_context(context)
+        if verb in _VERBS:
+            self._verb(node, verb)
+        elif verb == "create_task":
+            parts = TaskCall(node.args)
+            if not parts.readable or parts.function is None:
+                self.block(node, "the arguments of create_task are not written out")
+                return
+            self._start(node, parts.function, lambda rewriter: _task_args(rewriter, parts), parts.options, {}, False)
+        elif verb in ("run", "create_actor") and node.args and not node.args[0].star and node.args[0].keyword is None:
+            self._start_directly(node, verb)
+        elif verb == "list_named_actors":
+            self._rename(node, "ray.util.list_named_actors")
+        elif verb == "close":
+            self._rename(node, "ray.shutdown")
+        elif verb == "resource_ids":
+            self._devices(node)
+        else:
+            self.block(node, f"ctx.{verb} has no counterpart in Ray")
+
+    def _rename(self, node: cst.Call, name: str) -> None:
+        self.site(
+            node,
+            lambda rewriter, new: node.with_changes(
+                func=chain(name), args=[rewriter.sub_arg(item) for item in node.args]
+            ),
+        )
+
+    def _devices(self, node: cst.Call) -> None:
+        parent = self.source.parent(node)
+        holder = self.source.parent(parent) if parent is not None else None
+        gets = isinstance(parent, cst.Attribute) and parent.attr.value == "get"
+        if gets and isinstance(holder, cst.Call) and holder.args and literal(holder.args[0].value) == "GPU":
+            self.site(holder, lambda rewriter, new: call("ray.get_gpu_ids"))
+            return
+        self.block(node, "resource_ids has no counterpart but for GPUs in Ray")
+
+    def _verb(self, node: cst.Call, verb: str) -> None:
+        names = _VERBS[verb]
+        if any(item.star for item in node.args) or len(node.args) > len(names):
+            self.block(node, f"the arguments of ctx.{verb} are not written out")
+            return
+        if verb == "get" and isinstance(node.args[0].value, cst.Tuple):
+            self.block(node, "ray.get takes no tuple", "use a list")
+            return
+
+        def build(rewriter: Rewriter, new: cst.CSTNode) -> cst.CSTNode:
+            del new
+            args = [rewriter.sub_arg(item) for item in node.args]
+            for number, item in enumerate(args):
+                if item.keyword is not None and item.keyword.value == names[0]:
+                    args[number] = item.with_changes(keyword=None, equal=cst.MaybeSentinel.DEFAULT)
+                elif number > 0 and item.keyword is None and verb != "get_actor":
+                    args[number] = keyword(names[number], item.value).with_changes(comma=item.comma)
+            return node.with_changes(func=chain(f"ray.{verb}"), args=args)
+
+        self.site(node, build)
+
+    # ---- tasks and actors
+
+    def _start_directly(self, node: cst.Call, verb: str) -> None:
+        own = {
+            item.keyword.value: item.value
+            for item in node.args
+            if item.keyword is not None and (item.keyword.value in _OWN if verb == "create_actor" else False)
+        }
+        options = own.pop("options", None)
+        if options is not None and own:
+            own = {}  # they are the constructor's
+        if verb == "run" and any(item.keyword is not None and item.keyword.value == "name" for item in node.args):
+            self.block(node, "run with a name may mean the task or the function", "use create_task")
+            return
+        rest = [item for item in node.args[1:] if not (item.keyword and item.keyword.value in (*own, "options"))]
+        self._start(
+            node,
+            node.args[0].value,
+            lambda rewriter: [rewriter.sub_arg(item) for item in rest],
+            options,
+            own,
+            verb == "create_actor",
+        )
+
+    def _start(
+        self,
+        node: cst.Call,
+        function: cst.BaseExpression,
+        args: _Args,
+        options: cst.BaseExpression | None,
+        own: dict[str, cst.BaseExpression],
+        is_actor: bool,
+    ) -> None:
+        used: list[cst.CSTNode] = []
+        try:
+            options_of_ray(self.source, options, own, is_actor, lambda part: part, used)
+        except NoRayError as error:
+            self.block(node, str(error))
+            return
+
+        def build(rewriter: Rewriter, new: cst.CSTNode) -> cst.CSTNode:
+            del new
+            found, unpacked = options_of_ray(self.source, options, own, is_actor, rewriter.sub, [])
+            remote = self._remote_of(rewriter, function, found)
+            found.pop("max_calls", None)
+            given = [keyword(name, value) for name, value in found.items()]
+            if unpacked is not None and found:
+                both = [cst.StarredDictElement(unpacked), *dict_of(found.items()).elements]
+                given = [cst.Arg(cst.Dict(both), star="**")]
+            elif unpacked is not None:
+                given = [cst.Arg(unpacked, star="**")]
+            if given:
+                remote = call(cst.Attribute(remote, cst.Name("options")), given)
+            started = cst.Attribute(remote, cst.Name("remote"))
+            return cst.Call(started, _closed(args(rewriter)), lpar=node.lpar, rpar=node.rpar)
+
+        self.site(node, build, used)
+        self._link(node, function)
+
+    def _remote_of(
+        self, rewriter: Rewriter, function: cst.BaseExpression, options: dict[str, cst.BaseExpression]
+    ) -> cst.BaseExpression:
+        kind = self.kind(function)
+        new = rewriter.sub(function)
+        if "max_calls" in options:
+            return call(call("ray.remote", [keyword("max_calls", options["max_calls"])]), [arg(new)])
+        node = kind.node if isinstance(kind, (Function, PlainClass)) else None
+        if isinstance(node, (cst.FunctionDef, cst.ClassDef)) and _can_be_decorated(self.kinds, node):
+            return new
+        return call("ray.remote", [arg(new)])
+
+    # ---- the engine
+
+    def _library_call(self, node: cst.Call, name: str) -> None:
+        short = name.rpartition(".")[2]
+        if id(node) in self._contexts or id(node.func) in self._consumed:
+            return
+        parent = self.source.parent(node)
+        if short == "init":
+            try:
+                init_args(node.args, lambda part: part)
+            except NoRayError as error:
+                self._consumed.add(id(node.func))
+                self.block(node, str(error))
+                return
+            self.site(node, lambda rewriter, new: call("ray.init", init_args(node.args, rewriter.sub)), [node.func])
+            self._contexts.add(id(node))
+        elif short == "shutdown":
+            self.site(node, lambda rewriter, new: call("ray.shutdown"), [node.func])
+        elif short == "existing_job_context" and isinstance(parent, cst.Comparison):
+            negated = isinstance(parent.comparisons[0].operator, cst.Is)
+            asked = call("ray.is_initialized")
+            self.site(
+                parent,
+                lambda rewriter, new: cst.UnaryOperation(cst.Not(), asked) if negated else asked,
+                [node.func],
+            )
+        elif short == "current_actor" and isinstance(parent, cst.Attribute) and parent.attr.value == "handle":
+            new_node = cst.Attribute(call("ray.get_runtime_context"), cst.Name("current_actor"))
+            self.site(parent, lambda rewriter, new: new_node, [node.func])
+        elif short in ("TaskOptions", "ActorOptions") and not self._is_options_argument(node):
+            self._loose_options(node, short == "ActorOptions")
+        elif short == "RuntimeEnv":
+            try:
+                runtime_env_dict(node, lambda part: part)
+            except NoRayError as error:
+                self._consumed.add(id(node.func))
+                self.block(node, str(error))
+                return
+            self.site(node, lambda rewriter, new: runtime_env_dict(node, rewriter.sub), [node.func], False)
+
+    def _is_options_argument(self, node: cst.Call) -> bool:
+        parent = self.source.parent(node)
+        around = self.source.parent(parent) if isinstance(parent, cst.Arg) else None
+        return isinstance(around, cst.Call) and context_verb(self.kinds, self.source, around.func) is not None
+
+    def _loose_options(self, node: cst.Call, is_actor: bool) -> None:
+        """Make options that have a name of their own a dict."""
+        used: list[cst.CSTNode] = []
+        try:
+            options_of_ray(self.source, node, {}, is_actor, lambda part: part, used)
+        except NoRayError as error:
+            self._consumed.add(id(node.func))
+            self.block(node, str(error))
+            return
+
+        def build(rewriter: Rewriter, new: cst.CSTNode) -> cst.CSTNode:
+            del new
+            return dict_of(options_of_ray(self.source, node, {}, is_actor, rewriter.sub, [])[0].items())
+
+        self.site(node, build, used, names_ray=False)
+
+    # ---- contexts
+
+    def _line(self, node: cst.SimpleStatementLine) -> None:
+        """Drop ``ctx = fray.get_job_context()``; make ``ctx = fray.init()`` a call."""
+        if len(node.body) != 1 or not isinstance(node.body[0], cst.Assign):
+            return
+        statement = node.body[0]
+        target = statement.targets[0].target
+        value = statement.value
+        if len(statement.targets) != 1 or not isinstance(target, cst.Name) or not isinstance(value, cst.Call):
+            return
+        name = self.source.library_name(value.func, FRAY)
+        if name in ("fray.get_job_context", "fray.get_default_job_ctx"):
+            self._contexts.update((id(target), id(value)))
+            self.site(node, lambda rewriter, new: cst.RemoveFromParent(), [value.func], names_ray=False)
+        elif name == "fray.init":
+            self._contexts.add(id(target))
+
+            def build(rewriter: Rewriter, new: cst.CSTNode) -> cst.CSTNode:
+                assert isinstance(new, cst.SimpleStatementLine)
+                return new.with_changes(body=[cst.Expr(rewriter.sub(value))])
+
+            self.site(node, build, names_ray=False)
+
+    def _with(self, node: cst.With) -> None:
+        for item in node.items:
+            if item.asname is None or not isinstance(item.asname.name, cst.Name) or not isinstance(item.item, cst.Call):
+                continue
+            if self.source.library_name(item.item.func, FRAY) != "fray.init":
+                continue
+            self._contexts.add(id(item.asname.name))
+
+            def build(rewriter: Rewriter, new: cst.CSTNode) -> cst.CSTNode:
+                del rewriter
+                assert isinstance(new, cst.WithItem)
+                return new.with_changes(asname=None)
+
+            self.site(item, build, names_ray=False)
+
+    def _attribute(self, node: cst.Attribute) -> None:
+        parent = self.source.parent(node)
+        called = isinstance(parent, cst.Call) and parent.func is node
+        if called or isinstance(parent, cst.Attribute) or id(node) in self._contexts:
+            return
+        kind = self.kind(node)
+        verb = context_verb(self.kinds, self.source, node)
+        if verb == "namespace":
+            self._contexts.add(id(node.value))
+            self._consume_context(node.value)
+            new_node = cst.Attribute(call("ray.get_runtime_context"), cst.Name("namespace"))
+            self.site(node, lambda rewriter, new: new_node)
+        elif verb in _VERBS:
+            self._contexts.add(id(node.value))
+            self._consume_context(node.value)
+            self.site(node, lambda rewriter, new: chain(f"ray.{verb}"))
+        elif isinstance(kind, Method):
+            self.site(
+                node, lambda rewriter, new: cst.Attribute(rewriter.sub(node), cst.Name("remote")), names_ray=False
+            )
+
+    def _loose_context(self, node: cst.Name) -> None:
+        parent = self.source.parent(node)
+        if isinstance(parent, cst.Attribute) and parent.value is node:
+            return  # blocked, or moved, with what is called
+        if isinstance(parent, cst.AssignTarget):
+            statement = self.source.parent(parent)
+            value = statement.value if isinstance(statement, cst.Assign) else None
+            self.block(
+                node, f"{self.source.code(value) if value is not None else 'a context'} has no counterpart in Ray"
+            )
+            return
+        self.block(node, "a context is handed on as a value, and Ray has none", "look it up where it is used")
+
+    # ---- other names
+
+    def _reference(self, node: cst.CSTNode, name: str) -> None:
+        short = name.rpartition(".")[2]
+        parent = self.source.parent(node)
+        if name in ("fray.get_job_context", "fray.get_default_job_ctx") and isinstance(parent, cst.Call):
+            if id(parent) in self._contexts:
+                return
+            self.block(parent, "a context is handed on as a value, and Ray has none", "look it up where it is used")
+        elif short in _ERRORS:
+            self.site(node, lambda rewriter, new: chain(f"ray.exceptions.{_ERRORS[short]}"), [node])
+        elif short == "ObjectRef":
+            self.site(node, lambda rewriter, new: chain("ray.ObjectRef"), [node])
+        elif short == "ActorHandle":
+            self.site(node, lambda rewriter, new: chain("ray.actor.ActorHandle"), [node])
+        elif name.startswith("fray.Lifetime.") or name.endswith((".DETACHED", ".JOB")):
+            text = "detached" if name.endswith("DETACHED") else "non_detached"
+            self.site(node, lambda rewriter, new: cst.SimpleString(f'"{text}"'), [node], False)
+        else:
+            self.block(node, f"{name} has no counterpart in Ray")
+
+
+def _task_args(rewriter: Rewriter, parts: TaskCall) -> list[cst.Arg]:
+    """Return ``a, *b, k=v, **c`` for ``(a, *b), {"k": v, **c}``."""
+    found: list[cst.Arg] = []
+    if isinstance(parts.args, (cst.Tuple, cst.List)):
+        new = rewriter.sub(parts.args)
+        assert isinstance(new, (cst.Tuple, cst.List))
+        for item in new.elements:
+            star = "*" if isinstance(item, cst.StarredElement) else ""
+            found.append(cst.Arg(item.value, star=star, comma=item.comma))
+    elif parts.args is not None:
+        found.append(cst.Arg(rewriter.sub(parts.args), star="*"))
+    keys = [literal(item.key) for item in _dict_elements(parts.kwargs) if isinstance(item, cst.DictElement)]
+    if isinstance(parts.kwargs, cst.Dict) and all(isinstance(key, str) and key.isidentifier() for key in keys):
+        new_dict = rewriter.sub(parts.kwargs)
+        for item in _dict_elements(new_dict):
+            if isinstance(item, cst.DictElement):
+                found.append(keyword(str(literal(item.key)), item.value).with_changes(comma=item.comma))
+            else:
+                found.append(cst.Arg(item.value, star="**", comma=item.comma))
+    elif parts.kwargs is not None and literal(parts.kwargs) is not None:
+        found.append(cst.Arg(rewriter.sub(parts.kwargs), star="**"))
+    return found
+
+
+def _dict_elements(node: cst.BaseExpression | None) -> Sequence[cst.BaseDictElement]:
+    return node.elements if isinstance(node, cst.Dict) else ()
+
+
+def _closed(args: Sequence[cst.Arg]) -> list[cst.Arg]:
+    """Return arguments with commas between them."""
+    found = list(args)
+    for number, item in enumerate(found[:-1]):
+        if not isinstance(item.comma, cst.Comma):
+            found[number] = item.with_changes(comma=cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")))
+    last = found[-1].comma if found else None
+    if isinstance(last, cst.Comma) and isinstance(last.whitespace_after, cst.SimpleWhitespace):
+        found[-1] = found[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
+    return found
+
+
+# ---- which definitions can be decorated
+
+
+def _can_be_decorated(kinds: Kinds, node: cst.FunctionDef | cst.ClassDef) -> bool:
+    """Return whether a function or class is used for nothing else than tasks and actors."""
+    known = _decorated.get(kinds)
+    if known is None:
+        known = _decorated[kinds] = _find_decorated(kinds)
+    return id(node) in known
+
+
+_decorated: weakref.WeakKeyDictionary[Kinds, set[int]] = weakref.WeakKeyDictionary()
+"""What was found for the programs that are looked at."""
+
+
+def _find_decorated(kinds: Kinds) -> set[int]:
+    started: set[int] = set()
+    others: set[int] = set()
+    for source in kinds.project.sources:
+        for node in source.nodes():
+            if not isinstance(node, (cst.Name, cst.Attribute)):
+                continue
+            if isinstance(node, cst.Name) and not source.bindings(node):
+                continue
+            kind = kinds.of(source, node)
+            if not isinstance(kind, (Function, PlainClass)) or isinstance(kind.node, cst.Lambda):
+                continue
+            parent = source.parent(node)
+            if isinstance(parent, (cst.FunctionDef, cst.ClassDef)) and parent.name is node:
+                continue
+            if _is_started(kinds, source, node):
+                started.add(id(kind.node))
+            elif not (isinstance(kind, PlainClass) and _is_harmless(source, node)):
+                others.add(id(kind.node))
+    return started - others
+
+
+def _is_started(kinds: Kinds, source: Source, node: cst.BaseExpression) -> bool:
+    parent = source.parent(node)
+    around = source.parent(parent) if isinstance(parent, cst.Arg) else None
+    if not isinstance(around, cst.Call) or around.args[0] is not parent:
+        return False
+    verb = context_verb(kinds, source, around.func)
+    if verb == "create_task":
+        options = TaskCall(around.args).options
+        return options is None or "max_calls" not in source.code(options)
+    return verb in ("run", "create_actor")
+
+
+def _is_harmless(source: Source, node: cst.CSTNode) -> bool:
+    parent = source.parent(node)
+    if isinstance(parent, cst.Attribute) and parent.value is node:
+        return not parent.attr.value.startswith("_")
+    return any(isinstance(item, cst.Annotation) for item in source.ancestors(node))

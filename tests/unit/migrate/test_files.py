@@ -1,0 +1,323 @@
+"""Files in odd forms, and what the command says and writes."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from tests.unit.migrate.moving import migrate
+
+PROGRAM = textwrap.dedent(
+    """\
+    import ray
+
+    @ray.remote
+    def f(x):
+        return x
+
+    print(ray.get(f.remote(1)))
+    """
+)
+
+
+def written(folder: Path, content: bytes | str, name: str = "program.py") -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def report(*words: object) -> dict[str, dict[str, object]]:
+    """Return the report of each file by its name."""
+    done = migrate("--json", *words)
+    assert done.stdout, done.stderr
+    return {Path(item["path"]).name: item for item in json.loads(done.stdout)["files"]}
+
+
+def test_check_says_what_would_change_and_writes_nothing(tmp_path: Path) -> None:
+    path = written(tmp_path, PROGRAM)
+    done = migrate("--check", path)
+    assert done.returncode == 1
+    assert done.stdout == f"{path}: would be moved\n1 file: 1 moved\n"
+    assert path.read_text() == PROGRAM
+    assert migrate(path).returncode == 0
+    assert migrate("--check", path).returncode == 0
+
+
+def test_diff_shows_what_would_change_and_writes_nothing(tmp_path: Path) -> None:
+    path = written(tmp_path, PROGRAM)
+    done = migrate("--diff", path)
+    assert done.returncode == 0
+    assert "-import ray\n+import fray\n" in done.stdout
+    assert "-@ray.remote\n" in done.stdout
+    assert path.read_text() == PROGRAM
+
+
+def test_a_path_that_is_not_there_is_named(tmp_path: Path) -> None:
+    done = migrate(tmp_path / "absent.py")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == f"fray migrate: there is no file or folder {tmp_path / 'absent.py'}\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("import ray\ndef f(:\n", "does not parse: line 2"),
+        (b"import ray\nname = '\xff'\n", "is not UTF-8, nor in the encoding that it declares"),
+        (b"# coding: unheard-of\nimport ray\n", "is not UTF-8, nor in the encoding that it declares"),
+        (PROGRAM + "\0", "has a null character"),
+        ("import ray\nimport fray\nray.get(fray.get_job_context().put(1))\n", "uses both Ray and Fray"),
+        (PROGRAM.encode("utf-16"), "is not UTF-8 but UTF-16"),
+    ],
+)
+def test_a_file_that_cannot_be_moved_is_said_in_a_sentence_and_stays(
+    tmp_path: Path, content: bytes | str, said: str
+) -> None:
+    path = written(tmp_path, content)
+    other = written(tmp_path, PROGRAM, "other.py")
+    before = path.read_bytes()
+    done = migrate(tmp_path)
+    assert done.returncode == 1
+    assert f"{path}: {said}" in done.stdout
+    assert path.read_bytes() == before
+    assert "import fray" in other.read_text()
+
+
+def test_a_read_only_file_and_who_uses_it_stay(tmp_path: Path) -> None:
+    fixed = written(tmp_path, "import ray\n\n@ray.remote\ndef f(x):\n    return x\n", "fixed.py")
+    user = written(tmp_path, "import ray\nfrom fixed import f\nprint(ray.get(f.remote(1)))\n", "user.py")
+    fixed.chmod(0o444)
+    before = fixed.read_bytes()
+    done = migrate(tmp_path)
+    assert done.returncode == 1
+    assert f"{fixed}: is read-only" in done.stdout
+    assert fixed.read_bytes() == before
+    assert "f.remote(1)" in user.read_text()
+
+
+def test_a_symbolic_link_stays_one(tmp_path: Path) -> None:
+    path = written(tmp_path, PROGRAM)
+    link = tmp_path / "link.py"
+    link.symlink_to(path)
+    done = migrate(link)
+    assert done.returncode == 1
+    assert "is a symbolic link" in done.stdout
+    assert link.is_symlink()
+    assert path.read_text() == PROGRAM
+
+
+def test_the_mode_of_a_file_is_kept_and_nothing_lies_beside_it(tmp_path: Path) -> None:
+    path = written(tmp_path, "#!/usr/bin/env python3\n" + PROGRAM)
+    path.chmod(0o750)
+    assert migrate(path).returncode == 0
+    assert stat.S_IMODE(path.stat().st_mode) == 0o750
+    assert path.read_text().startswith("#!/usr/bin/env python3\nimport fray\n")
+    assert os.listdir(tmp_path) == ["program.py"]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        PROGRAM.replace("\n", "\r\n").encode(),
+        b"\xef\xbb\xbf" + PROGRAM.encode(),
+        PROGRAM.replace("    ", "\t").encode(),
+        b"# -*- coding: latin-1 -*-\nname = '\xe9'\n" + PROGRAM.encode(),
+        PROGRAM.rstrip("\n").encode(),
+    ],
+    ids=["CRLF", "byte order mark", "tabs", "latin-1", "no newline at the end"],
+)
+def test_the_form_of_a_file_is_kept(tmp_path: Path, form: bytes) -> None:
+    path = written(tmp_path, form)
+    assert migrate(path).returncode == 0
+    after = path.read_bytes()
+    assert after != form
+    assert b"import fray" in after
+    assert after.startswith(b"\xef\xbb\xbf") == form.startswith(b"\xef\xbb\xbf")
+    assert after.count(b"\r\n") == (after.count(b"\n") if b"\r\n" in form else 0)
+    assert (b"\t" in after) == (b"\t" in form)
+    assert (b"\xe9" in after) == (b"\xe9" in form)
+    assert after.endswith(b"\n") == form.endswith(b"\n")
+    compile(after, str(path), "exec")
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("ray.get(f.options(**options).remote(1))", "these options are made while the program runs"),
+        ("ray.get(options['f'].remote(1))", "what .remote is called on is not known here"),
+        ("ray.get(f.bind(1).execute())", "graphs made with bind have no counterpart"),
+        ("pool = ray.util.ActorPool([])", "ActorPool has no counterpart"),
+        ("g = ray.util.placement_group([{'CPU': 1}])", "placement groups have no counterpart"),
+        ("ray.get(f.options(accelerator_type='A100').remote(1))", "accelerator_type has no counterpart"),
+        ("ray.get(f.options(num_returns='dynamic').remote(1))", "num_returns='dynamic' has no counterpart"),
+        ("ray.get(f.options(runtime_env=options).remote(1))", "this runtime environment is made while"),
+        ("ray.get(f.options(runtime_env={'py_modules': []}).remote(1))", "'py_modules' of a runtime environment"),
+        ("print(ray.put(1).hex())", "refs have no method hex"),
+        ("ray.actor.exit_actor()", "an actor cannot end itself"),
+    ],
+)
+def test_what_cannot_be_moved_stays_with_a_comment_that_says_why(tmp_path: Path, line: str, why: str) -> None:
+    program = PROGRAM.replace("print(", f"options = dict(num_cpus=1)\n{line}\nprint(")
+    path = written(tmp_path, program)
+    told = report(path)["program.py"]
+    left = told["left"]
+    assert isinstance(left, list)
+    assert any(item["why"].startswith(why) and item["what"] and item["line"] > 0 for item in left), left
+    after = path.read_text()
+    lines = after.splitlines()
+    assert lines[lines.index(line) - 1].startswith(f"# fray: {why}")
+    compile(after, str(path), "exec")
+    assert report(path)["program.py"]["changed"] is False
+    assert path.read_text() == after
+
+
+def test_what_is_not_connected_with_it_is_moved(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        textwrap.dedent(
+            """\
+            import ray
+
+            @ray.remote
+            def f(x):
+                return x
+
+            @ray.remote
+            def g(x):
+                return x
+
+            options = {"num_cpus": 1}
+            print(ray.get(g.options(**options).remote(1)))
+            print(ray.get(f.remote(2)))
+            """
+        ),
+    )
+    assert report(path)["program.py"]["state"] == "moved in part"
+    after = path.read_text()
+    assert "import fray\nimport ray\n" in after
+    assert "ctx.get(ctx.create_task(f, (2,)))" in after
+    assert "@ray.remote\ndef g" in after
+    again = migrate("--check", path)
+    assert (again.returncode, path.read_text()) == (0, after)
+
+
+def test_ray_data_stays_and_the_tasks_beside_it_are_moved(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        "import ray\nimport ray.data\n\n@ray.remote\ndef f(x):\n    return x\n\n\nray.init()\n"
+        "print(ray.data.range(3).count())\nprint(ray.get(f.remote(1)))\n",
+    )
+    told = report(path)["program.py"]
+    assert told["state"] == "moved in part"
+    after = path.read_text()
+    assert "# fray: Ray Data has no counterpart; it stays on Ray\nprint(ray.data.range(3).count())\n" in after
+    assert "import ray.data" in after
+    assert "ray.init()" in after
+    assert "ctx.create_task(f, (1,))" in after
+
+
+def test_one_file_of_a_package_leaves_what_its_neighbours_use(tmp_path: Path) -> None:
+    folder = tmp_path / "package"
+    folder.mkdir()
+    written(folder, "", "__init__.py")
+    shared = written(folder, "import ray\n\n@ray.remote\ndef f(x):\n    return x\n", "shared.py")
+    neighbour = written(folder, "import ray\nfrom .shared import f\nprint(ray.get(f.remote(1)))\n", "user.py")
+    assert migrate(shared).returncode == 0
+    assert "@ray.remote" in shared.read_text()
+    assert migrate(folder).returncode == 0
+    assert "@ray.remote" not in shared.read_text()
+    assert "create_task(f, (1,))" in neighbour.read_text()
+
+
+def test_a_notebook_is_moved_cell_by_cell(tmp_path: Path) -> None:
+    cells = [
+        {"cell_type": "markdown", "metadata": {}, "source": ["# ray.get\n"]},
+        {
+            "cell_type": "code",
+            "metadata": {},
+            "outputs": [],
+            "execution_count": 1,
+            "source": ["%time 1\n", "import ray"],
+        },
+        {
+            "cell_type": "code",
+            "metadata": {},
+            "outputs": [],
+            "execution_count": None,
+            "source": "@ray.remote\ndef f(x):\n    return x",
+        },
+        {
+            "cell_type": "code",
+            "metadata": {},
+            "outputs": [],
+            "execution_count": None,
+            "source": ["%%bash\n", "ray.get"],
+        },
+        {
+            "cell_type": "code",
+            "metadata": {},
+            "outputs": [],
+            "execution_count": None,
+            "source": ["ray.get(f.remote(1))"],
+        },
+    ]
+    document = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    path = written(tmp_path, json.dumps(document, indent=1) + "\n", "book.ipynb")
+    assert report(path)["book.ipynb"]["state"] == "moved"
+    moved = json.loads(path.read_text())
+    sources = ["".join(cell["source"]) for cell in moved["cells"]]
+    assert sources == [
+        "# ray.get\n",
+        "%time 1\nimport fray",
+        "def f(x):\n    return x",
+        "%%bash\nray.get",
+        "ctx = fray.get_job_context()\nctx.get(ctx.create_task(f, (1,)))",
+    ]
+    assert path.read_text().endswith("}\n")
+    before = path.read_bytes()
+    assert migrate(path).returncode == 0
+    assert path.read_bytes() == before
+
+
+def test_files_without_ray_are_not_touched(tmp_path: Path) -> None:
+    texts = {
+        "git.py": 'import git\nrepo.remote("origin")\n',
+        "words.py": '"""A ray of light. f.remote(1)"""\nprint( "ray" )\n',
+        "other.py": "import x_ray\nx_ray.get( 1 )\n",
+    }
+    for name, text in texts.items():
+        written(tmp_path, text, name)
+    assert migrate(tmp_path).returncode == 0
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == texts
+
+
+def test_tests_get_a_context_of_their_own_process_when_asked(tmp_path: Path) -> None:
+    path = written(
+        tmp_path, "import ray\n\ndef test_it():\n    ray.init(num_cpus=2)\n    ray.shutdown()\n", "test_it.py"
+    )
+    assert migrate("--sync-tests", path).returncode == 0
+    assert "fray.set_job_context(fray.LocalJobContext())" in path.read_text()
+
+
+def test_the_program_fray_becomes_the_command(tmp_path: Path) -> None:
+    from tests.unit.cli.conftest import program_path
+
+    path = written(tmp_path, PROGRAM)
+    done = subprocess.run([program_path(), "migrate", "--check", str(path)], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (1, f"{path}: would be moved\n1 file: 1 moved\n")
+    helped = subprocess.run([program_path(), "migrate", "--help"], capture_output=True, text=True, timeout=60)
+    for option in ("--check", "--diff", "--json", "--to-ray", "--sync-tests"):
+        assert option in helped.stdout
+
+
+def test_without_libcst_the_extra_is_named() -> None:
+    program = "import sys, runpy; sys.modules['libcst'] = None; sys.argv = ['x', 'y']; runpy.run_module('fray.migrate')"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr == "fray migrate: it needs libcst, which is not installed; pip install 'fray[migrate]'\n"
