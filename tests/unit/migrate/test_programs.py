@@ -97,6 +97,7 @@ def test_what_was_moved_back_can_be_moved_again(moved: Path, tmp_path: Path) -> 
     assert states["counter.py"] == states["squares.py"] == "moved"
 
 
+@pytest.mark.long
 @pytest.mark.ray
 @pytest.mark.timeout(300)
 def test_the_programs_print_the_same_on_ray_also_when_moved_there_and_back(
