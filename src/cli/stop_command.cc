@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/exit_codes.h"
+#include "door/session_info.h"
 #include "node/session_folder.h"
 #include "os/child_processes.h"
 #include "os/listener.h"
@@ -22,7 +23,7 @@ namespace {
 
 constexpr std::chrono::seconds kStopPatience{15};
 
-int failed(const std::string& what, int code) {
+int stop_failed(const std::string& what, int code) {
   fmt::print(stderr, "fray stop: {}\n", what);
   return code;
 }
@@ -34,7 +35,7 @@ struct Target {
 
 // The process that listens at the socket, as the kernel says; when it takes no connection, the one that node.json names
 // by number and start time.
-Result<Target> find_process(const node::SessionInfo& session) {
+Result<Target> find_process(const door::SessionInfo& session) {
   if (auto socket = os::connect_to(session.socket); socket.is_ok()) {
     auto peer = os::peer_of(socket->get());
     if (peer.is_ok() && peer->alive && peer->pid > 0 && peer->uid == ::getuid()) {
@@ -62,12 +63,12 @@ bool ends(const os::Fd& pidfd) {
 }  // namespace
 
 int run_stop(const StopArguments& arguments) {
-  if (Status checked = os::check_home(); !checked.is_ok()) return failed(checked.message(), kExitFailed);
+  if (Status checked = os::check_home(); !checked.is_ok()) return stop_failed(checked.message(), kExitFailed);
   const std::string folder = os::started_node_folder();
-  auto session = node::find_session(folder);
+  auto session = door::find_session(folder);
   if (!session) {
     node::remove_stale_sessions(os::run_folder_path());
-    return failed(
+    return stop_failed(
         fmt::format("no node of this home runs (looked at {})\nhint: `fray start` starts one; FRAY_HOME names "
                     "another home; an embedded node ends with its program",
                     folder),
@@ -75,18 +76,18 @@ int run_stop(const StopArguments& arguments) {
   }
   auto target = find_process(*session);
   if (!target.is_ok()) {
-    return failed("the node cannot be found: " + target.status().message(), kExitFailed);
+    return stop_failed("the node cannot be found: " + target.status().message(), kExitFailed);
   }
   if (arguments.force) {
     os::kill_stopped_tree(target->pid);
   } else if (Status sent = os::send_signal(target->pidfd, SIGTERM);
              !sent.is_ok() && sent.code() != StatusCode::kNotFound) {
-    return failed(sent.message(), kExitFailed);
+    return stop_failed(sent.message(), kExitFailed);
   }
   if (!ends(target->pidfd)) {
-    return failed(fmt::format("the node (pid {}) does not end within {} s\nhint: `fray stop --force` kills it",
-                              target->pid, kStopPatience.count()),
-                  kExitTimedOut);
+    return stop_failed(fmt::format("the node (pid {}) does not end within {} s\nhint: `fray stop --force` kills it",
+                                   target->pid, kStopPatience.count()),
+                       kExitTimedOut);
   }
   node::remove_stale_sessions(os::run_folder_path());  // a killed one cannot tidy up
   fmt::print("stopped the node (pid {})\n", target->pid);

@@ -347,7 +347,7 @@ Status Node::handle_memory(Connection& connection, ControlType type, wire::Incom
     }
     case ControlType::kOpenSegment: {
       FRAY_ASSIGN_OR_RETURN(wire::SegmentName message, wire::SegmentName::decode(frame.body));
-      memory_.open(connection, message.segment);
+      memory_.open(connection, frame.header.id, message.segment);
       return Status::ok();
     }
     case ControlType::kForgetSegment: {

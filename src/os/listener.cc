@@ -23,11 +23,19 @@ struct Address {
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&name); }
 };
 
+Status no_descriptor(const std::string& path, int error) {
+  const bool ran_out = error == EMFILE || error == ENFILE;
+  return Status(ran_out ? StatusCode::kResourceExhausted : StatusCode::kIoError,
+                fmt::format("this process gets no socket for {}: {}{}", path, std::strerror(error),
+                            ran_out ? "; close some files, or raise the limit of open files (ulimit -n)" : ""));
+}
+
 Result<Address> address_of(const std::string& path) {
   Address address;
   std::string text = path;
   if (const std::size_t slash = path.rfind('/'); path.size() > kLongestPath && slash != std::string::npos) {
     address.folder = Fd(::open(path.substr(0, slash).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!address.folder.is_open() && (errno == EMFILE || errno == ENFILE)) return no_descriptor(path, errno);
     if (!address.folder.is_open()) {
       const StatusCode code = errno == ENOENT ? StatusCode::kUnavailable : StatusCode::kIoError;
       return Status(code, fmt::format("cannot open the folder of the socket {}: {}", path, std::strerror(errno)));
@@ -64,9 +72,10 @@ Listener::~Listener() {
 Result<Fd> connect_to(const std::string& path) {
   FRAY_ASSIGN_OR_RETURN(Address address, address_of(path));
   Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!fd.is_open()) return Status::io_error("socket", errno);
+  if (!fd.is_open()) return no_descriptor(path, errno);
   if (::connect(fd.get(), address.get(), sizeof(address.name)) != 0) {
-    return Status(StatusCode::kUnavailable, fmt::format("no node answers at {}: {}", path, std::strerror(errno)));
+    const StatusCode code = errno == EAGAIN ? StatusCode::kTimedOut : StatusCode::kUnavailable;
+    return Status(code, fmt::format("no node answers at {}: {}", path, std::strerror(errno)));
   }
   return fd;
 }

@@ -33,7 +33,8 @@ class Listener {
   std::string path_;
 };
 
-// A non-blocking, connected socket. kUnavailable when nobody listens.
+// A non-blocking, connected socket. kUnavailable when nobody listens, kTimedOut when the queue of those who want to
+// connect is full now, kResourceExhausted when this process has no descriptor left.
 Result<Fd> connect_to(const std::string& path);
 
 }  // namespace fray::os

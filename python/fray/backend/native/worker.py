@@ -37,7 +37,6 @@ __all__ = [
     "use_threads",
 ]
 
-_WORKER = 1
 _loading = False
 _pid = 0  # of this worker
 
@@ -107,7 +106,7 @@ def main(process: int, control_fd: int, page_fd: int) -> None:
     _write_each_line_at_once()
     offer_stacks()
     breakpoints.install()
-    client = _native.connect(control_fd, _WORKER, process, _native.RELEASE, 0, [], [], "", [])
+    client = _native.become_worker(process, control_fd)
 
     NativeJobContext._adopt(client)  # pyright: ignore[reportPrivateUsage]
     failure = None
