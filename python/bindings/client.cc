@@ -92,7 +92,7 @@ PyObject* client_of(Open open) {
   return reinterpret_cast<PyObject*>(self);
 }
 
-// open(address or None, program, options, prestart, command, path, folder, environment) -> Client
+// open_node(address or None, program, options, prestart, command, path, folder, environment) -> Client
 PyObject* open_node(PyObject*, PyObject* args) {
   client::NodeChoice node;
   client::ClientOptions options = usual_options();
@@ -293,10 +293,11 @@ PyType_Slot client_slots[] = {
 PyType_Spec client_spec{"fray._native.Client", sizeof(PythonClient), 0,
                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, client_slots};
 PyMethodDef client_functions[] = {
-    {"find_node", find_node, METH_O, "find_node(address) -> the path of the socket that 'auto', a home or a socket means"},
+    {"find_node", find_node, METH_O,
+     "find_node(address) -> the path of the socket that 'auto', a home or a socket means"},
     {"content_hash", content_hash, METH_O, "content_hash(path) -> what the file's content is known by"},
-    {"open", open_node, METH_VARARGS,
-     "open(address or None, program, options, prestart, command, path, folder, environment) -> Client"},
+    {"open_node", open_node, METH_VARARGS,
+     "open_node(address or None, program, options, prestart, command, path, folder, environment) -> Client"},
     {"become_worker", become_worker, METH_VARARGS, "become_worker(process, fd) -> Client"},
     {nullptr, nullptr, 0, nullptr}};
 

@@ -132,7 +132,7 @@ struct ClientOptions {
   ProcessId process = 0;  // workers
   wire::WorkerKey key;    // drivers: what this process is like
   std::uint32_t prestart = 0;
-  door::Patience hello;  // with the node's answer to our hello; the door's own limit where it has no deadline
+  door::Patience hello;            // with the node's answer to our hello; the door's own limit where it has no deadline
   OutputWriter* output = nullptr;  // takes what workers print; null: it is dropped
   bool fold_output = true;         // see client/line_folder.h
 };

@@ -24,7 +24,7 @@ struct PlayedNode {
     EXPECT_TRUE(socket.flush().is_ok());
     ClientOptions options;
     options.control = std::move(ends.second);
-        client = Client::connect(std::move(options)).value();
+    client = Client::connect(std::move(options)).value();
   }
 
   wire::FrameSocket socket;

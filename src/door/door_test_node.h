@@ -74,7 +74,8 @@ class ScriptedNode {
   static wire::Incoming read(wire::FrameSocket& client) { return next_frame(client, Patience::of(kLong)).value(); }
   // Reads the hello and answers it as a node does.
   static void welcome(wire::FrameSocket& client) {
-    FRAY_CHECK(static_cast<wire::ControlType>(read(client).header.type) == wire::ControlType::kHello, "a hello is first");
+    FRAY_CHECK(static_cast<wire::ControlType>(read(client).header.type) == wire::ControlType::kHello,
+               "a hello is first");
     client.queue(wire::frame(wire::ControlType::kWelcome, 0, wire::Welcome{}));
     FRAY_CHECK(client.flush().is_ok(), "the test's node");
   }

@@ -49,8 +49,8 @@ Result<Answer> Observer::await(Connection& connection, Ticket ticket, const Pati
       return Status(StatusCode::kUnavailable, "the node went away");
     }
     if (!frame.is_ok()) return frame.status();
-    connection.questions.answered(frame->header.id, {static_cast<ControlType>(frame->header.type),
-                                                     std::string(frame->body), {}});
+    connection.questions.answered(frame->header.id,
+                                  {static_cast<ControlType>(frame->header.type), std::string(frame->body), {}});
   }
   return connection.questions.take(ticket);
 }

@@ -15,8 +15,8 @@
 namespace fray::door {
 namespace {
 
-using wire::ControlType;
 using std::chrono::milliseconds;
+using wire::ControlType;
 
 class ObserverTest : public HomeTest {
  protected:
@@ -227,7 +227,8 @@ TEST_F(ObserverTest, ThreadsAskSideBySide) {
   {
     Observer observer(path());
     std::vector<std::thread> threads;
-    for (int i = 0; i < kThreads; ++i) threads.emplace_back([&] { answered += observer.status(long_enough()).is_ok(); });
+    for (int i = 0; i < kThreads; ++i)
+      threads.emplace_back([&] { answered += observer.status(long_enough()).is_ok(); });
     for (std::thread& thread : threads) thread.join();
   }
   EXPECT_EQ(answered, kThreads);

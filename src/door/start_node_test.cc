@@ -29,7 +29,8 @@ class StartNodeTest : public HomeTest {
     std::ifstream file(home_ + "/" + name);
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  Result<nlohmann::json> start_lasting(const std::string& text, milliseconds patience = std::chrono::seconds(30)) const {
+  Result<nlohmann::json> start_lasting(const std::string& text,
+                                       milliseconds patience = std::chrono::seconds(30)) const {
     return start_lasting_node(program(text), {"--further", "a b"}, log(), Patience::of(patience));
   }
 };

@@ -444,7 +444,7 @@ bool Node::is_ours(pid_t child) const {
   return processes_.is_fork_server(child) || jobs_.is_supervisor(child) || environments_.is_preparer(child);
 }
 
-void Node::stop_jobs() { jobs_.stop_all(); }
+void Node::stop_all_jobs() { jobs_.stop_all(); }
 
 Status Node::kill_everything() { return os::kill_all_descendants(kKillLimit); }
 

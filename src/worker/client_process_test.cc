@@ -33,7 +33,7 @@ class Driver {
   explicit Driver(const node::TestNode& node) {
     client::ClientOptions options;
     options.control = os::connect_to(node.session_folder() + "/node.sock").value();
-        options.key = worker_key();
+    options.key = worker_key();
     auto connected = Client::connect(std::move(options));
     EXPECT_TRUE(connected.is_ok()) << connected.status().message();
     client_ = std::move(connected).value();

@@ -172,7 +172,7 @@ int main(int argc, char** argv) {
   options.control = os::Fd(forked.control_fd);
   options.role = wire::Role::kWorker;
   options.process = forked.process;
-    auto client = client::Client::connect(std::move(options));
+  auto client = client::Client::connect(std::move(options));
   if (!client.is_ok()) return 1;
   worker::MappedPage page(forked.page_fd);
   TestExecutor executor(**client);

@@ -143,7 +143,7 @@ def namespace_env(namespace: str) -> dict[str, str]:
 def _open(address: str | None, program: str, settings: str, prestart: int, key: WorkerKey) -> Any:
     """Return the client of the node at `address`, or of one that `program` becomes."""
     try:
-        return _native.open(address, program, settings, prestart, *key)
+        return _native.open_node(address, program, settings, prestart, *key)
     except InfeasibleError as error:
         # Nothing has been asked for but the node itself.
         raise SettingsError(str(error)) from None
