@@ -326,11 +326,15 @@ bool check_own(PythonClient* owner) {
   return false;
 }
 
+PyObject* text_of_message(const std::string& message) {
+  return PyUnicode_DecodeFSDefaultAndSize(message.data(), static_cast<Py_ssize_t>(message.size()));
+}
+
 void raise_status(StatusCode code, const std::string& message) {
   static PyObject* function = nullptr;
   if (imported(&function, "fray.backend.native.failures", "engine_error") == nullptr) return;
-  Owned error(PyObject_CallFunction(function, "is#", static_cast<int>(code), message.data(),
-                                    static_cast<Py_ssize_t>(message.size())));
+  Owned text(text_of_message(message));
+  Owned error(text ? PyObject_CallFunction(function, "iO", static_cast<int>(code), text.get()) : nullptr);
   if (error) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
 }
 

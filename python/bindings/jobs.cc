@@ -32,7 +32,7 @@ std::vector<std::string> texts_of(const std::vector<nb::bytes>& list) {
 [[noreturn]] void raise(const Status& status) {
   if (PyErr_Occurred() != nullptr) throw nb::python_error();
   nb::object make = nb::module_::import_("fray.backend.native.job_failures").attr("job_error");
-  nb::object error = make(static_cast<int>(status.code()), status.message());
+  nb::object error = make(static_cast<int>(status.code()), nb::steal(text_of_message(status.message())));
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
   throw nb::python_error();
 }

@@ -65,10 +65,11 @@ Result<FoundNode> find_node(const std::optional<std::string>& address, Others ot
   std::vector<SessionInfo> sessions;
   if (others == Others::kTake) sessions = find_sessions();
   if (sessions.empty()) {
-    return Status(StatusCode::kUnavailable,
-                  fmt::format("no node of this {} runs (looked in {}). `fray start` starts one that stays; an embedded "
-                              "node lives as long as its program; --socket names a node by its socket",
-                              others == Others::kTake ? "user" : "home", os::run_folder_path()));
+    return Status(
+        StatusCode::kUnavailable,
+        fmt::format("no node of this {} runs (looked in {})\nhint: `fray start` starts one that stays; an embedded "
+                    "node lives as long as its program; --socket names a node by its socket",
+                    others == Others::kTake ? "user" : "home", os::run_folder_path()));
   }
   std::string newest = sessions.front().socket;
   if (sessions.size() == 1) sessions.clear();

@@ -179,3 +179,14 @@ def test_the_home_of_the_user_may_be_written_with_a_tilde(monkeypatch: pytest.Mo
     monkeypatch.setenv("HOME", str(home.parent))
     with NativeJobContext(address=f"~/{home.name}") as ctx:
         assert ctx.get(ctx.run(pow, 2, 3), timeout=PATIENCE) == 8
+
+
+def test_a_path_of_any_bytes_is_named_as_it_is(tmp_path: Path) -> None:
+    """Also one that is no UTF-8."""
+    odd = os.fsdecode(os.fsencode(tmp_path) + b"/no\xff")
+    with pytest.raises(NodeDiedError, match="no node answers at") as raised:
+        NativeJobContext(address=odd)
+    assert odd in str(raised.value)
+    os.mkdir(odd)
+    with pytest.raises(NodeDiedError, match="no node runs in the folder"):
+        LocalCluster(address=odd)
