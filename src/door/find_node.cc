@@ -19,7 +19,8 @@ constexpr const char* kNodeOfJob = "FRAY_NODE";
 Result<FoundNode> find_started() {
   FRAY_RETURN_IF_ERROR(os::check_home());
   const std::string folder = os::started_node_folder();
-  if (fs::exists(folder + kSocketName)) return FoundNode{folder + kSocketName, {}};
+  std::error_code ignored;  // a folder that may not be looked into has no node for us
+  if (fs::exists(folder + kSocketName, ignored)) return FoundNode{folder + kSocketName, {}};
   return Status(StatusCode::kUnavailable,
                 fmt::format("no node of this home runs (there is no {}). Start one with `fray start`, or leave out the "
                             "address for a node of this program's own",

@@ -58,6 +58,16 @@ TEST_F(FindNodeTest, AHomeThatDependsOnTheFolderIsRefusedUnlessItIsNotAsked) {
   EXPECT_EQ(found("/given.sock"), "/given.sock");
 }
 
+TEST_F(FindNodeTest, APlaceThatCannotBeLookedAtHasNoNode) {
+  write(home_ + "/file", "");
+  ::setenv("FRAY_HOME", (home_ + "/file").c_str(), 1);
+  EXPECT_NE(found("auto").find("no node of this home runs"), std::string::npos) << found("auto");
+  EXPECT_NE(found({}).find("no node of this user runs"), std::string::npos) << found({});
+  ::setenv("FRAY_HOME", ("/" + std::string(5000, 'x')).c_str(), 1);
+  EXPECT_NE(found("auto").find("no node of this home runs"), std::string::npos);
+  EXPECT_EQ(find_node("/" + std::string(5000, 'x'), Others::kLeave).is_ok(), true) << "connecting tells what is wrong";
+}
+
 TEST_F(FindNodeTest, LeftoversOfADeadNodeAreNone) {
   { const os::Fd lock = settle(own()); }
   write(socket_at(own()), "");
