@@ -113,10 +113,8 @@ def test_a_submit_in_a_job_whose_node_has_gone_starts_no_other() -> None:
     assert command("stop").code == UNREACHABLE
 
 
-@LOOKS
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb[0] != "job"], ids=" ".join)
 def test_a_node_that_is_stopped_is_not_waited_for_without_end(verb: list[str]) -> None:
-    if verb[0] == "job":
-        pytest.skip("it waits as long as a hello may take")
     node = start()
     process_of(node).signal(signal.SIGSTOP)
     silent = command(*verb)
@@ -173,12 +171,14 @@ def test_what_a_dead_node_left_is_no_node() -> None:
         NativeJobContext(address=node["session_folder"])
 
 
-def test_the_home_of_the_user_may_be_written_with_a_tilde(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_home_may_be_written_with_a_tilde_or_be_a_path_or_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     start()
     home = Path(os.environ["FRAY_HOME"])
     monkeypatch.setenv("HOME", str(home.parent))
-    with NativeJobContext(address=f"~/{home.name}") as ctx:
-        assert ctx.get(ctx.run(pow, 2, 3), timeout=PATIENCE) == 8
+    forms: list[Any] = [f"~/{home.name}", home, os.fsencode(home)]
+    for address in forms:
+        with NativeJobContext(address=address) as ctx:
+            assert ctx.get(ctx.run(pow, 2, 3), timeout=PATIENCE) == 8
 
 
 def test_a_path_of_any_bytes_is_named_as_it_is(tmp_path: Path) -> None:

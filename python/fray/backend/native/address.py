@@ -26,8 +26,8 @@ def refuse_settings(address: str, given: Mapping[str, object]) -> None:
 
 
 def expand(address: str | os.PathLike[str]) -> str:
-    """Return an address with the home of the user in place of ``~``."""
-    return os.path.expanduser(os.fspath(address))
+    """Return an address as text, with the home of the user in place of ``~``."""
+    return os.path.expanduser(os.fsdecode(address))
 
 
 def find_socket(address: str | os.PathLike[str]) -> str:
