@@ -78,9 +78,9 @@ typedef struct fray_resource {
 
 typedef struct fray_connect_options {
   size_t size;
-  const char* address;         /* NULL: a node of this process's own; else "auto", a socket or a home */
-  double cpus;                 /* 0: what the container gives; this and the next five are for a node of its own */
-  uint64_t memory_bytes;       /* 0: likewise */
+  const char* address;   /* NULL: that of this process's job, else one of its own; else "auto", a socket or a home */
+  double cpus;           /* 0: what the container gives; this and the next five are for a node of its own */
+  uint64_t memory_bytes; /* 0: likewise */
   uint64_t store_memory_bytes; /* 0: the default */
   const char* spill_folder;    /* NULL: the default */
   uint32_t max_workers;        /* 0: the default */

@@ -28,7 +28,7 @@ namespace fray {
 inline namespace v1 {
 
 struct Options {
-  std::string address{};           // empty: a node of this process's own; else "auto", a socket or a home
+  std::string address{};           // empty: that of this job, else one of its own; else "auto", a socket or a home
   double cpus = 0;                 // 0: what the container gives. This and the next five are for a node of its own
   std::uint64_t memory_bytes = 0;  // likewise
   std::uint64_t store_memory_bytes = 0;

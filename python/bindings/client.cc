@@ -12,9 +12,10 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "client/open_client.h"
 #include "client/output_writer.h"
+#include "door/find_node.h"
 #include "os/content_hash.h"
-#include "os/run_folder.h"
 #include "refs.h"
 
 namespace fray::python {
@@ -55,38 +56,35 @@ bool key_of(PyObject* command, PyObject* path, PyObject* folder, PyObject* envir
   return true;
 }
 
-// connect(fd, role, process, release, prestart, command, path, folder, environment) -> Client
-PyObject* connect(PyObject*, PyObject* args) {
-  int fd = -1;
-  int role = 0;
-  unsigned int process = 0;
-  unsigned int prestart = 0;
-  const char* release = nullptr;
-  PyObject *command = nullptr, *path = nullptr, *folder = nullptr, *environment = nullptr;
-  if (!PyArg_ParseTuple(args, "iiIsIOOOO", &fd, &role, &process, &release, &prestart, &command, &path, &folder,
-                        &environment)) {
-    return nullptr;
-  }
+// Strings that a path may have: any but those with a zero byte, which the engine refuses in its own words.
+bool text_of(PyObject* object, std::string* out) {
+  Owned bytes(PyUnicode_EncodeFSDefault(object));
+  if (bytes) out->assign(PyBytes_AS_STRING(bytes.get()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.get())));
+  return static_cast<bool>(bytes);
+}
+
+client::ClientOptions usual_options() {
   client::ClientOptions options;
-  options.control = os::Fd(fd);
-  options.role = static_cast<wire::Role>(role);
-  options.process = process;
-  options.release = release;
-  options.prestart = prestart;
   options.output = &client::OutputWriter::of_process();
   const char* fold = std::getenv("FRAY_FOLD_OUTPUT");
   options.fold_output = fold == nullptr || std::string_view(fold) != "0";
-  if (!key_of(command, path, folder, environment, &options.key)) return nullptr;
+  options.hello.interrupted = signal_came;
+  return options;
+}
+
+// The client that `open` makes without the GIL, as an object.
+template <typename Open>
+PyObject* client_of(Open open) {
   PyThreadState* state = PyEval_SaveThread();
-  auto connected = client::Client::connect(std::move(options));
+  Result<std::unique_ptr<client::Client>> opened = open();
   take_gil(state);
-  if (!connected.is_ok()) {
-    raise_status(connected.status());
+  if (!opened.is_ok()) {
+    if (PyErr_Occurred() == nullptr) raise_status(opened.status());
     return nullptr;
   }
   auto* self = PyObject_New(PythonClient, python_client_type);
   if (self == nullptr) return nullptr;
-  self->client = std::move(connected).value().release();
+  self->client = std::move(opened).value().release();
   self->duty = nullptr;
   self->closed = false;
   self->inherited = false;
@@ -94,13 +92,44 @@ PyObject* connect(PyObject*, PyObject* args) {
   return reinterpret_cast<PyObject*>(self);
 }
 
-// started_node_folder() -> str
-PyObject* started_node_folder(PyObject*, PyObject*) {
-  if (Status checked = os::check_home(); !checked.is_ok()) {
-    PyErr_SetString(PyExc_ValueError, checked.message().c_str());
+// open_node(address or None, program, options, prestart, command, path, folder, environment) -> Client
+PyObject* open_node(PyObject*, PyObject* args) {
+  client::NodeChoice node;
+  client::ClientOptions options = usual_options();
+  unsigned int prestart = 0;
+  PyObject *address = nullptr, *program = nullptr, *settings = nullptr;
+  PyObject *command = nullptr, *path = nullptr, *folder = nullptr, *environment = nullptr;
+  if (!PyArg_ParseTuple(args, "OOOIOOOO", &address, &program, &settings, &prestart, &command, &path, &folder,
+                        &environment) ||
+      !text_of(program, &node.program) || !text_of(settings, &node.options_json) ||
+      !key_of(command, path, folder, environment, &options.key)) {
     return nullptr;
   }
-  return PyUnicode_DecodeFSDefault(os::started_node_folder().c_str());
+  if (address != Py_None && !text_of(address, &node.address.emplace())) return nullptr;
+  options.prestart = prestart;
+  return client_of([&] { return client::open_client(node, std::move(options)); });
+}
+
+// become_worker(process, fd) -> Client
+PyObject* become_worker(PyObject*, PyObject* args) {
+  client::ClientOptions options = usual_options();
+  unsigned int process = 0;
+  int fd = -1;
+  if (!PyArg_ParseTuple(args, "Ii", &process, &fd)) return nullptr;
+  options.control = os::Fd(fd);
+  options.role = wire::Role::kWorker;
+  options.process = process;
+  return client_of([&] { return client::Client::connect(std::move(options)); });
+}
+
+// find_node(address) -> str
+PyObject* find_node(PyObject*, PyObject* argument) {
+  std::string address;
+  if (!text_of(argument, &address)) return nullptr;
+  Result<door::FoundNode> found = door::find_node(address, door::Others::kLeave);
+  if (found.is_ok()) return PyUnicode_DecodeFSDefault(found->socket.c_str());
+  raise_status(found.status());
+  return nullptr;
 }
 
 // content_hash(path) -> str
@@ -247,10 +276,12 @@ PyType_Slot client_slots[] = {
 PyType_Spec client_spec{"fray._native.Client", sizeof(PythonClient), 0,
                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, client_slots};
 PyMethodDef client_functions[] = {
-    {"started_node_folder", started_node_folder, METH_NOARGS, "The folder of the started node of this home"},
+    {"find_node", find_node, METH_O,
+     "find_node(address) -> the path of the socket that 'auto', a home or a socket means"},
     {"content_hash", content_hash, METH_O, "content_hash(path) -> what the file's content is known by"},
-    {"connect", connect, METH_VARARGS,
-     "connect(fd, role, process, release, prestart, command, path, folder, environment) -> Client"},
+    {"open_node", open_node, METH_VARARGS,
+     "open_node(address or None, program, options, prestart, command, path, folder, environment) -> Client"},
+    {"become_worker", become_worker, METH_VARARGS, "become_worker(process, fd) -> Client"},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
@@ -291,11 +322,15 @@ bool check_own(PythonClient* owner) {
   return false;
 }
 
+PyObject* text_of_message(const std::string& message) {
+  return PyUnicode_DecodeFSDefaultAndSize(message.data(), static_cast<Py_ssize_t>(message.size()));
+}
+
 void raise_status(StatusCode code, const std::string& message) {
   static PyObject* function = nullptr;
   if (imported(&function, "fray.backend.native.failures", "engine_error") == nullptr) return;
-  Owned error(PyObject_CallFunction(function, "is#", static_cast<int>(code), message.data(),
-                                    static_cast<Py_ssize_t>(message.size())));
+  Owned text(text_of_message(message));
+  Owned error(text ? PyObject_CallFunction(function, "iO", static_cast<int>(code), text.get()) : nullptr);
   if (error) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
 }
 

@@ -30,6 +30,11 @@ bool signal_raised() {
   }
 }
 
+bool signal_came() {
+  GilHeld held;
+  return signal_raised();
+}
+
 PyGILState_STATE ensure_gil() {
   try {
     return PyGILState_Ensure();

@@ -20,6 +20,8 @@ namespace fray::python {
 void take_gil(PyThreadState* state);
 // In place of PyErr_CheckSignals(), for use below the engine's functions: whether a handler has raised.
 bool signal_raised();
+// The same, for a thread that has let go of the GIL.
+bool signal_came();
 // In place of PyGILState_Ensure().
 PyGILState_STATE ensure_gil();
 

@@ -32,7 +32,7 @@ std::vector<std::string> texts_of(const std::vector<nb::bytes>& list) {
 [[noreturn]] void raise(const Status& status) {
   if (PyErr_Occurred() != nullptr) throw nb::python_error();
   nb::object make = nb::module_::import_("fray.backend.native.job_failures").attr("job_error");
-  nb::object error = make(static_cast<int>(status.code()), status.message());
+  nb::object error = make(static_cast<int>(status.code()), nb::steal(text_of_message(status.message())));
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
   throw nb::python_error();
 }
@@ -53,15 +53,13 @@ auto without_gil(Call call) {
   return taken(std::move(result));
 }
 
-bool signal_came() {
-  GilHeld held;
-  return PyErr_CheckSignals() != 0;
-}
-
-JobClient::Deadline deadline_in(std::optional<double> seconds) {
-  if (!seconds) return {};
-  return std::chrono::steady_clock::now() +
-         std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(*seconds));
+// A call of the main thread gives up when a signal's handler raises; all give up at the deadline.
+door::Patience patience_of(std::optional<double> seconds = {}) {
+  if (!seconds) return {{}, signal_came};
+  const auto deadline =
+      std::chrono::steady_clock::now() +
+      std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(*seconds));
+  return {deadline, signal_came};
 }
 
 ResourceSet resources_of(const nb::dict& amounts) {
@@ -97,7 +95,7 @@ std::string submit(JobClient& self, const std::string& name, const std::vector<n
   spec.deadline_seconds = deadline_seconds;
   spec.grace_seconds = grace_seconds.value_or(spec.grace_seconds);
   spec.runtime_env = runtime_env;
-  return without_gil([&] { return self.submit(std::move(spec)); });
+  return without_gil([&] { return self.submit(std::move(spec), patience_of()); });
 }
 
 using Ids = std::vector<std::string>;
@@ -108,7 +106,7 @@ nb::tuple open_log(JobClient& self, const std::string& id, std::uint32_t attempt
   request.id = id;
   request.attempt = attempt;
   if (tail) request.tail_lines = *tail;
-  const wire::JobLogOpened opened = without_gil([&] { return self.open_log(request); });
+  const wire::JobLogOpened opened = without_gil([&] { return self.open_log(request, patience_of()); });
   std::vector<Cursor> cursors;
   for (const wire::LogCursor& each : opened.cursors) cursors.emplace_back(each.replica, each.stream, each.offset);
   return nb::make_tuple(opened.id, opened.attempt, cursors);
@@ -123,8 +121,7 @@ nb::tuple read_log(JobClient& self, const std::string& id, std::uint32_t attempt
   for (const auto& [replica, stream, offset] : cursors) {
     request.cursors.push_back({replica, static_cast<std::uint8_t>(stream), offset});
   }
-  const wire::JobLogPieces read =
-      without_gil([&] { return self.read_log(request, deadline_in(timeout), signal_came); });
+  const wire::JobLogPieces read = without_gil([&] { return self.read_log(request, patience_of(timeout)); });
   nb::list pieces;
   for (const wire::LogPiece& piece : read.pieces) {
     pieces.append(nb::make_tuple(piece.at.replica, static_cast<int>(piece.at.stream), piece.at.offset, piece.missing,
@@ -139,7 +136,7 @@ int add_jobs(PyObject* module_object) {
   nb::module_ module = nb::borrow<nb::module_>(module_object);
   nb::class_<JobClient>(module, "JobClient", "Asks the node at a socket about jobs.")
       .def(
-          "__init__", [](JobClient* self, const std::string& socket) { new (self) JobClient(socket, FRAY_VERSION); },
+          "__init__", [](JobClient* self, const std::string& socket) { new (self) JobClient(socket); },
           nb::arg("socket"))
       .def("submit", submit, nb::arg("name"), nb::arg("command"), nb::arg("folder"), nb::arg("environment"),
            nb::arg("call"), nb::arg("replicas"), nb::arg("resources"), nb::arg("max_failures"),
@@ -147,19 +144,26 @@ int add_jobs(PyObject* module_object) {
            nb::arg("deadline_seconds"), nb::arg("grace_seconds").none(), nb::arg("runtime_env"),
            "Starts a job; returns it as JSON.")
       .def(
-          "get", [](JobClient& self, Ids ids) { return without_gil([&] { return self.get(std::move(ids)); }); },
+          "get",
+          [](JobClient& self, Ids ids) { return without_gil([&] { return self.get(std::move(ids), patience_of()); }); },
           nb::arg("ids"), "Jobs as a JSON array; all of them for no ids.")
       .def(
           "wait",
           [](JobClient& self, Ids ids, std::optional<double> timeout) {
-            return without_gil([&] { return self.wait(std::move(ids), deadline_in(timeout), signal_came); });
+            return without_gil([&] { return self.wait(std::move(ids), patience_of(timeout)); });
           },
           nb::arg("ids"), nb::arg("timeout") = nb::none(), "Waits for the end of all.")
       .def(
-          "stop", [](JobClient& self, Ids ids) { return without_gil([&] { return self.stop(std::move(ids)); }); },
+          "stop",
+          [](JobClient& self, Ids ids) {
+            return without_gil([&] { return self.stop(std::move(ids), patience_of()); });
+          },
           nb::arg("ids"), "Asks them to end.")
       .def(
-          "remove", [](JobClient& self, Ids ids) { return without_gil([&] { return self.remove(std::move(ids)); }); },
+          "remove",
+          [](JobClient& self, Ids ids) {
+            return without_gil([&] { return self.remove(std::move(ids), patience_of()); });
+          },
           nb::arg("ids"), "Forgets jobs that have ended.")
       .def("open_log", open_log, nb::arg("id"), nb::arg("attempt") = 0, nb::arg("tail") = nb::none(),
            "(id, attempt, [(replica, stream, offset)])")

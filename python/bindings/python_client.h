@@ -44,6 +44,8 @@ bool check_open(PythonClient* owner);
 // False, with ForeignRefError set, in a forked child whose parent's client it is: its locks may be held for ever.
 bool check_own(PythonClient* owner);
 
+// What the engine says, in which there may be a path of any bytes.
+PyObject* text_of_message(const std::string& message);
 // Sets the Python exception for an error of the engine (see fray.backend.native.failures).
 void raise_status(StatusCode code, const std::string& message);
 inline void raise_status(const Status& status) { raise_status(status.code(), status.message()); }

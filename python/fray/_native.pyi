@@ -6,16 +6,21 @@ from typing import Any
 
 RELEASE: str = "0.1.0"
 
-def started_node_folder(*args: Any, **kwargs: Any) -> Any:
-    """The folder of the started node of this home"""
+def find_node(*args: Any, **kwargs: Any) -> Any:
+    """
+    find_node(address) -> the path of the socket that 'auto', a home or a socket means
+    """
 
 def content_hash(*args: Any, **kwargs: Any) -> Any:
     """content_hash(path) -> what the file's content is known by"""
 
-def connect(*args: Any, **kwargs: Any) -> Any:
+def open_node(*args: Any, **kwargs: Any) -> Any:
     """
-    connect(fd, role, process, release, prestart, command, path, folder, environment) -> Client
+    open_node(address or None, program, options, prestart, command, path, folder, environment) -> Client
     """
+
+def become_worker(*args: Any, **kwargs: Any) -> Any:
+    """become_worker(process, fd) -> Client"""
 
 def empty(*args: Any, **kwargs: Any) -> Any:
     """empty(client, bytes) -> Room"""

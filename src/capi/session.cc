@@ -1,12 +1,10 @@
 #include "capi/session.h"
 
-#include <cerrno>
 #include <cmath>
 #include <cstdlib>
 
 #include <fmt/format.h>
 #include <pthread.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
@@ -14,12 +12,10 @@
 #include "capi/program.h"
 #include "capi/running_call.h"
 #include "capi/worker_process.h"
+#include "client/open_client.h"
 #include "client/output_writer.h"
+#include "door/find_node.h"
 #include "model/json_text.h"
-#include "os/listener.h"
-#include "os/run_folder.h"
-#include "os/socket_pair.h"
-#include "os/spawn.h"
 
 namespace fray::capi {
 
@@ -27,8 +23,6 @@ namespace {
 
 constexpr const char* kNamespaceVariable = "FRAY_NAMESPACE";
 constexpr std::size_t kMostRecentKeys = 64;
-constexpr const char* kSocketName = "/node.sock";
-constexpr int kNodeFd = 3;
 
 std::atomic<fray_session*> current{nullptr};  // counted
 
@@ -72,51 +66,15 @@ Result<std::string> node_settings(const fray_connect_options& options) {
   return json_text(settings);
 }
 
-Result<os::Fd> start_node(const fray_connect_options& options) {
-  FRAY_ASSIGN_OR_RETURN(std::string settings, node_settings(options));
-  FRAY_ASSIGN_OR_RETURN(std::string program, node_program());
-  FRAY_ASSIGN_OR_RETURN(auto ends, os::make_socket_pair());
-  os::SpawnRequest request;
-  request.command = {program,    "node", "--embedded",     "--client-fd", std::to_string(kNodeFd),
-                     "--log-fd", "2",    "--options-json", settings};
-  request.environment = key_like_this_process().environment;
-  request.fds = {{ends.second.get(), kNodeFd}};
-  request.standard_output = STDOUT_FILENO;
-  request.standard_error = STDERR_FILENO;
-  FRAY_ASSIGN_OR_RETURN(pid_t pid, os::spawn(request));
-  ends.second.reset();
-  // The node leaves this child behind at once, so that it is nobody's child.
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (!WIFEXITED(status)) {
-    return Status(StatusCode::kUnavailable, fmt::format("the node could not start (wait status {})", status));
-  }
-  // One that has ended has said why on its socket.
-  return std::move(ends.first);
-}
-
-Result<std::string> socket_of(const std::string& address) {
-  if (address.empty()) {
-    return Status(StatusCode::kInvalidArgument, "Options::address is empty; it is \"auto\", a socket or a home");
-  }
-  if (address == "auto") {
-    FRAY_RETURN_IF_ERROR(os::check_home());
-    return os::started_node_folder() + kSocketName;
-  }
-  for (const char* below : {"/node.sock", "/run/node/node.sock"}) {
-    if (::access((address + below).c_str(), F_OK) == 0) return address + below;
-  }
-  return address;
-}
-
-Result<os::Fd> attach(const std::string& address) {
-  FRAY_ASSIGN_OR_RETURN(std::string path, socket_of(address));
-  Result<os::Fd> connected = os::connect_to(path);
-  if (connected.is_ok()) return connected;
-  return Status(StatusCode::kUnavailable,
-                fmt::format("no node answers at {}: {}. `fray status` lists those that run, `fray start` starts one",
-                            path, connected.status().message()));
+// What is said, or where this process is of a job its node, or one of its own.
+Result<client::NodeChoice> node_of(const fray_connect_options& options) {
+  client::NodeChoice node;
+  node.address = door::node_of_this_job();
+  if (options.address != nullptr) node.address = options.address;
+  if (node.address) return node;
+  FRAY_ASSIGN_OR_RETURN(node.options_json, node_settings(options));
+  FRAY_ASSIGN_OR_RETURN(node.program, node_program());
+  return node;
 }
 
 void set_variable(wire::WorkerKey* key, std::string_view name, std::string_view value) {
@@ -144,7 +102,6 @@ Result<fray_session*> connect(const fray_connect_options& options) {
   session->name_space = namespace_of(options);
   session->python = text_or(options.python);
   client::ClientOptions settings;
-  settings.release = FRAY_VERSION;
   settings.output = &client::OutputWriter::of_process();
   if (is_child_of_task) {
     return Status(
@@ -158,14 +115,12 @@ Result<fray_session*> connect(const fray_connect_options& options) {
     MutexLock lock(session->keys_mutex);
     session->cpp_key = settings.key;
   }
-  if (options.address != nullptr) {
-    FRAY_ASSIGN_OR_RETURN(settings.control, attach(options.address));
-  } else {
-    FRAY_ASSIGN_OR_RETURN(settings.control, start_node(options));
+  FRAY_ASSIGN_OR_RETURN(client::NodeChoice node, node_of(options));
+  if (!node.address) {
     settings.prestart = options.cpus >= 1 ? static_cast<std::uint32_t>(options.cpus)
                                           : static_cast<std::uint32_t>(::sysconf(_SC_NPROCESSORS_ONLN));
   }
-  FRAY_ASSIGN_OR_RETURN(session->client, client::Client::connect(std::move(settings)));
+  FRAY_ASSIGN_OR_RETURN(session->client, client::open_client(node, std::move(settings)));
   return session.release();
 }
 

@@ -44,7 +44,6 @@ fray_session* become_worker(const worker::ForkedWorker& forked) {
   options.control = os::Fd(forked.control_fd);
   options.role = wire::Role::kWorker;
   options.process = forked.process;
-  options.release = FRAY_VERSION;
   options.output = &client::OutputWriter::of_process();  // of the tasks that its tasks start
   auto client = client::Client::connect(std::move(options));
   if (!client.is_ok()) give_up(client.status().message().c_str());

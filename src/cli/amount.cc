@@ -5,6 +5,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 #include <fmt/format.h>
@@ -98,6 +99,22 @@ Result<json> parse_resources(const std::string& option, const std::string& text)
   }
   if (amounts.empty()) return wrong(option, text, kForm);
   return amounts;
+}
+
+Result<double> parse_span(const std::string& option, const std::string& text) {
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  const std::string unit = end;
+  double factor = -1;
+  if (unit.empty() || unit == "s") factor = 1;
+  if (unit == "m" || unit == "min") factor = 60;
+  if (unit == "h") factor = 3600;
+  if (unit == "d") factor = 86400;
+  if (end == text.c_str() || factor < 0 || !std::isfinite(number) || number < 0) {
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("{} must be a time such as 30, 30s, 10m, 2h or 1d, got '{}'", option, text));
+  }
+  return number * factor;
 }
 
 }  // namespace fray::cli

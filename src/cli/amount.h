@@ -1,4 +1,4 @@
-// Amounts as people write them on the command line: sizes ("4GiB") and resources ("TPU:4,head_node:1").
+// Amounts as people write them on the command line: sizes ("4GiB"), times ("30s") and resources ("TPU:4,head_node:1").
 //
 // Threading:  any thread.
 // Ownership:  values.
@@ -16,6 +16,8 @@ namespace fray::cli {
 
 // Bytes: a number with B, KB, MB, GB, TB (powers of 1000), K, M, G, T, KiB, MiB, GiB, TiB (of 1024) or nothing.
 Result<std::uint64_t> parse_size(const std::string& option, const std::string& text);
+// Seconds: "90", "30s", "10m", "2h", "1d".
+Result<double> parse_span(const std::string& option, const std::string& text);
 // A JSON object of names and amounts, or NAME:AMOUNT,...
 Result<nlohmann::json> parse_resources(const std::string& option, const std::string& text);
 

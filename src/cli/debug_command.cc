@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "cli/exit_codes.h"
-#include "cli/node_choice.h"
+#include "cli/node_session.h"
 #include "os/listener.h"
 
 namespace fray::cli {
@@ -75,12 +75,13 @@ void relay(int socket) {
 
 void add_debug(CLI::App& app, DebugArguments& arguments) {
   CLI::App* command = app.add_subcommand("debug", "Talk to the task that waits longest at breakpoint()");
-  command->add_option("SOCKET", arguments.socket, "The node's socket; the newest node of this user if it is not given");
+  add_node_option(*command, arguments.socket, true);
 }
 
 int run_debug(const DebugArguments& arguments) {
-  std::string node = choose_node("debug", arguments.socket);
-  if (node.empty()) return kExitUnreachable;
+  auto session = NodeSession::open(arguments.socket);
+  if (!session.is_ok()) return report_failure("debug", session.status());
+  const std::string& node = (*session)->socket();
   fs::path folder = fs::path(node).parent_path();
   if (folder.empty()) folder = ".";
   std::vector<fs::path> waiting = waiting_tasks(folder);

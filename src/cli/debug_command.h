@@ -7,14 +7,14 @@
 // Failure:    run_debug() returns an exit code of cli/exit_codes.h: kExitNotFound when no task waits.
 #pragma once
 
-#include <string>
-
 #include <CLI/CLI.hpp>
+
+#include "cli/node_session.h"
 
 namespace fray::cli {
 
 struct DebugArguments {
-  std::string socket;  // of the node
+  NodeOption socket;
 };
 
 void add_debug(CLI::App& app, DebugArguments& arguments);

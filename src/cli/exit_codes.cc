@@ -25,4 +25,16 @@ int exit_code_of(StatusCode code) {
   }
 }
 
+int exit_code_of_answer(StatusCode code) {
+  switch (code) {
+    case StatusCode::kInvalidArgument:
+      return kExitFailed;
+    case StatusCode::kResourceExhausted:
+    case StatusCode::kIoError:
+      return kExitDisk;
+    default:
+      return exit_code_of(code);
+  }
+}
+
 }  // namespace fray::cli

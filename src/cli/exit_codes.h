@@ -26,5 +26,7 @@ inline constexpr const char* kExitCodesText =
 
 // What a failure ends the program with, where a command says nothing else of it.
 int exit_code_of(StatusCode code);
+// The same for what a node answers. The words were right: the node refuses what they ask for, or has no room for it.
+int exit_code_of_answer(StatusCode code);
 
 }  // namespace fray::cli

@@ -10,10 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "cli/node_session.h"
+
 namespace fray::cli {
 
 struct JobSubmitArguments {
-  std::string socket;
+  NodeOption socket;
   std::string name;
   std::string id;
   std::vector<std::string> command;
@@ -38,7 +40,7 @@ struct JobSubmitArguments {
 };
 
 struct JobLogArguments {
-  std::string socket;
+  NodeOption socket;
   std::string id;
   bool follow = false;
   std::optional<std::uint64_t> tail;
@@ -49,7 +51,7 @@ struct JobLogArguments {
 };
 
 struct JobNameArguments {  // status, list, stop, wait, delete
-  std::string socket;
+  NodeOption socket;
   std::vector<std::string> ids;
   std::string timeout;
   std::string state;  // list: only these

@@ -47,7 +47,7 @@ void JobCommands::add_submit(CLI::App& command, JobSubmitArguments& arguments) {
   command.add_flag("--shell", arguments.shell, "COMMAND is one line for /bin/sh");
   command.add_flag("--no-wait", arguments.no_wait, "Print the job's id and return");
   command.add_flag("--json", arguments.json, "One JSON document: with --no-wait the job, else how it ended");
-  command.add_option("--socket", arguments.socket, "The node's socket; by default that of this home's started node");
+  add_node_option(command, arguments.socket, false);
 }
 
 CLI::App* JobCommands::add_names(CLI::App& job, const char* name, const char* what, bool required) {
@@ -55,7 +55,7 @@ CLI::App* JobCommands::add_names(CLI::App& job, const char* name, const char* wh
   CLI::Option* ids = command->add_option("ID", names_.ids, "Ids of jobs, or their beginnings");
   if (required) ids->required();
   command->add_flag("--json", names_.json, "One JSON document");
-  command->add_option("--socket", names_.socket, "The node's socket; by default that of this home's started node");
+  add_node_option(*command, names_.socket, false);
   return command;
 }
 
@@ -68,7 +68,7 @@ void JobCommands::add_logs(CLI::App& job) {
   command->add_option("--grep", log_.grep, "Only lines that this regular expression matches");
   command->add_option("--attempt", log_.attempt, "Of this attempt; by default the newest");
   command->add_flag("--json", log_.json, "One JSON document a line of output");
-  command->add_option("--socket", log_.socket, "The node's socket; by default that of this home's started node");
+  add_node_option(*command, log_.socket, false);
 }
 
 std::optional<int> JobCommands::run(const CLI::App& app) const {

@@ -13,8 +13,8 @@ namespace {
 constexpr std::size_t kLongestLine = 1u << 20;
 }
 
-Status JobOutput::print(wire::OpenJobLog request, bool follow, const client::JobClient::Interrupted& interrupted) {
-  FRAY_ASSIGN_OR_RETURN(wire::JobLogOpened opened, jobs_.open_log(request));
+Status JobOutput::print(wire::OpenJobLog request, bool follow, const door::Patience& patience) {
+  FRAY_ASSIGN_OR_RETURN(wire::JobLogOpened opened, jobs_.open_log(request, patience));
   while (true) {
     attempt_ = opened.attempt;
     numbered_ = opened.cursors.size() > 2;
@@ -25,7 +25,7 @@ Status JobOutput::print(wire::OpenJobLog request, bool follow, const client::Job
     read.cursors = opened.cursors;
     wire::JobLogPieces pieces;
     do {
-      FRAY_ASSIGN_OR_RETURN(pieces, jobs_.read_log(read, {}, interrupted));
+      FRAY_ASSIGN_OR_RETURN(pieces, jobs_.read_log(read, patience));
       for (const wire::LogPiece& piece : pieces.pieces) {
         add(piece);
         for (wire::LogCursor& cursor : read.cursors) {
@@ -40,7 +40,7 @@ Status JobOutput::print(wire::OpenJobLog request, bool follow, const client::Job
     request.id = opened.id;
     request.attempt = pieces.newest;
     request.tail_lines = wire::OpenJobLog::kAll;
-    FRAY_ASSIGN_OR_RETURN(opened, jobs_.open_log(request));
+    FRAY_ASSIGN_OR_RETURN(opened, jobs_.open_log(request, patience));
   }
 }
 

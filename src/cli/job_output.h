@@ -24,8 +24,8 @@ class JobOutput {
 
   JobOutput(client::JobClient& jobs, Style style) : jobs_(jobs), style_(std::move(style)) {}
 
-  // Prints what there is; with `follow` over all attempts until the job has ended, or `interrupted` says so (kCancelled).
-  Status print(wire::OpenJobLog request, bool follow, const client::JobClient::Interrupted& interrupted);
+  // Prints what there is; with `follow` over all attempts until the job has ended.
+  Status print(wire::OpenJobLog request, bool follow, const door::Patience& patience);
 
  private:
   using Stream = std::pair<std::uint32_t, std::uint8_t>;  // replica, stream

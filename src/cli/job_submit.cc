@@ -10,10 +10,11 @@
 
 #include "cli/amount.h"
 #include "cli/exit_codes.h"
+#include "cli/interrupt.h"
 #include "cli/job_output.h"
-#include "cli/job_session.h"
 #include "cli/job_text.h"
 #include "cli/job_verbs.h"
+#include "cli/node_session.h"
 #include "cli/python_program.h"
 #include "model/json_text.h"
 
@@ -141,16 +142,17 @@ void hint_at_quotes(const JobSubmitArguments& arguments) {
              arguments.command[0]);
 }
 
-int follow(JobSession& session, const JobSubmitArguments& arguments, const std::string& id) {
-  JobSession::interrupted();
+int follow(client::JobClient& jobs, const JobSubmitArguments& arguments, const char* command, const std::string& id) {
+  watch_for_interrupts();
+  const door::Patience patience{{}, was_interrupted};
   wire::OpenJobLog request;
   request.id = id;
-  Status printed = arguments.json ? session.jobs().wait({id}, {}, JobSession::interrupted).status()
-                                  : JobOutput(session.jobs(), {}).print(request, true, JobSession::interrupted);
-  if (printed.code() == StatusCode::kCancelled) return session.detached(id);
-  if (!printed.is_ok()) return session.failed(printed);
-  auto text = session.jobs().get({id});
-  if (!text.is_ok()) return session.failed(text.status());
+  Status printed =
+      arguments.json ? jobs.wait({id}, patience).status() : JobOutput(jobs, {}).print(request, true, patience);
+  if (printed.code() == StatusCode::kCancelled) return detached(id);
+  if (!printed.is_ok()) return report_failure(command, printed);
+  auto text = jobs.get({id});
+  if (!text.is_ok()) return report_failure(command, text.status());
   const json job = parse_json(*text)[0];
   if (arguments.json) {
     fmt::print("{}\n", json_text(job, 2));
@@ -170,10 +172,12 @@ int run_job_submit(const JobSubmitArguments& arguments) {
     return kExitUsage;
   }
   hint_at_quotes(arguments);
-  auto session = JobSession::open(command, arguments.socket, arguments.start_node);
-  if (!session) return kExitUnreachable;
-  auto text = session->jobs().submit(std::move(spec).value());
-  if (!text.is_ok()) return session->failed(text.status());
+  auto session =
+      arguments.start_node ? NodeSession::open_or_start(arguments.socket) : NodeSession::open(arguments.socket);
+  if (!session.is_ok()) return report_failure(command, session.status());
+  client::JobClient& jobs = (*session)->jobs();
+  auto text = jobs.submit(std::move(spec).value());
+  if (!text.is_ok()) return report_failure(command, text.status());
   const json job = parse_json(*text);
   const std::string id = job.value("id", "");
   if (arguments.no_wait) {
@@ -187,7 +191,7 @@ int run_job_submit(const JobSubmitArguments& arguments) {
     return kExitOk;
   }
   if (!arguments.json) fmt::print(stderr, "job {}\n", id);
-  return follow(*session, arguments, id);
+  return follow(jobs, arguments, command, id);
 }
 
 }  // namespace fray::cli

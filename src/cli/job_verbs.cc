@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/amount.h"
 #include "cli/exit_codes.h"
+#include "cli/interrupt.h"
 #include "cli/job_output.h"
-#include "cli/job_session.h"
 #include "cli/job_text.h"
+#include "cli/node_session.h"
 #include "model/json_text.h"
 
 namespace fray::cli {
@@ -28,11 +30,20 @@ json list_document(json jobs) { return {{"schema", "fray/v1"}, {"jobs", std::mov
 
 }  // namespace
 
+int detached(const std::string& id) {
+  fmt::print(stderr,
+             "\nthe job goes on. Next:\n"
+             "  fray job logs -f {0}   follows it again\n"
+             "  fray job stop {0}      ends it\n",
+             id);
+  return kExitInterrupted;
+}
+
 int run_job_list(const JobNameArguments& arguments) {
-  auto session = JobSession::open("job list", arguments.socket);
-  if (!session) return kExitUnreachable;
-  auto text = session->jobs().get(arguments.ids);
-  if (!text.is_ok()) return session->failed(text.status());
+  auto session = NodeSession::open(arguments.socket);
+  if (!session.is_ok()) return report_failure("job list", session.status());
+  auto text = (*session)->jobs().get(arguments.ids);
+  if (!text.is_ok()) return report_failure("job list", text.status());
   json jobs = json::array();
   for (const json& job : parse_json(*text)) {
     if (arguments.state.empty() || job.value("status", "") == arguments.state) jobs.push_back(job);
@@ -42,10 +53,10 @@ int run_job_list(const JobNameArguments& arguments) {
 }
 
 int run_job_status(const JobNameArguments& arguments) {
-  auto session = JobSession::open("job status", arguments.socket);
-  if (!session) return kExitUnreachable;
-  auto text = session->jobs().get(arguments.ids);
-  if (!text.is_ok()) return session->failed(text.status());
+  auto session = NodeSession::open(arguments.socket);
+  if (!session.is_ok()) return report_failure("job status", session.status());
+  auto text = (*session)->jobs().get(arguments.ids);
+  if (!text.is_ok()) return report_failure("job status", text.status());
   const json jobs = parse_json(*text);
   if (arguments.json) {
     print_json(jobs.size() == 1 ? jobs[0] : list_document(jobs));
@@ -56,10 +67,10 @@ int run_job_status(const JobNameArguments& arguments) {
 }
 
 int run_job_stop(const JobNameArguments& arguments) {
-  auto session = JobSession::open("job stop", arguments.socket);
-  if (!session) return kExitUnreachable;
-  auto text = session->jobs().stop(arguments.ids);
-  if (!text.is_ok()) return session->failed(text.status());
+  auto session = NodeSession::open(arguments.socket);
+  if (!session.is_ok()) return report_failure("job stop", session.status());
+  auto text = (*session)->jobs().stop(arguments.ids);
+  if (!text.is_ok()) return report_failure("job stop", text.status());
   const json jobs = parse_json(*text);
   if (arguments.json) {
     print_json(list_document(jobs));
@@ -73,10 +84,10 @@ int run_job_stop(const JobNameArguments& arguments) {
 }
 
 int run_job_delete(const JobNameArguments& arguments) {
-  auto session = JobSession::open("job delete", arguments.socket);
-  if (!session) return kExitUnreachable;
-  auto text = session->jobs().remove(arguments.ids);
-  if (!text.is_ok()) return session->failed(text.status());
+  auto session = NodeSession::open(arguments.socket);
+  if (!session.is_ok()) return report_failure("job delete", session.status());
+  auto text = (*session)->jobs().remove(arguments.ids);
+  if (!text.is_ok()) return report_failure("job delete", text.status());
   if (arguments.json) {
     print_json(list_document(parse_json(*text)));
   } else {
@@ -86,19 +97,19 @@ int run_job_delete(const JobNameArguments& arguments) {
 }
 
 int run_job_wait(const JobNameArguments& arguments) {
-  client::JobClient::Deadline deadline;
+  door::Patience patience{{}, was_interrupted};
   if (!arguments.timeout.empty()) {
     auto seconds = parse_span("--timeout", arguments.timeout);
     if (!seconds.is_ok()) return usage("job wait", seconds.status());
-    deadline = std::chrono::steady_clock::now() +
-               std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(*seconds));
+    patience.deadline = std::chrono::steady_clock::now() +
+                        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(*seconds));
   }
-  auto session = JobSession::open("job wait", arguments.socket);
-  if (!session) return kExitUnreachable;
-  JobSession::interrupted();
-  auto text = session->jobs().wait(arguments.ids, deadline, JobSession::interrupted);
-  if (!text.is_ok() && text.status().code() == StatusCode::kCancelled) return session->detached(arguments.ids[0]);
-  if (!text.is_ok()) return session->failed(text.status());
+  auto session = NodeSession::open(arguments.socket);
+  if (!session.is_ok()) return report_failure("job wait", session.status());
+  watch_for_interrupts();
+  auto text = (*session)->jobs().wait(arguments.ids, patience);
+  if (!text.is_ok() && text.status().code() == StatusCode::kCancelled) return detached(arguments.ids[0]);
+  if (!text.is_ok()) return report_failure("job wait", text.status());
   const json jobs = parse_json(*text);
   int code = kExitOk;
   for (const json& job : jobs) {
@@ -127,16 +138,16 @@ int run_job_logs(const JobLogArguments& arguments) {
     return usage("job logs", Status(StatusCode::kInvalidArgument, fmt::format("--grep {} is no regular expression: {}",
                                                                               arguments.grep, error.what())));
   }
-  auto session = JobSession::open("job logs", arguments.socket);
-  if (!session) return kExitUnreachable;
-  JobSession::interrupted();
+  auto session = NodeSession::open(arguments.socket);
+  if (!session.is_ok()) return report_failure("job logs", session.status());
+  watch_for_interrupts();
   Status printed =
-      JobOutput(session->jobs(), std::move(style)).print(request, arguments.follow, JobSession::interrupted);
-  if (printed.code() == StatusCode::kCancelled) return session->detached(arguments.id);
-  if (!printed.is_ok()) return session->failed(printed);
+      JobOutput((*session)->jobs(), std::move(style)).print(request, arguments.follow, {{}, was_interrupted});
+  if (printed.code() == StatusCode::kCancelled) return detached(arguments.id);
+  if (!printed.is_ok()) return report_failure("job logs", printed);
   if (!arguments.follow) return kExitOk;
-  auto text = session->jobs().get({arguments.id});
-  if (!text.is_ok()) return session->failed(text.status());
+  auto text = (*session)->jobs().get({arguments.id});
+  if (!text.is_ok()) return report_failure("job logs", text.status());
   const json job = parse_json(*text)[0];
   fmt::print(stderr, "{}\n", job_end_line(job));
   return exit_code_of_job(job);

@@ -6,9 +6,14 @@
 //             what failed.
 #pragma once
 
+#include <string>
+
 #include "cli/job_arguments.h"
 
 namespace fray::cli {
+
+// Says what the user can do after Ctrl-C; returns the exit code.
+int detached(const std::string& id);
 
 int run_job_submit(const JobSubmitArguments& arguments);
 int run_job_list(const JobNameArguments& arguments);

@@ -64,8 +64,7 @@ void add_stop(CLI::App& app, cli::StopArguments& arguments) {
 
 void add_status(CLI::App& app, cli::StatusArguments& arguments) {
   CLI::App* command = app.add_subcommand("status", "What runs on a node, what waits, and why");
-  command->add_option("SOCKET", arguments.socket,
-                      "A node's socket; by default the started node of this home, else the newest of this user");
+  cli::add_node_option(*command, arguments.socket, true);
   command->add_flag("--json", arguments.json, "One JSON document");
 }
 

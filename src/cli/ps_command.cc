@@ -1,14 +1,10 @@
 #include "cli/ps_command.h"
 
-#include <chrono>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/exit_codes.h"
-#include "cli/node_choice.h"
-#include "cli/node_query.h"
-#include "client/job_client.h"
+#include "cli/node_session.h"
 #include "model/json_text.h"
 
 namespace fray::cli {
@@ -16,8 +12,6 @@ namespace fray::cli {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::chrono::seconds kPsPatience{5};
 
 json row(const char* kind, const json& pid, const std::string& state, const std::string& what) {
   return {{"kind", kind}, {"pid", pid}, {"state", state}, {"what", what}};
@@ -44,27 +38,21 @@ json rows_of(const json& report, const json& jobs) {
   return rows;
 }
 
-int failed(const Status& status) {
-  fmt::print(stderr, "fray ps: {}\n", status.message());
-  return exit_code_of(status);
-}
-
 }  // namespace
 
 void add_ps(CLI::App& app, PsArguments& arguments) {
   CLI::App* command = app.add_subcommand("ps", "The processes of a node: jobs, actors, workers");
-  command->add_option("SOCKET", arguments.socket,
-                      "A node's socket; by default the started node of this home, else the newest");
+  add_node_option(*command, arguments.socket, true);
   command->add_flag("--json", arguments.json, "One JSON document");
 }
 
 int run_ps(const PsArguments& arguments) {
-  const std::string socket = choose_node("ps", arguments.socket);
-  if (socket.empty()) return kExitUnreachable;
-  auto report = ask_status(socket, kPsPatience);
-  if (!report.is_ok()) return failed(report.status());
-  auto jobs = client::JobClient(socket, FRAY_VERSION).get({});
-  if (!jobs.is_ok()) return failed(jobs.status());
+  auto session = NodeSession::open(arguments.socket);
+  if (!session.is_ok()) return report_failure("ps", session.status());
+  auto report = (*session)->status();
+  if (!report.is_ok()) return report_failure("ps", report.status());
+  auto jobs = (*session)->jobs().get({});
+  if (!jobs.is_ok()) return report_failure("ps", jobs.status());
   const json rows = rows_of(parse_json(*report), parse_json(*jobs));
   if (arguments.json) {
     fmt::print("{}\n", json_text(json{{"schema", "fray/v1"}, {"processes", rows}}, 2));

@@ -5,14 +5,14 @@
 // Failure:    returns an exit code of cli/exit_codes.h and says on standard error what failed.
 #pragma once
 
-#include <string>
-
 #include <CLI/CLI.hpp>
+
+#include "cli/node_session.h"
 
 namespace fray::cli {
 
 struct PsArguments {
-  std::string socket;
+  NodeOption socket;
   bool json = false;
 };
 

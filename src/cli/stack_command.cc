@@ -8,8 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/exit_codes.h"
-#include "cli/node_choice.h"
-#include "cli/node_query.h"
+#include "cli/node_session.h"
 #include "cli/process_stacks.h"
 #include "cli/program_output.h"
 #include "cli/python_program.h"
@@ -73,25 +72,23 @@ bool has_told_or_need_not(const ProcessStacks& process) {
 
 void add_stack(CLI::App& app, StackArguments& arguments) {
   CLI::App* command = app.add_subcommand("stack", "The Python stacks of a node's workers and drivers");
-  command->add_option("SOCKET", arguments.socket, "The node's socket; the newest node of this user if it is not given");
+  add_node_option(*command, arguments.socket, true);
   command->add_option("--pid", arguments.pid, "Only this process")->check(CLI::PositiveNumber);
   command->add_flag("--json", arguments.json, "One JSON document");
   command->add_flag("--no-py-spy", arguments.without_py_spy, "Ask the processes themselves even where py-spy is");
 }
 
 int run_stack(const StackArguments& arguments) {
-  std::string socket = choose_node("stack", arguments.socket);
-  if (socket.empty()) return kExitUnreachable;
-  auto reply = ask_status(socket, kStackPatience);
-  if (!reply.is_ok()) {
-    fmt::print(stderr, "fray stack: {}\n", reply.status().message());
-    return exit_code_of(reply.status());
-  }
+  auto session = NodeSession::open(arguments.socket);
+  if (!session.is_ok()) return report_failure("stack", session.status());
+  auto reply = (*session)->status();
+  if (!reply.is_ok()) return report_failure("stack", reply.status());
   std::vector<ProcessStacks> processes = processes_of(parse_json(*reply));
   if (arguments.pid != 0) {
     std::erase_if(processes, [&](const ProcessStacks& one) { return one.pid != arguments.pid; });
     if (processes.empty()) {
-      fmt::print(stderr, "fray stack: process {} is no worker or driver of the node at {}\n", arguments.pid, socket);
+      fmt::print(stderr, "fray stack: process {} is no worker or driver of the node at {}\n", arguments.pid,
+                 (*session)->socket());
       return kExitNotFound;
     }
   }

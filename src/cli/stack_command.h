@@ -6,14 +6,14 @@
 // Failure:    run_stack() returns an exit code of cli/exit_codes.h: kExitFailed when a process told nothing.
 #pragma once
 
-#include <string>
-
 #include <CLI/CLI.hpp>
+
+#include "cli/node_session.h"
 
 namespace fray::cli {
 
 struct StackArguments {
-  std::string socket;
+  NodeOption socket;
   int pid = 0;  // 0: all
   bool json = false;
   bool without_py_spy = false;

@@ -1,31 +1,27 @@
 #include "cli/start_command.h"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <vector>
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/amount.h"
 #include "cli/exit_codes.h"
 #include "cli/node_http.h"
+#include "door/start_node.h"
 #include "model/json_text.h"
 #include "node/run_node.h"
 #include "node/session_folder.h"
 #include "node/session_options.h"
 #include "os/run_folder.h"
-#include "os/socket_pair.h"
-#include "os/spawn.h"
 
 namespace fray::cli {
 
@@ -34,7 +30,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::chrono::seconds kStartPatience{30};
-constexpr int kReadyFd = 3;
 constexpr off_t kLargestLog = off_t{16} << 20;  // then it is put aside
 constexpr std::size_t kTailLines = 20;
 
@@ -105,7 +100,7 @@ struct LogFile {
   }
 };
 
-int already_runs(const node::SessionInfo& session) {
+int already_runs(const door::SessionInfo& session) {
   return failed(fmt::format("a node of this home runs already (pid {}, release {})\n  socket  {}\n"
                             "hint: use it with fray.init(address=\"auto\"), or end it with `fray stop`; "
                             "FRAY_HOME names another home",
@@ -163,58 +158,28 @@ int run_in_foreground(const StartArguments& arguments, const json& options) {
   return node::run_node(node) == 0 ? kExitOk : kExitFailed;
 }
 
-// Starts the node; the result is where it will say how that went.
-Result<os::Fd> spawn_node(const StartArguments& arguments, const json& options, const LogFile& log) {
-  FRAY_ASSIGN_OR_RETURN(auto pipe, os::make_pipe());
-  os::SpawnRequest request;
-  request.command = {"/proc/self/exe", "node",
-                     "--ready-fd",     std::to_string(kReadyFd),
-                     "--log-fd",       "2",
-                     "--options-json", json_text(options),
-                     "--http-port",    std::to_string(arguments.http_port)};
-  std::array<char, 4096> program{};
-  // What ps shows should be this program's name.
-  if (ssize_t size = ::readlink("/proc/self/exe", program.data(), program.size() - 1); size > 0) {
-    request.command[0] = std::string(program.data(), static_cast<std::size_t>(size));
+// Starts the node in a process of its own, and waits until it accepts clients.
+Result<Started> start_in_background(const json& options, std::uint16_t http_port) {
+  FRAY_ASSIGN_OR_RETURN(LogFile log, LogFile::open());
+  std::error_code error;
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe", error).string();
+  auto news = door::start_lasting_node(error ? "/proc/self/exe" : program,
+                                       {"--options-json", json_text(options), "--http-port", std::to_string(http_port)},
+                                       log.fd, door::Patience::of(kStartPatience));
+  if (news.is_ok()) {
+    return Started{news->value("pid", 0), news->value("socket", ""), log.path, news->value("url", ""),
+                   news->value("token_file", "")};
   }
-  request.environment = os::own_environment();
-  request.fds = {{pipe.second.get(), kReadyFd}};
-  request.standard_error = log.fd.get();
-  FRAY_ASSIGN_OR_RETURN(pid_t child, os::spawn(request));
-  ::waitpid(child, nullptr, 0);  // the node goes on in a child of it
-  return std::move(pipe.first);
+  if (news.status().code() == StatusCode::kTimedOut) {
+    return Status(StatusCode::kTimedOut, "the node does not get ready; its log is " + log.path);
+  }
+  return Status(news.status().code(),
+                fmt::format("{}; the end of {}:\n{}", news.status().message(), log.path, log.tail()));
 }
 
-// What the node said; discarded when it ended without a word, null when it took too long.
-json wait_for_news(const os::Fd& pipe) {
-  const auto deadline = std::chrono::steady_clock::now() + kStartPatience;
-  std::string text;
-  while (true) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    if (left.count() <= 0) return nullptr;
-    pollfd watched{pipe.get(), POLLIN, 0};
-    if (::poll(&watched, 1, static_cast<int>(left.count())) <= 0) continue;
-    std::array<char, 4096> chunk;
-    const ssize_t got = ::read(pipe.get(), chunk.data(), chunk.size());
-    if (got > 0) text.append(chunk.data(), static_cast<std::size_t>(got));
-    if (got == 0) return parse_json(text);
-  }
-}
-
-int report(const StartArguments& arguments, const json& news, const LogFile& log) {
-  if (news.is_null()) return failed("the node does not get ready; its log is " + log.path, kExitTimedOut);
-  if (!news.is_object()) {
-    return failed(fmt::format("the node ended before it was ready; the end of {}:\n{}", log.path, log.tail()));
-  }
-  if (news.contains("error")) {
-    if (auto session = node::find_session(os::started_node_folder())) return already_runs(*session);
-    return failed(
-        fmt::format("the node cannot start: {}\nthe end of {}:\n{}", news.value("error", ""), log.path, log.tail()));
-  }
-  const Started started{news.value("pid", 0), news.value("socket", ""), log.path, news.value("url", ""),
-                        news.value("token_file", "")};
-  fmt::print("{}", (arguments.json ? as_json : next_steps)(started));
-  return kExitOk;
+// The node of this home, once it accepts clients: of several that are started at once one goes on.
+std::optional<door::SessionInfo> running_node() {
+  return door::await_session(os::started_node_folder(), door::Patience::of(kStartPatience));
 }
 
 }  // namespace
@@ -224,14 +189,31 @@ int run_start(const StartArguments& arguments) {
   if (!run_folder.is_ok()) return failed(run_folder.status().message());
   auto options = node_options(arguments);
   if (!options.is_ok()) return failed(options.status().message(), kExitUsage);
-  if (auto session = node::find_session(os::started_node_folder())) return already_runs(*session);
+  if (auto session = door::find_session(os::started_node_folder())) return already_runs(*session);
   node::remove_stale_sessions(*run_folder);
   if (arguments.foreground) return run_in_foreground(arguments, *options);
-  auto log = LogFile::open();
-  if (!log.is_ok()) return failed(log.status().message());
-  auto pipe = spawn_node(arguments, *options, *log);
-  if (!pipe.is_ok()) return failed(pipe.status().message());
-  return report(arguments, wait_for_news(*pipe), *log);
+  auto started = start_in_background(*options, arguments.http_port);
+  if (!started.is_ok()) {
+    if (started.status().code() == StatusCode::kTimedOut) return failed(started.status().message(), kExitTimedOut);
+    if (auto session = running_node()) return already_runs(*session);
+    return failed(started.status().message());
+  }
+  fmt::print("{}", (arguments.json ? as_json : next_steps)(*started));
+  return kExitOk;
+}
+
+Result<door::SessionInfo> start_node_of_home() {
+  FRAY_ASSIGN_OR_RETURN(std::string run_folder, os::open_run_folder());
+  node::remove_stale_sessions(run_folder);
+  FRAY_ASSIGN_OR_RETURN(json options, node_options({}));
+  auto started = start_in_background(options, 0);
+  auto session = running_node();
+  if (!session && !started.is_ok()) return started.status();
+  if (!session) return Status(StatusCode::kUnavailable, "the node that was started has ended; see " + started->log);
+  if (started.is_ok()) {
+    fmt::print(stderr, "started a node, for none ran (pid {}); `fray stop` ends it\n", started->pid);
+  }
+  return std::move(*session);
 }
 
 }  // namespace fray::cli

@@ -13,6 +13,9 @@
 #include <optional>
 #include <string>
 
+#include "base/status.h"
+#include "door/session_info.h"
+
 namespace fray::cli {
 
 struct StartArguments {
@@ -28,5 +31,8 @@ struct StartArguments {
 };
 
 int run_start(const StartArguments& arguments);
+// Starts the node of this home with the settings that `fray start` has by itself, and says so on standard error; or
+// returns the one that somebody else starts at this moment.
+Result<door::SessionInfo> start_node_of_home();
 
 }  // namespace fray::cli

@@ -1,16 +1,16 @@
 // `fray status`: what runs on a node, what waits and why.
 //
-// Threading:  one thread; blocks until the node has answered, kStatusPatience at most.
+// Threading:  one thread; blocks until the node has answered, 5 s at most.
 // Ownership:  none.
 // Failure:    returns an exit code of cli/exit_codes.h and says on standard error what failed.
 #pragma once
 
-#include <string>
+#include "cli/node_session.h"
 
 namespace fray::cli {
 
 struct StatusArguments {
-  std::string socket;  // empty: the started node of this home, else the newest of this user
+  NodeOption socket;
   bool json = false;
 };
 

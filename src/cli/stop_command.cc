@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/exit_codes.h"
+#include "door/session_info.h"
 #include "node/session_folder.h"
 #include "os/child_processes.h"
 #include "os/listener.h"
@@ -34,7 +35,7 @@ struct Target {
 
 // The process that listens at the socket, as the kernel says; when it takes no connection, the one that node.json names
 // by number and start time.
-Result<Target> find_process(const node::SessionInfo& session) {
+Result<Target> find_process(const door::SessionInfo& session) {
   if (auto socket = os::connect_to(session.socket); socket.is_ok()) {
     auto peer = os::peer_of(socket->get());
     if (peer.is_ok() && peer->alive && peer->pid > 0 && peer->uid == ::getuid()) {
@@ -64,7 +65,7 @@ bool ends(const os::Fd& pidfd) {
 int run_stop(const StopArguments& arguments) {
   if (Status checked = os::check_home(); !checked.is_ok()) return stop_failed(checked.message(), kExitFailed);
   const std::string folder = os::started_node_folder();
-  auto session = node::find_session(folder);
+  auto session = door::find_session(folder);
   if (!session) {
     node::remove_stale_sessions(os::run_folder_path());
     return stop_failed(

@@ -1,6 +1,5 @@
 #include "client/client.h"
 
-#include <cerrno>
 #include <utility>
 
 #include <fmt/format.h>
@@ -8,6 +7,7 @@
 #include <sys/eventfd.h>
 
 #include "client/current_call.h"
+#include "door/greeting.h"
 #include "model/resource_text.h"
 
 namespace fray::client {
@@ -15,7 +15,6 @@ namespace fray::client {
 using namespace std::chrono_literals;
 
 namespace {
-constexpr auto kHandshakeLimit = 20s;
 thread_local std::uint32_t current_depth = 0;
 }  // namespace
 
@@ -47,12 +46,7 @@ Result<std::unique_ptr<Client>> Client::connect(ClientOptions options) {
 }
 
 Status Client::handshake() {
-  wire::Hello hello;
-  hello.role = options_.role;
-  hello.pid = ::getpid();
-  hello.process = options_.process;
-  hello.release = options_.release;
-  link_.send(wire::ControlType::kHello, 0, hello);
+  link_.send_frame(door::hello_frame(options_.role, options_.process));
   if (options_.role == wire::Role::kDriver) {
     wire::DefineKey key;
     key.key = 0;
@@ -61,26 +55,8 @@ Status Client::handshake() {
     link_.send(wire::ControlType::kDefineKey, 0, key);
     keys_.hold_own(options_.key);
   }
-  auto limit = Clock::now() + kHandshakeLimit;
-  wire::Incoming frame;
-  while (true) {
-    link_.flush();
-    Result<bool> more = link_.socket().next(&frame);
-    if (!more.is_ok()) return more.status();
-    if (more.value()) break;
-    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(limit - Clock::now()).count();
-    if (left <= 0) return Status(StatusCode::kTimedOut, "the node did not answer within 20 s");
-    short events = POLLIN;
-    if (link_.has_output()) events |= POLLOUT;
-    pollfd set{link_.fd(), events, 0};
-    if (::poll(&set, 1, static_cast<int>(left)) < 0 && errno != EINTR) return Status::io_error("poll", errno);
-    FRAY_RETURN_IF_ERROR(link_.socket().fill());
-  }
-  if (frame.header.type == static_cast<std::uint8_t>(wire::ControlType::kRefused)) {
-    FRAY_ASSIGN_OR_RETURN(wire::Text refusal, wire::Text::decode(frame.body));
-    return Status(refusal.code, "the node refused the connection: " + refusal.text);
-  }
-  FRAY_ASSIGN_OR_RETURN(welcome_, wire::Welcome::decode(frame.body));
+  if (!options_.hello.deadline) options_.hello.deadline = Clock::now() + door::kHelloPatience;
+  FRAY_ASSIGN_OR_RETURN(welcome_, door::await_welcome(link_.socket(), options_.hello));
   objects_.set_identity(welcome_.epoch, welcome_.process);
   memory_.set_process(welcome_.process);
   // A worker waits for its subtasks most of the time: what it does not use, others do.
@@ -100,6 +76,7 @@ void Client::node_lost(const std::string& why) {
   if (!open_.exchange(false)) return;
   closed_reason_ = why;
   link_.close();
+  questions_.end();
   tasks_.fail_all(StatusCode::kUnavailable, why);
   std::string bytes(1, static_cast<char>(StatusCode::kUnavailable));
   bytes += why;

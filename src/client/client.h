@@ -41,6 +41,8 @@
 #include "client/task_table.h"
 #include "client/timeline.h"
 #include "client/worker_keys.h"
+#include "door/patience.h"
+#include "door/questions.h"
 #include "model/call_wait.h"
 
 namespace fray::client {
@@ -132,7 +134,7 @@ struct ClientOptions {
   ProcessId process = 0;  // workers
   wire::WorkerKey key;    // drivers: what this process is like
   std::uint32_t prestart = 0;
-  std::string release;
+  door::Patience hello;            // with the node's answer to our hello; the door's own limit where it has no deadline
   OutputWriter* output = nullptr;  // takes what workers print; null: it is dropped
   bool fold_output = true;         // see client/line_folder.h
 };
@@ -300,8 +302,6 @@ class Client {
   void object_arrived(ObjectId id, wire::Value value) FRAY_REQUIRES(mutex_);
   SharedMemory::Node memory_of_the_node();
   Status ask_for_memory(std::uint64_t bytes);
-  void give_up_reserve(std::uint64_t ticket, std::uint64_t bytes) FRAY_REQUIRES(mutex_);
-  void reserve_answered(std::uint64_t ticket, std::string error) FRAY_REQUIRES(mutex_);
   void unreserve(std::uint64_t bytes) FRAY_REQUIRES(mutex_);
   void return_memory() FRAY_REQUIRES(mutex_);
   // `resources`: that this node may lack; null: it has them.
@@ -358,9 +358,19 @@ class Client {
   void waits_changed() FRAY_REQUIRES(mutex_);  // what was seen of resting calls says nothing any more
   bool refuse_resting(std::uint64_t wait, std::string& why) FRAY_REQUIRES(mutex_);
   void withdraw(Object* actor);
-  std::uint64_t expect_answer() FRAY_REQUIRES(mutex_);
-  Status await_answer(std::uint64_t ticket, WaitHooks& hooks, std::string* answer);
-  void let_go_of_answer(std::string_view body) FRAY_REQUIRES(mutex_);
+  // Questions that the node answers by itself (client_questions.cc). `unwanted`: see door/questions.h.
+  using Unwanted = door::Questions::Unwanted;
+  template <typename Message>
+  door::Ticket ask(wire::ControlType type, const Message& message, Unwanted unwanted = {}) FRAY_REQUIRES(mutex_) {
+    const door::Ticket ticket = questions_.ask(std::move(unwanted));
+    link_.send(type, ticket, message);
+    return ticket;
+  }
+  door::Ticket ask(wire::ControlType type) FRAY_REQUIRES(mutex_);
+  Result<door::Answer> await_answer(door::Ticket ticket, Deadline deadline, WaitHooks& hooks);
+  void answer_arrived(const wire::Incoming& frame, Status outcome = {}) FRAY_REQUIRES(mutex_);
+  Result<std::string> ask_for_status(Deadline deadline, WaitHooks& hooks);
+  Unwanted let_go_of_actor();
   Object* new_sealed(wire::Encoding encoding, const Location& location);
   Status open_segment(SegmentId segment, WaitHooks& hooks);
 
@@ -383,11 +393,7 @@ class Client {
   WorkerKeys keys_ FRAY_GUARDED_BY(mutex_);
   bool output_held_ FRAY_GUARDED_BY(mutex_) = false;
   std::string closed_reason_ FRAY_GUARDED_BY(mutex_);
-  std::string status_reply_ FRAY_GUARDED_BY(mutex_);
-  bool status_arrived_ FRAY_GUARDED_BY(mutex_) = false;
-  std::uint64_t reserve_tickets_ FRAY_GUARDED_BY(mutex_) = 0;
-  std::unordered_map<std::uint64_t, std::string> reserve_answers_ FRAY_GUARDED_BY(mutex_);  // by ticket; empty: granted
-  std::unordered_map<std::uint64_t, std::uint64_t> given_up_reserves_ FRAY_GUARDED_BY(mutex_);  // bytes by ticket
+  door::Questions questions_ FRAY_GUARDED_BY(mutex_);
   std::uint32_t places_ FRAY_GUARDED_BY(mutex_) = 1;             // of the calls of an actor
   std::vector<KnownWait*> known_waits_ FRAY_GUARDED_BY(mutex_);  // to the node
   std::uint64_t wait_numbers_ FRAY_GUARDED_BY(mutex_) = 0;
@@ -399,10 +405,6 @@ class Client {
   std::uint64_t waits_changes_ FRAY_GUARDED_BY(mutex_) = 0;
   Clock::time_point look_at_ FRAY_GUARDED_BY(mutex_);
   Clock::duration look_again_ FRAY_GUARDED_BY(mutex_){};
-  std::uint64_t actor_tickets_ FRAY_GUARDED_BY(mutex_) = 0;
-  // Bodies of the answers that somebody waits for, by ticket; empty until it is there.
-  std::unordered_map<std::uint64_t, std::optional<std::string>> actor_answers_ FRAY_GUARDED_BY(mutex_);
-  std::unordered_map<SegmentId, Status> opened_segments_ FRAY_GUARDED_BY(mutex_);  // answers to kOpenSegment
   std::unordered_map<const std::byte*, Room> rooms_ FRAY_GUARDED_BY(mutex_);
   Mutex returns_mutex_;
   std::vector<std::string> returned_memory_ FRAY_GUARDED_BY(returns_mutex_);  // frames for the node

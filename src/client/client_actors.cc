@@ -37,14 +37,13 @@ Result<FoundActor> Client::create_actor(ActorRequest request, WaitHooks& hooks) 
     message.name = request.name;
     message.class_name = request.class_name;
     message.description = request.description;
-    if (!request.name.empty()) ticket = expect_answer();
+    if (!request.name.empty()) ticket = questions_.ask(let_go_of_actor());
     link_.send(wire::ControlType::kCreateActor, ticket, message);
     link_.flush();
   }
   if (ticket != 0) {
-    std::string body;
-    Status waited = await_answer(ticket, hooks, &body);
-    auto answer = waited.is_ok() ? wire::ActorAnswer::decode(body) : Result<wire::ActorAnswer>(waited);
+    Result<door::Answer> waited = await_answer(ticket, Clock::now() + kAnswerLimit, hooks);
+    auto answer = waited.is_ok() ? wire::ActorAnswer::decode(waited->body) : Result<wire::ActorAnswer>(waited.status());
     Status refused = !answer.is_ok()                   ? answer.status()
                      : answer->code != StatusCode::kOk ? Status(answer->code, answer->message)
                                                        : Status::ok();
@@ -95,12 +94,11 @@ Result<FoundActor> Client::find_actor(std::string_view name_space, std::string_v
   {
     MutexLock lock(mutex_);
     if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
-    ticket = expect_answer();
-    link_.send(wire::ControlType::kFindActor, ticket, wire::FindActor{std::string(name_space), std::string(name)});
+    ticket = ask(wire::ControlType::kFindActor, wire::FindActor{std::string(name_space), std::string(name)},
+                 let_go_of_actor());
   }
-  std::string body;
-  FRAY_RETURN_IF_ERROR(await_answer(ticket, hooks, &body));
-  FRAY_ASSIGN_OR_RETURN(wire::ActorAnswer answer, wire::ActorAnswer::decode(body));
+  FRAY_ASSIGN_OR_RETURN(door::Answer found, await_answer(ticket, Clock::now() + kAnswerLimit, hooks));
+  FRAY_ASSIGN_OR_RETURN(wire::ActorAnswer answer, wire::ActorAnswer::decode(found.body));
   if (answer.code != StatusCode::kOk) return Status(answer.code, answer.message);
   MutexLock lock(mutex_);
   return FoundActor{objects_.adopt(answer.actor), std::move(answer.description)};
@@ -111,41 +109,20 @@ Result<wire::ActorNames> Client::list_actors(WaitHooks& hooks) {
   {
     MutexLock lock(mutex_);
     if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
-    ticket = expect_answer();
-    link_.send(wire::ControlType::kListActors, ticket);
+    ticket = ask(wire::ControlType::kListActors);
   }
-  std::string body;
-  FRAY_RETURN_IF_ERROR(await_answer(ticket, hooks, &body));
-  return wire::ActorNames::decode(body);
+  FRAY_ASSIGN_OR_RETURN(door::Answer answer, await_answer(ticket, Clock::now() + kAnswerLimit, hooks));
+  return wire::ActorNames::decode(answer.body);
 }
 
-std::uint64_t Client::expect_answer() {
-  actor_answers_.emplace(++actor_tickets_, std::nullopt);
-  return actor_tickets_;
-}
-
-Status Client::await_answer(std::uint64_t ticket, WaitHooks& hooks, std::string* answer) {
-  auto answered = [&]() FRAY_REQUIRES(mutex_) { return actor_answers_.at(ticket).has_value(); };
-  WaitResult result = wait_for_node(answered, Clock::now() + kAnswerLimit, hooks);
-  MutexLock lock(mutex_);
-  auto expected = actor_answers_.extract(ticket);
-  if (result == WaitResult::kInterrupted) {  // also where the answer came at the same moment: the caller's error is set
-    if (expected.mapped()) let_go_of_answer(*expected.mapped());
-    return Status(StatusCode::kCancelled, "interrupted");
-  }
-  if (!expected.mapped()) {
-    return Status(StatusCode::kUnavailable, open_ ? "the node did not answer" : closed_reason_);
-  }
-  *answer = std::move(*expected.mapped());
-  return Status::ok();
-}
-
-// Nobody waits for it any more. The node counts this process as a holder of the actor that it names.
-void Client::let_go_of_answer(std::string_view body) {
-  auto answer = wire::ActorAnswer::decode(body);
-  if (!answer.is_ok() || answer->code != StatusCode::kOk || answer->actor == ActorId{}) return;
-  Object* object = objects_.adopt(answer->actor);
-  if (object->references.fetch_sub(1, std::memory_order_acq_rel) == 1) objects_.destroy(object);
+// The node counts this process as a holder of the actor that it names.
+Client::Unwanted Client::let_go_of_actor() {
+  return [this](door::Answer& given) FRAY_REQUIRES(mutex_) {
+    auto answer = wire::ActorAnswer::decode(given.body);
+    if (!answer.is_ok() || answer->code != StatusCode::kOk || answer->actor == ActorId{}) return;
+    Object* object = objects_.adopt(answer->actor);
+    if (object->references.fetch_sub(1, std::memory_order_acq_rel) == 1) objects_.destroy(object);
+  };
 }
 
 Status Client::kill_actor(Object* actor, bool no_restart, WaitHooks& hooks) {
@@ -153,12 +130,10 @@ Status Client::kill_actor(Object* actor, bool no_restart, WaitHooks& hooks) {
   {
     MutexLock lock(mutex_);
     if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
-    ticket = expect_answer();
     if (!actor->uncounted) objects_.share(actor);
-    link_.send(wire::ControlType::kKillActor, ticket, wire::ActorName{actor->id, no_restart});
+    ticket = ask(wire::ControlType::kKillActor, wire::ActorName{actor->id, no_restart});
   }
-  std::string done;
-  return await_answer(ticket, hooks, &done);
+  return await_answer(ticket, Clock::now() + kAnswerLimit, hooks).status();
 }
 
 void Client::become_actor(ActorId self, std::uint32_t places) {
@@ -203,14 +178,8 @@ void Client::handle_actor(wire::Incoming& frame) {
       early_actor_ = std::move(message.value());
       return deliver_leases();
     }
-    default: {
-      auto expected = actor_answers_.find(frame.header.id);  // absent: whoever asked waits no longer
-      if (expected != actor_answers_.end()) {
-        expected->second = std::string(frame.body);
-      } else if (frame.header.type == static_cast<std::uint8_t>(ControlType::kActorAnswer)) {
-        let_go_of_answer(frame.body);
-      }
-    }
+    default:
+      return;
   }
 }
 

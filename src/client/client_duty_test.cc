@@ -5,32 +5,10 @@
 
 #include <gtest/gtest.h>
 
-#include "client/client.h"
-#include "os/socket_pair.h"
+#include "client/client_test_node.h"
 
 namespace fray::client {
 namespace {
-
-// The node's end of a client that has been welcomed.
-struct PlayedNode {
-  PlayedNode() {
-    auto ends = os::make_socket_pair().value();
-    socket = wire::FrameSocket(std::move(ends.first));
-    wire::Welcome welcome;
-    welcome.epoch = 7;
-    welcome.process = 1;
-    welcome.max_workers = 4;
-    socket.queue(wire::frame(wire::ControlType::kWelcome, 0, welcome));
-    EXPECT_TRUE(socket.flush().is_ok());
-    ClientOptions options;
-    options.control = std::move(ends.second);
-    options.release = FRAY_VERSION;
-    client = Client::connect(std::move(options)).value();
-  }
-
-  wire::FrameSocket socket;
-  std::unique_ptr<Client> client;
-};
 
 struct SlowDuty : WorkerDuty {
   void lease_arrived(LeaseId, ProcessId, double, os::Fd) override {}

@@ -24,44 +24,22 @@ struct HooksScope {
 
 Status Client::ask_for_memory(std::uint64_t bytes) {
   WaitHooks none;
-  std::uint64_t ticket = 0;
+  door::Ticket ticket = 0;
   {
     MutexLock lock(mutex_);
     if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
-    ticket = ++reserve_tickets_;
     wire::Reserve message;
     message.bytes = bytes;
-    link_.send(wire::ControlType::kReserve, ticket, message);
+    // What is granted to nobody goes back.
+    ticket = ask(wire::ControlType::kReserve, message, [this, bytes](door::Answer& answer) FRAY_REQUIRES(mutex_) {
+      auto reserved = wire::Reserved::decode(answer.body);
+      if (reserved.is_ok() && reserved->error.empty()) unreserve(bytes);
+    });
   }
-  auto answered = [&]() FRAY_REQUIRES(mutex_) { return reserve_answers_.contains(ticket); };
-  WaitResult result = wait_for_node(answered, std::nullopt, current_hooks != nullptr ? *current_hooks : none);
-  MutexLock lock(mutex_);
-  if (result != WaitResult::kDone) {
-    give_up_reserve(ticket, bytes);
-    if (result == WaitResult::kInterrupted) return Status(StatusCode::kCancelled, "interrupted");
-    return Status(StatusCode::kUnavailable, closed_reason_);
-  }
-  std::string error = std::move(reserve_answers_.extract(ticket).mapped());
-  return error.empty() ? Status::ok() : Status(StatusCode::kOutOfMemory, error);
-}
-
-// Nobody waits for the answer any more; what it grants goes back, now or when it comes.
-void Client::give_up_reserve(std::uint64_t ticket, std::uint64_t bytes) {
-  auto answer = reserve_answers_.extract(ticket);
-  if (!answer) {
-    given_up_reserves_.emplace(ticket, bytes);
-    return;
-  }
-  if (answer.mapped().empty()) unreserve(bytes);
-}
-
-void Client::reserve_answered(std::uint64_t ticket, std::string error) {
-  auto given_up = given_up_reserves_.extract(ticket);
-  if (!given_up) {
-    reserve_answers_[ticket] = std::move(error);
-  } else if (error.empty()) {
-    unreserve(given_up.mapped());
-  }
+  FRAY_ASSIGN_OR_RETURN(door::Answer answer,
+                        await_answer(ticket, std::nullopt, current_hooks != nullptr ? *current_hooks : none));
+  FRAY_ASSIGN_OR_RETURN(wire::Reserved reserved, wire::Reserved::decode(answer.body));
+  return reserved.error.empty() ? Status::ok() : Status(StatusCode::kOutOfMemory, reserved.error);
 }
 
 void Client::unreserve(std::uint64_t bytes) {
@@ -197,25 +175,16 @@ Result<store::View> Client::view(Object* object, WaitHooks& hooks) {
 }
 
 Status Client::open_segment(SegmentId segment, WaitHooks& hooks) {
+  door::Ticket ticket = 0;
   {
     MutexLock lock(mutex_);
     if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
-    opened_segments_.erase(segment);
     wire::SegmentName message;
     message.segment = segment;
-    link_.send(wire::ControlType::kOpenSegment, 0, message);
+    ticket = ask(wire::ControlType::kOpenSegment, message);
   }
-  Status opened = Status::ok();
-  auto arrived = [&]() FRAY_REQUIRES(mutex_) {
-    auto found = opened_segments_.find(segment);
-    if (found == opened_segments_.end()) return false;
-    opened = found->second;
-    return true;
-  };
-  WaitResult result = wait_for_node(arrived, std::nullopt, hooks);
-  if (result == WaitResult::kInterrupted) return Status(StatusCode::kCancelled, "interrupted");
-  if (result == WaitResult::kClosed) return Status(StatusCode::kUnavailable, closed_reason());
-  return opened;
+  FRAY_ASSIGN_OR_RETURN(door::Answer answer, await_answer(ticket, std::nullopt, hooks));
+  return std::move(answer.outcome);
 }
 
 }  // namespace fray::client

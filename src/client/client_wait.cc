@@ -174,18 +174,12 @@ void Client::handle(wire::Incoming& frame) {
                         "open files (ulimit -n), and try again");
       } else if (frame.fds.size() == 1)
         mapped = memory_.adopt(message->segment, std::move(frame.fds.front()), message->size);
-      opened_segments_[message->segment] = mapped;
-      return;
+      return answer_arrived(frame, std::move(mapped));
     }
     case ControlType::kFreeRange: {
       auto message = wire::FreeRange::decode(frame.body);
       if (!message.is_ok()) return broken(message.status());
       return memory_.free(message->location, message->reuse);
-    }
-    case ControlType::kReserved: {
-      auto message = wire::Reserved::decode(frame.body);
-      if (!message.is_ok()) return broken(message.status());
-      return reserve_answered(frame.header.id, std::move(message->error));
     }
     case ControlType::kEvict: {
       auto message = wire::SegmentName::decode(frame.body);
@@ -215,15 +209,11 @@ void Client::handle(wire::Incoming& frame) {
       logs_.push_back(std::move(message.value()));
       return;
     }
-    case ControlType::kStatusReply: {
-      auto message = wire::Text::decode(frame.body);
-      if (!message.is_ok()) return broken(message.status());
-      status_reply_ = std::move(message->text);
-      status_arrived_ = true;
-      return;
-    }
+    case ControlType::kReserved:
+    case ControlType::kStatusReply:
     case ControlType::kActorAnswer:
     case ControlType::kActorNames:
+      return answer_arrived(frame);
     case ControlType::kActorConnected:
     case ControlType::kActorLost:
     case ControlType::kHostActor:
@@ -658,18 +648,6 @@ std::vector<Object*> Client::take_completed(CompletionQueue* queue) {
   return queue->take();
 }
 
-Result<std::string> Client::status(WaitHooks& hooks) {
-  {
-    MutexLock lock(mutex_);
-    status_arrived_ = false;
-    link_.send(wire::ControlType::kStatusRequest);
-  }
-  WaitResult result = wait_until([this]() FRAY_REQUIRES(mutex_) { return status_arrived_; }, Clock::now() + 5s, hooks);
-  MutexLock lock(mutex_);
-  if (result == WaitResult::kDone) return status_reply_;
-  return Status(StatusCode::kUnavailable, "the node did not answer");
-}
-
 // A worker's last lines reach the node before its result reaches us; they come with the answer after the next one, or
 // with later ones when there are many. So this asks until an answer brings no more.
 void Client::drain_output(WaitHooks& hooks) {
@@ -678,12 +656,8 @@ void Client::drain_output(WaitHooks& hooks) {
     {
       MutexLock lock(mutex_);
       seen = logs_seen_;
-      status_arrived_ = false;
-      link_.send(wire::ControlType::kStatusRequest);
     }
-    if (wait_until([this]() FRAY_REQUIRES(mutex_) { return status_arrived_; }, Clock::now() + kDrainLimit, hooks) !=
-        WaitResult::kDone)
-      return;
+    if (!ask_for_status(Clock::now() + kDrainLimit, hooks).is_ok()) return;
     MutexLock lock(mutex_);
     if (round > 0 && logs_seen_ == seen) break;
   }

@@ -22,20 +22,11 @@ constexpr const char* kRayRelease = "2.60.0";
 constexpr const char* kRayApi = "4";
 constexpr std::uint64_t kMostLogBytes = std::uint64_t{64} << 20;  // of one answer
 
-// The document of an answer; the answer's own failure otherwise.
-Result<json> document_of(Result<NodeLink::Reply> reply) {
-  if (!reply.is_ok()) return reply.status();
-  FRAY_ASSIGN_OR_RETURN(wire::Text text, wire::Text::decode(reply->body));
-  if (reply->type != wire::ControlType::kStatusReply) return Status(StatusCode::kUnavailable, text.text);
-  json document = parse_json(text.text);
-  if (!document.is_object()) return Status(StatusCode::kInternal, "the node's status is no JSON object");
-  return document;
-}
-
 void answer_with(const Responder& responder, Result<json> document) {
   responder.respond(document.is_ok() ? json_response(*document) : error_response(document.status()));
 }
 
+// The document that the node made.
 Result<json> parsed(Result<std::string> text) {
   if (!text.is_ok()) return text.status();
   json document = parse_json(*text);
@@ -89,19 +80,19 @@ class WholeLog : public std::enable_shared_from_this<WholeLog> {
  public:
   using Callback = std::function<void(Result<LogPieces>)>;
 
-  WholeLog(std::unique_ptr<LogReader> reader, std::uint64_t most_bytes, Callback callback)
-      : reader_(std::move(reader)), most_bytes_(most_bytes), callback_(std::move(callback)) {}
+  WholeLog(std::unique_ptr<JobLog> log, std::uint64_t most_bytes, Callback callback)
+      : log_(std::move(log)), most_bytes_(most_bytes), callback_(std::move(callback)) {}
 
   // Lives until the callback was called.
   void read() {
-    reader_->next(false, [self = shared_from_this()](Result<LogPieces> pieces) { self->arrived(std::move(pieces)); });
+    log_->next(false, [self = shared_from_this()](Result<LogPieces> pieces) { self->arrived(std::move(pieces)); });
   }
 
  private:
   void arrived(Result<LogPieces> pieces) {
     if (!pieces.is_ok()) return callback_(pieces.status());
     std::uint64_t bytes = 0;
-    for (LogPiece& piece : pieces->pieces) {
+    for (wire::LogPiece& piece : pieces->pieces) {
       bytes += piece.bytes.size();
       whole_.pieces.push_back(std::move(piece));
     }
@@ -111,7 +102,7 @@ class WholeLog : public std::enable_shared_from_this<WholeLog> {
     read();
   }
 
-  std::unique_ptr<LogReader> reader_;
+  std::unique_ptr<JobLog> log_;
   std::uint64_t most_bytes_;
   Callback callback_;
   LogPieces whole_;
@@ -120,7 +111,7 @@ class WholeLog : public std::enable_shared_from_this<WholeLog> {
 // The text of all pieces, the parts of each stream together.
 std::string text_of(const LogPieces& pieces) {
   std::map<std::pair<std::uint32_t, std::uint8_t>, std::string> streams;
-  for (const LogPiece& piece : pieces.pieces) streams[{piece.replica, piece.stream}] += piece.bytes;
+  for (const wire::LogPiece& piece : pieces.pieces) streams[{piece.at.replica, piece.at.stream}] += piece.bytes;
   std::string text;
   for (const auto& [place, bytes] : streams) text += printable(bytes);
   return text;
@@ -136,25 +127,26 @@ Response ray_refusal(const Status& status, const std::string& id) {
 
 }  // namespace
 
-Api::Api(event::Loop& loop, NodeLink& link, JobService* jobs, std::string packages_folder)
-    : loop_(loop), link_(link), jobs_(jobs), packages_(std::move(packages_folder)) {
+Api::Api(event::Loop& loop, node::NodeView& node, std::string packages_folder)
+    : loop_(loop), node_(node), packages_(std::move(packages_folder)) {
   add_node_routes();
-  if (jobs_ == nullptr) return;
   add_job_routes();
   add_log_routes();
   add_ray_routes();
   add_package_routes();
 }
 
+std::unique_ptr<JobLog> Api::log_of(const std::string& id, LogPlace place) {
+  return std::make_unique<JobLog>(loop_, node_, id, place);
+}
+
 void Api::add_node_routes() {
   // A part of the status document, or all of it.
   auto part = [this](const char* key) {
     return [this, key](Request, const Responder& responder) {
-      link_.ask(wire::ControlType::kStatusRequest, [responder, key](Result<NodeLink::Reply> reply) {
-        Result<json> status = document_of(reply);
-        if (!status.is_ok() || key == nullptr) return answer_with(responder, status);
-        answer_with(responder, json{{"schema", "fray/v1"}, {key, status->value(key, json())}});
-      });
+      Result<json> status = parsed(node_.status());
+      if (!status.is_ok() || key == nullptr) return answer_with(responder, status);
+      answer_with(responder, json{{"schema", "fray/v1"}, {key, status->value(key, json())}});
     };
   };
   routes_.add({"GET",
@@ -171,13 +163,11 @@ void Api::add_node_routes() {
                {},
                "application/json",
                [this](Request, const Responder& responder) {
-                 link_.ask(wire::ControlType::kStatusRequest, [responder](Result<NodeLink::Reply> reply) {
-                   Result<json> status = document_of(reply);
-                   if (!status.is_ok()) return answer_with(responder, status);
-                   json node = status->value("node", json::object());
-                   node["resources"] = status->value("resources", json());
-                   answer_with(responder, json{{"schema", "fray/v1"}, {"nodes", json::array({node})}});
-                 });
+                 Result<json> status = parsed(node_.status());
+                 if (!status.is_ok()) return answer_with(responder, status);
+                 json node = status->value("node", json::object());
+                 node["resources"] = status->value("resources", json());
+                 answer_with(responder, json{{"schema", "fray/v1"}, {"nodes", json::array({node})}});
                }});
   routes_.add(
       {"GET", "/api/v1/workers", "Worker processes and what they run", {}, {}, "application/json", part("workers")});
@@ -201,24 +191,13 @@ void Api::add_node_routes() {
 }
 
 void Api::answer_metrics(const Responder& responder) {
-  link_.ask(wire::ControlType::kStatusRequest, [this, responder](Result<NodeLink::Reply> reply) {
-    Result<json> status = document_of(reply);
-    if (!status.is_ok()) return responder.respond(error_response(status.status()));
-    auto answer = [responder, status = *status](const json& jobs) {
-      responder.respond({200, kMetricsType, metrics_text(status, jobs), {}});
-    };
-    if (jobs_ == nullptr) return answer(nullptr);
-    jobs_->get("", [answer](Result<std::string> text) {
-      Result<json> jobs = parsed(std::move(text));
-      answer(jobs.is_ok() ? *jobs : json(nullptr));
-    });
-  });
+  Result<json> status = parsed(node_.status());
+  if (!status.is_ok()) return responder.respond(error_response(status.status()));
+  Result<json> jobs = parsed(node_.get_jobs({}));
+  responder.respond({200, kMetricsType, metrics_text(*status, jobs.is_ok() ? *jobs : json(nullptr)), {}});
 }
 
 void Api::add_job_routes() {
-  auto document = [](const Responder& responder) {
-    return [responder](Result<std::string> text) { answer_with(responder, only(parsed(std::move(text)))); };
-  };
   routes_.add({"GET",
                "/api/v1/jobs",
                "All jobs, in the order of acceptance",
@@ -226,11 +205,9 @@ void Api::add_job_routes() {
                {},
                "application/json",
                [this](Request, const Responder& responder) {
-                 jobs_->get("", [responder](Result<std::string> text) {
-                   Result<json> jobs = parsed(std::move(text));
-                   if (!jobs.is_ok()) return answer_with(responder, jobs);
-                   answer_with(responder, json{{"schema", "fray/v1"}, {"jobs", *jobs}});
-                 });
+                 Result<json> jobs = parsed(node_.get_jobs({}));
+                 if (!jobs.is_ok()) return answer_with(responder, jobs);
+                 answer_with(responder, json{{"schema", "fray/v1"}, {"jobs", *jobs}});
                }});
   routes_.add({"POST",
                "/api/v1/jobs",
@@ -238,10 +215,8 @@ void Api::add_job_routes() {
                {},
                order_schema(),
                "application/json",
-               [this, document](Request request, const Responder& responder) {
-                 Result<JobOrder> order = parse_order(request.body, python_);
-                 if (!order.is_ok()) return responder.respond(error_response(order.status()));
-                 jobs_->submit(std::move(order).value(), document(responder));
+               [this](Request request, const Responder& responder) {
+                 answer_with(responder, submit(parse_order(request.body, python_)));
                }});
   routes_.add({"GET",
                "/api/v1/jobs/{id}",
@@ -249,8 +224,8 @@ void Api::add_job_routes() {
                {},
                {},
                "application/json",
-               [this, document](Request request, const Responder& responder) {
-                 jobs_->get(request.captures[0], document(responder));
+               [this](Request request, const Responder& responder) {
+                 answer_with(responder, only(parsed(node_.get_jobs(request.captures))));
                }});
   routes_.add({"POST",
                "/api/v1/jobs/{id}/stop",
@@ -258,8 +233,8 @@ void Api::add_job_routes() {
                {},
                {},
                "application/json",
-               [this, document](Request request, const Responder& responder) {
-                 jobs_->stop(request.captures[0], document(responder));
+               [this](Request request, const Responder& responder) {
+                 answer_with(responder, only(parsed(node_.stop_jobs(request.captures))));
                }});
   routes_.add({"DELETE",
                "/api/v1/jobs/{id}",
@@ -267,39 +242,44 @@ void Api::add_job_routes() {
                {},
                {},
                "application/json",
-               [this, document](Request request, const Responder& responder) {
-                 jobs_->remove(request.captures[0], document(responder));
+               [this](Request request, const Responder& responder) {
+                 answer_with(responder, only(parsed(node_.remove_jobs(request.captures))));
                }});
 }
 
+Result<json> Api::submit(Result<JobOrder> order) {
+  if (!order.is_ok()) return order.status();
+  FRAY_ASSIGN_OR_RETURN(JobSpec spec, spec_of(std::move(order).value()));
+  return parsed(node_.submit_job(std::move(spec)));
+}
+
 void Api::add_log_routes() {
-  routes_.add(
-      {"GET",
-       "/api/v1/jobs/{id}/logs",
-       "Output from an offset on, as far as it is there",
-       log_parameters(),
-       {},
-       "application/octet-stream",
-       [this](Request request, const Responder& responder) {
-         Result<LogPlace> place = place_in(request);
-         if (!place.is_ok()) return responder.respond(error_response(place.status()));
-         auto answer = [responder, offset = place->offset](Result<LogPieces> pieces) {
-           if (!pieces.is_ok()) return responder.respond(error_response(pieces.status()));
-           Response response{200, "application/octet-stream", "", {}};
-           std::uint64_t missing = 0;
-           std::uint64_t next = offset;
-           for (const LogPiece& piece : pieces->pieces) {
-             response.body += piece.bytes;
-             missing += piece.missing;
-             next = piece.offset + piece.bytes.size();
-           }
-           response.headers = {{"Fray-Next-Offset", std::to_string(next)},
-                               {"Fray-Missing-Bytes", std::to_string(missing)},
-                               {"Fray-Ended", pieces->ended ? "true" : "false"}};
-           responder.respond(response);
-         };
-         std::make_shared<WholeLog>(jobs_->read_log(request.captures[0], *place), kMostLogBytes, answer)->read();
-       }});
+  routes_.add({"GET",
+               "/api/v1/jobs/{id}/logs",
+               "Output from an offset on, as far as it is there",
+               log_parameters(),
+               {},
+               "application/octet-stream",
+               [this](Request request, const Responder& responder) {
+                 Result<LogPlace> place = place_in(request);
+                 if (!place.is_ok()) return responder.respond(error_response(place.status()));
+                 auto answer = [responder, offset = place->offset](Result<LogPieces> pieces) {
+                   if (!pieces.is_ok()) return responder.respond(error_response(pieces.status()));
+                   Response response{200, "application/octet-stream", "", {}};
+                   std::uint64_t missing = 0;
+                   std::uint64_t next = offset;
+                   for (const wire::LogPiece& piece : pieces->pieces) {
+                     response.body += piece.bytes;
+                     missing += piece.missing;
+                     next = piece.at.offset + piece.bytes.size();
+                   }
+                   response.headers = {{"Fray-Next-Offset", std::to_string(next)},
+                                       {"Fray-Missing-Bytes", std::to_string(missing)},
+                                       {"Fray-Ended", pieces->ended ? "true" : "false"}};
+                   responder.respond(response);
+                 };
+                 std::make_shared<WholeLog>(log_of(request.captures[0], *place), kMostLogBytes, answer)->read();
+               }});
   routes_.add({"GET",
                "/api/v1/jobs/{id}/logs/follow",
                "Output as it comes, as server-sent events",
@@ -314,12 +294,10 @@ void Api::add_log_routes() {
                  std::from_chars(last.data(), last.data() + last.size(), place->offset);
                  // A job that is not there is told by a status, not by a stream.
                  const std::string id = request.captures[0];
-                 jobs_->get(id, [this, responder, id, place = *place](Result<std::string> job) {
-                   if (!job.is_ok()) return responder.respond(error_response(job.status()));
-                   responder.stream(
-                       {200, "text/event-stream", "", {}},
-                       std::make_shared<LogStream>(loop_, jobs_->read_log(id, place), LogStream::Form::kEvents));
-                 });
+                 Result<std::string> job = node_.get_jobs({id});
+                 if (!job.is_ok()) return responder.respond(error_response(job.status()));
+                 responder.stream({200, "text/event-stream", "", {}},
+                                  std::make_shared<LogStream>(loop_, log_of(id, *place), LogStream::Form::kEvents));
                }});
 }
 
@@ -347,38 +325,32 @@ void Api::add_ray_routes() {
                  Result<JobOrder> order = parse_ray_order(request.body, python_, packages_);
                  if (!order.is_ok()) return responder.respond(plain(400, order.status().message()));
                  const std::string id = order->id;
-                 jobs_->submit(std::move(order).value(), [responder, id](Result<std::string> text) {
-                   Result<json> job = only(parsed(std::move(text)));
-                   if (!job.is_ok()) {
-                     const bool taken = job.status().code() == StatusCode::kAlreadyExists;
-                     return responder.respond(taken ? plain(500, "Job with submission_id " + id + " already exists")
-                                                    : ray_refusal(job.status(), id));
-                   }
-                   const std::string given = ray_details(*job)["submission_id"];
-                   responder.respond(json_response({{"job_id", given}, {"submission_id", given}}));
-                 });
+                 Result<json> job = submit(std::move(order));
+                 if (!job.is_ok()) {
+                   const bool taken = job.status().code() == StatusCode::kAlreadyExists;
+                   return responder.respond(taken ? plain(500, "Job with submission_id " + id + " already exists")
+                                                  : ray_refusal(job.status(), id));
+                 }
+                 const std::string given = ray_details(*job)["submission_id"];
+                 responder.respond(json_response({{"job_id", given}, {"submission_id", given}}));
                }});
   routes_.add(
       {"GET", "/api/jobs/", "Ray's: all jobs", {}, {}, "application/json", [this](Request, const Responder& responder) {
-         jobs_->get("", [responder](Result<std::string> text) {
-           Result<json> jobs = parsed(std::move(text));
-           if (!jobs.is_ok()) return responder.respond(ray_refusal(jobs.status(), ""));
-           json details = json::array();
-           for (const json& job : *jobs) details.push_back(ray_details(job));
-           responder.respond(json_response(details));
-         });
+         Result<json> jobs = parsed(node_.get_jobs({}));
+         if (!jobs.is_ok()) return responder.respond(ray_refusal(jobs.status(), ""));
+         json details = json::array();
+         for (const json& job : *jobs) details.push_back(ray_details(job));
+         responder.respond(json_response(details));
        }});
   // Ray's ids are whole; the beginning of one, which the node takes too, is none.
   auto with_job = [this](auto answer) {
     return [this, answer](Request request, const Responder& responder) {
       const std::string id = request.captures[0];
-      jobs_->get(id, [responder, id, answer, request](Result<std::string> text) {
-        Result<json> job = only(parsed(std::move(text)));
-        if (!job.is_ok()) return responder.respond(ray_refusal(job.status(), id));
-        const json details = ray_details(*job);
-        if (details["submission_id"] != id) return responder.respond(plain(404, "Job " + id + " does not exist"));
-        answer(request, details, responder);
-      });
+      Result<json> job = only(parsed(node_.get_jobs({id})));
+      if (!job.is_ok()) return responder.respond(ray_refusal(job.status(), id));
+      const json details = ray_details(*job);
+      if (details["submission_id"] != id) return responder.respond(plain(404, "Job " + id + " does not exist"));
+      answer(request, details, responder);
     };
   };
   routes_.add({"GET",
@@ -399,10 +371,9 @@ void Api::add_ray_routes() {
                with_job([this](const Request& request, const json& details, const Responder& responder) {
                  const bool over = details["end_time"].is_number();
                  if (over) return responder.respond(json_response({{"stopped", false}}));
-                 jobs_->stop(request.captures[0], [responder, id = request.captures[0]](Result<std::string> text) {
-                   if (!text.is_ok()) return responder.respond(ray_refusal(text.status(), id));
-                   responder.respond(json_response({{"stopped", true}}));
-                 });
+                 Result<std::string> text = node_.stop_jobs(request.captures);
+                 if (!text.is_ok()) return responder.respond(ray_refusal(text.status(), request.captures[0]));
+                 responder.respond(json_response({{"stopped", true}}));
                })});
   routes_.add({"DELETE",
                "/api/jobs/{id}",
@@ -416,10 +387,9 @@ void Api::add_ray_routes() {
                        plain(500, fmt::format("Attempted to delete job '{}', but it is in a non-terminal state {}.",
                                               request.captures[0], details["status"].get<std::string>())));
                  }
-                 jobs_->remove(request.captures[0], [responder, id = request.captures[0]](Result<std::string> text) {
-                   if (!text.is_ok()) return responder.respond(ray_refusal(text.status(), id));
-                   responder.respond(json_response({{"deleted", true}}));
-                 });
+                 Result<std::string> text = node_.remove_jobs(request.captures);
+                 if (!text.is_ok()) return responder.respond(ray_refusal(text.status(), request.captures[0]));
+                 responder.respond(json_response({{"deleted", true}}));
                })});
   routes_.add({"GET",
                "/api/jobs/{id}/logs",
@@ -432,7 +402,7 @@ void Api::add_ray_routes() {
                    if (!pieces.is_ok()) return responder.respond(error_response(pieces.status()));
                    responder.respond(json_response({{"logs", text_of(*pieces)}}));
                  };
-                 std::make_shared<WholeLog>(jobs_->read_log(request.captures[0], {}), kMostLogBytes, answer)->read();
+                 std::make_shared<WholeLog>(log_of(request.captures[0], {}), kMostLogBytes, answer)->read();
                })});
   routes_.add({"GET",
                "/api/jobs/{id}/logs/tail",
@@ -449,7 +419,7 @@ void Api::add_ray_routes() {
                  head.headers = {{"Upgrade", "websocket"},
                                  {"Connection", "Upgrade"},
                                  {"Sec-WebSocket-Accept", websocket::accept_key(key)}};
-                 responder.stream(head, std::make_shared<LogStream>(loop_, jobs_->read_log(request.captures[0], {}),
+                 responder.stream(head, std::make_shared<LogStream>(loop_, log_of(request.captures[0], {}),
                                                                     LogStream::Form::kWebSocket));
                })});
 }

@@ -1,26 +1,29 @@
 // Api: what a started node answers over HTTP: its own routes under /api/v1, and Ray's job routes beside them.
 //
 // Threading:  the loop's.
-// Ownership:  owns its link to the node; refers to the jobs.
+// Ownership:  the node must outlive it.
 // Failure:    a failure of the node's is answered as error_response() has it.
 #pragma once
 
 #include <memory>
 #include <string>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "event/loop.h"
 #include "http/job_environment.h"
-#include "http/job_service.h"
-#include "http/node_link.h"
+#include "http/job_log.h"
+#include "http/job_order.h"
 #include "http/package_store.h"
 #include "http/route_table.h"
+#include "node/node_view.h"
 
 namespace fray::http {
 
 class Api {
  public:
-  // `jobs` null: this node keeps none, and there are no routes for them. `packages_folder`: of what is uploaded for them.
-  Api(event::Loop& loop, NodeLink& link, JobService* jobs, std::string packages_folder);
+  // `packages_folder`: of what is uploaded for jobs.
+  Api(event::Loop& loop, node::NodeView& node, std::string packages_folder);
 
   const RouteTable& routes() const { return routes_; }
 
@@ -31,10 +34,11 @@ class Api {
   void add_ray_routes();
   void add_package_routes();
   void answer_metrics(const Responder& responder);
+  Result<nlohmann::json> submit(Result<JobOrder> order);
+  std::unique_ptr<JobLog> log_of(const std::string& id, LogPlace place);
 
   event::Loop& loop_;
-  NodeLink& link_;
-  JobService* jobs_;
+  node::NodeView& node_;
   PackageStore packages_;
   const OwnPython python_ = OwnPython::find();
   RouteTable routes_;

@@ -6,8 +6,6 @@
 #include <unistd.h>
 
 #include "http/api.h"
-#include "http/node_jobs.h"
-#include "http/node_link.h"
 #include "http/server.h"
 #include "http/token_file.h"
 #include "os/fd.h"
@@ -20,8 +18,6 @@ namespace {
 // In the order in which each may use those before it.
 struct Parts {
   TokenFile token;
-  std::unique_ptr<NodeLink> link;
-  std::unique_ptr<NodeJobs> jobs;
   std::unique_ptr<Api> api;
   std::unique_ptr<Server> server;
 };
@@ -37,13 +33,11 @@ Status write_url(const std::string& path, const std::string& url) {
 
 }  // namespace
 
-Result<Attached> attach(event::Loop& loop, const std::string& session_folder, const std::string& socket,
+Result<Attached> attach(event::Loop& loop, node::NodeView& node, const std::string& session_folder,
                         std::uint16_t port) {
   FRAY_ASSIGN_OR_RETURN(TokenFile token, TokenFile::create(session_folder + "/http.token"));
-  FRAY_ASSIGN_OR_RETURN(std::unique_ptr<NodeLink> link, NodeLink::open(loop, socket));
-  auto parts = std::make_shared<Parts>(Parts{std::move(token), std::move(link), nullptr, nullptr, nullptr});
-  parts->jobs = std::make_unique<NodeJobs>(loop, *parts->link, socket);
-  parts->api = std::make_unique<Api>(loop, *parts->link, parts->jobs.get(), os::home_path() + "/packages");
+  auto parts = std::make_shared<Parts>(Parts{std::move(token), nullptr, nullptr});
+  parts->api = std::make_unique<Api>(loop, node, os::home_path() + "/packages");
   FRAY_ASSIGN_OR_RETURN(parts->server, Server::start(loop, port, parts->token.token(), parts->api->routes()));
   FRAY_RETURN_IF_ERROR(write_url(session_folder + "/http.url", parts->server->url()));
   return Attached{parts->server->url(), parts->token.path(), parts};

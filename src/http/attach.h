@@ -4,7 +4,7 @@
 //                    http.url     where it answers, one line
 //
 // Threading:  the loop's.
-// Ownership:  what is returned owns server, routes, links and files, and must go before the loop.
+// Ownership:  what is returned owns server, routes and files, and must go before the node and the loop.
 // Failure:    kIoError when there is no port, or the files cannot be written.
 #pragma once
 
@@ -14,6 +14,7 @@
 
 #include "base/status.h"
 #include "event/loop.h"
+#include "node/node_view.h"
 
 namespace fray::http {
 
@@ -23,8 +24,7 @@ struct Attached {
   std::shared_ptr<void> parts;
 };
 
-// `port` 0: any that is free. The node listens at `socket` already.
-Result<Attached> attach(event::Loop& loop, const std::string& session_folder, const std::string& socket,
-                        std::uint16_t port);
+// `port` 0: any that is free.
+Result<Attached> attach(event::Loop& loop, node::NodeView& node, const std::string& session_folder, std::uint16_t port);
 
 }  // namespace fray::http

@@ -1,5 +1,4 @@
-// For tests: a server on a loop of the test's own, with a node that answers as the test says, jobs in memory, and clients that
-// are sockets.
+// For tests: a server on a loop of the test's own, with a node that answers as the test says, and clients that are sockets.
 //
 // Threading:  one thread: run() turns the loop while a client waits.
 // Ownership:  owns everything, in a folder that it removes.
@@ -7,6 +6,8 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <optional>
 
 #include <arpa/inet.h>
@@ -19,97 +20,77 @@
 #include "base/check.h"
 #include "http/api.h"
 #include "http/server.h"
-#include "os/listener.h"
-#include "wire/control.h"
-#include "wire/socket.h"
+#include "node/node_view.h"
+#include "os/fd.h"
 
 namespace fray::http {
 
-// Speaks as much of the node's language as the API asks for.
-class FakeNode {
- public:
-  FakeNode(event::Loop& loop, const std::string& path)
-      : loop_(loop), listener_(os::Listener::listen(path).value()), acceptor_(loop) {
-    FRAY_CHECK(acceptor_.start(listener_.fd(), [this](os::Fd socket) { accept(std::move(socket)); }).is_ok(),
-               "the test's node");
-  }
-  ~FakeNode() { hang_up(); }
-  void hang_up() {
-    if (socket_.is_open()) loop_.remove(socket_.fd());
-    socket_.close();
-  }
-
-  nlohmann::json status = {{"schema", "fray/v1"},
-                           {"node", {{"pid", 1}, {"release", "x"}}},
-                           {"workers", nlohmann::json::array()},
-                           {"actors", {{{"class", "Counter"}, {"state", "alive"}}}}};
-
- private:
-  void accept(os::Fd socket) {
-    socket_ = wire::FrameSocket(std::move(socket));
-    FRAY_CHECK(loop_.add(socket_.fd(), EPOLLIN, [this](std::uint32_t) { read(); }).is_ok(), "the test's node");
-  }
-  void read() {
-    const Status filled = socket_.fill();
-    wire::Incoming frame;
-    while (socket_.next(&frame).value()) {
-      if (static_cast<wire::ControlType>(frame.header.type) != wire::ControlType::kStatusRequest) continue;
-      socket_.queue(
-          wire::frame(wire::ControlType::kStatusReply, frame.header.id, wire::Text{StatusCode::kOk, status.dump()}));
-    }
-    if (!filled.is_ok() || !socket_.flush().is_ok()) return hang_up();
-    loop_.change(socket_.fd(), socket_.has_output() ? EPOLLIN | EPOLLOUT : EPOLLIN);
-  }
-
-  event::Loop& loop_;
-  os::Listener listener_;
-  event::Acceptor acceptor_;
-  wire::FrameSocket socket_;
-};
-
-// Jobs that run when the test says so.
-class FakeJobs : public JobService {
+// A node with jobs in memory, which run when the test says so.
+class FakeNode : public node::NodeView {
  public:
   struct Job {
-    JobOrder order;
+    JobSpec spec;
     std::string state = "running";
-    std::string output;
+    std::uint32_t attempt = 1;
+    std::map<std::uint32_t, std::string> output;  // of each attempt
   };
 
-  explicit FakeJobs(event::Loop& loop) : loop_(loop) {}
-
-  void submit(JobOrder order, Callback callback) override {
-    if (order.id.empty()) order.id = "job-" + std::to_string(jobs.size());
-    const std::string id = order.id;
-    if (jobs.contains(id)) return later(callback, Status(StatusCode::kAlreadyExists, "there is a job " + id));
-    jobs[id].order = std::move(order);
-    later(callback, describe(id).dump());
+  std::string status() override { return document.dump(); }
+  Result<std::string> submit_job(JobSpec spec) override {
+    if (spec.id.empty()) spec.id = "job-" + std::to_string(jobs.size());
+    const std::string id = spec.id;
+    if (jobs.contains(id)) return Status(StatusCode::kAlreadyExists, "there is a job " + id);
+    jobs[id].spec = std::move(spec);
+    return describe(id).dump();
   }
-  void get(const std::string& id, Callback callback) override {
+  Result<std::string> get_jobs(const Ids& ids) override {
     nlohmann::json list = nlohmann::json::array();
     for (const auto& [name, job] : jobs) {
-      if (id.empty() || name.starts_with(id)) list.push_back(describe(name));
+      if (ids.empty() || name.starts_with(ids[0])) list.push_back(describe(name));
     }
-    if (!id.empty() && list.empty()) return later(callback, Status(StatusCode::kNotFound, "no job " + id));
-    later(callback, list.dump());
+    if (!ids.empty() && list.empty()) return none(ids[0]);
+    return list.dump();
   }
-  void stop(const std::string& id, Callback callback) override {
-    if (!jobs.contains(id)) return later(callback, Status(StatusCode::kNotFound, "no job " + id));
-    end(id, "stopped");
-    later(callback, describe(id).dump());
+  Result<std::string> stop_jobs(const Ids& ids) override {
+    if (!jobs.contains(ids[0])) return none(ids[0]);
+    end(ids[0], "stopped");
+    return nlohmann::json::array({describe(ids[0])}).dump();
   }
-  void remove(const std::string& id, Callback callback) override {
-    if (!jobs.contains(id)) return later(callback, Status(StatusCode::kNotFound, "no job " + id));
-    const std::string text = nlohmann::json::array({describe(id)}).dump();
-    jobs.erase(id);
-    later(callback, text);
+  Result<std::string> remove_jobs(const Ids& ids) override {
+    if (!jobs.contains(ids[0])) return none(ids[0]);
+    std::string text = nlohmann::json::array({describe(ids[0])}).dump();
+    jobs.erase(ids[0]);
+    return text;
   }
-  std::unique_ptr<LogReader> read_log(const std::string& id, LogPlace place) override {
-    return std::make_unique<Reader>(*this, id, place);
+  wire::JobLogOpened open_job_log(const wire::OpenJobLog& request) override {
+    wire::JobLogOpened opened;
+    if (!jobs.contains(request.id)) {
+      opened.code = StatusCode::kNotFound;
+      opened.message = "no job " + request.id;
+      return opened;
+    }
+    opened.id = request.id;
+    opened.attempt = jobs[request.id].attempt;
+    if (opened.attempt > 0) opened.cursors = {{0, 1, 0}, {0, 2, 0}};
+    return opened;
   }
+  ReaderId read_job_log(wire::ReadJobLog request, OnPieces on_pieces) override {
+    const wire::JobLogPieces pieces = look(request);
+    if (is_answer(request, pieces)) {
+      on_pieces(pieces);
+      return 0;
+    }
+    readers[++last_reader_] = {std::move(request), std::move(on_pieces)};
+    return last_reader_;
+  }
+  void cancel_read(ReaderId reader) override { readers.erase(reader); }
 
   void print(const std::string& id, const std::string& text) {
-    jobs[id].output += text;
+    jobs[id].output[jobs[id].attempt] += text;
+    wake();
+  }
+  void try_again(const std::string& id) {
+    ++jobs[id].attempt;
     wake();
   }
   void end(const std::string& id, const std::string& state) {
@@ -117,56 +98,53 @@ class FakeJobs : public JobService {
     wake();
   }
 
+  nlohmann::json document = {{"schema", "fray/v1"},
+                             {"node", {{"pid", 1}, {"release", "x"}}},
+                             {"workers", nlohmann::json::array()},
+                             {"actors", {{{"class", "Counter"}, {"state", "alive"}}}}};
   std::map<std::string, Job> jobs;
+  std::map<ReaderId, std::pair<wire::ReadJobLog, OnPieces>> readers;  // that wait
 
  private:
-  class Reader : public LogReader {
-   public:
-    Reader(FakeJobs& jobs, std::string id, LogPlace place) : jobs_(jobs), id_(std::move(id)), place_(place) {
-      jobs_.readers_.push_back(this);
+  static Status none(const std::string& id) { return Status(StatusCode::kNotFound, "no job " + id); }
+
+  wire::JobLogPieces look(const wire::ReadJobLog& request) {
+    wire::JobLogPieces pieces;
+    Job& job = jobs[request.id];
+    const std::string& output = job.output[request.attempt];
+    for (const wire::LogCursor& cursor : request.cursors) {
+      if (cursor.stream != 1 || cursor.offset >= output.size()) continue;
+      pieces.pieces.push_back({cursor, 0, output.substr(cursor.offset)});
     }
-    ~Reader() override { std::erase(jobs_.readers_, this); }
-    void next(bool wait, Callback callback) override {
-      wait_ = wait;
-      callback_ = std::move(callback);
-      jobs_.loop_.after({}, [this, alive = std::weak_ptr<int>(alive_)] {
-        if (alive.lock()) look();
-      });
-    }
-    void look() {
-      if (!callback_) return;
-      auto job = jobs_.jobs.find(id_);
-      if (job == jobs_.jobs.end()) return answer(Status(StatusCode::kNotFound, "no job " + id_));
-      LogPieces pieces;
-      pieces.ended = job->second.state != "running";
-      const std::string& output = job->second.output;
-      if (place_.offset < output.size()) {
-        pieces.pieces.push_back({0, 1, place_.offset, 0, output.substr(place_.offset)});
-        place_.offset = output.size();
+    pieces.newest = job.attempt;
+    pieces.job_ended = job.state != "running";
+    pieces.ended = pieces.pieces.empty() && (pieces.job_ended || job.attempt > request.attempt);
+    return pieces;
+  }
+  static bool is_answer(const wire::ReadJobLog& request, const wire::JobLogPieces& pieces) {
+    return !request.wait || !pieces.pieces.empty() || pieces.ended;
+  }
+  void wake() {
+    for (auto it = readers.begin(); it != readers.end();) {
+      const wire::JobLogPieces pieces = look(it->second.first);
+      if (!is_answer(it->second.first, pieces)) {
+        ++it;
+        continue;
       }
-      if (wait_ && pieces.pieces.empty() && !pieces.ended) return;
-      answer(std::move(pieces));
+      const OnPieces on_pieces = std::move(it->second.second);
+      readers.erase(it);
+      on_pieces(pieces);
+      it = readers.begin();
     }
-
-   private:
-    void answer(Result<LogPieces> pieces) { std::exchange(callback_, {})(std::move(pieces)); }
-
-    FakeJobs& jobs_;
-    std::string id_;
-    LogPlace place_;
-    bool wait_ = false;
-    Callback callback_;
-    std::shared_ptr<int> alive_ = std::make_shared<int>(0);
-  };
-
+  }
   nlohmann::json describe(const std::string& id) {
     const Job& job = jobs[id];
     const bool over = job.state != "running";
     auto code = job.state == "failed" ? nlohmann::json(3) : nlohmann::json(nullptr);
-    auto metadata = nlohmann::json::parse(job.order.metadata.empty() ? "{}" : job.order.metadata, nullptr, false);
+    auto metadata = nlohmann::json::parse(job.spec.metadata.empty() ? "{}" : job.spec.metadata, nullptr, false);
     return {{"id", id},
-            {"name", job.order.name},
-            {"command", job.order.command},
+            {"name", job.spec.name},
+            {"command", job.spec.command},
             {"metadata", metadata},
             {"status", job.state},
             {"message", nullptr},
@@ -174,15 +152,8 @@ class FakeJobs : public JobService {
             {"submitted_at", "1970-01-01T00:00:05.250000Z"},
             {"ended_at", over ? nlohmann::json("1970-01-01T00:00:07.000000Z") : nlohmann::json(nullptr)}};
   }
-  void later(const Callback& callback, Result<std::string> answer) {
-    loop_.after({}, [callback, answer = std::move(answer)] { callback(answer); });
-  }
-  void wake() {
-    for (Reader* reader : std::vector(readers_)) reader->look();
-  }
 
-  event::Loop& loop_;
-  std::vector<Reader*> readers_;
+  ReaderId last_reader_ = 0;
 };
 
 class HttpWorld {
@@ -194,16 +165,12 @@ class HttpWorld {
              ("fray-http-" + std::to_string(::getpid()) + "-" + std::to_string(++count_));
     std::filesystem::create_directories(folder);
     loop = event::Loop::create().value();
-    node.emplace(*loop, folder / "n.sock");
-    link = NodeLink::open(*loop, folder / "n.sock").value();
-    jobs.emplace(*loop);
-    api.emplace(*loop, *link, &*jobs, folder / "packages");
+    api.emplace(*loop, *node, folder / "packages");
     server = Server::start(*loop, 0, kToken, api->routes()).value();
   }
   ~HttpWorld() {
     server.reset();
     api.reset();
-    link.reset();
     std::filesystem::remove_all(folder);
   }
 
@@ -263,9 +230,7 @@ class HttpWorld {
 
   std::filesystem::path folder;
   std::unique_ptr<event::Loop> loop;
-  std::optional<FakeNode> node;
-  std::unique_ptr<NodeLink> link;
-  std::optional<FakeJobs> jobs;
+  std::unique_ptr<FakeNode> node = std::make_unique<FakeNode>();
   std::optional<Api> api;
   std::unique_ptr<Server> server;
 

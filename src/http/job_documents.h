@@ -12,7 +12,7 @@
 
 #include "base/status.h"
 #include "http/job_environment.h"
-#include "http/job_service.h"
+#include "http/job_order.h"
 #include "http/package_store.h"
 
 namespace fray::http {

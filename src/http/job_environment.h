@@ -13,7 +13,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/status.h"
-#include "http/job_service.h"
+#include "http/job_order.h"
 #include "http/package_store.h"
 
 namespace fray::http {

@@ -44,7 +44,7 @@ void LogStream::send(std::string_view bytes) {
 
 void LogStream::ask() {
   if (outlet_ == nullptr || ended_ || std::exchange(asking_, true)) return;
-  reader_->next(true, [this](Result<LogPieces> pieces) { arrived(std::move(pieces)); });
+  log_->next(true, [this](Result<LogPieces> pieces) { arrived(std::move(pieces)); });
 }
 
 void LogStream::arrived(Result<LogPieces> pieces) {
@@ -52,7 +52,7 @@ void LogStream::arrived(Result<LogPieces> pieces) {
   asking_ = false;
   if (!pieces.is_ok()) return end(pieces.status());
   std::string out;
-  for (const LogPiece& piece : pieces->pieces) out += encoded(piece);
+  for (const wire::LogPiece& piece : pieces->pieces) out += encoded(piece);
   const bool over = pieces->ended;
   // Sending may drain at once, which asks again; the last piece is followed by the end instead.
   if (over) {
@@ -64,16 +64,16 @@ void LogStream::arrived(Result<LogPieces> pieces) {
   send(out);
 }
 
-std::string LogStream::encoded(const LogPiece& piece) {
+std::string LogStream::encoded(const wire::LogPiece& piece) {
   if (form_ == Form::kWebSocket) {
     const std::string text = websocket::as_text(piece.bytes, &rest_);
     return text.empty() ? "" : websocket::text_frame(text);
   }
-  return fmt::format("id: {}\n", piece.offset + piece.bytes.size()) + event({{"replica", piece.replica},
-                                                                             {"stream", piece.stream},
-                                                                             {"offset", piece.offset},
-                                                                             {"missing", piece.missing},
-                                                                             {"text", printable(piece.bytes)}});
+  return fmt::format("id: {}\n", piece.at.offset + piece.bytes.size()) + event({{"replica", piece.at.replica},
+                                                                                {"stream", piece.at.stream},
+                                                                                {"offset", piece.at.offset},
+                                                                                {"missing", piece.missing},
+                                                                                {"text", printable(piece.bytes)}});
 }
 
 void LogStream::end(const Status& why) {

@@ -7,7 +7,7 @@
 // is sent now and then, which finds out whether the reader is still there.
 //
 // Threading:  the loop's.
-// Ownership:  owns the reader. Kept alive by itself while it is called, for sending may end its client.
+// Ownership:  owns the log. Kept alive by itself while it is called, for sending may end its client.
 // Failure:    what the reader says of a failure is the last event; a WebSocket is closed with 1001.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 #include "event/loop.h"
 #include "http/connection.h"
-#include "http/job_service.h"
+#include "http/job_log.h"
 #include "websocket/frames.h"
 
 namespace fray::http {
@@ -25,8 +25,8 @@ class LogStream : public Stream, public std::enable_shared_from_this<LogStream> 
  public:
   enum class Form { kEvents, kWebSocket };
 
-  LogStream(event::Loop& loop, std::unique_ptr<LogReader> reader, Form form)
-      : loop_(loop), reader_(std::move(reader)), form_(form) {}
+  LogStream(event::Loop& loop, std::unique_ptr<JobLog> log, Form form)
+      : loop_(loop), log_(std::move(log)), form_(form) {}
   ~LogStream() override;
 
   void start(Outlet& outlet) override;
@@ -39,13 +39,13 @@ class LogStream : public Stream, public std::enable_shared_from_this<LogStream> 
 
   void ask();
   void arrived(Result<LogPieces> pieces);
-  std::string encoded(const LogPiece& piece);
+  std::string encoded(const wire::LogPiece& piece);
   void send(std::string_view bytes);
   void end(const Status& why);
   void sign_of_life();
 
   event::Loop& loop_;
-  std::unique_ptr<LogReader> reader_;
+  std::unique_ptr<JobLog> log_;
   const Form form_;
   Outlet* outlet_ = nullptr;  // until it has gone
   websocket::ControlReader frames_;

@@ -57,7 +57,7 @@ TEST(ServerTest, strangers_that_say_nothing_make_room_for_those_who_ask) {
 
 TEST(ServerTest, a_client_that_does_not_read_holds_nobody_up) {
   HttpWorld world;
-  world.node->status["padding"] = std::string(8 << 20, 'x');
+  world.node->document["padding"] = std::string(8 << 20, 'x');
   os::Fd slow = world.connect();
   HttpWorld::send(slow, "GET /api/v1/status HTTP/1.1\r\n" + world.headers() + "\r\n");
   for (int i = 0; i < 5; ++i) EXPECT_EQ(HttpWorld::status_of(world.ask("GET /api/version")), 200);

@@ -7,11 +7,39 @@ namespace fray::node {
 
 using wire::ControlType;
 
+// All are tried; the last failure counts.
+template <typename Verb>
+Status JobRequests::each(const Ids& ids, Verb verb) {
+  Status done;
+  for (const std::string& name : ids) {
+    FRAY_ASSIGN_OR_RETURN(std::string id, jobs_.find(name));
+    if (Status one = verb(id); !one.is_ok()) done = one;
+  }
+  return done;
+}
+
+Result<std::string> JobRequests::submit(JobSpec spec, pid_t submitter) {
+  FRAY_ASSIGN_OR_RETURN(std::string id, jobs_.submit(std::move(spec), submitter));
+  return jobs_.description(id);
+}
+
+Result<std::string> JobRequests::stop(const Ids& ids) {
+  FRAY_RETURN_IF_ERROR(jobs_.descriptions(ids).status());  // nobody is stopped where one is not there
+  FRAY_RETURN_IF_ERROR(each(ids, [this](const std::string& id) { return jobs_.stop(id); }));
+  return jobs_.descriptions(ids);
+}
+
+Result<std::string> JobRequests::remove(const Ids& ids) {
+  FRAY_ASSIGN_OR_RETURN(std::string found, jobs_.descriptions(ids));
+  FRAY_RETURN_IF_ERROR(each(ids, [this](const std::string& id) { return jobs_.remove(id); }));
+  return found;
+}
+
 Status JobRequests::handle(Connection& connection, ControlType type, wire::Incoming& frame) {
   const std::uint64_t ticket = frame.header.id;
   if (type == ControlType::kSubmitJob) {
     FRAY_ASSIGN_OR_RETURN(wire::SubmitJob message, wire::SubmitJob::decode(frame.body));
-    submit(connection, ticket, std::move(message.spec));
+    answer(connection, ticket, submit(std::move(message.spec), connection.pid));
     return Status::ok();
   }
   if (type == ControlType::kOpenJobLog) {
@@ -29,25 +57,11 @@ Status JobRequests::handle(Connection& connection, ControlType type, wire::Incom
     wait(connection, ticket, names);
     return Status::ok();
   }
-  Result<std::string> found = jobs_.descriptions(names.ids);
-  if (type == ControlType::kGetJobs || !found.is_ok() || names.ids.empty()) {
-    answer(connection, ticket, found);
-    return Status::ok();
-  }
-  Status done;
-  for (const std::string& name : names.ids) {
-    const std::string id = jobs_.find(name).value();
-    Status one = type == ControlType::kStopJob ? jobs_.stop(id) : jobs_.remove(id);
-    if (!one.is_ok()) done = one;
-  }
-  if (type == ControlType::kStopJob) found = jobs_.descriptions(names.ids);
-  answer(connection, ticket, done.is_ok() ? found : Result<std::string>(done));
+  answer(connection, ticket,
+         type == ControlType::kStopJob     ? stop(names.ids)
+         : type == ControlType::kDeleteJob ? remove(names.ids)
+                                           : jobs_.descriptions(names.ids));
   return Status::ok();
-}
-
-void JobRequests::submit(Connection& connection, std::uint64_t ticket, JobSpec spec) {
-  Result<std::string> id = jobs_.submit(std::move(spec), connection.pid);
-  answer(connection, ticket, id.is_ok() ? Result<std::string>(jobs_.description(*id)) : id);
 }
 
 void JobRequests::wait(Connection& connection, std::uint64_t ticket, const wire::JobNames& names) {

@@ -1,4 +1,4 @@
-// JobRequests: what sockets ask about jobs, and their answers.
+// JobRequests: the verbs of jobs, and what sockets ask with them.
 //
 // Threading:  the node's loop.
 // Ownership:  `jobs` must outlive it, and so must the connections, until connection_ended().
@@ -20,6 +20,12 @@ class JobRequests {
  public:
   explicit JobRequests(JobCarrier& jobs) : jobs_(jobs) {}
 
+  using Ids = std::vector<std::string>;
+  // JSON: the job; arrays of jobs. See NodeView.
+  Result<std::string> submit(JobSpec spec, pid_t submitter);
+  Result<std::string> stop(const Ids& ids);
+  Result<std::string> remove(const Ids& ids);
+
   Status handle(Connection& connection, wire::ControlType type, wire::Incoming& frame);
   void connection_ended(Connection& connection);
 
@@ -29,7 +35,8 @@ class JobRequests {
     std::set<JobLogs::ReaderId> readers;
   };
 
-  void submit(Connection& connection, std::uint64_t ticket, JobSpec spec);
+  template <typename Verb>
+  Status each(const Ids& ids, Verb verb);
   void wait(Connection& connection, std::uint64_t ticket, const wire::JobNames& names);
   void read_log(Connection& connection, std::uint64_t ticket, wire::ReadJobLog request);
   void answer(Connection& connection, std::uint64_t ticket, const Result<std::string>& json);

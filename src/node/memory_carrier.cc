@@ -46,7 +46,7 @@ Status MemoryCarrier::announce(ProcessId process, const wire::SegmentInfo& messa
   return announced.is_ok() ? announced : Status(StatusCode::kCorruption, announced.message());
 }
 
-void MemoryCarrier::open(Connection& connection, SegmentId segment) {
+void MemoryCarrier::open(Connection& connection, std::uint64_t ticket, SegmentId segment) {
   wire::SegmentInfo answer;
   answer.segment = segment;
   auto opened = table_.open(segment);
@@ -58,16 +58,16 @@ void MemoryCarrier::open(Connection& connection, SegmentId segment) {
   }
   if (!opened.is_ok()) {
     answer.error = lost_.contains(segment) ? std::string(kLost) : opened.status().message();
-    return connection.send(wire::ControlType::kSegmentOpened, 0, answer);
+    return connection.send(wire::ControlType::kSegmentOpened, ticket, answer);
   }
   os::Fd copy(FRAY_FAULT("segment.pass", EMFILE) ? -1 : ::fcntl(opened->descriptor, F_DUPFD_CLOEXEC, 0));
   if (!copy.is_open()) {
     answer.error = Status::io_error("the node cannot pass the segment", errno).message();
-    return connection.send(wire::ControlType::kSegmentOpened, 0, answer);
+    return connection.send(wire::ControlType::kSegmentOpened, ticket, answer);
   }
   answer.size = opened->size;
   table_.touch(segment);
-  connection.send(wire::ControlType::kSegmentOpened, 0, answer, std::move(copy));
+  connection.send(wire::ControlType::kSegmentOpened, ticket, answer, std::move(copy));
 }
 
 Status MemoryCarrier::forget_segment(ProcessId process, SegmentId segment) {

@@ -32,7 +32,7 @@ class MemoryCarrier {
   MemoryCarrier(event::Loop& loop, Roster& roster, std::uint64_t limit_bytes, std::string spill_folder);
 
   Status announce(ProcessId process, const wire::SegmentInfo& message, std::vector<os::Fd> fds);
-  void open(Connection& connection, SegmentId segment);
+  void open(Connection& connection, std::uint64_t ticket, SegmentId segment);
   Status forget_segment(ProcessId process, SegmentId segment);
   void reserve(ProcessId process, std::uint64_t ticket, std::uint64_t bytes);
   void unreserve(ProcessId process, std::uint64_t bytes);

@@ -347,7 +347,7 @@ Status Node::handle_memory(Connection& connection, ControlType type, wire::Incom
     }
     case ControlType::kOpenSegment: {
       FRAY_ASSIGN_OR_RETURN(wire::SegmentName message, wire::SegmentName::decode(frame.body));
-      memory_.open(connection, message.segment);
+      memory_.open(connection, frame.header.id, message.segment);
       return Status::ok();
     }
     case ControlType::kForgetSegment: {
@@ -444,7 +444,7 @@ bool Node::is_ours(pid_t child) const {
   return processes_.is_fork_server(child) || jobs_.is_supervisor(child) || environments_.is_preparer(child);
 }
 
-void Node::stop_jobs() { jobs_.stop_all(); }
+void Node::stop_all_jobs() { jobs_.stop_all(); }
 
 Status Node::kill_everything() { return os::kill_all_descendants(kKillLimit); }
 

@@ -18,6 +18,7 @@
 #include "node/lease_carrier.h"
 #include "node/log_relay.h"
 #include "node/memory_carrier.h"
+#include "node/node_view.h"
 #include "node/object_carrier.h"
 #include "node/roster.h"
 #include "node/session_folder.h"
@@ -29,7 +30,7 @@
 
 namespace fray::node {
 
-class Node {
+class Node : public NodeView {
  public:
   struct Settings {
     SessionOptions options;
@@ -41,7 +42,7 @@ class Node {
 
   static Result<std::unique_ptr<Node>> create(event::Loop& loop, Settings settings);
   Node(event::Loop& loop, Settings settings, SessionFolder folder);
-  ~Node();
+  ~Node() override;
 
   // The first client's socket; an embedded node lives for it.
   Status adopt(os::Fd socket);
@@ -50,9 +51,20 @@ class Node {
   const std::string& session_folder() const { return folder_.path(); }
   std::string socket_path() const { return folder_.socket_path(); }
 
-  JobCarrier& jobs() { return jobs_; }
+  // NodeView.
+  std::string status() override { return report(); }
+  Result<std::string> submit_job(JobSpec spec) override { return job_requests_.submit(std::move(spec), 0); }
+  Result<std::string> get_jobs(const Ids& ids) override { return jobs_.descriptions(ids); }
+  Result<std::string> stop_jobs(const Ids& ids) override { return job_requests_.stop(ids); }
+  Result<std::string> remove_jobs(const Ids& ids) override { return job_requests_.remove(ids); }
+  wire::JobLogOpened open_job_log(const wire::OpenJobLog& request) override { return jobs_.logs().open(request); }
+  ReaderId read_job_log(wire::ReadJobLog request, OnPieces on_pieces) override {
+    return jobs_.logs().read(std::move(request), std::move(on_pieces));
+  }
+  void cancel_read(ReaderId reader) override { jobs_.logs().cancel(reader); }
+
   // Ends the jobs of the home's started node, those of nodes before it among them.
-  void stop_jobs();
+  void stop_all_jobs();
   // Kills and reaps everything below this process.
   static Status kill_everything();
 

@@ -116,7 +116,7 @@ Status serve(const NodeArguments& arguments, SessionOptions options, bool* ready
   }
   Attachment attached;
   if (arguments.attach) {
-    FRAY_ASSIGN_OR_RETURN(attached, arguments.attach(*loop, node->session_folder(), node->socket_path()));
+    FRAY_ASSIGN_OR_RETURN(attached, arguments.attach(*loop, *node, node->session_folder()));
   }
   *ready = true;
   if (arguments.ready_fd >= 0) tell_ready(*node, attached.news);
@@ -124,7 +124,7 @@ Status serve(const NodeArguments& arguments, SessionOptions options, bool* ready
   loop->run();
   attached.parts.reset();
   loop->remove(signals.get());
-  node->stop_jobs();
+  node->stop_all_jobs();
   Status killed = Node::kill_everything();
   node.reset();
   // Tasks may have had nodes of their own, which could not tidy up.

@@ -16,6 +16,7 @@
 
 #include "base/status.h"
 #include "event/loop.h"
+#include "node/node_view.h"
 
 namespace fray::node {
 
@@ -34,8 +35,7 @@ struct NodeArguments {
   std::function<void(const std::string& socket, const std::map<std::string, std::string>& news)>
       on_ready;  // in the foreground
   // Called once clients are accepted.
-  std::function<Result<Attachment>(event::Loop& loop, const std::string& session_folder, const std::string& socket)>
-      attach;
+  std::function<Result<Attachment>(event::Loop& loop, NodeView& node, const std::string& session_folder)> attach;
   std::string options_json = "{}";
   std::string release;
 };

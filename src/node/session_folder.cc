@@ -23,8 +23,9 @@ namespace fray::node {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr const char* kLockName = "/node.lock";
-constexpr const char* kInfoName = "/node.json";
+using door::kInfoName;
+using door::kLockName;
+using door::kSocketName;
 
 std::string random_name() {
   std::uint32_t number = 0;
@@ -32,25 +33,6 @@ std::string random_name() {
     number = static_cast<std::uint32_t>(::getpid());
   }
   return fmt::format("{:08x}", number);
-}
-
-std::vector<std::string> subfolders(const std::string& folder) {
-  std::vector<std::string> found;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    std::error_code ignored;
-    if (entry->is_directory(ignored) && !entry->is_symlink(ignored)) found.push_back(entry->path().string());
-  }
-  return found;
-}
-
-// Whether a node holds the lock. A folder without a lock file is nobody's, or not finished yet.
-enum class Life { kAlive, kDead, kUnknown };
-Life life_of(const std::string& folder) {
-  os::Fd lock(::open((folder + kLockName).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-  if (!lock.is_open()) return Life::kUnknown;
-  if (::flock(lock.get(), LOCK_SH | LOCK_NB) == 0) return Life::kDead;
-  return Life::kAlive;
 }
 
 // A lock file that was removed, or replaced, after it was opened, locks nothing.
@@ -82,7 +64,7 @@ Result<os::Fd> take_lock(const std::string& folder) {
 
 void remove_folder(const std::string& folder) {
   // The lock goes first but one: a folder that is removed half-way must not look like one that is being made.
-  for (const char* name : {"/node.sock", kInfoName}) ::unlink((folder + name).c_str());
+  for (const char* name : {kSocketName, kInfoName}) ::unlink((folder + name).c_str());
   std::error_code ignored;
   fs::remove_all(folder, ignored);
 }
@@ -97,7 +79,7 @@ Result<SessionFolder> SessionFolder::create(const std::string& path) {
     folder = run_folder + "/" + random_name();
   }
   FRAY_ASSIGN_OR_RETURN(os::Fd lock, take_lock(folder));
-  ::unlink((folder + "/node.sock").c_str());
+  ::unlink((folder + kSocketName).c_str());
   return SessionFolder(std::move(folder), std::move(lock));
 }
 
@@ -122,36 +104,13 @@ Status SessionFolder::announce(pid_t pid, const std::string& release) {
 }
 
 void remove_stale_sessions(const std::string& run_folder) {
-  for (const std::string& folder : subfolders(run_folder)) {
-    if (life_of(folder) != Life::kDead) continue;
+  for (const std::string& folder : door::subfolders(run_folder)) {
+    if (door::life_of(folder) != door::Life::kDead) continue;
     const std::string path = folder + kLockName;
     os::Fd lock(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
     if (!lock.is_open() || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0 || !lies_at(lock, path)) continue;
     remove_folder(folder);
   }
-}
-
-std::optional<SessionInfo> find_session(const std::string& folder) {
-  if (life_of(folder) != Life::kAlive) return std::nullopt;
-  const nlohmann::json info = parse_json(os::read_text(folder + kInfoName));
-  struct stat found {};
-  if (!info.is_object() || ::stat((folder + kInfoName).c_str(), &found) != 0) return std::nullopt;
-  return SessionInfo{folder,
-                     folder + "/node.sock",
-                     info.value("release", ""),
-                     {info.value("pid", 0), info.value("started_ticks", std::uint64_t{0})},
-                     found.st_mtim};
-}
-
-std::vector<SessionInfo> find_sessions() {
-  std::vector<SessionInfo> sessions;
-  for (const std::string& folder : subfolders(os::run_folder_path())) {
-    if (auto session = find_session(folder)) sessions.push_back(std::move(*session));
-  }
-  std::sort(sessions.begin(), sessions.end(), [](const SessionInfo& a, const SessionInfo& b) {
-    return std::pair(a.started.tv_sec, a.started.tv_nsec) > std::pair(b.started.tv_sec, b.started.tv_nsec);
-  });
-  return sessions;
 }
 
 }  // namespace fray::node

@@ -35,7 +35,7 @@ TEST_F(SessionFolderTest, LivingNodesAreFoundTheNewestFirst) {
   ASSERT_TRUE(newer.announce(22, "0.1.0").is_ok());
   timespec times[2] = {{1000, 0}, {1000, 0}};
   ASSERT_EQ(::utimensat(0, (older.path() + "/node.json").c_str(), times, 0), 0);
-  std::vector<SessionInfo> sessions = find_sessions();
+  std::vector<door::SessionInfo> sessions = door::find_sessions();
   ASSERT_EQ(sessions.size(), 2u);
   EXPECT_EQ(sessions[0].process.pid, 22);
   EXPECT_EQ(sessions[0].socket, newer.socket_path());
@@ -90,16 +90,16 @@ TEST_F(SessionFolderTest, NodeIsFoundByItsFolderWhileItLives) {
   const std::string path = home_ + "/session";
   {
     SessionFolder folder = SessionFolder::create(path).value();
-    EXPECT_FALSE(find_session(path)) << "it has not said yet that it can be spoken to";
+    EXPECT_FALSE(door::find_session(path)) << "it has not said yet that it can be spoken to";
     ASSERT_TRUE(folder.announce(::getpid(), "0.1.0").is_ok());
-    auto found = find_session(path);
+    auto found = door::find_session(path);
     ASSERT_TRUE(found);
     EXPECT_EQ(found->socket, folder.socket_path());
     EXPECT_EQ(found->release, "0.1.0");
     EXPECT_TRUE(found->process.exists());
     EXPECT_FALSE((os::ProcessName{::getpid(), found->process.started + 1}.exists()));
   }
-  EXPECT_FALSE(find_session(path));
+  EXPECT_FALSE(door::find_session(path));
 }
 
 // Whoever removes leftovers and whoever makes the folder anew at the same time must not end with a lock that is gone.

@@ -6,7 +6,6 @@
 //             connections (event/acceptor.h) has to live with a lack of descriptors.
 #pragma once
 
-#include <chrono>
 #include <string>
 #include <utility>
 
@@ -37,8 +36,8 @@ class Listener {
   std::string path_;
 };
 
-// A non-blocking, connected socket. kUnavailable when nobody listens, or when as many connections as the listener lets
-// wait have been waiting for longer than `patience`.
-Result<Fd> connect_to(const std::string& path, std::chrono::milliseconds patience = std::chrono::seconds(10));
+// A non-blocking, connected socket. kUnavailable when nobody listens, kTimedOut when the queue of those who want to
+// connect is full now, kResourceExhausted when this process has no descriptor left.
+Result<Fd> connect_to(const std::string& path);
 
 }  // namespace fray::os

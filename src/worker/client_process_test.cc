@@ -33,7 +33,6 @@ class Driver {
   explicit Driver(const node::TestNode& node) {
     client::ClientOptions options;
     options.control = os::connect_to(node.session_folder() + "/node.sock").value();
-    options.release = FRAY_VERSION;
     options.key = worker_key();
     auto connected = Client::connect(std::move(options));
     EXPECT_TRUE(connected.is_ok()) << connected.status().message();

@@ -172,7 +172,6 @@ int main(int argc, char** argv) {
   options.control = os::Fd(forked.control_fd);
   options.role = wire::Role::kWorker;
   options.process = forked.process;
-  options.release = FRAY_VERSION;
   auto client = client::Client::connect(std::move(options));
   if (!client.is_ok()) return 1;
   worker::MappedPage page(forked.page_fd);

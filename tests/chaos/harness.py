@@ -226,6 +226,13 @@ class RawClient:
         with suppress(BrokenPipeError, ConnectionResetError):
             self.socket.sendall(data)
 
+    def read_to_end(self) -> bytes:
+        """Return all that the node says until it hangs up."""
+        said = b""
+        while more := self.socket.recv(65536):
+            said += more
+        return said
+
     def is_closed_by_node(self) -> bool:
         """Read to the end of what the node says; true when an end comes."""
         try:

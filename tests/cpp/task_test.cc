@@ -1,6 +1,7 @@
 // Tasks: submit, get, wait, as_completed, cancel; refs among arguments and results; options.
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <numeric>
 #include <set>
 
@@ -236,6 +237,16 @@ TEST(CppSession, AddressWithoutANodeIsUnavailable) {
   auto refused = fray::connect({.address = "/nonexistent/node.sock"});
   EXPECT_EQ(refused.status().code(), fray::Code::kUnavailable);
   EXPECT_THAT(refused.status().message(), HasSubstr("fray start"));
+}
+
+TEST(CppSession, AProgramOfAJobJoinsTheNodeOfTheJobUnlessItNamesAnother) {
+  ::setenv("FRAY_NODE", "/nonexistent/of-the-job.sock", 1);
+  auto of_the_job = fray::connect({.cpus = 1});
+  auto named = fray::connect({.address = "/nonexistent/named.sock"});
+  ::unsetenv("FRAY_NODE");
+  EXPECT_EQ(of_the_job.status().code(), fray::Code::kUnavailable);
+  EXPECT_THAT(of_the_job.status().message(), HasSubstr("/nonexistent/of-the-job.sock"));
+  EXPECT_THAT(named.status().message(), HasSubstr("/nonexistent/named.sock"));
 }
 
 TEST(CppSession, MissingLibraryIsNotFound) {

@@ -45,8 +45,7 @@ def crowd(node: dict[str, Any], kind: str) -> Iterator[ExitStack]:
             else:
                 one = open_sockets.enter_context(socket.socket())
                 address = ("127.0.0.1", int(node["url"].rsplit(":", 1)[1]))
-            one.settimeout(PATIENCE)
-            one.connect(address)
+            one.connect(address)  # waits while the node has had no time to take the others
         eventually(lambda: descriptors_of(node) >= LIMIT - 2, what="a node without descriptors")
         yield open_sockets
 

@@ -453,7 +453,7 @@ class NativeJobContext(JobContext):
         with _connecting:
             if self._inherited:
                 _parents_clients.append(self._client)
-                self._set_up(attach(os.path.join(self._client.session_folder(), "node.sock"), self._extra_env))
+                self._set_up(attach(self._client.session_folder(), self._extra_env))
                 self._closed = self._inherited = False
 
     def _close(self) -> None:

@@ -1,11 +1,10 @@
-"""Finding or starting the node, and telling it what this process is like."""
+"""Opening a node, and telling it what this process is like."""
 
 from __future__ import annotations
 
 import json
 import math
 import os
-import socket
 import sys
 from collections.abc import Mapping
 from typing import Any, TypeAlias
@@ -13,9 +12,9 @@ from typing import Any, TypeAlias
 from fray import _native
 from fray._resources import DEVICE_KINDS
 from fray._settings import NAMESPACE_VARIABLE, default_namespace
-from fray.backend.native.address import connect_to, explain_refusal, find_socket
+from fray.backend.native.address import expand
 from fray.backend.native.programs import cpp_worker_program, fray_program
-from fray.errors import InfeasibleError, NodeDiedError, SettingsError
+from fray.errors import InfeasibleError, NodeDiedError, SettingsError, TaskTimeoutError
 
 __all__ = [
     "WorkerKey",
@@ -32,9 +31,6 @@ __all__ = [
 
 WorkerKey: TypeAlias = tuple[list[str], list[str], str, list[str]]
 """Command, module path, folder, and environment as names and values in turn."""
-
-_DRIVER = 0
-_NODE_FD = 3
 
 
 def check_settings(
@@ -75,40 +71,19 @@ def start_embedded(options: dict[str, Any], prestart: int, extra_env: Mapping[st
         SettingsError: the node refuses its settings, or what it finds around it.
         NodeDiedError: it cannot start.
     """
-    key = worker_key(extra_env)
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
-    with ours, theirs:
-        settings = json.dumps({key: value for key, value in options.items() if value is not None})
-        command = [fray_program(), "node", "--embedded", "--client-fd", str(_NODE_FD), "--log-fd", "2"]
-        pid = os.posix_spawn(
-            command[0],
-            [*command, "--options-json", settings],
-            os.environ,
-            file_actions=[(os.POSIX_SPAWN_DUP2, theirs.fileno(), _NODE_FD)],
-        )
-        theirs.close()
-        code = _wait_for(pid)
-        ours.setblocking(False)
-        try:
-            return _connect(ours.detach(), prestart, key)
-        except NodeDiedError as error:
-            raise NodeDiedError(f"the node could not start: exit code {code}") if code else error from None
+    settings = json.dumps({key: value for key, value in options.items() if value is not None})
+    return _open(None, fray_program(), settings, prestart, worker_key(extra_env))
 
 
 def attach(address: str | os.PathLike[str], extra_env: Mapping[str, str] | None = None) -> Any:
     """Connect to the node at `address`: ``"auto"``, a socket or a home.
 
     Raises:
+        SettingsError: `address` is empty or no path.
         NodeDiedError: there is none.
         VersionMismatchError: it is of another release.
     """
-    path = find_socket(address)
-    key = worker_key(extra_env)
-    connection = connect_to(path)
-    try:
-        return _connect(connection, 0, key)
-    except NodeDiedError as error:
-        raise explain_refusal(path, error) from None
+    return _open(expand(address), "", "", 0, worker_key(extra_env))
 
 
 def worker_key(extra_env: Mapping[str, str] | None = None) -> WorkerKey:
@@ -174,21 +149,15 @@ def namespace_env(namespace: str) -> dict[str, str]:
     return {} if namespace == default_namespace() else {NAMESPACE_VARIABLE: namespace}
 
 
-def _connect(fd: int, prestart: int, key: WorkerKey) -> Any:
-    """Return the client at the other end of `fd`, which is closed when there is none."""
+def _open(address: str | None, program: str, settings: str, prestart: int, key: WorkerKey) -> Any:
+    """Return the client of the node at `address`, or of one that `program` becomes."""
     try:
-        return _native.connect(fd, _DRIVER, 0, _native.RELEASE, prestart, *key)
+        return _native.open_node(address, program, settings, prestart, *key)
     except InfeasibleError as error:
         # Nothing has been asked for but the node itself.
         raise SettingsError(str(error)) from None
-
-
-def _wait_for(pid: int) -> int:
-    """Return the exit code of a child; 0 where this program lets the kernel reap its children (SIGCHLD ignored)."""
-    try:
-        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    except ChildProcessError:
-        return 0
+    except TaskTimeoutError as error:  # there is no task yet
+        raise NodeDiedError(str(error)) from None
 
 
 def _is_searched(entry: object) -> bool:

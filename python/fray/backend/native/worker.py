@@ -37,7 +37,6 @@ __all__ = [
     "use_threads",
 ]
 
-_WORKER = 1
 _loading = False
 _pid = 0  # of this worker
 
@@ -108,7 +107,7 @@ def main(process: int, control_fd: int, page_fd: int) -> None:
     offer_stacks()
     breakpoints.install()
     try:
-        client = _native.connect(control_fd, _WORKER, process, _native.RELEASE, 0, [], [], "", [])
+        client = _native.become_worker(process, control_fd)
     except NodeDiedError:
         os._exit(1)  # it was let go before it had begun: nobody waits for what it could say
     NativeJobContext._adopt(client)  # pyright: ignore[reportPrivateUsage]

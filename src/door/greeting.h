@@ -1,0 +1,43 @@
+// The way in: a connection to a node, and the hello on it.
+//
+//   FRAY_ASSIGN_OR_RETURN(os::Fd fd, connect_to_node(path, patience));
+//   wire::FrameSocket socket(std::move(fd));
+//   socket.queue(hello_frame(wire::Role::kObserver));     // what is queued behind it leaves with it
+//   FRAY_ASSIGN_OR_RETURN(wire::Welcome welcome, await_welcome(socket, patience));
+//
+// Threading:  any thread; the waits block in poll().
+// Ownership:  the caller owns the socket. A node that closes its end while we wait is seen at once.
+// Failure:    kUnavailable when nobody answers at the path, when who listens there is another user, or when the node goes
+//             away; kResourceExhausted without a free descriptor; kTimedOut and kCancelled as Patience says; what the node
+//             says when it refuses us, kVersionMismatch above all.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "base/status.h"
+#include "door/patience.h"
+#include "os/fd.h"
+#include "wire/control.h"
+#include "wire/socket.h"
+
+namespace fray::door {
+
+// With a node that is there but says nothing.
+inline constexpr std::chrono::seconds kHelloPatience{20};
+
+// Waits while the node has no time for further connections.
+Result<os::Fd> connect_to_node(const std::string& socket_path, const Patience& patience);
+
+// `process`: the number that a worker was given; others have none.
+std::string hello_frame(wire::Role role, ProcessId process = 0);
+Result<wire::Welcome> await_welcome(wire::FrameSocket& socket, const Patience& patience);
+
+// The next frame. Its body is valid until the next call.
+Result<wire::Incoming> next_frame(wire::FrameSocket& socket, const Patience& patience);
+
+// What kept us out of the node at this path, after await_welcome() has said `why`. A node of a release whose frames we do
+// not understand just hangs up: then the release that it wrote down beside its socket says more.
+Status explain_silence(const std::string& socket_path, Status why);
+
+}  // namespace fray::door

@@ -1,0 +1,67 @@
+// JobLog: reads a job's output, from attempt to attempt, to the job's end.
+//
+// Threading:  the loop's.
+// Ownership:  the node must outlive it. A reader who leaves takes the question along.
+// Failure:    the callback gets the status: kNotFound for a job or a replica that is not there.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "event/loop.h"
+#include "node/node_view.h"
+#include "wire/job.h"
+
+namespace fray::http {
+
+// Where somebody begins to read.
+struct LogPlace {
+  std::uint32_t replica = 0;
+  std::uint8_t stream = 0;  // 1: standard output, 2: standard error, 0: both, of all replicas, in no order between them
+  std::uint64_t offset = 0;
+};
+
+struct LogPieces {
+  std::vector<wire::LogPiece> pieces;
+  bool ended = false;  // with the job
+};
+
+class JobLog {
+ public:
+  using Callback = std::function<void(Result<LogPieces>)>;
+
+  JobLog(event::Loop& loop, node::NodeView& node, std::string id, LogPlace place)
+      : loop_(loop), node_(node), id_(std::move(id)), place_(place) {}
+  JobLog(const JobLog&) = delete;
+  JobLog& operator=(const JobLog&) = delete;
+  ~JobLog();
+
+  // `wait`: answered once there is something, or the end. Later, on the loop, never from inside the call: a long log that
+  // was written already keeps nobody else waiting. One question at a time; the callback may be the end of this.
+  void next(bool wait, Callback callback);
+
+ private:
+  void open();
+  void read();
+  void arrived(wire::JobLogPieces message);
+  void look_later(std::chrono::milliseconds pause);
+  void answer(Result<LogPieces> pieces) { std::exchange(callback_, {})(std::move(pieces)); }
+
+  event::Loop& loop_;
+  node::NodeView& node_;
+  std::string id_;
+  LogPlace place_;
+  wire::ReadJobLog request_;
+  Callback callback_;
+  bool wait_ = false;
+  event::TimerId timer_ = 0;
+  node::NodeView::ReaderId reader_ = 0;  // of the question that the node has not answered
+  bool asking_ = false;
+  std::optional<wire::JobLogPieces> at_once_;  // what it answered before read_job_log() returned
+};
+
+}  // namespace fray::http

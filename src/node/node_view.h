@@ -1,0 +1,43 @@
+// NodeView: what the parts of a node's own process may ask it, such as its HTTP API. They see nothing else of it.
+//
+// Threading:  the node's loop.
+// Ownership:  the node must outlive those who ask. A question about output that waits is the asker's to cancel.
+// Failure:    kNotFound for a job that is not there, kAlreadyExists for an id that is taken, kInvalidArgument for what cannot
+//             be, kIoError when a job cannot be recorded.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "model/job_spec.h"
+#include "wire/job.h"
+
+namespace fray::node {
+
+class NodeView {
+ public:
+  using Ids = std::vector<std::string>;
+  using ReaderId = std::uint64_t;
+  using OnPieces = std::function<void(const wire::JobLogPieces& pieces)>;
+
+  virtual ~NodeView() = default;
+
+  // JSON, as `fray status --json` has it.
+  virtual std::string status() = 0;
+  // A job as JSON, once it is sure to survive the node.
+  virtual Result<std::string> submit_job(JobSpec spec) = 0;
+  // Arrays of jobs. Ids may be the beginnings of some; none means all in get_jobs(), and nobody elsewhere.
+  virtual Result<std::string> get_jobs(const Ids& ids) = 0;
+  virtual Result<std::string> stop_jobs(const Ids& ids) = 0;
+  virtual Result<std::string> remove_jobs(const Ids& ids) = 0;
+
+  virtual wire::JobLogOpened open_job_log(const wire::OpenJobLog& request) = 0;
+  // Calls back once: at once, and returns 0 then, or later.
+  virtual ReaderId read_job_log(wire::ReadJobLog request, OnPieces on_pieces) = 0;
+  virtual void cancel_read(ReaderId reader) = 0;
+};
+
+}  // namespace fray::node
