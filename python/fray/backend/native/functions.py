@@ -18,6 +18,7 @@ from fray._cpp_library import CppFunction
 from fray._function_state import is_importable, large_function_message, name_of, same_state, state_of
 from fray._recent import Recent
 from fray.backend.native.failures import can_pickle, is_from_signal
+from fray.job.frozen import Frozen
 
 __all__ = ["FunctionTable", "HoldsRefs", "IsCpp", "call", "cpp_function"]
 
@@ -76,6 +77,8 @@ class FunctionTable:
         if type(fn) is not FunctionType:
             if type(fn) is CppFunction:
                 raise IsCpp
+            if type(fn) is Frozen:
+                return self._frozen(key, fn, name, max_calls)
             return _pickled(fn, name, max_calls)
         state = state_of(fn)
         cached = self._by_value[key]
@@ -85,6 +88,13 @@ class FunctionTable:
         if state is not None:
             self._by_value.keep(key, (state, handle))
         return handle
+
+    def _frozen(self, key: Any, fn: Frozen, name: str | None, max_calls: int) -> tuple[Any, bool]:
+        cached = self._by_value[key]
+        if cached is None:
+            handle, _ = _pickled(fn.fn, name or fn.__qualname__, max_calls)
+            cached = self._by_value.keep(key, ((), (handle, fn.is_generator)))
+        return cached[1]
 
 
 def cpp_function(name: str, label: str | None = None, retrying: bool = False) -> Any:
