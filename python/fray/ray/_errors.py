@@ -51,6 +51,7 @@ class _TwoTyped:
 
 def _as_rays(kind: type[Exception], args: tuple[Any, ...], attributes: dict[str, Any]) -> Exception:
     error = kind.__new__(kind, *args)
+    error.args = args
     error.__dict__.update(attributes)
     return _add_type(error)
 
@@ -67,14 +68,22 @@ def _add_type(error: errors.FrayError | Exception) -> Exception:
         rays = ray_errors.ActorUnavailableError
     if issubclass(kind, errors.InfeasibleError) and "actor" in str(error):
         rays = ray_errors.ActorUnschedulableError
-    error.__class__ = _two_typed(kind, rays)
     text = str(error)
+    made: Any = _two_typed(kind, rays)
+    error = _copy(error, made.__new__(made, *error.args))
     for field in ("error_msg", "error_message", "message"):
         if hasattr(rays, field):
             error.__dict__[field] = text
     if isinstance(error, errors.ActorDiedError):
         error.__dict__["actor_init_failed"] = "constructor raised" in text or "constructor" in text
     return error
+
+
+def _copy(error: Exception, made: Exception) -> Exception:
+    made.args = error.args
+    made.__dict__.update(vars(error))
+    made.__traceback__, made.__cause__ = error.__traceback__, error.__cause__
+    return made
 
 
 def _may_answer_later(error: errors.ActorDiedError) -> bool:

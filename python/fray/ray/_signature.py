@@ -30,8 +30,12 @@ class Shape:
             signature = inspect.signature(fn)
         except (TypeError, ValueError):  # written in C, which does not say
             return
-        parameters = list(signature.parameters.values())[bound:]
-        self.signature = signature.replace(parameters=parameters)
+        self.take(signature.replace(parameters=list(signature.parameters.values())[bound:]))
+
+    def take(self, signature: inspect.Signature) -> None:
+        """Be the shape of `signature`."""
+        self.signature = signature
+        parameters = list(signature.parameters.values())
         positional = [part for part in parameters if part.kind in (part.POSITIONAL_ONLY, part.POSITIONAL_OR_KEYWORD)]
         self.low = sum(part.default is part.empty for part in positional)
         if any(part.kind is part.KEYWORD_ONLY and part.default is part.empty for part in parameters):

@@ -275,6 +275,10 @@ class NativeJobContext(JobContext):
     def _submit(
         self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions
     ) -> Any:
+        if type(fn) is Frozen and options.retry_exceptions is False:
+            known = self._functions.frozen(fn, options.name, options.max_calls or 0)
+            if known is not None:
+                return _native.submit(self._client, known[0], self._plan(options, known[1]), args, kwargs or None)
         if type(fn) is CppFunction:
             return self._submit_cpp(fn, args, kwargs, options)
         if options.retry_exceptions is not False:

@@ -78,7 +78,7 @@ class FunctionTable:
             if type(fn) is CppFunction:
                 raise IsCpp
             if type(fn) is Frozen:
-                return self._frozen(key, fn, name, max_calls)
+                return self._freeze(key, fn, name, max_calls)
             return _pickled(fn, name, max_calls)
         state = state_of(fn)
         cached = self._by_value[key]
@@ -89,12 +89,14 @@ class FunctionTable:
             self._by_value.keep(key, (state, handle))
         return handle
 
-    def _frozen(self, key: Any, fn: Frozen, name: str | None, max_calls: int) -> tuple[Any, bool]:
-        cached = self._by_value[key]
-        if cached is None:
-            handle, _ = _pickled(fn.fn, name or fn.__qualname__, max_calls)
-            cached = self._by_value.keep(key, ((), (handle, fn.is_generator)))
-        return cached[1]
+    def frozen(self, fn: Frozen, name: str | None, max_calls: int) -> tuple[Any, bool] | None:
+        """Return what `handle` returned for it, as long as that is kept."""
+        cached = self._by_value[fn, name, max_calls]
+        return None if cached is None else cached[1]
+
+    def _freeze(self, key: Any, fn: Frozen, name: str | None, max_calls: int) -> tuple[Any, bool]:
+        handle, _ = _pickled(fn.fn, name or fn.__qualname__, max_calls)
+        return self._by_value.keep(key, ((), (handle, fn.is_generator)))[1]
 
 
 def cpp_function(name: str, label: str | None = None, retrying: bool = False) -> Any:
