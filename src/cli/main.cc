@@ -20,6 +20,7 @@
 #include "cli/job_commands.h"
 #include "cli/node_http.h"
 #include "cli/ps_command.h"
+#include "cli/ray_command.h"
 #include "cli/ray_job_command.h"
 #include "cli/run_command.h"
 #include "cli/stack_command.h"
@@ -96,6 +97,8 @@ int run(int argc, char** argv) {
   cli::add_config(app, config_arguments);
   cli::RunArguments run_arguments;
   cli::add_run(app, run_arguments);
+  cli::RayArguments ray_arguments;
+  cli::add_ray(app, ray_arguments);
   cli::JobCommands job_commands;
   job_commands.add(app);
   cli::PsArguments ps_arguments;
@@ -122,6 +125,7 @@ int run(int argc, char** argv) {
   if (app.got_subcommand("env")) return cli::run_env(env_arguments);
   if (app.got_subcommand("config")) return cli::run_config(config_arguments);
   if (app.got_subcommand("run")) return cli::run_run(run_arguments);
+  if (app.got_subcommand("ray")) return cli::run_ray(ray_arguments);
   if (app.got_subcommand("status")) return cli::run_status(status_arguments);
   if (auto code = job_commands.run(app)) return *code;
   if (app.got_subcommand("ps")) return cli::run_ps(ps_arguments);

@@ -1,6 +1,8 @@
 #include "cli/python_program.h"
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <sstream>
 #include <string_view>
@@ -8,6 +10,8 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
+
+#include "cli/exit_codes.h"
 
 namespace fray::cli {
 
@@ -90,6 +94,15 @@ Result<std::string> find_python(const std::string& asked) {
   }
   return Status(StatusCode::kNotFound,
                 "no Python was found beside this program, in $VIRTUAL_ENV or on the PATH; name one with --python PATH");
+}
+
+int become_program(const char* command, std::vector<std::string> words) {
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  ::execv(words.front().c_str(), pointers.data());
+  fmt::print(stderr, "{}: {} cannot be started: {}\n", command, words.front(), std::strerror(errno));
+  return kExitFailed;
 }
 
 }  // namespace fray::cli

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 
@@ -17,5 +18,9 @@ Result<std::string> find_python(const std::string& asked);
 
 // The first executable of that name beside this program or on the PATH; empty when there is none.
 std::string find_program(const std::string& name);
+
+// Replaces this process by the program `words[0]`. Returns, with an exit code, only where that cannot be started;
+// `command` opens the message.
+int become_program(const char* command, std::vector<std::string> words);
 
 }  // namespace fray::cli

@@ -1,10 +1,8 @@
 #include "cli/run_command.h"
 
-#include <cerrno>
-#include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "cli/exit_codes.h"
 #include "cli/python_program.h"
@@ -42,12 +40,7 @@ int run_run(const RunArguments& arguments) {
   if (arguments.debug) words.push_back("--debug");
   words.push_back(arguments.target);
   words.insert(words.end(), arguments.words.begin(), arguments.words.end());
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  ::execv(python->c_str(), pointers.data());
-  fmt::print(stderr, "fray run: {} cannot be started: {}\n", *python, std::strerror(errno));
-  return kExitFailed;
+  return become_program("fray run", std::move(words));
 }
 
 }  // namespace fray::cli

@@ -567,6 +567,10 @@ class JobContext(ABC):
         """Return what there is to be asked for, and what of it is free now."""
         raise UnsupportedError(f"{type(self).__name__} does not count its resources")
 
+    def _store_limit(self) -> int:
+        """Return how many bytes of memory objects may take."""
+        raise UnsupportedError(f"{type(self).__name__} has no store")
+
     def _failures(self) -> Iterable[tuple[str, int, str]]:
         """Return (task's name, its number or 0, what it failed with) of the tasks that failed."""
         for event in self._timeline_events():

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import inspect
+import os
 import pickle
 import sys
 import threading
@@ -47,7 +48,10 @@ class Host:
     def __init__(self, made_of: Any, facts: dict[str, Any], keywords: tuple[str, ...], *args: Any) -> None:
         kind: type[Any] = pickle.loads(made_of) if isinstance(made_of, bytes) else made_of
         self._kind = kind
-        self._facts = facts
+        self._facts = self.facts = facts
+        self.handle = current_actor().handle
+        self.is_asynchronous: bool = facts.get("asynchronous", False)
+        self.restarted: bool = facts.get("restarts", 0) != 0 and _was_here(self.handle)
         self._calls = 0
         self._instance: Any = None
         self._groups = _Groups(facts.get("groups"), facts.get("on_loop", False))
@@ -66,7 +70,7 @@ class Host:
             raise task_failure(error, f"{kind.__name__}.__init__", self._who) from None
 
     def _who(self) -> tuple[str, str]:
-        link = current_actor().handle._fray_link  # pyright: ignore[reportPrivateUsage]
+        link = self.handle._fray_link  # pyright: ignore[reportPrivateUsage]
         try:
             shown = repr(self._instance)
         except Exception:
@@ -241,11 +245,21 @@ class _Groups:
             raise
 
 
+def _was_here(handle: Any) -> bool:
+    """Return whether this actor has had a process before; it leaves a mark in the folder of the session."""
+    actor_id = ActorID.of(handle._fray_link.actor_id).hex()
+    try:
+        os.close(os.open(os.path.join(_session.context().session_name(), f"actor-{actor_id}"), os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return True
+    return False
+
+
 def leave() -> NoReturn:
     """End this actor for good, as a program ends: its exit handlers run, calls that wait are told."""
     atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage]
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
-    _session.context().kill(current_actor().handle)
+    _session.context().kill(process.actor.handle)
     threading.Event().wait()
     raise SystemExit

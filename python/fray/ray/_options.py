@@ -11,7 +11,7 @@ from fray.errors import UnsupportedError
 from fray.ray import _session
 from fray.types import ActorOptions, Lifetime, RuntimeEnv, TaskOptions
 
-__all__ = ["actor_options", "check_options", "facts_of", "task_options"]
+__all__ = ["actor_options", "check_options", "check_runtime_env", "facts_of", "task_options"]
 
 _SMALLEST = 0.0001
 _NUMBER = (int, float, type(None))
@@ -148,7 +148,7 @@ def check_options(options: Mapping[str, Any], for_actors: bool, in_options: bool
         raise ValueError("Placement groups should be specified via the scheduling_strategy option, not both.")
     if for_actors:
         _check_actor_options(options)
-    _check_runtime_env(options.get("runtime_env"))
+    check_runtime_env(options.get("runtime_env"))
 
 
 def _check_actor_options(options: Mapping[str, Any]) -> None:
@@ -166,7 +166,8 @@ _ENV_KEYS = frozenset(
 )
 
 
-def _check_runtime_env(env: Mapping[str, Any] | None) -> None:
+def check_runtime_env(env: Mapping[str, Any] | None) -> None:
+    """Refuse what Ray refuses of a runtime environment; warn of keys that it does not have."""
     if not env:
         return
     unknown = sorted(set(env) - _ENV_KEYS)

@@ -318,6 +318,8 @@ class _Wrapper:
             **facts_of(self._options),
             "groups": groups,
             "on_loop": on_loop,
+            "asynchronous": asynchronous,
+            "restarts": self._options.get("max_restarts") or 0,
             "retries": self._options.get("max_task_retries") or 0,
         }
         described = {name: _describe(cls, name, method, kinds[name]) for name, method in methods.items()}

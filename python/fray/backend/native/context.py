@@ -518,6 +518,10 @@ class NativeJobContext(JobContext):
         resources = json.loads(self._client.status())["resources"]
         return resources["total"], resources["free"]
 
+    def _store_limit(self) -> int:
+        self._check_open()
+        return json.loads(self._client.status())["store"]["limit_bytes"]
+
     def _drain_output(self) -> None:
         if not self._closed:
             self._client.drain_output()
