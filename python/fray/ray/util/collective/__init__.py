@@ -1,0 +1,7 @@
+"""`ray.util.collective`: refused by name."""
+
+raise ModuleNotFoundError(
+    "ray.util.collective is not part of fray.ray: on one machine pass arrays as refs, which are shared memory, or use "
+    "torch.distributed between the actors",
+    name="ray.util.collective",
+)
