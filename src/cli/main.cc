@@ -20,7 +20,6 @@
 #include "cli/job_commands.h"
 #include "cli/node_http.h"
 #include "cli/ps_command.h"
-#include "cli/ray_command.h"
 #include "cli/ray_job_command.h"
 #include "cli/run_command.h"
 #include "cli/stack_command.h"

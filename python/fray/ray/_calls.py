@@ -10,6 +10,7 @@ from types import GeneratorType
 from typing import Any
 
 from fray import _native
+from fray.job.interruption import on_cancelled
 from fray.ray._errors import task_failure
 
 __all__ = ["Body", "Call", "Items", "current_call", "interrupt", "running_actor"]
@@ -146,3 +147,6 @@ def end_process(error: SystemExit) -> None:
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
     os._exit(error.code if isinstance(error.code, int) else 1 if error.code else 0)
+
+
+on_cancelled(interrupt)

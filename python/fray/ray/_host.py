@@ -57,6 +57,8 @@ class Host:
         self._groups = _Groups(facts.get("groups"), facts.get("on_loop", False))
         process.actor = self
         begin_surroundings(facts)
+        if facts.get("waits"):
+            args = args[1:]  # what the constructor has waited for
         count = len(args) - len(keywords)
         named = dict(zip(keywords, args[count:], strict=True))
         running_actor.set(Call(f"{kind.__name__}.__init__", f"{kind.__module__}.{kind.__qualname__}.__init__", 0))

@@ -11,7 +11,7 @@ from fray.errors import UnsupportedError
 from fray.ray import _session
 from fray.types import ActorOptions, Lifetime, RuntimeEnv, TaskOptions
 
-__all__ = ["actor_options", "check_options", "check_runtime_env", "facts_of", "task_options"]
+__all__ = ["actor_options", "check_options", "check_runtime_env", "demand_of", "facts_of", "task_options"]
 
 _SMALLEST = 0.0001
 _NUMBER = (int, float, type(None))
@@ -233,7 +233,8 @@ def _conda(wanted: Any) -> list[str]:
     return list(wanted or [])
 
 
-def _demand(options: Mapping[str, Any], cpus: float | None) -> dict[str, float]:
+def demand_of(options: Mapping[str, Any], cpus: float | None) -> dict[str, float]:
+    """Return the resources that the options ask for; `cpus` where they say nothing of CPUs."""
     asked = options.get("num_cpus")
     demand: dict[str, float] = {}
     if asked is not None or cpus is not None:
@@ -254,6 +255,11 @@ def facts_of(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return what workers have to know about the options of a task or an actor."""
     env = {**_session.state.runtime_env, **(options.get("runtime_env") or {})}
     facts: dict[str, Any] = {}
+    strategy: Any = options.get("scheduling_strategy")
+    group = getattr(strategy, "placement_group", None)
+    if group is not None:
+        capture = bool(strategy.placement_group_capture_child_tasks)
+        facts["placement_group"] = {"id": group.id.hex(), "capture": capture, "group": group}
     if env:
         facts["runtime_env"] = {key: value for key, value in env.items() if key != "worker_process_setup_hook"}
     if env.get("worker_process_setup_hook") is not None:
@@ -276,7 +282,7 @@ def task_options(options: Mapping[str, Any], name: str) -> TaskOptions:
         calls = 1
     return TaskOptions(
         name=options.get("name") or name,
-        resources=_demand(options, None),
+        resources=demand_of(options, None),
         max_calls=calls,
         max_retries=retries,
         retry_exceptions=retry if isinstance(retry, bool) else tuple(retry),
@@ -292,7 +298,7 @@ def actor_options(options: Mapping[str, Any], annotations: Mapping[str, str], pl
         name=options.get("name"),
         get_if_exists=bool(options.get("get_if_exists")),
         lifetime=Lifetime.DETACHED if detached and options.get("name") else Lifetime.JOB,
-        resources=_demand(options, None),
+        resources=demand_of(options, None),
         max_restarts=options.get("max_restarts") or 0,
         max_task_retries=options.get("max_task_retries") or 0,
         max_concurrency=places,

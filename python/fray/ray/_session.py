@@ -14,7 +14,6 @@ from typing import Any
 from fray.errors import NodeDiedError, UnsupportedError
 from fray.job import current
 from fray.job.factory import worker_context
-from fray.job.interruption import on_cancelled
 from fray.ray._ids import JobID, NodeID
 
 __all__ = ["RayContext", "context", "init", "is_initialized", "job_id", "node_id", "shutdown", "state", "when_ready"]
@@ -238,11 +237,9 @@ def _amount(name: str, amount: float) -> float:
 
 
 def _use(made: Any) -> None:
-    from fray.ray._calls import interrupt
     from fray.ray._refs import ObjectRef
 
     type(made).extend_refs(ObjectRef)
-    on_cancelled(interrupt)
     state.number += 1
     state.info = RayContext(_address_info(made))
     state.context = made
