@@ -14,6 +14,8 @@ import os
 
 __all__ = ["NAMESPACE_VARIABLE", "cluster_spec", "default_namespace", "node_of_this_job"]
 
+PRELOAD_VARIABLE = "FRAY_PRELOAD"
+"""Modules, with commas between, that the processes load which workers are forked from."""
 NAMESPACE_VARIABLE = "FRAY_NAMESPACE"
 
 

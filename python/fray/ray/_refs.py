@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from concurrent.futures import Future
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast
 
 from fray.errors import RemoteTraceback
@@ -14,6 +14,8 @@ from fray.ray._errors import raise_translated, translated
 from fray.ray._ids import JobID, TaskID, digest
 
 if TYPE_CHECKING:
+    import asyncio
+
     from fray.job.refs import ObjectRef as AnyRef
 
 __all__ = ["DynamicObjectRefGenerator", "ObjectRef", "ObjectRefGenerator", "refs_of_result"]
@@ -64,7 +66,7 @@ class ObjectRef(Generic[T]):
         return _future_of(cast("AnyRef[T]", self))
 
     def as_future(self, _internal: bool = False) -> asyncio.Future[T]:
-        return asyncio.wrap_future(self.future())
+        return import_module("asyncio").wrap_future(self.future())
 
     def __await__(self) -> Generator[Any, None, T]:
         try:
@@ -130,7 +132,8 @@ class ObjectRefGenerator:
         return self  # type: ignore[return-value]
 
     async def __anext__(self) -> ObjectRef[Any]:
-        found = await asyncio.get_running_loop().run_in_executor(None, next, self, _END)
+        loop = import_module("asyncio").get_running_loop()  # asyncio is heavy, and few programs iterate so
+        found = await loop.run_in_executor(None, next, self, _END)
         if found is _END:
             raise StopAsyncIteration
         return found

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from fray._settings import PRELOAD_VARIABLE
 from fray.errors import NodeDiedError, UnsupportedError
 from fray.job import current
 from fray.job.factory import worker_context
@@ -213,7 +214,7 @@ def _start(given: Mapping[str, Any], spill_dir: str | None, namespace: str | Non
     existing = current.existing_job_context() if not given and namespace is None else None
     if existing is not None:
         return existing
-    return current.init(
+    return _init_preloading(
         cpus=None if cpus is None else max(_amount("num_cpus", cpus), 0.0001),
         memory=given.get("_memory"),
         store_memory=given.get("object_store_memory"),
@@ -221,6 +222,19 @@ def _start(given: Mapping[str, Any], spill_dir: str | None, namespace: str | Non
         resources={**dict.fromkeys(_HEAD_MARKS, 1.0), **own},
         namespace=namespace or str(uuid.uuid4()),
     )
+
+
+def _init_preloading(**settings: Any) -> Any:
+    """Start a node whose workers have this package loaded when they begin."""
+    before = os.environ.get(PRELOAD_VARIABLE)
+    os.environ[PRELOAD_VARIABLE] = "fray.ray._workers"
+    try:
+        return current.init(**settings)
+    finally:
+        if before is None:
+            del os.environ[PRELOAD_VARIABLE]
+        else:
+            os.environ[PRELOAD_VARIABLE] = before
 
 
 def _own_resources(resources: Mapping[str, float] | None) -> dict[str, float]:
