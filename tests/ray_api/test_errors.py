@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 
 
-
-
 def test_an_error_is_of_both_types(ray: Any) -> None:
     @ray.remote
     def fail() -> None:

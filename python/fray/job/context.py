@@ -563,13 +563,9 @@ class JobContext(ABC):
         """Return the tasks that ran, oldest first, as events of Chrome's trace format (times in microseconds)."""
         raise UnsupportedError(f"{type(self).__name__} does not remember when its tasks ran")
 
-    def _resources(self) -> tuple[Mapping[str, float], Mapping[str, float]]:
-        """Return what there is to be asked for, and what of it is free now."""
-        raise UnsupportedError(f"{type(self).__name__} does not count its resources")
-
-    def _store_limit(self) -> int:
-        """Return how many bytes of memory objects may take."""
-        raise UnsupportedError(f"{type(self).__name__} has no store")
+    def _status(self) -> dict[str, Any]:
+        """Return what there is and what of it is free, as `fray status --json` shows it."""
+        raise UnsupportedError(f"{type(self).__name__} has no node to ask")
 
     def _failures(self) -> Iterable[tuple[str, int, str]]:
         """Return (task's name, its number or 0, what it failed with) of the tasks that failed."""

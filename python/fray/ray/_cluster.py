@@ -28,15 +28,15 @@ def _shown(amounts: Any) -> dict[str, float]:
 
 def cluster_resources() -> dict[str, float]:
     """Return what there is to be asked for."""
-    context = _started()
-    return {**_shown(context._resources()[0]), "object_store_memory": float(context._store_limit())}
+    status = _started()._status()
+    return {**_shown(status["resources"]["total"]), "object_store_memory": float(status["store"]["limit_bytes"])}
 
 
 def available_resources() -> dict[str, float]:
     """Return what of it is free; what is used up is left out."""
-    context = _started()
-    free = {name: amount for name, amount in _shown(context._resources()[1]).items() if amount > 0}
-    return {**free, "object_store_memory": float(context._store_limit())}
+    status = _started()._status()
+    free = {name: amount for name, amount in _shown(status["resources"]["free"]).items() if amount > 0}
+    return {**free, "object_store_memory": float(status["store"]["limit_bytes"] - status["store"]["used_bytes"])}
 
 
 def nodes() -> list[dict[str, Any]]:

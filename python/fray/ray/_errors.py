@@ -59,7 +59,9 @@ def _as_rays(kind: type[Exception], args: tuple[Any, ...], attributes: dict[str,
 
 @cache
 def _two_typed(kind: type[Exception], rays: type[Exception]) -> type[Exception]:
-    return cast("type[Exception]", type(rays.__name__, (_TwoTyped, rays, kind), {"__module__": rays.__module__, "ours": kind}))
+    return cast(
+        "type[Exception]", type(rays.__name__, (_TwoTyped, rays, kind), {"__module__": rays.__module__, "ours": kind})
+    )
 
 
 def _add_type(error: errors.FrayError | Exception) -> Exception:

@@ -51,7 +51,6 @@ class Host:
         self._facts = self.facts = facts
         self.handle = current_actor().handle
         self.is_asynchronous: bool = facts.get("asynchronous", False)
-        self.restarted: bool = facts.get("restarts", 0) != 0 and _was_here(self.handle)
         self._calls = 0
         self._instance: Any = None
         self._groups = _Groups(facts.get("groups"), facts.get("on_loop", False))
@@ -70,6 +69,12 @@ class Host:
             leave()
         except BaseException as error:
             raise task_failure(error, f"{kind.__name__}.__init__", self._who) from None
+
+    @property
+    def restarted(self) -> bool:
+        """Whether this is not the actor's first process."""
+        rows = _session.context()._status()["actors"]
+        return any(row["pid"] == os.getpid() and row["restarts"] > 0 for row in rows)
 
     def _who(self) -> tuple[str, str]:
         link = self.handle._fray_link  # pyright: ignore[reportPrivateUsage]
@@ -93,7 +98,9 @@ class Host:
         plain = method
         if options.get("retry_exceptions"):
             tries = options.get("max_task_retries")
-            plain = _Retried(method, options["retry_exceptions"], self._facts.get("retries", 0) if tries is None else tries)
+            plain = _Retried(
+                method, options["retry_exceptions"], self._facts.get("retries", 0) if tries is None else tries
+            )
         shown = options.get("name") or f"{self._kind.__name__}.{name}"
         make = self._coroutine if self._groups.on_loop else self._plain
         if inspect.isasyncgenfunction(method):
@@ -245,16 +252,6 @@ class _Groups:
             if isinstance(error.__cause__, StopIteration):
                 raise error.__cause__ from None
             raise
-
-
-def _was_here(handle: Any) -> bool:
-    """Return whether this actor has had a process before; it leaves a mark in the folder of the session."""
-    actor_id = ActorID.of(handle._fray_link.actor_id).hex()
-    try:
-        os.close(os.open(os.path.join(_session.context().session_name(), f"actor-{actor_id}"), os.O_CREAT | os.O_EXCL))
-    except FileExistsError:
-        return True
-    return False
 
 
 def leave() -> NoReturn:

@@ -19,7 +19,9 @@ _LOOK_SECONDS = 0.2
 """Between looks whether one of several has failed."""
 
 
-def get(refs: Any, *, timeout: float | None = None, _use_object_store: bool = False, _tensor_transport: Any = None) -> Any:
+def get(
+    refs: Any, *, timeout: float | None = None, _use_object_store: bool = False, _tensor_transport: Any = None
+) -> Any:
     """Return the value of a ref, or the list of the values of a list of refs.
 
     Raises:
@@ -133,11 +135,13 @@ def wait(
     if not ray_waitables:
         return [], []
     generators = {item._ref: item for item in ray_waitables if type(item) is ObjectRefGenerator}
-    refs = [item._ref if type(item) is ObjectRefGenerator else item for item in ray_waitables] if generators else (
-        ray_waitables
+    refs = (
+        [item._ref if type(item) is ObjectRefGenerator else item for item in ray_waitables]
+        if generators
+        else (ray_waitables)
     )
     if num_returns <= 0:
-        raise ValueError("Invalid number of objects to return {}.".format(num_returns))
+        raise ValueError(f"Invalid number of objects to return {num_returns}.")
     if num_returns > len(refs):
         raise ValueError("num_returns cannot be greater than the number of ray_waitables provided to ray.wait.")
     try:
@@ -158,9 +162,7 @@ def cancel(ref: Any, *, force: bool = False, recursive: bool = True) -> None:
     context = _session.context()
     target = ref._ref if isinstance(ref, ObjectRefGenerator) else ref
     if not isinstance(target, AnyRef):
-        raise TypeError(
-            f"ray.cancel() only supported for object refs. For actors, use ray.kill(). Got: {type(ref)}."
-        )
+        raise TypeError(f"ray.cancel() only supported for object refs. For actors, use ray.kill(). Got: {type(ref)}.")
     if force and target._is_call():  # type: ignore[attr-defined]
         raise ValueError("force=True is not supported for actor tasks.")
     try:

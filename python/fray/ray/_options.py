@@ -133,9 +133,7 @@ def check_options(options: Mapping[str, Any], for_actors: bool, in_options: bool
     for name, value in options.items():
         option = known.get(name)
         if option is None:
-            raise ValueError(
-                f"Invalid option keyword {name} for {kind}. Valid ones are {sorted(known)}."
-            )
+            raise ValueError(f"Invalid option keyword {name} for {kind}. Valid ones are {sorted(known)}.")
         if in_options and name in _ONLY_IN_DECORATORS:
             raise ValueError(f"Setting {name} is not supported in '.options()'; give it to the decorator.")
         if not isinstance(value, option.kinds) or (isinstance(value, bool) and option.kinds[0] is int):
@@ -161,8 +159,27 @@ def _check_actor_options(options: Mapping[str, Any]) -> None:
 
 
 _ENV_KEYS = frozenset(
-    "working_dir py_modules py_executable pip uv conda container image_uri env_vars java_jars excludes "
-    "worker_process_setup_hook nsight config rocprof-sys _inherit _ray_commit _inject_current_ray mpi".split()
+    [
+        "working_dir",
+        "py_modules",
+        "py_executable",
+        "pip",
+        "uv",
+        "conda",
+        "container",
+        "image_uri",
+        "env_vars",
+        "java_jars",
+        "excludes",
+        "worker_process_setup_hook",
+        "nsight",
+        "config",
+        "rocprof-sys",
+        "_inherit",
+        "_ray_commit",
+        "_inject_current_ray",
+        "mpi",
+    ]
 )
 
 

@@ -28,7 +28,6 @@ __all__ = [
     "ActorMethod",
     "ActorProxy",
     "exit_actor",
-    "method",
 ]
 
 T = TypeVar("T")
@@ -319,7 +318,6 @@ class _Wrapper:
             "groups": groups,
             "on_loop": on_loop,
             "asynchronous": asynchronous,
-            "restarts": self._options.get("max_restarts") or 0,
             "retries": self._options.get("max_task_retries") or 0,
         }
         described = {name: _describe(cls, name, method, kinds[name]) for name, method in methods.items()}
@@ -431,9 +429,7 @@ class ActorClass(Generic[T]):
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         del args, kwargs
         name = self.__ray_actor_class__.__name__
-        raise TypeError(
-            f"Actors cannot be instantiated directly. Instead of '{name}()', use '{name}.remote()'."
-        )
+        raise TypeError(f"Actors cannot be instantiated directly. Instead of '{name}()', use '{name}.remote()'.")
 
     def options(self, **options: Any) -> _Wrapper:
         """Return the class with other options for its actors."""

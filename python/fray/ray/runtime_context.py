@@ -193,5 +193,3 @@ def get_runtime_context() -> RuntimeContext:
     """Return what can be asked about where this code runs."""
     _session.context()
     return RuntimeContext()
-
-

@@ -96,7 +96,17 @@ class ActorDescription(NamedTuple):
 class NativeActorLink(ActorLink):
     """Connects handles to an actor by the ref to its object, which the engine counts like any other."""
 
-    __slots__ = ("_client", "_description", "_plans", "_ref", "actor_id", "annotations", "class_name", "methods", "name")
+    __slots__ = (
+        "_client",
+        "_description",
+        "_plans",
+        "_ref",
+        "actor_id",
+        "annotations",
+        "class_name",
+        "methods",
+        "name",
+    )
 
     def __init__(self, ref: Any, description: ActorDescription) -> None:
         self._ref = ref

@@ -513,14 +513,9 @@ class NativeJobContext(JobContext):
         for name, task, packed, data in self._client.failures():
             yield name, task, failure_text(data) if packed else data.decode(errors="replace")
 
-    def _resources(self) -> tuple[dict[str, float], dict[str, float]]:
+    def _status(self) -> dict[str, Any]:
         self._check_open()
-        resources = json.loads(self._client.status())["resources"]
-        return resources["total"], resources["free"]
-
-    def _store_limit(self) -> int:
-        self._check_open()
-        return json.loads(self._client.status())["store"]["limit_bytes"]
+        return json.loads(self._client.status())
 
     def _drain_output(self) -> None:
         if not self._closed:

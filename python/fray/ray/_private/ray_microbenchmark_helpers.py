@@ -20,7 +20,10 @@ _ROUND_SECONDS = 2.0
 def timeit(
     name: str, fn: Callable[[], object], multiplier: float = 1, warmup_time_sec: float = 10
 ) -> list[tuple[str, float, float] | None]:
-    """Measure how often a second `fn` runs; print and return mean and deviation. Filters: TESTS_TO_RUN, TESTS_TO_SKIP."""
+    """Measure how often a second `fn` runs; print and return mean and deviation.
+
+    TESTS_TO_RUN and TESTS_TO_SKIP choose by parts of names, with commas between; None stands for what they leave out.
+    """
     wanted, unwanted = (os.environ.get(key, "") for key in ("TESTS_TO_RUN", "TESTS_TO_SKIP"))
     if wanted and not any(part in name for part in wanted.split(",")):
         return [None]

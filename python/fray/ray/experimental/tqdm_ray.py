@@ -11,7 +11,7 @@ from typing import Any
 __all__ = ["safe_print", "tqdm"]
 
 
-class tqdm:  # noqa: N801  (the name of what it stands for)
+class tqdm:
     """A progress bar of a task or an actor, printed with its other output."""
 
     def __init__(

@@ -125,5 +125,3 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"fray.ray.util.{name}")
     raise AttributeError(f"module 'ray.util' has no attribute {name!r}", name=name)
-
-

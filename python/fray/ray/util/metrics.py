@@ -1,4 +1,4 @@
-"""`ray.util.metrics`: counters, gauges and histograms of a process, which it keeps for itself: nothing collects them."""
+"""`ray.util.metrics`: counters, gauges and histograms of a process; it keeps them for itself."""
 
 from __future__ import annotations
 

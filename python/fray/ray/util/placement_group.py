@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -74,10 +75,8 @@ class _Holder:
     async def give_back(self, part: int, result: list[Any]) -> None:
         """Wait until the task has ended, and take the part back."""
         self._running[part] = result[0]
-        try:
+        with suppress(BaseException):  # how it ended is its own business
             await result[0]
-        except BaseException:  # how it ended is its own business
-            pass
         self._running.pop(part, None)
         async with self._changed:
             index, demand = self._taken.pop(part)

@@ -35,13 +35,13 @@ class _QueueActor:
     async def put(self, item: Any, timeout: float | None) -> None:
         try:
             await asyncio.wait_for(self._queue.put(item), timeout)
-        except asyncio.TimeoutError:
+        except TimeoutError:
             raise Full from None
 
     async def get(self, timeout: float | None) -> Any:
         try:
             return await asyncio.wait_for(self._queue.get(), timeout)
-        except asyncio.TimeoutError:
+        except TimeoutError:
             raise Empty from None
 
     def put_nowait(self, items: list[Any]) -> bool:

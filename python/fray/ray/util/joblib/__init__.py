@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from joblib.parallel import register_parallel_backend
+
 from fray.joblib import FrayBackend
 from fray.ray._options import task_options
 from fray.ray._session import context
-from joblib.parallel import register_parallel_backend
 
 __all__ = ["register_ray"]
 

@@ -107,12 +107,14 @@ class Pool:
         if not _session.is_initialized():
             _session.init(address=ray_address)
         found = _session.context()
-        cpus = int(found._resources()[0].get("CPU", 1))
+        cpus = int(found._status()["resources"]["total"].get("CPU", 1))
         if processes is not None and processes <= 0:
             raise ValueError("Processes in the pool must be >0.")
         if processes is not None and processes > cpus:
-            raise ValueError(f"Tried to start a pool with {processes} processes on an existing ray cluster, but there "
-                             f"are only {cpus} CPUs in the ray cluster.")
+            raise ValueError(
+                f"Tried to start a pool with {processes} processes on an existing ray cluster, but there "
+                f"are only {cpus} CPUs in the ray cluster."
+            )
         options = dict(ray_remote_args or {})
         check_options(options, for_actors=False)
         if maxtasksperchild:
@@ -276,5 +278,3 @@ class _Results:
         if not done:
             raise TimeoutError
         return next(future for future in candidates if future in done)
-
-
