@@ -28,7 +28,13 @@ from fray.ray._session import RAY_VERSION as __version__
 from fray.ray._session import init, is_initialized, shutdown
 
 if TYPE_CHECKING:
-    from fray.ray import actor, dag, exceptions, experimental, runtime_env, types, util
+    from fray.ray import actor as actor
+    from fray.ray import dag as dag
+    from fray.ray import exceptions as exceptions
+    from fray.ray import experimental as experimental
+    from fray.ray import runtime_env as runtime_env
+    from fray.ray import types as types
+    from fray.ray import util as util
     from fray.ray._cluster import available_resources, cluster_resources, get_gpu_ids, nodes, timeline
     from fray.ray.runtime_context import get_runtime_context
 

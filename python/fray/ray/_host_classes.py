@@ -1,4 +1,4 @@
-"""The classes of actors as the engine knows them: `_Host` under the name of the user's class, found here by that name."""
+"""The classes of actors as the engine knows them: `_Host` under the name of the user's class, by which it is found."""
 
 from __future__ import annotations
 
