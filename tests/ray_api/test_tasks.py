@@ -270,7 +270,8 @@ def test_a_waiting_task_lends_its_cpu(ray: Any) -> None:
 def test_generators_stream_refs(ray: Any) -> None:
     @ray.remote
     def items(n: int) -> Any:
-        yield from range(n)
+        for item in range(n):  # noqa: UP028  (Ray cannot do `yield from range(n)`)
+            yield item
 
     generator = items.remote(3)
     assert isinstance(generator, ray.ObjectRefGenerator)

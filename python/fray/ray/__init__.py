@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from fray.ray import types as types
     from fray.ray import util as util
     from fray.ray._cluster import available_resources, cluster_resources, get_gpu_ids, nodes, timeline
+    from fray.ray._others import Language, LoggingConfig
     from fray.ray.runtime_context import get_runtime_context
 
 __all__ = [

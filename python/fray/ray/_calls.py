@@ -1,5 +1,9 @@
 """What runs in a worker around the functions of a program, and what is known there about the running call."""
 
+# pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# Programs give values of any type; the private names are Ray's, or of this package.
+
 from __future__ import annotations
 
 import os

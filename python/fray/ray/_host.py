@@ -3,6 +3,10 @@
 The instance itself is untouched, so what its methods call on `self` goes past this.
 """
 
+# pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# Programs give values of any type; the private names are Ray's, or of this package.
+
 from __future__ import annotations
 
 import asyncio

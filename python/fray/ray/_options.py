@@ -1,5 +1,9 @@
 """The options of remote functions, classes and methods: which there are, what is refused, and what they are here."""
 
+# pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# Programs give values of any type; the private names are Ray's, or of this package.
+
 from __future__ import annotations
 
 import os
@@ -255,7 +259,7 @@ def demand_of(options: Mapping[str, Any], cpus: float | None) -> dict[str, float
     asked = options.get("num_cpus")
     demand: dict[str, float] = {}
     if asked is not None or cpus is not None:
-        demand["CPU"] = asked if asked is not None else cpus
+        demand["CPU"] = asked if asked is not None else cpus or 0
     if options.get("num_gpus"):
         demand["GPU"] = options["num_gpus"]
     if options.get("memory"):

@@ -12,18 +12,21 @@ from fray.job.factory import worker_context
 from fray.ray import _session
 from fray.ray._errors import raise_translated, translated
 from fray.ray._ids import JobID, TaskID, digest
+from fray.types import TaskOptions
 
 if TYPE_CHECKING:
     import asyncio
 
     from fray.job.refs import ObjectRef as AnyRef
 
-__all__ = ["DynamicObjectRefGenerator", "ObjectRef", "ObjectRefGenerator", "refs_of_result"]
+__all__ = ["NO_CPU", "DynamicObjectRefGenerator", "ObjectRef", "ObjectRefGenerator", "refs_of_result"]
 
 T = TypeVar("T")
 
 _TASK_BYTES, _INDEX_BYTES = 24, 4
 _END = object()
+NO_CPU = TaskOptions(resources={"CPU": 0})
+"""Of the layer's own small tasks, which must not wait for a place."""
 
 
 class ObjectRef(Generic[T]):
@@ -126,7 +129,7 @@ class ObjectRefGenerator:
         except Exception as error:
             self._ended = True
             failure = translated(error)
-            return _session.context().create_task(raise_again, (failure,))  # type: ignore[return-value]
+            return _session.context().create_task(raise_again, (failure,), options=NO_CPU)  # type: ignore[return-value]
 
     def __aiter__(self) -> AsyncIterator[ObjectRef[Any]]:
         return self  # type: ignore[return-value]
@@ -141,7 +144,7 @@ class ObjectRefGenerator:
     def completed(self) -> ObjectRef[None]:
         """Return a ref that is ready when the task has ended; its value is None."""
         if self._completed is None:
-            self._completed = _session.context().create_task(_nothing, (self._ref,))
+            self._completed = _session.context().create_task(_nothing, (self._ref,), options=NO_CPU)
         return self._completed
 
     def is_finished(self) -> bool:

@@ -1,5 +1,9 @@
 """`ray.remote` on classes: actor classes, handles and their methods."""
 
+# pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# Programs give values of any type; the private names are Ray's, or of this package.
+
 from __future__ import annotations
 
 import inspect
@@ -115,7 +119,7 @@ class ActorMethod:
                 f"{known.class_name}.{name}: there is no concurrency group "
                 f"{self._options['concurrency_group']!r}; the actor has {', '.join(known.groups) or 'none'}"
             )
-        label = self._options.get("name") or f"{known.class_name}.{name}"
+        label = self._options.get("name") or f"{known.class_name.rpartition('.')[2]}.{name}"
         self._call = CallOptions(num_returns=max(self._returns, 1), name=label)
         self._shape: Shape | None = None
         self._link = link
@@ -322,7 +326,7 @@ class _Wrapper:
         }
         described = {name: _describe(cls, name, method, kinds[name]) for name, method in methods.items()}
         detached = self._options.get("lifetime") == "detached"
-        self._packed = _Known(cls.__name__, described, [name for name in groups or {} if name], detached).pack()
+        self._packed = _Known(cls.__qualname__, described, [name for name in groups or {} if name], detached).pack()
         self._host = getattr(_host_classes, cls.__name__.lstrip("_") or "Actor")
         self._frozen = _freeze(cls)
         self._session = _session.state.number

@@ -1,5 +1,9 @@
 """`ray.cloudpickle`: cloudpickle, which Ray brings along."""
 
+# pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# Programs give values of any type; the private names are Ray's, or of this package.
+
 from __future__ import annotations
 
 import cloudpickle as _cloudpickle

@@ -20,7 +20,7 @@ class _Inputs:
     """The arguments of one `execute`, and what its nodes have given so far."""
 
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self.args = args
+        self.args: Any = args
         self.kwargs = kwargs
         self.results: dict[int, Any] = {}
 
@@ -171,7 +171,7 @@ class InputAttributeNode(DAGNode):
     def __init__(self, whole: InputNode, key: Any, is_attribute: bool) -> None:
         super().__init__()
         self._whole = whole
-        self._key = key
+        self._key: Any = key
         self._is_attribute = is_attribute
 
     def _call(self, inputs: _Inputs) -> Any:
@@ -181,8 +181,8 @@ class InputAttributeNode(DAGNode):
         several = len(inputs.args) > 1 or inputs.kwargs
         if isinstance(key, int) and (several or not inputs.args):
             return inputs.args[key]
-        value = inputs.args[0]
-        return getattr(value, key) if self._is_attribute else value[key]
+        value: Any = inputs.args[0]
+        return getattr(value, str(key)) if self._is_attribute else value[key]
 
 
 class MultiOutputNode(DAGNode):

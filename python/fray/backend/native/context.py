@@ -9,6 +9,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import partial
 from inspect import isgeneratorfunction, signature
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -275,7 +276,7 @@ class NativeJobContext(JobContext):
     def _submit(
         self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions
     ) -> Any:
-        if type(fn) is Frozen and options.retry_exceptions is False:
+        if isinstance(fn, Frozen) and options.retry_exceptions is False:
             known = self._functions.frozen(fn, options.name, options.max_calls or 0)
             if known is not None:
                 return _native.submit(self._client, known[0], self._plan(options, known[1]), args, kwargs or None)
@@ -583,8 +584,8 @@ class WorkerKeyNumber(int):
 
 
 def _retrying(fn: Callable[..., Any], allowed: bool | tuple[type[BaseException], ...]) -> Callable[..., Any]:
-    if type(fn) is Frozen:
-        return fn.variant(allowed, lambda inner: Retrying(inner, allowed))
+    if isinstance(fn, Frozen):
+        return fn.variant(allowed, partial(Retrying, allowed=allowed))
     return Retrying(fn, allowed)
 
 

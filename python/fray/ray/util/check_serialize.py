@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, NamedTuple
+from typing import Any
 
 from fray._by_value import dumps
 from fray._function_state import captured_values
@@ -11,24 +11,22 @@ from fray._function_state import captured_values
 __all__ = ["FailureTuple", "inspect_serializability"]
 
 
-class FailureTuple(NamedTuple):
+class FailureTuple:
     """A part that cannot be pickled.
 
     Args:
         obj: the part.
-        name: what it is called in `parent`.
+        path: what leads to it, by name; its own name comes last.
         parent: what refers to it.
     """
 
-    obj: Any
-    name: str
-    parent: Any
+    def __init__(self, obj: Any, path: tuple[str, ...], parent: Any) -> None:
+        self.obj = obj
+        self.path = path
+        self.parent = parent
 
-    def __hash__(self) -> int:
-        return hash((id(self.obj), self.name))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, FailureTuple) and other.obj is self.obj and other.name == self.name
+    def __repr__(self) -> str:
+        return f"FailureTuple({' -> '.join(self.path)}, obj={self.obj!r}, parent={self.parent!r})"
 
 
 def inspect_serializability(
@@ -42,21 +40,21 @@ def inspect_serializability(
     print(f"Checking serializability of {called!r}: {'ok' if error is None else error}", file=out)
     if error is None:
         return True, failures
-    _look(base_obj, called, None, depth, failures)
+    _look(base_obj, (called,), None, depth, failures)
     for part in failures:
-        print(f"  {part.name!r} ({type(part.obj).__name__}), found in {part.parent!r}, cannot be pickled", file=out)
+        print(f"  {part.path[-1]!r} ({type(part.obj).__name__}), found in {part.parent!r}, cannot be pickled", file=out)
     return False, failures
 
 
-def _look(value: Any, name: str, parent: Any, depth: int, failures: set[FailureTuple]) -> None:
+def _look(value: Any, path: tuple[str, ...], parent: Any, depth: int, failures: set[FailureTuple]) -> None:
     found = False
     if depth > 0:
         for part_name, part in captured_values(value):
             if _error_of(part) is not None:
                 found = True
-                _look(part, part_name, value, depth - 1, failures)
+                _look(part, (*path, part_name), value, depth - 1, failures)
     if not found:
-        failures.add(FailureTuple(value, name, parent))
+        failures.add(FailureTuple(value, path, parent))
 
 
 def _error_of(value: Any) -> Exception | None:

@@ -18,7 +18,8 @@ class Metric:
     def __init__(self, name: str, description: str = "", tag_keys: Sequence[str] | None = None) -> None:
         if not name:
             raise ValueError("Empty name is not allowed. Please provide a metric name.")
-        if isinstance(tag_keys, str) or not all(isinstance(key, str) for key in tag_keys or ()):
+        keys: Any = tag_keys or ()
+        if isinstance(keys, str) or not all(isinstance(key, str) for key in keys):
             raise TypeError(f"tag_keys should be a tuple of str, got {tag_keys!r}")
         if _NAME.fullmatch(name) is None:
             warnings.warn(f"The metric name {name!r} is invalid: letters, digits, _ and : are allowed", stacklevel=3)

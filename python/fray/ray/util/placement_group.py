@@ -5,18 +5,26 @@ its bundles out: a task of the group gets a further argument that is ready when 
 nothing of its own. The part comes back when the task's result is there, whatever became of it.
 """
 
+# pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# Programs give values of any type; the private names are Ray's, or of this package.
+
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from types import ModuleType
 from typing import Any
+from weakref import WeakSet
 
 from fray.errors import FrayError
 from fray.ray import _objects, _session
 from fray.ray._ids import PlacementGroupID
 from fray.ray._options import demand_of
+from fray.ray._refs import NO_CPU
 from fray.ray._remote import remote
 from fray.ray.exceptions import ActorDiedError, TaskPlacementGroupRemoved
 
@@ -126,7 +134,7 @@ class PlacementGroup:
 
     def ready(self) -> Any:
         """Return a ref that is ready when the resources are reserved; its value is the group."""
-        return _session.context().create_task(_when_there, (self, self.holder.there.remote()))
+        return _session.context().create_task(_when_there, (self, self.holder.there.remote()), options=NO_CPU)
 
     def wait(self, timeout_seconds: float = 30) -> bool:
         """Return whether the resources are reserved within that time."""
@@ -200,11 +208,15 @@ def placement_group(
 
 _known: dict[PlacementGroupID, PlacementGroup] = {}
 """Those that this process has made and not removed."""
+_members: dict[PlacementGroupID, WeakSet[Any]] = {}
+"""The links of actors that this process has started in groups."""
 
 
 def remove_placement_group(placement_group: PlacementGroup) -> None:
     """Give the resources back; what runs with them ends."""
     _known.pop(placement_group.id, None)
+    for link in _members.pop(placement_group.id, ()):
+        _session.context()._kill_actor(link, True)
     holder = placement_group.holder
     if holder is None:
         return
@@ -304,7 +316,9 @@ class Place:
         part = self._part(0)
         made_of, facts, names, *rest = arguments
         waiting = (made_of, {**facts, "waits": True}, names, part, *rest)
-        return context._create_actor(host, waiting, {}, replace(options, resources={"CPU": 0}), kinds)
+        link = context._create_actor(host, waiting, {}, replace(options, resources={"CPU": 0}), kinds)
+        _members.setdefault(self.group.id, WeakSet()).add(link)
+        return link
 
 
 class _InGroup:
@@ -316,3 +330,13 @@ class _InGroup:
     def __call__(self, part: int, *args: Any, **kwargs: Any) -> Any:
         del part
         return self.fn(*args, **kwargs)
+
+
+class _CallableModule(ModuleType):
+    """`ray.util.placement_group` is a function, and the name of the module that it is in."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> PlacementGroup:
+        return placement_group(*args, **kwargs)
+
+
+sys.modules[__name__].__class__ = _CallableModule

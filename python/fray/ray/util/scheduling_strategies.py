@@ -1,5 +1,9 @@
 """`ray.util.scheduling_strategies`, on one machine."""
 
+# pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# Programs give values of any type; the private names are Ray's, or of this package.
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -50,9 +54,9 @@ class NodeAffinitySchedulingStrategy:
     """
 
     def __init__(
-        self, node_id: str, soft: bool, _spill_on_unavailable: bool = False, _fail_on_unavailable: bool = False
+        self, node_id: Any, soft: bool, _spill_on_unavailable: bool = False, _fail_on_unavailable: bool = False
     ) -> None:
-        self.node_id = node_id.hex() if hasattr(node_id, "hex") else node_id
+        self.node_id: str = node_id.hex() if hasattr(node_id, "hex") else node_id
         self.soft = soft
         try:
             size = len(bytes.fromhex(self.node_id))

@@ -146,7 +146,7 @@ class Pool:
         values = list(items)
         size = chunksize or max(1, -(-len(values) // (4 * self._processes)))
         chunks = [values[start : start + size] for start in range(0, len(values), size)]
-        futures = [self._executor.submit(_run_chunk, fn, chunk, star) for chunk in chunks]
+        futures: list[Future[Any]] = [self._executor.submit(_run_chunk, fn, chunk, star) for chunk in chunks]
         return AsyncResult(futures, lambda parts: [item for part in parts for item in part], callback, error_callback)
 
     def apply(self, func: Callable[..., Any], args: Any = None, kwargs: Any = None) -> Any:
@@ -183,7 +183,7 @@ class Pool:
 
     def starmap(self, func: Callable[..., Any], iterable: Iterable[Any], chunksize: int | None = None) -> list[Any]:
         """Return ``[func(*item), ...]``."""
-        return self.starmap_async(func, iterable, chunksize).get()
+        return self.starmap_async(func, iterable, chunksize=chunksize).get()
 
     def starmap_async(
         self,
