@@ -192,6 +192,7 @@ def test_affinity_to_nodes(ray: Any) -> None:
 # ---- graphs
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_graphs(ray: Any) -> None:
     dag = _module(ray, "dag")
 
@@ -305,7 +306,7 @@ def test_progress_bars_let_values_through(ray: Any) -> None:
 def test_a_second_init_is_refused(ray: Any) -> None:
     with pytest.raises(RuntimeError, match="ignore_reinit_error"):
         ray.init()
-    assert ray.init(ignore_reinit_error=True)["node_id"]
+    assert ray.init(ignore_reinit_error=True).address_info["node_id"]
     with pytest.raises(RuntimeError):
         ray.init(foo=1)
 

@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import Any
 
 from fray._settings import PRELOAD_VARIABLE
-from fray.errors import NodeDiedError, UnsupportedError
+from fray.errors import FrayError, NodeDiedError, UnsupportedError
 from fray.job import current
 from fray.job.factory import worker_context
 from fray.ray._ids import JobID, NodeID
@@ -334,33 +334,48 @@ def job_id() -> JobID:
 
 
 class _Watcher:
-    """A thread that waits for refs on behalf of futures."""
+    """Waits for refs on behalf of futures, in a thread that lives as long as there are some."""
 
-    def __init__(self) -> None:
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
         self.lock = threading.Lock()
-        self.watch: Any = None
-        self.owner: Any = None
+        self.watch = owner._watch()
+        self.pending = 0
+        self.serving = False
 
     def add(self, ref: Any, then: Callable[[], None]) -> None:
+        def arrive() -> None:
+            with self.lock:
+                self.pending -= 1
+            then()
+
         with self.lock:
-            if self.owner is not context():
-                if self.watch is not None:
-                    self.watch.wake()
-                self.owner = context()
-                self.watch = self.owner._watch()
-                threading.Thread(target=self._run, args=(self.watch,), name="ray-futures", daemon=True).start()
-            self.watch.add(ref, then)
+            self.pending += 1
+            self.watch.add(ref, arrive)
+            if not self.serving:
+                self.serving = True
+                threading.Thread(target=self._run, name="ray-futures", daemon=True).start()
 
-    @staticmethod
-    def _run(watch: Any) -> None:
-        with suppress(Exception):
-            while True:
-                watch.serve()
+    def _run(self) -> None:
+        with suppress(FrayError):  # the session has ended, as the values of the refs say
+            while self._goes_on():
+                self.watch.serve()
+
+    def _goes_on(self) -> bool:
+        with self.lock:
+            self.serving = self.pending > 0
+            return self.serving
 
 
-_watcher = _Watcher()
+_watchers: list[_Watcher] = []
+"""That of the present session, or none."""
 
 
 def when_ready(ref: Any, then: Callable[[], None]) -> None:
     """Call `then` in another thread once `ref` is ready."""
-    _watcher.add(ref, then)
+    owner = context()
+    with state.lock:
+        if not _watchers or _watchers[0].owner is not owner:
+            _watchers[:] = [_Watcher(owner)]
+        watcher = _watchers[0]
+    watcher.add(ref, then)
