@@ -287,7 +287,7 @@ def test_metrics(ray: Any) -> None:
     with pytest.raises(ValueError):
         counter.inc(0)
     with pytest.raises(ValueError):
-        counter.inc(1, tags={"other": "x"})
+        counter.set_default_tags({"other": "x"})
     metrics.Gauge("level").set(3)
     metrics.Histogram("times", boundaries=[1, 2]).observe(1.5)
     with pytest.raises(ValueError):

@@ -48,6 +48,8 @@ _NAMES = {
     "deregister_serializer": "serialization",
     "register_serializer": "serialization",
     "PublicAPI": "annotations",
+    "disable_log_once_globally": "debug",
+    "enable_periodic_logging": "debug",
 }
 _MODULES = (
     "accelerators",
@@ -58,6 +60,7 @@ _MODULES = (
     "joblib",
     "metrics",
     "multiprocessing",
+    "pdb",
     "queue",
     "scheduling_strategies",
     "state",
@@ -77,6 +80,11 @@ def list_named_actors(all_namespaces: bool = False) -> Any:
 def get_node_ip_address() -> str:
     """Return the address of this machine, as the program's own node has it."""
     return "127.0.0.1"
+
+
+def get_node_instance_id() -> str:
+    """Return the id of the machine at its cloud provider: none is known."""
+    return ""
 
 
 def as_completed(refs: Iterable[Any], *, chunk_size: int = 10, yield_obj_refs: bool = False) -> Iterator[Any]:

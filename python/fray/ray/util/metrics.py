@@ -32,19 +32,20 @@ class Metric:
     def set_default_tags(self, default_tags: Mapping[str, str]) -> Metric:
         """Give tags to values that do not say so; return the metric."""
         for key, value in default_tags.items():
-            self._check_tag(key, value)
+            if key not in self._tag_keys:
+                raise ValueError(f"Unrecognized tag key {key}.")
+            self._check_tag(value)
         self._default_tags = dict(default_tags)
         return self
 
-    def _check_tag(self, key: str, value: object) -> None:
-        if key not in self._tag_keys:
-            raise ValueError(f"Unrecognized tag key {key}.")
+    @staticmethod
+    def _check_tag(value: object) -> None:
         if not isinstance(value, str):
             raise TypeError(f"Tag values must be str, got {type(value)}.")
 
     def _tags(self, tags: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
-        for key, value in (tags or {}).items():
-            self._check_tag(key, value)
+        for value in (tags or {}).values():
+            self._check_tag(value)
         merged = {**self._default_tags, **(tags or {})}
         missing = [key for key in self._tag_keys if key not in merged]
         if missing:
