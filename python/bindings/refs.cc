@@ -169,9 +169,9 @@ PyType_Slot ref_slots[] = {
     {Py_tp_getset, ref_properties},
     {0, nullptr},
 };
-PyType_Spec ref_spec{"fray._native.ObjectRef", sizeof(PythonRef), 0,
-                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
-                     ref_slots};
+PyType_Spec ref_spec{
+    "fray._native.ObjectRef", sizeof(PythonRef), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE, ref_slots};
 
 // ---- View ----
 
@@ -260,10 +260,12 @@ PyObject* empty(PyObject*, PyObject* args) {
 // of that class as well. Made here, because objects of a class that Python makes are known to its garbage collector, which
 // costs each of them. One subtype for the life of the process: refs do not count their type.
 PyObject* extend_refs(PyObject*, PyObject* methods) {
-  if (!PyType_Check(methods) || reinterpret_cast<PyTypeObject*>(methods)->tp_basicsize != PyBaseObject_Type.tp_basicsize) {
+  if (!PyType_Check(methods) ||
+      reinterpret_cast<PyTypeObject*>(methods)->tp_basicsize != PyBaseObject_Type.tp_basicsize) {
     return PyErr_Format(PyExc_TypeError, "a class is needed that adds no attributes to its objects: __slots__ = ()");
   }
-  if (new_ref_type != ref_type) return PyErr_Format(PyExc_RuntimeError, "the refs of this process are extended already");
+  if (new_ref_type != ref_type)
+    return PyErr_Format(PyExc_RuntimeError, "the refs of this process are extended already");
   static PyType_Slot slots[] = {
       {Py_tp_doc, const_cast<char*>("A ref with further methods.")},
       {Py_tp_dealloc, reinterpret_cast<void*>(ref_dealloc)},
