@@ -80,6 +80,30 @@ def test_methods_that_are_not_plain(ray: Any, counter: Any) -> None:
     assert ray.get(actor.__ray_call__.remote(lambda self, more: self.value + more, 100)) == 100
 
 
+def test_methods_may_have_any_name(ray: Any) -> None:
+    @ray.remote
+    class Named:
+        def handle(self) -> str:
+            return "handle"
+
+        def facts(self) -> str:
+            return "facts"
+
+        def method(self) -> str:
+            return "method"
+
+        def _methods(self) -> str:
+            return "_methods"
+
+        def construct(self) -> str:
+            return self.handle() + self._methods()
+
+    actor = Named.remote()
+    calls = [actor.handle, actor.facts, actor.method, actor._methods, actor.construct]
+    answers = ["handle", "facts", "method", "_methods", "handle_methods"]
+    assert ray.get([call.remote() for call in calls]) == answers
+
+
 def test_classes_and_methods_cannot_be_called(ray: Any, counter: Any) -> None:
     with pytest.raises(TypeError, match="cannot be instantiated directly"):
         counter()

@@ -40,7 +40,7 @@ class Exit(BaseException):
 
 
 class Host:
-    """Holds the instance; created with the user's class, or its pickle, facts, and the arguments of the constructor.
+    """What the engine makes an instance of; its attributes are the actor's methods, whatever those are called.
 
     Args:
         made_of: the user's class, or bytes that it is pickled to.
@@ -50,7 +50,19 @@ class Host:
     """
 
     def __init__(self, made_of: Any, facts: dict[str, Any], keywords: tuple[str, ...], *args: Any) -> None:
-        kind: type[Any] = pickle.loads(made_of) if isinstance(made_of, bytes) else made_of
+        process.actor = actor = Actor(pickle.loads(made_of) if isinstance(made_of, bytes) else made_of, facts)
+        actor.construct(keywords, args)
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("__class__", "__dict__"):
+            return object.__getattribute__(self, name)
+        return process.actor.method(name)
+
+
+class Actor:
+    """Holds the instance of the user's class, and makes of its methods what the engine calls."""
+
+    def __init__(self, kind: type[Any], facts: dict[str, Any]) -> None:
         self._kind = kind
         self._facts = self.facts = facts
         self.handle = current_actor().handle
@@ -58,7 +70,11 @@ class Host:
         self._calls = 0
         self._instance: Any = None
         self._groups = _Groups(facts.get("groups"), facts.get("on_loop", False))
-        process.actor = self
+        self._methods: dict[str, Any] = {}
+
+    def construct(self, keywords: tuple[str, ...], args: tuple[Any, ...]) -> None:
+        """Make the instance."""
+        kind, facts = self._kind, self._facts
         begin_surroundings(facts)
         if facts.get("waits"):
             args = args[1:]  # what the constructor has waited for
@@ -67,12 +83,18 @@ class Host:
         running_actor.set(Call(f"{kind.__name__}.__init__", f"{kind.__module__}.{kind.__qualname__}.__init__", 0))
         try:
             self._instance = kind(*args[:count], **named)
-        except Exit:
-            leave()
-        except SystemExit:
+        except (Exit, SystemExit):
             leave()
         except BaseException as error:
             raise task_failure(error, f"{kind.__name__}.__init__", self._who) from None
+
+    def method(self, name: str) -> Any:
+        """Return what the engine calls for a method."""
+        known = self._methods.get(name)
+        if known is None:
+            special = _SPECIAL.get(name)
+            known = self._methods[name] = self._wrapped(name, {}) if special is None else partial(special, self)
+        return known
 
     @property
     def restarted(self) -> bool:
@@ -87,14 +109,6 @@ class Host:
         except Exception:
             shown = object.__repr__(self._instance)
         return ActorID.of(link.actor_id).hex(), shown
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("_instance", "_kind", "_facts"):  # not made yet
-            raise AttributeError(name)
-        found = _SPECIAL.get(name)
-        call = self._wrapped(name, {}) if found is None else partial(found, self)
-        self.__dict__[name] = call
-        return call
 
     def _wrapped(self, name: str, options: dict[str, Any]) -> Any:
         method: Any = getattr(self._instance, name)
@@ -195,11 +209,11 @@ class Host:
 
 
 _SPECIAL: dict[str, Any] = {
-    "__ray_ready__": Host._ready,  # pyright: ignore[reportPrivateUsage]
-    "__ray_call__": Host._call_function,  # pyright: ignore[reportPrivateUsage]
-    "__ray_terminate__": Host._terminate,  # pyright: ignore[reportPrivateUsage]
-    WITH_OPTIONS: Host._with_options,  # pyright: ignore[reportPrivateUsage]
-    WITH_OPTIONS_STREAMING: Host._with_options,  # pyright: ignore[reportPrivateUsage]
+    "__ray_ready__": Actor._ready,  # pyright: ignore[reportPrivateUsage]
+    "__ray_call__": Actor._call_function,  # pyright: ignore[reportPrivateUsage]
+    "__ray_terminate__": Actor._terminate,  # pyright: ignore[reportPrivateUsage]
+    WITH_OPTIONS: Actor._with_options,  # pyright: ignore[reportPrivateUsage]
+    WITH_OPTIONS_STREAMING: Actor._with_options,  # pyright: ignore[reportPrivateUsage]
 }
 
 

@@ -64,7 +64,10 @@ def method(*args: Any, **options: Any) -> Any:
     )
 
     def mark(fn: Callable[..., Any]) -> Callable[..., Any]:
-        fn.__ray_method__ = options  # type: ignore[attr-defined]
+        marked: Any = fn
+        marked.__ray_method__ = options
+        if "num_returns" in options:
+            marked.__ray_num_returns__ = options["num_returns"]  # which packages look for
         return fn
 
     return mark

@@ -154,6 +154,10 @@ class ActorMethod:
         options = {**self._special, "num_returns": self._options.get("num_returns")}
         return self._link.submit(through, (self._method_name, options, *args), kwargs, self._call)
 
+    @property
+    def _num_returns(self) -> int | str:
+        return "streaming" if self._streams else self._returns
+
     def options(self, **options: Any) -> ActorMethod:
         """Return the method with other options for its calls."""
         unknown = set(options) - set(_CALL_OPTIONS)
