@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
+from itertools import islice
 from types import GeneratorType
 from typing import Any
 
@@ -17,7 +18,7 @@ from fray import _native
 from fray.job.interruption import on_cancelled
 from fray.ray._errors import task_failure
 
-__all__ = ["Body", "Call", "Items", "current_call", "interrupt", "running_actor"]
+__all__ = ["Body", "Call", "Items", "Several", "current_call", "interrupt", "running_actor"]
 
 
 class Call:
@@ -112,6 +113,31 @@ class Body:
         if isinstance(error, KeyboardInterrupt) and _native.interrupt_reason():
             return error  # of the cancelled task
         return task_failure(error, self.name)
+
+
+class Several(Body):
+    """A generator function with several results: those that it does not come to raise what it has raised.
+
+    Args:
+        count: of the results; what it yields after them nobody sees.
+    """
+
+    count = 0
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        from fray.ray._refs import Poison
+
+        self.begin()
+        values: list[Any] = []
+        try:
+            for value in islice(self.fn(*args, **kwargs), self.count or None):
+                values.append(value)
+        except BaseException as error:
+            failure = Poison(self.failed(error))
+            return [*values, *[failure] * max(self.count - len(values), 1)]
+        finally:
+            process.body = None
+        return values
 
 
 class Items(Body):

@@ -63,9 +63,10 @@ def _as_rays(kind: type[Exception], args: tuple[Any, ...], attributes: dict[str,
 
 @cache
 def _two_typed(kind: type[Exception], rays: type[Exception]) -> type[Exception]:
-    return cast(
-        "type[Exception]", type(rays.__name__, (_TwoTyped, rays, kind), {"__module__": rays.__module__, "ours": kind})
-    )
+    bases: tuple[type[Any], ...] = (_TwoTyped, rays, kind)
+    if rays is ray_errors.TaskCancelledError:  # of a task that ran, Ray's is an error of the task as well
+        bases = (_TwoTyped, RayTaskError, rays, kind)
+    return cast("type[Exception]", type(rays.__name__, bases, {"__module__": rays.__module__, "ours": kind}))
 
 
 def _add_type(error: errors.FrayError | Exception) -> Exception:
@@ -78,6 +79,8 @@ def _add_type(error: errors.FrayError | Exception) -> Exception:
     text = str(error)
     made: Any = _two_typed(kind, rays)
     error = _copy(error, made.__new__(made, *error.args))
+    if isinstance(error, RayTaskError):
+        error.__dict__["traceback_str"] = text
     for field in ("error_msg", "error_message", "message"):
         if hasattr(rays, field):
             error.__dict__[field] = text

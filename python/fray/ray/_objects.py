@@ -14,7 +14,7 @@ from fray.errors import ActorNotFoundError, GetTimeoutError
 from fray.job.refs import ObjectRef as AnyRef
 from fray.ray import _session, exceptions
 from fray.ray._errors import raise_translated
-from fray.ray._refs import ObjectRef, ObjectRefGenerator
+from fray.ray._refs import LostRef, ObjectRef, ObjectRefGenerator
 
 __all__ = ["cancel", "get", "get_actor", "kill", "put", "wait"]
 
@@ -94,12 +94,25 @@ def _get_other(context: Any, refs: Any, timeout: float | None) -> Any:
         return refs
     if isinstance(refs, AnyRef):  # made before this process knew Ray's refs
         return context.get(refs, timeout)
+    if isinstance(refs, LostRef):
+        raise _lost(refs)
     from fray.ray.dag import DAGNode
 
     hint = "; call .execute() on a node of a graph first" if isinstance(refs, DAGNode) else ""
     raise ValueError(
         f"Invalid type of object refs, {type(refs)}, is given. 'object_refs' must either be an ObjectRef or a list "
         f"of ObjectRefs{hint}."
+    )
+
+
+class _Lost(exceptions.ObjectLostError, exceptions.GetTimeoutError):
+    """Ray waits for such an object until the timeout; here it is known at once."""
+
+
+def _lost(ref: LostRef) -> Exception:
+    return _Lost(
+        f"{ref!r} was pickled by another process itself, so that nobody held its object; pass refs in arguments, "
+        "results or ray.put"
     )
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from concurrent.futures import Future
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast
 
-from fray.errors import RemoteTraceback
+from fray import _native
+from fray._function_state import is_pickling_by_value
 from fray.job.factory import worker_context
 from fray.ray import _session
 from fray.ray._errors import raise_translated, translated
 from fray.ray._ids import JobID, TaskID, digest
+from fray.ray.exceptions import OufOfBandObjectRefSerializationException
 from fray.types import TaskOptions
 
 if TYPE_CHECKING:
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 
     from fray.job.refs import ObjectRef as AnyRef
 
-__all__ = ["NO_CPU", "DynamicObjectRefGenerator", "ObjectRef", "ObjectRefGenerator", "refs_of_result"]
+__all__ = ["NO_CPU", "DynamicObjectRefGenerator", "ObjectRef", "ObjectRefGenerator", "Poison", "refs_of_result"]
 
 T = TypeVar("T")
 
@@ -86,6 +89,38 @@ class ObjectRef(Generic[T]):
     def __repr__(self) -> str:
         return f"ObjectRef({self.hex()})"
 
+    def __reduce__(self) -> Any:
+        """Travel in arguments, results and puts as the engine counts it; in a pickle of the program's own by name."""
+        if _native.is_pickling() or is_pickling_by_value():
+            return super().__reduce__()
+        if os.environ.get("RAY_allow_out_of_band_object_ref_serialization") == "0":  # noqa: SIM112
+            raise OufOfBandObjectRefSerializationException(
+                f"{self!r} was pickled by the program itself; pass it to a task, return it or put it"
+            )
+        _pickled[self.hex()] = self  # nobody counts what the program does with its pickle
+        return _unpickled, (self.hex(),)
+
+
+_pickled: dict[str, Any] = {}
+"""The refs that the program has pickled itself: they stay for the life of the process, where alone they are found."""
+
+
+class LostRef:
+    """A ref that another process has pickled itself: its object cannot be found by that name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def hex(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"ObjectRef({self.name})"
+
+
+def _unpickled(name: str) -> Any:
+    return _pickled.get(name) or LostRef(name)
+
 
 def _id_of(ref: Any) -> str:
     return ref._id()
@@ -128,8 +163,7 @@ class ObjectRefGenerator:
             raise
         except Exception as error:
             self._ended = True
-            failure = translated(error)
-            return _session.context().create_task(raise_again, (failure,), options=NO_CPU)  # type: ignore[return-value]
+            return _session.context().put(Poison(translated(error)))
 
     def __aiter__(self) -> AsyncIterator[ObjectRef[Any]]:
         return self  # type: ignore[return-value]
@@ -187,10 +221,17 @@ class DynamicObjectRefGenerator:
         return self._refs[index]
 
 
-def raise_again(failure: BaseException) -> NoReturn:
-    """Raise what an earlier task has raised."""
-    if isinstance(failure.__cause__, RemoteTraceback):
-        failure.__cause__ = None
+class Poison:
+    """A value that raises where it is read: what stands for a result that a failed generator did not come to."""
+
+    def __init__(self, failure: BaseException) -> None:
+        self.failure = failure
+
+    def __reduce__(self) -> Any:
+        return _raise_again, (self.failure,)
+
+
+def _raise_again(failure: BaseException) -> NoReturn:
     raise failure
 
 

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from fray.job.frozen import Frozen
 from fray.ray import _session
-from fray.ray._calls import Body, Items
+from fray.ray._calls import Body, Items, Several
 from fray.ray._errors import raise_translated
 from fray.ray._options import check_options, facts_of, task_options
 from fray.ray._refs import refs_of_result
@@ -55,6 +55,9 @@ class _Remote:
         facts = facts_of(self.options)
         if self.dynamic:
             body: Body = Dynamic(self.fn, shown, False, facts)
+        elif self.returns > 1 and inspect.isgeneratorfunction(self.fn):
+            body = Several(self.fn, shown, False, facts)
+            body.count = self.returns
         else:
             body = (Items if self.streams else Body)(self.fn, shown, self.returns <= 1, facts)
         self.frozen = Frozen(body, is_generator=self.streams)
@@ -82,7 +85,7 @@ class _Remote:
         return result
 
 
-class Dynamic(Body):
+class Dynamic(Several):
     """A generator function whose result is one object: the refs of its items."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

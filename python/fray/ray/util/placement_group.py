@@ -20,7 +20,6 @@ from types import ModuleType
 from typing import Any
 from weakref import WeakSet
 
-from fray.errors import FrayError
 from fray.ray import _objects, _session
 from fray.ray._ids import PlacementGroupID
 from fray.ray._options import demand_of
@@ -221,9 +220,10 @@ def remove_placement_group(placement_group: PlacementGroup) -> None:
     if holder is None:
         return
     try:
-        _objects.wait([holder.remove.remote()], timeout=5)
+        if placement_group.wait(0):
+            _objects.wait([holder.remove.remote()], timeout=5)
         _objects.kill(holder)
-    except (FrayError, ActorDiedError):
+    except Exception:
         return  # it was removed before
 
 

@@ -86,18 +86,17 @@ class FunctionNode(DAGNode):
 
 
 class ClassNode(DAGNode):
-    """The making of an actor; made once, however often the graph runs."""
+    """The making of an actor, anew in each run."""
 
     def __init__(self, wrapper: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         super().__init__(args, kwargs)
         self._wrapper = wrapper
-        self._made: Any = None
+        self._last: ClassMethodNode | None = None
+        """The call that was bound last: each one runs behind those that were bound before it."""
 
     def _call(self, inputs: _Inputs) -> Any:
-        if self._made is None:
-            args, kwargs = self._arguments(inputs)
-            self._made = self._wrapper.remote(*args, **kwargs)
-        return self._made
+        args, kwargs = self._arguments(inputs)
+        return self._wrapper.remote(*args, **kwargs)
 
     def __getattr__(self, name: str) -> _UnboundMethod:
         if name.startswith("__"):
@@ -118,7 +117,10 @@ class _UnboundMethod:
         return self
 
     def bind(self, *args: Any, **kwargs: Any) -> ClassMethodNode:
-        return ClassMethodNode(self, args, kwargs)
+        node = self._node
+        call = ClassMethodNode(self, args, kwargs, node._last)  # pyright: ignore[reportPrivateUsage]
+        node._last = call  # pyright: ignore[reportPrivateUsage]
+        return call
 
     def resolve(self, inputs: _Inputs) -> Any:
         method = getattr(self._node._result(inputs), self._name)  # pyright: ignore[reportPrivateUsage]
@@ -128,11 +130,16 @@ class _UnboundMethod:
 class ClassMethodNode(DAGNode):
     """A call of an actor's method."""
 
-    def __init__(self, method: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(
+        self, method: Any, args: tuple[Any, ...], kwargs: dict[str, Any], before: ClassMethodNode | None = None
+    ) -> None:
         super().__init__(args, kwargs)
         self._method = method
+        self._before = before
 
     def _call(self, inputs: _Inputs) -> Any:
+        if self._before is not None:
+            self._before._result(inputs)
         args, kwargs = self._arguments(inputs)
         method = self._method.resolve(inputs) if isinstance(self._method, _UnboundMethod) else self._method
         return method.remote(*args, **kwargs)
