@@ -44,8 +44,9 @@ _NAME = "ray placement group "
 class _Holder:
     """The actor of a group."""
 
-    def __init__(self, group_id: str, bundles: list[dict[str, float]]) -> None:
+    def __init__(self, group_id: str, bundles: list[dict[str, float]], name: str, strategy: str) -> None:
         self._id = group_id
+        self._described = group_id, bundles, name, strategy
         self._free = [dict(bundle) for bundle in bundles]
         self._changed = asyncio.Condition()
         self._taken: dict[int, tuple[int, dict[str, float]]] = {}
@@ -53,8 +54,9 @@ class _Holder:
         self._running: dict[int, Any] = {}
         self._removed = False
 
-    async def there(self) -> None:
-        """Answer when the actor, and so its resources, are there."""
+    async def there(self) -> tuple[str, list[dict[str, float]], str, str]:
+        """Answer when the actor, and so its resources, are there, with what the group was made of."""
+        return self._described
 
     async def take(self, index: int, demand: dict[str, float]) -> int:
         """Wait until the bundle has room; return the number of the part."""
@@ -199,7 +201,7 @@ def placement_group(
         "max_concurrency": 100_000,
         "name": _NAME + (name or group_id.hex()),
     }
-    holder = remote(**options)(_Holder).remote(group_id.hex(), bundles)
+    holder = remote(**options)(_Holder).remote(group_id.hex(), bundles, name, strategy)
     group = PlacementGroup(group_id, [dict(bundle) for bundle in bundles], name, strategy, holder)
     _known[group_id] = group
     return group
@@ -233,7 +235,7 @@ def get_placement_group(placement_group_name: str) -> PlacementGroup:
     Raises:
         ValueError: there is none.
     """
-    for group in _known.values():
+    for group in _all_groups():
         if group.name == placement_group_name and placement_group_name:
             return group
     raise ValueError(f"Failed to look up placement group with name: {placement_group_name}")
@@ -243,13 +245,30 @@ def placement_group_table(placement_group: PlacementGroup | None = None) -> dict
     """Return what is known of a group, or of all that this process has made, by id."""
     if placement_group is not None:
         return _row(placement_group)
-    return {group.id.hex(): _row(group) for group in _known.values()}
+    return {group.id.hex(): _row(group) for group in _all_groups()}
+
+
+def _all_groups() -> list[PlacementGroup]:
+    """Return those that this process has made, and of other processes those that are there."""
+    found = dict(_known)
+    own = {group.holder for group in _known.values()}
+    for name in _session.context().list_named_actors():
+        holder = _objects.get_actor(name) if name.startswith(_NAME) else None
+        if holder is None or holder in own:
+            continue
+        there = holder.there.remote()
+        if _objects.wait([there], timeout=1)[0]:
+            group_id, bundles, called, strategy = _objects.get(there)
+            identity = PlacementGroupID.from_hex(group_id)
+            found[identity] = PlacementGroup(identity, bundles, called, strategy, holder)
+    return list(found.values())
 
 
 def _row(group: PlacementGroup) -> dict[str, Any]:
-    state = "REMOVED" if group.id not in _known else "PENDING"
-    if state == "PENDING" and group.holder is not None and group.wait(0.01):
-        state = "CREATED"
+    try:
+        state = "CREATED" if group.wait(0.01) else "PENDING"
+    except Exception:
+        state = "REMOVED"
     return {
         "placement_group_id": group.id.hex(),
         "name": group.name,
