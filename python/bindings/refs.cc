@@ -274,7 +274,7 @@ PyObject* extend_refs(PyObject*, PyObject* methods) {
       {Py_tp_iternext, reinterpret_cast<void*>(ref_next)},
       {0, nullptr},
   };
-  static PyType_Spec spec{"fray._native.ExtendedObjectRef", sizeof(PythonRef), 0,
+  static PyType_Spec spec{"fray.ObjectRef", sizeof(PythonRef), 0,
                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   Owned bases(PyTuple_Pack(2, methods, reinterpret_cast<PyObject*>(ref_type)));
   if (!bases) return nullptr;

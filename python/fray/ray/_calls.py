@@ -85,10 +85,14 @@ class Body:
         self.name = name
         self.single = single
         self.facts = facts
+        self.__qualname__: str = getattr(fn, "__qualname__", name)
         self.function = f"{fn.__module__}.{getattr(fn, '__qualname__', name)}"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        self.begin()
+        process.body = self
+        process.tasks += 1
+        if self.facts:
+            begin_surroundings(self.facts)
         try:
             value = self.fn(*args, **kwargs)
             if type(value) is GeneratorType and self.single:

@@ -157,6 +157,8 @@ def wait(
         if generators
         else (ray_waitables)
     )
+    if not isinstance(num_returns, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"wait: num_returns must be a whole number, got {num_returns!r}")
     if num_returns <= 0:
         raise ValueError(f"Invalid number of objects to return {num_returns}.")
     if num_returns > len(refs):

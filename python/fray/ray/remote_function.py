@@ -77,7 +77,9 @@ class _Remote:
             if self.strategy is not None:
                 result = self.strategy.submit(context, self.frozen, args, kwargs, self.task_options)
             else:
-                result = context.create_task(self.frozen, args, kwargs, self.task_options)
+                if context._closed:
+                    context._check_open()
+                result = context._submit(self.frozen, args, kwargs, self.task_options)
         except Exception as error:
             raise_translated(error)
         if self.streams or self.returns == 0:
