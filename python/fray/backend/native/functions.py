@@ -78,7 +78,7 @@ class FunctionTable:
             if type(fn) is CppFunction:
                 raise IsCpp
             if type(fn) is Frozen:
-                return self._freeze(key, fn, name, max_calls)
+                return self.frozen(fn, name, max_calls) or self._freeze(key, fn, name, max_calls)
             return _pickled(fn, name, max_calls)
         state = state_of(fn)
         cached = self._by_value[key]
