@@ -94,8 +94,8 @@ NORMAL_PARTS = (
     # Ray 2.60 now and then ends a driver that cancels a task whose arguments have not arrived.
     Part(
         "on Ray",
-        480,
-        folders=("tests/conformance", "tests/on_ray"),
+        570,
+        folders=("tests/conformance", "tests/on_ray", "tests/ray_api"),
         pytest_options=("-m", "ray and not long"),
         alone=False,
         runs_ray=True,
@@ -103,7 +103,7 @@ NORMAL_PARTS = (
     Part("chaos of tasks and actors", 480, folders=("tests/chaos",), pytest_options=_apart(_CHAOS_OF_NODES), alone=False),
     Part("chaos of nodes and jobs", 360, folders=_CHAOS_OF_NODES, alone=False),
     Part("C++ API", 240, folders=("tests/cpp",), alone=False),
-    Part("plugs", 120, folders=("tests/plugs",), alone=False),
+    Part("plugs", 180, folders=("tests/plugs", "tests/ray_api"), alone=False),
     Part("browser", 60, folders=("tests/browser",), alone=False),
     Part("packaging and examples", 90, folders=("tests/packaging", "tests/examples")),
 )

@@ -9,6 +9,7 @@
 namespace fray::python {
 
 PyTypeObject* ref_type = nullptr;
+PyTypeObject* new_ref_type = nullptr;
 std::uint64_t refs_made = 0;
 
 namespace {
@@ -121,6 +122,11 @@ PyObject* ref_await(PyObject* self) {
 
 PyObject* ref_ready(PyObject* self, PyObject*) { return PyBool_FromLong(as_ref(self)->object->is_ready()); }
 
+PyObject* ref_failed(PyObject* self, PyObject*) {
+  const client::Object* object = as_ref(self)->object;
+  return PyBool_FromLong(object->is_ready() && object->failed());
+}
+
 PyObject* ref_is_stream(PyObject* self, PyObject*) { return PyBool_FromLong(as_ref(self)->object->stream); }
 
 PyObject* ref_id(PyObject* self, PyObject*) {
@@ -141,6 +147,7 @@ PyMethodDef ref_methods[] = {
     {"result", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(ref_result)), METH_VARARGS | METH_KEYWORDS,
      "result(timeout=None): the value, waiting for it."},
     {"_ready", ref_ready, METH_NOARGS, "Whether the value is there."},
+    {"_failed", ref_failed, METH_NOARGS, "Whether what is there is an exception."},
     {"_is_stream", ref_is_stream, METH_NOARGS, "Whether this is the ref of a generator task."},
     {"_is_call", ref_is_call, METH_NOARGS, "Whether this is the ref of an actor's call that has no answer yet."},
     {"_id", ref_id, METH_NOARGS, "Names the object among all that there ever were."},
@@ -162,8 +169,9 @@ PyType_Slot ref_slots[] = {
     {Py_tp_getset, ref_properties},
     {0, nullptr},
 };
-PyType_Spec ref_spec{"fray._native.ObjectRef", sizeof(PythonRef), 0,
-                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE, ref_slots};
+PyType_Spec ref_spec{
+    "fray._native.ObjectRef", sizeof(PythonRef), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE, ref_slots};
 
 // ---- View ----
 
@@ -248,8 +256,38 @@ PyObject* empty(PyObject*, PyObject* args) {
   return reinterpret_cast<PyObject*>(room);
 }
 
-PyMethodDef ref_functions[] = {{"empty", empty, METH_VARARGS, "empty(client, bytes) -> Room"},
-                               {nullptr, nullptr, 0, nullptr}};
+// extend_refs(methods) -> type: refs that this process makes from now on are of a subtype of ObjectRef that has the methods
+// of that class as well. Made here, because objects of a class that Python makes are known to its garbage collector, which
+// costs each of them. One subtype for the life of the process: refs do not count their type.
+PyObject* extend_refs(PyObject*, PyObject* methods) {
+  if (!PyType_Check(methods) ||
+      reinterpret_cast<PyTypeObject*>(methods)->tp_basicsize != PyBaseObject_Type.tp_basicsize) {
+    return PyErr_Format(PyExc_TypeError, "a class is needed that adds no attributes to its objects: __slots__ = ()");
+  }
+  if (new_ref_type != ref_type)
+    return PyErr_Format(PyExc_RuntimeError, "the refs of this process are extended already");
+  static PyType_Slot slots[] = {
+      {Py_tp_doc, const_cast<char*>("A ref with further methods.")},
+      {Py_tp_dealloc, reinterpret_cast<void*>(ref_dealloc)},
+      {Py_tp_hash, reinterpret_cast<void*>(ref_hash)},
+      {Py_tp_richcompare, reinterpret_cast<void*>(ref_compare)},
+      {Py_tp_iternext, reinterpret_cast<void*>(ref_next)},
+      {0, nullptr},
+  };
+  static PyType_Spec spec{"fray.ObjectRef", sizeof(PythonRef), 0,
+                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  Owned bases(PyTuple_Pack(2, methods, reinterpret_cast<PyObject*>(ref_type)));
+  if (!bases) return nullptr;
+  PyObject* made = PyType_FromSpecWithBases(&spec, bases.get());
+  if (made == nullptr) return nullptr;
+  new_ref_type = reinterpret_cast<PyTypeObject*>(made);
+  return Py_NewRef(made);
+}
+
+PyMethodDef ref_functions[] = {
+    {"empty", empty, METH_VARARGS, "empty(client, bytes) -> Room"},
+    {"extend_refs", extend_refs, METH_O, "extend_refs(methods) -> the type of new refs, which has those methods too"},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
@@ -262,7 +300,7 @@ PyObject* new_ref(PythonClient* owner, client::Object* object) {
   }
   ++refs_made;
   // The type outlives the process's last ref, so refs do not count their type.
-  reinterpret_cast<PyObject*>(ref)->ob_type = ref_type;
+  reinterpret_cast<PyObject*>(ref)->ob_type = new_ref_type;
   _Py_NewReference(reinterpret_cast<PyObject*>(ref));
   ref->object = object;
   ref->owner = owner;
@@ -286,7 +324,7 @@ PyObject* new_view(PythonClient* owner, client::Object* object, store::Pin pin, 
 }
 
 int add_refs(PyObject* module) {
-  ref_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&ref_spec));
+  new_ref_type = ref_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&ref_spec));
   view_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&view_spec));
   room_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&room_spec));
   if (ref_type == nullptr || view_type == nullptr || room_type == nullptr) return -1;

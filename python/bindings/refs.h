@@ -18,10 +18,12 @@ struct PythonRef {
 };
 
 extern PyTypeObject* ref_type;
+// What new refs are: ref_type, or the subtype that extend_refs() has made.
+extern PyTypeObject* new_ref_type;
 // How many refs this process has made.
 extern std::uint64_t refs_made;
 
-inline bool is_ref(PyObject* object) { return Py_TYPE(object) == ref_type; }
+inline bool is_ref(PyObject* object) { return Py_TYPE(object) == new_ref_type || Py_TYPE(object) == ref_type; }
 inline PythonRef* as_ref(PyObject* object) { return reinterpret_cast<PythonRef*>(object); }
 
 // Takes over one count of `object`.

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import cloudpickle
 
-from fray._function_state import send_main_by_value
+from fray._function_state import pickling_by_value, send_main_by_value
 
 __all__ = ["Pickler", "dumps"]
 
@@ -43,7 +43,7 @@ class Pickler(_Base):
 def dumps(value: object, protocol: int = 5, buffer_callback: Callable[[Any], object] | None = None) -> bytes:
     """Return the pickle of `value`; what other processes cannot import is in it by value."""
     send_main_by_value(cloudpickle)
-    with io.BytesIO() as file:
+    with io.BytesIO() as file, pickling_by_value():
         Pickler(file, protocol=protocol, buffer_callback=buffer_callback).dump(value)
         return file.getvalue()
 

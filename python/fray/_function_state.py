@@ -8,6 +8,9 @@ sent. Anything else among them means that it could change unseen.
 from __future__ import annotations
 
 import sys
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -15,8 +18,10 @@ __all__ = [
     "MAIN_MODULES",
     "captured_values",
     "is_importable",
+    "is_pickling_by_value",
     "large_function_message",
     "name_of",
+    "pickling_by_value",
     "same_state",
     "send_main_by_value",
     "state_of",
@@ -47,6 +52,25 @@ def is_importable(fn: Any) -> bool:
     for part in path.split("."):
         found = getattr(found, part, None)
     return found is fn
+
+
+_by_value = threading.local()
+
+
+@contextmanager
+def pickling_by_value() -> Generator[None, None, None]:
+    """Say, while the block runs, that this thread pickles for other processes what they cannot import."""
+    before = is_pickling_by_value()
+    _by_value.runs = True
+    try:
+        yield
+    finally:
+        _by_value.runs = before
+
+
+def is_pickling_by_value() -> bool:
+    """Return whether this thread runs such a block; a ref then says that it has to travel as an argument."""
+    return getattr(_by_value, "runs", False)
 
 
 def send_main_by_value(library: Any) -> None:

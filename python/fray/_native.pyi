@@ -25,6 +25,11 @@ def become_worker(*args: Any, **kwargs: Any) -> Any:
 def empty(*args: Any, **kwargs: Any) -> Any:
     """empty(client, bytes) -> Room"""
 
+def extend_refs(*args: Any, **kwargs: Any) -> Any:
+    """
+    extend_refs(methods) -> the type of new refs, which has those methods too
+    """
+
 class ObjectRef:
     """Stands for the result of a task or for a value that was put."""
 

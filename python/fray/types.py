@@ -229,6 +229,7 @@ class ActorOptions(_Options):
         namespace: where its name lives; by default that of the context.
         schedule_on_head: short for ``resources={"head_node": 0.0001}``.
         max_pending_calls: calls of one process that have not ended, before the next one is refused; -1 for no limit.
+        annotations: texts that every handle of it carries, for layers above; Fray itself does not read them.
     """
 
     name: str | None = None
@@ -242,6 +243,7 @@ class ActorOptions(_Options):
     namespace: str | None = None
     schedule_on_head: bool = False
     max_pending_calls: int = -1
+    annotations: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def __post_init__(self) -> None:
         if self.name is not None:
@@ -258,6 +260,7 @@ class ActorOptions(_Options):
         if self.max_concurrency is not None:
             check_count(self.max_concurrency, 1, "ActorOptions: max_concurrency")
         _check_pending(self.max_pending_calls)
+        object.__setattr__(self, "annotations", _check_annotations(self.annotations))
         if self.name is None and self.get_if_exists:
             raise ValueError("ActorOptions: get_if_exists needs a name to look for")
         if self.name is None and self.lifetime is Lifetime.DETACHED:
@@ -308,6 +311,14 @@ def _check_pending(value: object) -> None:
     check_count(value, -1, "ActorOptions: max_pending_calls", 2**63 - 1)
     if value == 0:
         raise ValueError("ActorOptions: max_pending_calls must be at least 1, or -1 for no limit; 0 allows no call")
+
+
+def _check_annotations(annotations: object) -> dict[str, str]:
+    if not isinstance(annotations, Mapping) or not all(
+        isinstance(text, str) for pair in cast("Mapping[object, object]", annotations).items() for text in pair
+    ):
+        raise TypeError(f"ActorOptions: annotations must be a dict of texts, got {annotations!r}")
+    return dict(cast("Mapping[str, str]", annotations))
 
 
 def _check_timeout(timeout: object) -> None:

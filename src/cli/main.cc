@@ -98,6 +98,8 @@ int run(int argc, char** argv) {
   cli::add_run(app, run_arguments);
   cli::MigrateArguments migrate_arguments;
   cli::add_migrate(app, migrate_arguments);
+  cli::RayArguments ray_arguments;
+  cli::add_ray(app, ray_arguments);
   cli::JobCommands job_commands;
   job_commands.add(app);
   cli::PsArguments ps_arguments;
@@ -125,6 +127,7 @@ int run(int argc, char** argv) {
   if (app.got_subcommand("config")) return cli::run_config(config_arguments);
   if (app.got_subcommand("run")) return cli::run_run(run_arguments);
   if (app.got_subcommand("migrate")) return cli::run_migrate(migrate_arguments);
+  if (app.got_subcommand("ray")) return cli::run_ray(ray_arguments);
   if (app.got_subcommand("status")) return cli::run_status(status_arguments);
   if (auto code = job_commands.run(app)) return *code;
   if (app.got_subcommand("ps")) return cli::run_ps(ps_arguments);

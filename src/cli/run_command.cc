@@ -1,5 +1,7 @@
 #include "cli/run_command.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "cli/exit_codes.h"
@@ -38,7 +40,33 @@ int run_run(const RunArguments& arguments) {
   if (arguments.debug) words.push_back("--debug");
   words.push_back(arguments.target);
   words.insert(words.end(), arguments.words.begin(), arguments.words.end());
-  return become_program("fray run", words);
+  return become_program("fray run", std::move(words));
+}
+
+void add_ray(CLI::App& app, RayArguments& arguments) {
+  CLI::App* command = app.add_subcommand("ray", "Run a Python program that was written for Ray, unchanged");
+  command->footer(
+      "fray ray [OPTIONS] PROGRAM [ARGUMENTS OF THE PROGRAM]\n"
+      "PROGRAM is a file, a folder or archive with a __main__.py, or: -m MODULE, -c TEXT.\n"
+      "Exit codes: those of the program; 2 and 3 also where there is no such program");
+  command->add_option("--python", arguments.python, "The interpreter; else that of this program's environment");
+  // Everything from the program on is the program's.
+  command->prefix_command();
+  command->callback([command, &arguments] {
+    arguments.words = command->remaining();
+    if (arguments.words.empty()) throw CLI::RequiredError("PROGRAM");
+  });
+}
+
+int run_ray(const RayArguments& arguments) {
+  auto python = find_python(arguments.python);
+  if (!python.is_ok()) {
+    fmt::print(stderr, "fray ray: {}\n", python.status().message());
+    return kExitNotFound;
+  }
+  std::vector<std::string> words = {*python, "-P", "-m", "fray.ray"};
+  words.insert(words.end(), arguments.words.begin(), arguments.words.end());
+  return become_program("fray ray", std::move(words));
 }
 
 }  // namespace fray::cli

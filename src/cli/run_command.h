@@ -1,8 +1,9 @@
-// `fray run`: becomes the Python module that runs a function on the engine.
+// `fray run`: becomes the Python module that runs a function on the engine. `fray ray`: becomes a Python program that was
+// written for Ray, with `import ray` giving fray.ray.
 //
 // Threading:  one thread.
-// Ownership:  add_run() fills `arguments`, which must outlive the parsing.
-// Failure:    run_run() returns only when no Python could be started, with an exit code of cli/exit_codes.h.
+// Ownership:  add_run() and add_ray() fill `arguments`, which must outlive the parsing.
+// Failure:    run_run() and run_ray() return only when no Python could be started, with an exit code of cli/exit_codes.h.
 #pragma once
 
 #include <string>
@@ -22,5 +23,13 @@ struct RunArguments {
 
 void add_run(CLI::App& app, RunArguments& arguments);
 int run_run(const RunArguments& arguments);
+
+struct RayArguments {
+  std::string python;
+  std::vector<std::string> words;  // the program and its own
+};
+
+void add_ray(CLI::App& app, RayArguments& arguments);
+int run_ray(const RayArguments& arguments);
 
 }  // namespace fray::cli

@@ -86,7 +86,7 @@ def test_every_module_of_the_package_is_in_it_and_nothing_else(archive: zipfile.
     source = {str(path.relative_to(ROOT / "python")) for path in (ROOT / "python" / "fray").rglob("*.py")}
     assert {name for name in files(archive) if name.endswith(".py")} == source
     top = {name.split("/")[0] for name in files(archive)}
-    assert {name for name in top if not name.startswith("fray-")} == {"fray"}
+    assert {name for name in top if not name.startswith("fray-")} == {"fray", "fray_as_ray.pth"}
     others = [name for name in files(archive) if not name.startswith("fray/_cpp/")]
     assert not [name for name in others if re.search(r"__pycache__|\.(pyc|cc|h|o|a|cmake|orig)$", name)]
 

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 from fray._checks import MOST_RETURNS, check_count
@@ -55,6 +56,8 @@ class ActorLink(ABC):
     """The actor's name, None for one without."""
     methods: Mapping[str, MethodKind]
     """Every method that can be called, by name; see `methods_of`."""
+    annotations: Mapping[str, str] = MappingProxyType({})
+    """Those of the actor's options."""
 
     @abstractmethod
     def submit(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any], options: CallOptions) -> Any:

@@ -353,6 +353,16 @@ class JobContext(ABC):
         self._check_open()
         return self._empty(shape, dtype)
 
+    @classmethod
+    def extend_refs(cls, methods: type[Any]) -> None:
+        """Give the refs that this process makes from now on the methods of a class as well.
+
+        Args:
+            methods: a class with empty ``__slots__`` and bases that have the same; refs become instances of it. A
+                process has one such class at most.
+        """
+        raise UnsupportedError(f"{cls.__name__} cannot extend its refs")
+
     # ---- where the code runs
 
     def resource_ids(self) -> dict[str, list[int]]:
@@ -552,6 +562,10 @@ class JobContext(ABC):
     def _timeline_events(self) -> Iterable[Mapping[str, Any]]:
         """Return the tasks that ran, oldest first, as events of Chrome's trace format (times in microseconds)."""
         raise UnsupportedError(f"{type(self).__name__} does not remember when its tasks ran")
+
+    def _status(self) -> dict[str, Any]:
+        """Return what there is and what of it is free, as `fray status --json` shows it."""
+        raise UnsupportedError(f"{type(self).__name__} has no node to ask")
 
     def _failures(self) -> Iterable[tuple[str, int, str]]:
         """Return (task's name, its number or 0, what it failed with) of the tasks that failed."""

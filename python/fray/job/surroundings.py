@@ -11,15 +11,21 @@ __all__ = ["is_ray_job", "is_ray_worker", "ray_is_initialized"]
 
 def ray_is_initialized() -> bool:
     """Return whether this process is connected to a Ray; only a program that has imported Ray itself can be."""
-    ray: Any = sys.modules.get("ray")
+    ray = _module("ray")
     is_initialized = getattr(ray, "is_initialized", None)
     return bool(is_initialized and is_initialized())
 
 
 def is_ray_worker() -> bool:
     """Return whether Ray has started this process to run tasks."""
-    worker: Any = sys.modules.get("ray._private.worker")
+    worker = _module("ray._private.worker")
     return worker is not None and worker.global_worker.mode == worker.WORKER_MODE
+
+
+def _module(name: str) -> Any:
+    """Return a module of Ray itself; what stands for it (`fray.ray`) has that name in `sys.modules` only."""
+    module = sys.modules.get(name)
+    return module if getattr(module, "__name__", None) == name else None
 
 
 def is_ray_job() -> bool:

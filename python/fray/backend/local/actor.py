@@ -58,6 +58,7 @@ class LocalActor(ActorLink):
                 f"RuntimeEnv.env does not apply to {self.class_name}, which has async methods: in this process the "
                 "calls that run at the same time would share it"
             )
+        self.annotations = options.annotations
         self.packed_class = context.codec.pack_function(cls, f"the class {self.class_name}")
         self.instance: Any = None
         self.death: tuple[str, Exception | None] | None = None

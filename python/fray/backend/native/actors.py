@@ -56,13 +56,14 @@ class ActorDescription(NamedTuple):
     max_pending_calls: int
     max_concurrency: int
     is_cpp: bool = False
+    annotations: Mapping[str, str] = {}
 
     def pack(self) -> bytes:
         """Return bytes that `unpack` reads; the engine keeps them with the actor's name."""
         if isinstance(self.methods, AnyMethods):
             return self.pack_portable()
         kinds = {name: str(kind) for name, kind in self.methods.items()}
-        return pickle.dumps((*self[:3], kinds, *self[4:7]), protocol=5)
+        return pickle.dumps((*self[:3], kinds, *self[4:]), protocol=5)
 
     def pack_portable(self) -> bytes:
         """Return the same, without the methods, as C++ reads and writes it."""
@@ -76,8 +77,8 @@ class ActorDescription(NamedTuple):
         """Read what `pack` wrote."""
         if data.startswith(_PORTABLE):
             return cls._unpack_portable(data[len(_PORTABLE) :])
-        class_name, name, namespace, methods, *limits = pickle.loads(data)
-        return cls(class_name, name, namespace, {key: MethodKind(kind) for key, kind in methods.items()}, *limits)
+        class_name, name, namespace, methods, *rest = pickle.loads(data)
+        return cls(class_name, name, namespace, {key: MethodKind(kind) for key, kind in methods.items()}, *rest)
 
     @classmethod
     def _unpack_portable(cls, data: bytes) -> ActorDescription:
@@ -95,7 +96,17 @@ class ActorDescription(NamedTuple):
 class NativeActorLink(ActorLink):
     """Connects handles to an actor by the ref to its object, which the engine counts like any other."""
 
-    __slots__ = ("_client", "_description", "_plans", "_ref", "actor_id", "class_name", "methods", "name")
+    __slots__ = (
+        "_client",
+        "_description",
+        "_plans",
+        "_ref",
+        "actor_id",
+        "annotations",
+        "class_name",
+        "methods",
+        "name",
+    )
 
     def __init__(self, ref: Any, description: ActorDescription) -> None:
         self._ref = ref
@@ -106,6 +117,7 @@ class NativeActorLink(ActorLink):
         self.class_name = description.class_name
         self.name = description.name
         self.methods = description.methods
+        self.annotations = description.annotations
 
     @property
     def ref(self) -> Any:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import sys
 import threading
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import partial
 from inspect import isgeneratorfunction, signature
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -38,6 +40,7 @@ from fray.backend.native.watch import QueueWatch
 from fray.errors import UnsupportedError
 from fray.job.arrival import note
 from fray.job.context import JobContext
+from fray.job.frozen import Frozen
 from fray.job.own_keywords import NOT_GIVEN, takes_keyword
 from fray.job.refs import ObjectRef
 from fray.job.watch import Watch
@@ -50,6 +53,7 @@ if TYPE_CHECKING:
 __all__ = ["NativeJobContext"]
 
 ObjectRef.register(_native.ObjectRef)
+_ref_types: set[type[Any]] = {_native.ObjectRef}
 
 _ITEM_BUDGET_BYTES = 16 << 20
 _MOST_PLAN_BYTES = 8 << 20
@@ -228,9 +232,9 @@ class NativeJobContext(JobContext):
         """Return the value of a ref, or the values of a list or tuple of refs; see `JobContext.get`."""
         if timeout is None and not self._closed and self._terminal is None:
             kind: type[Any] = type(refs)  # pyright: ignore[reportUnknownVariableType]
-            if kind is _native.ObjectRef:
+            if kind in _ref_types:
                 return _native.get(self._client, refs, None)
-            if kind is list and refs and type(refs[0]) is _native.ObjectRef:
+            if kind is list and refs and type(refs[0]) in _ref_types:
                 values = _native.get_many(self._client, refs, None)
                 if values is not NotImplemented:
                     return values
@@ -246,6 +250,13 @@ class NativeJobContext(JobContext):
 
     def _is_plain(self) -> bool:
         return not self._closed and self._terminal is None
+
+    @classmethod
+    def extend_refs(cls, methods: type[Any]) -> None:
+        """Give the refs of this process, from now on, the methods of a class; see `JobContext.extend_refs`."""
+        if any(issubclass(kind, methods) for kind in _ref_types):
+            return
+        _ref_types.add(_native.extend_refs(methods))
 
     @property
     def session_folder(self) -> str:
@@ -265,10 +276,14 @@ class NativeJobContext(JobContext):
     def _submit(
         self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions
     ) -> Any:
+        if isinstance(fn, Frozen) and options.retry_exceptions is False:
+            known = self._functions.frozen(fn, options.name, options.max_calls or 0)
+            if known is not None:
+                return _native.submit(self._client, known[0], self._plan(options, known[1]), args, kwargs or None)
         if type(fn) is CppFunction:
             return self._submit_cpp(fn, args, kwargs, options)
         if options.retry_exceptions is not False:
-            fn = Retrying(fn, options.retry_exceptions)
+            fn = _retrying(fn, options.retry_exceptions)
         try:
             handle, generator = self._functions.handle(fn, options.name, options.max_calls or 0)
         except HoldsRefs:
@@ -304,10 +319,13 @@ class NativeJobContext(JobContext):
     ) -> Any:
         name = options.name or getattr(fn, "__qualname__", type(fn).__qualname__).replace("<locals>.", "")
         called: Callable[..., Any] = call
+        generator = isgeneratorfunction(fn)
+        if isinstance(fn, Frozen):
+            fn, generator = fn.fn, fn.is_generator
         if isinstance(fn, Retrying):
             called, fn = Retrying(call, fn.allowed), fn.fn
         handle, _ = self._functions.handle(called, name, options.max_calls or 0)
-        plan = self._plan(options, isgeneratorfunction(fn))
+        plan = self._plan(options, generator)
         return _native.submit(self._client, handle, plan, (fn, *args), kwargs or None)
 
     def _put(self, value: Any) -> Any:
@@ -367,6 +385,7 @@ class NativeJobContext(JobContext):
             options.max_pending_calls,
             concurrency,
             is_cpp,
+            dict(options.annotations),
         )
         packed = description.pack()
         if issubclass(cls, CppActor):
@@ -501,6 +520,10 @@ class NativeJobContext(JobContext):
         for name, task, packed, data in self._client.failures():
             yield name, task, failure_text(data) if packed else data.decode(errors="replace")
 
+    def _status(self) -> dict[str, Any]:
+        self._check_open()
+        return json.loads(self._client.status())
+
     def _drain_output(self) -> None:
         if not self._closed:
             self._client.drain_output()
@@ -564,6 +587,12 @@ class WorkerKeyNumber(int):
     def __del__(self) -> None:
         if self._client is not None:
             self._client.forget_key(int(self))
+
+
+def _retrying(fn: Callable[..., Any], allowed: bool | tuple[type[BaseException], ...]) -> Callable[..., Any]:
+    if isinstance(fn, Frozen):
+        return fn.variant(allowed, partial(Retrying, allowed=allowed))
+    return Retrying(fn, allowed)
 
 
 def _size_of_plan(key: Any, known: tuple[TaskOptions, Any]) -> int:

@@ -1,11 +1,14 @@
-"""The process from which workers are forked: an interpreter with fray and, once it is needed, asyncio; no more."""
+"""The process from which workers are forked: an interpreter with fray, what FRAY_PRELOAD names, and
+asyncio once it is needed; no more."""
 
 from __future__ import annotations
 
 import gc
+import os
 from importlib import import_module
 
 from fray import _native
+from fray._settings import PRELOAD_VARIABLE
 
 __all__ = ["main"]
 
@@ -14,6 +17,8 @@ def main(fd: int) -> None:
     """Serve the node's spawn requests on `fd`; in each forked child, become a worker."""
     from fray.backend.native import worker
 
+    for name in filter(None, os.environ.get(PRELOAD_VARIABLE, "").split(",")):
+        import_module(name)
     gc.collect()
     gc.freeze()
     process, control_fd, page_fd = _native.run_fork_server(fd, _load_loop)

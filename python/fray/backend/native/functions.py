@@ -18,6 +18,7 @@ from fray._cpp_library import CppFunction
 from fray._function_state import is_importable, large_function_message, name_of, same_state, state_of
 from fray._recent import Recent
 from fray.backend.native.failures import can_pickle, is_from_signal
+from fray.job.frozen import Frozen
 
 __all__ = ["FunctionTable", "HoldsRefs", "IsCpp", "call", "cpp_function"]
 
@@ -76,6 +77,8 @@ class FunctionTable:
         if type(fn) is not FunctionType:
             if type(fn) is CppFunction:
                 raise IsCpp
+            if type(fn) is Frozen:
+                return self.frozen(fn, name, max_calls) or self._freeze(key, fn, name, max_calls)
             return _pickled(fn, name, max_calls)
         state = state_of(fn)
         cached = self._by_value[key]
@@ -85,6 +88,15 @@ class FunctionTable:
         if state is not None:
             self._by_value.keep(key, (state, handle))
         return handle
+
+    def frozen(self, fn: Frozen, name: str | None, max_calls: int) -> tuple[Any, bool] | None:
+        """Return what `handle` returned for it, as long as that is kept."""
+        cached = self._by_value[fn, name, max_calls]
+        return None if cached is None else cached[1]
+
+    def _freeze(self, key: Any, fn: Frozen, name: str | None, max_calls: int) -> tuple[Any, bool]:
+        handle, _ = _pickled(fn.fn, name or fn.__qualname__, max_calls)
+        return self._by_value.keep(key, ((), (handle, fn.is_generator)))[1]
 
 
 def cpp_function(name: str, label: str | None = None, retrying: bool = False) -> Any:

@@ -21,7 +21,8 @@ from fray.backend.native.breakpoints import end_debugging
 from fray.backend.native.context import NativeJobContext
 from fray.backend.native.retrying import Retrying
 from fray.backend.native.threads import use_threads
-from fray.errors import NodeDiedError, TaskCancelledError, TaskTimeoutError
+from fray.errors import NodeDiedError, TaskTimeoutError
+from fray.job.interruption import interrupt_cancelled
 
 __all__ = [
     "bind_devices",
@@ -190,6 +191,6 @@ def on_interrupt(number: int, frame: Any) -> None:
 def _raise_interrupt() -> None:
     reason = _native.interrupt_reason()
     if reason == 1:
-        raise TaskCancelledError("the task was cancelled")
+        interrupt_cancelled()
     if reason == 2:
         raise TaskTimeoutError("the task ran past its timeout")

@@ -1,0 +1,76 @@
+"""`import ray` gives `fray.ray`: a finder in front of all others, and the variable that has workers install it too."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+__all__ = ["VARIABLE", "install", "is_installed"]
+
+VARIABLE = "FRAY_AS_RAY"
+_OURS = "fray.ray"
+
+
+class _Alias(Loader):
+    """Loads a module of Ray as the module of the same name here: one module, with two names."""
+
+    def __init__(self, name: str) -> None:
+        self._name = _OURS + name.removeprefix("ray")
+        self._spec: Any = None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        del spec
+        module = importlib.import_module(self._name)
+        self._spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self._spec  # the machinery has put that of the other name there
+
+
+class _Finder(MetaPathFinder):
+    """Answers for `ray` and all that is in it, so that a Ray that is installed is neither imported nor asked."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        del path, target
+        if fullname != "ray" and not fullname.startswith("ray."):
+            return None
+        library = fullname.split(".")[1:2]
+        from fray.ray._refused import LIBRARIES, refuse_library
+
+        if library and library[0] in LIBRARIES:
+            refuse_library(library[0])
+        if fullname != "ray" and importlib.util.find_spec(_OURS + fullname.removeprefix("ray")) is None:
+            raise ModuleNotFoundError(
+                f"No module named {fullname!r}: fray.ray, which stands for Ray here, does not have it", name=fullname
+            )
+        return ModuleSpec(fullname, _Alias(fullname), is_package=True)
+
+
+def is_installed() -> bool:
+    """Return whether `import ray` gives `fray.ray`."""
+    return any(isinstance(finder, _Finder) for finder in sys.meta_path)
+
+
+def install() -> None:
+    """Have `import ray` give `fray.ray`, in this process and in all that it starts.
+
+    Raises:
+        RuntimeError: this process has imported Ray itself already.
+    """
+    os.environ[VARIABLE] = "1"
+    if is_installed():
+        return
+    known = sys.modules.get("ray")
+    if known is not None and known.__name__ != _OURS:
+        raise RuntimeError("FRAY_AS_RAY: this process has imported Ray already; set it before the program starts")
+    sys.meta_path.insert(0, _Finder())

@@ -1,0 +1,186 @@
+"""What runs in a worker around the functions of a program, and what is known there about the running call."""
+
+# pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# Programs give values of any type; the private names are Ray's, or of this package.
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from itertools import islice
+from types import GeneratorType
+from typing import Any
+
+from fray import _native
+from fray.job.interruption import on_cancelled
+from fray.ray._errors import task_failure
+
+__all__ = ["Body", "Call", "Items", "Several", "current_call", "interrupt", "running_actor"]
+
+
+class Call:
+    """The running call of an actor's method.
+
+    Args:
+        name: shown as the task's name.
+        function: qualified name of the method.
+        number: of the call in this process.
+    """
+
+    __slots__ = ("cancelled", "function", "name", "number")
+
+    def __init__(self, name: str, function: str, number: int) -> None:
+        self.name = name
+        self.function = function
+        self.number = number
+
+
+class _Process:
+    """What this worker runs: one task at a time, or an actor, whose calls may overlap."""
+
+    def __init__(self) -> None:
+        self.body: Body | None = None
+        self.tasks = 0
+        """Begun so far."""
+        self.actor: Any = None
+        """The host of the actor that this process is, see `fray.ray._host`."""
+        self.set_up: set[str] = set()
+        """Names of the setup hooks that have run."""
+
+
+process = _Process()
+running_actor: ContextVar[Call | None] = ContextVar("ray_call", default=None)
+
+
+def current_call() -> Call | None:
+    """Return the running task or call, None on the driver."""
+    call = running_actor.get()
+    if call is not None:
+        return call
+    body = process.body
+    return None if body is None else Call(body.name, body.function, process.tasks)
+
+
+def interrupt() -> None:
+    """Interrupt a cancelled task as Ray does. A method of an actor goes on, and may ask whether it was cancelled."""
+    if process.actor is None:
+        raise KeyboardInterrupt
+
+
+class Body:
+    """A remote function as the worker runs it.
+
+    Args:
+        fn: the user's function.
+        name: shown as the task's name.
+        single: it has one result; what a generator yields first, where it returns one.
+        facts: what the options say about the surroundings of the call: placement group, resources, setup hook.
+    """
+
+    def __init__(self, fn: Callable[..., Any], name: str, single: bool, facts: dict[str, Any]) -> None:
+        self.fn = fn
+        self.name = name
+        self.single = single
+        self.facts = facts
+        self.__qualname__: str = getattr(fn, "__qualname__", name)
+        self.function = f"{fn.__module__}.{getattr(fn, '__qualname__', name)}"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        process.body = self
+        process.tasks += 1
+        if self.facts:
+            begin_surroundings(self.facts)
+        try:
+            value = self.fn(*args, **kwargs)
+            if type(value) is GeneratorType and self.single:
+                return next(value)
+            return value
+        except BaseException as error:
+            raise self.failed(error) from None
+        finally:
+            process.body = None
+
+    def begin(self) -> None:
+        """Note that this is what runs."""
+        process.body = self
+        process.tasks += 1
+        if self.facts:
+            begin_surroundings(self.facts)
+
+    def failed(self, error: BaseException) -> BaseException:
+        """Return what the caller gets for `error`; does not return where the function has ended its process."""
+        if isinstance(error, SystemExit):
+            end_process(error)
+        if isinstance(error, KeyboardInterrupt) and _native.interrupt_reason():
+            return error  # of the cancelled task
+        return task_failure(error, self.name)
+
+
+class Several(Body):
+    """A generator function with several results: those that it does not come to raise what it has raised.
+
+    Args:
+        count: of the results; what it yields after them nobody sees.
+    """
+
+    count = 0
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        from fray.ray._refs import Poison
+
+        self.begin()
+        values: list[Any] = []
+        try:
+            for value in islice(self.fn(*args, **kwargs), self.count or None):
+                values.append(value)
+        except BaseException as error:
+            failure = Poison(self.failed(error))
+            return [*values, *[failure] * max(self.count - len(values), 1)]
+        finally:
+            process.body = None
+        return values
+
+
+class Items(Body):
+    """A remote generator function as the worker runs it."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Iterator[Any]:
+        self.begin()
+        try:
+            yield from self.fn(*args, **kwargs)
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            raise self.failed(error) from None
+        finally:
+            process.body = None
+
+
+def begin_surroundings(facts: dict[str, Any]) -> None:
+    """Do what has to be done before a call in this process."""
+    hook = facts.get("setup_hook")
+    if hook is None:
+        return
+    name = hook if isinstance(hook, str) else f"{hook.__module__}.{hook.__qualname__}"
+    if name in process.set_up:
+        return
+    process.set_up.add(name)
+    if isinstance(hook, str):
+        module, _, attribute = hook.rpartition(".")
+        hook = getattr(__import__(module, fromlist=[attribute]), attribute)
+    hook()
+
+
+def end_process(error: SystemExit) -> None:
+    """End this worker as ``sys.exit`` in a task does in Ray: at once, so that the task is tried again elsewhere."""
+    if isinstance(error.code, str):
+        print(error.code, file=sys.stderr)
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(error.code if isinstance(error.code, int) else 1 if error.code else 0)
+
+
+on_cancelled(interrupt)

@@ -1,0 +1,235 @@
+"""How errors get Ray's types: of tasks where they are raised, of the engine where the program gets them."""
+
+# pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# Programs give values of any type; the private names are Ray's, or of this package.
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Callable
+from functools import cache
+from types import FunctionType, TracebackType
+from typing import Any, NoReturn, cast
+
+from fray import _failures, errors
+from fray.ray import exceptions as ray_errors
+from fray.ray.exceptions import RayError, RayTaskError
+
+__all__ = ["raise_translated", "reduce_task_error", "task_failure", "translated", "with_type_of_cause"]
+
+_KINDS: list[tuple[type[Exception], type[Exception]]] = [
+    (errors.TaskCancelledError, ray_errors.TaskCancelledError),
+    (errors.GetTimeoutError, ray_errors.GetTimeoutError),
+    (errors.OutOfMemoryError, ray_errors.OutOfMemoryError),
+    (errors.WorkerDiedError, ray_errors.WorkerCrashedError),
+    (errors.NodeDiedError, ray_errors.LocalRayletDiedError),
+    (errors.OwnerDiedError, ray_errors.OwnerDiedError),
+    (errors.ObjectLostError, ray_errors.ObjectLostError),
+    (errors.ActorDiedError, ray_errors.ActorDiedError),
+    (errors.NameTakenError, ray_errors.ActorAlreadyExistsError),
+    (errors.PendingCallsLimitError, ray_errors.PendingCallsLimitExceeded),
+    (errors.StoreFullError, ray_errors.ObjectStoreFullError),
+    (errors.RuntimeEnvError, ray_errors.RuntimeEnvSetupError),
+    (errors.InfeasibleError, ray_errors.TaskUnschedulableError),
+    (errors.FrayError, ray_errors.RaySystemError),
+]
+_LEFT_ALONE = (errors.SerializationError, errors.UnsupportedError, errors.ForeignRefError, errors.ActorNotFoundError)
+_RESTARTING = "another instance takes its place"
+"""Of the engine's message for a call that ran in an actor which is started again."""
+_FRAMES_OF_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+# ---- of the engine
+
+
+class _TwoTyped:
+    """An error of the engine that is one of Ray's as well; it travels as the engine's."""
+
+    ours: type[Exception]
+
+    def __reduce__(self) -> Any:
+        error: Any = self
+        return _as_rays, (self.ours, error.args, dict(vars(error)))
+
+
+def _as_rays(kind: type[Exception], args: tuple[Any, ...], attributes: dict[str, Any]) -> Exception:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(attributes)
+    return _add_type(error)
+
+
+@cache
+def _two_typed(kind: type[Exception], rays: type[Exception]) -> type[Exception]:
+    bases: tuple[type[Any], ...] = (_TwoTyped, rays, kind)
+    if rays is ray_errors.TaskCancelledError:  # of a task that ran, Ray's is an error of the task as well
+        bases = (_TwoTyped, RayTaskError, rays, kind)
+    return cast("type[Exception]", type(rays.__name__, bases, {"__module__": rays.__module__, "ours": kind}))
+
+
+def _add_type(error: errors.FrayError | Exception) -> Exception:
+    kind = type(error)
+    rays = next(rays for ours, rays in _KINDS if issubclass(kind, ours))
+    if isinstance(error, errors.ActorDiedError) and _may_answer_later(error):
+        rays = ray_errors.ActorUnavailableError
+    if issubclass(kind, errors.InfeasibleError) and "actor" in str(error):
+        rays = ray_errors.ActorUnschedulableError
+    text = str(error)
+    made: Any = _two_typed(kind, rays)
+    error = _copy(error, made.__new__(made, *error.args))
+    if isinstance(error, RayTaskError):
+        error.__dict__["traceback_str"] = text
+    for field in ("error_msg", "error_message", "message"):
+        if hasattr(rays, field):
+            error.__dict__[field] = text
+    if isinstance(error, errors.ActorDiedError):
+        error.__dict__["actor_init_failed"] = "constructor raised" in text or "constructor" in text
+    return error
+
+
+def _copy(error: Exception, made: Exception) -> Exception:
+    made.args = error.args
+    made.__dict__.update(vars(error))
+    made.__traceback__, made.__cause__ = error.__traceback__, error.__cause__
+    return made
+
+
+def _may_answer_later(error: errors.ActorDiedError) -> bool:
+    return _RESTARTING in str(error)
+
+
+def translated(error: BaseException) -> BaseException:
+    """Return what a program that was written for Ray gets in place of `error`; itself, with one type more, mostly."""
+    if isinstance(error, RayError):
+        if isinstance(error.__cause__, errors.RemoteTraceback):
+            error.__cause__ = None  # its text is the error's own
+        return error
+    remote = _remote_traceback(error)
+    if remote is not None and (not isinstance(error, errors.FrayError) or isinstance(error, _LEFT_ALONE)):
+        _cut_chain(error)
+        return with_type_of_cause(RayTaskError("", remote.text, error))
+    if isinstance(error, errors.TaskError):
+        text = error.remote_traceback or str(error)
+        return RayTaskError(error.task_name, text, RayError(str(error)))
+    if isinstance(error, _LEFT_ALONE) or not isinstance(error, errors.FrayError):
+        return error
+    return _add_type(error)
+
+
+def raise_translated(error: BaseException) -> NoReturn:
+    """Raise what `translated` returns, without a word of the error that it stood for."""
+    again = translated(error)
+    if again is error:
+        raise error
+    raise again from None
+
+
+def _remote_traceback(error: BaseException) -> errors.RemoteTraceback | None:
+    here: BaseException | None = error
+    while here is not None and not isinstance(here, errors.RemoteTraceback):
+        here = here.__cause__
+    return here
+
+
+def _cut_chain(error: BaseException) -> None:
+    """Take the text of the other process off the end of the chain of causes."""
+    here = error
+    while here.__cause__ is not None:
+        if isinstance(here.__cause__, errors.RemoteTraceback):
+            here.__cause__ = None
+            return
+        here = here.__cause__
+
+
+# ---- of tasks
+
+
+def task_failure(
+    error: BaseException, name: str, actor: Callable[[], tuple[str, str]] | None = None
+) -> RayTaskError | RayError:
+    """Return what the caller of the task `name` gets for what its function raised; `actor` gives its id and repr."""
+    actor_id, actor_repr = actor() if actor is not None else (None, None)
+    cause = error
+    if isinstance(error, RayTaskError) and error.cause is not None:
+        cause = error.cause
+    elif isinstance(error, KeyboardInterrupt):
+        cause = ray_errors.TaskCancelledError("the task was interrupted")
+    place = f"pid={os.getpid()}, ip=127.0.0.1"
+    if actor_id is not None:
+        place += f", actor_id={actor_id}, repr={actor_repr}"
+    text = f"ray::{name}() ({place})\n" + _frames_and_message(error)
+    made = RayTaskError(name, text, cause, actor_repr=actor_repr, actor_id=actor_id)
+    return with_type_of_cause(made)
+
+
+def _frames_and_message(error: BaseException) -> str:
+    lines = traceback.format_exception(type(error), error, _users_frames(error.__traceback__))
+    opening = "Traceback (most recent call last):\n"
+    if opening in lines:
+        lines.remove(opening)  # the last one opens the error itself; causes come before it with their own
+    return "".join(lines)
+
+
+def _users_frames(frames: TracebackType | None) -> TracebackType | None:
+    here = frames
+    while here is not None and here.tb_frame.f_code.co_filename.startswith(_FRAMES_OF_OURS):
+        here = here.tb_next
+    return here
+
+
+def reduce_task_error(error: RayTaskError) -> Any:
+    """Return how a RayTaskError travels: its cause as exceptions of tasks do, and what else it knows in words."""
+    facts = {
+        name: getattr(error, name)
+        for name in ("function_name", "traceback_str", "proctitle", "pid", "ip", "actor_repr", "actor_id")
+    }
+    return _restore_task_error, (facts, _failures.pack_exception(error.cause, error.function_name))
+
+
+def _restore_task_error(facts: dict[str, Any], packed: bytes) -> RayTaskError:
+    cause: Exception = _failures.unpack_exception(packed)
+    _cut_chain(cause)
+    if type(cause) is errors.TaskError:  # it could not travel
+        cause = RayError(str(cause))
+    error = RayTaskError(cause=cause, **facts)
+    return error if type(cause) is RayError else with_type_of_cause(error)
+
+
+def with_type_of_cause(error: RayTaskError) -> RayTaskError:
+    """Return `error` as an instance of its cause's type too; `error` itself where no class can be both."""
+    cause = error.cause
+    if not isinstance(cause, Exception) or isinstance(cause, RayTaskError):
+        return error
+    try:
+        made = _instance(_derived(type(cause)), cause)
+    except Exception:
+        return error
+    made.__dict__.update({**vars(cause), **vars(error)})
+    made.args = (cause,)
+    return made
+
+
+@cache
+def _derived(kind: type[Exception]) -> type[RayTaskError]:
+    members = {"__module__": "ray.exceptions", "__getattr__": _from_cause}
+    return cast("type[RayTaskError]", type(f"RayTaskError({kind.__name__})", (RayTaskError, kind), members))
+
+
+def _from_cause(self: RayTaskError, name: str) -> Any:
+    cause = self.__dict__.get("cause")
+    if cause is None or name.startswith("__"):
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    return getattr(cause, name)
+
+
+def _instance(kind: type[RayTaskError], cause: Exception) -> RayTaskError:
+    """Make one without a constructor in Python; those in C fill fields such as `errno`."""
+    made = kind.__new__(kind, *cause.args)
+    for base in kind.__mro__:
+        init: Any = base.__dict__.get("__init__")
+        if init is not None and not isinstance(init, FunctionType):
+            init(made, *cause.args)
+            break
+    return made

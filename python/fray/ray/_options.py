@@ -1,0 +1,330 @@
+"""The options of remote functions, classes and methods: which there are, what is refused, and what they are here."""
+
+# pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# Programs give values of any type; the private names are Ray's, or of this package.
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fray.errors import UnsupportedError
+from fray.ray import _session
+from fray.types import ActorOptions, Lifetime, RuntimeEnv, TaskOptions
+
+__all__ = ["actor_options", "check_options", "check_runtime_env", "demand_of", "facts_of", "task_options"]
+
+_SMALLEST = 0.0001
+_NUMBER = (int, float, type(None))
+_UNIT_SHARE = 0.001
+"""Of the resource that stands for a type of accelerator."""
+
+
+@dataclass(frozen=True)
+class _Option:
+    """The types that an option may have, and what else is wrong with a value, as a text."""
+
+    kinds: tuple[type[Any], ...]
+    trouble: Callable[[Any], str | None] = lambda value: None
+
+
+def _amount(value: Any) -> str | None:
+    if value is None:
+        return None
+    if value < 0:
+        return "The {} cannot be negative."
+    if 0 < value < _SMALLEST:
+        return "The precision of the fractional quantity of {} cannot go beyond 0.0001."
+    return None
+
+
+def _named_amounts(value: Any) -> str | None:
+    for name, amount in (value or {}).items():
+        if name in ("CPU", "GPU"):
+            return "Use the 'num_cpus' and 'num_gpus' keyword instead of 'CPU' and 'GPU' in 'resources' keyword"
+        if not isinstance(amount, (int, float)):
+            return f"The amount of {name!r} in {{}} must be a number, got {amount!r}."
+        trouble = _amount(amount)
+        if trouble is not None:
+            return trouble.format(name)
+    return None
+
+
+def _from(least: int) -> Callable[[Any], str | None]:
+    return lambda value: None if value is None or value >= least else f"The keyword {{}} only accepts {least} or more."
+
+
+def _retries(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return None
+    for kind in value:
+        if not (isinstance(kind, type) and issubclass(kind, Exception)):
+            return "In {}, only a boolean or a list of exception types is accepted."
+    return None
+
+
+def _returns(value: Any) -> str | None:
+    if isinstance(value, str) and value not in ("streaming", "dynamic"):
+        return "The keyword {} only accepts a number, 'streaming' and 'dynamic'."
+    return None if isinstance(value, str) or value is None or value >= 0 else "The keyword {} only accepts 0 or more."
+
+
+def _lifetime(value: Any) -> str | None:
+    if value in (None, "detached", "non_detached"):
+        return None
+    return "The lifetime of an actor must be 'detached', 'non_detached' or None: {}."
+
+
+def _texts(value: Any) -> str | None:
+    if value is not None and not all(isinstance(text, str) for pair in value.items() for text in pair):
+        raise TypeError("label_selector must be a dict of texts")
+    return None
+
+
+_BOTH = {
+    "num_cpus": _Option(_NUMBER, _amount),
+    "num_gpus": _Option(_NUMBER, _amount),
+    "memory": _Option(_NUMBER, _amount),
+    "resources": _Option((dict, type(None)), _named_amounts),
+    "accelerator_type": _Option((str, type(None))),
+    "label_selector": _Option((dict, type(None)), _texts),
+    "fallback_strategy": _Option((list, type(None))),
+    "name": _Option((str, type(None))),
+    "runtime_env": _Option((dict, type(None))),
+    "scheduling_strategy": _Option((object,)),
+    "placement_group": _Option((object,)),
+    "placement_group_bundle_index": _Option((int,)),
+    "placement_group_capture_child_tasks": _Option((bool, type(None))),
+    "enable_task_events": _Option((bool,)),
+    "_labels": _Option((dict, type(None))),
+}
+_TASKS = {
+    **_BOTH,
+    "max_calls": _Option((int, type(None)), _from(0)),
+    "max_retries": _Option((int, type(None)), _from(-1)),
+    "retry_exceptions": _Option((bool, list, tuple), _retries),
+    "num_returns": _Option((int, str, type(None)), _returns),
+    "_generator_backpressure_num_objects": _Option((int, type(None)), _from(1)),
+}
+_ACTORS = {
+    **_BOTH,
+    "object_store_memory": _Option(_NUMBER, _amount),
+    "max_concurrency": _Option((int, type(None)), _from(0)),
+    "concurrency_groups": _Option((dict, list, type(None))),
+    "max_restarts": _Option((int, type(None)), _from(-1)),
+    "max_task_retries": _Option((int, type(None)), _from(-1)),
+    "max_pending_calls": _Option((int,), _from(-1)),
+    "lifetime": _Option((str, type(None)), _lifetime),
+    "namespace": _Option((str, type(None))),
+    "get_if_exists": _Option((bool,)),
+    "allow_out_of_order_execution": _Option((bool, type(None))),
+    "enable_tensor_transport": _Option((bool, type(None))),
+}
+_ONLY_IN_DECORATORS = ("max_calls", "concurrency_groups")
+
+
+def check_options(options: Mapping[str, Any], for_actors: bool, in_options: bool = False) -> None:
+    """Refuse what Ray refuses.
+
+    Raises:
+        ValueError: a keyword that there is not, or a value that makes no sense.
+        TypeError: a value of a wrong type.
+    """
+    known, kind = (_ACTORS, "actors") if for_actors else (_TASKS, "remote functions")
+    for name, value in options.items():
+        option = known.get(name)
+        if option is None:
+            raise ValueError(f"Invalid option keyword {name} for {kind}. Valid ones are {sorted(known)}.")
+        if in_options and name in _ONLY_IN_DECORATORS:
+            raise ValueError(f"Setting {name} is not supported in '.options()'; give it to the decorator.")
+        if not isinstance(value, option.kinds) or (isinstance(value, bool) and option.kinds[0] is int):
+            names = ", ".join(kind.__name__ for kind in option.kinds)
+            raise TypeError(f"The type of keyword {name!r} must be ({names}), but received type {type(value).__name__}")
+        trouble = option.trouble(value)
+        if trouble is not None:
+            raise ValueError(trouble.format(f"{name!r}") + f" Got {value!r}.")
+    if options.get("placement_group", "default") != "default" and options.get("scheduling_strategy") is not None:
+        raise ValueError("Placement groups should be specified via the scheduling_strategy option, not both.")
+    if for_actors:
+        _check_actor_options(options)
+    check_runtime_env(options.get("runtime_env"))
+
+
+def _check_actor_options(options: Mapping[str, Any]) -> None:
+    if options.get("get_if_exists") and not options.get("name"):
+        raise ValueError("The actor name must be specified to use `get_if_exists`.")
+    if options.get("name") == "":
+        raise ValueError("Actor name cannot be an empty string.")
+    if options.get("max_pending_calls") == 0:
+        raise ValueError("max_pending_calls must be at least 1, or -1 for no limit.")
+
+
+_ENV_KEYS = frozenset(
+    [
+        "working_dir",
+        "py_modules",
+        "py_executable",
+        "pip",
+        "uv",
+        "conda",
+        "container",
+        "image_uri",
+        "env_vars",
+        "java_jars",
+        "excludes",
+        "worker_process_setup_hook",
+        "nsight",
+        "config",
+        "rocprof-sys",
+        "_inherit",
+        "_ray_commit",
+        "_inject_current_ray",
+        "mpi",
+    ]
+)
+
+
+def check_runtime_env(env: Mapping[str, Any] | None) -> None:
+    """Refuse what Ray refuses of a runtime environment; warn of keys that it does not have."""
+    if not env:
+        return
+    unknown = sorted(set(env) - _ENV_KEYS)
+    if unknown:
+        import warnings
+
+        warnings.warn(f"runtime_env: unknown and ignored: {', '.join(map(str, unknown))}", stacklevel=4)
+    variables = env.get("env_vars") or {}
+    if not isinstance(variables, Mapping) or not all(
+        isinstance(text, str) for pair in variables.items() for text in pair
+    ):
+        raise TypeError(f"runtime_env['env_vars'] must be of type Dict[str, str], got {variables!r}")
+    folder = env.get("working_dir")
+    if isinstance(folder, str) and "://" not in folder and not os.path.exists(os.path.expanduser(folder)):
+        raise ValueError(f"runtime_env: working_dir {folder!r} is no folder and no archive")
+
+
+def _runtime_env(own: Mapping[str, Any] | None) -> RuntimeEnv | None:
+    jobs = _session.state.runtime_env
+    env: dict[str, Any] = {**jobs, **(own or {})}
+    if not env:
+        return None
+    variables = {**(jobs.get("env_vars") or {}), **((own or {}).get("env_vars") or {})}
+    if env.get("py_modules"):
+        paths = [os.path.abspath(_module_folder(module)) for module in env["py_modules"]]
+        variables["PYTHONPATH"] = os.pathsep.join([*paths, os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    image = env.get("image_uri") or (env.get("container") or {}).get("image")
+    packages = _packages(env.get("pip") or env.get("uv"))
+    conda = _conda(env.get("conda"))
+    if not (variables or image or packages or conda or env.get("working_dir")):
+        return None
+    return RuntimeEnv(
+        package_requirements=packages,
+        env=variables,
+        container_image=image,
+        conda=conda,
+        working_dir=env.get("working_dir"),
+    )
+
+
+def _module_folder(module: Any) -> str:
+    if isinstance(module, str):
+        return os.path.dirname(module) if os.path.exists(os.path.join(module, "__init__.py")) else module
+    return os.path.dirname(os.path.dirname(module.__file__))
+
+
+def _packages(wanted: Any) -> list[str]:
+    if isinstance(wanted, Mapping):
+        wanted = wanted.get("packages")
+    if isinstance(wanted, str):
+        with open(wanted, encoding="utf-8") as file:
+            wanted = [line.strip() for line in file if line.strip() and not line.lstrip().startswith("#")]
+    return list(wanted or [])
+
+
+def _conda(wanted: Any) -> list[str]:
+    if isinstance(wanted, Mapping):
+        wanted = [spec for spec in wanted.get("dependencies", []) if isinstance(spec, str)]
+    elif isinstance(wanted, str):
+        raise UnsupportedError(
+            f"runtime_env: the conda environment {wanted!r} by its name; give {{'dependencies': [...]}} instead"
+        )
+    return list(wanted or [])
+
+
+def demand_of(options: Mapping[str, Any], cpus: float | None) -> dict[str, float]:
+    """Return the resources that the options ask for; `cpus` where they say nothing of CPUs."""
+    asked = options.get("num_cpus")
+    demand: dict[str, float] = {}
+    if asked is not None or cpus is not None:
+        demand["CPU"] = asked if asked is not None else cpus or 0
+    if options.get("num_gpus"):
+        demand["GPU"] = options["num_gpus"]
+    if options.get("memory"):
+        demand["memory"] = int(options["memory"])
+    demand.update(options.get("resources") or {})
+    if options.get("accelerator_type"):
+        demand[f"accelerator_type:{options['accelerator_type']}"] = _UNIT_SHARE
+    if options.get("label_selector"):
+        demand.update({f"label:{key}={value}": _UNIT_SHARE for key, value in options["label_selector"].items()})
+    return demand
+
+
+def facts_of(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what workers have to know about the options of a task or an actor."""
+    env = {**_session.state.runtime_env, **(options.get("runtime_env") or {})}
+    facts: dict[str, Any] = {}
+    strategy: Any = options.get("scheduling_strategy")
+    group = getattr(strategy, "placement_group", None)
+    if group is not None:
+        capture = bool(strategy.placement_group_capture_child_tasks)
+        facts["placement_group"] = {"id": group.id.hex(), "capture": capture, "group": group}
+    if env:
+        facts["runtime_env"] = {key: value for key, value in env.items() if key != "worker_process_setup_hook"}
+    if env.get("worker_process_setup_hook") is not None:
+        facts["setup_hook"] = env["worker_process_setup_hook"]
+    wanted = {name: options[name] for name in ("num_cpus", "num_gpus", "memory", "resources") if options.get(name)}
+    if wanted:
+        facts["resources"] = wanted
+    return facts
+
+
+def task_options(options: Mapping[str, Any], name: str) -> TaskOptions:
+    """Return the options of a task of the context API."""
+    returns = options.get("num_returns")
+    retries = options.get("max_retries")
+    if retries is None:
+        retries = int(os.environ.get("RAY_TASK_MAX_RETRIES", "3"))
+    retry = options.get("retry_exceptions", False)
+    calls = options.get("max_calls") or None
+    if calls is None and options.get("num_gpus") and "max_calls" not in options:
+        calls = 1
+    return TaskOptions(
+        name=options.get("name") or name,
+        resources=demand_of(options, None),
+        max_calls=calls,
+        max_retries=retries,
+        retry_exceptions=retry if isinstance(retry, bool) else tuple(retry),
+        num_returns=returns if isinstance(returns, int) and returns > 1 else 1,
+        runtime_env=_runtime_env(options.get("runtime_env")),
+    )
+
+
+def actor_options(options: Mapping[str, Any], annotations: Mapping[str, str], places: int | None) -> ActorOptions:
+    """Return the options of an actor of the context API; `places` is how many calls may run at once."""
+    detached = options.get("lifetime") == "detached"
+    return ActorOptions(
+        name=options.get("name"),
+        get_if_exists=bool(options.get("get_if_exists")),
+        lifetime=Lifetime.DETACHED if detached and options.get("name") else Lifetime.JOB,
+        resources=demand_of(options, None),
+        max_restarts=options.get("max_restarts") or 0,
+        max_task_retries=options.get("max_task_retries") or 0,
+        max_concurrency=places,
+        runtime_env=_runtime_env(options.get("runtime_env")),
+        namespace=options.get("namespace"),
+        max_pending_calls=options.get("max_pending_calls", -1),
+        annotations=annotations,
+    )

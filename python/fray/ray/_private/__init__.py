@@ -1,0 +1,1 @@
+"""`ray._private`: the few modules that benchmarks and examples of Ray import."""

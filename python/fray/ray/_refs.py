@@ -1,0 +1,256 @@
+"""`ObjectRef`, what Ray's refs have beyond those of the context API, and `ObjectRefGenerator`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from concurrent.futures import Future
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast
+
+from fray import _native
+from fray._function_state import is_pickling_by_value
+from fray.job.factory import worker_context
+from fray.ray import _session
+from fray.ray._errors import raise_translated, translated
+from fray.ray._ids import JobID, TaskID, digest
+from fray.ray.exceptions import OufOfBandObjectRefSerializationException
+from fray.types import TaskOptions
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from fray.job.refs import ObjectRef as AnyRef
+
+__all__ = ["NO_CPU", "DynamicObjectRefGenerator", "ObjectRef", "ObjectRefGenerator", "Poison", "refs_of_result"]
+
+T = TypeVar("T")
+
+_TASK_BYTES, _INDEX_BYTES = 24, 4
+_END = object()
+NO_CPU = TaskOptions(resources={"CPU": 0})
+"""Of the layer's own small tasks, which must not wait for a place."""
+
+
+class ObjectRef(Generic[T]):
+    """Stands for the result of a task or for a value that was put.
+
+    Refs of the process are made to be instances of this class too (`JobContext.extend_refs`).
+    """
+
+    __slots__ = ()
+
+    def binary(self) -> bytes:
+        """Return 28 bytes that name the object in every process."""
+        task, _, index = _id_of(self).rpartition(".")
+        return digest(f"{task}.{index}", _TASK_BYTES) + b"\1\0\0\0"
+
+    def hex(self) -> str:
+        return self.binary().hex()
+
+    @classmethod
+    def size(cls) -> int:
+        return _TASK_BYTES + _INDEX_BYTES
+
+    def is_nil(self) -> bool:
+        return False
+
+    def task_id(self) -> TaskID:
+        return TaskID(self.binary()[:_TASK_BYTES])
+
+    def job_id(self) -> JobID:
+        return _session.job_id()
+
+    def owner_address(self) -> str:
+        return "127.0.0.1"
+
+    def call_site(self) -> str:
+        return ""
+
+    def future(self) -> Future[T]:
+        """Return a future of `concurrent.futures` that ends as the task does."""
+        return _future_of(cast("AnyRef[T]", self))
+
+    def as_future(self, _internal: bool = False) -> asyncio.Future[T]:
+        return import_module("asyncio").wrap_future(self.future())
+
+    def __await__(self) -> Generator[Any, None, T]:
+        try:
+            return (yield from super().__await__())  # type: ignore[misc]
+        except Exception as error:
+            raise_translated(error)
+
+    def __iter__(self) -> Iterator[Any]:
+        ref: Any = self
+        if ref._is_stream():
+            return ref
+        raise TypeError("'ray.ObjectRef' object is not iterable; get its value and iterate that")
+
+    def __repr__(self) -> str:
+        return f"ObjectRef({self.hex()})"
+
+    def __reduce__(self) -> Any:
+        """Travel in arguments, results and puts as the engine counts it; in a pickle of the program's own by name."""
+        if _native.is_pickling() or is_pickling_by_value():
+            return super().__reduce__()
+        if os.environ.get("RAY_allow_out_of_band_object_ref_serialization") == "0":  # noqa: SIM112
+            raise OufOfBandObjectRefSerializationException(
+                f"{self!r} was pickled by the program itself; pass it to a task, return it or put it"
+            )
+        _pickled[self.hex()] = self  # nobody counts what the program does with its pickle
+        return _unpickled, (self.hex(),)
+
+
+_pickled: dict[str, Any] = {}
+"""The refs that the program has pickled itself: they stay for the life of the process, where alone they are found."""
+
+
+class LostRef:
+    """A ref that another process has pickled itself: its object cannot be found by that name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def hex(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"ObjectRef({self.name})"
+
+
+def _unpickled(name: str) -> Any:
+    return _pickled.get(name) or LostRef(name)
+
+
+def _id_of(ref: Any) -> str:
+    return ref._id()
+
+
+def _future_of(ref: AnyRef[T]) -> Future[T]:
+    future: Future[T] = Future()
+    future.set_running_or_notify_cancel()
+
+    def end() -> None:
+        try:
+            value = _session.context().get(ref)
+        except BaseException as error:
+            future.set_exception(translated(error))
+        else:
+            future.set_result(value)
+
+    _session.when_ready(ref, end)
+    return future
+
+
+class ObjectRefGenerator:
+    """The items of a generator task: an iterator of refs, which are there as the task yields."""
+
+    def __init__(self, ref: Any) -> None:
+        self._ref = ref
+        self._ended = False
+        self._completed: Any = None
+
+    def __iter__(self) -> ObjectRefGenerator:
+        return self
+
+    def __next__(self) -> ObjectRef[Any]:
+        if self._ended:
+            raise StopIteration
+        try:
+            return next(self._ref)
+        except StopIteration:
+            self._ended = True
+            raise
+        except Exception as error:
+            self._ended = True
+            return _session.context().put(Poison(translated(error)))
+
+    def __aiter__(self) -> AsyncIterator[ObjectRef[Any]]:
+        return self  # type: ignore[return-value]
+
+    async def __anext__(self) -> ObjectRef[Any]:
+        loop = import_module("asyncio").get_running_loop()  # asyncio is heavy, and few programs iterate so
+        found = await loop.run_in_executor(None, next, self, _END)
+        if found is _END:
+            raise StopAsyncIteration
+        return found
+
+    def completed(self) -> ObjectRef[None]:
+        """Return a ref that is ready when the task has ended; its value is None."""
+        if self._completed is None:
+            self._completed = _session.context().create_task(_nothing, (self._ref,), options=NO_CPU)
+        return self._completed
+
+    def is_finished(self) -> bool:
+        """Return whether every item was taken."""
+        return self._ended
+
+    def next_ready(self) -> bool:
+        """Return whether the next item is there."""
+        if self._ended:
+            return False
+        return bool(_session.context().wait([self._ref], timeout=0)[0])
+
+    def _unsupported(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise NotImplementedError("an ObjectRefGenerator can only be iterated")
+
+    send = throw = close = asend = athrow = aclose = _unsupported
+
+    def __repr__(self) -> str:
+        return f"ObjectRefGenerator({_id_of(self._ref)})"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a task cannot return or pass a generator to another task; take its refs and pass a list of those"
+        )
+
+
+class DynamicObjectRefGenerator:
+    """The refs of a task with ``num_returns="dynamic"``."""
+
+    def __init__(self, refs: list[Any]) -> None:
+        self._refs = refs
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._refs)
+
+    def __len__(self) -> int:
+        return len(self._refs)
+
+    def __getitem__(self, index: int) -> Any:
+        return self._refs[index]
+
+
+class Poison:
+    """A value that raises where it is read: what stands for a result that a failed generator did not come to."""
+
+    def __init__(self, failure: BaseException) -> None:
+        self.failure = failure
+
+    def __reduce__(self) -> Any:
+        return _raise_again, (self.failure,)
+
+
+def _raise_again(failure: BaseException) -> NoReturn:
+    raise failure
+
+
+def _nothing(items: list[Any]) -> None:
+    del items
+
+
+def refs_of_result(result: Any, returns: int, streams: bool, wrap: Callable[[Any], Any] = ObjectRefGenerator) -> Any:
+    """Return what `.remote` gives for what the context returned."""
+    if streams:
+        return wrap(result)
+    return None if returns == 0 else result
+
+
+def _begin_in_worker() -> None:
+    """Give the refs of a worker these methods before its first task reads its arguments."""
+    worker = worker_context()
+    if worker is not None:
+        type(worker).extend_refs(ObjectRef)
+
+
+_begin_in_worker()

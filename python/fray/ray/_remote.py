@@ -1,0 +1,73 @@
+"""The decorators: `remote` and `method`."""
+
+# pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# Programs give values of any type; the private names are Ray's, or of this package.
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fray.ray._options import check_options
+
+__all__ = ["METHOD_OPTIONS", "method", "remote"]
+
+METHOD_OPTIONS = (
+    "num_returns",
+    "concurrency_group",
+    "max_task_retries",
+    "retry_exceptions",
+    "_generator_backpressure_num_objects",
+    "_num_objects_per_yield",
+    "enable_task_events",
+    "tensor_transport",
+)
+
+
+def remote(*args: Any, **options: Any) -> Any:
+    """Make a function a remote function, or a class an actor class.
+
+    ``@ray.remote``, ``@ray.remote(num_cpus=2)``, ``ray.remote(f)`` and ``ray.remote(num_cpus=2)(f)``.
+    """
+    if len(args) == 1 and not options and (callable(args[0])):
+        return _make(args[0], {})
+    assert not args and options, (
+        "The @ray.remote decorator must be applied either with no arguments and no parentheses, for example "
+        "'@ray.remote', or it must be applied using some of the arguments, for example '@ray.remote(num_returns=2)'."
+    )
+    return lambda target: _make(target, options)
+
+
+def _make(target: Any, options: Mapping[str, Any]) -> Any:
+    if inspect.isclass(target):
+        from fray.ray.actor import ActorClass
+
+        check_options(options, for_actors=True)
+        return ActorClass(target, options)
+    if inspect.isfunction(target):
+        from fray.ray.remote_function import RemoteFunction
+
+        check_options(options, for_actors=False)
+        return RemoteFunction(target, options)
+    raise TypeError("The @ray.remote decorator must be applied to either a function or a class.")
+
+
+def method(*args: Any, **options: Any) -> Any:
+    """Say how calls of a method of an actor run, where its class is written: ``@ray.method(num_returns=2)``."""
+    if len(args) == 1 and not options and callable(args[0]):
+        return args[0]
+    assert not args and options and all(name in METHOD_OPTIONS for name in options), (
+        "The @ray.method decorator must be applied using at least one of the arguments in the list "
+        f"{list(METHOD_OPTIONS)}, for example '@ray.method(num_returns=2)'; got {args} {sorted(options)}."
+    )
+
+    def mark(fn: Callable[..., Any]) -> Callable[..., Any]:
+        marked: Any = fn
+        marked.__ray_method__ = options
+        if "num_returns" in options:
+            marked.__ray_num_returns__ = options["num_returns"]  # which packages look for
+        return fn
+
+    return mark

@@ -1,0 +1,381 @@
+"""The session: which context the program's calls go to, from `init` or the first use to `shutdown`."""
+
+# pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# Programs give values of any type; the private names are Ray's, or of this package.
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import threading
+import uuid
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from fray._settings import PRELOAD_VARIABLE
+from fray.errors import FrayError, NodeDiedError, UnsupportedError
+from fray.job import current
+from fray.job.factory import worker_context
+from fray.ray._ids import JobID, NodeID
+
+__all__ = ["RayContext", "context", "init", "is_initialized", "job_id", "node_id", "shutdown", "state", "when_ready"]
+
+RAY_VERSION = "2.60.0"
+"""What programs compare `ray.__version__` with."""
+_COMMIT = "{{RAY_COMMIT_SHA}}"
+_IP = "127.0.0.1"
+_HEAD_MARKS = (f"node:{_IP}", "node:__internal_head__")
+
+_logger = logging.getLogger("ray")
+_OF_A_NODE = ("num_cpus", "num_gpus", "resources", "labels", "object_store_memory", "_memory")
+_TAKEN = {
+    "labels",
+    "include_dashboard",
+    "dashboard_host",
+    "dashboard_port",
+    "job_config",
+    "logging_format",
+    "logging_config",
+    "log_to_driver",
+    "enable_resource_isolation",
+    "cgroup_path",
+    "system_reserved_cpu",
+    "system_reserved_memory",
+    "proxy_server_url",
+    "include_webui",
+    "_temp_dir",
+    "_system_config",
+    "_metrics_export_port",
+    "_node_name",
+    "_node_ip_address",
+    "_plasma_directory",
+    "_enable_object_reconstruction",
+    "_driver_object_store_memory",
+    "_redis_max_memory",
+    "_redis_password",
+    "_redis_username",
+    "_tracing_startup_hook",
+    "_skip_env_hook",
+    "_cgroup_path",
+    "local_mode",
+}
+"""Arguments of `init` that mean nothing here."""
+
+
+class _State:
+    """What the session is. Written under `lock`, read without it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.context: Any = None
+        self.number = 0
+        """Of sessions of this process so far: what was frozen for one of them is not for another."""
+        self.runtime_env: dict[str, Any] = {}
+        self.info: RayContext | None = None
+
+
+state = _State()
+os.register_at_fork(after_in_child=lambda: setattr(state, "lock", threading.RLock()))
+
+
+class RayContext:
+    """What `init` returns: facts about the session, and its end where it is used in a ``with`` block."""
+
+    def __init__(self, address_info: dict[str, Any]) -> None:
+        import platform
+
+        self.address_info = address_info
+        self.dashboard_url = ""
+        self.python_version = platform.python_version()
+        self.ray_version = RAY_VERSION
+        self.ray_commit = _COMMIT
+
+    def disconnect(self) -> None:
+        shutdown()
+
+    def __getitem__(self, key: str) -> Any:
+        return self.address_info[key]
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return self.address_info.get(key, default)
+
+    def keys(self) -> Any:
+        return self.address_info.keys()
+
+    def __iter__(self) -> Any:
+        return iter(self.address_info)
+
+    def __len__(self) -> int:
+        return len(self.address_info)
+
+    def __enter__(self) -> RayContext:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.disconnect()
+
+    def __repr__(self) -> str:
+        return f"RayContext(dashboard_url={self.dashboard_url!r}, ray_version={self.ray_version!r})"
+
+
+def context() -> Any:
+    """Return the session's context; the first use begins a session with the defaults."""
+    found = state.context
+    return found if found is not None else _begin_by_itself()
+
+
+def _begin_by_itself() -> Any:
+    with state.lock:
+        if state.context is None:
+            worker = worker_context()
+            if worker is not None:
+                _use(worker)
+            else:
+                init()
+        return state.context
+
+
+def is_initialized() -> bool:
+    """Return whether there is a session; in a worker there always is one."""
+    found = state.context
+    if found is not None:
+        return not found.closed
+    return worker_context() is not None
+
+
+def init(
+    address: str | None = None,
+    *,
+    num_cpus: float | None = None,
+    num_gpus: float | None = None,
+    resources: Mapping[str, float] | None = None,
+    object_store_memory: int | None = None,
+    ignore_reinit_error: bool = False,
+    namespace: str | None = None,
+    runtime_env: Any = None,
+    configure_logging: bool = True,
+    logging_level: int | str = logging.INFO,
+    _memory: int | None = None,
+    object_spilling_directory: str | None = None,
+    **others: Any,
+) -> RayContext:
+    """Start the engine on this machine, or connect to a started node; see the guide on Ray programs.
+
+    Raises:
+        RuntimeError: there is a session already, or an argument that Ray does not know.
+        ConnectionError: there is no node at that address.
+        ValueError: amounts of a node together with an address.
+    """
+    unknown = sorted(set(others) - _TAKEN)
+    if unknown:
+        raise RuntimeError(f"Unknown keyword argument(s): {', '.join(unknown)}")
+    if "include_webui" in others:
+        _logger.warning("ray.init: include_webui is gone from Ray; it is ignored")
+    if others:
+        _logger.debug("ray.init: without a meaning on one machine, and ignored: %s", ", ".join(sorted(others)))
+    with state.lock:
+        if is_initialized():
+            if ignore_reinit_error:
+                _logger.info("Calling ray.init() again after it has already been called.")
+                context()
+                assert state.info is not None
+                return state.info
+            raise RuntimeError(
+                "Maybe you called ray.init twice by accident? This error can be suppressed by passing in "
+                "'ignore_reinit_error=True' or by calling 'ray.shutdown()' prior to 'ray.init()'."
+            )
+        amounts = {
+            "num_cpus": num_cpus,
+            "num_gpus": num_gpus,
+            "resources": resources,
+            "object_store_memory": object_store_memory,
+            "_memory": _memory,
+        }
+        given = {name: amount for name, amount in amounts.items() if amount is not None}
+        where = _address(address)
+        if runtime_env is not None:
+            state.runtime_env = dict(runtime_env)
+        if configure_logging:
+            _logger.setLevel(logging_level)
+        if where is not None:
+            if given:
+                raise ValueError(f"{', '.join(given)} must not be provided when connecting to an existing cluster")
+            made = _connect(where, namespace)
+        else:
+            made = _start(given, object_spilling_directory, namespace)
+        _use(made)
+        assert state.info is not None
+        return state.info
+
+
+def _address(address: str | None) -> str | None:
+    """Return the address of a node that runs, None to start one."""
+    if address in (None, "auto"):
+        address = os.environ.get("RAY_ADDRESS") or address
+    if address in (None, "", "local"):
+        return None
+    if "://" in address:
+        raise UnsupportedError(
+            f"ray.init: {address!r} is a Ray cluster; fray.ray runs on one machine. Run the program with Ray's own "
+            "client there, or write it for fray.JobContext, which runs on Ray too"
+        )
+    return address
+
+
+def _connect(address: str, namespace: str | None) -> Any:
+    try:
+        return current.init(address=address, namespace=namespace or str(uuid.uuid4()))
+    except (NodeDiedError, ValueError, OSError) as error:
+        raise ConnectionError(
+            f"ray.init: there is no node at {address!r} ({error}); `fray start` starts one, and address='auto' finds it"
+        ) from error
+
+
+def _start(given: Mapping[str, Any], spill_dir: str | None, namespace: str | None) -> Any:
+    own = _own_resources(given.get("resources"))
+    if given.get("num_gpus") is not None:
+        own["GPU"] = _amount("num_gpus", given["num_gpus"])
+    cpus = given.get("num_cpus")
+    existing = current.existing_job_context() if not given and namespace is None else None
+    if existing is not None:
+        return existing
+    return _init_preloading(
+        cpus=None if cpus is None else max(_amount("num_cpus", cpus), 0.0001),
+        memory=given.get("_memory"),
+        store_memory=given.get("object_store_memory"),
+        spill_dir=spill_dir,
+        resources={**dict.fromkeys(_HEAD_MARKS, 1.0), **own},
+        namespace=namespace or str(uuid.uuid4()),
+    )
+
+
+def _init_preloading(**settings: Any) -> Any:
+    """Start a node whose workers have this package loaded when they begin."""
+    before = os.environ.get(PRELOAD_VARIABLE)
+    os.environ[PRELOAD_VARIABLE] = "fray.ray._workers"
+    try:
+        return current.init(**settings)
+    finally:
+        if before is None:
+            del os.environ[PRELOAD_VARIABLE]
+        else:
+            os.environ[PRELOAD_VARIABLE] = before
+
+
+def _own_resources(resources: Mapping[str, float] | None) -> dict[str, float]:
+    named = dict(resources or {})
+    for name in ("CPU", "GPU", "memory", "object_store_memory"):
+        assert name not in named, f"ray.init: {name} is an argument of its own, not one of resources"
+    return {name: _amount(name, amount) for name, amount in named.items()}
+
+
+def _amount(name: str, amount: float) -> float:
+    if amount < 0:
+        raise ValueError(f"ray.init: {name} cannot be negative, got {amount}")
+    return amount
+
+
+def _use(made: Any) -> None:
+    from fray.ray._refs import ObjectRef
+
+    type(made).extend_refs(ObjectRef)
+    state.number += 1
+    state.info = RayContext(_address_info(made))
+    state.context = made
+
+
+def _address_info(made: Any) -> dict[str, Any]:
+    folder = made.session_name()
+    return {
+        "node_ip_address": _IP,
+        "redis_address": None,
+        "object_store_address": folder,
+        "raylet_socket_name": os.path.join(folder, "node.sock"),
+        "webui_url": "",
+        "session_dir": folder,
+        "metrics_export_port": 0,
+        "gcs_address": f"{_IP}:0",
+        "address": folder,
+        "dashboard_agent_listen_port": 0,
+        "node_id": node_id(made).hex(),
+    }
+
+
+def shutdown(*, wait_for_processes: bool = False, _exiting_interpreter: bool = False) -> None:
+    """End the session; safe without one. Remote functions and classes work again in the next session."""
+    del wait_for_processes
+    with state.lock:
+        ended, state.context, state.info = state.context, None, None
+        state.runtime_env = {}
+    if ended is None or _exiting_interpreter or worker_context() is ended:
+        return
+    current.shutdown()
+    with suppress(Exception):
+        ended.close()
+
+
+atexit.register(shutdown, _exiting_interpreter=True)
+
+
+def node_id(made: Any = None) -> NodeID:
+    """Return the id of this machine's node."""
+    return NodeID.of((made or context()).session_name())
+
+
+def job_id() -> JobID:
+    """Return the id of the program: a session has one."""
+    return JobID(b"\1\0\0\0")
+
+
+# ---- what is to happen when a ref is ready
+
+
+class _Watcher:
+    """Waits for refs on behalf of futures, in a thread that lives as long as there are some."""
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
+        self.lock = threading.Lock()
+        self.watch = owner._watch()
+        self.pending = 0
+        self.serving = False
+
+    def add(self, ref: Any, then: Callable[[], None]) -> None:
+        def arrive() -> None:
+            with self.lock:
+                self.pending -= 1
+            then()
+
+        with self.lock:
+            self.pending += 1
+            self.watch.add(ref, arrive)
+            if not self.serving:
+                self.serving = True
+                threading.Thread(target=self._run, name="ray-futures", daemon=True).start()
+
+    def _run(self) -> None:
+        with suppress(FrayError):  # the session has ended, as the values of the refs say
+            while self._goes_on():
+                self.watch.serve()
+
+    def _goes_on(self) -> bool:
+        with self.lock:
+            self.serving = self.pending > 0
+            return self.serving
+
+
+_watchers: list[_Watcher] = []
+"""That of the present session, or none."""
+
+
+def when_ready(ref: Any, then: Callable[[], None]) -> None:
+    """Call `then` in another thread once `ref` is ready."""
+    owner = context()
+    with state.lock:
+        if not _watchers or _watchers[0].owner is not owner:
+            _watchers[:] = [_Watcher(owner)]
+        watcher = _watchers[0]
+    watcher.add(ref, then)

@@ -1,0 +1,49 @@
+"""Whether arguments fit a function, found out at the call, as Ray does; at little cost where they do."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+__all__ = ["Shape"]
+
+_MANY = 1 << 30
+
+
+class Shape:
+    """How many positional arguments a function takes; which others, its signature says.
+
+    Args:
+        fn: the function; a method with its `self`.
+        bound: arguments that are given already.
+    """
+
+    __slots__ = ("high", "low", "signature")
+
+    def __init__(self, fn: Callable[..., Any] | None, bound: int = 0) -> None:
+        self.low, self.high = 0, _MANY
+        self.signature: inspect.Signature | None = None
+        if fn is None:
+            return
+        try:
+            signature = inspect.signature(fn)
+        except (TypeError, ValueError):  # written in C, which does not say
+            return
+        self.take(signature.replace(parameters=list(signature.parameters.values())[bound:]))
+
+    def take(self, signature: inspect.Signature) -> None:
+        """Be the shape of `signature`."""
+        self.signature = signature
+        parameters = list(signature.parameters.values())
+        positional = [part for part in parameters if part.kind in (part.POSITIONAL_ONLY, part.POSITIONAL_OR_KEYWORD)]
+        self.low = sum(part.default is part.empty for part in positional)
+        if any(part.kind is part.KEYWORD_ONLY and part.default is part.empty for part in parameters):
+            self.low = _MANY  # keywords are needed: every call is looked at
+        if not any(part.kind is part.VAR_POSITIONAL for part in parameters):
+            self.high = len(positional)
+
+    def check(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """Raise TypeError where the arguments do not fit."""
+        if self.signature is not None:
+            self.signature.bind(*args, **kwargs)

@@ -1,0 +1,487 @@
+"""`ray.remote` on classes: actor classes, handles and their methods."""
+
+# pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# Programs give values of any type; the private names are Ray's, or of this package.
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
+
+from fray.job.actor_methods import MethodKind
+from fray.job.actors import ActorHandle as FrayHandle
+from fray.job.actors import CallOptions
+from fray.ray import _host_classes, _session
+from fray.ray._calls import process
+from fray.ray._errors import raise_translated
+from fray.ray._host import WITH_OPTIONS, WITH_OPTIONS_STREAMING, Exit
+from fray.ray._ids import ActorID
+from fray.ray._options import actor_options, check_options, facts_of
+from fray.ray._refs import refs_of_result
+from fray.ray._signature import Shape
+
+__all__ = [
+    "ActorClass",
+    "ActorClassInheritanceException",
+    "ActorClassMethodMetadata",
+    "ActorHandle",
+    "ActorMethod",
+    "ActorProxy",
+    "exit_actor",
+]
+
+T = TypeVar("T")
+
+_ANNOTATION = "ray"
+_LOOP_PLACES = 1000
+_GROUP_PLACES = 100_000
+"""Of an actor with concurrency groups, which have limits of their own."""
+_SPECIAL = {
+    "__ray_ready__": MethodKind.PLAIN,
+    "__ray_call__": MethodKind.PLAIN,
+    "__ray_terminate__": MethodKind.PLAIN,
+    WITH_OPTIONS: MethodKind.PLAIN,
+    WITH_OPTIONS_STREAMING: MethodKind.GENERATOR,
+}
+
+
+class ActorClassInheritanceException(TypeError):
+    """A class was derived from an actor class."""
+
+
+class _Method(NamedTuple):
+    """What every handle knows of a method."""
+
+    streams: bool
+    returns: int
+    parameters: list[tuple[str, int, bool]] | None
+    """Name, kind and whether there is a default; None where nothing is known."""
+    asynchronous: bool
+
+    def shape(self) -> Shape:
+        """Return which arguments it takes."""
+        shape = Shape(None)
+        if self.parameters is not None:
+            none = inspect.Parameter.empty
+            kinds = list(type(inspect.Parameter.POSITIONAL_ONLY))
+            parts = [
+                inspect.Parameter(name, kinds[kind], default=None if optional else none)
+                for name, kind, optional in self.parameters
+            ]
+            shape.take(inspect.Signature(parts))
+        return shape
+
+
+class _Known(NamedTuple):
+    """What every handle of an actor knows; travels as JSON among its annotations."""
+
+    class_name: str
+    methods: dict[str, _Method]
+    groups: list[str]
+    detached: bool
+
+    def pack(self) -> str:
+        """Return it as text."""
+        methods = {name: list(method) for name, method in self.methods.items()}
+        return json.dumps([self.class_name, methods, self.groups, self.detached], separators=(",", ":"))
+
+
+@lru_cache(256)
+def _known(text: str | None, class_name: str) -> _Known:
+    if text is None:
+        return _Known(class_name, {}, [], False)
+    name, methods, groups, detached = json.loads(text)
+    return _Known(name, {key: _Method(*value) for key, value in methods.items()}, groups, detached)
+
+
+# ---- handles
+
+
+class ActorMethod:
+    """A method of an actor: ``handle.method.remote(...)``."""
+
+    def __init__(self, handle: FrayHandle, name: str, info: _Method, options: Mapping[str, Any] | None = None) -> None:
+        link = handle._fray_link  # pyright: ignore[reportPrivateUsage]
+        self._fray_handle = handle
+        self._method_name = name
+        self._info = info
+        self._options = dict(options or {})
+        returns = self._options.get("num_returns")
+        self._streams = info.streams if returns is None else returns == "streaming"
+        self._returns = info.returns if not isinstance(returns, int) else returns
+        known = _known(link.annotations.get(_ANNOTATION), link.class_name)
+        if self._options.get("concurrency_group") not in (None, *known.groups):
+            raise ValueError(
+                f"{known.class_name}.{name}: there is no concurrency group "
+                f"{self._options['concurrency_group']!r}; the actor has {', '.join(known.groups) or 'none'}"
+            )
+        label = self._options.get("name") or f"{known.class_name.rpartition('.')[2]}.{name}"
+        self._call = CallOptions(num_returns=max(self._returns, 1), name=label)
+        self._shape: Shape | None = None
+        self._link = link
+        self._special = {
+            key: value
+            for key, value in self._options.items()
+            if key in ("concurrency_group", "max_task_retries", "retry_exceptions") and value is not None
+        }
+        if self._streams != info.streams and not info.streams:
+            raise ValueError(f"num_returns='streaming' is for generators, and {known.class_name}.{name} is none")
+
+    def remote(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the method; return its ref at once."""
+        shape = self._shape
+        if shape is None:
+            shape = self._shape = self._info.shape()
+        if kwargs or not shape.low <= len(args) <= shape.high:
+            shape.check(args, kwargs)
+        try:
+            if self._special or self._streams != self._info.streams:
+                result = self._submit_with_options(args, kwargs)
+            else:
+                result = self._link.submit(self._method_name, args, kwargs, self._call)
+        except Exception as error:
+            raise_translated(error)
+        if self._streams or self._returns == 0:
+            return refs_of_result(result, self._returns, self._streams)
+        return result
+
+    def _submit_with_options(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        through = WITH_OPTIONS_STREAMING if self._streams else WITH_OPTIONS
+        options = {**self._special, "num_returns": self._options.get("num_returns")}
+        return self._link.submit(through, (self._method_name, options, *args), kwargs, self._call)
+
+    @property
+    def _num_returns(self) -> int | str:
+        return "streaming" if self._streams else self._returns
+
+    def options(self, **options: Any) -> ActorMethod:
+        """Return the method with other options for its calls."""
+        unknown = set(options) - set(_CALL_OPTIONS)
+        if unknown:
+            raise TypeError(f"options() got an unexpected keyword argument {sorted(unknown)[0]!r}")
+        merged = {**self._options, **options}
+        return ActorMethod(self._fray_handle, self._method_name, self._info, merged)
+
+    def _remote(self, args: Any = None, kwargs: Any = None, **options: Any) -> Any:
+        return self.options(**options).remote(*(args or ()), **(kwargs or {}))
+
+    def bind(self, *args: Any, **kwargs: Any) -> Any:
+        """Return a node of a graph."""
+        from fray.ray.dag import ClassMethodNode
+
+        return ClassMethodNode(self, args, kwargs)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        del args, kwargs
+        name = self._method_name
+        raise TypeError(
+            f"Actor methods cannot be called directly. Instead of running 'object.{name}()', try "
+            f"'object.{name}.remote()'."
+        )
+
+    def __reduce__(self) -> Any:
+        return _restore_method, (self._fray_handle, self._method_name, self._options)
+
+
+_CALL_OPTIONS = (
+    "name",
+    "num_returns",
+    "max_task_retries",
+    "retry_exceptions",
+    "concurrency_group",
+    "enable_task_events",
+    "_generator_backpressure_num_objects",
+    "tensor_transport",
+    "_labels",
+)
+
+
+def _restore_method(handle: FrayHandle, name: str, options: dict[str, Any]) -> ActorMethod:
+    found: ActorMethod = getattr(ActorHandle._of(handle), name)
+    return found.options(**options) if options else found
+
+
+class ActorHandle(Generic[T]):
+    """Stands for an actor. Its attributes are the actor's methods."""
+
+    _fray_handle: FrayHandle
+
+    @classmethod
+    def _of(cls, handle: FrayHandle) -> ActorHandle[Any]:
+        """Return the handle around one of the context API."""
+        made: ActorHandle[Any] = cls.__new__(cls)
+        made.__dict__["_fray_handle"] = handle
+        return made
+
+    @property
+    def _fray_known(self) -> _Known:
+        link = self._fray_handle._fray_link  # pyright: ignore[reportPrivateUsage]
+        return _known(link.annotations.get(_ANNOTATION), link.class_name)
+
+    def __getattr__(self, name: str) -> ActorMethod:
+        if name == "_fray_handle":
+            raise AttributeError(name)
+        info = self._fray_known.methods.get(name)
+        if info is None and name in ("__ray_ready__", "__ray_call__", "__ray_terminate__"):
+            info = _Method(False, 1, None, False)
+        if info is None:
+            raise AttributeError(f"'ActorHandle' object has no attribute '{name}'")
+        method = self.__dict__[name] = ActorMethod(self._fray_handle, name, info)
+        return method
+
+    @property
+    def _actor_id(self) -> ActorID:
+        return ActorID.of(self._fray_handle._fray_link.actor_id)  # pyright: ignore[reportPrivateUsage]
+
+    _ray_actor_id = _actor_id
+
+    def _belongs_to(self, context: Any) -> bool:
+        return context._owns_actor(self._fray_handle._fray_link)  # pyright: ignore[reportPrivateUsage]
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._fray_known.methods]
+
+    def __repr__(self) -> str:
+        return f"Actor({self._fray_known.class_name}, {self._actor_id.hex()})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ActorHandle) and other._fray_handle == self._fray_handle
+
+    def __hash__(self) -> int:
+        return hash(self._fray_handle)
+
+    def __reduce__(self) -> Any:
+        return _restore_handle, (self._fray_handle,)
+
+
+def _restore_handle(handle: FrayHandle) -> ActorHandle[Any]:
+    return ActorHandle._of(handle)
+
+
+ActorProxy = ActorHandle
+
+
+# ---- classes
+
+
+class _Wrapper:
+    """An actor class with options: what `.remote` makes actors of."""
+
+    def __init__(self, cls: type[Any], options: Mapping[str, Any]) -> None:
+        self._cls = cls
+        self._options = options
+        self._shape = Shape(cls.__init__ if cls.__init__ is not object.__init__ else _takes_nothing, bound=1)
+        self._session = -1
+
+    def remote(self, *args: Any, **kwargs: Any) -> Any:
+        """Start an actor; return its handle at once."""
+        if kwargs or not self._shape.low <= len(args) <= self._shape.high:
+            self._shape.check(args, kwargs)
+        context = _session.context()
+        if self._session != _session.state.number:
+            self._prepare()
+        options = self._options
+        place = _placement(options)
+        arguments = (self._frozen, self._facts, tuple(kwargs), *args, *kwargs.values())
+        try:
+            context._check_open()
+            chosen = actor_options(options, {_ANNOTATION: self._packed}, self._places)
+            if place is not None:
+                link = place.create_actor(context, self._host, arguments, chosen, self._kinds)
+            else:
+                link = context._create_actor(self._host, arguments, {}, chosen, self._kinds)
+        except Exception as error:
+            raise_translated(error)
+        return ActorHandle._of(FrayHandle(link))
+
+    def _prepare(self) -> None:
+        cls = self._cls
+        methods = _methods_of(cls)
+        groups = _groups(self._options.get("concurrency_groups"), self._options.get("max_concurrency"))
+        for name, method in methods.items():
+            group = getattr(method, "__ray_method__", {}).get("concurrency_group")
+            if group is not None and group not in (groups or {}):
+                raise ValueError(
+                    f"{cls.__name__}.{name}: there is no concurrency group {group!r}; the class has "
+                    f"{', '.join(groups or {}) or 'none'}: @ray.remote(concurrency_groups={{{group!r}: 2}})"
+                )
+        kinds = {name: _kind_of(method) for name, method in methods.items()}
+        asynchronous = any(kind in (MethodKind.ASYNC, MethodKind.ASYNC_GENERATOR) for kind in kinds.values())
+        if asynchronous and self._options.get("allow_out_of_order_execution") is False:
+            raise ValueError("Out of order execution cannot be disabled for an actor with async methods.")
+        on_loop = asynchronous or groups is not None
+        places = self._options.get("max_concurrency") or (_LOOP_PLACES if asynchronous else 1)
+        if groups is not None:
+            groups[""] = places
+            places = _GROUP_PLACES
+            kinds = {name: MethodKind.ASYNC if kind is MethodKind.PLAIN else kind for name, kind in kinds.items()}
+        self._places = places
+        self._kinds = {**kinds, **_SPECIAL}
+        self._facts = {
+            **facts_of(self._options),
+            "groups": groups,
+            "on_loop": on_loop,
+            "asynchronous": asynchronous,
+            "retries": self._options.get("max_task_retries") or 0,
+        }
+        described = {name: _describe(cls, name, method, kinds[name]) for name, method in methods.items()}
+        detached = self._options.get("lifetime") == "detached"
+        self._packed = _Known(cls.__qualname__, described, [name for name in groups or {} if name], detached).pack()
+        self._host = getattr(_host_classes, cls.__name__.lstrip("_") or "Actor")
+        self._frozen = _freeze(cls)
+        self._session = _session.state.number
+
+    def bind(self, *args: Any, **kwargs: Any) -> Any:
+        """Return a node of a graph."""
+        from fray.ray.dag import ClassNode
+
+        return ClassNode(self, args, kwargs)
+
+    def options(self, **options: Any) -> _Wrapper:
+        """Return the class with further options."""
+        check_options(options, for_actors=True, in_options=True)
+        return _Wrapper(self._cls, {**self._options, **options})
+
+    def __reduce__(self) -> Any:
+        return _Wrapper, (self._cls, dict(self._options))
+
+
+def _placement(options: Mapping[str, Any]) -> Any:
+    if options.get("scheduling_strategy") in (None, "DEFAULT", "SPREAD") and (
+        options.get("placement_group", "default") in ("default", None)
+    ):
+        return None
+    from fray.ray.util.scheduling_strategies import placement
+
+    return placement(options)
+
+
+def _takes_nothing(self: Any) -> None:
+    del self
+
+
+def _methods_of(cls: type[Any]) -> dict[str, Callable[..., Any]]:
+    found = {name: getattr(cls, name, None) for name in dir(cls)}
+    return {name: value for name, value in found.items() if inspect.isfunction(value) or inspect.ismethod(value)}
+
+
+def _kind_of(method: Callable[..., Any]) -> MethodKind:
+    returns = getattr(method, "__ray_method__", {}).get("num_returns")
+    if inspect.isasyncgenfunction(method):
+        return MethodKind.ASYNC_GENERATOR
+    if inspect.iscoroutinefunction(method):
+        return MethodKind.ASYNC
+    if inspect.isgeneratorfunction(method) and returns in (None, "streaming"):
+        return MethodKind.GENERATOR
+    return MethodKind.PLAIN
+
+
+def _describe(cls: type[Any], name: str, method: Callable[..., Any], kind: MethodKind) -> _Method:
+    streams = kind in (MethodKind.GENERATOR, MethodKind.ASYNC_GENERATOR)
+    returns = getattr(method, "__ray_method__", {}).get("num_returns")
+    # A method of the class is bound already; a static one has no self either.
+    is_static = isinstance(inspect.getattr_static(cls, name), staticmethod)
+    bound = 0 if inspect.ismethod(method) or is_static else 1
+    signature = Shape(method, bound=bound).signature
+    parameters = None
+    if signature is not None:
+        empty = inspect.Parameter.empty
+        parameters = [(part.name, int(part.kind), part.default is not empty) for part in signature.parameters.values()]
+    return _Method(streams, returns if isinstance(returns, int) else 1, parameters, kind is MethodKind.ASYNC)
+
+
+def _groups(wanted: Any, concurrency: int | None) -> dict[str, int] | None:
+    del concurrency
+    if not wanted:
+        return None
+    if isinstance(wanted, Mapping):
+        return dict(wanted)
+    return {group["name"]: group["max_concurrency"] for group in wanted}
+
+
+def _freeze(cls: type[Any]) -> Any:
+    from fray._by_value import dumps
+
+    try:
+        return dumps(cls)
+    except Exception:
+        return cls  # it holds refs or handles, which travel in arguments; or it cannot travel, which the engine says
+
+
+class ActorClass(Generic[T]):
+    """A class whose instances are actors: ``C.remote(...)``."""
+
+    def __init__(self, cls: Any, options: Any, *derived: Any) -> None:
+        if derived:
+            raise ActorClassInheritanceException(
+                f"Attempted to define subclass '{cls}' of actor class. Inheriting from actor classes is not "
+                "currently supported. You can instead inherit from a non-actor base class and make the derived class "
+                "an actor class (with @ray.remote)."
+            )
+        self.__ray_actor_class__ = cls
+        self._default_options = dict(options)
+        self._wrapper = _Wrapper(cls, self._default_options)
+        self.remote = self._wrapper.remote
+        self.__doc__ = cls.__doc__
+        self.__ray_metadata__ = ActorClassMethodMetadata(cls.__name__, cls.__module__)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or "__ray_actor_class__" not in self.__dict__:
+            raise AttributeError(name)
+        return getattr(self.__ray_actor_class__, name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        del args, kwargs
+        name = self.__ray_actor_class__.__name__
+        raise TypeError(f"Actors cannot be instantiated directly. Instead of '{name}()', use '{name}.remote()'.")
+
+    def options(self, **options: Any) -> _Wrapper:
+        """Return the class with other options for its actors."""
+        check_options(options, for_actors=True, in_options=True)
+        return _Wrapper(self.__ray_actor_class__, {**self._default_options, **options})
+
+    def _remote(self, args: Any = None, kwargs: Any = None, **options: Any) -> Any:
+        return self.options(**options).remote(*(args or ()), **(kwargs or {}))
+
+    def bind(self, *args: Any, **kwargs: Any) -> Any:
+        """Return a node of a graph."""
+        return self._wrapper.bind(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"ActorClass({self.__ray_actor_class__.__name__})"
+
+    def __reduce__(self) -> Any:
+        return _new_class, (), {"cls": self.__ray_actor_class__, "options": self._default_options}
+
+    def __setstate__(self, values: dict[str, Any]) -> None:
+        self.__init__(values["cls"], values["options"])
+
+
+class ActorClassMethodMetadata(NamedTuple):
+    """What programs look at of an actor class."""
+
+    class_name: str
+    module: str
+
+
+def _new_class() -> ActorClass[Any]:
+    return ActorClass.__new__(ActorClass)
+
+
+def exit_actor() -> NoReturn:
+    """End the actor whose method this is; its calls that have no answer raise ActorDiedError."""
+    if process.actor is None:
+        raise TypeError("exit_actor API is called on a non-actor worker. Call this API inside an actor.")
+    raise Exit
+
+
+def __getattr__(name: str) -> Any:
+    if name == "method":
+        from fray.ray._remote import method
+
+        return method
+    raise AttributeError(f"module 'ray.actor' has no attribute {name!r}")

@@ -1,0 +1,318 @@
+"""`ray.exceptions`: Ray's tree of errors.
+
+What a program gets is of Ray's type and, beside it, of the type of `fray.errors` that the engine raised, or of the type
+that the task's own function raised; `fray.ray._errors` derives those classes. The texts are the engine's.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+__all__ = [  # noqa: RUF022  (as a tree)
+    "RayError",
+    "RayTaskError",
+    "TaskCancelledError",
+    "WorkerCrashedError",
+    "LocalRayletDiedError",
+    "NodeDiedError",
+    "RayActorError",
+    "ActorDiedError",
+    "ActorUnavailableError",
+    "ActorPlacementGroupRemoved",
+    "TaskPlacementGroupRemoved",
+    "TaskUnschedulableError",
+    "ActorUnschedulableError",
+    "PendingCallsLimitExceeded",
+    "ActorAlreadyExistsError",
+    "ActorHandleNotFoundError",
+    "RaySystemError",
+    "UserCodeException",
+    "AuthenticationError",
+    "CrossLanguageError",
+    "RpcError",
+    "ObjectStoreFullError",
+    "OutOfDiskError",
+    "OutOfMemoryError",
+    "ObjectLostError",
+    "ObjectFetchTimedOutError",
+    "ObjectFreedError",
+    "ObjectReconstructionFailedError",
+    "OwnerDiedError",
+    "ReferenceCountingAssertionError",
+    "GetTimeoutError",
+    "PlasmaObjectNotAvailable",
+    "AsyncioActorExit",
+    "ObjectRefStreamEndOfStreamError",
+    "OufOfBandObjectRefSerializationException",
+    "RuntimeEnvSetupError",
+    "UnserializableException",
+    "StreamingGeneratorReplayInconsistentError",
+    "RayChannelError",
+    "RayChannelTimeoutError",
+    "RayCgraphCapacityExceeded",
+    "RayDirectTransportError",
+    "RAY_EXCEPTION_TYPES",
+]
+
+
+class RayError(Exception):
+    """Base of everything that Ray raises on its own account."""
+
+
+class RayTaskError(RayError):
+    """A task or a method raised; what `get` raises is of the type of `cause` as well.
+
+    Attributes:
+        function_name: of the task, or ``Class.method``.
+        traceback_str: where it was raised, as text; also what `str` gives.
+        cause: the exception itself.
+        pid, ip, proctitle: of the process that ran it.
+        actor_repr: ``repr()`` of the actor, None for a task.
+    """
+
+    function_name: str = ""
+    traceback_str: str = ""
+    cause: Any = None
+    proctitle: str = ""
+    pid: int = 0
+    ip: str = ""
+    actor_repr: str | None = None
+    actor_id: str | None = None
+
+    def __init__(
+        self,
+        function_name: str,
+        traceback_str: str,
+        cause: BaseException,
+        proctitle: str | None = None,
+        pid: int | None = None,
+        ip: str | None = None,
+        actor_repr: str | None = None,
+        actor_id: str | None = None,
+    ) -> None:
+        super().__init__(cause)
+        self.function_name = function_name
+        self.traceback_str = traceback_str
+        self.cause = cause
+        self.pid = os.getpid() if pid is None else pid
+        self.ip = "127.0.0.1" if ip is None else ip
+        self.proctitle = proctitle or f"ray::{function_name}"
+        self.actor_repr = actor_repr
+        self.actor_id = actor_id
+
+    def as_instanceof_cause(self) -> RayTaskError:
+        """Return the same error as an instance of the type of `cause` too, where a class can be derived from both."""
+        from fray.ray._errors import with_type_of_cause
+
+        return with_type_of_cause(self)
+
+    def __str__(self) -> str:
+        return self.traceback_str.strip()
+
+    def __reduce__(self) -> Any:
+        from fray.ray._errors import reduce_task_error
+
+        return reduce_task_error(self)
+
+
+class TaskCancelledError(RayError):
+    """The task was cancelled."""
+
+    task_id: Any = None
+    error_message: str = ""
+
+
+class WorkerCrashedError(RayError):
+    """The worker process died while it ran the task."""
+
+
+class LocalRayletDiedError(RayError):
+    """The node of this machine died."""
+
+
+class NodeDiedError(RayError):
+    """The node died."""
+
+    message: str = ""
+
+
+class RayActorError(RayError):
+    """The actor of the call cannot answer it.
+
+    Attributes:
+        actor_id: its id in hexadecimal digits, where it is known.
+        error_msg: why.
+        actor_init_failed: whether its constructor raised.
+    """
+
+    actor_id: str | None = None
+    error_msg: str = ""
+    actor_init_failed: bool = False
+    preempted: bool = False
+    base_error_msg = "The actor experienced an error before finishing this task."
+
+
+class ActorDiedError(RayActorError):
+    """The actor has ended."""
+
+
+class ActorUnavailableError(RayActorError):
+    """The actor is being started again: the call may have run, or not."""
+
+
+class RaySystemError(RayError):
+    """The engine cannot go on, or was used before it was started."""
+
+    client_exc: Any = None
+
+
+class UserCodeException(RayError):
+    """User code failed where no task ran."""
+
+
+class AuthenticationError(RayError):
+    """Never raised here."""
+
+
+class CrossLanguageError(RayError):
+    """Never raised here."""
+
+
+class RpcError(RayError):
+    """Never raised here."""
+
+
+class ObjectStoreFullError(RayError):
+    """Neither memory nor disk has room for the object."""
+
+
+class OutOfDiskError(RayError):
+    """The disk has no room."""
+
+
+class OutOfMemoryError(RayError):
+    """The process was killed because it used too much memory."""
+
+    message: str = ""
+
+
+class ObjectLostError(RayError):
+    """The object's bytes are gone."""
+
+    object_ref_hex: str = ""
+    owner_address: Any = None
+    call_site: str = ""
+
+
+class ObjectFetchTimedOutError(ObjectLostError):
+    """Never raised here."""
+
+
+class ReferenceCountingAssertionError(ObjectLostError, AssertionError):
+    """Never raised here."""
+
+
+class ObjectFreedError(ObjectLostError):
+    """The object was freed by hand."""
+
+
+class OwnerDiedError(ObjectLostError):
+    """The process that made the object died before there was a value."""
+
+
+class ObjectReconstructionFailedError(ObjectLostError):
+    """Never raised here: there is no lineage."""
+
+
+class GetTimeoutError(RayError, TimeoutError):
+    """Nothing came within the timeout of `get`."""
+
+
+class PlasmaObjectNotAvailable(RayError):
+    """Never raised here."""
+
+
+class AsyncioActorExit(RayError):
+    """An asynchronous actor ends itself."""
+
+
+class ObjectRefStreamEndOfStreamError(RayError):
+    """A generator has no further item."""
+
+
+class OufOfBandObjectRefSerializationException(RayError):
+    """A ref was pickled by the program itself."""
+
+
+class RuntimeEnvSetupError(RayError):
+    """The runtime environment cannot be made."""
+
+    error_message: str = ""
+
+
+class TaskPlacementGroupRemoved(RayError):
+    """The placement group of the task was removed."""
+
+
+class ActorPlacementGroupRemoved(RayError):
+    """The placement group of the actor was removed."""
+
+
+class PendingCallsLimitExceeded(RayError):
+    """The actor has as many unanswered calls as its ``max_pending_calls`` allows."""
+
+
+class TaskUnschedulableError(RayError):
+    """The task asks for what this machine never has."""
+
+    error_message: str = ""
+
+
+class ActorUnschedulableError(RayError):
+    """The actor asks for what this machine never has."""
+
+    error_message: str = ""
+
+
+class StreamingGeneratorReplayInconsistentError(RayError):
+    """Never raised here."""
+
+
+class RayChannelError(RaySystemError):
+    """Never raised here: there are no compiled graphs."""
+
+
+class RayChannelTimeoutError(RayChannelError, TimeoutError):
+    """Never raised here: there are no compiled graphs."""
+
+
+class RayCgraphCapacityExceeded(RaySystemError):
+    """Never raised here: there are no compiled graphs."""
+
+
+class RayDirectTransportError(RaySystemError):
+    """Never raised here."""
+
+
+class UnserializableException(RayError):
+    """An exception that cannot be read where it arrives."""
+
+
+class ActorAlreadyExistsError(ValueError, RayError):
+    """The name has an actor."""
+
+    error_message: str = ""
+
+
+class ActorHandleNotFoundError(ValueError, RayError):
+    """The handle is of an actor of another session."""
+
+    error_message: str = ""
+
+
+RAY_EXCEPTION_TYPES = [
+    kind
+    for name, kind in sorted(globals().items())
+    if isinstance(kind, type) and issubclass(kind, RayError) and name != "RayError"
+]

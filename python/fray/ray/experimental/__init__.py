@@ -1,0 +1,1 @@
+"""`ray.experimental`: progress bars of tasks."""

@@ -1,0 +1,199 @@
+"""`ray.remote` on functions."""
+
+# pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# Programs give values of any type; the private names are Ray's, or of this package.
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn
+
+from fray.job.frozen import Frozen
+from fray.ray import _session
+from fray.ray._calls import Body, Items, Several
+from fray.ray._errors import raise_translated
+from fray.ray._options import check_options, facts_of, task_options
+from fray.ray._refs import refs_of_result
+from fray.ray._signature import Shape
+
+__all__ = ["FuncWrapper", "RemoteFunction"]
+
+_state = _session.state
+_SET_UP = ("_call", "_function_name", "_shape", "remote")
+
+
+class _Remote:
+    """A function with options: what `.remote` calls. What depends on the session is made anew in each."""
+
+    def __init__(self, fn: Callable[..., Any], name: str, options: Mapping[str, Any], shape: Shape) -> None:
+        self.fn = fn
+        self.name = name
+        self.options = options
+        self.shape = shape
+        self.session = -1
+        self.number = 0
+        returns = options.get("num_returns")
+        is_generator = inspect.isgeneratorfunction(fn)
+        if returns is None:
+            returns = "streaming" if is_generator else 1
+        if isinstance(returns, str) and not is_generator:
+            raise ValueError(
+                f"num_returns={returns!r} is for generator functions, and {name} is none; give a number, or yield"
+            )
+        self.streams = returns == "streaming"
+        self.dynamic = returns == "dynamic"
+        self.returns: int = returns if isinstance(returns, int) else 1
+        self.strategy = _strategy(options)
+
+    def prepare(self) -> None:
+        """Freeze the function and settle its options for the present session."""
+        _session.context()
+        shown = self.options.get("name") or self.name
+        facts = facts_of(self.options)
+        if self.dynamic:
+            body: Body = Dynamic(self.fn, shown, False, facts)
+        elif self.returns > 1 and inspect.isgeneratorfunction(self.fn):
+            body = Several(self.fn, shown, False, facts)
+            body.count = self.returns
+        else:
+            body = (Items if self.streams else Body)(self.fn, shown, self.returns <= 1, facts)
+        self.frozen = Frozen(body, is_generator=self.streams)
+        self.frozen.__qualname__ = self.name
+        self.task_options = task_options(self.options, self.name)
+        self.session = _state.number
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        shape = self.shape
+        if kwargs or not shape.low <= len(args) <= shape.high:
+            shape.check(args, kwargs)
+        context = _state.context
+        if context is None or self.session != _state.number:
+            self.prepare()
+            context = _state.context
+        try:
+            if self.strategy is not None:
+                result = self.strategy.submit(context, self.frozen, args, kwargs, self.task_options)
+            else:
+                if context._closed:
+                    context._check_open()
+                result = context._submit(self.frozen, args, kwargs, self.task_options)
+        except Exception as error:
+            raise_translated(error)
+        if self.streams or self.returns == 0:
+            return refs_of_result(result, self.returns, self.streams)
+        return result
+
+
+class Dynamic(Several):
+    """A generator function whose result is one object: the refs of its items."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        from fray.ray._refs import DynamicObjectRefGenerator
+
+        return DynamicObjectRefGenerator([_session.context().put(item) for item in super().__call__(*args, **kwargs)])
+
+
+def _strategy(options: Mapping[str, Any]) -> Any:
+    if options.get("scheduling_strategy") in (None, "DEFAULT", "SPREAD") and (
+        options.get("placement_group", "default") in ("default", None)
+    ):
+        return None
+    from fray.ray.util.scheduling_strategies import placement
+
+    return placement(options)
+
+
+class FuncWrapper:
+    """A remote function with other options: ``f.options(...)``."""
+
+    def __init__(self, owner: RemoteFunction, options: Mapping[str, Any]) -> None:
+        self._owner = owner
+        self._options = options
+        self._call = _Remote(owner._function, owner._function.__name__, options, owner._shape)
+
+    def remote(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call(args, kwargs)
+
+    def bind(self, *args: Any, **kwargs: Any) -> Any:
+        from fray.ray.dag import FunctionNode
+
+        return FunctionNode(self, args, kwargs)
+
+    def options(self, **options: Any) -> FuncWrapper:
+        """Return the function with further options."""
+        check_options(options, for_actors=False, in_options=True)
+        return FuncWrapper(self._owner, {**self._options, **options})
+
+    def __reduce__(self) -> Any:
+        return FuncWrapper, (self._owner, dict(self._options))
+
+
+class RemoteFunction:
+    """A function whose calls are tasks: ``f.remote(...)``."""
+
+    def __init__(self, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
+        if inspect.iscoroutinefunction(function):
+            raise ValueError(
+                "'async def' should not be used for remote tasks. You can wrap the async function with "
+                "`asyncio.run(f())`, or make it a method of an actor."
+            )
+        self._function = function
+        self._default_options = dict(options)
+        self._set_up()
+
+    def _set_up(self) -> None:
+        function: Any = self._function
+        self._shape = Shape(function)
+        self._function_name = f"{function.__module__}.{function.__qualname__}"
+        self._call = call = _Remote(function, function.__name__, self._default_options, self._shape)
+
+        @functools.wraps(function)
+        def remote(*args: Any, **kwargs: Any) -> Any:
+            return call(args, kwargs)
+
+        self.remote = remote
+        for name in ("__module__", "__name__", "__qualname__", "__doc__"):
+            setattr(self, name, getattr(function, name, None))
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _SET_UP and "_function" in self.__dict__:
+            self._set_up()
+            return self.__dict__[name]
+        options = self.__dict__.get("_default_options")
+        if options is not None and name.startswith("_") and not name.startswith("__") and name[1:] in options:
+            return options[name[1:]]
+        if name in ("_num_cpus", "_num_gpus", "_resources", "_max_calls", "_max_retries", "_num_returns"):
+            return None
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        del args, kwargs
+        raise TypeError(
+            f"Remote functions cannot be called directly. Instead of running '{self._function_name}()', "
+            f"try '{self._function_name}.remote()'."
+        )
+
+    def options(self, **options: Any) -> FuncWrapper:
+        """Return the function with other options for its calls."""
+        check_options(options, for_actors=False, in_options=True)
+        return FuncWrapper(self, {**self._default_options, **options})
+
+    def _remote(self, args: Any = None, kwargs: Any = None, **options: Any) -> Any:
+        return self.options(**options).remote(*(args or ()), **(kwargs or {}))
+
+    def bind(self, *args: Any, **kwargs: Any) -> Any:
+        """Return a node of a graph that runs when it is told to; see `fray.ray.dag`."""
+        from fray.ray.dag import FunctionNode
+
+        return FunctionNode(self, args, kwargs)
+
+    def __reduce__(self) -> Any:
+        # In two steps, for a function that refers to itself; it is whole only when both are, hence __getattr__.
+        return _new_remote_function, (), {"_function": self._function, "_default_options": self._default_options}
+
+
+def _new_remote_function() -> RemoteFunction:
+    return RemoteFunction.__new__(RemoteFunction)

@@ -1,0 +1,232 @@
+"""`ray.util.state`: what there is and what ran, as lists, without a dashboard and without delay."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from fray.ray import _session
+from fray.ray._cluster import nodes
+from fray.ray._ids import ActorID, TaskID
+
+__all__ = [
+    "StateApiClient",
+    "get_actor",
+    "get_job",
+    "get_log",
+    "get_node",
+    "get_objects",
+    "get_placement_group",
+    "get_task",
+    "get_worker",
+    "list_actors",
+    "list_cluster_events",
+    "list_jobs",
+    "list_logs",
+    "list_nodes",
+    "list_objects",
+    "list_placement_groups",
+    "list_runtime_envs",
+    "list_tasks",
+    "list_workers",
+    "summarize_actors",
+    "summarize_objects",
+    "summarize_tasks",
+]
+
+_TASK_STATES = {"succeeded": "FINISHED", "retried": "FAILED", "cancelled": "FAILED", "timed out": "FAILED"}
+_ACTOR_STATES = {"alive": "ALIVE", "restarting": "RESTARTING", "dead": "DEAD"}
+
+
+class _State(dict[str, Any]):
+    """One row; its fields are keys and attributes."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+def _chosen(rows: Iterable[dict[str, Any]], filters: Any, limit: int) -> list[_State]:
+    found: list[_State] = []
+    for row in rows:
+        if all(_matches(row.get(key), how, value) for key, how, value in filters or ()):
+            found.append(_State(row))
+    return found[:limit]
+
+
+def _matches(has: Any, how: str, wanted: Any) -> bool:
+    if how not in ("=", "!="):
+        raise ValueError(f"filters know '=' and '!=', not {how!r}")
+    return (str(has).lower() == str(wanted).lower()) == (how == "=")
+
+
+def _tasks() -> Iterable[dict[str, Any]]:
+    context = _session.context()
+    job, node = _session.job_id().hex(), _session.node_id().hex()
+    for event in context._timeline_events():
+        if event["ph"] != "X":
+            continue
+        status = event["args"]["status"]
+        name = event["name"]
+        yield {
+            "task_id": TaskID.of(f"task {event['args']['task']}").hex(),
+            "attempt_number": 0,
+            "name": name,
+            "state": _TASK_STATES.get(status, "FAILED"),
+            "job_id": job,
+            "actor_id": None,
+            "type": "ACTOR_TASK" if "." in name else "NORMAL_TASK",
+            "func_or_class_name": name,
+            "parent_task_id": None,
+            "node_id": node,
+            "worker_pid": event["pid"],
+            "start_time_ms": event["ts"] / 1000,
+            "end_time_ms": (event["ts"] + event["dur"]) / 1000,
+            "error_message": event["args"].get("error"),
+        }
+
+
+def _actors() -> Iterable[dict[str, Any]]:
+    for row in _session.context()._status()["actors"]:
+        yield {
+            "actor_id": ActorID.of(str(row.get("id"))).hex(),
+            "class_name": row.get("class", ""),
+            "state": _ACTOR_STATES.get(row.get("state", ""), "PENDING_CREATION"),
+            "job_id": _session.job_id().hex(),
+            "name": row.get("name") or "",
+            "node_id": _session.node_id().hex(),
+            "pid": row.get("pid", 0),
+            "ray_namespace": row.get("namespace", ""),
+        }
+
+
+def _rows(kind: str) -> Iterable[dict[str, Any]]:
+    if kind == "tasks":
+        return _tasks()
+    if kind == "actors":
+        return _actors()
+    if kind == "nodes":
+        return [
+            {
+                "node_id": node["NodeID"],
+                "node_ip": node["NodeManagerAddress"],
+                "is_head_node": True,
+                "state": "ALIVE",
+                "node_name": node["NodeName"],
+                "resources_total": node["Resources"],
+                "labels": node["Labels"],
+            }
+            for node in nodes()
+        ]
+    if kind == "workers":
+        return [
+            {
+                "worker_id": str(row["process"]),
+                "pid": row["pid"],
+                "worker_type": "WORKER",
+                "is_alive": row["state"] != "dead",
+                "node_id": _session.node_id().hex(),
+            }
+            for row in _session.context()._status()["workers"]
+        ]
+    if kind == "jobs":
+        return [
+            {
+                "job_id": _session.job_id().hex(),
+                "type": "DRIVER",
+                "status": "RUNNING",
+                "entrypoint": "",
+                "driver_info": {"pid": str(os.getpid())},
+            }
+        ]
+    if kind == "placement_groups":
+        from fray.ray.util.placement_group import placement_group_table
+
+        return [{**row, "creator_job_id": _session.job_id().hex()} for row in placement_group_table().values()]
+    return []
+
+
+class StateApiClient:
+    """Lists what there is."""
+
+    def __init__(self, address: str | None = None, **settings: Any) -> None:
+        del address, settings
+
+    def list(self, resource: Any, options: Any = None, **settings: Any) -> list[_State]:
+        """Return the rows of a kind, such as ``"tasks"``."""
+        del settings
+        kind = str(getattr(resource, "value", resource))
+        return _chosen(_rows(kind), getattr(options, "filters", None), getattr(options, "limit", 100))
+
+
+def _lister(kind: str) -> Any:
+    def list_rows(
+        address: str | None = None,
+        filters: Any = None,
+        limit: int = 100,
+        timeout: int = 30,
+        detail: bool = False,
+        raise_on_missing_output: bool = True,
+        _explain: bool = False,
+    ) -> list[_State]:
+        del address, timeout, detail, raise_on_missing_output, _explain
+        return _chosen(_rows(kind), filters, limit)
+
+    list_rows.__name__ = list_rows.__qualname__ = f"list_{kind}"
+    list_rows.__doc__ = f"Return the {kind.replace('_', ' ')}, filtered by ``(key, '=' or '!=', value)``."
+    return list_rows
+
+
+def _getter(kind: str, key: str) -> Any:
+    def get_row(id: str, address: str | None = None, timeout: int = 30, _explain: bool = False) -> _State | None:
+        del address, timeout, _explain
+        return next(iter(_chosen(_rows(kind), [(key, "=", id)], 1)), None)
+
+    get_row.__doc__ = f"Return one of the {kind.replace('_', ' ')} by its {key}, None where there is none."
+    return get_row
+
+
+list_actors, list_tasks, list_nodes = _lister("actors"), _lister("tasks"), _lister("nodes")
+list_jobs, list_objects, list_workers = _lister("jobs"), _lister("objects"), _lister("workers")
+list_placement_groups, list_runtime_envs = _lister("placement_groups"), _lister("runtime_envs")
+list_cluster_events, list_logs = _lister("cluster_events"), _lister("logs")
+get_actor, get_task, get_node = _getter("actors", "actor_id"), _getter("tasks", "task_id"), _getter("nodes", "node_id")
+get_job, get_worker = _getter("jobs", "job_id"), _getter("workers", "worker_id")
+get_placement_group, get_objects = _getter("placement_groups", "placement_group_id"), _getter("objects", "object_id")
+
+
+def get_log(*args: Any, **kwargs: Any) -> Iterable[str]:
+    """Return nothing: what workers print is shown where the program prints."""
+    del args, kwargs
+    return iter(())
+
+
+def _summary(kind: str, name: str, total: str) -> dict[str, Any]:
+    groups: dict[str, Any] = {}
+    rows = list(_rows(kind))
+    for called in sorted({row[name] for row in rows}):
+        states = Counter(row["state"] for row in rows if row[name] == called)
+        groups[called] = {"func_or_class_name": called, "class_name": called, "type": "", "state_counts": dict(states)}
+    return {"cluster": {"summary": groups, total: len(rows), "summary_by": name}}
+
+
+def summarize_tasks(address: str | None = None, timeout: int = 30, **settings: Any) -> dict[str, Any]:
+    """Return how many tasks of each name are in which state."""
+    del address, timeout, settings
+    return _summary("tasks", "func_or_class_name", "total_tasks")
+
+
+def summarize_actors(address: str | None = None, timeout: int = 30, **settings: Any) -> dict[str, Any]:
+    """Return how many actors of each class are in which state."""
+    del address, timeout, settings
+    return _summary("actors", "class_name", "total_actors")
+
+
+def summarize_objects(address: str | None = None, timeout: int = 30, **settings: Any) -> dict[str, Any]:
+    """Return an empty summary: objects have no call sites here."""
+    del address, timeout, settings
+    return {"cluster": {"summary": {}, "total_objects": 0, "summary_by": "callsite"}}

@@ -1,0 +1,456 @@
+"""Actor classes and handles."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def counter(ray: Any) -> Any:
+    """An actor class."""
+
+    @ray.remote
+    class Counter:
+        STEP = 5
+
+        def __init__(self, start: int = 0, name: str = "") -> None:
+            self.value = start
+            self.name = name
+
+        def add(self, amount: int = 1) -> int:
+            self.value += amount
+            return self.value
+
+        def _private(self) -> str:
+            return "private"
+
+        def __call__(self, value: int) -> int:
+            return 2 * value
+
+        @staticmethod
+        def static(value: int) -> int:
+            return value
+
+        @classmethod
+        def named(cls) -> str:
+            return cls.__name__
+
+        @ray.method(num_returns=2)
+        def two(self) -> tuple[int, int]:
+            return 1, 2
+
+        def items(self, count: int) -> Any:
+            for item in range(count):  # noqa: UP028  (Ray cannot do `yield from range(count)`)
+                yield item
+
+        def fail(self) -> None:
+            raise KeyError("lost")
+
+        def pid(self) -> int:
+            return os.getpid()
+
+        def exit(self) -> None:
+            ray.actor.exit_actor()
+
+        def end(self) -> None:
+            os._exit(1)
+
+    return Counter
+
+
+def test_calls_run_in_their_order_and_keep_state(ray: Any, counter: Any) -> None:
+    actor = counter.remote(3, name="x")
+    assert ray.get([actor.add.remote(), actor.add.remote(2), actor.add.remote(amount=3)]) == [4, 6, 9]
+    assert ray.get(actor.two.remote()) == [1, 2]
+    assert [ray.get(ref) for ref in actor.items.remote(3)] == [0, 1, 2]
+
+
+def test_methods_that_are_not_plain(ray: Any, counter: Any) -> None:
+    actor = counter.remote()
+    calls = [actor._private.remote(), actor.__call__.remote(4), actor.static.remote(9), actor.named.remote()]
+    assert ray.get(calls) == ["private", 8, 9, "Counter"]
+    assert ray.get(actor.__ray_ready__.remote())
+    assert ray.get(actor.__ray_call__.remote(lambda self, more: self.value + more, 100)) == 100
+
+
+def test_methods_may_have_any_name(ray: Any) -> None:
+    @ray.remote
+    class Named:
+        def handle(self) -> str:
+            return "handle"
+
+        def facts(self) -> str:
+            return "facts"
+
+        def method(self) -> str:
+            return "method"
+
+        def _methods(self) -> str:
+            return "_methods"
+
+        def construct(self) -> str:
+            return self.handle() + self._methods()
+
+    actor = Named.remote()
+    calls = [actor.handle, actor.facts, actor.method, actor._methods, actor.construct]
+    answers = ["handle", "facts", "method", "_methods", "handle_methods"]
+    assert ray.get([call.remote() for call in calls]) == answers
+
+
+def test_classes_and_methods_cannot_be_called(ray: Any, counter: Any) -> None:
+    with pytest.raises(TypeError, match="cannot be instantiated directly"):
+        counter()
+    actor = counter.remote()
+    with pytest.raises(TypeError, match="cannot be called directly"):
+        actor.add()
+    with pytest.raises(TypeError):
+        actor(4)
+
+
+def test_actor_classes_cannot_be_derived_from_but_plain_ones_can(ray: Any, counter: Any) -> None:
+    with pytest.raises(ray.actor.ActorClassInheritanceException):
+
+        class Derived(counter): ...
+
+    class Base:
+        def value(self) -> int:
+            return 1
+
+    @ray.remote
+    class Further(Base):
+        def value(self) -> int:
+            return super().value() + 1
+
+    assert ray.get(Further.remote().value.remote()) == 2
+
+
+def test_what_classes_and_handles_show(ray: Any, counter: Any) -> None:
+    assert isinstance(counter, ray.actor.ActorClass) and counter.STEP == 5 and counter.static(1) == 1
+    actor = counter.remote()
+    assert isinstance(actor, ray.actor.ActorHandle)
+    assert (
+        repr(actor) == f"Actor(counter.<locals>.Counter, {actor._actor_id.hex()})" and len(actor._actor_id.hex()) == 32
+    )
+    assert "add" in dir(actor)
+    for name in ("value", "STEP", "nothing"):
+        with pytest.raises(AttributeError, match=name):
+            getattr(actor, name)
+
+
+def test_handles_travel(ray: Any, counter: Any) -> None:
+    @ray.remote
+    def use(handle: Any, handles: list[Any]) -> tuple[int, bool]:
+        return ray.get(handle.add.remote()), handle == handles[0]
+
+    actor = counter.remote()
+    assert ray.get(use.remote(actor, [actor])) == (1, True)
+    method = actor.add
+    del actor
+    gc.collect()
+    assert ray.get(method.remote()) == 2  # a method holds the actor
+
+
+def test_arguments_are_checked_where_the_call_is(ray: Any, counter: Any) -> None:
+    with pytest.raises(TypeError, match="too many positional arguments"):
+        counter.remote(1, 2, 3)
+    actor = counter.remote()
+    with pytest.raises(TypeError, match="unexpected keyword argument 'z'"):
+        actor.add.remote(z=1)
+
+
+def test_errors_of_methods(ray: Any, counter: Any) -> None:
+    actor = counter.remote()
+    with pytest.raises(KeyError) as caught:
+        ray.get(actor.fail.remote())
+    assert isinstance(caught.value, ray.exceptions.RayTaskError)
+    assert "ray::Counter.fail()" in str(caught.value)
+    assert ray.get(actor.add.remote()) == 1
+
+
+def test_a_constructor_that_raises(ray: Any) -> None:
+    @ray.remote
+    class Bad:
+        def __init__(self) -> None:
+            raise ValueError("at birth")
+
+        def f(self) -> None: ...
+
+    with pytest.raises(ray.exceptions.ActorDiedError, match="at birth") as caught:
+        ray.get(Bad.remote().f.remote())
+    assert caught.value.actor_init_failed
+
+
+def test_names_of_actors(ray: Any, counter: Any) -> None:
+    actor = counter.options(name="found").remote(7)
+    found = ray.get_actor("found")
+    assert found == actor and hash(found) == hash(actor)
+    assert ray.get(found.add.remote()) == 8
+    assert ray.get(found.two.remote()) == [1, 2]
+    with pytest.raises(TypeError, match="unexpected keyword argument"):
+        found.add.remote(z=1)
+    assert "found" in ray.util.list_named_actors()
+    with pytest.raises(ray.exceptions.ActorAlreadyExistsError):
+        counter.options(name="found").remote()
+    assert counter.options(name="found", get_if_exists=True).remote(100) == actor
+    ray.kill(actor)
+    for name in ("found", "never"):
+        with pytest.raises(ValueError, match=name):
+            _until_unknown(ray, name)
+    with pytest.raises(ValueError):
+        ray.get_actor("")
+
+
+def _until_unknown(ray: Any, name: str) -> None:
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        ray.get_actor(name)  # Ray forgets a name a moment after its actor
+
+
+def test_namespaces(ray: Any, counter: Any) -> None:
+    actor = counter.options(name="spaced", namespace="other").remote()
+    assert ray.get_actor("spaced", namespace="other") == actor
+    with pytest.raises(ValueError):
+        ray.get_actor("spaced")
+    assert {"name": "spaced", "namespace": "other"} in ray.util.list_named_actors(all_namespaces=True)
+    ray.kill(actor)
+
+
+def test_detached_actors(ray: Any, counter: Any) -> None:
+    counter.options(name="stays", lifetime="detached").remote(4)
+    gc.collect()
+    actor = ray.get_actor("stays")
+    assert ray.get(actor.add.remote()) == 5
+    ray.kill(actor)
+
+
+def test_killed_actors(ray: Any, counter: Any) -> None:
+    actor = counter.remote()
+    ray.get(actor.add.remote())
+    ray.kill(actor)
+    with pytest.raises(ray.exceptions.RayActorError):
+        while True:  # Ray may answer a call that comes right behind
+            ray.get(actor.add.remote())
+    ray.kill(actor)
+    with pytest.raises(ValueError):
+        ray.kill(3)
+
+
+def test_actors_that_leave(ray: Any, counter: Any) -> None:
+    actor = counter.remote()
+    ending, after = actor.exit.remote(), actor.add.remote()
+    for ref in (ending, after):
+        with pytest.raises(ray.exceptions.ActorDiedError):
+            ray.get(ref)
+    with pytest.raises(TypeError):
+        ray.actor.exit_actor()
+    other = counter.remote()
+    assert ray.get(other.add.remote()) == 1
+    with pytest.raises(ray.exceptions.ActorDiedError):
+        ray.get(other.__ray_terminate__.remote())
+
+
+def test_restarted_actors_begin_anew(ray: Any, counter: Any) -> None:
+    actor = counter.options(max_restarts=1).remote(1)
+    assert ray.get(actor.add.remote()) == 2
+    with pytest.raises(ray.exceptions.ActorUnavailableError):
+        ray.get(actor.end.remote())
+    assert _answer(ray, actor) == 2
+    with pytest.raises(ray.exceptions.RayActorError):
+        ray.get(actor.end.remote())
+    with pytest.raises(ray.exceptions.ActorDiedError):
+        ray.get(actor.add.remote())
+
+
+def _answer(ray: Any, actor: Any) -> Any:
+    while True:
+        try:
+            return ray.get(actor.add.remote())
+        except ray.exceptions.ActorUnavailableError:
+            time.sleep(0.05)
+
+
+def test_calls_that_were_running_are_made_again(ray: Any, tmp_path: Path) -> None:
+    @ray.remote(max_restarts=1, max_task_retries=1)
+    class Fragile:
+        def once(self, mark: str) -> bool:
+            if not os.path.exists(mark):
+                Path(mark).touch()
+                os._exit(1)
+            return ray.get_runtime_context().was_current_actor_reconstructed
+
+    assert ray.get(Fragile.remote().once.remote(str(tmp_path / "mark"))) is True
+
+
+def test_methods_are_tried_again_on_the_same_instance(ray: Any) -> None:
+    @ray.remote
+    class Flaky:
+        def __init__(self) -> None:
+            self.calls = 0
+
+        @ray.method(max_task_retries=2, retry_exceptions=[ValueError])
+        def third(self) -> int:
+            self.calls += 1
+            if self.calls < 3:
+                raise ValueError
+            return self.calls
+
+    assert ray.get(Flaky.remote().third.remote()) == 3
+
+
+def test_limits_of_pending_calls(ray: Any) -> None:
+    @ray.remote(max_pending_calls=1)
+    class Slow:
+        def wait(self) -> None:
+            time.sleep(1)
+
+    actor = Slow.remote()
+    first = actor.wait.remote()
+    with pytest.raises(ray.exceptions.PendingCallsLimitExceeded):
+        actor.wait.remote()
+    ray.get(first)
+
+
+def test_asynchronous_actors(ray: Any) -> None:
+    @ray.remote
+    class Async:
+        def __init__(self) -> None:
+            self.event = asyncio.Event()
+
+        async def wait(self) -> str:
+            await self.event.wait()
+            return "woken"
+
+        async def wake(self) -> None:
+            self.event.set()
+
+        async def items(self) -> Any:
+            for item in range(3):
+                yield item
+
+        async def nested(self, refs: list[Any]) -> int:
+            return await refs[0]
+
+    actor = Async.remote()
+    waiting = [actor.wait.remote() for _ in range(5)]
+    ray.get(actor.wake.remote())
+    assert ray.get(waiting) == ["woken"] * 5
+    assert ray.get(actor.nested.remote([ray.put(3)])) == 3
+
+    async def items() -> list[int]:
+        return [ray.get(ref) async for ref in actor.items.remote()]
+
+    assert asyncio.run(items()) == [0, 1, 2]
+
+
+def test_a_cancelled_coroutine_is_told(ray: Any, tmp_path: Path) -> None:
+    @ray.remote
+    class Async:
+        async def wait(self, mark: str) -> None:
+            try:
+                Path(mark).touch()
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                Path(mark + ".told").touch()
+                raise
+
+    actor = Async.remote()
+    ref = actor.wait.remote(str(tmp_path / "mark"))
+    while not (tmp_path / "mark").exists():
+        time.sleep(0.01)
+    ray.cancel(ref)
+    with pytest.raises(ray.exceptions.TaskCancelledError):
+        ray.get(ref, timeout=30)
+    assert (tmp_path / "mark.told").exists()
+    with pytest.raises(ValueError, match="force"):
+        ray.cancel(actor.wait.remote(str(tmp_path / "mark")), force=True)
+
+
+def test_threaded_actors(ray: Any) -> None:
+    @ray.remote(max_concurrency=2)
+    class Threaded:
+        def __init__(self) -> None:
+            import threading
+
+            self.barrier = threading.Barrier(2)
+
+        def meet(self) -> bool:
+            self.barrier.wait(30)
+            return True
+
+    actor = Threaded.remote()
+    assert ray.get([actor.meet.remote(), actor.meet.remote()]) == [True, True]
+
+
+def test_concurrency_groups(ray: Any) -> None:
+    @ray.remote(concurrency_groups={"io": 2})
+    class Grouped:
+        def __init__(self) -> None:
+            import threading
+
+            self.barrier = threading.Barrier(2)
+
+        @ray.method(concurrency_group="io")
+        def meet(self) -> bool:
+            self.barrier.wait(30)
+            return True
+
+        def alone(self) -> str:
+            import threading
+
+            return threading.current_thread().name
+
+    actor = Grouped.remote()
+    meeting = actor.meet.remote()
+    ray.get(actor.alone.remote())  # of another group: does not wait for the one that meets
+    assert ray.get([meeting, actor.meet.remote()]) == [True, True]
+    assert ray.get(actor.alone.options(concurrency_group="io").remote())
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"max_calls": 1}, ValueError),
+        ({"num_returns": 2}, ValueError),
+        ({"name": ""}, ValueError),
+        ({"lifetime": "for ever"}, ValueError),
+        ({"max_restarts": -2}, ValueError),
+        ({"max_concurrency": -1}, ValueError),
+        ({"get_if_exists": True}, ValueError),
+        ({"max_concurrency": "2"}, TypeError),
+        ({"concurrency_groups": {"io": 1}}, ValueError),
+    ],
+)
+def test_options_of_classes_that_are_refused(
+    ray: Any, counter: Any, options: dict[str, Any], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        counter.options(**options).remote()
+
+
+def test_options_of_methods(ray: Any, counter: Any) -> None:
+    actor = counter.remote()
+    first, second = actor.two.options(num_returns=2, name="pair").remote()
+    assert ray.get([first, second]) == [1, 2]
+    with pytest.raises(TypeError):
+        actor.add.options(foo=1).remote()
+    with pytest.raises(AssertionError):
+        ray.method(foo=1)
+
+
+def test_an_actor_ends_when_nobody_holds_it(ray: Any, counter: Any) -> None:
+    actor = counter.remote()
+    pid = ray.get(actor.pid.remote())
+    del actor
+    gc.collect()
+    end = time.monotonic() + 30
+    while os.path.exists(f"/proc/{pid}") and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not os.path.exists(f"/proc/{pid}")
+    assert ray.get(counter.remote().add.remote()) == 1  # the handle is gone before the call has run

@@ -1,0 +1,316 @@
+"""`ray.util`, graphs, the runtime context and what the machine has."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from typing import Any
+
+import pytest
+
+
+def _module(ray: Any, name: str) -> Any:
+    return importlib.import_module(f"{ray.__name__}.{name}")
+
+
+# ---- pools and queues
+
+
+def test_actor_pool(ray: Any) -> None:
+    @ray.remote(num_cpus=0)
+    class Doubler:
+        def double(self, value: int) -> int:
+            if value < 0:
+                raise ValueError("negative")
+            return 2 * value
+
+    pool = ray.util.ActorPool([Doubler.remote(), Doubler.remote()])
+    assert list(pool.map(lambda actor, value: actor.double.remote(value), range(5))) == [0, 2, 4, 6, 8]
+    assert sorted(pool.map_unordered(lambda actor, value: actor.double.remote(value), range(5))) == [0, 2, 4, 6, 8]
+    pool.submit(lambda actor, value: actor.double.remote(value), -1)
+    assert pool.has_next()
+    with pytest.raises(ValueError, match="negative"):
+        pool.get_next()
+    assert not pool.has_next() and pool.has_free()
+    with pytest.raises(StopIteration):
+        pool.get_next()
+    idle = pool.pop_idle()
+    pool.push(idle)
+    with pytest.raises(ValueError, match="already belongs"):
+        pool.push(idle)
+
+
+def test_as_completed_and_map_unordered(ray: Any) -> None:
+    @ray.remote
+    def double(value: int) -> int:
+        return 2 * value
+
+    assert sorted(ray.util.as_completed([double.remote(i) for i in range(5)])) == [0, 2, 4, 6, 8]
+    assert sorted(ray.util.map_unordered(double, range(30))) == list(range(0, 60, 2))
+
+
+def test_queue(ray: Any) -> None:
+    queues = _module(ray, "util.queue")
+    queue = queues.Queue(maxsize=2)
+    queue.put(1)
+    queue.put(2, timeout=1)
+    assert queue.full() and queue.size() == queue.qsize() == len(queue) == 2
+    with pytest.raises(queues.Full):
+        queue.put_nowait(3)
+    with pytest.raises(queues.Full):
+        queue.put(3, timeout=0.05)
+    assert queue.get() == 1 and queue.get_nowait() == 2 and queue.empty()
+    with pytest.raises(queues.Empty):
+        queue.get(block=False)
+    with pytest.raises(queues.Empty):
+        queue.get(timeout=0.05)
+    with pytest.raises(ValueError):
+        queue.get(timeout=-1)
+    queue.put_nowait_batch([4, 5])
+    assert queue.get_nowait_batch(2) == [4, 5]
+
+    @ray.remote
+    def fill(target: Any) -> None:
+        target.put("from a task")
+
+    fill.remote(queue)
+    assert queue.get(timeout=30) == "from a task"
+
+    async def both() -> Any:
+        await queue.put_async(6)
+        return await queue.get_async()
+
+    assert asyncio.run(both()) == 6
+    queue.shutdown(force=True)
+    assert queue.actor is None
+
+
+def test_multiprocessing_pool(ray: Any) -> None:
+    with _module(ray, "util.multiprocessing").Pool(2) as pool:
+        assert pool.map(abs, [-1, -2]) == [1, 2]
+        assert pool.apply(max, (1, 2)) == 2
+        assert pool.starmap(pow, [(2, 3), (3, 2)]) == [8, 9]
+        assert list(pool.imap(abs, [-1, -2, -3])) == [1, 2, 3]
+        assert sorted(pool.imap_unordered(abs, [-1, -2, -3])) == [1, 2, 3]
+        result = pool.apply_async(abs, (-5,))
+        assert result.get(30) == 5 and result.ready() and result.successful()
+        with pytest.raises(ValueError) as caught:
+            pool.apply(int, ("x",))
+        assert type(caught.value) is ValueError
+        with pytest.raises(ValueError):
+            pool.join()
+    with pytest.raises(ValueError):
+        pool.map(abs, [1])
+    with pytest.raises(ValueError):
+        _module(ray, "util.multiprocessing").Pool(0)
+
+
+def test_joblib(ray: Any) -> None:
+    joblib = pytest.importorskip("joblib")
+    _module(ray, "util.joblib").register_ray()
+    with joblib.parallel_backend("ray", n_jobs=2):
+        assert joblib.Parallel()(joblib.delayed(abs)(-i) for i in range(5)) == [0, 1, 2, 3, 4]
+
+
+# ---- placement
+
+
+def test_placement_groups(ray: Any) -> None:
+    strategies = _module(ray, "util.scheduling_strategies")
+    group = ray.util.placement_group([{"CPU": 1}, {"CPU": 1}], name="pair")
+    assert group.wait(30) and ray.get(group.ready()) == group
+    assert group.bundle_count == 2 and group.bundle_specs[0]["CPU"] == 1 and len(group.id.hex()) == 36
+    assert ray.util.get_placement_group("pair") == group
+    assert ray.util.placement_group_table(group)["state"] == "CREATED"
+    assert ray.util.get_current_placement_group() is None
+
+    @ray.remote
+    def inside() -> Any:
+        return ray.get_runtime_context().get_placement_group_id()
+
+    chosen = strategies.PlacementGroupSchedulingStrategy(group)
+    refs = [inside.options(scheduling_strategy=chosen).remote() for _ in range(4)]
+    assert set(ray.get(refs, timeout=60)) == {group.id.hex()}
+
+    @ray.remote(num_cpus=1)
+    class Member:
+        def answer(self) -> int:
+            return 3
+
+    member = Member.options(scheduling_strategy=chosen).remote()
+    assert ray.get(member.answer.remote(), timeout=60) == 3
+    with pytest.raises(ValueError):
+        inside.options(num_cpus=2, scheduling_strategy=chosen).remote()
+    with pytest.raises(ValueError):
+        wrong = strategies.PlacementGroupSchedulingStrategy(group, placement_group_bundle_index=5)
+        inside.options(scheduling_strategy=wrong).remote()
+    ray.util.remove_placement_group(group)
+    ray.util.remove_placement_group(group)
+    with pytest.raises(ray.exceptions.RayActorError):
+        ray.get(member.answer.remote(), timeout=60)
+
+
+@pytest.mark.parametrize("bundles", [[], [{}], [{"CPU": 0}], {"CPU": 1}])
+def test_placement_groups_that_are_refused(ray: Any, bundles: Any) -> None:
+    with pytest.raises(ValueError):
+        ray.util.placement_group(bundles)
+
+
+def test_unknown_strategies(ray: Any) -> None:
+    with pytest.raises(ValueError):
+        ray.util.placement_group([{"CPU": 1}], strategy="ANY")
+
+    @ray.remote
+    def f() -> int:
+        return 1
+
+    with pytest.raises(ValueError):
+        f.options(scheduling_strategy="ANY").remote()
+    assert ray.get(f.options(scheduling_strategy="SPREAD").remote()) == 1
+
+
+def test_affinity_to_nodes(ray: Any) -> None:
+    strategies = _module(ray, "util.scheduling_strategies")
+
+    @ray.remote
+    def f() -> int:
+        return 1
+
+    here = ray.get_runtime_context().get_node_id()
+    own = strategies.NodeAffinitySchedulingStrategy(here, soft=False)
+    assert ray.get(f.options(scheduling_strategy=own).remote()) == 1
+    other = "ab" * 28
+    soft = strategies.NodeAffinitySchedulingStrategy(other, soft=True)
+    assert ray.get(f.options(scheduling_strategy=soft).remote()) == 1
+    with pytest.raises(ray.exceptions.TaskUnschedulableError):
+        hard = strategies.NodeAffinitySchedulingStrategy(other, soft=False)
+        ray.get(f.options(scheduling_strategy=hard).remote(), timeout=60)
+    with pytest.raises(ValueError):
+        strategies.NodeAffinitySchedulingStrategy("zz", soft=False)
+
+
+# ---- graphs
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_graphs(ray: Any) -> None:
+    dag = _module(ray, "dag")
+
+    @ray.remote
+    def add(a: int, b: int = 1) -> int:
+        return a + b
+
+    @ray.remote
+    class Keeper:
+        def __init__(self, start: int) -> None:
+            self.value = start
+
+        def more(self, amount: int) -> int:
+            self.value += amount
+            return self.value
+
+    node = add.bind(add.bind(1), b=add.bind(2))
+    assert ray.get(node.execute()) == 5
+    with dag.InputNode() as given:
+        twice = add.bind(given, given)
+    assert ray.get(twice.execute(4)) == 8
+    with dag.InputNode() as given:
+        parts = add.bind(given[0], given.b)
+    assert ray.get(parts.execute(4, b=6)) == 10
+    keeper = Keeper.bind(10)
+    both = dag.MultiOutputNode([keeper.more.bind(1), add.bind(0)])
+    assert ray.get(both.execute()) == [11, 1]
+
+
+# ---- where code runs
+
+
+def test_runtime_context(ray: Any) -> None:
+    @ray.remote(num_cpus=0.5, name="called")
+    def task() -> dict[str, Any]:
+        context = ray.get_runtime_context()
+        return {
+            "task": context.get_task_id(),
+            "name": context.get_task_name(),
+            "actor": context.get_actor_id(),
+            "node": context.get_node_id(),
+            "job": context.get_job_id(),
+            "cpus": context.get_assigned_resources()["CPU"],
+            "cancelled": context.is_canceled(),
+        }
+
+    @ray.remote
+    class Actor:
+        def look(self) -> tuple[Any, ...]:
+            context = ray.get_runtime_context()
+            return context.get_actor_id(), context.get_actor_name(), context.get_task_name(), context.current_actor
+
+    here = ray.get_runtime_context()
+    found = ray.get(task.remote())
+    assert len(found.pop("task")) == 48 and found.pop("job") == here.get_job_id()
+    assert found == {"name": "called", "actor": None, "node": here.get_node_id(), "cpus": 0.5, "cancelled": False}
+    actor = Actor.options(name="looked at").remote()
+    assert ray.get(actor.look.remote()) == (actor._actor_id.hex(), "looked at", "Actor.look", actor)
+    assert here.get_actor_id() is None and here.namespace
+    assert len(here.get_worker_id()) == 56
+    with pytest.raises(RuntimeError):
+        here.current_actor  # noqa: B018
+    with pytest.raises(RuntimeError):
+        here.is_canceled()
+
+
+def test_what_the_machine_has(ray: Any) -> None:
+    (node,) = ray.nodes()
+    assert node["Alive"] and node["NodeID"] == ray.get_runtime_context().get_node_id()
+    assert ray.cluster_resources()["CPU"] == 2
+    assert ray.available_resources().get("CPU", 0) <= 2
+    assert ray.get_gpu_ids() == [] and ray.is_initialized()
+    assert ray.util.get_node_ip_address().count(".") == 3
+    assert ray.__version__ == "2.60.0"
+
+
+def test_timeline(ray: Any, tmp_path: Any) -> None:
+    @ray.remote
+    def seen() -> None: ...
+
+    ray.get(seen.remote())
+    assert isinstance(ray.timeline(), list)
+    assert ray.timeline(str(tmp_path / "t.json")) is None and (tmp_path / "t.json").exists()
+
+
+def test_metrics(ray: Any) -> None:
+    metrics = _module(ray, "util.metrics")
+    counter = metrics.Counter("made", description="d", tag_keys=("kind",))
+    counter.inc(1.0, tags={"kind": "a"})
+    counter.set_default_tags({"kind": "b"})
+    counter.inc()
+    with pytest.raises(ValueError):
+        counter.inc(0)
+    with pytest.raises(ValueError):
+        counter.set_default_tags({"other": "x"})
+    metrics.Gauge("level").set(3)
+    metrics.Histogram("times", boundaries=[1, 2]).observe(1.5)
+    with pytest.raises(ValueError):
+        metrics.Counter("")
+    assert counter.info["name"] == "made"
+
+
+def test_progress_bars_let_values_through(ray: Any) -> None:
+    bars = _module(ray, "experimental.tqdm_ray")
+    assert list(bars.tqdm(range(3), desc="x")) == [0, 1, 2]
+    bar = bars.tqdm(total=2)
+    bar.update(2)
+    bar.close()
+
+
+def test_a_second_init_is_refused(ray: Any) -> None:
+    with pytest.raises(RuntimeError, match="ignore_reinit_error"):
+        ray.init()
+    assert ray.init(ignore_reinit_error=True).address_info["node_id"]
+    with pytest.raises(RuntimeError):
+        ray.init(foo=1)
+
+
+def test_names_that_there_are_not(ray: Any) -> None:
+    with pytest.raises(AttributeError, match="nothing_of_the_kind"):
+        ray.nothing_of_the_kind  # noqa: B018
