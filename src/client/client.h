@@ -275,9 +275,9 @@ class Client {
   void start_backup();
   void backup_loop();
   int backup_tick() const FRAY_REQUIRES(mutex_);  // how many ms the backup thread may sleep; -1: until it is woken
-  bool tick_duty() FRAY_REQUIRES(mutex_);   // lets go of the mutex meanwhile
-  bool pump() FRAY_REQUIRES(mutex_);        // reads all sockets once; true when something was read
-  void pump_tasks() FRAY_REQUIRES(mutex_);  // reads the workers' sockets only
+  bool tick_duty() FRAY_REQUIRES(mutex_);         // lets go of the mutex meanwhile
+  bool pump() FRAY_REQUIRES(mutex_);              // reads all sockets once; true when something was read
+  void pump_tasks() FRAY_REQUIRES(mutex_);        // reads the workers' sockets only
   void handle(wire::Incoming& frame) FRAY_REQUIRES(mutex_);
   void node_lost(const std::string& why) FRAY_REQUIRES(mutex_);
   void settle() FRAY_REQUIRES(mutex_);  // works off what became ready
