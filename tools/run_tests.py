@@ -100,7 +100,9 @@ NORMAL_PARTS = (
         alone=False,
         runs_ray=True,
     ),
-    Part("chaos of tasks and actors", 480, folders=("tests/chaos",), pytest_options=_apart(_CHAOS_OF_NODES), alone=False),
+    Part(
+        "chaos of tasks and actors", 480, folders=("tests/chaos",), pytest_options=_apart(_CHAOS_OF_NODES), alone=False
+    ),
     Part("chaos of nodes and jobs", 360, folders=_CHAOS_OF_NODES, alone=False),
     Part("C++ API", 240, folders=("tests/cpp",), alone=False),
     Part("plugs", 120, folders=("tests/plugs",), alone=False),

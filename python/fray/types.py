@@ -211,6 +211,10 @@ class TaskOptions(_Options):
         """Return the resources that the task holds while it runs, with the default of one CPU filled in."""
         return {"CPU": 1, **self.resources}
 
+    def shape(self) -> dict[str, Any]:
+        """Return what a worker must have for the task, by the names that the engine knows it by."""
+        return {"resources": self.demand()}
+
 
 @dataclass(frozen=True, slots=True)
 class ActorOptions(_Options):
@@ -267,6 +271,10 @@ class ActorOptions(_Options):
         """Return the resources that the actor holds while it lives, with what the defaults stand for filled in."""
         head = {"head_node": HEAD_NODE_SHARE} if self.schedule_on_head else {}
         return {"CPU": 0, **head, **self.resources}
+
+    def shape(self) -> dict[str, Any]:
+        """Return what a worker must have for the actor, by the names that the engine knows it by."""
+        return {"resources": self.demand()}
 
 
 def _requirement_lines(values: object) -> list[str]:

@@ -69,4 +69,10 @@ inline fray_object* handle_of(client::Object* object) { return reinterpret_cast<
 inline std::string text_or(const char* text, const char* otherwise = "") { return text != nullptr ? text : otherwise; }
 Status set_resources(ResourceSet* set, double num_cpus, const fray_resource* resources, std::size_t count);
 
+// What the options of a task or an actor say about the workers that will do.
+template <typename Options>
+Status read_shape(const Options& options, WorkShape* shape) {
+  return set_resources(&shape->resources, options.num_cpus, options.resources, options.resource_count);
+}
+
 }  // namespace fray::capi

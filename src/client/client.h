@@ -46,8 +46,7 @@
 namespace fray::client {
 
 struct TaskOptions {
-  ResourceSet resources;
-  std::uint32_t key = 0;
+  WorkShape shape;  // its depth is that of the thread that submits
   std::int32_t max_retries = 3;
   std::uint16_t returns = 1;
   bool generator = false;
@@ -165,6 +164,7 @@ class Client {
   void forget_key(std::uint32_t number);
   // Depth of tasks that this thread submits.
   static void set_depth(std::uint32_t depth);
+  static std::uint32_t depth();
   // What this thread runs from now on: its waits are that call's.
   static void set_call(const RunningCall& call);
 
@@ -273,9 +273,9 @@ class Client {
   void start_backup();
   void backup_loop();
   int backup_tick() const FRAY_REQUIRES(mutex_);  // how many ms the backup thread may sleep; -1: until it is woken
-  bool tick_duty() FRAY_REQUIRES(mutex_);   // lets go of the mutex meanwhile
-  bool pump() FRAY_REQUIRES(mutex_);        // reads all sockets once; true when something was read
-  void pump_tasks() FRAY_REQUIRES(mutex_);  // reads the workers' sockets only
+  bool tick_duty() FRAY_REQUIRES(mutex_);         // lets go of the mutex meanwhile
+  bool pump() FRAY_REQUIRES(mutex_);              // reads all sockets once; true when something was read
+  void pump_tasks() FRAY_REQUIRES(mutex_);        // reads the workers' sockets only
   void handle(wire::Incoming& frame) FRAY_REQUIRES(mutex_);
   void node_lost(const std::string& why) FRAY_REQUIRES(mutex_);
   void settle() FRAY_REQUIRES(mutex_);  // works off what became ready

@@ -65,10 +65,8 @@ void TaskTable::send_demand(TaskQueue* queue, std::uint32_t count) {
   queue->told = count;
   wire::Demand message;
   message.demand = queue->number;
-  message.key = queue->key;
-  message.depth = queue->depth;
   message.count = count;
-  message.resources = queue->resources;
+  message.shape = queue->shape;
   link_.send(wire::ControlType::kDemand, 0, message);
   link_.flush();
 }
@@ -199,7 +197,7 @@ void TaskTable::tick(Clock::time_point now, bool closing) {
       if (lease->sent.size() > 1) balance(lease->queue, now);
       continue;
     }
-    const bool unwanted = lease->queue != nullptr && retired_keys_.contains(lease->queue->key);
+    const bool unwanted = lease->queue != nullptr && retired_keys_.contains(lease->queue->shape.key);
     if (lease->draining || closing || unwanted || now - lease->idle_since >= limits_.keep_idle) give_back(lease);
   }
   forget_retired_keys();
@@ -213,13 +211,13 @@ void TaskTable::retire_key(std::uint32_t key) {
 
 void TaskTable::look_at_retired(const TaskQueue& queue) {
   if (retired_keys_.empty() || queue.unfinished > 0 || !queue.leases.empty()) return;
-  if (retired_keys_.contains(queue.key)) settled_keys_.push_back(queue.key);
+  if (retired_keys_.contains(queue.shape.key)) settled_keys_.push_back(queue.shape.key);
 }
 
 void TaskTable::forget_retired_keys() {
   for (std::uint32_t key : std::exchange(settled_keys_, {})) {
-    const auto first = queues_.lower_bound(Shape{key, 0, ResourceSet()});
-    const auto last = queues_.lower_bound(Shape{key + 1, 0, ResourceSet()});
+    const auto first = queues_.lower_bound(WorkShape::first_of(key));
+    const auto last = queues_.lower_bound(WorkShape::first_of(key + 1));
     const bool busy = std::any_of(
         first, last, [](const auto& entry) { return entry.second->unfinished > 0 || !entry.second->leases.empty(); });
     if (busy || retired_keys_.erase(key) == 0) continue;

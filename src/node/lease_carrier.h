@@ -56,8 +56,7 @@ class LeaseCarrier {
   void set_homes(Homes homes) { homes_events_ = std::move(homes); }
   // From now on until close_home() the key is known, whoever forgets it.
   void keep_key(ProcessId home, WorkerKeyId key);
-  void demand_for_home(ProcessId home, ProcessId root, WorkerKeyId key, std::uint32_t depth,
-                       const ResourceSet& resources);
+  void demand_for_home(ProcessId home, ProcessId root, WorkShape shape);
   void close_home(ProcessId home);
   // Jobs (scheduler/job_shares.h).
   DeviceSet job_started(ProcessId home, const ResourceSet& resources) { return table_.job_started(home, resources); }

@@ -54,7 +54,7 @@ const Demand* DemandQueue::first(ProcessId client) const {
 std::int64_t DemandQueue::deepest(ProcessId client) const {
   std::int64_t depth = -1;
   for (auto each = demands_.lower_bound({client, 0}); each != demands_.end() && each->first.first == client; ++each) {
-    depth = std::max(depth, static_cast<std::int64_t>(each->second.wanted.depth));
+    depth = std::max(depth, static_cast<std::int64_t>(each->second.wanted.shape.depth));
   }
   return depth;
 }

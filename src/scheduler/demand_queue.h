@@ -11,20 +11,18 @@
 #include <vector>
 
 #include "model/ids.h"
-#include "model/resource_set.h"
+#include "model/work_shape.h"
 
 namespace fray::scheduler {
 
 struct DemandChange {
-  std::uint32_t demand = 0;  // the client's own number; one number means one shape and key for as long as it has leases
-  WorkerKeyId key = 0;
-  std::uint32_t depth = 0;
-  std::uint32_t count = 0;  // further leases wanted now; absolute
-  ResourceSet resources;
+  std::uint32_t demand = 0;  // the client's own number; one number means one shape for as long as it has leases
+  std::uint32_t count = 0;   // further leases wanted now; absolute
+  WorkShape shape;
   bool dedicated = false;  // for an actor: a worker of its own for its life; see lease_table.h
 
   // It takes nothing from anybody, so it is served first and counts for nothing. Its count is 1.
-  bool at_once() const { return dedicated && resources.empty(); }
+  bool at_once() const { return dedicated && shape.resources.empty(); }
 };
 
 struct Demand {

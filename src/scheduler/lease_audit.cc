@@ -191,7 +191,7 @@ std::uint32_t AuditedLeaseTable::dedicated_leases() const {
 std::uint32_t AuditedLeaseTable::dedicated_wanted(std::optional<WorkerKeyId> key) const {
   std::uint32_t wanted = 0;
   for (const auto& [name, demand] : demands_) {
-    if (demand.dedicated && (!key || *key == demand.key)) wanted += demand.count;
+    if (demand.dedicated && (!key || *key == demand.shape.key)) wanted += demand.count;
   }
   return wanted;
 }
@@ -209,7 +209,7 @@ void AuditedLeaseTable::check_limit() const {
   for (const auto& [id, worker] : workers_) {
     const bool idle = worker.ready && worker.lease == 0 && !worker.doomed;
     const auto wanted = std::any_of(demands_.begin(), demands_.end(), [&worker](const auto& each) {
-      return each.second.count > 0 && each.second.key == worker.key;
+      return each.second.count > 0 && each.second.shape.key == worker.key;
     });
     if (idle && !wanted) violate(fmt::format("worker {} idles beyond the limit", id));
   }
@@ -256,18 +256,18 @@ void AuditedLeaseTable::check(const GrantLease& command) {
   if (!clients_.contains(command.client)) violate("a lease is granted to a client that is gone");
   DemandChange& demand = demands_[{command.client, command.demand}];
   if (demand.count == 0) violate("a lease is granted that nobody asked for");
-  if (demand.key != worker->second.key) violate("a worker of another key is granted");
-  if (!expected_free().covers(demand.resources)) {
-    violate(fmt::format("granted {}, free is {}", demand.resources.to_string(), expected_free().to_string()));
+  if (demand.shape.key != worker->second.key) violate("a worker of another key is granted");
+  if (!expected_free().covers(demand.shape.resources)) {
+    violate(fmt::format("granted {}, free is {}", demand.shape.resources.to_string(), expected_free().to_string()));
   }
   if (leases_.contains(command.lease)) violate("a lease number is used twice");
-  check_devices(command, demand.resources);
+  check_devices(command, demand.shape.resources);
   --demand.count;
   note(command.worker, "granted");
   worker->second.lease = command.lease;
   leases_[command.lease] = {.client = command.client,
                             .worker = command.worker,
-                            .resources = demand.resources,
+                            .resources = demand.shape.resources,
                             .devices = command.devices,
                             .dedicated = demand.dedicated};
 }

@@ -1,7 +1,7 @@
 // LeaseTable: decides which worker is leased to which client, and when workers start and stop.
 //
 //   table.client_joined(1);
-//   table.demand_changed(1, {.demand = 0, .key = 0, .depth = 0, .count = 2, .resources = cpu(1)});
+//   table.demand_changed(1, {.demand = 0, .count = 2, .shape = {.resources = cpu(1)}});
 //   for (Command& command : table.take_commands()) ...    // StartWorker{0}, StartWorker{0}
 //
 // Events go in through the methods below, commands come out of take_commands(); nothing else happens. Events only
@@ -55,8 +55,7 @@ struct Waiting {
   ProcessId client = 0;
   std::uint32_t demand = 0;
   std::uint32_t count = 0;
-  std::uint32_t depth = 0;
-  ResourceSet resources;
+  WorkShape shape;
   bool dedicated = false;
   std::string reason;
 };

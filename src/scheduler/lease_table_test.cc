@@ -13,7 +13,7 @@ namespace {
 
 DemandChange demand(std::uint32_t number, std::uint32_t count, ResourceSet resources, std::uint32_t depth = 0,
                     WorkerKeyId key = 0) {
-  return {.demand = number, .key = key, .depth = depth, .count = count, .resources = std::move(resources)};
+  return {.demand = number, .count = count, .shape = {.resources = std::move(resources), .key = key, .depth = depth}};
 }
 
 // A node of the test: carries commands out at once, workers are numbered from 100.

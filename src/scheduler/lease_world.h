@@ -184,11 +184,6 @@ class LeaseWorld {
   void check_actors() const;
   std::uint32_t demand_number(const Task& task) const { return task.shape * 16 + task.depth; }
 
-  struct Shape {
-    ResourceSet resources;
-    WorkerKeyId key = 0;
-  };
-
   SimulationRandom random_;
   SimulationLog& log_;
   std::uint32_t step_ = 0;
@@ -196,7 +191,7 @@ class LeaseWorld {
   std::uint32_t tasks_left_ = 0;  // bounds the number of children
   bool finishing_ = false;
   std::uint32_t failing_starts_ = 0;
-  std::vector<Shape> shapes_;
+  std::vector<WorkShape> shapes_;
   std::uint32_t plain_of_other_key_ = 0;  // the shape that asks for nothing, of key 1
   std::vector<Task> tasks_;
   std::map<ProcessId, Actor> actors_;  // by home

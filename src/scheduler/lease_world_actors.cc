@@ -30,14 +30,9 @@ void LeaseWorld::create_actor() {
 
 void LeaseWorld::ask_for_worker(ProcessId home) {
   const std::uint32_t demand = actors_.at(home).demand;
-  const Shape& shape = shapes_[demand / 16];
+  const WorkShape& shape = shapes_[demand / 16];
   undecided_ = true;
-  table_.demand_changed(home, {.demand = demand,
-                               .key = shape.key,
-                               .depth = demand % 16,
-                               .count = 1,
-                               .resources = shape.resources,
-                               .dedicated = true});
+  table_.demand_changed(home, {.demand = demand, .count = 1, .shape = shape.at_depth(demand % 16), .dedicated = true});
 }
 
 void LeaseWorld::host(ProcessId home, LeaseId lease, ProcessId worker) {

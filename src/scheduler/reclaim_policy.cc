@@ -56,7 +56,7 @@ Planner::Planner(const DemandQueue& queue, const LeaseLedger& ledger, const Devi
   for (const auto& [name, group] : ledger.groups()) {
     const std::uint32_t asked = std::min(group.asked, group.running);
     const std::int64_t staying = static_cast<std::int64_t>(group.running) - asked;
-    for (std::uint32_t i = 0; i < asked; ++i) now_.coming.add(group.resources);
+    for (std::uint32_t i = 0; i < asked; ++i) now_.coming.add(group.shape.resources);
     now_.places += asked;
     now_.running_of_tree[tree(name.first)] += staying;
     now_.running_of_client[name.first] += staying;
@@ -67,11 +67,11 @@ Planner::Planner(const DemandQueue& queue, const LeaseLedger& ledger, const Devi
 
 bool Planner::covered(const Demand& demand) const {
   return (demand.wanted.dedicated || now_.places > 0) &&
-         now_.coming.covers(devices_.with_fragments(demand.wanted.resources));
+         now_.coming.covers(devices_.with_fragments(demand.wanted.shape.resources));
 }
 
 void Planner::take(const Demand& demand) {
-  now_.coming.subtract(demand.wanted.resources);
+  now_.coming.subtract(demand.wanted.shape.resources);
   if (!demand.wanted.dedicated) --now_.places;
   ++now_.running_of_tree[tree(demand.client)];
   ++now_.running_of_client[demand.client];
@@ -79,7 +79,7 @@ void Planner::take(const Demand& demand) {
 }
 
 void Planner::give(const GroupName& name, const LeaseGroup& group) {
-  now_.coming.add(group.resources);
+  now_.coming.add(group.shape.resources);
   ++now_.places;
   --now_.running_of_tree[tree(name.first)];
   --now_.running_of_client[name.first];
@@ -91,12 +91,12 @@ void Planner::give(const GroupName& name, const LeaseGroup& group) {
 void Planner::serve(const Demand& demand) {
   for (std::uint32_t unit = 0; unit < demand.wanted.count; ++unit) {
     if (!covered(demand) && !gather(demand)) {
-      now_.coming.subtract(demand.wanted.resources);  // kept for it, as when granting
+      now_.coming.subtract(demand.wanted.shape.resources);  // kept for it, as when granting
       return;
     }
     // Who has its devices may keep them for long, and until then its client runs nothing.
-    if (!devices_.fits(demand.wanted.resources)) {
-      now_.coming.subtract(demand.wanted.resources);
+    if (!devices_.fits(demand.wanted.shape.resources)) {
+      now_.coming.subtract(demand.wanted.shape.resources);
       continue;
     }
     take(demand);
@@ -128,10 +128,10 @@ bool Planner::gather(const Demand& demand) {
 
 bool Planner::helps(const Demand& demand, const LeaseGroup& group) const {
   if (!demand.wanted.dedicated && now_.places <= 0) return true;
-  const ResourceSet needed = devices_.with_fragments(demand.wanted.resources);
+  const ResourceSet needed = devices_.with_fragments(demand.wanted.shape.resources);
   for (const auto& [name, units] : needed.units()) {
     if (now_.coming.amount(name) >= needed.amount(name)) continue;
-    if (group.resources.amount(name) > 0) return true;
+    if (group.shape.resources.amount(name) > 0) return true;
   }
   return false;
 }
@@ -140,21 +140,21 @@ bool Planner::may_ask(const Demand& demand, const GroupName& name, const LeaseGr
   if (count(now_.to_give, name) <= 0) return false;
   const ProcessId asked = name.first;
   const ProcessId asker = demand.client;
-  const std::int64_t depth = demand.wanted.depth;
+  const std::int64_t depth = demand.wanted.shape.depth;
   if (asked == asker) {
     if (name.second == demand.wanted.demand) return false;
     const bool wants_more = queue_.find(asked, name.second) != nullptr;
     const GroupName own{asker, demand.wanted.demand};
-    return !wants_more || (count(now_.running_of_group, own) == 0 && depth >= group.depth);
+    return !wants_more || (count(now_.running_of_group, own) == 0 && depth >= group.shape.depth);
   }
   const bool one_tree = tree(asked) == tree(asker);
   if (!one_tree && count(now_.running_of_tree, tree(asker)) == 0) return true;
   if (queue_.deepest(asked) > depth) return false;
   const std::int64_t theirs = count(now_.running_of_client, asked);
   const std::int64_t ours = count(now_.running_of_client, asker);
-  if (ours == 0 && (theirs >= 2 || depth >= group.depth)) return true;
+  if (ours == 0 && (theirs >= 2 || depth >= group.shape.depth)) return true;
   if (theirs >= ours + 2) return true;
-  return one_tree && !queue_.waits(asked) && depth > group.depth;
+  return one_tree && !queue_.waits(asked) && depth > group.shape.depth;
 }
 
 std::vector<ReclaimLeases> Planner::requests() const {
@@ -174,11 +174,12 @@ std::vector<Demand*> in_order_of_service(DemandQueue& queue, const LeaseLedger& 
     auto found = by_tree.find(tree);
     const bool tree_runs = found != by_tree.end() && found->second > 0;
     return std::tuple(tree_runs, tree_runs ? 0 : ledger.last_served(tree),
-                      -static_cast<std::int64_t>(demand.wanted.depth), ledger.running(demand.client), demand.since);
+                      -static_cast<std::int64_t>(demand.wanted.shape.depth), ledger.running(demand.client),
+                      demand.since);
   };
   std::vector<std::pair<decltype(rank(std::declval<const Demand&>())), Demand*>> ranked;
   for (Demand* demand : queue.all()) {
-    if (!demand->wanted.at_once() && ledger.beside_actors().covers(demand->wanted.resources))
+    if (!demand->wanted.at_once() && ledger.beside_actors().covers(demand->wanted.shape.resources))
       ranked.emplace_back(rank(*demand), demand);
   }
   std::sort(ranked.begin(), ranked.end());  // `since` differs between demands, so pointers never decide

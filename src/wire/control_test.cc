@@ -16,12 +16,12 @@ TEST(Control, WorkerKeyReadsBackAsWritten) {
   EXPECT_EQ(round_trip(message).description, message.description);
 }
 
-TEST(Control, DemandKeepsFractionsOfResourcesExactly) {
+TEST(Control, DemandKeepsItsShapeWithFractionsOfResourcesExactly) {
   Demand message;
   message.count = 5;
-  ASSERT_TRUE(message.resources.set("GPU", 0.3).is_ok());
-  ASSERT_TRUE(message.resources.set("CPU", 1).is_ok());
-  EXPECT_EQ(round_trip(message).resources, message.resources);
+  ASSERT_TRUE(message.shape.resources.set("GPU", 0.3).is_ok());
+  ASSERT_TRUE(message.shape.resources.set("CPU", 1).is_ok());
+  EXPECT_EQ(round_trip(message).shape.resources, message.shape.resources);
 }
 
 TEST(Control, DevicesReadBackAsWritten) {

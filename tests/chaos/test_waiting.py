@@ -194,7 +194,7 @@ def _let_it_sleep(pid: int) -> None:
 
 def test_ctrl_c_to_the_whole_process_group_does_not_reach_the_workers() -> None:
     """A terminal sends it to the foreground group; workers are outside of it."""
-    
+
     with Driver(
         """
         def slow(path):
