@@ -311,7 +311,7 @@ void AuditedLeaseTable::check(const LeaseLost& command) {
 void AuditedLeaseTable::check(const ReportDeadlock& command) {
   const auto found = demands_.find({command.client, command.demand});
   if (found == demands_.end() || found->second.count == 0) violate("a demand is refused that nobody has");
-  if (command.code == StatusCode::kUnavailable && !failed_keys_.contains(found->second.key)) {
+  if (command.code == StatusCode::kUnavailable && !failed_keys_.contains(found->second.shape.key)) {
     violate("a demand is refused although no start failed");
   }
 }

@@ -45,7 +45,7 @@ TEST(Control, ExitFactsReadBackAsWritten) {
 
 TEST(Control, NegativeResourceAmountIsRefused) {
   Demand message;
-  message.resources.set_units("CPU", -1);
+  message.shape.resources.set_units("CPU", -1);
   EXPECT_FALSE(Demand::decode(body_of(message)).is_ok());
 }
 
