@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 
+#include <fmt/format.h>
 #include <fray.h>
 
 #include "base/mutex.h"
@@ -72,6 +73,12 @@ Status set_resources(ResourceSet* set, double num_cpus, const fray_resource* res
 // What the options of a task or an actor say about the workers that will do.
 template <typename Options>
 Status read_shape(const Options& options, WorkShape* shape) {
+  if (options.priority < -WorkShape::kMostPriority || options.priority > WorkShape::kMostPriority) {
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("priority is {}; it must be from {} to {}", options.priority, -WorkShape::kMostPriority,
+                              WorkShape::kMostPriority));
+  }
+  shape->priority = options.priority;
   return set_resources(&shape->resources, options.num_cpus, options.resources, options.resource_count);
 }
 

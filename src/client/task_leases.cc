@@ -63,12 +63,26 @@ void TaskTable::let_others_ask(TaskQueue* queue) {
 void TaskTable::send_demand(TaskQueue* queue, std::uint32_t count) {
   if (count == queue->told) return;
   queue->told = count;
+  note_asking(queue, count > 0);
   wire::Demand message;
   message.demand = queue->number;
   message.count = count;
   message.shape = queue->shape;
   link_.send(wire::ControlType::kDemand, 0, message);
   link_.flush();
+}
+
+void TaskTable::note_asking(TaskQueue* queue, bool asks) {
+  if (std::exchange(queue->asks, asks) == asks) return;
+  auto of_priority = asking_.try_emplace(queue->shape.priority, 0).first;
+  of_priority->second += asks ? 1 : -1;
+  if (of_priority->second == 0) asking_.erase(of_priority);
+}
+
+// An idle lease is kept for the next task, but not while a queue of lower priority waits. The node does not ask for it
+// then: it cannot tell an idle lease from a busy one, and a busy one is not for those of lower priority.
+bool TaskTable::keeps_others_waiting(const TaskQueue& queue) const {
+  return !asking_.empty() && asking_.begin()->first < queue.shape.priority;
 }
 
 void TaskTable::granted(LeaseId id, const wire::Grant& grant, os::Fd fd) {
@@ -197,7 +211,8 @@ void TaskTable::tick(Clock::time_point now, bool closing) {
       if (lease->sent.size() > 1) balance(lease->queue, now);
       continue;
     }
-    const bool unwanted = lease->queue != nullptr && retired_keys_.contains(lease->queue->shape.key);
+    const bool unwanted = lease->queue != nullptr &&
+                          (retired_keys_.contains(lease->queue->shape.key) || keeps_others_waiting(*lease->queue));
     if (lease->draining || closing || unwanted || now - lease->idle_since >= limits_.keep_idle) give_back(lease);
   }
   forget_retired_keys();

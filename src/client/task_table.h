@@ -99,6 +99,8 @@ class TaskTable {
   void tell_demand(TaskQueue* queue);
   std::uint32_t wanted_leases(TaskQueue* queue) const;
   void send_demand(TaskQueue* queue, std::uint32_t count);
+  void note_asking(TaskQueue* queue, bool asks);
+  bool keeps_others_waiting(const TaskQueue& queue) const;
   void let_others_ask(TaskQueue* queue);
   void tell_next(DemandWindow& window);
   void look_at_retired(const TaskQueue& queue);
@@ -134,8 +136,9 @@ class TaskTable {
   Task* first_task_ = nullptr;  // every unfinished task
   std::size_t unfinished_ = 0;
   std::map<WorkShape, std::unique_ptr<TaskQueue>> queues_;
-  std::map<WorkShape, DemandWindow> windows_;  // by shapes of any key
-  TaskQueue* last_queue_ = nullptr;            // asked for last; most tasks are like the one before
+  std::map<WorkShape, DemandWindow> windows_;    // by shapes of any key
+  std::map<std::int32_t, std::int32_t> asking_;  // by priority: how many queues ask for leases
+  TaskQueue* last_queue_ = nullptr;              // asked for last; most tasks are like the one before
   std::unordered_map<std::uint32_t, TaskQueue*> by_number_;
   std::uint32_t next_number_ = 0;  // never given twice: what the node said of the one before may still be on its way
   std::vector<std::uint32_t> paused_;  // numbers of queues

@@ -182,9 +182,21 @@ ProcessId LeaseCarrier::root_of(ProcessId process, const std::function<bool(Proc
   return 0;
 }
 
+scheduler::Moment LeaseCarrier::now() { return scheduler::Moment(os::monotonic_ns()); }
+
+void LeaseCarrier::watch_clock() {
+  const std::optional<scheduler::Moment> due = table_.next_due();
+  if (due && clock_timer_ != 0 && *due == clock_due_) return;
+  loop_.cancel(std::exchange(clock_timer_, 0));
+  if (!due) return;
+  clock_due_ = *due;
+  clock_timer_ = loop_.after(std::max(scheduler::Moment(0), *due - now()), [this] { clock_timer_ = 0; });
+}
+
 void LeaseCarrier::carry_out() {
   const bool keys_changed = std::exchange(keys_changed_, false);
   if (keys_changed) let_go_of_keys();
+  table_.tick(now());
   while (true) {
     std::vector<scheduler::Command> commands = table_.take_commands();
     for (const scheduler::Command& command : commands) {
@@ -196,6 +208,7 @@ void LeaseCarrier::carry_out() {
     roster_.end_round();
     for (WorkerKeyId key : std::exchange(starts_, {})) start_worker(key);
   }
+  watch_clock();
   losses_.clear();
   for (WorkerKeyId key : std::exchange(told_envs_, {})) processes_.forgive_env(key);
   if (keys_changed) forget_keys();

@@ -89,8 +89,11 @@ json waiting(const LeaseCarrier& leases) {
   for (const scheduler::Waiting& entry : leases.table().waiting()) {
     std::string reason = leases.env_reason(entry.client, entry.demand);
     if (reason.empty()) reason = entry.reason;
-    json row = {
-        {"client", entry.client}, {"demand", entry.demand}, {"count", entry.count}, {"reason", std::move(reason)}};
+    json row = {{"client", entry.client},
+                {"demand", entry.demand},
+                {"count", entry.count},
+                {"waiting_seconds", seconds_since(static_cast<std::uint64_t>(entry.since.count()))},
+                {"reason", std::move(reason)}};
     add_shape(row, entry.shape);
     rows.push_back(std::move(row));
   }

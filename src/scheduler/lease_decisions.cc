@@ -16,6 +16,7 @@ namespace fray::scheduler {
 std::vector<Command> LeaseTable::take_commands() {
   if (changed_) {
     changed_ = false;
+    demands_.note_time(now_);
     lend_what_jobs_hold();
     refuse_given_up();
     stop_served();
@@ -25,6 +26,7 @@ std::vector<Command> LeaseTable::take_commands() {
     replace_lost();
     stop_surplus();
     reclaim();
+    next_due_ = next_gain(demands_, ledger_, now_);
   }
   return std::exchange(commands_, {});
 }
@@ -44,7 +46,7 @@ void LeaseTable::refuse_given_up() {
 
 // In the order of service, without those whose workers cannot be started, or whose devices actors have shares of.
 std::vector<Demand*> LeaseTable::servable() {
-  std::vector<Demand*> ordered = in_order_of_service(demands_, ledger_);
+  std::vector<Demand*> ordered = in_order_of_service(demands_, ledger_, now_);
   std::erase_if(ordered, [this](const Demand* demand) {
     return is_hopeless(*demand) || !devices_.fits_beside_actors(demand->wanted.shape.resources);
   });
@@ -219,7 +221,7 @@ void LeaseTable::stop_served() {
 
 void LeaseTable::reclaim() {
   if (demands_.empty()) return;
-  for (const ReclaimLeases& request : plan_reclaims(servable(), demands_, ledger_, devices_, places())) {
+  for (const ReclaimLeases& request : plan_reclaims(servable(), demands_, ledger_, devices_, places(), now_)) {
     ledger_.asked_back({request.client, request.demand}, request.count);
     commands_.emplace_back(request);
   }
@@ -285,6 +287,7 @@ std::vector<Waiting> LeaseTable::waiting() const {
                     .count = demand->wanted.count,
                     .shape = demand->wanted.shape,
                     .dedicated = demand->wanted.dedicated,
+                    .since = demand->waiting_since.value_or(now_),
                     .reason = reason(*demand)});
   }
   return rows;

@@ -31,6 +31,11 @@ void LeaseTable::demand_changed(ProcessId client, const DemandChange& demand) {
   demands_.change(client, demand);
 }
 
+void LeaseTable::tick(Moment now) {
+  now_ = now;
+  if (next_due_ && now >= *next_due_) changed_ = true;
+}
+
 void LeaseTable::prestart(WorkerKeyId key, std::uint32_t count) {
   changed_ = true;
   prestarts_[key] = std::min(count, cpus());

@@ -30,6 +30,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -57,6 +58,7 @@ struct Waiting {
   std::uint32_t count = 0;
   WorkShape shape;
   bool dedicated = false;
+  Moment since{0};  // it waits since then, or since it last got a lease
   std::string reason;
 };
 
@@ -111,6 +113,10 @@ class LeaseTable {
   // CPUs from them, as a flood of tasks would for ever.
   ResourceSet room_for_jobs() const;
 
+  // What time it is, before the decisions of a round. Time alone changes the order of what waits: the node calls it at
+  // next_due() too, if there is one.
+  void tick(Moment now);
+  std::optional<Moment> next_due() const { return next_due_; }
   std::vector<Command> take_commands();
 
   // Views for status and for tests.
@@ -165,6 +171,8 @@ class LeaseTable {
   std::uint32_t needed_dedicated_ = 0;  // of these, dedicated ones
   std::vector<Command> commands_;
   std::uint64_t contradictions_ = 0;
+  Moment now_{0};
+  std::optional<Moment> next_due_;
   bool changed_ = false;
 };
 

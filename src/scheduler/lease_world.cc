@@ -202,9 +202,8 @@ void LeaseWorld::to_table(ProcessId id, const Message& message) {
       table_.client_joined(id);
       return table_.worker_ready(id);
     case Kind::kDemand: {
-      const WorkShape& shape = shapes_[message.number / 16];
       return table_.demand_changed(
-          id, {.demand = message.number, .count = message.count, .shape = shape.at_depth(message.number % 16)});
+          id, {.demand = message.number, .count = message.count, .shape = shape_of(message.number)});
     }
     case Kind::kReturnLease:
       return table_.lease_returned(id, message.lease);
@@ -223,6 +222,8 @@ void LeaseWorld::to_table(ProcessId id, const Message& message) {
 
 void LeaseWorld::carry_out() {
   undecided_ = false;
+  clock_ += std::chrono::milliseconds(random_.below(random_.percent(10) ? 3000 : 100));
+  table_.tick(clock_);
   for (const Command& command : table_.take_commands()) {
     std::visit([this](const auto& each) { carry_out(each); }, command);
   }
@@ -319,6 +320,11 @@ bool LeaseWorld::wake_something() {
     process.stopped_until = process.mute_until = 0;
   }
   if (woken) return true;
+  if (const std::optional<Moment> due = table_.table().next_due()) {
+    clock_ = std::max(clock_, *due);
+    carry_out();
+    return true;
+  }
   check_promises();
   check_actors();
   if (return_idle_leases()) return true;
@@ -364,7 +370,7 @@ void LeaseWorld::check_promises() {
     if (for_devices && ledger.free().covers(table_.table().devices().with_fragments(row.shape.resources))) continue;
     auto found = running.find(ledger.tree(row.client));
     const bool has_nothing = found == running.end() || found->second == 0;
-    if (table_.table().workers().given_up(shapes_[row.demand / 16].key)) continue;
+    if (table_.table().workers().given_up(row.shape.key)) continue;
     for (const auto& [id, lease] : ledger.leases()) {
       ResourceSet with = ledger.free();
       with.add(lease.shape.resources);
