@@ -115,7 +115,7 @@ TEST_F(CppTask, ResourcesThatTheNodeNeverHasAreRefused) {
 }
 
 TEST_F(CppTask, PriorityOutsideOfItsRangeIsRefused) {
-  for (int most : {-1000, 1000}) EXPECT_EQ(fray::get(fray::submit({.priority = most}, add, 1, 1)).value(), 2);
+  for (int most : {-1000, 1000}) EXPECT_EQ(fray::get(fray::submit({.priority = most}, add, 1, 1)).value_or_throw(), 2);
   for (int wrong : {-1001, 1001, std::numeric_limits<int>::min()}) {
     const std::string said = "priority is " + std::to_string(wrong) + "; it must be from -1000 to 1000";
     EXPECT_THAT(failure(fray::get(fray::submit({.priority = wrong}, add, 1, 1))), HasSubstr(said));
