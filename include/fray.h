@@ -202,6 +202,7 @@ typedef struct fray_task_options {
   int32_t retry_exceptions;         /* whether max_retries counts failures of the task's own code too; FRAY_CPP only */
   const fray_variable* environment; /* of the workers, beside or in place of this process's variables */
   size_t environment_count;
+  int32_t priority; /* from -1000 to 1000; higher ones are placed first */
 } fray_task_options;
 
 /* FRAY_CPP: a name that workers have registered. FRAY_PYTHON: "module:function". NULL options: 1 CPU, 3 retries. */
@@ -229,6 +230,7 @@ typedef struct fray_actor_options {
   int32_t max_task_retries;
   int32_t max_concurrency;   /* calls that run side by side; 0: one */
   int64_t max_pending_calls; /* -1: no limit */
+  int32_t priority;          /* from -1000 to 1000; of actors that wait for a worker, higher ones get theirs first */
 } fray_actor_options;
 
 typedef struct fray_actor fray_actor; /* a handle; counted */

@@ -47,6 +47,7 @@ struct ActorOptions {
   int max_concurrency =
       0;  // calls that run side by side; 0: one, or what a Python class with async methods has by default
   std::int64_t max_pending_calls = -1;  // -1: no limit
+  int priority = 0;  // from -1000 to 1000; of actors that wait for a worker, higher ones get theirs first
 };
 
 // A handle whose class is not known here: methods go by name, and say what they give.
@@ -219,6 +220,7 @@ inline Result<AnyActor> create(std::int32_t language, const char* name, const Ac
   given.max_task_retries = options.max_task_retries;
   given.max_concurrency = options.max_concurrency;
   given.max_pending_calls = options.max_pending_calls;
+  given.priority = options.priority;
   fray_actor* made = nullptr;
   if (int code = fray_actor_create(session, language, name, &given, values, count, &made); code != FRAY_OK) {
     return Status::of(code);

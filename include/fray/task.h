@@ -45,6 +45,7 @@ struct TaskOptions {
   Timeout timeout{0};             // 0: none
   bool retry_exceptions = false;  // whether max_retries counts failures of the function itself too; C++ functions only
   std::map<std::string, std::string> environment{};  // variables of its workers, beside or in place of this process's
+  int priority = 0;                                  // from -1000 to 1000; higher ones are placed first
 };
 
 namespace detail {
@@ -328,7 +329,8 @@ inline FunctionHandle make_function(fray_session* session, std::int32_t language
                given->num_cpus,        resources.data(),
                resources.size(),       given->max_retries,
                given->timeout.count(), given->retry_exceptions ? 1 : 0,
-               environment.data(),     environment.size()};
+               environment.data(),     environment.size(),
+               given->priority};
   }
   fray_function* made = nullptr;
   int code = fray_function_make(session, language, name, given != nullptr ? &options : nullptr, &made);

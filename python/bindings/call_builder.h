@@ -20,7 +20,7 @@ extern PyTypeObject* function_type;
 // How tasks of one TaskOptions are submitted; made once per options object and kept by Python.
 struct PythonPlan {
   PyObject_HEAD client::TaskOptions* options;
-  PyObject* key;  // the number in the options, as Python keeps it
+  PyObject* shape;  // as Python gave it: the number of its worker key is forgotten when no plan holds it any more
   double timeout_seconds;
   std::uint64_t item_budget_bytes;
 };

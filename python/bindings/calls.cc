@@ -51,7 +51,7 @@ PyMethodDef function_methods[] = {{"__sizeof__", function_sizeof, METH_NOARGS, "
 
 void plan_dealloc(PyObject* self) {
   delete reinterpret_cast<PythonPlan*>(self)->options;
-  Py_DECREF(reinterpret_cast<PythonPlan*>(self)->key);
+  Py_DECREF(reinterpret_cast<PythonPlan*>(self)->shape);
   PyTypeObject* type = Py_TYPE(self);
   PyObject_Free(self);
   Py_DECREF(reinterpret_cast<PyObject*>(type));
@@ -107,44 +107,65 @@ PyObject* make_function(PyObject*, PyObject* args) {
   return reinterpret_cast<PyObject*>(self);
 }
 
-// make_plan(resources, key, max_retries, returns, generator, timeout, item_budget)
+// Reads the amounts of a dict; false with a Python exception set.
+bool read_field(PyObject* value, const char*, ResourceSet* resources) {
+  Py_ssize_t position = 0;
+  PyObject *name = nullptr, *amount = nullptr;
+  while (PyDict_Next(value, &position, &name, &amount)) {
+    const char* text = PyUnicode_AsUTF8(name);
+    double number = PyFloat_AsDouble(amount);
+    if (text == nullptr || PyErr_Occurred()) return false;
+    Status set = resources->set(text, number);
+    if (set.is_ok()) continue;
+    raise_status(set);
+    return false;
+  }
+  return true;
+}
+
+template <typename Number>
+bool read_field(PyObject* value, const char* name, Number* number) {
+  const long long given = PyLong_AsLongLong(value);
+  if (given == -1 && PyErr_Occurred() != nullptr) return false;
+  *number = static_cast<Number>(given);
+  if (std::in_range<Number>(given)) return true;
+  PyErr_Format(PyExc_OverflowError, "%s does not fit: %lld", name, given);
+  return false;
+}
+
+// What TaskOptions.shape() and ActorOptions.shape() give, with a worker key.
+bool read_shape(PyObject* given, WorkShape* shape) {
+  bool good = true;
+  WorkShape::visit(*shape, [&](const char* name, auto& field) {
+    PyObject* value = good ? PyDict_GetItemString(given, name) : nullptr;  // borrowed
+    if (value != nullptr) good = read_field(value, name, &field);
+  });
+  return good;
+}
+
+// make_plan(shape, max_retries, returns, generator, timeout, item_budget)
 PyObject* make_plan(PyObject*, PyObject* args) {
-  PyObject* resources = nullptr;
-  PyObject* key = nullptr;
+  PyObject* shape = nullptr;
   int max_retries = 0;
   int returns = 1;
   int generator = 0;
   double timeout = 0;
   unsigned long long budget = 0;
-  if (!PyArg_ParseTuple(args, "O!O!iipdK", &PyDict_Type, &resources, &PyLong_Type, &key, &max_retries, &returns,
-                        &generator, &timeout, &budget)) {
+  if (!PyArg_ParseTuple(args, "O!iipdK", &PyDict_Type, &shape, &max_retries, &returns, &generator, &timeout, &budget)) {
     return nullptr;
   }
   if (returns < 1 || returns > std::numeric_limits<std::uint16_t>::max()) {
     return PyErr_Format(PyExc_ValueError, "a task has 1 to 65535 results, not %d", returns);
   }
   auto options = std::make_unique<client::TaskOptions>();
-  options->key = static_cast<std::uint32_t>(PyLong_AsUnsignedLong(key));
-  if (PyErr_Occurred() != nullptr) return nullptr;
+  if (!read_shape(shape, &options->shape)) return nullptr;
   options->max_retries = max_retries;
   options->returns = static_cast<std::uint16_t>(returns);
   options->generator = generator != 0;
-  Py_ssize_t position = 0;
-  PyObject *name = nullptr, *amount = nullptr;
-  while (PyDict_Next(resources, &position, &name, &amount)) {
-    const char* text = PyUnicode_AsUTF8(name);
-    double number = PyFloat_AsDouble(amount);
-    if (text == nullptr || PyErr_Occurred()) return nullptr;
-    Status set = options->resources.set(text, number);
-    if (!set.is_ok()) {
-      raise_status(set);
-      return nullptr;
-    }
-  }
   auto* self = PyObject_New(PythonPlan, plan_type);
   if (self == nullptr) return nullptr;
   self->options = options.release();
-  self->key = Py_NewRef(key);
+  self->shape = Py_NewRef(shape);
   self->timeout_seconds = timeout;
   self->item_budget_bytes = budget;
   return reinterpret_cast<PyObject*>(self);
@@ -191,7 +212,7 @@ PyObject* put(PyObject*, PyObject* const* args, Py_ssize_t count) {
 PyMethodDef call_functions[] = {
     {"make_function", make_function, METH_VARARGS, "make_function(kind, payload, name, max_calls) -> Function"},
     {"make_plan", make_plan, METH_VARARGS,
-     "make_plan(resources, key, max_retries, returns, generator, timeout, item_budget) -> Plan"},
+     "make_plan(shape, max_retries, returns, generator, timeout, item_budget) -> Plan"},
     {"submit", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(submit)), METH_FASTCALL,
      "submit(client, function, plan, args, kwargs) -> ref or list of refs"},
     {"put", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(put)), METH_FASTCALL,

@@ -81,7 +81,7 @@ def make_function(*args: Any, **kwargs: Any) -> Any:
 
 def make_plan(*args: Any, **kwargs: Any) -> Any:
     """
-    make_plan(resources, key, max_retries, returns, generator, timeout, item_budget) -> Plan
+    make_plan(shape, max_retries, returns, generator, timeout, item_budget) -> Plan
     """
 
 def submit(*args: Any, **kwargs: Any) -> Any:

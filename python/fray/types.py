@@ -83,6 +83,8 @@ __all__ = [
 
 HEAD_NODE_SHARE = 0.0001
 """How much of the resource ``head_node`` one thing takes that is to run there."""
+MOST_PRIORITY = 1000
+"""Highest priority of a task or an actor; the lowest is as far below 0."""
 _MAX_NAME_BYTES = 255
 _ALLOWED_OPTIONS = ("--index-url", "--extra-index-url", "--find-links", "--no-index", "--pre")
 """Of a requirements file, in `RuntimeEnv.package_requirements`."""
@@ -185,6 +187,8 @@ class TaskOptions(_Options):
         num_returns: number of refs that `create_task` returns, at most 65,535; the function then returns that many
             values.
         runtime_env: environment that the task runs in.
+        priority: a whole number from -1000 to 1000; of the tasks that wait, higher ones are placed first. One that
+            waits gains a step each second, up to the highest that waits, so none waits for ever.
     """
 
     name: str | None = None
@@ -195,6 +199,7 @@ class TaskOptions(_Options):
     timeout: float | None = None
     num_returns: int = 1
     runtime_env: RuntimeEnv | None = None
+    priority: int = 0
 
     def __post_init__(self) -> None:
         check_name(self.name, "TaskOptions")
@@ -206,10 +211,15 @@ class TaskOptions(_Options):
         _check_timeout(self.timeout)
         check_count(self.num_returns, 1, "TaskOptions: num_returns", MOST_RETURNS)
         _check_runtime_env(self.runtime_env, "TaskOptions")
+        _check_priority(self.priority, "TaskOptions")
 
     def demand(self) -> dict[str, float]:
         """Return the resources that the task holds while it runs, with the default of one CPU filled in."""
         return {"CPU": 1, **self.resources}
+
+    def shape(self) -> dict[str, Any]:
+        """Return what a worker must have for the task, by the names that the engine knows it by."""
+        return {"resources": self.demand(), "priority": self.priority}
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +240,7 @@ class ActorOptions(_Options):
         schedule_on_head: short for ``resources={"head_node": 0.0001}``.
         max_pending_calls: calls of one process that have not ended, before the next one is refused; -1 for no limit.
         annotations: texts that every handle of it carries, for layers above; Fray itself does not read them.
+        priority: as that of `TaskOptions`, while the actor waits for a worker: first of all, and after a restart.
     """
 
     name: str | None = None
@@ -244,6 +255,7 @@ class ActorOptions(_Options):
     schedule_on_head: bool = False
     max_pending_calls: int = -1
     annotations: Mapping[str, str] = field(default_factory=dict[str, str])
+    priority: int = 0
 
     def __post_init__(self) -> None:
         if self.name is not None:
@@ -261,6 +273,7 @@ class ActorOptions(_Options):
             check_count(self.max_concurrency, 1, "ActorOptions: max_concurrency")
         _check_pending(self.max_pending_calls)
         object.__setattr__(self, "annotations", _check_annotations(self.annotations))
+        _check_priority(self.priority, "ActorOptions")
         if self.name is None and self.get_if_exists:
             raise ValueError("ActorOptions: get_if_exists needs a name to look for")
         if self.name is None and self.lifetime is Lifetime.DETACHED:
@@ -270,6 +283,10 @@ class ActorOptions(_Options):
         """Return the resources that the actor holds while it lives, with what the defaults stand for filled in."""
         head = {"head_node": HEAD_NODE_SHARE} if self.schedule_on_head else {}
         return {"CPU": 0, **head, **self.resources}
+
+    def shape(self) -> dict[str, Any]:
+        """Return what a worker must have for the actor, by the names that the engine knows it by."""
+        return {"resources": self.demand(), "priority": self.priority}
 
 
 def _requirement_lines(values: object) -> list[str]:
@@ -305,6 +322,15 @@ def check_actor_name(name: object, what: str) -> str:
     if size > _MAX_NAME_BYTES:
         raise ValueError(f"{what} has {size} bytes in UTF-8; at most {_MAX_NAME_BYTES} are allowed")
     return name
+
+
+def _check_priority(value: object, what: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(
+            f"{what}: priority must be a whole number from {-MOST_PRIORITY} to {MOST_PRIORITY}, got {value!r}"
+        )
+    if not -MOST_PRIORITY <= value <= MOST_PRIORITY:
+        raise ValueError(f"{what}: priority must be from {-MOST_PRIORITY} to {MOST_PRIORITY}, got {value}")
 
 
 def _check_pending(value: object) -> None:

@@ -77,10 +77,10 @@ Result<fray_actor*> create(fray_session& session, std::int32_t language, std::st
   client::ActorRequest request;
   client::TaskOptions limits;
   limits.max_retries = 0;
-  const KeyHold hold(session, limits.key);  // until the actor has it
-  FRAY_RETURN_IF_ERROR(set_resources(&limits.resources, options.num_cpus, options.resources, options.resource_count));
+  const KeyHold hold(session, limits.shape.key);  // until the actor has it
+  FRAY_RETURN_IF_ERROR(read_shape(options, &limits.shape));
   if (language == FRAY_PYTHON) {
-    FRAY_ASSIGN_OR_RETURN(limits.key, hold_worker_key(session, language, {}));
+    FRAY_ASSIGN_OR_RETURN(limits.shape.key, hold_worker_key(session, language, {}));
   }
   ActorDescription description;
   description.language = language;

@@ -55,8 +55,7 @@ Status fill(fray_function* made, std::int32_t language, const char* name, const 
   if (given != nullptr) std::memcpy(&options, given, std::min(given->size, sizeof(options)));
   made->timeout_seconds = options.timeout_seconds;
   made->options.max_retries = options.max_retries;
-  FRAY_RETURN_IF_ERROR(
-      set_resources(&made->options.resources, options.num_cpus, options.resources, options.resource_count));
+  FRAY_RETURN_IF_ERROR(read_shape(options, &made->options.shape));
   Variables environment;
   for (std::size_t i = 0; i < options.environment_count; ++i) {
     const fray_variable& variable = options.environment[i];
@@ -73,7 +72,7 @@ Status fill(fray_function* made, std::int32_t language, const char* name, const 
     kind = FunctionKind::kPythonName;
   }
   if (language == FRAY_PYTHON || !environment.empty()) {
-    FRAY_ASSIGN_OR_RETURN(made->options.key, hold_worker_key(*made->session, language, environment));
+    FRAY_ASSIGN_OR_RETURN(made->options.shape.key, hold_worker_key(*made->session, language, environment));
   }
   std::string_view label = name;
   if (language == FRAY_PYTHON) label = label.substr(label.find(':') + 1);
@@ -101,7 +100,7 @@ int fray_function_make(fray_session* session, int32_t language, const char* name
 
 void fray_function_release(fray_function* function) {
   if (function == nullptr || function->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  if (function->options.key != 0) function->session->client->forget_key(function->options.key);
+  if (function->options.shape.key != 0) function->session->client->forget_key(function->options.shape.key);
   fray_session_release(function->session);
   delete function;
 }

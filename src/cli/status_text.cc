@@ -45,9 +45,11 @@ std::string worker_text(const json& worker) {
 }
 
 std::string waiting_text(const json& entry) {
-  return fmt::format("  {} x {}  (depth {}, client {}): {}\n", entry.value("count", 0),
+  const int priority = entry.value("priority", 0);
+  return fmt::format("  {} x {}  (depth {}, {}client {}): {}\n", entry.value("count", 0),
                      amounts_text(entry.value("resources", json::object())), entry.value("depth", 0),
-                     entry.value("client", 0), entry.value("reason", ""));
+                     priority != 0 ? fmt::format("priority {}, ", priority) : "", entry.value("client", 0),
+                     entry.value("reason", ""));
 }
 
 std::string actor_text(const json& actor) {

@@ -21,6 +21,7 @@ thread_local std::uint32_t current_depth = 0;
 thread_local RunningCall current_call;
 
 void Client::set_depth(std::uint32_t depth) { current_depth = depth; }
+std::uint32_t Client::depth() { return current_depth; }
 
 void Client::set_call(const RunningCall& call) { current_call = call; }
 
@@ -186,12 +187,12 @@ void Client::release_arguments(Task& task) {
 Result<std::vector<Object*>> Client::submit(std::unique_ptr<Task> given, const TaskOptions& options) {
   Unaccepted unaccepted{*this, given};
   MutexLock lock(mutex_);
-  TaskQueue* queue = tasks_.known_queue(options.resources, options.key, current_depth);
-  const ResourceSet* unknown = queue == nullptr ? &options.resources : nullptr;
+  TaskQueue* queue = tasks_.known_queue(options.shape, current_depth);
+  const ResourceSet* unknown = queue == nullptr ? &options.shape.resources : nullptr;
   FRAY_RETURN_IF_ERROR(why_refused(*given, unknown, "task"));
   Task* task = given.release();
   std::vector<Object*> results = make_results(task, options);
-  task->queue = queue != nullptr ? queue : tasks_.queue(options.resources, options.key, current_depth);
+  task->queue = queue != nullptr ? queue : tasks_.queue(options.shape, current_depth);
   tasks_.submit(task);
   settle();
   wake_stale_sleepers();

@@ -48,8 +48,7 @@
 namespace fray::client {
 
 struct TaskOptions {
-  ResourceSet resources;
-  std::uint32_t key = 0;
+  WorkShape shape;  // its depth is that of the thread that submits
   std::int32_t max_retries = 3;
   std::uint16_t returns = 1;
   bool generator = false;
@@ -167,6 +166,7 @@ class Client {
   void forget_key(std::uint32_t number);
   // Depth of tasks that this thread submits.
   static void set_depth(std::uint32_t depth);
+  static std::uint32_t depth();
   // What this thread runs from now on: its waits are that call's.
   static void set_call(const RunningCall& call);
 

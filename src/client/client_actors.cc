@@ -22,17 +22,16 @@ Result<FoundActor> Client::create_actor(ActorRequest request, WaitHooks& hooks) 
   {
     MutexLock lock(mutex_);
     const TaskOptions& options = request.constructor.options;
-    FRAY_RETURN_IF_ERROR(why_refused(*request.constructor.task, &options.resources, "actor"));
+    FRAY_RETURN_IF_ERROR(why_refused(*request.constructor.task, &options.shape.resources, "actor"));
     made.object = new Object;
     made.object->id = objects_.own_id(objects_.take_sequence(1));
     objects_.share(made.object);
     message.actor = made.object->id;
-    message.key = options.key;
+    message.shape = options.shape.at_depth(Client::depth());
     message.max_restarts = request.max_restarts;
     message.detached = request.detached;
     message.get_if_exists = request.get_if_exists;
     message.event_loop = request.event_loop;
-    message.resources = options.resources;
     message.name_space = request.name_space;
     message.name = request.name;
     message.class_name = request.class_name;

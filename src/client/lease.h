@@ -1,6 +1,6 @@
 // Lease: one leased worker, seen from the client: its direct socket and the tasks that were sent and not answered.
 // A connection to an actor is a lease too: one that several clients share, and that lasts as long as the actor's instance.
-// TaskQueue: tasks of one (resources, worker key, depth) that wait for a worker, and the leases for them.
+// TaskQueue: tasks of one shape that wait for a worker, and the leases for them.
 //
 // Threading:  guarded by Client's mutex.
 // Ownership:  TaskTable owns both; tasks in `sent` and `ready` belong to TaskTable as well.
@@ -17,7 +17,7 @@
 #include "client/demand_window.h"
 #include "client/given_functions.h"
 #include "client/task.h"
-#include "model/resource_set.h"
+#include "model/work_shape.h"
 #include "wire/socket.h"
 
 namespace fray::client {
@@ -37,12 +37,11 @@ inline constexpr const char* kWithoutDescriptors =
 
 struct TaskQueue {
   std::uint32_t number = 0;  // the demand's number
-  std::uint32_t key = 0;
-  std::uint32_t depth = 0;
-  ResourceSet resources;
+  WorkShape shape;
   DemandWindow* window = nullptr;                // of all that differ in their key alone
   std::uint32_t most_leases = 1;                 // how many such workers could ever run at once
   std::uint32_t told = 0;                        // the demand that the node knows, or kUnknownDemand
+  bool asks = false;                             // for leases, as last told
   std::uint32_t owed = 0;                        // leases that the node asked back and did not get
   std::optional<Clock::time_point> pause_until;  // no demand before; the process was out of descriptors
   std::uint32_t times_without_descriptors = 0;   // grants in a row that could not be used

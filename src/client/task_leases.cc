@@ -63,14 +63,26 @@ void TaskTable::let_others_ask(TaskQueue* queue) {
 void TaskTable::send_demand(TaskQueue* queue, std::uint32_t count) {
   if (count == queue->told) return;
   queue->told = count;
+  note_asking(queue, count > 0);
   wire::Demand message;
   message.demand = queue->number;
-  message.key = queue->key;
-  message.depth = queue->depth;
   message.count = count;
-  message.resources = queue->resources;
+  message.shape = queue->shape;
   link_.send(wire::ControlType::kDemand, 0, message);
   link_.flush();
+}
+
+void TaskTable::note_asking(TaskQueue* queue, bool asks) {
+  if (std::exchange(queue->asks, asks) == asks) return;
+  auto of_priority = asking_.try_emplace(queue->shape.priority, 0).first;
+  of_priority->second += asks ? 1 : -1;
+  if (of_priority->second == 0) asking_.erase(of_priority);
+}
+
+// An idle lease is kept for the next task, but not while a queue of lower priority waits. The node does not ask for it
+// then: it cannot tell an idle lease from a busy one, and a busy one is not for those of lower priority.
+bool TaskTable::keeps_others_waiting(const TaskQueue& queue) const {
+  return !asking_.empty() && asking_.begin()->first < queue.shape.priority;
 }
 
 void TaskTable::granted(LeaseId id, const wire::Grant& grant, os::Fd fd) {
@@ -199,7 +211,8 @@ void TaskTable::tick(Clock::time_point now, bool closing) {
       if (lease->sent.size() > 1) balance(lease->queue, now);
       continue;
     }
-    const bool unwanted = lease->queue != nullptr && retired_keys_.contains(lease->queue->key);
+    const bool unwanted = lease->queue != nullptr &&
+                          (retired_keys_.contains(lease->queue->shape.key) || keeps_others_waiting(*lease->queue));
     if (lease->draining || closing || unwanted || now - lease->idle_since >= limits_.keep_idle) give_back(lease);
   }
   forget_retired_keys();
@@ -213,13 +226,13 @@ void TaskTable::retire_key(std::uint32_t key) {
 
 void TaskTable::look_at_retired(const TaskQueue& queue) {
   if (retired_keys_.empty() || queue.unfinished > 0 || !queue.leases.empty()) return;
-  if (retired_keys_.contains(queue.key)) settled_keys_.push_back(queue.key);
+  if (retired_keys_.contains(queue.shape.key)) settled_keys_.push_back(queue.shape.key);
 }
 
 void TaskTable::forget_retired_keys() {
   for (std::uint32_t key : std::exchange(settled_keys_, {})) {
-    const auto first = queues_.lower_bound(Shape{key, 0, ResourceSet()});
-    const auto last = queues_.lower_bound(Shape{key + 1, 0, ResourceSet()});
+    const auto first = queues_.lower_bound(WorkShape::first_of(key));
+    const auto last = queues_.lower_bound(WorkShape::first_of(key + 1));
     const bool busy = std::any_of(
         first, last, [](const auto& entry) { return entry.second->unfinished > 0 || !entry.second->leases.empty(); });
     if (busy || retired_keys_.erase(key) == 0) continue;

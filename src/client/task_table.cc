@@ -30,25 +30,24 @@ TaskTable::TaskTable(NodeLink& link, ObjectTable& objects, Timeline& timeline, s
 
 TaskTable::~TaskTable() = default;
 
-TaskQueue* TaskTable::known_queue(const ResourceSet& resources, std::uint32_t key, std::uint32_t depth) {
+TaskQueue* TaskTable::known_queue(const WorkShape& asked, std::uint32_t depth) {
   TaskQueue* last = last_queue_;
-  if (last != nullptr && last->key == key && last->depth == depth && last->resources == resources) return last;
-  auto found = queues_.find(Shape{key, depth, resources});
+  if (last != nullptr && last->shape.is(asked, depth)) return last;
+  auto found = queues_.find(asked.at_depth(depth));
   return found != queues_.end() ? last_queue_ = found->second.get() : nullptr;
 }
 
-TaskQueue* TaskTable::queue(const ResourceSet& resources, std::uint32_t key, std::uint32_t depth) {
-  if (TaskQueue* known = known_queue(resources, key, depth)) return known;
-  auto& slot = queues_[Shape{key, depth, resources}];
+TaskQueue* TaskTable::queue(const WorkShape& asked, std::uint32_t depth) {
+  if (TaskQueue* known = known_queue(asked, depth)) return known;
+  WorkShape shape = asked.at_depth(depth);
+  auto& slot = queues_[shape];
   slot = std::make_unique<TaskQueue>();
   slot->number = next_number_++;
-  slot->key = key;
-  slot->depth = depth;
-  slot->resources = resources;
-  slot->window = &windows_[{depth, resources}];
-  double cpus = resources.amount("CPU");
+  slot->window = &windows_[shape.of_any_key()];
+  double cpus = shape.resources.amount("CPU");
   double at_once = cpus > 0 ? std::max(1.0, std::floor(limits_.total_cpus / cpus)) : limits_.max_workers;
   slot->most_leases = static_cast<std::uint32_t>(std::min<double>(at_once, limits_.max_workers));
+  slot->shape = std::move(shape);
   by_number_[slot->number] = slot.get();
   return slot.get();
 }

@@ -15,7 +15,6 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -44,9 +43,9 @@ class TaskTable {
 
   void set_limits(Limits limits) { limits_ = limits; }
   void set_actors(ActorTable* actors) { actors_ = actors; }
-  // The queue for such tasks; null where none was made yet.
-  TaskQueue* known_queue(const ResourceSet& resources, std::uint32_t key, std::uint32_t depth);
-  TaskQueue* queue(const ResourceSet& resources, std::uint32_t key, std::uint32_t depth);
+  // The queue for such tasks, submitted at this depth; null where none was made yet.
+  TaskQueue* known_queue(const WorkShape& asked, std::uint32_t depth);
+  TaskQueue* queue(const WorkShape& asked, std::uint32_t depth);
 
   // Not ok: the task's function or arguments are more than a message may carry.
   Status check_size(const Task& task) const;
@@ -100,6 +99,8 @@ class TaskTable {
   void tell_demand(TaskQueue* queue);
   std::uint32_t wanted_leases(TaskQueue* queue) const;
   void send_demand(TaskQueue* queue, std::uint32_t count);
+  void note_asking(TaskQueue* queue, bool asks);
+  bool keeps_others_waiting(const TaskQueue& queue) const;
   void let_others_ask(TaskQueue* queue);
   void tell_next(DemandWindow& window);
   void look_at_retired(const TaskQueue& queue);
@@ -134,10 +135,10 @@ class TaskTable {
   Limits limits_;
   Task* first_task_ = nullptr;  // every unfinished task
   std::size_t unfinished_ = 0;
-  using Shape = std::tuple<std::uint32_t, std::uint32_t, ResourceSet>;  // worker key, depth, resources
-  std::map<Shape, std::unique_ptr<TaskQueue>> queues_;
-  std::map<std::pair<std::uint32_t, ResourceSet>, DemandWindow> windows_;  // by depth and resources
-  TaskQueue* last_queue_ = nullptr;  // asked for last; most tasks are like the one before
+  std::map<WorkShape, std::unique_ptr<TaskQueue>> queues_;
+  std::map<WorkShape, DemandWindow> windows_;    // by shapes of any key
+  std::map<std::int32_t, std::int32_t> asking_;  // by priority: how many queues ask for leases
+  TaskQueue* last_queue_ = nullptr;              // asked for last; most tasks are like the one before
   std::unordered_map<std::uint32_t, TaskQueue*> by_number_;
   std::uint32_t next_number_ = 0;  // never given twice: what the node said of the one before may still be on its way
   std::vector<std::uint32_t> paused_;  // numbers of queues

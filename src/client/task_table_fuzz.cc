@@ -151,7 +151,7 @@ class World {
     task->first_result = results.front();
     task->returns = static_cast<std::uint16_t>(count);
     task->retries_left = static_cast<std::int32_t>(script_.below(3)) - 1;
-    task->queue = table_.queue(ResourceSet(), script_.below(2), 0);
+    task->queue = table_.queue({.key = script_.below(2)}, 0);
     wire::begin_frame(task->frame, DirectType::kTask, sequence);
     wire::ByteWriter(task->frame).put(wire::TaskHead{});
     if (count > 1) extra(*task).more_results.assign(results.begin() + 1, results.end());

@@ -105,7 +105,7 @@ class TaskTableTest : public ::testing::Test {
     task->function = function_;
     task->first_result = result;
     task->retries_left = retries;
-    task->queue = table_.queue(cpu_, key_, 0);
+    task->queue = table_.queue({.resources = cpu_, .key = key_}, 0);
     for (std::uint16_t i = 1; i < returns; ++i) {
       auto* another = new Object;
       another->id = objects_.own_id(objects_.take_sequence(1));

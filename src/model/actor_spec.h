@@ -11,7 +11,7 @@
 #include <string>
 
 #include "model/ids.h"
-#include "model/resource_set.h"
+#include "model/work_shape.h"
 
 namespace fray {
 
@@ -30,9 +30,7 @@ struct ActorSpec {
   bool detached = false;
   bool get_if_exists = false;     // a living actor of that name will do
   std::int32_t max_restarts = 0;  // kNoRestartLimit: as often as it takes
-  WorkerKeyId key = 0;
-  ResourceSet resources;  // held for the actor's life, also while it waits
-  std::uint32_t depth = 0;
+  WorkShape shape;                // its resources are held for the actor's life, also while it waits
 };
 
 }  // namespace fray

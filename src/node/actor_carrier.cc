@@ -29,7 +29,7 @@ Status ActorCarrier::create(Connection& client, std::uint64_t ticket, wire::Crea
   if (message.actor.owner != client.process) {
     return Status(StatusCode::kInvalidArgument, "an actor in the name of another process");
   }
-  FRAY_ASSIGN_OR_RETURN(WorkerKeyId key, leases_.key_of(client.process, message.key));
+  FRAY_ASSIGN_OR_RETURN(WorkerKeyId key, leases_.key_of(client.process, message.shape.key));
   ActorSpec spec;
   spec.id = message.actor;
   spec.home = roster_.new_process();
@@ -41,9 +41,8 @@ Status ActorCarrier::create(Connection& client, std::uint64_t ticket, wire::Crea
   spec.detached = message.detached;
   spec.get_if_exists = message.get_if_exists;
   spec.max_restarts = message.max_restarts;
-  spec.key = key;
-  spec.resources = message.resources;
-  spec.depth = message.depth;
+  spec.shape = message.shape;
+  spec.shape.key = key;
   Result<ActorId> made = table_.create(std::move(spec));
   if (made.is_ok() && *made == message.actor) {
     Kept& kept = kept_[message.actor];
@@ -238,7 +237,7 @@ void ActorCarrier::carry_out(const actor::RequestWorker& command) {
 void ActorCarrier::request_worker(const ActorId& actor) {
   const ActorSpec* spec = table_.spec(actor);
   if (spec == nullptr) return;
-  leases_.demand_for_home(spec->home, spec->detached ? 0 : spec->root, spec->key, spec->depth, spec->resources);
+  leases_.demand_for_home(spec->home, spec->detached ? 0 : spec->root, spec->shape);
 }
 
 void ActorCarrier::granted(ProcessId home, LeaseId lease, ProcessId worker) {
@@ -258,7 +257,7 @@ void ActorCarrier::carry_out(const actor::StartActor& command) {
   wire::HostActor message;
   message.actor = command.actor;
   message.incarnation = command.incarnation;
-  if (const ActorSpec* spec = table_.spec(command.actor)) message.cpus = spec->resources.amount("CPU");
+  if (const ActorSpec* spec = table_.spec(command.actor)) message.cpus = spec->shape.resources.amount("CPU");
   message.constructor = kept_[command.actor].constructor;
   worker->send(wire::ControlType::kHostActor, 0, message);
 }

@@ -104,16 +104,15 @@ void LeaseCarrier::keep_key(ProcessId home, WorkerKeyId key) {
   if (home_keys_.emplace(home, key).second) ++definitions_[key];
 }
 
-void LeaseCarrier::demand_for_home(ProcessId home, ProcessId root, WorkerKeyId key, std::uint32_t depth,
-                                   const ResourceSet& resources) {
+void LeaseCarrier::demand_for_home(ProcessId home, ProcessId root, WorkShape shape) {
   if (homes_.insert(home).second) {
     table_.client_joined(home, root);
     if (root != 0) last_clients_[home] = root;
   }
-  use_again(key);
-  const WorkerKeyId workers = scheduler::key_for(key, resources);
-  demand_keys_[{home, 0}] = workers;
-  table_.demand_changed(home, {0, workers, depth, 1, resources, true});
+  use_again(shape.key);
+  shape.key = scheduler::key_for(shape.key, shape.resources);
+  demand_keys_[{home, 0}] = shape.key;
+  table_.demand_changed(home, {.count = 1, .shape = std::move(shape), .dedicated = true});
 }
 
 void LeaseCarrier::close_home(ProcessId home) {
@@ -129,9 +128,11 @@ void LeaseCarrier::close_home(ProcessId home) {
 }
 
 Status LeaseCarrier::demand(ProcessId client, const wire::Demand& message) {
-  FRAY_ASSIGN_OR_RETURN(WorkerKeyId key, key_of(client, message.key));
-  const WorkerKeyId workers = scheduler::key_for(key, message.resources);
-  table_.demand_changed(client, {message.demand, workers, message.depth, message.count, message.resources});
+  FRAY_ASSIGN_OR_RETURN(WorkerKeyId key, key_of(client, message.shape.key));
+  const WorkerKeyId workers = scheduler::key_for(key, message.shape.resources);
+  scheduler::DemandChange wanted{.demand = message.demand, .count = message.count, .shape = message.shape};
+  wanted.shape.key = workers;
+  table_.demand_changed(client, wanted);
   keys_changed_ = true;
   if (message.count == 0) {
     demand_keys_.erase({client, message.demand});
@@ -181,9 +182,21 @@ ProcessId LeaseCarrier::root_of(ProcessId process, const std::function<bool(Proc
   return 0;
 }
 
+scheduler::Moment LeaseCarrier::now() { return scheduler::Moment(os::monotonic_ns()); }
+
+void LeaseCarrier::watch_clock() {
+  const std::optional<scheduler::Moment> due = table_.next_due();
+  if (due && clock_timer_ != 0 && *due == clock_due_) return;
+  loop_.cancel(std::exchange(clock_timer_, 0));
+  if (!due) return;
+  clock_due_ = *due;
+  clock_timer_ = loop_.after(std::max(scheduler::Moment(0), *due - now()), [this] { clock_timer_ = 0; });
+}
+
 void LeaseCarrier::carry_out() {
   const bool keys_changed = std::exchange(keys_changed_, false);
   if (keys_changed) let_go_of_keys();
+  table_.tick(now());
   while (true) {
     std::vector<scheduler::Command> commands = table_.take_commands();
     for (const scheduler::Command& command : commands) {
@@ -195,6 +208,7 @@ void LeaseCarrier::carry_out() {
     roster_.end_round();
     for (WorkerKeyId key : std::exchange(starts_, {})) start_worker(key);
   }
+  watch_clock();
   losses_.clear();
   for (WorkerKeyId key : std::exchange(told_envs_, {})) processes_.forgive_env(key);
   if (keys_changed) forget_keys();
@@ -266,7 +280,7 @@ void LeaseCarrier::carry_out(const scheduler::GrantLease& command) {
     table_.lease_returned(command.client, command.lease);
     scheduler::DemandChange none;
     none.demand = command.demand;
-    none.key = demand_keys_[{command.client, command.demand}];
+    none.shape.key = demand_keys_[{command.client, command.demand}];
     table_.demand_changed(command.client, none);
     wire::Deadlock refusal;
     refusal.demand = command.demand;
@@ -284,7 +298,7 @@ void LeaseCarrier::carry_out(const scheduler::GrantLease& command) {
   wire::Lease lease;
   lease.client = command.client;
   if (const scheduler::HeldLease* held = table_.ledger().find(command.lease))
-    lease.cpus = held->resources.amount("CPU");
+    lease.cpus = held->shape.resources.amount("CPU");
   worker->send(wire::ControlType::kLease, command.lease, lease, std::move(ends->second));
 }
 

@@ -56,8 +56,7 @@ class LeaseCarrier {
   void set_homes(Homes homes) { homes_events_ = std::move(homes); }
   // From now on until close_home() the key is known, whoever forgets it.
   void keep_key(ProcessId home, WorkerKeyId key);
-  void demand_for_home(ProcessId home, ProcessId root, WorkerKeyId key, std::uint32_t depth,
-                       const ResourceSet& resources);
+  void demand_for_home(ProcessId home, ProcessId root, WorkShape shape);
   void close_home(ProcessId home);
   // Jobs (scheduler/job_shares.h).
   DeviceSet job_started(ProcessId home, const ResourceSet& resources) { return table_.job_started(home, resources); }
@@ -97,6 +96,8 @@ class LeaseCarrier {
   void answer_starts(WorkerKeyId base);
   bool an_actor_works() const;
   void watch_for_deadlock();
+  static scheduler::Moment now();
+  void watch_clock();
   void bind_devices(const scheduler::GrantLease& command);
   void let_go_of_keys();
   std::set<WorkerKeyId> keys_in_use() const;
@@ -119,6 +120,8 @@ class LeaseCarrier {
   std::unordered_set<ProcessId> homes_;
   Homes homes_events_;
   event::TimerId deadlock_timer_ = 0;
+  event::TimerId clock_timer_ = 0;  // the round after it decides anew
+  scheduler::Moment clock_due_{0};
   std::map<WorkerKeyId, std::size_t> definitions_;        // how many in keys_ and home_keys_ are of each key
   std::unordered_map<ProcessId, WorkerKeyId> home_keys_;  // by home
   scheduler::KeyKeeper key_keeper_;

@@ -15,7 +15,7 @@ namespace fray::node {
 namespace {
 
 std::uint64_t asked_bytes(const scheduler::HeldLease& lease) {
-  return static_cast<std::uint64_t>(lease.resources.amount("memory"));
+  return static_cast<std::uint64_t>(lease.shape.resources.amount("memory"));
 }
 
 }  // namespace

@@ -26,9 +26,9 @@ Outcome demand_worker(TestClient& client, const wire::DefineKey& key, std::uint3
   client.send(ControlType::kDefineKey, 0, key);
   wire::Demand demand;
   demand.demand = number;
-  demand.key = key.key;
+  demand.shape.key = key.key;
   demand.count = 1;
-  EXPECT_TRUE(demand.resources.set("CPU", 1).is_ok());
+  EXPECT_TRUE(demand.shape.resources.set("CPU", 1).is_ok());
   client.send(ControlType::kDemand, 0, demand);
   while (auto received = client.receive()) {
     if (received->type == ControlType::kDeadlock) return {{}, wire::Deadlock::decode(received->body)->reason};
@@ -125,7 +125,7 @@ TEST(NodeFaults, ForkServerThatDiesWhileItForksTakesItsWorkersAndIsReplaced) {
   wire::Demand demand;
   demand.demand = 1;
   demand.count = 1;
-  ASSERT_TRUE(demand.resources.set("CPU", 1).is_ok());
+  ASSERT_TRUE(demand.shape.resources.set("CPU", 1).is_ok());
   node.client().send(ControlType::kDemand, 0, demand);
   bool lost = false;
   bool granted = false;

@@ -255,10 +255,10 @@ class World {
     }
     wire::Demand demand;
     demand.demand = script_.below(3);
-    demand.key = script_.below(3);
-    demand.depth = script_.below(3);
+    demand.shape.key = script_.below(3);
+    demand.shape.depth = script_.below(3);
     demand.count = script_.rarely() ? ~0u : script_.below(4);
-    demand.resources = resources();
+    demand.shape.resources = resources();
     peer.send(wire::frame(ControlType::kDemand, 0, demand));
   }
 

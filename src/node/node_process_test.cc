@@ -120,7 +120,7 @@ TEST(NodeProcess, DemandForAnUndefinedKeyEndsTheConnection) {
   TestClient driver = node.connect();
   driver.hello();
   wire::Demand demand;
-  demand.key = 5;
+  demand.shape.key = 5;
   demand.count = 1;
   driver.send(ControlType::kDemand, 0, demand);
   EXPECT_TRUE(driver.ends());

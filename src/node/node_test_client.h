@@ -265,7 +265,7 @@ inline TestLease lease_worker(TestClient& client, double cpus = 1) {
   client.send(wire::ControlType::kDefineKey, 0, test_key());
   wire::Demand demand;
   demand.count = 1;
-  EXPECT_TRUE(demand.resources.set("CPU", cpus).is_ok());
+  EXPECT_TRUE(demand.shape.resources.set("CPU", cpus).is_ok());
   client.send(wire::ControlType::kDemand, 0, demand);
   TestLease lease;
   auto granted = client.receive(wire::ControlType::kGrant);

@@ -31,6 +31,17 @@ json resources(const ResourceSet& set) {
   return amounts;
 }
 
+// What a lease or a demand is for.
+void add_shape(json& row, const WorkShape& shape) {
+  WorkShape::visit(shape, [&row](const char* name, const auto& field) {
+    if constexpr (std::is_integral_v<std::remove_cvref_t<decltype(field)>>) {
+      row[name] = field;
+    } else {
+      row[name] = resources(field);
+    }
+  });
+}
+
 // Every name that the node has, also where nothing is free.
 json free_resources(const ResourceSet& free, const ResourceSet& total) {
   json amounts = json::object();
@@ -65,8 +76,7 @@ json workers(const StatusSources& sources) {
     }
     if (lease != nullptr) {
       row["client"] = lease->client;
-      row["depth"] = lease->depth;
-      row["resources"] = resources(lease->resources);
+      add_shape(row, lease->shape);
     }
     if (const DeviceSet* devices = table.devices().of(process)) row["devices"] = *devices;
     rows.push_back(std::move(row));
@@ -79,12 +89,13 @@ json waiting(const LeaseCarrier& leases) {
   for (const scheduler::Waiting& entry : leases.table().waiting()) {
     std::string reason = leases.env_reason(entry.client, entry.demand);
     if (reason.empty()) reason = entry.reason;
-    rows.push_back({{"client", entry.client},
-                    {"demand", entry.demand},
-                    {"count", entry.count},
-                    {"depth", entry.depth},
-                    {"resources", resources(entry.resources)},
-                    {"reason", std::move(reason)}});
+    json row = {{"client", entry.client},
+                {"demand", entry.demand},
+                {"count", entry.count},
+                {"waiting_seconds", seconds_since(static_cast<std::uint64_t>(entry.since.count()))},
+                {"reason", std::move(reason)}};
+    add_shape(row, entry.shape);
+    rows.push_back(std::move(row));
   }
   return rows;
 }

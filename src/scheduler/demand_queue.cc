@@ -29,11 +29,20 @@ void DemandQueue::granted(ProcessId client, std::uint32_t demand) {
     demands_.erase(found);
   } else {
     found->second.since = ++order_;
+    found->second.waiting_since.reset();
+  }
+}
+
+void DemandQueue::note_time(Moment now) {
+  for (auto& [name, demand] : demands_) {
+    if (!demand.waiting_since) demand.waiting_since = now;
   }
 }
 
 void DemandQueue::goes_behind(ProcessId client, std::uint32_t demand) {
-  if (Demand* found = find(client, demand)) found->since = ++order_;
+  Demand* found = find(client, demand);
+  if (found == nullptr) return;
+  found->since = ++order_;
 }
 
 Demand* DemandQueue::find(ProcessId client, std::uint32_t demand) {
@@ -49,14 +58,6 @@ const Demand* DemandQueue::find(ProcessId client, std::uint32_t demand) const {
 const Demand* DemandQueue::first(ProcessId client) const {
   auto found = demands_.lower_bound({client, 0});
   return found != demands_.end() && found->first.first == client ? &found->second : nullptr;
-}
-
-std::int64_t DemandQueue::deepest(ProcessId client) const {
-  std::int64_t depth = -1;
-  for (auto each = demands_.lower_bound({client, 0}); each != demands_.end() && each->first.first == client; ++each) {
-    depth = std::max(depth, static_cast<std::int64_t>(each->second.wanted.depth));
-  }
-  return depth;
 }
 
 std::vector<Demand*> DemandQueue::all() {

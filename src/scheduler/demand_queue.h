@@ -5,33 +5,36 @@
 // Failure:    none; unknown demands are answered with nullptr.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "model/ids.h"
-#include "model/resource_set.h"
+#include "model/work_shape.h"
 
 namespace fray::scheduler {
 
+using Moment = std::chrono::nanoseconds;  // of a clock that never goes back; only differences count
+
 struct DemandChange {
-  std::uint32_t demand = 0;  // the client's own number; one number means one shape and key for as long as it has leases
-  WorkerKeyId key = 0;
-  std::uint32_t depth = 0;
-  std::uint32_t count = 0;  // further leases wanted now; absolute
-  ResourceSet resources;
+  std::uint32_t demand = 0;  // the client's own number; one number means one shape for as long as it has leases
+  std::uint32_t count = 0;   // further leases wanted now; absolute
+  WorkShape shape;
   bool dedicated = false;  // for an actor: a worker of its own for its life; see lease_table.h
 
   // It takes nothing from anybody, so it is served first and counts for nothing. Its count is 1.
-  bool at_once() const { return dedicated && resources.empty(); }
+  bool at_once() const { return dedicated && shape.resources.empty(); }
 };
 
 struct Demand {
   ProcessId client = 0;
   DemandChange wanted;
-  std::uint64_t since = 0;  // it waits since then, or since it last got or gave back a lease
-  bool reported = false;    // as one that can never be met; cleared by a change
+  std::uint64_t since = 0;              // it waits since then, or since it last got or gave back a lease
+  std::optional<Moment> waiting_since;  // as `since`; set by the first decision after that
+  bool reported = false;                // as one that can never be met; cleared by a change
 };
 
 class DemandQueue {
@@ -42,13 +45,20 @@ class DemandQueue {
   // One lease fewer is wanted; the demand goes behind equals.
   void granted(ProcessId client, std::uint32_t demand);
   void goes_behind(ProcessId client, std::uint32_t demand);
+  // Those that wait and were not seen at it yet wait since now.
+  void note_time(Moment now);
 
   Demand* find(ProcessId client, std::uint32_t demand);
   const Demand* find(ProcessId client, std::uint32_t demand) const;
   const Demand* first(ProcessId client) const;  // that with the lowest number; nullptr when it waits for nothing
   bool waits(ProcessId client) const { return first(client) != nullptr; }
-  // Of the client's waiting demands; -1 when it has none.
-  std::int64_t deepest(ProcessId client) const;
+  // Whether `holds` is true of one of the client's waiting demands.
+  template <typename Predicate>
+  bool any(ProcessId client, Predicate&& holds) const {
+    auto each = demands_.lower_bound({client, 0});
+    while (each != demands_.end() && each->first.first == client && !holds(each->second)) ++each;
+    return each != demands_.end() && each->first.first == client;
+  }
   std::vector<Demand*> all();
   std::vector<const Demand*> all() const;
   bool empty() const { return demands_.empty(); }

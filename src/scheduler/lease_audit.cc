@@ -168,7 +168,19 @@ void AuditedLeaseTable::lease_kill_asked(ProcessId client, LeaseId lease) {
   table_.lease_kill_asked(client, lease);
 }
 
+void AuditedLeaseTable::tick(Moment now) {
+  now_ = now;
+  table_.tick(now);
+}
+
 std::vector<Command> AuditedLeaseTable::take_commands() {
+  std::erase_if(waits_, [this](const auto& wait) {
+    auto demand = demands_.find(wait.first);
+    return demand == demands_.end() || demand->second.count == 0;
+  });
+  for (const auto& [name, demand] : demands_) {
+    if (demand.count > 0) waits_.try_emplace(name, Wait{.since = now_});
+  }
   std::vector<Command> commands = table_.take_commands();
   for (const Command& command : commands) {
     std::visit([this](const auto& each) { check(each); }, command);
@@ -191,7 +203,7 @@ std::uint32_t AuditedLeaseTable::dedicated_leases() const {
 std::uint32_t AuditedLeaseTable::dedicated_wanted(std::optional<WorkerKeyId> key) const {
   std::uint32_t wanted = 0;
   for (const auto& [name, demand] : demands_) {
-    if (demand.dedicated && (!key || *key == demand.key)) wanted += demand.count;
+    if (demand.dedicated && (!key || *key == demand.shape.key)) wanted += demand.count;
   }
   return wanted;
 }
@@ -209,7 +221,7 @@ void AuditedLeaseTable::check_limit() const {
   for (const auto& [id, worker] : workers_) {
     const bool idle = worker.ready && worker.lease == 0 && !worker.doomed;
     const auto wanted = std::any_of(demands_.begin(), demands_.end(), [&worker](const auto& each) {
-      return each.second.count > 0 && each.second.key == worker.key;
+      return each.second.count > 0 && each.second.shape.key == worker.key;
     });
     if (idle && !wanted) violate(fmt::format("worker {} idles beyond the limit", id));
   }
@@ -256,20 +268,47 @@ void AuditedLeaseTable::check(const GrantLease& command) {
   if (!clients_.contains(command.client)) violate("a lease is granted to a client that is gone");
   DemandChange& demand = demands_[{command.client, command.demand}];
   if (demand.count == 0) violate("a lease is granted that nobody asked for");
-  if (demand.key != worker->second.key) violate("a worker of another key is granted");
-  if (!expected_free().covers(demand.resources)) {
-    violate(fmt::format("granted {}, free is {}", demand.resources.to_string(), expected_free().to_string()));
+  if (demand.shape.key != worker->second.key) violate("a worker of another key is granted");
+  if (!expected_free().covers(demand.shape.resources)) {
+    violate(fmt::format("granted {}, free is {}", demand.shape.resources.to_string(), expected_free().to_string()));
   }
   if (leases_.contains(command.lease)) violate("a lease number is used twice");
-  check_devices(command, demand.resources);
+  check_devices(command, demand.shape.resources);
+  if (!demand.dedicated) check_priority(command, demand);
+  waits_[{command.client, command.demand}] = {.since = now_};
   --demand.count;
   note(command.worker, "granted");
   worker->second.lease = command.lease;
   leases_[command.lease] = {.client = command.client,
                             .worker = command.worker,
-                            .resources = demand.resources,
+                            .resources = demand.shape.resources,
                             .devices = command.devices,
                             .dedicated = demand.dedicated};
+}
+
+// Of what one client wants of the same workers at the same depth, nothing gets a lease while something waits whose priority
+// is higher than all that the first can have gained; and what has gained all there is to gain is not passed over for ever.
+void AuditedLeaseTable::check_priority(const GrantLease& command, const DemandChange& granted) {
+  constexpr std::int32_t kHighest = 3;  // of the world
+  constexpr std::uint32_t kPatience = 8;
+  const auto gained = [this](const std::pair<ProcessId, std::uint32_t>& name, const DemandChange& demand) {
+    return demand.shape.priority + (now_ - waits_.at(name).since) / std::chrono::seconds(1);
+  };
+  const auto most = gained({command.client, command.demand}, granted);
+  for (auto& [name, wait] : waits_) {
+    const DemandChange& other = demands_[name];
+    if (name.first != command.client || name.second == command.demand || other.count == 0 || other.dedicated) continue;
+    const bool same_fit = other.shape.key == granted.shape.key && other.shape.depth == granted.shape.depth &&
+                          other.shape.resources == granted.shape.resources;
+    if (!same_fit) continue;
+    if (other.shape.priority > most) {
+      violate(fmt::format("demand {} of priority {} gets a lease before demand {} of priority {}", command.demand,
+                          granted.shape.priority, name.second, other.shape.priority));
+    }
+    if (gained(name, other) >= kHighest && ++wait.passed_over > kPatience) {
+      violate(fmt::format("demand {} of priority {} is passed over for ever", name.second, other.shape.priority));
+    }
+  }
 }
 
 // Each index that is granted has room beside what leased workers have there, except tasks' workers that are blocked.
@@ -311,7 +350,7 @@ void AuditedLeaseTable::check(const LeaseLost& command) {
 void AuditedLeaseTable::check(const ReportDeadlock& command) {
   const auto found = demands_.find({command.client, command.demand});
   if (found == demands_.end() || found->second.count == 0) violate("a demand is refused that nobody has");
-  if (command.code == StatusCode::kUnavailable && !failed_keys_.contains(found->second.key)) {
+  if (command.code == StatusCode::kUnavailable && !failed_keys_.contains(found->second.shape.key)) {
     violate("a demand is refused although no start failed");
   }
 }

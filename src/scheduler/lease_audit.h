@@ -38,6 +38,7 @@ class AuditedLeaseTable {
   void worker_left(ProcessId worker);
   void lease_returned(ProcessId client, LeaseId lease);
   void lease_kill_asked(ProcessId client, LeaseId lease);
+  void tick(Moment now);
   std::vector<Command> take_commands();
 
   LeaseTable& table() { return table_; }
@@ -74,6 +75,7 @@ class AuditedLeaseTable {
   void check(const StopWorker& command);
   void check(const GrantLease& command);
   void check_devices(const GrantLease& command, const ResourceSet& asked);
+  void check_priority(const GrantLease& command, const DemandChange& granted);
   void check(const ReclaimLeases& command);
   void check(const LeaseLost& command);
   void check(const ReportDeadlock& command);
@@ -84,6 +86,12 @@ class AuditedLeaseTable {
   std::set<ProcessId> clients_;
   std::map<std::pair<ProcessId, std::uint32_t>, DemandChange> demands_;
   std::map<ProcessId, AuditedWorker> workers_;
+  struct Wait {
+    Moment since{0};
+    std::uint32_t passed_over = 0;  // by equals, when it had gained all it can
+  };
+  std::map<std::pair<ProcessId, std::uint32_t>, Wait> waits_;  // of demands with a count, as of the last decision
+  Moment now_{0};
   std::map<LeaseId, AuditedLease> leases_;
   std::set<std::pair<LeaseId, ProcessId>> to_report_;  // lost leases whose client must hear of it
   std::set<ProcessId> to_stop_;                        // workers whose dedicated lease was returned

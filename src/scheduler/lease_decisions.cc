@@ -16,6 +16,7 @@ namespace fray::scheduler {
 std::vector<Command> LeaseTable::take_commands() {
   if (changed_) {
     changed_ = false;
+    demands_.note_time(now_);
     lend_what_jobs_hold();
     refuse_given_up();
     stop_served();
@@ -25,13 +26,14 @@ std::vector<Command> LeaseTable::take_commands() {
     replace_lost();
     stop_surplus();
     reclaim();
+    next_due_ = next_gain(demands_, ledger_, now_);
   }
   return std::exchange(commands_, {});
 }
 
 void LeaseTable::refuse_given_up() {
   for (Demand* demand : demands_.all()) {
-    const WorkerKeyId key = demand->wanted.key;
+    const WorkerKeyId key = demand->wanted.shape.key;
     if (demand->reported || !workers_.given_up(key) || workers_.key(key).on_their_way() > 0) continue;
     if (!workers_.key(key).idle.empty()) continue;
     demand->reported = true;
@@ -44,21 +46,21 @@ void LeaseTable::refuse_given_up() {
 
 // In the order of service, without those whose workers cannot be started, or whose devices actors have shares of.
 std::vector<Demand*> LeaseTable::servable() {
-  std::vector<Demand*> ordered = in_order_of_service(demands_, ledger_);
+  std::vector<Demand*> ordered = in_order_of_service(demands_, ledger_, now_);
   std::erase_if(ordered, [this](const Demand* demand) {
-    return is_hopeless(*demand) || !devices_.fits_beside_actors(demand->wanted.resources);
+    return is_hopeless(*demand) || !devices_.fits_beside_actors(demand->wanted.shape.resources);
   });
   return ordered;
 }
 
 bool LeaseTable::is_hopeless(const Demand& demand) const {
-  const KeyInfo& info = workers_.key(demand.wanted.key);
-  return workers_.given_up(demand.wanted.key) && info.idle.empty() && info.on_their_way() == 0;
+  const KeyInfo& info = workers_.key(demand.wanted.shape.key);
+  return workers_.given_up(demand.wanted.shape.key) && info.idle.empty() && info.on_their_way() == 0;
 }
 
 void LeaseTable::grant_all() {
   for (const Demand* demand : demands_.all()) {
-    const KeyInfo& info = workers_.key(demand->wanted.key);
+    const KeyInfo& info = workers_.key(demand->wanted.shape.key);
     if (demand->wanted.at_once() && !info.idle.empty()) grant(*demand, info.idle.back());
   }
   while (!demands_.empty() && grant_first()) {
@@ -72,14 +74,14 @@ bool LeaseTable::grant_first() {
   for (const Demand* demand : servable()) {
     const bool has_place = demand->wanted.dedicated || places_left > 0;
     const bool covered =
-        has_place && available.covers(demand->wanted.resources) && devices_.fits(demand->wanted.resources);
-    const KeyInfo& info = workers_.key(demand->wanted.key);
+        has_place && available.covers(demand->wanted.shape.resources) && devices_.fits(demand->wanted.shape.resources);
+    const KeyInfo& info = workers_.key(demand->wanted.shape.key);
     if (covered && !info.idle.empty()) {
       grant(*demand, info.idle.back());
       return true;
     }
     if (covered && !demand->wanted.dedicated) --places_left;  // it waits for a worker of its key only
-    available.subtract(demand->wanted.resources);
+    available.subtract(demand->wanted.shape.resources);
   }
   return false;
 }
@@ -96,11 +98,10 @@ void LeaseTable::grant(const Demand& demand, ProcessId worker) {
   const std::uint32_t number = demand.wanted.demand;
   const LeaseId lease = ledger_.grant({.client = client,
                                        .demand = number,
-                                       .depth = demand.wanted.depth,
                                        .worker = worker,
-                                       .resources = demand.wanted.resources,
+                                       .shape = demand.wanted.shape,
                                        .dedicated = demand.wanted.dedicated});
-  DeviceSet devices = devices_.take(worker, demand.wanted.resources, demand.wanted.dedicated);
+  DeviceSet devices = devices_.take(worker, demand.wanted.shape.resources, demand.wanted.dedicated);
   workers_.lease(worker, lease, demand.wanted.dedicated);
   demands_.granted(client, number);
   commands_.emplace_back(
@@ -113,7 +114,7 @@ void LeaseTable::start_for_demands() {
   for (const Demand* demand : demands_.all()) {
     if (!demand->wanted.at_once() || is_hopeless(*demand)) continue;
     ++needed_dedicated_;
-    if (lacks_worker(demand->wanted.key)) start(demand->wanted.key);
+    if (lacks_worker(demand->wanted.shape.key)) start(demand->wanted.shape.key);
   }
   ResourceSet available = ledger_.free();
   std::int64_t places_left = places();
@@ -121,12 +122,12 @@ void LeaseTable::start_for_demands() {
   for (const Demand* demand : servable()) {
     const bool dedicated = demand->wanted.dedicated;
     for (std::uint32_t unit = 0; unit < demand->wanted.count; ++unit) {
-      const bool covered = (dedicated || places_left > 0) && available.covers(demand->wanted.resources) &&
-                           devices_.fits(demand->wanted.resources);
-      available.subtract(demand->wanted.resources);  // kept for it, as when granting
+      const bool covered = (dedicated || places_left > 0) && available.covers(demand->wanted.shape.resources) &&
+                           devices_.fits(demand->wanted.shape.resources);
+      available.subtract(demand->wanted.shape.resources);  // kept for it, as when granting
       if (!covered) break;
       dedicated ? ++needed_dedicated_ : --places_left;
-      const WorkerKeyId key = demand->wanted.key;
+      const WorkerKeyId key = demand->wanted.shape.key;
       if (!lacks_worker(key)) continue;
       if (dedicated || workers_.living() < limits_.max_workers + needed_dedicated_) {
         start(key);
@@ -220,7 +221,7 @@ void LeaseTable::stop_served() {
 
 void LeaseTable::reclaim() {
   if (demands_.empty()) return;
-  for (const ReclaimLeases& request : plan_reclaims(servable(), demands_, ledger_, devices_, places())) {
+  for (const ReclaimLeases& request : plan_reclaims(servable(), demands_, ledger_, devices_, places(), now_)) {
     ledger_.asked_back({request.client, request.demand}, request.count);
     commands_.emplace_back(request);
   }
@@ -250,7 +251,7 @@ std::string amounts(const ResourceSet& set, const ResourceSet& asked) {
 }  // namespace
 
 std::string LeaseTable::reason(const Demand& demand) const {
-  const ResourceSet& asked = demand.wanted.resources;
+  const ResourceSet& asked = demand.wanted.shape.resources;
   const ResourceSet has = part_of(limits_.total, asked);
   if (!limits_.total.covers(asked)) {
     return fmt::format("waits for {}: the node has {} in all", text_beside(asked, has), text_beside(has, asked));
@@ -264,8 +265,8 @@ std::string LeaseTable::reason(const Demand& demand) const {
                        amounts(ledger_.free(), asked));
   }
   if (!devices_.fits(asked)) return fmt::format("waits for {} on devices that are still in use", asked.to_string());
-  const KeyInfo& info = workers_.key(demand.wanted.key);
-  if (workers_.given_up(demand.wanted.key)) {
+  const KeyInfo& info = workers_.key(demand.wanted.shape.key);
+  if (workers_.given_up(demand.wanted.shape.key)) {
     return fmt::format("its workers cannot be started: the last {} starts failed", info.failures);
   }
   if (info.on_their_way() > 0) return "waits for a worker to start";
@@ -284,9 +285,9 @@ std::vector<Waiting> LeaseTable::waiting() const {
     rows.push_back({.client = demand->client,
                     .demand = demand->wanted.demand,
                     .count = demand->wanted.count,
-                    .depth = demand->wanted.depth,
-                    .resources = demand->wanted.resources,
+                    .shape = demand->wanted.shape,
                     .dedicated = demand->wanted.dedicated,
+                    .since = demand->waiting_since.value_or(now_),
                     .reason = reason(*demand)});
   }
   return rows;

@@ -30,8 +30,9 @@ class DeviceBench {
 
   void wants(ProcessId client, std::uint32_t number, std::uint32_t count, double gpus, double cpus = 0) {
     const ResourceSet resources = amounts(cpus, gpus);
-    table.demand_changed(client,
-                         {.demand = number, .key = key_for(kPlain, resources), .count = count, .resources = resources});
+    table.demand_changed(
+        client,
+        {.demand = number, .count = count, .shape = {.resources = resources, .key = key_for(kPlain, resources)}});
   }
   // Grants and requests. Workers that are told to end have left when it returns, unless `lingering`.
   std::vector<GrantLease> settle(bool lingering = false) {
@@ -175,16 +176,16 @@ TEST(LeaseKeys, KeyIsInUseWhileADemandWaitsAndWhileAWorkerIsLeased) {
   LeaseTable table({.total = cpu(1), .max_workers = 4});
   table.client_joined(kAnn);
   EXPECT_TRUE(table.keys_in_use().empty());
-  table.demand_changed(kAnn, {.demand = 0, .key = 7, .count = 1, .resources = cpu(1)});
+  table.demand_changed(kAnn, {.demand = 0, .count = 1, .shape = {.resources = cpu(1), .key = 7}});
   EXPECT_THAT(table.keys_in_use(), ElementsAre(7));
   ASSERT_THAT(table.take_commands(), ElementsAre(Command(StartWorker{7})));
-  table.demand_changed(kAnn, {.demand = 0, .key = 7, .count = 0, .resources = cpu(1)});
+  table.demand_changed(kAnn, {.demand = 0, .count = 0, .shape = {.resources = cpu(1), .key = 7}});
   EXPECT_THAT(table.keys_in_use(), ElementsAre(7)) << "a worker of it is on its way";
   table.worker_starting(10, 7);
   EXPECT_THAT(table.keys_in_use(), ElementsAre(7));
   table.worker_ready(10);
   EXPECT_TRUE(table.keys_in_use().empty()) << "an idle worker is no use";
-  table.demand_changed(kAnn, {.demand = 0, .key = 7, .count = 1, .resources = cpu(1)});
+  table.demand_changed(kAnn, {.demand = 0, .count = 1, .shape = {.resources = cpu(1), .key = 7}});
   table.take_commands();
   EXPECT_THAT(table.keys_in_use(), ElementsAre(7)) << "granted";
   table.lease_returned(kAnn, 1);

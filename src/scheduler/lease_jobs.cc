@@ -44,11 +44,11 @@ ResourceSet LeaseTable::room_for_jobs() const {
   left.subtract(jobs_.held());
   for (const auto& [name, group] : ledger_.groups()) {
     if (group.dedicated || !jobs_.contains(ledger_.tree(name.first))) continue;
-    for (std::uint32_t i = 0; i < group.running; ++i) left.subtract(group.resources);
+    for (std::uint32_t i = 0; i < group.running; ++i) left.subtract(group.shape.resources);
   }
   for (const Demand* demand : demands_.all()) {
     if (demand->reported || demand->wanted.dedicated || !jobs_.contains(ledger_.tree(demand->client))) continue;
-    left.subtract(demand->wanted.resources);
+    left.subtract(demand->wanted.shape.resources);
   }
   ResourceSet room = ledger_.free();
   if (auto cpus = left.units().find("CPU"); cpus != left.units().end()) {

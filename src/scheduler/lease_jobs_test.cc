@@ -21,7 +21,7 @@ class LeaseJobs : public testing::Test {
     table_.client_joined(kOutside);
   }
   void demand(ProcessId client, std::uint32_t count) {
-    table_.demand_changed(client, {.demand = 0, .key = 0, .depth = 0, .count = count, .resources = cpu(1)});
+    table_.demand_changed(client, {.demand = 0, .count = count, .shape = {.resources = cpu(1)}});
   }
   // Carries out starts; returns the grants.
   std::vector<GrantLease> settle() {

@@ -8,13 +8,12 @@ namespace fray::scheduler {
 
 LeaseId LeaseLedger::grant(HeldLease lease) {
   lease.id = ++last_lease_;
-  free_.subtract(lease.resources);
-  if (lease.dedicated) beside_actors_.subtract(lease.resources);
+  free_.subtract(lease.shape.resources);
+  if (lease.dedicated) beside_actors_.subtract(lease.shape.resources);
   if (lease.takes_turns()) {
     LeaseGroup& group = groups_[{lease.client, lease.demand}];
     ++group.running;
-    group.depth = lease.depth;
-    group.resources = lease.resources;
+    group.shape = lease.shape;
     group.dedicated = lease.dedicated;
     served_[tree(lease.client)] = lease.id;
   }
@@ -28,8 +27,8 @@ void LeaseLedger::end(LeaseId lease) {
   if (found == leases_.end()) return;
   HeldLease& held = found->second;
   if (held.holds_nothing()) --blocked_;
-  if (!held.holds_nothing() || FRAY_MUTANT(2)) free_.add(held.resources);
-  if (held.dedicated) beside_actors_.add(held.resources);
+  if (!held.holds_nothing() || FRAY_MUTANT(2)) free_.add(held.shape.resources);
+  if (held.dedicated) beside_actors_.add(held.shape.resources);
   if (!held.orphaned) leave_group(held, true);
   lease_of_worker_.erase(held.worker);
   leases_.erase(found);
@@ -42,7 +41,7 @@ bool LeaseLedger::block(LeaseId lease) {
   held.blocked = true;
   if (held.dedicated && !FRAY_MUTANT(10)) return true;
   ++blocked_;
-  free_.add(held.resources);
+  free_.add(held.shape.resources);
   if (held.orphaned) return true;
   LeaseGroup& group = groups_[{held.client, held.demand}];
   --group.running;
@@ -57,7 +56,7 @@ bool LeaseLedger::unblock(LeaseId lease) {
   held.blocked = false;
   if (held.dedicated) return true;
   --blocked_;
-  if (!FRAY_MUTANT(1)) free_.subtract(held.resources);
+  if (!FRAY_MUTANT(1)) free_.subtract(held.shape.resources);
   if (held.orphaned) return true;
   LeaseGroup& group = groups_[{held.client, held.demand}];
   ++group.running;

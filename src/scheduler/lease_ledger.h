@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "model/ids.h"
-#include "model/resource_set.h"
+#include "model/work_shape.h"
 
 namespace fray::scheduler {
 
@@ -28,15 +28,14 @@ struct HeldLease {
   LeaseId id = 0;
   ProcessId client = 0;
   std::uint32_t demand = 0;
-  std::uint32_t depth = 0;
   ProcessId worker = 0;
-  ResourceSet resources;
+  WorkShape shape;
   bool dedicated = false;
   bool blocked = false;
   bool orphaned = false;  // its client is gone; it ends with its worker
 
   bool holds_nothing() const { return blocked && !dedicated; }
-  bool takes_turns() const { return !dedicated || !resources.empty(); }
+  bool takes_turns() const { return !dedicated || !shape.resources.empty(); }
 };
 
 // The leases that one client holds for one of its demands. A dedicated lease without resources is in no group.
@@ -44,8 +43,7 @@ struct LeaseGroup {
   std::uint32_t running = 0;
   std::uint32_t blocked = 0;
   std::uint32_t asked = 0;  // to be given back, and not given back yet; never more than the group has
-  std::uint32_t depth = 0;
-  ResourceSet resources;  // of one lease
+  WorkShape shape;          // of one lease
   bool dedicated = false;
 };
 

@@ -1,6 +1,6 @@
 // lease_sim: the LeaseTable under seeded schedules with faults. See scheduler/lease_world.h.
 //
-// Built with -DFRAY_MUTANTS together with its own copy of scheduler/*.cc; FRAY_MUTANT=1..5 and 9..12 plant a bug.
+// Built with -DFRAY_MUTANTS together with its own copy of scheduler/*.cc; FRAY_MUTANT=1..5, 9..12, 25 and 26 plant a bug.
 #include "base/simulation.h"
 #include "scheduler/lease_audit.h"
 #include "scheduler/lease_world.h"

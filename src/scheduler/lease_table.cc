@@ -27,8 +27,13 @@ void LeaseTable::client_left(ProcessId client) {
 void LeaseTable::demand_changed(ProcessId client, const DemandChange& demand) {
   if (!clients_.contains(client)) return contradict();
   changed_ = true;
-  if (demand.count > 0) workers_.forgive(demand.key);
+  if (demand.count > 0) workers_.forgive(demand.shape.key);
   demands_.change(client, demand);
+}
+
+void LeaseTable::tick(Moment now) {
+  now_ = now;
+  if (next_due_ && now >= *next_due_) changed_ = true;
 }
 
 void LeaseTable::prestart(WorkerKeyId key, std::uint32_t count) {
@@ -39,7 +44,7 @@ void LeaseTable::prestart(WorkerKeyId key, std::uint32_t count) {
 
 std::set<WorkerKeyId> LeaseTable::keys_in_use() const {
   std::set<WorkerKeyId> used = workers_.leased_keys();
-  for (const Demand* demand : demands_.all()) used.insert(demand->wanted.key);
+  for (const Demand* demand : demands_.all()) used.insert(demand->wanted.shape.key);
   for (const auto& [key, info] : workers_.keys()) {
     if (info.on_their_way() > 0) used.insert(key);
   }
@@ -171,7 +176,7 @@ bool LeaseTable::deadlock_suspected() const {
 
 // A dedicated demand needs no place among the workers.
 bool LeaseTable::waits_in_vain(const Demand& demand) const {
-  return !demand.reported && !demand.wanted.dedicated && limits_.total.covers(demand.wanted.resources);
+  return !demand.reported && !demand.wanted.dedicated && limits_.total.covers(demand.wanted.shape.resources);
 }
 
 std::vector<ProcessId> LeaseTable::unblocked_dedicated() const {
@@ -187,8 +192,8 @@ void LeaseTable::deadlock_stood() {
   Demand* deepest = nullptr;
   for (Demand* demand : demands_.all()) {
     if (!waits_in_vain(*demand)) continue;
-    const bool deeper = deepest == nullptr || demand->wanted.depth > deepest->wanted.depth ||
-                        (demand->wanted.depth == deepest->wanted.depth && demand->since < deepest->since);
+    const bool deeper = deepest == nullptr || demand->wanted.shape.depth > deepest->wanted.shape.depth ||
+                        (demand->wanted.shape.depth == deepest->wanted.shape.depth && demand->since < deepest->since);
     if (deeper) deepest = demand;
   }
   deepest->reported = true;

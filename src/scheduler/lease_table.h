@@ -1,7 +1,7 @@
 // LeaseTable: decides which worker is leased to which client, and when workers start and stop.
 //
 //   table.client_joined(1);
-//   table.demand_changed(1, {.demand = 0, .key = 0, .depth = 0, .count = 2, .resources = cpu(1)});
+//   table.demand_changed(1, {.demand = 0, .count = 2, .shape = {.resources = cpu(1)}});
 //   for (Command& command : table.take_commands()) ...    // StartWorker{0}, StartWorker{0}
 //
 // Events go in through the methods below, commands come out of take_commands(); nothing else happens. Events only
@@ -30,6 +30,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -55,9 +56,9 @@ struct Waiting {
   ProcessId client = 0;
   std::uint32_t demand = 0;
   std::uint32_t count = 0;
-  std::uint32_t depth = 0;
-  ResourceSet resources;
+  WorkShape shape;
   bool dedicated = false;
+  Moment since{0};  // it waits since then, or since it last got a lease
   std::string reason;
 };
 
@@ -112,6 +113,10 @@ class LeaseTable {
   // CPUs from them, as a flood of tasks would for ever.
   ResourceSet room_for_jobs() const;
 
+  // What time it is, before the decisions of a round. Time alone changes the order of what waits: the node calls it at
+  // next_due() too, if there is one.
+  void tick(Moment now);
+  std::optional<Moment> next_due() const { return next_due_; }
   std::vector<Command> take_commands();
 
   // Views for status and for tests.
@@ -166,6 +171,8 @@ class LeaseTable {
   std::uint32_t needed_dedicated_ = 0;  // of these, dedicated ones
   std::vector<Command> commands_;
   std::uint64_t contradictions_ = 0;
+  Moment now_{0};
+  std::optional<Moment> next_due_;
   bool changed_ = false;
 };
 

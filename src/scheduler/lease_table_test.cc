@@ -13,7 +13,7 @@ namespace {
 
 DemandChange demand(std::uint32_t number, std::uint32_t count, ResourceSet resources, std::uint32_t depth = 0,
                     WorkerKeyId key = 0) {
-  return {.demand = number, .key = key, .depth = depth, .count = count, .resources = std::move(resources)};
+  return {.demand = number, .count = count, .shape = {.resources = std::move(resources), .key = key, .depth = depth}};
 }
 
 // A node of the test: carries commands out at once, workers are numbered from 100.
@@ -211,6 +211,95 @@ TEST(LeaseTable, TwoClientsOnOneCpuTakeTurns) {
   EXPECT_EQ(bench.settle(), (std::vector<Command>{ReclaimLeases{kAnn, 1, 0}}));
   bench.table.lease_returned(kAnn, 1);
   EXPECT_EQ(bench.settle(), (std::vector<Command>{GrantLease{2, kBob, 0, 100, {}}, ReclaimLeases{kBob, 1, 0}}));
+}
+
+// What `demand()` gives, of a priority.
+DemandChange of_priority(std::int32_t priority, DemandChange change) {
+  change.shape.priority = priority;
+  return change;
+}
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+TEST(LeaseTable, HigherPriorityIsServedFirstAndEqualOnesInOrder) {
+  Bench bench(1);
+  bench.join(kAnn);
+  bench.table.demand_changed(kAnn, of_priority(-1, demand(0, 1, cpu(1))));
+  bench.table.demand_changed(kAnn, of_priority(5, demand(1, 1, cpu(1))));
+  bench.table.demand_changed(kAnn, of_priority(5, demand(2, 1, cpu(1))));
+  bench.table.demand_changed(kAnn, demand(3, 1, cpu(1)));
+  std::vector<std::uint32_t> order;
+  for (LeaseId lease = 1; lease <= 4; ++lease) {
+    for (const GrantLease& grant : only<GrantLease>(bench.settle())) order.push_back(grant.demand);
+    bench.table.lease_returned(kAnn, lease);
+  }
+  EXPECT_EQ(order, (std::vector<std::uint32_t>{1, 2, 3, 0}));
+}
+
+TEST(LeaseTable, DeeperWorkGoesBeforeAHigherPriority) {
+  Bench bench(1);
+  bench.join(kAnn);
+  bench.table.demand_changed(kAnn, of_priority(1000, demand(0, 1, cpu(1), 0)));
+  bench.table.demand_changed(kAnn, of_priority(-1000, demand(1, 1, cpu(1), 1)));
+  EXPECT_EQ(only<GrantLease>(bench.settle()).at(0).demand, 1u);
+}
+
+TEST(LeaseTable, HigherPriorityAsksAllLeasesBackAndALowerOneNone) {
+  Bench bench(2);
+  bench.join(kAnn);
+  bench.table.demand_changed(kAnn, demand(0, 2, cpu(1)));
+  bench.settle();
+  bench.table.demand_changed(kAnn, of_priority(-3, demand(1, 2, cpu(1))));
+  EXPECT_TRUE(bench.settle().empty()) << "what runs is more urgent";
+  bench.table.demand_changed(kAnn, of_priority(3, demand(2, 2, cpu(1))));
+  EXPECT_EQ(bench.settle(), (std::vector<Command>{ReclaimLeases{kAnn, 2, 0}}));
+}
+
+TEST(LeaseTable, WaitingDemandGainsAStepEachSecondUpToTheHighestAndStartsAnewWithItsLease) {
+  Bench bench(1);
+  bench.join(kAnn);
+  bench.table.demand_changed(kAnn, of_priority(3, demand(0, 1, cpu(1))));
+  bench.table.tick(seconds(10));
+  bench.settle();
+  bench.table.demand_changed(kAnn, of_priority(1, demand(1, 2, cpu(1))));
+  EXPECT_TRUE(bench.settle().empty());
+  EXPECT_EQ(bench.table.next_due(), seconds(11));
+  bench.table.tick(milliseconds(11'999));
+  EXPECT_TRUE(bench.settle().empty()) << "a step short";
+  bench.table.tick(seconds(12));
+  EXPECT_EQ(bench.settle(), (std::vector<Command>{ReclaimLeases{kAnn, 1, 0}}));
+  EXPECT_EQ(bench.table.next_due(), std::nullopt) << "it has gained all there is";
+  bench.table.demand_changed(kAnn, of_priority(3, demand(0, 1, cpu(1))));
+  bench.table.lease_returned(kAnn, 1);
+  EXPECT_EQ(bench.settle(), (std::vector<Command>{GrantLease{2, kAnn, 1, 100, {}}, ReclaimLeases{kAnn, 1, 1}}))
+      << "it goes first, and the next moment what it got is asked back";
+  EXPECT_EQ(bench.table.next_due(), seconds(13));
+}
+
+TEST(LeaseTable, ProgramWithNothingRunningGoesBeforeTheHighestPriorityOfAnother) {
+  Bench bench(2);
+  bench.join(kAnn);
+  bench.join(kBob);
+  bench.table.demand_changed(kAnn, of_priority(1000, demand(0, 100, cpu(1))));
+  bench.settle();
+  bench.table.demand_changed(kBob, of_priority(-1000, demand(0, 100, cpu(1))));
+  EXPECT_EQ(bench.settle(), (std::vector<Command>{ReclaimLeases{kAnn, 1, 0}}));
+  bench.table.lease_returned(kAnn, 1);
+  EXPECT_EQ(only<GrantLease>(bench.settle()).at(0).client, kBob);
+  EXPECT_TRUE(bench.settle().empty()) << "and keeps one";
+}
+
+TEST(LeaseTable, WaitingRowsTellTheWholeShapeAndSinceWhenTheyWait) {
+  Bench bench(1);
+  bench.join(kAnn);
+  bench.table.tick(seconds(7));
+  bench.table.demand_changed(kAnn, of_priority(4, demand(3, 2, cpu(2), 1, 9)));
+  bench.settle();
+  const std::vector<Waiting> waiting = bench.table.waiting();
+  ASSERT_EQ(waiting.size(), 1u);
+  EXPECT_EQ(waiting[0].shape, of_priority(4, demand(3, 2, cpu(2), 1, 9)).shape);
+  EXPECT_EQ(waiting[0].since, seconds(7));
 }
 
 TEST(LeaseTable, NestedFloodOfOneProgramGivesToAnotherProgramThatHasNothing) {

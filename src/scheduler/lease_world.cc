@@ -202,12 +202,8 @@ void LeaseWorld::to_table(ProcessId id, const Message& message) {
       table_.client_joined(id);
       return table_.worker_ready(id);
     case Kind::kDemand: {
-      const Shape& shape = shapes_[message.number / 16];
-      return table_.demand_changed(id, {.demand = message.number,
-                                        .key = shape.key,
-                                        .depth = message.number % 16,
-                                        .count = message.count,
-                                        .resources = shape.resources});
+      return table_.demand_changed(
+          id, {.demand = message.number, .count = message.count, .shape = shape_of(message.number)});
     }
     case Kind::kReturnLease:
       return table_.lease_returned(id, message.lease);
@@ -226,6 +222,8 @@ void LeaseWorld::to_table(ProcessId id, const Message& message) {
 
 void LeaseWorld::carry_out() {
   undecided_ = false;
+  clock_ += std::chrono::milliseconds(random_.below(random_.percent(10) ? 3000 : 100));
+  table_.tick(clock_);
   for (const Command& command : table_.take_commands()) {
     std::visit([this](const auto& each) { carry_out(each); }, command);
   }
@@ -322,6 +320,11 @@ bool LeaseWorld::wake_something() {
     process.stopped_until = process.mute_until = 0;
   }
   if (woken) return true;
+  if (const std::optional<Moment> due = table_.table().next_due()) {
+    clock_ = std::max(clock_, *due);
+    carry_out();
+    return true;
+  }
   check_promises();
   check_actors();
   if (return_idle_leases()) return true;
@@ -356,25 +359,26 @@ void LeaseWorld::check_promises() {
   // may wait for whole ones before it in the queue, which nobody is asked for.
   const bool kept_for_an_actor =
       std::any_of(waiting.begin(), waiting.end(),
-                  [](const Waiting& row) { return row.dedicated && !row.resources.empty(); }) ||
-      std::any_of(ledger.leases().begin(), ledger.leases().end(),
-                  [](const auto& each) { return each.second.dedicated && asks_for_devices(each.second.resources); });
+                  [](const Waiting& row) { return row.dedicated && !row.shape.resources.empty(); }) ||
+      std::any_of(ledger.leases().begin(), ledger.leases().end(), [](const auto& each) {
+        return each.second.dedicated && asks_for_devices(each.second.shape.resources);
+      });
   for (const Waiting& row : waiting) {
-    const bool for_devices = asks_for_devices(row.resources);
+    const bool for_devices = asks_for_devices(row.shape.resources);
     if (kept_for_an_actor && for_devices) continue;
     // A worker that is about to end has them still; it ends when its own idle leases have gone back.
-    if (for_devices && ledger.free().covers(table_.table().devices().with_fragments(row.resources))) continue;
+    if (for_devices && ledger.free().covers(table_.table().devices().with_fragments(row.shape.resources))) continue;
     auto found = running.find(ledger.tree(row.client));
     const bool has_nothing = found == running.end() || found->second == 0;
-    if (table_.table().workers().given_up(shapes_[row.demand / 16].key)) continue;
+    if (table_.table().workers().given_up(row.shape.key)) continue;
     for (const auto& [id, lease] : ledger.leases()) {
       ResourceSet with = ledger.free();
-      with.add(lease.resources);
+      with.add(lease.shape.resources);
       const bool may_be_asked = !lease.dedicated && !lease.blocked && !lease.orphaned;
-      if (!may_be_asked || !with.covers(table_.table().devices().with_fragments(row.resources))) continue;
+      if (!may_be_asked || !with.covers(table_.table().devices().with_fragments(row.shape.resources))) continue;
       DeviceTable without = table_.table().devices();
       without.left(lease.worker);
-      if (!without.fits(row.resources)) continue;
+      if (!without.fits(row.shape.resources)) continue;
       const bool other_tree = ledger.tree(lease.client) != ledger.tree(row.client);
       if ((other_tree && has_nothing) || (lease.client == row.client && waiting.size() == 1)) {
         throw SimulationViolation(

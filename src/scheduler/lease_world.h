@@ -64,6 +64,7 @@ class LeaseWorld {
     ProcessId owner = 0;
     std::uint32_t shape = 0;
     std::uint32_t depth = 0;
+    std::uint32_t priority = 0;  // of kPriorities
     TaskState state = TaskState::kQueued;
     LeaseId lease = 0;  // where it was sent
     std::uint32_t attempts = 0;
@@ -182,12 +183,19 @@ class LeaseWorld {
   void go_on_as_actor(ProcessId id);
   bool end_an_actor_with_resources();
   void check_actors() const;
-  std::uint32_t demand_number(const Task& task) const { return task.shape * 16 + task.depth; }
-
-  struct Shape {
-    ResourceSet resources;
-    WorkerKeyId key = 0;
-  };
+  // One number means one shape, depth and priority.
+  static constexpr std::uint32_t kDepths = 16;
+  static constexpr std::int32_t kPriorities[] = {-2, 0, 0, 3};  // most are equal
+  static std::uint32_t number_of(std::uint32_t shape, std::uint32_t depth, std::uint32_t priority) {
+    return (priority * kMostShapes + shape) * kDepths + depth;
+  }
+  static constexpr std::uint32_t kMostShapes = 16;
+  std::uint32_t demand_number(const Task& task) const { return number_of(task.shape, task.depth, task.priority); }
+  WorkShape shape_of(std::uint32_t number) const {
+    WorkShape shape = shapes_[number / kDepths % kMostShapes].at_depth(number % kDepths);
+    shape.priority = kPriorities[number / kDepths / kMostShapes];
+    return shape;
+  }
 
   SimulationRandom random_;
   SimulationLog& log_;
@@ -196,7 +204,7 @@ class LeaseWorld {
   std::uint32_t tasks_left_ = 0;  // bounds the number of children
   bool finishing_ = false;
   std::uint32_t failing_starts_ = 0;
-  std::vector<Shape> shapes_;
+  std::vector<WorkShape> shapes_;
   std::uint32_t plain_of_other_key_ = 0;  // the shape that asks for nothing, of key 1
   std::vector<Task> tasks_;
   std::map<ProcessId, Actor> actors_;  // by home
@@ -205,6 +213,7 @@ class LeaseWorld {
   std::map<LeaseId, Direct> directs_;
   std::deque<WorkerKeyId> to_spawn_;
   ProcessId next_process_ = 1;
+  Moment clock_{0};
   bool undecided_ = false;  // events went in since commands were taken
   AuditedLeaseTable table_;
 };

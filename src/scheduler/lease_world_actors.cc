@@ -22,7 +22,9 @@ void LeaseWorld::create_actor() {
   actor.root = random_.percent(80) ? roots[random_.below(roots.size())] : 0;
   // Most actors ask for nothing, of one key or the other.
   const bool any_shape = shape < shapes_.size();
-  actor.demand = (any_shape ? shape : random_.percent(50) ? 2 : plain_of_other_key_) * 16 + random_.below(3);
+  const std::uint32_t chosen = any_shape ? shape : random_.percent(50) ? 2 : plain_of_other_key_;
+  const std::uint32_t depth = random_.below(3);
+  actor.demand = number_of(chosen, depth, random_.below(std::size(kPriorities)));
   actor.restarts = random_.below(3);
   table_.client_joined(home, actor.root);
   ask_for_worker(home);
@@ -30,14 +32,8 @@ void LeaseWorld::create_actor() {
 
 void LeaseWorld::ask_for_worker(ProcessId home) {
   const std::uint32_t demand = actors_.at(home).demand;
-  const Shape& shape = shapes_[demand / 16];
   undecided_ = true;
-  table_.demand_changed(home, {.demand = demand,
-                               .key = shape.key,
-                               .depth = demand % 16,
-                               .count = 1,
-                               .resources = shape.resources,
-                               .dedicated = true});
+  table_.demand_changed(home, {.demand = demand, .count = 1, .shape = shape_of(demand), .dedicated = true});
 }
 
 void LeaseWorld::host(ProcessId home, LeaseId lease, ProcessId worker) {
@@ -118,7 +114,7 @@ void LeaseWorld::go_on_as_actor(ProcessId id) {
 // What an actor holds it holds for its life, so what waits for that may wait until it ends.
 bool LeaseWorld::end_an_actor_with_resources() {
   for (const auto& [home, actor] : actors_) {
-    if (actor.over || shapes_[actor.demand / 16].resources.empty()) continue;
+    if (actor.over || shape_of(actor.demand).resources.empty()) continue;
     end_actor(home);
     return true;
   }
@@ -128,7 +124,7 @@ bool LeaseWorld::end_an_actor_with_resources() {
 // At rest an actor has its worker, unless its resources are not there, or are kept for a demand before it.
 void LeaseWorld::check_actors() const {
   for (const auto& [home, actor] : actors_) {
-    const ResourceSet& resources = shapes_[actor.demand / 16].resources;
+    const ResourceSet resources = shape_of(actor.demand).resources;
     if (actor.over || actor.lease != 0 || !table_.table().free().covers(resources)) continue;
     if (asks_for_devices(resources) && !table_.table().devices().fits(resources)) continue;
     if (!resources.empty() && table_.table().waiting().size() > 1) continue;

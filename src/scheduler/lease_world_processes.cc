@@ -17,6 +17,7 @@ constexpr std::uint32_t kUnsure = ~0u;
 LeaseWorld::TaskId LeaseWorld::submit(ProcessId owner, std::uint32_t depth) {
   const auto id = static_cast<TaskId>(tasks_.size());
   Task task{.owner = owner, .shape = random_.below(shapes_.size()), .depth = depth};
+  task.priority = random_.below(std::size(kPriorities));
   task.attempts = 1 + random_.below(3);
   if (depth < kMostDepth && random_.percent(45)) {
     task.children = std::min(tasks_left_, 1 + random_.below(4));

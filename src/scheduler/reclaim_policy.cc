@@ -1,6 +1,7 @@
 #include "scheduler/reclaim_policy.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -23,9 +24,42 @@ struct Forecast {
   std::map<GroupName, std::uint32_t> asks;
 };
 
+// What priority the waiting demands have gained; see the header.
+class Ageing {
+ public:
+  Ageing(const DemandQueue& queue, const LeaseLedger& ledger, Moment now) : now_(now) {
+    for (const Demand* demand : queue.all()) highest_ = std::max(highest_, demand->wanted.shape.priority);
+    for (const auto& [name, group] : ledger.groups()) {
+      if (group.running > 0 && !group.dedicated) highest_ = std::max(highest_, group.shape.priority);
+    }
+  }
+
+  std::int32_t priority(const Demand& demand) const {
+    const std::int32_t own = demand.wanted.shape.priority;
+    if (FRAY_MUTANT(25)) return own;
+    return static_cast<std::int32_t>(std::min<std::int64_t>(highest_, own + steps(demand)));
+  }
+  // When it gains the next step; none when it has gained all it can.
+  std::optional<Moment> next_gain(const Demand& demand) const {
+    if (priority(demand) >= highest_) return std::nullopt;
+    return demand.waiting_since.value_or(now_) + kStep * (steps(demand) + 1);
+  }
+
+ private:
+  static constexpr Moment kStep = std::chrono::seconds(1);
+
+  std::int64_t steps(const Demand& demand) const {
+    return demand.waiting_since ? std::max<std::int64_t>(0, (now_ - *demand.waiting_since) / kStep) : 0;
+  }
+
+  Moment now_;
+  std::int32_t highest_ = std::numeric_limits<std::int32_t>::min();
+};
+
 class Planner {
  public:
-  Planner(const DemandQueue& queue, const LeaseLedger& ledger, const DeviceTable& devices, std::int64_t places);
+  Planner(const DemandQueue& queue, const LeaseLedger& ledger, const DeviceTable& devices, std::int64_t places,
+          Moment now);
   void serve(const Demand& demand);
   std::vector<ReclaimLeases> requests() const;
 
@@ -35,6 +69,7 @@ class Planner {
   void take(const Demand& demand);
   void give(const GroupName& name, const LeaseGroup& group);
   bool helps(const Demand& demand, const LeaseGroup& group) const;
+  bool waits_for_more_urgent(ProcessId client, std::int64_t depth) const;
   bool may_ask(const Demand& demand, const GroupName& name, const LeaseGroup& group) const;
   ProcessId tree(ProcessId client) const { return ledger_.tree(client); }
   template <typename Map, typename Key>
@@ -46,17 +81,20 @@ class Planner {
   const DemandQueue& queue_;
   const LeaseLedger& ledger_;
   const DeviceTable& devices_;
+  const Ageing clock_;
+  std::int32_t priority_ = 0;  // that the demand which is being served has by now
   Forecast now_;
 };
 
-Planner::Planner(const DemandQueue& queue, const LeaseLedger& ledger, const DeviceTable& devices, std::int64_t places)
-    : queue_(queue), ledger_(ledger), devices_(devices) {
+Planner::Planner(const DemandQueue& queue, const LeaseLedger& ledger, const DeviceTable& devices, std::int64_t places,
+                 Moment now)
+    : queue_(queue), ledger_(ledger), devices_(devices), clock_(queue, ledger, now) {
   now_.coming = ledger.free();
   now_.places = places;
   for (const auto& [name, group] : ledger.groups()) {
     const std::uint32_t asked = std::min(group.asked, group.running);
     const std::int64_t staying = static_cast<std::int64_t>(group.running) - asked;
-    for (std::uint32_t i = 0; i < asked; ++i) now_.coming.add(group.resources);
+    for (std::uint32_t i = 0; i < asked; ++i) now_.coming.add(group.shape.resources);
     now_.places += asked;
     now_.running_of_tree[tree(name.first)] += staying;
     now_.running_of_client[name.first] += staying;
@@ -67,11 +105,11 @@ Planner::Planner(const DemandQueue& queue, const LeaseLedger& ledger, const Devi
 
 bool Planner::covered(const Demand& demand) const {
   return (demand.wanted.dedicated || now_.places > 0) &&
-         now_.coming.covers(devices_.with_fragments(demand.wanted.resources));
+         now_.coming.covers(devices_.with_fragments(demand.wanted.shape.resources));
 }
 
 void Planner::take(const Demand& demand) {
-  now_.coming.subtract(demand.wanted.resources);
+  now_.coming.subtract(demand.wanted.shape.resources);
   if (!demand.wanted.dedicated) --now_.places;
   ++now_.running_of_tree[tree(demand.client)];
   ++now_.running_of_client[demand.client];
@@ -79,7 +117,7 @@ void Planner::take(const Demand& demand) {
 }
 
 void Planner::give(const GroupName& name, const LeaseGroup& group) {
-  now_.coming.add(group.resources);
+  now_.coming.add(group.shape.resources);
   ++now_.places;
   --now_.running_of_tree[tree(name.first)];
   --now_.running_of_client[name.first];
@@ -89,14 +127,16 @@ void Planner::give(const GroupName& name, const LeaseGroup& group) {
 }
 
 void Planner::serve(const Demand& demand) {
+  priority_ = clock_.priority(demand);
   for (std::uint32_t unit = 0; unit < demand.wanted.count; ++unit) {
+    if (unit > 0) priority_ = demand.wanted.shape.priority;  // its first lease starts its wait anew
     if (!covered(demand) && !gather(demand)) {
-      now_.coming.subtract(demand.wanted.resources);  // kept for it, as when granting
+      now_.coming.subtract(demand.wanted.shape.resources);  // kept for it, as when granting
       return;
     }
     // Who has its devices may keep them for long, and until then its client runs nothing.
-    if (!devices_.fits(demand.wanted.resources)) {
-      now_.coming.subtract(demand.wanted.resources);
+    if (!devices_.fits(demand.wanted.shape.resources)) {
+      now_.coming.subtract(demand.wanted.shape.resources);
       continue;
     }
     take(demand);
@@ -128,10 +168,10 @@ bool Planner::gather(const Demand& demand) {
 
 bool Planner::helps(const Demand& demand, const LeaseGroup& group) const {
   if (!demand.wanted.dedicated && now_.places <= 0) return true;
-  const ResourceSet needed = devices_.with_fragments(demand.wanted.resources);
+  const ResourceSet needed = devices_.with_fragments(demand.wanted.shape.resources);
   for (const auto& [name, units] : needed.units()) {
     if (now_.coming.amount(name) >= needed.amount(name)) continue;
-    if (group.resources.amount(name) > 0) return true;
+    if (group.shape.resources.amount(name) > 0) return true;
   }
   return false;
 }
@@ -140,21 +180,34 @@ bool Planner::may_ask(const Demand& demand, const GroupName& name, const LeaseGr
   if (count(now_.to_give, name) <= 0) return false;
   const ProcessId asked = name.first;
   const ProcessId asker = demand.client;
-  const std::int64_t depth = demand.wanted.depth;
+  const std::int64_t depth = demand.wanted.shape.depth;
+  // Who gives a lease to something less urgent would be asked for one the next moment.
+  const bool urgent = depth >= group.shape.depth && priority_ > group.shape.priority;
+  const bool yields = depth > group.shape.depth || priority_ >= group.shape.priority;
   if (asked == asker) {
     if (name.second == demand.wanted.demand) return false;
+    if (urgent || !yields) return urgent;
     const bool wants_more = queue_.find(asked, name.second) != nullptr;
     const GroupName own{asker, demand.wanted.demand};
-    return !wants_more || (count(now_.running_of_group, own) == 0 && depth >= group.depth);
+    return !wants_more || (count(now_.running_of_group, own) == 0 && depth >= group.shape.depth);
   }
   const bool one_tree = tree(asked) == tree(asker);
   if (!one_tree && count(now_.running_of_tree, tree(asker)) == 0) return true;
-  if (queue_.deepest(asked) > depth) return false;
+  if (!yields || waits_for_more_urgent(asked, depth)) return false;
+  if (urgent && (one_tree || count(now_.running_of_tree, tree(asked)) >= 2)) return true;
   const std::int64_t theirs = count(now_.running_of_client, asked);
   const std::int64_t ours = count(now_.running_of_client, asker);
-  if (ours == 0 && (theirs >= 2 || depth >= group.depth)) return true;
+  if (ours == 0 && (theirs >= 2 || depth >= group.shape.depth)) return true;
   if (theirs >= ours + 2) return true;
-  return one_tree && !queue_.waits(asked) && depth > group.depth;
+  return one_tree && !queue_.waits(asked) && depth > group.shape.depth;
+}
+
+// Whether the client waits for something that goes before the demand which is being served.
+bool Planner::waits_for_more_urgent(ProcessId client, std::int64_t depth) const {
+  const std::pair<std::int64_t, std::int32_t> served{depth, priority_};
+  return queue_.any(client, [&](const Demand& each) {
+    return std::pair<std::int64_t, std::int32_t>(each.wanted.shape.depth, clock_.priority(each)) > served;
+  });
 }
 
 std::vector<ReclaimLeases> Planner::requests() const {
@@ -167,18 +220,20 @@ std::vector<ReclaimLeases> Planner::requests() const {
 
 }  // namespace
 
-std::vector<Demand*> in_order_of_service(DemandQueue& queue, const LeaseLedger& ledger) {
+std::vector<Demand*> in_order_of_service(DemandQueue& queue, const LeaseLedger& ledger, Moment now) {
+  const Ageing clock(queue, ledger, now);
   const auto by_tree = ledger.running_by_tree();
   const auto rank = [&](const Demand& demand) {
     const ProcessId tree = ledger.tree(demand.client);
     auto found = by_tree.find(tree);
     const bool tree_runs = found != by_tree.end() && found->second > 0;
     return std::tuple(tree_runs, tree_runs ? 0 : ledger.last_served(tree),
-                      -static_cast<std::int64_t>(demand.wanted.depth), ledger.running(demand.client), demand.since);
+                      -static_cast<std::int64_t>(demand.wanted.shape.depth),
+                      FRAY_MUTANT(26) ? 0 : -clock.priority(demand), ledger.running(demand.client), demand.since);
   };
   std::vector<std::pair<decltype(rank(std::declval<const Demand&>())), Demand*>> ranked;
   for (Demand* demand : queue.all()) {
-    if (!demand->wanted.at_once() && ledger.beside_actors().covers(demand->wanted.resources))
+    if (!demand->wanted.at_once() && ledger.beside_actors().covers(demand->wanted.shape.resources))
       ranked.emplace_back(rank(*demand), demand);
   }
   std::sort(ranked.begin(), ranked.end());  // `since` differs between demands, so pointers never decide
@@ -188,10 +243,21 @@ std::vector<Demand*> in_order_of_service(DemandQueue& queue, const LeaseLedger& 
 }
 
 std::vector<ReclaimLeases> plan_reclaims(const std::vector<Demand*>& ordered, const DemandQueue& queue,
-                                         const LeaseLedger& ledger, const DeviceTable& devices, std::int64_t places) {
-  Planner planner(queue, ledger, devices, places);
+                                         const LeaseLedger& ledger, const DeviceTable& devices, std::int64_t places,
+                                         Moment now) {
+  Planner planner(queue, ledger, devices, places, now);
   for (const Demand* demand : ordered) planner.serve(*demand);
   return planner.requests();
+}
+
+std::optional<Moment> next_gain(const DemandQueue& queue, const LeaseLedger& ledger, Moment now) {
+  const Ageing clock(queue, ledger, now);
+  std::optional<Moment> next;
+  for (const Demand* demand : queue.all()) {
+    const std::optional<Moment> gain = clock.next_gain(*demand);
+    if (gain && (!next || *gain < *next)) next = gain;
+  }
+  return next;
 }
 
 }  // namespace fray::scheduler

@@ -1,9 +1,13 @@
 // ReclaimPolicy: whom to ask for leases so that those who wait get theirs. Pure: state in, requests out.
 //
 // Order of service. A tree (a driver and the workers below it) that has nothing running goes first, the one that had
-// nothing for longest at the front; then deeper demands; then the client with fewer running leases; then the demand that
-// waits longer. A grant or a returned lease puts a demand behind its equals. (Dedicated demands for no resources take
+// nothing for longest at the front; then deeper demands; then those of the higher priority; then the client with fewer
+// running leases; then the demand that waits longer. A grant or a returned lease puts a demand behind its equals. (Dedicated demands for no resources take
 // nothing from anybody; they are served before all others, in no order.)
+//
+// The priority of a demand is that of its shape, and a step for each whole second that it waited since it came or last got
+// a lease, up to the highest that waits or runs (actors apart). So none waits for ever, and a backlog of a low priority,
+// which is a demand that gets a lease now and then, does not count as high for good. A lease has the priority of its shape.
 //
 // A waiting demand d of client c may be given a lease of client v, when what is free or already asked back does not
 // suffice and the lease has some of what is missing, if one of these holds:
@@ -11,8 +15,10 @@
 //   tree       c's tree has nothing running, and v is in another one;
 //   nothing    c has nothing running, and v has two, or d is at least as deep as the lease;
 //   share      v has at least two more running than c;
+//   urgent     d is at least as deep as the lease and its priority is higher; from another tree only what leaves it one;
 //   depth      v waits for nothing, is in c's tree, and d is deeper than the lease (it may be kept idle).
-// The last three only if v waits for nothing deeper than d: it would be served first again. So a client that waits
+// All but `tree` only if d is deeper than the lease or its priority is at least as high, and the last four only if v waits
+// for nothing that would be served before d: it would be served first again. So a client that waits
 // never gives its only lease to a less deep demand of its own tree, whoever floods gives back in time, two clients on
 // two CPUs end with one lease each, and with one CPU they take turns. Those who have most are asked first. A demand
 // whose missing amount cannot be gathered in this way asks nobody. Dedicated leases are never asked for; dedicated
@@ -24,6 +30,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "scheduler/demand_queue.h"
@@ -35,11 +42,15 @@ namespace fray::scheduler {
 
 // The waiting demands, in the order of service. Left out are those that need no order (see above), and those that the
 // node could not cover before an actor ends: they must not keep anything from others for as long as that.
-std::vector<Demand*> in_order_of_service(DemandQueue& queue, const LeaseLedger& ledger);
+std::vector<Demand*> in_order_of_service(DemandQueue& queue, const LeaseLedger& ledger, Moment now);
 
 // `ordered`: of in_order_of_service. `places`: workers that are idle, on their way or ending, and those that may still
 // be started.
 std::vector<ReclaimLeases> plan_reclaims(const std::vector<Demand*>& ordered, const DemandQueue& queue,
-                                         const LeaseLedger& ledger, const DeviceTable& devices, std::int64_t places);
+                                         const LeaseLedger& ledger, const DeviceTable& devices, std::int64_t places,
+                                         Moment now);
+
+// When a waiting demand gains its next step of priority; none when all have what they can.
+std::optional<Moment> next_gain(const DemandQueue& queue, const LeaseLedger& ledger, Moment now);
 
 }  // namespace fray::scheduler

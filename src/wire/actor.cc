@@ -6,13 +6,11 @@ namespace fray::wire {
 
 void CreateActor::encode(ByteWriter& out) const {
   out.put(actor);
-  out.put(key);
-  out.put(depth);
   out.put(max_restarts);
   out.put(static_cast<std::uint8_t>(detached));
   out.put(static_cast<std::uint8_t>(get_if_exists));
   out.put(static_cast<std::uint8_t>(event_loop));
-  wire::encode(out, resources);
+  wire::encode(out, shape);
   for (const std::string* text : {&name_space, &name, &class_name, &description}) out.put_string(*text);
 }
 
@@ -20,13 +18,11 @@ Result<CreateActor> CreateActor::decode(std::string_view body) {
   ByteReader in(body);
   CreateActor message;
   message.actor = in.get<ActorId>();
-  message.key = in.get<std::uint32_t>();
-  message.depth = in.get<std::uint32_t>();
   message.max_restarts = in.get<std::int32_t>();
   message.detached = in.get<std::uint8_t>() != 0;
   message.get_if_exists = in.get<std::uint8_t>() != 0;
   message.event_loop = in.get<std::uint8_t>() != 0;
-  message.resources = decode_resource_set(in);
+  message.shape = decode_work_shape(in);
   for (std::string* text : {&message.name_space, &message.name, &message.class_name, &message.description}) {
     *text = in.get_string();
   }

@@ -17,13 +17,11 @@ namespace fray::wire {
 struct CreateActor {
   static constexpr ControlType kType = ControlType::kCreateActor;
   ActorId actor;
-  std::uint32_t key = 0;
-  std::uint32_t depth = 0;
   std::int32_t max_restarts = 0;  // -1: no limit
   bool detached = false;
   bool get_if_exists = false;
   bool event_loop = false;  // one will run its calls
-  ResourceSet resources;
+  WorkShape shape;
   std::string name_space;
   std::string name;  // empty: none
   std::string class_name;

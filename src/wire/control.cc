@@ -60,6 +60,29 @@ ResourceSet decode_resource_set(ByteReader& in) {
   return resources;
 }
 
+void encode(ByteWriter& out, const WorkShape& shape) {
+  WorkShape::visit(shape, [&out](const char*, const auto& field) {
+    if constexpr (std::is_integral_v<std::remove_cvref_t<decltype(field)>>) {
+      out.put(field);
+    } else {
+      encode(out, field);
+    }
+  });
+}
+
+WorkShape decode_work_shape(ByteReader& in) {
+  WorkShape shape;
+  WorkShape::visit(shape, [&in](const char*, auto& field) {
+    using Field = std::remove_cvref_t<decltype(field)>;
+    if constexpr (std::is_integral_v<Field>) {
+      field = in.get<Field>();
+    } else {
+      field = decode_resource_set(in);
+    }
+  });
+  return shape;
+}
+
 std::string frame(ControlType type, std::uint64_t id) {
   FrameHeader header;
   header.type = static_cast<std::uint8_t>(type);
@@ -176,20 +199,16 @@ Result<Welcome> Welcome::decode(std::string_view body) {
 
 void Demand::encode(ByteWriter& out) const {
   out.put(demand);
-  out.put(key);
-  out.put(depth);
   out.put(count);
-  wire::encode(out, resources);
+  wire::encode(out, shape);
 }
 
 Result<Demand> Demand::decode(std::string_view body) {
   ByteReader in(body);
   Demand message;
   message.demand = in.get<decltype(message.demand)>();
-  message.key = in.get<decltype(message.key)>();
-  message.depth = in.get<decltype(message.depth)>();
   message.count = in.get<decltype(message.count)>();
-  message.resources = decode_resource_set(in);
+  message.shape = decode_work_shape(in);
   return decoded(in, std::move(message), "Demand");
 }
 

@@ -17,6 +17,7 @@
 #include "model/device_set.h"
 #include "model/ids.h"
 #include "model/resource_set.h"
+#include "model/work_shape.h"
 #include "wire/bytes.h"
 #include "wire/frame.h"
 #include "wire/value.h"
@@ -112,6 +113,8 @@ enum class Role : std::uint8_t { kDriver = 0, kWorker = 1, kObserver = 2 };
 
 void encode(ByteWriter& out, const ResourceSet& resources);
 ResourceSet decode_resource_set(ByteReader& in);
+void encode(ByteWriter& out, const WorkShape& shape);
+WorkShape decode_work_shape(ByteReader& in);
 
 // First message of every connection.
 struct Hello {
@@ -160,15 +163,13 @@ struct DefineKey {
   static Result<DefineKey> decode(std::string_view body);
 };
 
-// How many *more* leases the client could use now, for one (resources, key, depth). Absolute; replaces the last one of
+// How many *more* leases the client could use now, for one shape. Absolute; replaces the last one of
 // the same number. A grant lowers it by one.
 struct Demand {
   static constexpr ControlType kType = ControlType::kDemand;
   std::uint32_t demand = 0;  // the client's own number
-  std::uint32_t key = 0;
-  std::uint32_t depth = 0;  // 0: submitted by a driver; a task's own submissions are one deeper than it
   std::uint32_t count = 0;
-  ResourceSet resources;
+  WorkShape shape;
   void encode(ByteWriter& out) const;
   static Result<Demand> decode(std::string_view body);
 };

@@ -16,12 +16,12 @@ TEST(Control, WorkerKeyReadsBackAsWritten) {
   EXPECT_EQ(round_trip(message).description, message.description);
 }
 
-TEST(Control, DemandKeepsFractionsOfResourcesExactly) {
+TEST(Control, DemandKeepsItsShapeWithFractionsOfResourcesExactly) {
   Demand message;
   message.count = 5;
-  ASSERT_TRUE(message.resources.set("GPU", 0.3).is_ok());
-  ASSERT_TRUE(message.resources.set("CPU", 1).is_ok());
-  EXPECT_EQ(round_trip(message).resources, message.resources);
+  ASSERT_TRUE(message.shape.resources.set("GPU", 0.3).is_ok());
+  ASSERT_TRUE(message.shape.resources.set("CPU", 1).is_ok());
+  EXPECT_EQ(round_trip(message).shape.resources, message.shape.resources);
 }
 
 TEST(Control, DevicesReadBackAsWritten) {
@@ -45,7 +45,7 @@ TEST(Control, ExitFactsReadBackAsWritten) {
 
 TEST(Control, NegativeResourceAmountIsRefused) {
   Demand message;
-  message.resources.set_units("CPU", -1);
+  message.shape.resources.set_units("CPU", -1);
   EXPECT_FALSE(Demand::decode(body_of(message)).is_ok());
 }
 

@@ -638,3 +638,35 @@ def test_objects_with_slots_are_made_and_changed_in_tasks(ctx: JobContext):
 
     with pytest.raises(AttributeError):
         ctx.get(ctx.run(with_another_attribute, point))
+
+
+@pytest.mark.behaviour("T138")
+def test_higher_priority_starts_first_and_equal_ones_in_order(ctx: JobContext, gate, tmp_path):
+    journal = Journal(str(tmp_path / "order"))
+    started = [gate(), gate()]
+    doors = [gate(), gate()]
+    blockers = [ctx.run(door.announce_and_wait, begun) for door, begun in zip(doors, started, strict=True)]
+    for begun in started:
+        begun.wait()
+    wanted = [(-500, "c1"), (500, "a1"), (0, "b1"), (-500, "c2"), (500, "a2"), (0, "b2"), (500, "a3")]
+    refs = [ctx.create_task(journal.add, (name,), options=TaskOptions(priority=priority)) for priority, name in wanted]
+    doors[0].open_if_waited_for()  # one place for all of them
+    ctx.get(refs)
+    doors[1].open_if_waited_for()
+    ctx.get(blockers)
+    assert journal.lines() == ["a1", "a2", "a3", "b1", "b2", "c1", "c2"]
+
+
+@pytest.mark.behaviour("T139")
+def test_priority_outside_of_its_range_is_refused(ctx: JobContext):
+    for least_or_most in (-1000, 1000):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Ray says that it has none
+            assert ctx.get(ctx.create_task(add, (1, 2), options=TaskOptions(priority=least_or_most))) == 3
+    for options in (TaskOptions, fray.ActorOptions):
+        for wrong in (-1001, 1001, 2**40):
+            with pytest.raises(ValueError, match=f"priority must be from -1000 to 1000, got {wrong}"):
+                options(priority=wrong)
+        for wrong in (True, 1.0, "high", None):
+            with pytest.raises(TypeError, match="priority must be a whole number from -1000 to 1000, got "):
+                options(priority=wrong)

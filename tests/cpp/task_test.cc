@@ -2,6 +2,7 @@
 #include <array>
 #include <chrono>
 #include <cstdlib>
+#include <limits>
 #include <numeric>
 #include <set>
 
@@ -112,6 +113,14 @@ TEST_F(CppTask, ResourcesThatTheNodeNeverHasAreRefused) {
   EXPECT_EQ(result.status().code(), fray::Code::kInvalidArgument);
   EXPECT_THAT(failure(result), HasSubstr("can never run it"));
   EXPECT_THAT(failure(fray::get(fray::submit(add, ref, 1))), HasSubstr("can never run it"));
+}
+
+TEST_F(CppTask, PriorityOutsideOfItsRangeIsRefused) {
+  for (int most : {-1000, 1000}) EXPECT_EQ(fray::get(fray::submit({.priority = most}, add, 1, 1)).value_or_throw(), 2);
+  for (int wrong : {-1001, 1001, std::numeric_limits<int>::min()}) {
+    const std::string said = "priority is " + std::to_string(wrong) + "; it must be from -1000 to 1000";
+    EXPECT_THAT(failure(fray::get(fray::submit({.priority = wrong}, add, 1, 1))), HasSubstr(said));
+  }
 }
 
 int unknown(int number) { return number; }

@@ -1,13 +1,11 @@
 """Threads that run calls: at most `max_workers` at a time, and more threads only to stand in for blocked ones.
 
-Deeper calls go first, and calls of one depth in order of submission, so that nested work ends with few threads. A
-thread that blocks in `get` lends its place; when it wakes it takes a place again at once, even over the limit.
+Which call goes next is for `Line` to say. A thread that blocks in `get` lends its place; when it wakes it takes a place
+again at once, even over the limit.
 """
 
 from __future__ import annotations
 
-import heapq
-import itertools
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -16,6 +14,7 @@ from typing import cast
 
 from fray.backend.local.background import BackgroundThread
 from fray.backend.local.call import TaskCall
+from fray.backend.local.line import Line
 from fray.errors import DeadlockError
 
 __all__ = ["ThreadPool"]
@@ -38,8 +37,7 @@ class ThreadPool:
         self._max_workers = max_workers
         # A condition of its own on the same lock: work wakes one thread, not every waiter.
         self._work = threading.Condition(lock)
-        self._queue: list[tuple[int, int, TaskCall]] = []
-        self._order = itertools.count()
+        self._queue = Line()
         self._threads: set[BackgroundThread] = set()
         self._active = 0
         self._blocked = 0
@@ -48,7 +46,7 @@ class ThreadPool:
     def push(self, call: TaskCall) -> None:
         """Queue a call whose arguments are ready."""
         with self._lock:
-            heapq.heappush(self._queue, (-call.depth, next(self._order), call))
+            self._queue.push(call, time.monotonic())
             self._wake()
 
     @contextmanager
@@ -147,4 +145,4 @@ class ThreadPool:
                     self._threads.discard(cast("BackgroundThread", threading.current_thread()))
                     return None
             self._active += 1
-            return heapq.heappop(self._queue)[2]
+            return self._queue.pop(time.monotonic())

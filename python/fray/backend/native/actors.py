@@ -156,7 +156,7 @@ class NativeActorLink(ActorLink):
         function = _native.make_function(kind, method.encode(), label, 0)
         streams = self.methods[method] in _STREAMS
         retries = self._description.max_task_retries
-        plan = _native.make_plan({}, 0, retries, options.num_returns, streams, 0.0, _ITEM_BUDGET_BYTES)
+        plan = _native.make_plan({}, retries, options.num_returns, streams, 0.0, _ITEM_BUDGET_BYTES)
         return self._plans.keep((method, options), (function, plan))
 
 

@@ -393,7 +393,7 @@ class NativeJobContext(JobContext):
         else:
             handle, _ = self._functions.handle(cls, None, 0)
             key = self._worker_key(options.runtime_env)
-        plan = _native.make_plan(options.demand(), key, 0, 1, False, 0.0, 0)
+        plan = _native.make_plan({**options.shape(), "key": key}, 0, 1, False, 0.0, 0)
         made = _native.create_actor(
             self._client,
             handle,
@@ -541,8 +541,7 @@ class NativeJobContext(JobContext):
 
     def _make_plan(self, options: TaskOptions, key: int, generator: bool) -> Any:
         return _native.make_plan(
-            options.demand(),
-            key,
+            {**options.shape(), "key": key},
             options.max_retries,
             options.num_returns,
             generator,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from fray.types import ActorOptions, Lifetime, RuntimeEnv, TaskOptions
@@ -49,6 +50,8 @@ def task_keywords(options: TaskOptions, demand: Mapping[str, float], streams: bo
         keywords["_generator_backpressure_num_objects"] = BACKPRESSURE_ITEMS
     if options.runtime_env is not None:
         keywords["runtime_env"] = runtime_env_dict(options.runtime_env)
+    if options.priority:
+        _say_that_ray_has_no_priorities()
     return keywords
 
 
@@ -83,7 +86,19 @@ def actor_keywords(options: ActorOptions, demand: Mapping[str, float], namespace
         keywords["max_pending_calls"] = options.max_pending_calls
     if options.runtime_env is not None:
         keywords["runtime_env"] = runtime_env_dict(options.runtime_env)
+    if options.priority:
+        _say_that_ray_has_no_priorities()
     return keywords
+
+
+@cache
+def _say_that_ray_has_no_priorities() -> None:
+    """Warn once in a process: the work is done, in the order that Ray chooses."""
+    warnings.warn(
+        "Ray has no priorities for tasks and actors: the option priority is left out, and Ray chooses the order; the "
+        "native engine and the thread context heed it",
+        stacklevel=3,
+    )
 
 
 def resource_keywords(demand: Mapping[str, float]) -> dict[str, Any]:

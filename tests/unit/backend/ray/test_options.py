@@ -6,6 +6,7 @@ import pytest
 from fray import ActorOptions, Lifetime, RuntimeEnv, TaskOptions
 from fray.backend.ray.options import (
     BACKPRESSURE_ITEMS,
+    _say_that_ray_has_no_priorities,  # pyright: ignore[reportPrivateUsage]
     actor_keywords,
     resource_keywords,
     runtime_env_dict,
@@ -83,3 +84,13 @@ def test_image_leaves_the_packages_out_and_says_so():
 
 def test_empty_environment_is_an_empty_dict():
     assert runtime_env_dict(RuntimeEnv()) == {}
+
+
+def test_priority_is_left_out_and_said_once():
+    _say_that_ray_has_no_priorities.cache_clear()
+    task, actor = TaskOptions(priority=5), ActorOptions(priority=-5)
+    with pytest.warns(UserWarning, match="Ray has no priorities") as said:
+        assert task_keywords(task, task.demand(), streams=False) == {}
+        assert actor_keywords(actor, actor.demand(), "default") == {"num_cpus": 0}
+        task_keywords(task, task.demand(), streams=True)
+    assert len(said) == 1
