@@ -10,7 +10,11 @@ namespace fray {
 namespace {
 
 // Without an exponent: resources have at most four decimals, see ResourceSet::kUnitsPerOne.
+// What has more digits than anybody reads is no amount of anything.
+constexpr double kLargestPlain = 1e15;
+
 std::string plain_number(double number) {
+  if (std::abs(number) >= kLargestPlain) return fmt::format("{:.4g}", number);
   std::string text = fmt::format("{:.4f}", number);
   text.erase(text.find_last_not_of('0') + 1);
   if (text.back() == '.') text.pop_back();
@@ -26,7 +30,9 @@ std::string bytes_text(double bytes) {
     bytes /= 1024;
     ++unit;
   }
-  return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.1f} {}", bytes, kUnits[unit]);
+  if (unit == 0) return fmt::format("{:.0f} B", bytes);
+  if (std::abs(bytes) >= kLargestPlain) return fmt::format("{:.4g} {}", bytes, kUnits[unit]);
+  return fmt::format("{:.1f} {}", bytes, kUnits[unit]);
 }
 
 std::string amount_text(std::string_view resource, double amount) {

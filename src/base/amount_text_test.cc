@@ -18,6 +18,11 @@ TEST(AmountText, OtherAmountsHaveNoExponent) {
   EXPECT_EQ(amount_text("CPU", 0), "0");
 }
 
+TEST(AmountText, NobodyReadsHundredsOfDigits) {
+  EXPECT_EQ(amount_text("CPU", 1e300), "1e+300");
+  EXPECT_EQ(amount_text("memory", 1e300), "8.674e+281 EiB");
+}
+
 TEST(AmountText, AmountsThatDifferReadDifferently) {
   const double eight_gib = 8.0 * (1ull << 30);
   EXPECT_EQ(amount_text("memory", eight_gib + 1, eight_gib), "8589934593 B");

@@ -23,6 +23,7 @@ from tests.chaos.harness import (
     eventually,
     look_at,
     marked_processes,
+    nodes,
     the_node,
 )
 from tests.chaos.started import PROGRAM, command, files_in, process_of, report, start, stop
@@ -93,6 +94,7 @@ def test_of_many_starts_at_once_one_wins() -> None:
     ]
     ends = [(*process.communicate(timeout=60), process.returncode) for process in starts]
     assert sorted(code for _, _, code in ends) == [0, *[CONFLICT] * 5], ends
+    eventually(lambda: len(nodes()) == 1, what="the end of the nodes that came too late")
     assert the_node().pid == json.loads(next(out for out, _, code in ends if code == 0))["pid"]
 
 
