@@ -30,7 +30,7 @@ class TestCall {
   explicit TestCall(std::shared_ptr<client::Function> function) { task_->function = std::move(function); }
 
   TestCall& cpus(double amount) {
-    [[maybe_unused]] Status set = options_.resources.set("CPU", amount);
+    [[maybe_unused]] Status set = options_.shape.resources.set("CPU", amount);
     return *this;
   }
   TestCall& retries(std::int32_t count) {
