@@ -94,7 +94,7 @@ NORMAL_PARTS = (
     # Ray 2.60 now and then ends a driver that cancels a task whose arguments have not arrived.
     Part(
         "on Ray",
-        570,
+        720,
         folders=("tests/conformance", "tests/on_ray", "tests/ray_api"),
         pytest_options=("-m", "ray and not long"),
         alone=False,

@@ -645,11 +645,17 @@ def test_higher_priority_starts_first_and_equal_ones_in_order(ctx: JobContext, g
     journal = Journal(str(tmp_path / "order"))
     started = [gate(), gate()]
     doors = [gate(), gate()]
-    blockers = [ctx.run(door.announce_and_wait, begun) for door, begun in zip(doors, started, strict=True)]
+    # Of a priority of their own: a worker that ends a task goes on with what waits for the like of it.
+    first = TaskOptions(priority=1000)
+    blockers = [
+        ctx.create_task(door.announce_and_wait, (begun,), options=first)
+        for door, begun in zip(doors, started, strict=True)
+    ]
     for begun in started:
         begun.wait()
     wanted = [(-500, "c1"), (500, "a1"), (0, "b1"), (-500, "c2"), (500, "a2"), (0, "b2"), (500, "a3")]
     refs = [ctx.create_task(journal.add, (name,), options=TaskOptions(priority=priority)) for priority, name in wanted]
+    assert ctx.wait(refs, num_returns=len(refs), timeout=0.1)[0] == []  # they are all known now
     doors[0].open_if_waited_for()  # one place for all of them
     ctx.get(refs)
     doors[1].open_if_waited_for()
