@@ -24,7 +24,7 @@ from fray.migrate.kinds import (
     Ref,
     plain_call,
 )
-from fray.migrate.source import Source, dotted
+from fray.migrate.source import Source
 
 __all__ = ["FRAY", "FrayApi", "TaskCall", "context_verb", "task_call"]
 
@@ -173,16 +173,7 @@ class FrayApi:
         return kinds.of(source, parts.function), Call(source, tuple(args), keywords, True)
 
     def annotated(self, kinds: Kinds, source: Source, annotation: cst.BaseExpression) -> Kind | None:
-        """Return the kind that an annotation tells."""
-        if isinstance(annotation, cst.Subscript):
-            outer = self.annotated(kinds, source, annotation.value)
-            if outer is not None:
-                return outer
-            inner = annotation.slice[0].slice
-            if (dotted(annotation.value) or "").lower().rpartition(".")[2] in ("list", "sequence", "iterable"):
-                told = self.annotated(kinds, source, inner.value) if isinstance(inner, cst.Index) else None
-                return None if told is None else Items(told)
-            return None
+        """Return the kind that an annotation without brackets tells."""
         name = source.library_name(annotation, FRAY)
         return None if name is None else _TYPES.get(name.rpartition(".")[2])
 

@@ -211,7 +211,7 @@ class Api(Protocol):
         ...
 
     def annotated(self, kinds: Kinds, source: Source, annotation: cst.BaseExpression) -> Kind | None:
-        """Return the kind that an annotation tells."""
+        """Return the kind that an annotation without brackets tells."""
         ...
 
     def narrowed(self, source: Source, node: cst.BaseExpression) -> Kind | None:
@@ -506,12 +506,25 @@ class Kinds:
             self._busy.discard(key)
         return self._with_items(join(kinds), (id(scope.globals), name)) if kinds else UNKNOWN
 
+    def annotated(self, source: Source, annotation: cst.BaseExpression) -> Kind | None:
+        """Return the kind that an annotation tells; None where it tells none."""
+        if not isinstance(annotation, cst.Subscript):
+            return self.api.annotated(self, source, annotation)
+        outer = self.annotated(source, annotation.value)
+        if outer is not None:
+            return outer
+        inner = annotation.slice[0].slice
+        if (dotted(annotation.value) or "").lower().rpartition(".")[2] in ("list", "sequence", "iterable"):
+            told = self.annotated(source, inner.value) if isinstance(inner, cst.Index) else None
+            return None if told is None else Items(told)
+        return None
+
     def _param(self, source: Source, node: cst.Param) -> Kind:
         function = next(
             (item for item in source.ancestors(node) if isinstance(item, (cst.FunctionDef, cst.Lambda))), None
         )
         if node.annotation is not None:
-            told = self.api.annotated(self, source, node.annotation.annotation)
+            told = self.annotated(source, node.annotation.annotation)
             if told is not None:
                 return told
         if not isinstance(function, cst.FunctionDef) or node.star in ("*", "**"):
@@ -545,7 +558,7 @@ class Kinds:
             statement = source.parent(parent)
             return self.of(source, statement.value) if isinstance(statement, cst.Assign) else UNKNOWN
         if isinstance(parent, cst.AnnAssign):
-            told = self.api.annotated(self, source, parent.annotation.annotation)
+            told = self.annotated(source, parent.annotation.annotation)
             if told is not None:
                 return told
             return UNKNOWN if parent.value is None else self.of(source, parent.value)

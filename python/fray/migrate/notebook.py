@@ -26,7 +26,9 @@ class Notebook:
         document: as JSON has it.
         program: the Python of its cells, with a line that names each cell.
         cells: indices of the cells in it.
-        form: how the document was written.
+        indent: of the document's JSON, in spaces; None for one line.
+        newline: what the document ends with.
+        ascii_only: whether the document writes other characters as escapes.
     """
 
     document: dict[str, Any]
@@ -50,10 +52,6 @@ class Notebook:
     def _dump(self, document: dict[str, Any]) -> str:
         text = json.dumps(document, indent=self.indent, ensure_ascii=self.ascii_only)
         return text + self.newline
-
-    def is_stable(self, text: str) -> bool:
-        """Return whether the notebook without changes would be written as it is."""
-        return self._dump(self.document) == text
 
 
 def read_notebook(text: str) -> Notebook:

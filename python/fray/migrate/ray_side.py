@@ -195,16 +195,7 @@ class RayApi:
         return None
 
     def annotated(self, kinds: Kinds, source: Source, annotation: cst.BaseExpression) -> Kind | None:
-        """Return the kind that an annotation tells."""
-        if isinstance(annotation, cst.Subscript):
-            outer = self.annotated(kinds, source, annotation.value)
-            if outer is not None:
-                return outer
-            inner = annotation.slice[0].slice
-            if (dotted(annotation.value) or "").lower().rpartition(".")[2] in ("list", "sequence", "iterable"):
-                told = self.annotated(kinds, source, inner.value) if isinstance(inner, cst.Index) else None
-                return None if told is None else Items(told)
-            return None
+        """Return the kind that an annotation without brackets tells."""
         name = ray_name(source, annotation)
         if name is not None and name in TYPES:
             return Handle() if TYPES[name] == "ActorHandle" else Ref()
