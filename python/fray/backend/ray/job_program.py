@@ -44,7 +44,10 @@ def command_line(words: Sequence[str], folder: str | None, retries: int) -> str:
         retries: how often it is tried again, after pauses of 1 s, 2 s, 4 s and so on; Ray itself tries once.
     """
     line = shlex.join(words)
-    if retries:
+    if not retries:
+        # Ray stops the shell and the children that it has at that moment: one that it is just starting would live on.
+        line = f"exec {line}"
+    else:
         line = (
             f"attempt=1; until FRAY_JOB_ATTEMPT=$attempt {line}; do code=$?; "
             f"[ $attempt -gt {retries} ] && exit $code; "
