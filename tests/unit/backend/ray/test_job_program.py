@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -25,6 +26,12 @@ def test_program_runs_in_its_folder_where_there_is_one(tmp_path: Path):
     folder.mkdir()
     assert run(command_line(["pwd"], str(folder), 0), tmp_path).stdout == f"{folder}\n"
     assert run(command_line(["pwd"], str(tmp_path / "gone"), 0), tmp_path).stdout == f"{tmp_path}\n"
+
+
+@pytest.mark.parametrize("folder", [None, "/"])
+def test_program_takes_the_place_of_its_shell(tmp_path: Path, folder: str | None):
+    line = command_line(["sh", "-c", "echo $PPID"], folder, 0)
+    assert int(run(line, tmp_path).stdout) == os.getpid()
 
 
 @pytest.mark.parametrize(("retries", "code", "attempts"), [(0, 4, 1), (1, 0, 2), (2, 0, 2)])
