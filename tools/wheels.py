@@ -90,7 +90,7 @@ def _compile(python: Interpreter, folder: Path) -> Path:
         f"wheel for Python {python.version}",
         [str(python.own_program), "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check"]
         + ["--no-build-isolation", "--no-deps", "--wheel-dir", str(folder)]
-        + [part for name, value in options.items() for part in ("-C", f"{name}={value}")]
+        + [part for name, value in options.items() for part in ("--config-settings", f"{name}={value}")]
         + [str(ROOT)],
         f"the wheel for Python {python.version} does not build; `make build VERBOSE=1` shows whether the sources do",
         environment,
