@@ -29,8 +29,10 @@ wanted=$(listed build)
 [[ $step == build ]] || wanted+=" $(listed "$step")"
 missing=()
 if command -v dpkg-query >/dev/null; then
+  # dpkg-query fails when it has never heard of one of them, and still lists the others.
   # shellcheck disable=SC2086
-  installed=$(dpkg-query -W -f '${Package} ${Status}\n' $wanted 2>/dev/null | awk '/install ok installed/ { print $1 }')
+  installed=$({ dpkg-query -W -f '${Package} ${Status}\n' $wanted 2>/dev/null || true; } |
+    awk '/install ok installed/ { print $1 }')
   for package in $wanted; do
     grep -qx -- "$package" <<<"$installed" || missing+=("$package")
   done
