@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/join.h"
+
 namespace fray::http {
 
 namespace {

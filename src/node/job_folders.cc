@@ -5,10 +5,11 @@
 #include <filesystem>
 #include <sstream>
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/join.h"
 #include "os/whole_file.h"
 #include "supervisor/order.h"
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/amount_text.h"
+#include "base/join.h"
 #include "model/device_set.h"
 #include "model/json_text.h"
 #include "os/gpus.h"

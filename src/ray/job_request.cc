@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <sys/random.h>
 
+#include "base/join.h"
 #include "model/json_text.h"
 #include "ray/job_details.h"
 

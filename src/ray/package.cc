@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/join.h"
 #include "os/machine.h"
 #include "ray/zip_writer.h"
 #include "runtime_env/ignore_rules.h"

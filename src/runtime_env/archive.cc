@@ -10,12 +10,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/join.h"
 #include "os/fd.h"
 #include "runtime_env/archive_library.h"
 

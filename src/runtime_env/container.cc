@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include "base/join.h"
 #include "model/json_text.h"
 #include "os/machine.h"
 #include "os/run_folder.h"

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "base/join.h"
 #include "runtime_env/digest.h"
 #include "runtime_env/text_lines.h"
 

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/join.h"
+
 namespace fray::runtime_env {
 
 std::vector<std::string> lines_of(std::string_view text) {
