@@ -192,6 +192,7 @@ TEST_F(CppFault, ChildOfAForkIsRefusedWhatItsParentHasAndWaitsForNothing) {
 }
 
 TEST_F(CppFault, ChildThatATaskForksEndsWhereItComesBackFromTheTask) {
+  if (kSanitized) GTEST_SKIP() << "what the stacks of the parent's other threads held counts as lost in a child";
   const std::map<std::string, int> codes = {{"returns", 0}, {"throws", 1},  {"leaves", 7},   {"copies and drops", 0},
                                             {"gets", 1},    {"submits", 1}, {"connects", 1}, {"forks", 0}};
   auto counter = fray::create_actor<Counter>(5).value_or_throw();
