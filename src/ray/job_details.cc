@@ -73,7 +73,8 @@ Result<JobDetails> read_job(std::string_view body, const json& object) {
   job.start_time_ms = milliseconds_at(object, "start_time");
   job.end_time_ms = milliseconds_at(object, "end_time");
   if (auto code = object.find("driver_exit_code"); code != object.end() && code->is_number_integer()) {
-    job.exit_code = static_cast<int>(code->get<std::int64_t>());
+    const auto number = static_cast<int>(code->get<std::int64_t>());
+    job.exit_code = number < 0 ? 128 - number : number;  // by a signal: as a shell tells it
   }
   if (auto metadata = object.find("metadata"); metadata != object.end() && metadata->is_object()) {
     for (const auto& [key, value] : metadata->items()) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,7 +24,7 @@ def demand_metadata(demand: Mapping[str, float | None]) -> dict[str, str]:
 
 
 def info_of(details: JobDetails, nodes: Sequence[Mapping[str, float]]) -> JobInfo:
-    message = _MESSAGES.get(details.status, details.message) if JobStatus.finished(details.status) else None
+    message = _MESSAGES.get(details.status, _message(details)) if JobStatus.finished(details.status) else None
     return JobInfo(
         job_id=JobId(details.job_id),
         status=details.status,
@@ -33,6 +34,11 @@ def info_of(details: JobDetails, nodes: Sequence[Mapping[str, float]]) -> JobInf
         pending_reason=_pending_reason(details, nodes),
         exit_code=details.exit_code,
     )
+
+
+def _message(details: JobDetails) -> str:
+    """Return what Ray says of a failure, with a signal told by the code that every other cluster tells it by."""
+    return re.sub(r"exit code -\d+", f"exit code {details.exit_code}", details.message)
 
 
 def _pending_reason(details: JobDetails, nodes: Sequence[Mapping[str, float]]) -> str | None:
