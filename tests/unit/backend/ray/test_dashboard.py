@@ -409,6 +409,12 @@ def test_program_is_monitored_line_by_line(dashboard: Dashboard, cluster: RayClu
     assert (caught.value.job_id, caught.value.failed_status) == ("mine", JobStatus.FAILED)
 
 
+def test_signal_that_ends_a_program_is_told_as_a_shell_tells_it(dashboard: Dashboard, cluster: RayCluster):
+    dashboard.add("mine", "FAILED", message="failed with exit code -9, last logs: -1", driver_exit_code=-9)
+    info = cluster.poll("mine")
+    assert (info.exit_code, info.error_message) == (137, "failed with exit code 137, last logs: -1")
+
+
 def test_variables_travel_and_are_never_shown(dashboard: Dashboard, cluster: RayCluster):
     sent: list[Any] = []
 
