@@ -101,7 +101,5 @@ def _ran_in(context: JobContext | None) -> RanTasks:
 
     if not isinstance(context, JobContext):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"context must be a JobContext, got {context!r}")
-    return RanTasks(
-        list(context._timeline_events()),  # pyright: ignore[reportPrivateUsage]
-        list(context._failures()),  # pyright: ignore[reportPrivateUsage]
-    )
+    engine = context.begun_engine
+    return RanTasks([], []) if engine is None else RanTasks(list(engine.timeline_events()), list(engine.failures()))

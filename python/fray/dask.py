@@ -103,9 +103,9 @@ class _Run:
         self._outstanding: dict[Any, Any] = {}
         """Of tasks that have not ended, by key: the ref that tells whether it went well, and that of the value."""
         self._arrived: deque[Any] = deque()
-        self._watch = context._watch()
+        self._watch = context.engine.watch()
         self._limit = num_workers
-        self._least = num_workers or _LEAST_PER_WORKER * max(context._parallelism, 1)
+        self._least = num_workers or _LEAST_PER_WORKER * max(context.engine.parallelism, 1)
         self._ahead = self._least
         self._ended = 0
         self._slice_began = time.monotonic()

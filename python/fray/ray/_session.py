@@ -339,7 +339,7 @@ class _Watcher:
     def __init__(self, owner: Any) -> None:
         self.owner = owner
         self.lock = threading.Lock()
-        self.watch = owner._watch()
+        self.watch = owner.engine.watch()
         self.pending = 0
         self.serving = False
 

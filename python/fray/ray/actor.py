@@ -240,7 +240,7 @@ class ActorHandle(Generic[T]):
     _ray_actor_id = _actor_id
 
     def _belongs_to(self, context: Any) -> bool:
-        return context._owns_actor(self._fray_handle._fray_link)  # pyright: ignore[reportPrivateUsage]
+        return context.engine.owns_actor(self._fray_handle._fray_link)  # pyright: ignore[reportPrivateUsage]
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._fray_known.methods]
@@ -288,12 +288,11 @@ class _Wrapper:
         place = _placement(options)
         arguments = (self._frozen, self._facts, tuple(kwargs), *args, *kwargs.values())
         try:
-            context._check_open()
             chosen = actor_options(options, {_ANNOTATION: self._packed}, self._places)
             if place is not None:
                 link = place.create_actor(context, self._host, arguments, chosen, self._kinds)
             else:
-                link = context._create_actor(self._host, arguments, {}, chosen, self._kinds)
+                link = context.engine.create_actor(self._host, arguments, {}, chosen, self._kinds)
         except Exception as error:
             raise_translated(error)
         return ActorHandle._of(FrayHandle(link))

@@ -77,9 +77,7 @@ class _Remote:
             if self.strategy is not None:
                 result = self.strategy.submit(context, self.frozen, args, kwargs, self.task_options)
             else:
-                if context._closed:
-                    context._check_open()
-                result = context._submit(self.frozen, args, kwargs, self.task_options)
+                result = context.engine.submit(self.frozen, args, kwargs, self.task_options)
         except Exception as error:
             raise_translated(error)
         if self.streams or self.returns == 0:

@@ -1,14 +1,16 @@
-"""Which thread waits for which result, to find a wait that can never end before it begins."""
+"""Waiting for results: which thread waits for which, to find a wait that can never end, and `CellWatch`."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator
+from collections import deque
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import partial
 
-from fray.backend.local.cell import Cell
+from fray.backend.local.results import Cell, LocalRef
 
-__all__ = ["Waits"]
+__all__ = ["CellWatch", "Waits"]
 
 
 class Waits:
@@ -57,3 +59,30 @@ class Waits:
             seen.add(id(item))
             left.extend(item.call.blockers())
         return False
+
+
+class CellWatch:
+    """A `Watch` over cells, which say themselves when they have ended."""
+
+    def __init__(self) -> None:
+        self._arrived: deque[Callable[[], object]] = deque()
+        self._event = threading.Event()
+
+    def add(self, ref: LocalRef[object], arrived: Callable[[], object]) -> None:
+        ref.cell.want_all()
+        ref.cell.pump_all()
+        if not ref.cell.watch(partial(self._note, arrived)):
+            self._note(arrived)
+
+    def serve(self) -> None:
+        self._event.wait()
+        self._event.clear()
+        while self._arrived:
+            self._arrived.popleft()()
+
+    def wake(self) -> None:
+        self._event.set()
+
+    def _note(self, arrived: Callable[[], object]) -> None:
+        self._arrived.append(arrived)
+        self._event.set()

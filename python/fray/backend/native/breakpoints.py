@@ -33,10 +33,14 @@ def socket_name(driver: int | str, worker: int | str) -> str:
 
 
 _session: RemotePdb | None = None
+_folder = ""
+"""The session's."""
 
 
-def install() -> None:
-    """Make `breakpoint()` do this in this worker, unless the user chose another debugger."""
+def install(folder: str) -> None:
+    """Make `breakpoint()` do this in this worker of the session in `folder`, unless the user chose another debugger."""
+    global _folder
+    _folder = folder
     if "PYTHONBREAKPOINT" not in os.environ:
         sys.breakpointhook = stop_task
 
@@ -94,14 +98,10 @@ def end_debugging() -> None:
 
 
 def _wait_for_terminal(driver: str, frame: FrameType) -> socket.socket:
-    from fray.backend.native.context import NativeJobContext
-
-    context = NativeJobContext.current()
-    assert context is not None
     name = socket_name(driver, os.getpid())
     with (
         socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener,
-        short_path(context.session_folder, name) as path,
+        short_path(_folder, name) as path,
     ):
         listener.bind(path)
         try:

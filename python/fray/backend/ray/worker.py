@@ -13,6 +13,7 @@ from inspect import iscoroutine
 from typing import Any, NamedTuple, NoReturn
 
 from fray._failures import failure_text, pack_exception
+from fray.backend import BACKENDS
 from fray.backend.ray.failures import RetryableFailure, TaskFailure
 from fray.backend.ray.library import ray
 from fray.backend.ray.refs import packed
@@ -56,9 +57,7 @@ class _Interrupt:
 
 def enter(namespace: str) -> None:
     """Make this process's context current, before user code runs."""
-    from fray.backend.ray.context import RayJobContext
-
-    enter_context(RayJobContext.of_worker(namespace))
+    enter_context(BACKENDS["ray"].context_class().of_worker(namespace))
     hear_interrupts()
 
 

@@ -335,7 +335,7 @@ class Place:
         part = self._part(0)
         made_of, facts, names, *rest = arguments
         waiting = (made_of, {**facts, "waits": True}, names, part, *rest)
-        link = context._create_actor(host, waiting, {}, replace(options, resources={"CPU": 0}), kinds)
+        link = context.engine.create_actor(host, waiting, {}, replace(options, resources={"CPU": 0}), kinds)
         _members.setdefault(self.group.id, WeakSet()).add(link)
         return link
 

@@ -1,23 +1,35 @@
-"""The state of one result: pending, then a value or a failure; or a stream of items that a generator produces.
+"""One result: `Cell`, its state, and `LocalRef`, which points to it.
 
-Threading: everything is guarded by the context's one condition, which all cells share.
+A cell is pending, then it has a value or a failure; or it is a stream of items that a generator produces.
+
+Threading: everything is guarded by the engine's one condition, which all cells share.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Generator, Iterable
+from typing import Any, NoReturn, Protocol, TypeVar
 
-if TYPE_CHECKING:
-    from fray.backend.local.call import Call
+from fray.job.refs import ObjectRef
 
-__all__ = ["Cell", "Stream"]
+__all__ = ["STREAM_ITEMS", "Cell", "LocalRef", "Stream"]
 
+T = TypeVar("T")
 
 STREAM_ITEMS = 16
 """Items that a generator may be ahead of its reader, where it does not run in the reader's thread."""
+
+
+class Producer(Protocol):
+    """What will end a cell: a call."""
+
+    def help(self) -> None: ...
+    def cancel(self) -> None: ...
+    def stop(self) -> None: ...
+    def check_cancel(self, force: bool) -> None: ...
+    def blockers(self) -> Iterable[int | Cell]: ...
 
 
 class Stream:
@@ -72,7 +84,7 @@ class Cell:
         self.wants_all = False
         self.abandoned = False
         """No ref is left."""
-        self.call: Call | None = None
+        self.call: Producer | None = None
         """What will end this cell; None where nothing is under way."""
 
     def ready(self) -> bool:
@@ -123,6 +135,12 @@ class Cell:
                 self.stream.tell_producer()
                 self._condition.notify_all()
 
+    def pump_all(self) -> None:
+        """Produce all items of a stream that has no producer of its own."""
+        stream = self.stream
+        while not self.done and stream is not None and (pump := stream.pump) is not None:
+            pump()
+
     def watch(self, callback: Callable[[], None]) -> bool:
         """Call `callback` once when the cell ends, under the condition; False, and no call, where it has ended."""
         with self._condition:
@@ -138,3 +156,51 @@ class Cell:
             watchers, self._watchers = self._watchers, []
             for watcher in watchers:
                 watcher()
+
+
+class Holder(Protocol):
+    """Whose refs they are: the engine."""
+
+    def read(self, ref: LocalRef[Any], timeout: float | None) -> Any:
+        """Return the value for `ref.result`."""
+        ...
+
+    def next_item(self, ref: LocalRef[Any]) -> LocalRef[Any]:
+        """Return a ref to the next item of a generator task."""
+        ...
+
+    def wait_in_loop(self, ref: LocalRef[Any]) -> Generator[Any, None, None]:
+        """Suspend the running coroutine until the cell has ended."""
+        ...
+
+
+class LocalRef(ObjectRef[T]):
+    """Points to a cell of its context. Dropping the last one of a generator task stops its producer."""
+
+    __slots__ = ("__weakref__", "cell", "engine")
+
+    def __init__(self, engine: Holder, cell: Cell) -> None:
+        self.engine = engine
+        self.cell = cell
+
+    def result(self, timeout: float | None = None) -> T:
+        return self.engine.read(self, timeout)
+
+    def __next__(self) -> LocalRef[Any]:
+        return self.engine.next_item(self)
+
+    def __await__(self) -> Generator[Any, None, T]:
+        yield from self.engine.wait_in_loop(self)
+        return self.result(0)
+
+    def __repr__(self) -> str:
+        return f"<fray ref of {self.cell.name!r}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a ref cannot be pickled outside Fray: it means something only inside its context. Pass it to a task, "
+            "return it or put it; or get its value first"
+        )
+
+    def __del__(self) -> None:
+        self.cell.abandon()
