@@ -21,7 +21,18 @@ from fray.job import current
 from fray.job.factory import worker_context
 from fray.ray._ids import JobID, NodeID
 
-__all__ = ["RayContext", "context", "init", "is_initialized", "job_id", "node_id", "shutdown", "state", "when_ready"]
+__all__ = [
+    "RayContext",
+    "context",
+    "give_refs",
+    "init",
+    "is_initialized",
+    "job_id",
+    "node_id",
+    "shutdown",
+    "state",
+    "when_ready",
+]
 
 RAY_VERSION = "2.60.0"
 """What programs compare `ray.__version__` with."""
@@ -278,10 +289,21 @@ def _amount(name: str, amount: float) -> float:
     return amount
 
 
-def _use(made: Any) -> None:
-    from fray.ray._refs import ObjectRef
+_ref_methods: list[type[Any]] = []
+"""What refs of a session have beyond those of the context API."""
 
-    type(made).extend_refs(ObjectRef)
+
+def give_refs(methods: type[Any]) -> None:
+    """Give the refs of every session these methods; those of a worker before its first task reads its arguments."""
+    _ref_methods.append(methods)
+    worker = worker_context()
+    if worker is not None:
+        type(worker).extend_refs(methods)
+
+
+def _use(made: Any) -> None:
+    for methods in _ref_methods:
+        type(made).extend_refs(methods)
     state.number += 1
     state.info = RayContext(_address_info(made))
     state.context = made

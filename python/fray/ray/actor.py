@@ -21,6 +21,7 @@ from fray.ray._errors import raise_translated
 from fray.ray._host import WITH_OPTIONS, WITH_OPTIONS_STREAMING, Exit
 from fray.ray._ids import ActorID
 from fray.ray._options import actor_options, check_options, facts_of
+from fray.ray._options import method as method
 from fray.ray._refs import refs_of_result
 from fray.ray._signature import Shape
 
@@ -301,8 +302,8 @@ class _Wrapper:
         cls = self._cls
         methods = _methods_of(cls)
         groups = _groups(self._options.get("concurrency_groups"), self._options.get("max_concurrency"))
-        for name, method in methods.items():
-            group = getattr(method, "__ray_method__", {}).get("concurrency_group")
+        for name, fn in methods.items():
+            group = getattr(fn, "__ray_method__", {}).get("concurrency_group")
             if group is not None and group not in (groups or {}):
                 raise ValueError(
                     f"{cls.__name__}.{name}: there is no concurrency group {group!r}; the class has "
@@ -476,11 +477,3 @@ def exit_actor() -> NoReturn:
     if process.actor is None:
         raise TypeError("exit_actor API is called on a non-actor worker. Call this API inside an actor.")
     raise Exit
-
-
-def __getattr__(name: str) -> Any:
-    if name == "method":
-        from fray.ray._remote import method
-
-        return method
-    raise AttributeError(f"module 'ray.actor' has no attribute {name!r}")

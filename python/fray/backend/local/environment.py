@@ -1,8 +1,8 @@
 """What a call finds around it inside one process: the variables of `RuntimeEnv.env`, and no event loop of its caller.
 
 The variables are set around the call and put back after it. They belong to the whole process, so tasks that set some
-run one at a time, and other tasks that run meanwhile see them. A task that blocks puts its variables back and lets the next
-one in. Nothing is installed: packages that are there are taken as given, and what is not there is said once.
+run one at a time, and other tasks that run meanwhile see them. A task that blocks puts its variables back and lets the
+next one in. Nothing is installed: packages that are there are taken as given, and what is not there is said once.
 """
 
 from __future__ import annotations
