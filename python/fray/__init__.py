@@ -199,44 +199,6 @@ __all__ = [
 ]
 
 _LAZY = {
-    **{
-        name: ("fray.cluster", name)
-        for name in (
-            "BinaryEntrypoint",
-            "CallableEntrypoint",
-            "Cluster",
-            "ClusterContext",
-            "CpuConfig",
-            "DeviceConfig",
-            "DeviceKind",
-            "Entrypoint",
-            "EnvironmentConfig",
-            "GpuConfig",
-            "GpuType",
-            "JobAlreadyExists",
-            "JobFailed",
-            "JobHandle",
-            "JobId",
-            "JobInfo",
-            "JobRequest",
-            "JobStatus",
-            "LocalClient",
-            "LocalCluster",
-            "ResourceConfig",
-            "TaskStatus",
-            "TpuConfig",
-            "TpuTopologyInfo",
-            "TpuType",
-            "create_cluster",
-            "create_environment",
-            "current_client",
-            "current_cluster",
-            "get_tpu_topology",
-            "set_current_client",
-            "set_current_cluster",
-            "wait_all",
-        )
-    },
     "ActorContext": ("fray.job.actors", "ActorContext"),
     "ActorHandle": ("fray.job.actors", "ActorHandle"),
     "ActorMethod": ("fray.job.actors", "ActorMethod"),
@@ -256,6 +218,7 @@ _LAZY = {
     "report": ("fray._report", "report"),
     "timeline": ("fray._timeline", "timeline"),
 }
+_LAZY.update({name: ("fray.cluster", name) for name in __all__ if name not in _LAZY and name not in globals()})
 
 
 def __getattr__(name: str) -> Any:

@@ -367,31 +367,7 @@ def _check_runtime_env(env: object, owner: str) -> None:
         raise TypeError(f"{owner}: runtime_env must be a RuntimeEnv(...) or None, got {type(env).__name__}")
 
 
-_LAZY = {
-    name: ("fray.cluster", name)
-    for name in (
-        "BinaryEntrypoint",
-        "CallableEntrypoint",
-        "CpuConfig",
-        "DeviceConfig",
-        "DeviceKind",
-        "Entrypoint",
-        "EnvironmentConfig",
-        "GpuConfig",
-        "GpuType",
-        "JobId",
-        "JobInfo",
-        "JobRequest",
-        "JobStatus",
-        "ResourceConfig",
-        "TaskStatus",
-        "TpuConfig",
-        "TpuTopologyInfo",
-        "TpuType",
-        "create_environment",
-        "get_tpu_topology",
-    )
-}
+_LAZY = {name: ("fray.cluster", name) for name in __all__ if name not in globals()}
 """The types of jobs, which live with their tier."""
 
 

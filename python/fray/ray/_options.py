@@ -15,7 +15,16 @@ from fray.errors import UnsupportedError
 from fray.ray import _session
 from fray.types import ActorOptions, Lifetime, RuntimeEnv, TaskOptions
 
-__all__ = ["actor_options", "check_options", "check_runtime_env", "demand_of", "facts_of", "method", "task_options"]
+__all__ = [
+    "actor_options",
+    "check_options",
+    "check_runtime_env",
+    "demand_of",
+    "facts_of",
+    "method",
+    "placement_of",
+    "task_options",
+]
 
 _SMALLEST = 0.0001
 _NUMBER = (int, float, type(None))
@@ -328,6 +337,17 @@ def actor_options(options: Mapping[str, Any], annotations: Mapping[str, str], pl
         max_pending_calls=options.get("max_pending_calls", -1),
         annotations=annotations,
     )
+
+
+def placement_of(options: Mapping[str, Any]) -> Any:
+    """Return what starts tasks and actors with such options; None where they may be anywhere."""
+    if options.get("scheduling_strategy") in (None, "DEFAULT", "SPREAD") and (
+        options.get("placement_group", "default") in ("default", None)
+    ):
+        return None
+    from fray.ray.util.scheduling_strategies import placement
+
+    return placement(options)
 
 
 _OF_METHODS = (

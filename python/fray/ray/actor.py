@@ -20,7 +20,7 @@ from fray.ray._calls import process
 from fray.ray._errors import raise_translated
 from fray.ray._host import WITH_OPTIONS, WITH_OPTIONS_STREAMING, Exit
 from fray.ray._ids import ActorID
-from fray.ray._options import actor_options, check_options, facts_of
+from fray.ray._options import actor_options, check_options, facts_of, placement_of
 from fray.ray._options import method as method
 from fray.ray._refs import refs_of_result
 from fray.ray._signature import Shape
@@ -286,7 +286,7 @@ class _Wrapper:
         if self._session != _session.state.number:
             self._prepare()
         options = self._options
-        place = _placement(options)
+        place = placement_of(options)
         arguments = (self._frozen, self._facts, tuple(kwargs), *args, *kwargs.values())
         try:
             chosen = actor_options(options, {_ANNOTATION: self._packed}, self._places)
@@ -348,16 +348,6 @@ class _Wrapper:
 
     def __reduce__(self) -> Any:
         return _Wrapper, (self._cls, dict(self._options))
-
-
-def _placement(options: Mapping[str, Any]) -> Any:
-    if options.get("scheduling_strategy") in (None, "DEFAULT", "SPREAD") and (
-        options.get("placement_group", "default") in ("default", None)
-    ):
-        return None
-    from fray.ray.util.scheduling_strategies import placement
-
-    return placement(options)
 
 
 def _takes_nothing(self: Any) -> None:

@@ -19,8 +19,7 @@ from fray.backend.local.call import Span, TaskCall, running_demand
 from fray.backend.local.codec import Codec
 from fray.backend.local.environment import say_what_lacks, suspended
 from fray.backend.local.mailbox import Mailbox, Runner
-from fray.backend.local.results import Cell, LocalRef
-from fray.backend.local.waits import CellWatch, Waits
+from fray.backend.local.results import Cell, CellWatch, LocalRef, Waits
 from fray.errors import ContextClosedError, DeadlockError, GetTimeoutError
 from fray.job.actor_methods import MethodKind
 from fray.job.actor_request import name_taken

@@ -8,9 +8,9 @@ from contextlib import suppress
 from typing import Any
 
 from fray.backend.local.actor import ActorCall
-from fray.backend.local.background import BackgroundThread
 from fray.backend.local.call import Call
 from fray.backend.local.mailbox import Mailbox, Runner
+from fray.backend.local.pool import BackgroundThread
 from fray.backend.local.results import STREAM_ITEMS, Cell, Stream
 
 __all__ = ["LoopRunner"]

@@ -10,13 +10,12 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 from fray.backend.local.actor import ActorCall
-from fray.backend.local.background import BackgroundThread
 from fray.backend.local.call import Call, TaskCall
 from fray.backend.local.codec import PlainCodec
 from fray.backend.local.engine import CLOSE_GRACE_SECONDS, InProcessContext, InProcessEngine
 from fray.backend.local.environment import suspended
 from fray.backend.local.mailbox import Mailbox, Runner
-from fray.backend.local.pool import ThreadPool
+from fray.backend.local.pool import BackgroundThread, ThreadPool
 from fray.backend.local.results import STREAM_ITEMS, Cell, Stream
 
 __all__ = ["ThreadContext", "ThreadEngine"]
