@@ -9,6 +9,8 @@
     print(ctx.get(refs))
 """
 
+# ruff: noqa: F405  (the names of jobs are those of fray.cluster)
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -67,41 +69,7 @@ if TYPE_CHECKING:
     from fray.backend.in_memory import LocalClusterContext
     from fray.backend.local.sync import LocalJobContext, SyncContext
     from fray.backend.local.thread import ThreadContext
-    from fray.cluster import (
-        BinaryEntrypoint,
-        CallableEntrypoint,
-        Cluster,
-        ClusterContext,
-        CpuConfig,
-        DeviceConfig,
-        DeviceKind,
-        Entrypoint,
-        EnvironmentConfig,
-        GpuConfig,
-        GpuType,
-        JobAlreadyExists,
-        JobFailed,
-        JobHandle,
-        JobId,
-        JobInfo,
-        JobRequest,
-        JobStatus,
-        LocalClient,
-        LocalCluster,
-        ResourceConfig,
-        TaskStatus,
-        TpuConfig,
-        TpuTopologyInfo,
-        TpuType,
-        create_cluster,
-        create_environment,
-        current_client,
-        current_cluster,
-        get_tpu_topology,
-        set_current_client,
-        set_current_cluster,
-        wait_all,
-    )
+    from fray.cluster import *  # noqa: F403
     from fray.executor import Executor
     from fray.job.actors import ActorContext, ActorHandle, ActorMethod, current_actor
 

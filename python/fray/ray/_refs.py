@@ -162,7 +162,7 @@ class ObjectRefGenerator:
             raise
         except Exception as error:
             self._ended = True
-            return _session.context().put(Poison(translated(error)))
+            return cast("ObjectRef[Any]", _session.context().put(Poison(translated(error))))
 
     def __aiter__(self) -> AsyncIterator[ObjectRef[Any]]:
         return self  # type: ignore[return-value]

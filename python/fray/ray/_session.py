@@ -18,6 +18,7 @@ from typing import Any
 from fray._settings import PRELOAD_VARIABLE
 from fray.errors import FrayError, NodeDiedError, UnsupportedError
 from fray.job import current
+from fray.job.context import JobContext
 from fray.job.factory import worker_context
 from fray.ray._ids import JobID, NodeID
 
@@ -81,7 +82,7 @@ class _State:
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        self.context: Any = None
+        self.context: JobContext | None = None
         self.number = 0
         """Of sessions of this process so far: what was frozen for one of them is not for another."""
         self.runtime_env: dict[str, Any] = {}
@@ -132,13 +133,13 @@ class RayContext:
         return f"RayContext(dashboard_url={self.dashboard_url!r}, ray_version={self.ray_version!r})"
 
 
-def context() -> Any:
+def context() -> JobContext:
     """Return the session's context; the first use begins a session with the defaults."""
     found = state.context
     return found if found is not None else _begin_by_itself()
 
 
-def _begin_by_itself() -> Any:
+def _begin_by_itself() -> JobContext:
     with state.lock:
         if state.context is None:
             worker = worker_context()
@@ -146,6 +147,7 @@ def _begin_by_itself() -> Any:
                 _use(worker)
             else:
                 init()
+        assert state.context is not None
         return state.context
 
 

@@ -72,7 +72,7 @@ class _Remote:
         context = _state.context
         if context is None or self.session != _state.number:
             self.prepare()
-            context = _state.context
+            context = _session.context()
         try:
             if self.strategy is not None:
                 result = self.strategy.submit(context, self.frozen, args, kwargs, self.task_options)

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from inspect import isgeneratorfunction
 from typing import Any
@@ -20,8 +21,7 @@ from fray.backend.native.launch import cpp_worker_key, worker_key
 from fray.backend.native.retrying import Retrying
 from fray.backend.native.rooms import make_array
 from fray.backend.native.terminal import Terminal, lend_terminal
-from fray.backend.native.watch import QueueWatch
-from fray.errors import UnsupportedError
+from fray.errors import ContextClosedError, UnsupportedError
 from fray.job.actor_methods import MethodKind
 from fray.job.actors import ActorLink
 from fray.job.engine import Engine
@@ -373,3 +373,28 @@ _MOST_KEYS = 64
 """So many runtime envs that are used again and again are defined once; a program may use any number of them."""
 
 _STATUSES = ("succeeded", "failed", "cancelled", "timed out", "retried")
+
+
+class QueueWatch:
+    """The engine's completion queue as a `Watch`.
+
+    The thread that serves reads the workers' sockets itself, so an answer reaches it without a detour.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._queue = _native.make_queue(client)
+        self.add: Callable[[Any, Callable[[], object]], None] = self._queue.watch
+
+    def serve(self) -> None:
+        self._queue.wait(None)
+        self._queue.run()
+
+    def wake(self) -> None:
+        # The end of a context has woken its queues already.
+        with suppress(ContextClosedError):
+            self._queue.add(_native.put(self._client, None), _nothing)
+
+
+def _nothing() -> None:
+    pass

@@ -9,11 +9,10 @@ from typing import Any, ClassVar
 
 from fray.backend.ray.arrival import arrive_on_ray
 from fray.backend.ray.dashboard import refuse_name
-from fray.backend.ray.engine import RayEngine
+from fray.backend.ray.engine import RayEngine, split
 from fray.backend.ray.library import ray, theirs
 from fray.backend.ray.options import task_options
 from fray.backend.ray.refs import RayRef, raw_of, use_for_strangers
-from fray.backend.ray.waits import split
 from fray.job.arrival import note
 from fray.job.context import JobContext
 from fray.job.own_keywords import NOT_GIVEN, takes_keyword
@@ -59,39 +58,21 @@ class RayJobContext(JobContext):
         cluster: str | None = None,
         *,
         ray_options: Mapping[str, Any] | None = None,
-    ) -> None:
-        self._describe(address, namespace, autoscaling, cluster, ray_options)
-        self._engine.connect()
-
-    @classmethod
-    def later(
-        cls,
-        address: str | None = None,
-        namespace: str | None = None,
-        autoscaling: bool = False,
-        cluster: str | None = None,
-        *,
-        ray_options: Mapping[str, Any] | None = None,
-    ) -> RayJobContext:
-        """Return a context that connects to Ray when it is first used."""
-        context = cls.__new__(cls)
-        context._describe(address, namespace, autoscaling, cluster, ray_options)
-        return context
-
-    def _describe(
-        self,
-        address: str | None,
-        namespace: str | None,
-        autoscaling: bool,
-        cluster: str | None,
-        ray_options: Mapping[str, Any] | None,
+        _connect: bool = True,
     ) -> None:
         refuse_name(cluster)
         engine = RayEngine(self, address, namespace, autoscaling, self._connected)
         self._engine: RayEngine = engine  # pyright: ignore[reportIncompatibleVariableOverride]
-        self.namespace = self._engine.namespace
+        self.namespace = engine.namespace
         self._defaults = task_options(ray_options) if ray_options else _DEFAULTS
         self._names: dict[str, TaskOptions] = {}
+        if _connect:
+            engine.connect()
+
+    @classmethod
+    def later(cls, **settings: Any) -> RayJobContext:
+        """Return a context that connects to Ray when it is first used; it takes what the constructor takes."""
+        return cls(**settings, _connect=False)
 
     def _connected(self) -> None:
         self.namespace = self._engine.namespace

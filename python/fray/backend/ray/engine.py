@@ -22,7 +22,6 @@ from fray.backend.ray.library import global_worker, ray, theirs
 from fray.backend.ray.options import actor_keywords
 from fray.backend.ray.refs import RayRef, RayStream, packed
 from fray.backend.ray.task_environment import buildable, with_sent_folder
-from fray.backend.ray.waits import split
 from fray.backend.ray.worker import Items, task_failure
 from fray.job.actor_methods import MethodKind, runs_on_loop
 from fray.job.actors import ActorHandle, ActorLink
@@ -33,7 +32,7 @@ from fray.job.refs import ObjectRef
 from fray.job.surroundings import is_ray_worker
 from fray.types import ActorOptions, Lifetime, TaskOptions, check_actor_name
 
-__all__ = ["RayEngine"]
+__all__ = ["RayEngine", "split"]
 
 _MOST_TASKS = 1024
 _FORCE_SECONDS = 1.0
@@ -558,3 +557,28 @@ _OURS = (RayRef, RayStream)
 _new_ref: Any = RayRef  # without their type parameter, which costs as much as making one
 _new_stream: Any = RayStream
 _PLAIN_TYPES = frozenset((int, float, str, bytes, bool, type(None), dict, tuple))
+
+
+def split(refs: list[Any], raws: list[Any], ready: list[Any], not_ready: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Return (ready, others) of `refs`, both in their order; `ready` and `not_ready` are `raws` as Ray splits them."""
+    if len(ready) == 1:
+        # Before the place of the one that is missing both lists are the same, behind it they never are.
+        low, high = 0, len(not_ready)
+        while low < high:
+            middle = (low + high) // 2
+            if raws[middle] is not_ready[middle]:
+                low = middle + 1
+            else:
+                high = middle
+        return [refs[low]], refs[:low] + refs[low + 1 :]
+    found: list[Any] = []
+    others: list[Any] = []
+    left = iter(ready)
+    expected = next(left, None)
+    for ref, raw in zip(refs, raws, strict=True):
+        if raw is expected:
+            found.append(ref)
+            expected = next(left, None)
+        else:
+            others.append(ref)
+    return found, others

@@ -221,7 +221,7 @@ def remove_placement_group(placement_group: PlacementGroup) -> None:
     """Give the resources back; what runs with them ends."""
     _known.pop(placement_group.id, None)
     for link in _members.pop(placement_group.id, ()):
-        _session.context()._kill_actor(link, True)
+        _session.context().engine.kill_actor(link, True)
     holder = placement_group.holder
     if holder is None:
         return
