@@ -58,7 +58,8 @@ class JobContext:
         Raises:
             ContextClosedError: the context was closed.
         """
-        self._check_open()
+        if self._closed:
+            self._not_open()
         return self._engine
 
     @property
