@@ -67,6 +67,10 @@ def _settings(backend: Backend, options: dict[str, Any]) -> dict[str, Any]:
 
 def _later(backend: Backend, settings: dict[str, Any]) -> JobContext:
     """Make a context; what it starts or connects to, it does when it is first used."""
+    unknown = [key for key in settings if key not in (*backend.keys, backend.task_options)]
+    if unknown:
+        takes = ", ".join(key for key in backend.keys if key not in backend.cluster_keys)
+        raise TypeError(f"create_job_ctx: {backend.name!r} does not take {', '.join(unknown)}; it takes {takes}")
     settings = backend.context_settings(settings)
     if not backend.is_remote or "address" in settings:
         return build(Spec(backend.name, settings))

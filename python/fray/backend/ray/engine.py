@@ -86,7 +86,7 @@ class RayEngine(Engine):
         """Named actors that this context has made: Ray ends them with the handle that made them."""
         self._forced: set[bytes] = set()
         self._dropped: weakref.WeakSet[RayRef[Any]] | None = None if is_first else weakref.WeakSet()
-        """Calls of actors that were cancelled here, and go on there; see `_cancel`. Not None: refs are looked at."""
+        """Calls of actors that were cancelled here, and go on there; see `cancel`. Not None: refs are looked at."""
         self._connection = Connection(self, global_worker.node)
         self._session = global_worker.node
         self._connected()
