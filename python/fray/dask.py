@@ -210,7 +210,7 @@ class _Told:
             tell(key, self._graph, self._state)
 
     def ended(self, key: Any, value: Any) -> None:
-        """`value` is called for what the task returned, where somebody wants it."""
+        """Tell the callbacks; `value` returns the task's result, and is called only where a callback takes results."""
         self._state["running"].discard(key)
         self._state["finished"].add(key)
         if self._after:

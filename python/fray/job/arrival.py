@@ -1,4 +1,4 @@
-"""How a context travels: pickled, it names its session, and where it arrives it is that process's own context.
+"""How a context travels: its pickle names its session, and is read as the context that the reading process has.
 
 So an object that holds a context, beside refs that belong to it, can be an argument, a result or a captured variable.
 In a process that has a context of the named session it is that one, since the refs that came along are that one's;

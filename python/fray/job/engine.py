@@ -24,8 +24,8 @@ __all__ = ["Engine"]
 class Engine(Protocol):
     """One backend's verbs. Thread-safe.
 
-    Whoever calls them has checked the arguments: values are of the types that are named here, refs and links are this
-    engine's own, unless a verb says otherwise. Refs are of the backend's own type, registered as `ObjectRef`. What has
+    The caller has checked the arguments: values are of the types that are named here, refs and links are of this
+    engine, unless a verb says otherwise. Refs are of the backend's own type, registered as `ObjectRef`. What has
     not ended when the engine is closed fails with ContextClosedError, and so does whatever is submitted after that.
 
     A backend derives from this class, which has what many backends have in common.

@@ -18,7 +18,7 @@ _OF_TASKS = ("num_cpus", "num_gpus", "memory", "resources", "max_retries", "max_
 
 
 def create_job_ctx(context_type: str = "auto", *, max_workers: int = 1, **options: Any) -> JobContext:
-    """Return a new context, which is nobody's default yet.
+    """Return a new context, which does not become the default of any code.
 
     It can be made while modules are imported: a node is started, and Ray is connected to, when it is first used. A
     ``"local"`` context without settings that is used in a worker, which has imported the module, is on the worker's

@@ -244,7 +244,7 @@ class ActorCall(Call):
         self.method = method
         self.retries_left = actor.options.max_task_retries
         self.left_behind = False
-        """Its submitter did not wait for its turn: whoever ends a call before it runs it."""
+        """The thread that submitted it did not wait for its turn: the thread that ends the call before it runs it."""
         self._instance: Any = None
         self._stop: Callable[[], None] | None = None
         env = actor.options.runtime_env

@@ -1,6 +1,6 @@
 """One call inside this process, of a task or of an actor's method, from its arguments to its settled cells.
 
-A call runs in a copy of the context variables of whoever submitted it, with its own context as the current one.
+A call runs in a copy of its submitter's context variables, with the context of its engine as the current one.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Call(ABC):
 
     @abstractmethod
     def help(self) -> None:
-        """Run it here, where it waits and nobody else will run it."""
+        """Run it in this thread, where it waits and no other thread will run it."""
 
     @abstractmethod
     def stop(self) -> None:

@@ -84,7 +84,7 @@ class InProcessEngine(Engine):
         """See to it that a call which lies in its actor's mailbox runs."""
 
     def _help(self, cell: Cell) -> None:
-        """Run what nobody else will run, before this thread waits for `cell`."""
+        """Run, before this thread waits for `cell`, the calls that no other thread will run."""
 
     def blocking(self) -> AbstractContextManager[None]:
         """Surround a wait of this thread; entered and left without the condition held."""
@@ -345,7 +345,7 @@ class InProcessEngine(Engine):
             return self.condition.wait_for(reached, timeout)
 
     def _awaiting(self) -> AbstractContextManager[None]:
-        """Surround a coroutine's wait: whoever runs its event loop may lend what it holds."""
+        """Surround a coroutine's wait: the thread that runs its event loop may lend its place in a pool."""
         return nullcontext()
 
     def wait_in_loop(self, ref: LocalRef[Any]) -> Generator[Any, None, None]:

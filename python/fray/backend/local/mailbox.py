@@ -27,7 +27,7 @@ class Mailbox(Generic[C]):
     So a call whose arguments are not ready holds back those behind it. The constructor is the first call, and runs
     alone.
 
-    Threading: guarded by the lock that is handed in; `changed`, on that lock, wakes whoever starts calls.
+    Threading: guarded by the lock that is handed in; `changed`, on that lock, wakes the threads that start calls.
     Ownership: calls hold their actor, so the actor lives while calls of it are here; an empty mailbox holds nothing.
     """
 

@@ -69,7 +69,7 @@ class TurnRunner(Runner[ActorCall]):
     """The submitter's own thread, which waits for its turn.
 
     A call that its submitter cannot wait for, because the turn comes only after what runs in that very thread, is left
-    behind: whoever has the turn before it runs it too, or else whoever gets its result.
+    behind: the thread that has the turn before it runs it too, or else the thread that gets its result.
     """
 
     def __init__(self, mailbox: Mailbox[ActorCall], engine: InProcessEngine) -> None:

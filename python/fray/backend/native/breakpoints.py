@@ -1,7 +1,8 @@
-"""`breakpoint()` in a task: Python's own debugger on the worker, over a socket to whoever attaches.
+"""`breakpoint()` in a task: Python's own debugger on the worker, over a socket to the terminal that attaches.
 
-The task waits until somebody does: the driver's terminal while it waits for results, or `fray debug`. Its timeout
-stands still meanwhile. Only under ``fray.init(debug=True)``, which workers see as FRAY_DEBUG, the driver's process id.
+The task waits for a terminal: the driver's, while the driver waits for results, or that of `fray debug`. Its timeout
+stands still while it does. Only under ``fray.init(debug=True)``, which workers see as FRAY_DEBUG, the driver's process
+id.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ REF_OUTSIDE = "a ref of Fray's can only be pickled inside an argument, a result 
 _HINT = "a Fray ref: get it with ctx.get(ref) or ref.result(); Ray's own is ref.ray_ref"
 _trial = threading.local()
 _current: Callable[[], Connection] | None = None
-"""Set by the context's module: where refs belong that come from elsewhere."""
+"""Set by the context's module: returns the connection of refs that were made by unpickling."""
 
 
 class _RefType(ABCMeta):
@@ -232,6 +232,6 @@ def _nothing() -> None:
 
 
 def use_for_strangers(current: Callable[[], Connection]) -> None:
-    """Tell where refs belong that come out of a pickle."""
+    """Set what returns the connection of refs that were made by unpickling."""
     global _current
     _current = current

@@ -49,7 +49,7 @@ class Items(NamedTuple):
 
 
 class _Interrupt:
-    """Whether this process was told to end its task; what the user raises himself does not count."""
+    """Whether Ray has interrupted the task that runs; a KeyboardInterrupt of the user's code does not count."""
 
     installed = False
     came = False
@@ -62,7 +62,7 @@ def enter(namespace: str) -> None:
 
 
 def hear_interrupts() -> None:
-    """Tell an interrupt by Ray, which cancels the task that begins here, from one that the user raises himself."""
+    """Note from here on whether Ray interrupts the task, which cancels it; its own code may raise the same."""
     _Interrupt.came = False
     if not _Interrupt.installed and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, _on_interrupt)
