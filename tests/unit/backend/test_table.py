@@ -85,7 +85,7 @@ def test_errors_name_the_rows_and_the_keys_of_the_row(elsewhere: Backend) -> Non
         fray.create_cluster("sync")
     with pytest.raises(ValueError, match=r"Known types: auto, sync, thread, threadpool, .*elsewhere, far\."):
         fray.create_job_ctx("nowhere")
-    with pytest.raises(TypeError, match="'elsewhere' does not take grade, level; it takes max_workers$"):
+    with pytest.raises(TypeError, match=r"'elsewhere' does not take grade, level; it takes max_workers$"):
         fray.create_job_ctx("elsewhere", grade=2, level=3)
 
 
