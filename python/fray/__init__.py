@@ -9,7 +9,7 @@
     print(ctx.get(refs))
 """
 
-# ruff: noqa: F405  (the names of jobs are those of fray.cluster)
+# ruff: noqa: F405  (the names of errors and of jobs are those of fray.errors and fray.cluster)
 
 from __future__ import annotations
 
@@ -17,37 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from fray._lazy import lazy_attribute
 from fray._version import VERSION as __version__
-from fray.errors import (
-    ActorDiedError,
-    ActorNotFoundError,
-    AlreadyInitializedError,
-    ContextClosedError,
-    DeadlockError,
-    ForeignRefError,
-    FrayError,
-    GetTimeoutError,
-    InfeasibleError,
-    JobExistsError,
-    JobFailedError,
-    JobNotFoundError,
-    NameTakenError,
-    NodeDiedError,
-    ObjectLostError,
-    OutOfMemoryError,
-    OwnerDiedError,
-    PendingCallsLimitError,
-    RemoteTraceback,
-    RuntimeEnvError,
-    SerializationError,
-    SettingsError,
-    StoreFullError,
-    TaskCancelledError,
-    TaskError,
-    TaskTimeoutError,
-    UnsupportedError,
-    VersionMismatchError,
-    WorkerDiedError,
-)
+from fray.errors import *  # noqa: F403
 from fray.job.context import JobContext
 from fray.job.current import (
     fray_default_job_ctx,

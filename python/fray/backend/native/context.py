@@ -80,15 +80,8 @@ class NativeJobContext(JobContext):
         self.namespace = check_actor_name(default_namespace() if namespace is None else namespace, "namespace")
         self._extra_env = {**namespace_env(self.namespace), **({DEBUG_VARIABLE: str(os.getpid())} if debug else {})}
         if address is not None:
-            settings = {
-                "cpus": cpus,
-                "memory": memory,
-                "store_memory": store_memory,
-                "spill_dir": spill_dir,
-                "resources": resources,
-                "max_workers": max_workers,
-            }
-            refuse_settings(address, settings)
+            given = {"cpus": cpus, "memory": memory, "store_memory": store_memory, "spill_dir": spill_dir}
+            refuse_settings(address, {**given, "resources": resources, "max_workers": max_workers})
             client = attach(address, self._extra_env)
         else:
             check_settings(cpus, memory, store_memory, max_workers, spill_dir, resources)
