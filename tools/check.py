@@ -48,6 +48,10 @@ def layers() -> list[str]:
     return run(sys.executable, "tools/check_layers.py")
 
 
+def circles() -> list[str]:
+    return run(sys.executable, "tools/check_circles.py")
+
+
 def docs() -> list[str]:
     return run(sys.executable, "tools/check_docs.py")
 
@@ -144,6 +148,7 @@ CHECKS: dict[str, Callable[[], list[str]]] = {
     "Python format": lambda: run(BIN / "ruff", "format", "--check", "."),
     "Python lint": lambda: run(BIN / "ruff", "check", "."),
     "layers": layers,
+    "circles of imports": circles,
     "types": pyright,
     "locking": thread_safety,
     "stubs of the extensions": stubs,

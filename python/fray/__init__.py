@@ -9,43 +9,15 @@
     print(ctx.get(refs))
 """
 
+# ruff: noqa: F405  (the names of errors and of jobs are those of fray.errors and fray.cluster)
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from fray._lazy import lazy_attribute
 from fray._version import VERSION as __version__
-from fray.errors import (
-    ActorDiedError,
-    ActorNotFoundError,
-    AlreadyInitializedError,
-    ContextClosedError,
-    DeadlockError,
-    ForeignRefError,
-    FrayError,
-    GetTimeoutError,
-    InfeasibleError,
-    JobExistsError,
-    JobFailedError,
-    JobNotFoundError,
-    NameTakenError,
-    NodeDiedError,
-    ObjectLostError,
-    OutOfMemoryError,
-    OwnerDiedError,
-    PendingCallsLimitError,
-    RemoteTraceback,
-    RuntimeEnvError,
-    SerializationError,
-    SettingsError,
-    StoreFullError,
-    TaskCancelledError,
-    TaskError,
-    TaskTimeoutError,
-    UnsupportedError,
-    VersionMismatchError,
-    WorkerDiedError,
-)
+from fray.errors import *  # noqa: F403
 from fray.job.context import JobContext
 from fray.job.current import (
     fray_default_job_ctx,
@@ -67,41 +39,7 @@ if TYPE_CHECKING:
     from fray.backend.in_memory import LocalClusterContext
     from fray.backend.local.sync import LocalJobContext, SyncContext
     from fray.backend.local.thread import ThreadContext
-    from fray.cluster import (
-        BinaryEntrypoint,
-        CallableEntrypoint,
-        Cluster,
-        ClusterContext,
-        CpuConfig,
-        DeviceConfig,
-        DeviceKind,
-        Entrypoint,
-        EnvironmentConfig,
-        GpuConfig,
-        GpuType,
-        JobAlreadyExists,
-        JobFailed,
-        JobHandle,
-        JobId,
-        JobInfo,
-        JobRequest,
-        JobStatus,
-        LocalClient,
-        LocalCluster,
-        ResourceConfig,
-        TaskStatus,
-        TpuConfig,
-        TpuTopologyInfo,
-        TpuType,
-        create_cluster,
-        create_environment,
-        current_client,
-        current_cluster,
-        get_tpu_topology,
-        set_current_client,
-        set_current_cluster,
-        wait_all,
-    )
+    from fray.cluster import *  # noqa: F403
     from fray.executor import Executor
     from fray.job.actors import ActorContext, ActorHandle, ActorMethod, current_actor
 
@@ -199,44 +137,6 @@ __all__ = [
 ]
 
 _LAZY = {
-    **{
-        name: ("fray.cluster", name)
-        for name in (
-            "BinaryEntrypoint",
-            "CallableEntrypoint",
-            "Cluster",
-            "ClusterContext",
-            "CpuConfig",
-            "DeviceConfig",
-            "DeviceKind",
-            "Entrypoint",
-            "EnvironmentConfig",
-            "GpuConfig",
-            "GpuType",
-            "JobAlreadyExists",
-            "JobFailed",
-            "JobHandle",
-            "JobId",
-            "JobInfo",
-            "JobRequest",
-            "JobStatus",
-            "LocalClient",
-            "LocalCluster",
-            "ResourceConfig",
-            "TaskStatus",
-            "TpuConfig",
-            "TpuTopologyInfo",
-            "TpuType",
-            "create_cluster",
-            "create_environment",
-            "current_client",
-            "current_cluster",
-            "get_tpu_topology",
-            "set_current_client",
-            "set_current_cluster",
-            "wait_all",
-        )
-    },
     "ActorContext": ("fray.job.actors", "ActorContext"),
     "ActorHandle": ("fray.job.actors", "ActorHandle"),
     "ActorMethod": ("fray.job.actors", "ActorMethod"),
@@ -256,6 +156,7 @@ _LAZY = {
     "report": ("fray._report", "report"),
     "timeline": ("fray._timeline", "timeline"),
 }
+_LAZY.update({name: ("fray.cluster", name) for name in __all__ if name not in _LAZY and name not in globals()})
 
 
 def __getattr__(name: str) -> Any:

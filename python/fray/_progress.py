@@ -6,15 +6,13 @@ import itertools
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar, overload
+from typing import Any, TextIO, TypeVar, overload
 
 from fray._progress_views import LineView, NotebookView, ProgressView, TerminalView
 from fray._quiet_stream import QuietStream
+from fray.job.context import JobContext
 from fray.job.current import get_job_context
 from fray.job.refs import ObjectRef
-
-if TYPE_CHECKING:
-    from fray.job.context import JobContext
 
 __all__ = ["progress"]
 

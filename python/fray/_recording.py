@@ -5,14 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
+from fray.job.context import JobContext
 from fray.job.current import existing_job_context
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from fray.job.context import JobContext
 
 __all__ = ["RanTasks", "Recording"]
 
@@ -97,11 +93,7 @@ def _end(event: Mapping[str, Any]) -> float:
 def _ran_in(context: JobContext | None) -> RanTasks:
     if context is None:
         return RanTasks([], [])
-    from fray.job.context import JobContext
-
     if not isinstance(context, JobContext):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"context must be a JobContext, got {context!r}")
-    return RanTasks(
-        list(context._timeline_events()),  # pyright: ignore[reportPrivateUsage]
-        list(context._failures()),  # pyright: ignore[reportPrivateUsage]
-    )
+    engine = context.begun_engine
+    return RanTasks([], []) if engine is None else RanTasks(list(engine.timeline_events()), list(engine.failures()))

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
 
 from fray._recording import RanTasks, Recording
 from fray._whole_file import whole_file
-
-if TYPE_CHECKING:
-    from fray.job.context import JobContext
+from fray.job.context import JobContext
 
 __all__ = ["timeline"]
 

@@ -103,9 +103,9 @@ class _Run:
         self._outstanding: dict[Any, Any] = {}
         """Of tasks that have not ended, by key: the ref that tells whether it went well, and that of the value."""
         self._arrived: deque[Any] = deque()
-        self._watch = context._watch()
+        self._watch = context.engine.watch()
         self._limit = num_workers
-        self._least = num_workers or _LEAST_PER_WORKER * max(context._parallelism, 1)
+        self._least = num_workers or _LEAST_PER_WORKER * max(context.engine.parallelism, 1)
         self._ahead = self._least
         self._ended = 0
         self._slice_began = time.monotonic()
@@ -210,7 +210,7 @@ class _Told:
             tell(key, self._graph, self._state)
 
     def ended(self, key: Any, value: Any) -> None:
-        """`value` is called for what the task returned, where somebody wants it."""
+        """Tell the callbacks; `value` returns the task's result, and is called only where a callback takes results."""
         self._state["running"].discard(key)
         self._state["finished"].add(key)
         if self._after:

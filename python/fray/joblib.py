@@ -95,7 +95,7 @@ class FrayBackend(AutoBatchingMixin, ParallelBackendBase):
             n_jobs = self.default_n_jobs
         if n_jobs > 0:
             return n_jobs
-        return max(self._context._parallelism + 1 + n_jobs, 1)
+        return max(self._context.engine.parallelism + 1 + n_jobs, 1)
 
     def configure(self, n_jobs: int = 1, parallel: Any = None, prefer: str | None = None, **unused: Any) -> int:
         """Get ready for a call of Parallel; inside a task, one that prefers threads gets them."""

@@ -27,30 +27,16 @@ from fray._lazy import lazy_attribute
 from fray._resources import check_resources
 from fray._version import VERSION
 
-if TYPE_CHECKING:
-    from fray.cluster import (
-        BinaryEntrypoint,
-        CallableEntrypoint,
-        CpuConfig,
-        DeviceConfig,
-        DeviceKind,
-        Entrypoint,
-        EnvironmentConfig,
-        GpuConfig,
-        GpuType,
-        JobId,
-        JobInfo,
-        JobRequest,
-        JobStatus,
-        ResourceConfig,
-        TaskStatus,
-        TpuConfig,
-        TpuTopologyInfo,
-        TpuType,
-        create_environment,
-        get_tpu_topology,
-    )
-    from fray.job.context import JobContext
+if TYPE_CHECKING:  # from the modules that have them, which know nothing of this one
+    from fray.cluster.devices import CpuConfig, DeviceConfig, DeviceKind, GpuConfig, GpuType, TpuConfig
+    from fray.cluster.entrypoint import BinaryEntrypoint, CallableEntrypoint, Entrypoint
+    from fray.cluster.environment import EnvironmentConfig, create_environment
+    from fray.cluster.request import JobRequest
+    from fray.cluster.resources import ResourceConfig
+    from fray.cluster.status import JobId, JobInfo, JobStatus, TaskStatus
+    from fray.cluster.tpu_topology import TpuTopologyInfo, TpuType, get_tpu_topology
+
+    JobContext: TypeAlias = Any  # its module stands on this one
 
 __all__ = [
     "VERSION",
@@ -90,7 +76,7 @@ _ALLOWED_OPTIONS = ("--index-url", "--extra-index-url", "--find-links", "--no-in
 """Of a requirements file, in `RuntimeEnv.package_requirements`."""
 
 EntryPoint: TypeAlias = str | Callable[["JobContext"], None]
-"""What a job runs: a shell command, or a function that gets the job's context."""
+"""What a job runs: a shell command, or a function that gets the job's `JobContext`."""
 
 # What users of other systems write, and what it is called here.
 _HINTS = {
@@ -381,31 +367,7 @@ def _check_runtime_env(env: object, owner: str) -> None:
         raise TypeError(f"{owner}: runtime_env must be a RuntimeEnv(...) or None, got {type(env).__name__}")
 
 
-_LAZY = {
-    name: ("fray.cluster", name)
-    for name in (
-        "BinaryEntrypoint",
-        "CallableEntrypoint",
-        "CpuConfig",
-        "DeviceConfig",
-        "DeviceKind",
-        "Entrypoint",
-        "EnvironmentConfig",
-        "GpuConfig",
-        "GpuType",
-        "JobId",
-        "JobInfo",
-        "JobRequest",
-        "JobStatus",
-        "ResourceConfig",
-        "TaskStatus",
-        "TpuConfig",
-        "TpuTopologyInfo",
-        "TpuType",
-        "create_environment",
-        "get_tpu_topology",
-    )
-}
+_LAZY = {name: ("fray.cluster", name) for name in __all__ if name not in globals()}
 """The types of jobs, which live with their tier."""
 
 

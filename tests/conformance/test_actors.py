@@ -307,7 +307,7 @@ def test_num_returns_gives_so_many_refs(ctx: JobContext):
 def test_calls_stand_in_the_timeline(ctx: JobContext):
     counter = ctx.create_actor(Counter)
     ctx.get([counter.add(), counter.add.options(name="second add")()])
-    names = [event["name"] for event in ctx._timeline_events()]
+    names = [event["name"] for event in ctx.engine.timeline_events()]
     assert "Counter.add" in names
     assert "second add" in names
 

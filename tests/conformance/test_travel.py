@@ -150,9 +150,9 @@ def test_exception_holds_it(ctx: JobContext):
 def test_waiting_task_holds_it(ctx: JobContext, gate):
     """Arguments arrive in a task that waits for others of them."""
     opened: Gate = gate()
-    late = ctx.run(lambda: opened.wait()) if ctx._parallelism else ctx.put(None)
+    late = ctx.run(lambda: opened.wait()) if ctx.engine.parallelism else ctx.put(None)
     found = ctx.run(lambda late, holder: read(holder), late, Holder(ctx, [ctx.put(3)]))
-    if ctx._parallelism:
+    if ctx.engine.parallelism:
         opened.open()
     assert ctx.get(found) == [3]
 

@@ -24,7 +24,7 @@ def test_events_have_names_times_and_outcomes(tmp_path):
 
 def test_failed_write_leaves_the_old_file(tmp_path):
     ctx = fray.LocalJobContext()
-    ctx._timeline_events = lambda: [{"name": object()}]  # type: ignore[method-assign, list-item]
+    ctx.engine.timeline_events = lambda: [{"name": object()}]  # type: ignore[method-assign, list-item]
     path = tmp_path / "t.json"
     path.write_text("old")
     with pytest.raises(TypeError):

@@ -7,7 +7,6 @@ import html
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from fray._recording import RanTasks, Recording
 from fray._report import figures
@@ -15,9 +14,7 @@ from fray._report.summary import FunctionSummary, TaskRun, runs_of, summarize
 from fray._units import bytes_text
 from fray._version import VERSION
 from fray._whole_file import whole_file
-
-if TYPE_CHECKING:
-    from fray.job.context import JobContext
+from fray.job.context import JobContext
 
 __all__ = ["report"]
 

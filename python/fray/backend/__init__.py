@@ -1,1 +1,155 @@
-"""Where programs run: `local` in this process, `native` on this machine's cores. Independent of one another."""
+"""Where programs run: one folder a backend, and one row of `BACKENDS` each. The folders never import one another.
+
+A row is all that the rest of Fray knows of a backend: nothing of its folder is imported before it is asked for.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from fray._resources import check_resources
+from fray._units import parse_bytes
+from fray.job.surroundings import is_ray_worker
+
+__all__ = ["BACKENDS", "Backend", "backend_named", "loaded"]
+
+Reader = Callable[[str, str], Any]
+"""Turns the text of a value, and its key, into the value; ValueError or TypeError where it cannot."""
+
+
+# ---- readers of values
+
+
+def _text(raw: str, key: str) -> str:
+    if not raw:
+        raise ValueError(f"{key} is empty")
+    return raw
+
+
+def _count(raw: str, key: str) -> int:
+    if not raw.isascii() or not raw.isdigit() or int(raw) < 1:
+        raise ValueError(f"{key} must be a whole number of at least 1, got {raw!r}")
+    return int(raw)
+
+
+def _cpus(raw: str, key: str) -> float:
+    try:
+        amount = float(raw)
+    except ValueError:
+        raise ValueError(f"{key} must be a number, got {raw!r}") from None
+    checked = check_resources({"CPU": amount}, key)["CPU"]
+    return int(checked) if checked == int(checked) else checked
+
+
+def _flag(raw: str, key: str) -> bool:
+    if raw.lower() in ("1", "true", "yes", "on"):
+        return True
+    if raw.lower() in ("0", "false", "no", "off"):
+        return False
+    raise ValueError(f"{key} must be true or false, got {raw!r}")
+
+
+def _resources(raw: str, key: str) -> dict[str, float]:
+    amounts: dict[str, float] = {}
+    for part in filter(None, raw.split(",")):
+        name, colon, amount = part.rpartition(":")
+        try:
+            amounts[name] = float(amount)
+        except ValueError:
+            colon = ""
+        if not colon:
+            raise ValueError(f"{key} must look like TPU:4,head_node:1, got {raw!r}")
+    return check_resources(amounts, key)
+
+
+# ---- the table
+
+
+class Backend(NamedTuple):
+    """One row: what a spec may say of a backend, and where its parts are.
+
+    Args:
+        name: its scheme in specs.
+        keys: the keys of its specs, each with the reader of its values; they are keywords of `context` and `cluster`.
+        context: ``module:class`` of its `JobContext`. ``class.later(**settings)`` makes one that starts when it is
+            used, where `is_remote`, and ``class.current()`` returns that of a worker process, where it `is_worker`.
+        cluster: ``module:class`` of its `Cluster`; None where it starts no jobs.
+        aliases: other names that `create_job_ctx` knows it by.
+        cluster_keys: those of the keys that say something of jobs alone, which the context does not take.
+        task_options: what `create_job_ctx` does with options of tasks such as ``num_cpus``: ``"refused"``,
+            ``"ignored"``, or the keyword of the context that takes them all.
+        workers_key: the setting that ``max_workers`` of `create_job_ctx` is.
+        is_remote: work leaves this process.
+        is_worker: tells, without importing the backend, whether this process may be one of its workers.
+    """
+
+    name: str
+    keys: Mapping[str, Reader]
+    context: str
+    cluster: str | None = None
+    aliases: tuple[str, ...] = ()
+    cluster_keys: tuple[str, ...] = ()
+    task_options: str = "refused"
+    workers_key: str | None = None
+    is_remote: bool = True
+    is_worker: Callable[[], bool] = bool
+
+    def context_settings(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings without those that say something of jobs alone."""
+        return {key: value for key, value in settings.items() if key not in self.cluster_keys}
+
+    def context_class(self) -> Any:
+        """Import and return the class of its contexts.
+
+        Raises:
+            ImportError: this build does not have the backend, or it cannot be loaded.
+        """
+        return loaded(self.context)
+
+
+def loaded(place: str) -> Any:
+    """Import and return what ``module:name`` names."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
+
+
+def _is_native_loaded() -> bool:
+    return hasattr(sys.modules.get("fray.backend.native"), "NativeJobContext")
+
+
+_NODE_KEYS: dict[str, Reader] = {
+    "cpus": _cpus,
+    "memory": parse_bytes,
+    "store_memory": parse_bytes,
+    "spill_dir": _text,
+    "resources": _resources,
+    "namespace": _text,
+    "address": _text,
+    "max_workers": _count,
+    "debug": _flag,
+    "use_isolated_env": _flag,
+}
+_RAY_KEYS: dict[str, Reader] = {"address": _text, "namespace": _text, "autoscaling": _flag, "cluster": _text}
+
+# fmt: off
+BACKENDS = {row.name: row for row in (
+    Backend("sync", {"serialize": _flag}, "fray.backend.local:LocalJobContext", task_options="ignored",
+            is_remote=False),
+    Backend("thread", {"max_workers": _count}, "fray.backend.local:ThreadContext", aliases=("threadpool",),
+            task_options="ignored", workers_key="max_workers", is_remote=False),
+    Backend("local", _NODE_KEYS, "fray.backend.native:NativeJobContext", "fray.backend.native.cluster:LocalCluster",
+            aliases=("native",), cluster_keys=("use_isolated_env",), workers_key="cpus", is_worker=_is_native_loaded),
+    Backend("ray", _RAY_KEYS, "fray.backend.ray.context:RayJobContext", "fray.backend.ray.cluster:RayCluster",
+            task_options="ray_options", is_worker=is_ray_worker),
+    Backend("iris", {"controller": _text}, "fray.backend.iris:IrisJobContext", "fray.backend.iris.cluster:IrisCluster"),
+)}
+# fmt: on
+"""Every backend, by its name."""
+
+
+def backend_named(name: str) -> Backend | None:
+    """Return the backend of that name or alias."""
+    return next((row for row in BACKENDS.values() if name == row.name or name in row.aliases), None)

@@ -7,12 +7,12 @@ machine.
 
 from __future__ import annotations
 
-import importlib
 import threading
 from contextvars import ContextVar
 from types import TracebackType
-from typing import Any, cast
+from typing import cast
 
+from fray.backend import BACKENDS, loaded
 from fray.cluster.cluster import Cluster
 from fray.errors import SettingsError, UnsupportedError
 from fray.job.factory import resolve
@@ -95,21 +95,13 @@ def create_cluster(spec: str) -> Cluster:
     return _build(parse_spec(spec))
 
 
-_CLUSTERS = {
-    "local": ("fray.backend.native.cluster", "LocalCluster"),
-    "ray": ("fray.backend.ray.cluster", "RayCluster"),
-    "iris": ("fray.backend.iris.cluster", "IrisCluster"),
-}
-
-
 def _build(spec: Spec) -> Cluster:
-    if spec.scheme not in _CLUSTERS:
-        raise SettingsError(
-            f"{spec.scheme!r} runs tasks in this process and starts no jobs; use one of {', '.join(_CLUSTERS)}"
-        )
-    module, name = _CLUSTERS[spec.scheme]
+    place = spec.backend.cluster
+    if place is None:
+        known = ", ".join(name for name, backend in BACKENDS.items() if backend.cluster is not None)
+        raise SettingsError(f"{spec.scheme!r} runs tasks in this process and starts no jobs; use one of {known}")
     try:
-        cluster_class: Any = getattr(importlib.import_module(module), name)
+        cluster_class = loaded(place)
     except ImportError as error:
         raise UnsupportedError(f"this build of Fray cannot start jobs on {spec.scheme!r}: {error}") from error
     return cast("Cluster", cluster_class(**spec.settings))

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from fray.cluster.status import JobId, JobInfo, JobStatus
 from fray.cluster.waiting import check_timeout, jobs_failed, time_is_over
-
-if TYPE_CHECKING:
-    from fray.cluster.cluster import Cluster
 
 __all__ = ["JobHandle", "wait_all"]
 
@@ -18,10 +15,18 @@ _FIRST_LOOK_SECONDS = 0.01
 _LONGEST_LOOK_SECONDS = 0.5
 
 
+class _Jobs(Protocol):
+    """What a handle asks of its cluster; see `Cluster`."""
+
+    def poll(self, job_id: str) -> JobInfo: ...
+    def wait(self, job_id: str, raise_on_failure: bool = False, *, timeout: float | None = None) -> JobInfo: ...
+    def terminate(self, job_id: str) -> None: ...
+
+
 class JobHandle:
     """One job of a cluster. It travels in arguments and pickles as its cluster does."""
 
-    def __init__(self, cluster: Cluster, job_id: JobId) -> None:
+    def __init__(self, cluster: _Jobs, job_id: JobId) -> None:
         self._cluster = cluster
         self.job_id = job_id
 

@@ -64,7 +64,7 @@ class Executor(futures.Executor):
         if initializer is not None and not callable(initializer):
             raise TypeError(f"Executor: initializer must be a function or None, got {initializer!r}")
         chosen = context or get_job_context()
-        parallelism: int = chosen._parallelism  # pyright: ignore[reportPrivateUsage]
+        parallelism = chosen.engine.parallelism
         limit = max_workers
         settled = options or _DEFAULTS
         if not settled.resources and max_workers is not None and max_workers >= parallelism:

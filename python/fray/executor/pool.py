@@ -44,8 +44,8 @@ class CallPool:
         self._waiting: OrderedDict[TaskFuture[Any], Call] = OrderedDict()
         self._in_flight: set[TaskFuture[Any]] = set()
         self._arrived: deque[TaskFuture[Any]] = deque()
-        self._start = context._submit  # pyright: ignore[reportPrivateUsage]
-        self._watch = context._watch()  # pyright: ignore[reportPrivateUsage]
+        self._engine = context.engine
+        self._watch = self._engine.watch()
         self._open = not _exiting
         self._broken: str | None = None
         self._broken_by: BaseException | None = None
@@ -82,11 +82,11 @@ class CallPool:
                     del self._waiting[future]
                 return True
             ref = future.ref
-        return ref is not None and self.context._is_waiting(ref, cancel)  # pyright: ignore[reportPrivateUsage]
+        return ref is not None and self._engine.is_waiting(ref, cancel)
 
     def blocking(self) -> AbstractContextManager[None]:
         """Surround a wait for a future, in case that this thread runs a task."""
-        return self.context._blocking()  # pyright: ignore[reportPrivateUsage]
+        return self._engine.blocking()
 
     def interrupt(self) -> None:
         """Cancel every call, also those that have begun."""
@@ -122,9 +122,9 @@ class CallPool:
         try:
             if self._wrapper is not None:
                 fn, args, kwargs = self._wrapper, (fn, args, kwargs), {}
-            if not callable(fn) or self.context._closed:  # pyright: ignore[reportPrivateUsage]
+            if not callable(fn):
                 self.context.create_task(fn)  # says what is wrong
-            future.ref = ref = self._start(fn, args, kwargs, self._options)
+            future.ref = ref = self.context.engine.submit(fn, args, kwargs, self._options)
             self._watch.add(ref, arrived)
         except Exception as error:
             future.finish(None, error)
@@ -171,7 +171,7 @@ class CallPool:
     def _settle(self) -> None:
         """End the futures that have arrived."""
         arrived = self._arrived
-        get = self.context._get  # pyright: ignore[reportPrivateUsage]
+        get = self._engine.get
         while arrived:
             future = arrived.popleft()
             try:

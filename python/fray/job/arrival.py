@@ -1,4 +1,4 @@
-"""How a context travels: pickled, it names its session, and where it arrives it is that process's own context.
+"""How a context travels: its pickle names its session, and is read as the context that the reading process has.
 
 So an object that holds a context, beside refs that belong to it, can be an argument, a result or a captured variable.
 In a process that has a context of the named session it is that one, since the refs that came along are that one's;
@@ -8,10 +8,9 @@ anywhere else it is what `get_job_context` returns. Pickled and read in one proc
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from fray.job.context import JobContext
+from fray.job.context import JobContext
+from fray.job.current import get_job_context, known_context
 
 __all__ = ["arrive", "note"]
 
@@ -32,8 +31,6 @@ def arrive(session: str, own_name: str, reader: JobContext | None = None) -> Job
         own_name: `JobContext.own_name` of it.
         reader: the context that reads the value, where it is known: it comes before others of its session.
     """
-    from fray.job.current import get_job_context, known_context
-
     known = [context for context in list(_here) if not context.closed]
     itself = next((context for context in known if context.own_name() == own_name), None)
     if itself is not None:

@@ -6,7 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["check_timeout", "first_duplicate"]
+from fray.errors import ContextClosedError, ForeignRefError
+
+__all__ = ["check_timeout", "context_closed", "first_duplicate", "foreign_actor", "foreign_ref"]
 
 LONGEST_SECONDS = 1e9
 """Longer than any wait, and short enough for every clock."""
@@ -31,3 +33,23 @@ def first_duplicate(refs: Sequence[Any]) -> int:
             return position
         seen.add(ref)
     return len(refs)
+
+
+def foreign_ref(ref: object, verb: str, owner: str) -> ForeignRefError:
+    """Return the error for a ref of another context; `verb` opens the message and `owner` is what it was given to."""
+    return ForeignRefError(
+        f"{verb}: {ref!r} belongs to another context than this {owner}; get its value there and pass that"
+    )
+
+
+def foreign_actor(handle: object, verb: str, owner: str) -> ForeignRefError:
+    """Return the error for an actor's handle of another context."""
+    return ForeignRefError(
+        f"{verb}: {handle!r} belongs to another context than this {owner}; "
+        "create the actor here, or look it up with get_actor"
+    )
+
+
+def context_closed(owner: str) -> ContextClosedError:
+    """Return the error for a use of a context that was closed; `owner` is the name of its class."""
+    return ContextClosedError(f"this {owner} was closed; make a new one, or call fray.init() again")

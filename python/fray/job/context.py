@@ -1,20 +1,18 @@
 """`JobContext`: the one way to run tasks and hold objects, wherever they run.
 
-This class holds the public spelling, its documentation and its checks. A backend implements the underscore methods at
-the end, and may override a public one where that makes it faster.
+This class is the door for programs: the public spelling, its documentation and its checks. Behind the door is an
+`Engine`, which a backend implements. A backend's context adds how it is made and how it travels, and may override a
+method where that makes it faster.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
 
-from fray._extras import needs
 from fray._lazy import lazy_attribute
-from fray.errors import ContextClosedError, ForeignRefError, UnsupportedError
-from fray.job.checks import check_timeout, first_duplicate
+from fray.errors import UnsupportedError
+from fray.job.checks import check_timeout, context_closed, first_duplicate, foreign_actor, foreign_ref
 from fray.job.own_keywords import NOT_GIVEN, takes_keyword
 from fray.job.refs import ObjectRef
 from fray.types import ActorOptions, Lifetime, TaskOptions, check_actor_name
@@ -23,9 +21,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from fray.job.actor_methods import MethodKind
-    from fray.job.actors import ActorContext, ActorHandle, ActorLink
-    from fray.job.watch import Watch
+    from fray.job.actors import ActorContext, ActorHandle
+    from fray.job.engine import Engine
 
 __all__ = ["JobContext"]
 
@@ -34,21 +31,41 @@ T = TypeVar("T")
 _DEFAULT_OPTIONS = TaskOptions()
 
 
-class JobContext(ABC):
+class JobContext:
     """Runs tasks and holds objects. Thread-safe; a context manager that closes itself.
 
     Pickled, in an argument, a result or a captured variable, it is the context of the process where it arrives.
+
+    Args:
+        engine: what it is the door of; `create_job_ctx` and the contexts of the backends bring their own.
     """
 
     namespace: str = "default"
     """Where names of actors live that do not say so."""
 
-    _ref_type: ClassVar[type[Any]]
-    """The type of this backend's refs."""
-    _parallelism: int = 1
-    """How many tasks run at the same time; 0 where a task has ended when it was submitted."""
+    _engine: Engine
     _closed: bool = False
+    """Whether there is something to be done, or to be said, before the engine can be used; see `_not_open`."""
     _own_name: str = ""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    @property
+    def engine(self) -> Engine:
+        """What is behind this door, for libraries that have checked what they ask for; see `fray.job.engine`.
+
+        Raises:
+            ContextClosedError: the context was closed.
+        """
+        if self._closed:
+            self._not_open()
+        return self._engine
+
+    @property
+    def begun_engine(self) -> Engine | None:
+        """The engine, of a context that was closed too; None where nothing was begun, so that nothing ran."""
+        return self._engine
 
     # ---- tasks
 
@@ -81,7 +98,7 @@ class JobContext(ABC):
             raise TypeError(f"create_task: args must be a tuple such as (x,), got {type(args).__name__}")
         if self._closed:
             self._not_open()
-        return self._submit(fn, tuple(args), dict(kwargs) if kwargs else {}, options)
+        return self._engine.submit(fn, tuple(args), dict(kwargs) if kwargs else {}, options)
 
     def run(self, fn: Callable[..., T], *args: Any, name: Any = NOT_GIVEN, **kwargs: Any) -> ObjectRef[T]:
         """Start ``fn(*args, **kwargs)`` and return a ref to its result.
@@ -123,8 +140,7 @@ class JobContext(ABC):
         """
         from fray.job.mapping import map_items
 
-        self._check_open()
-        return map_items(self, fn, items, batch, ordered, max_in_flight, options or _DEFAULT_OPTIONS)
+        return map_items(self.engine, fn, items, batch, ordered, max_in_flight, options or _DEFAULT_OPTIONS)
 
     def as_completed(self, refs: Iterable[ObjectRef[T]], timeout: float | None = None) -> Iterator[ObjectRef[T]]:
         """Return an iterator of the refs in the order in which they become ready; failed tasks count as ready.
@@ -140,7 +156,7 @@ class JobContext(ABC):
 
         pending = list(refs)
         self._check_refs(pending, "as_completed")
-        return iterate_completed(self, pending, check_timeout(timeout))
+        return iterate_completed(self.wait, pending, check_timeout(timeout))
 
     def cancel(self, ref: ObjectRef[Any], force: bool = False) -> None:
         """Cancel the task of `ref`: getting it raises TaskCancelledError. A task that has ended stays as it is.
@@ -150,7 +166,7 @@ class JobContext(ABC):
             force: end the worker process, for a task that does not listen.
         """
         self._check_refs([ref], "cancel")
-        self._cancel(ref, force)
+        self._engine.cancel(ref, force)
 
     # ---- actors
 
@@ -210,8 +226,7 @@ class JobContext(ABC):
             given = {key: value for key, value in given.items() if key not in theirs}
         chosen = actor_options(options, given)
         check_constructor(cls, args, kwargs, ActorOptions.__dataclass_fields__)
-        self._check_open()
-        return ActorHandle(self._create_actor(cls, args, kwargs, chosen, methods_of(cls)))
+        return ActorHandle(self.engine.create_actor(cls, args, kwargs, chosen, methods_of(cls)))
 
     def get_actor(self, name: str, namespace: str | None = None) -> ActorHandle:
         """Return a handle of the living actor of that name.
@@ -224,10 +239,10 @@ class JobContext(ABC):
 
         check_actor_name(name, "get_actor: name")
         space = self.namespace if namespace is None else check_actor_name(namespace, "get_actor: namespace")
-        self._check_open()
-        link = self._find_actor(name, space)
+        engine = self.engine
+        link = engine.find_actor(name, space)
         if link is None:
-            raise not_found(name, space, self._named_actors())
+            raise not_found(name, space, engine.named_actors())
         return ActorHandle(link)
 
     @overload
@@ -239,8 +254,7 @@ class JobContext(ABC):
 
         With `all_namespaces` they are dicts with a ``name`` and a ``namespace``.
         """
-        self._check_open()
-        named = sorted(self._named_actors())
+        named = sorted(self.engine.named_actors())
         if all_namespaces:
             return [{"name": name, "namespace": space} for space, name in named]
         return [name for space, name in named if space == self.namespace]
@@ -257,9 +271,10 @@ class JobContext(ABC):
         if not isinstance(actor, ActorHandle):  # pyright: ignore[reportUnnecessaryIsInstance]
             hint = "; cancel(ref) ends a task" if isinstance(actor, ObjectRef) else ""
             raise TypeError(f"kill needs an actor's handle, got {type(actor).__name__}{hint}")
-        self._check_open()
-        self._check_actor(actor, "kill")
-        self._kill_actor(actor._fray_link, no_restart)  # pyright: ignore[reportPrivateUsage]
+        engine, link = self.engine, actor._fray_link  # pyright: ignore[reportPrivateUsage]
+        if not engine.owns_actor(link):
+            raise foreign_actor(actor, "kill", type(self).__name__)
+        engine.kill_actor(link, no_restart)
 
     def current_actor(self) -> ActorContext:
         """Return the actor whose constructor or method this code runs in; RuntimeError where there is none."""
@@ -281,7 +296,7 @@ class JobContext(ABC):
             raise TypeError("put of a ref: it stands for a held value already; put [ref] to hold the ref itself")
         if self._closed:
             self._not_open()
-        return self._put(value)
+        return self._engine.put(value)
 
     @overload
     def get(self, refs: ObjectRef[T], timeout: float | None = None) -> T: ...
@@ -310,7 +325,7 @@ class JobContext(ABC):
         timeout = check_timeout(timeout)
         if isinstance(refs, ObjectRef):
             self._check_owned(cast("ObjectRef[Any]", refs), "get")
-            return self._get(cast("ObjectRef[Any]", refs), timeout)
+            return self._engine.get(refs, timeout)
         if isinstance(refs, (list, tuple)):
             return self._get_sequence(cast("Sequence[Any]", refs), timeout)
         return refs
@@ -342,7 +357,7 @@ class JobContext(ABC):
             raise TypeError(f"wait: num_returns must be a whole number, got {num_returns!r}")
         if not 1 <= num_returns <= len(refs):
             raise ValueError(f"wait: num_returns must be from 1 to the {len(refs)} refs given, got {num_returns}")
-        return self._wait(refs, num_returns, timeout)
+        return self._engine.wait(refs, num_returns, timeout)
 
     def empty(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
         """Return an uninitialised numpy array; in the store where the context has one, so that `put` copies nothing.
@@ -350,8 +365,7 @@ class JobContext(ABC):
         There the array is read-only once it was put, passed or returned. What is written through other views of it or
         pointers to it after that stays in this process and does not change the object; `put` warns of such arrays.
         """
-        self._check_open()
-        return self._empty(shape, dtype)
+        return self.engine.empty(shape, dtype)
 
     @classmethod
     def extend_refs(cls, methods: type[Any]) -> None:
@@ -371,7 +385,7 @@ class JobContext(ABC):
         Devices are GPUs and TPUs. Empty outside of tasks and actors, and in those that asked for none. With a fraction
         it is the index of the device that is shared. In-process contexts count from 0.
         """
-        return {}
+        return self._engine.resource_ids()
 
     # ---- life
 
@@ -384,7 +398,7 @@ class JobContext(ABC):
         """End the context: tasks that have not ended are cancelled, and every later use is an error. Idempotent."""
         if not self._closed:
             self._closed = True
-            self._close()
+            self._engine.close()
 
     def __enter__(self) -> Self:
         self._check_open()
@@ -410,10 +424,9 @@ class JobContext(ABC):
         return self.own_name()
 
     def __reduce__(self) -> Any:
-        from fray.job.arrival import arrive, note
-
-        note(self)
-        return arrive, (self.session_name(), self.own_name())
+        raise TypeError(
+            f"a {type(self).__name__} does not say how it travels; use get_job_context() where it is needed"
+        )
 
     def __copy__(self) -> Self:
         return self
@@ -425,25 +438,15 @@ class JobContext(ABC):
 
     def _not_open(self) -> None:
         """Make the context usable, or say why it is not."""
-        raise ContextClosedError(f"this {type(self).__name__} was closed; make a new one, or call fray.init() again")
+        raise context_closed(type(self).__name__)
 
     def _check_open(self) -> None:
         if self._closed:
             self._not_open()
 
     def _check_owned(self, ref: ObjectRef[Any], verb: str) -> None:
-        if not isinstance(ref, self._ref_type) or not self._owns(ref):
-            raise ForeignRefError(
-                f"{verb}: {ref!r} belongs to another context than this {type(self).__name__}; "
-                "get its value there and pass that"
-            )
-
-    def _check_actor(self, handle: ActorHandle, verb: str) -> None:
-        if not self._owns_actor(handle._fray_link):  # pyright: ignore[reportPrivateUsage]
-            raise ForeignRefError(
-                f"{verb}: {handle!r} belongs to another context than this {type(self).__name__}; "
-                "create the actor here, or look it up with get_actor"
-            )
+        if not self._engine.owns(ref):
+            raise foreign_ref(ref, verb, type(self).__name__)
 
     def _check_refs(self, refs: Sequence[ObjectRef[Any]], verb: str) -> None:
         """Check that all are refs of this open context, and that none is there twice."""
@@ -468,117 +471,8 @@ class JobContext(ABC):
             )
         for ref in refs:
             self._check_owned(ref, "get")
-        values = self._get_many(refs, timeout)
+        values = self._engine.get_many(refs, timeout)
         return tuple(values) if isinstance(refs, tuple) else values
-
-    # ---- what a backend implements; arguments were checked, refs are its own, the context is open
-
-    @abstractmethod
-    def _submit(
-        self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions
-    ) -> Any:
-        """Start a task; return its ref, or the list of its refs when ``options.num_returns`` > 1.
-
-        Refs among `args` and `kwargs` were not checked: one of another context is a ForeignRefError.
-        """
-
-    @abstractmethod
-    def _put(self, value: Any) -> Any:
-        """Hold a value and return its ref."""
-
-    @abstractmethod
-    def _get(self, ref: Any, timeout: float | None) -> Any:
-        """Return the value of one ref, or raise its task's exception or GetTimeoutError."""
-
-    @abstractmethod
-    def _get_many(self, refs: Sequence[Any], timeout: float | None) -> list[Any]:
-        """Return the values of all `refs` (at least one, repeats allowed) within one timeout."""
-
-    @abstractmethod
-    def _wait(self, refs: list[Any], num_returns: int, timeout: float | None) -> tuple[list[Any], list[Any]]:
-        """Block until `num_returns` are ready or the time is over; split `refs` as `wait` says."""
-
-    @abstractmethod
-    def _cancel(self, ref: Any, force: bool) -> None:
-        """Cancel the task of `ref`; no effect on an object that was put or a task that has ended."""
-
-    def _create_actor(
-        self,
-        cls: type[Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        options: ActorOptions,
-        methods: Mapping[str, MethodKind],
-    ) -> ActorLink:
-        """Start an actor, or find the one that `options` allow to get, in one step; return a link to it.
-
-        Refs among `args` and `kwargs` were not checked. A name without a namespace is in ``self.namespace``. The names
-        of an actor that has ended, or whose constructor raised, are free.
-
-        Raises:
-            NameTakenError: made by `fray.job.actor_request.name_taken`.
-        """
-        raise UnsupportedError(f"{type(self).__name__} has no actors")
-
-    def _find_actor(self, name: str, namespace: str) -> ActorLink | None:
-        """Return a link to the living actor of that name; one whose constructor still runs is living."""
-        raise UnsupportedError(f"{type(self).__name__} has no actors")
-
-    def _named_actors(self) -> list[tuple[str, str]]:
-        """Return (namespace, name) of every living actor that has a name, in any order."""
-        raise UnsupportedError(f"{type(self).__name__} has no actors")
-
-    def _kill_actor(self, link: Any, no_restart: bool) -> None:
-        """End the actor of `link`, which this context owns; see `kill`."""
-        raise UnsupportedError(f"{type(self).__name__} has no actors")
-
-    def _owns_actor(self, link: Any) -> bool:
-        """Return whether `link` leads to an actor of this context."""
-        raise UnsupportedError(f"{type(self).__name__} has no actors")
-
-    def _is_waiting(self, ref: Any, cancel: bool = False) -> bool:
-        """Return whether the task of `ref` has not begun, as far as is known; with `cancel` it never will then."""
-        del ref, cancel
-        return False
-
-    def _watch(self) -> Watch:
-        """Return a new watch over refs of this context."""
-        from fray.job.watch import PollingWatch
-
-        return PollingWatch(self)
-
-    def _blocking(self) -> AbstractContextManager[None]:
-        """Surround a wait of this thread that the context does not see, so that its place can be lent."""
-        return nullcontext()
-
-    @abstractmethod
-    def _owns(self, ref: Any) -> bool:
-        """Return whether `ref`, which is of `_ref_type`, belongs to this context."""
-
-    @abstractmethod
-    def _close(self) -> None:
-        """Release everything; called once."""
-
-    def _timeline_events(self) -> Iterable[Mapping[str, Any]]:
-        """Return the tasks that ran, oldest first, as events of Chrome's trace format (times in microseconds)."""
-        raise UnsupportedError(f"{type(self).__name__} does not remember when its tasks ran")
-
-    def _status(self) -> dict[str, Any]:
-        """Return what there is and what of it is free, as `fray status --json` shows it."""
-        raise UnsupportedError(f"{type(self).__name__} has no node to ask")
-
-    def _failures(self) -> Iterable[tuple[str, int, str]]:
-        """Return (task's name, its number or 0, what it failed with) of the tasks that failed."""
-        for event in self._timeline_events():
-            if not event.get("args", {}).get("ok", True):
-                yield event["name"], 0, "failed"
-
-    def _empty(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
-        """Return an array to be filled; in ordinary memory unless a backend has a better place."""
-        with needs("numpy", "numpy", "ctx.empty"):
-            import numpy
-
-        return numpy.empty(shape, dtype)
 
 
 # Names that were here in older versions.

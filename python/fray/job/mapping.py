@@ -11,15 +11,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
 from fray._attempts import call_with_retries
 from fray._failures import pack_exception, unpack_exception
+from fray.job.engine import Engine
 from fray.job.refs import ObjectRef
 from fray.types import TaskOptions
-
-if TYPE_CHECKING:
-    from fray.job.context import JobContext
 
 __all__ = ["map_items"]
 
@@ -45,7 +43,7 @@ class _Batch:
 
 
 def map_items(
-    context: JobContext,
+    engine: Engine,
     fn: Callable[[Any], Any],
     items: Iterable[Any],
     batch: int | Literal["auto"],
@@ -64,7 +62,7 @@ def map_items(
         _check_positive(batch, "batch", "'auto' or ")
     if max_in_flight is not None:
         _check_positive(max_in_flight, "max_in_flight", "None or ")
-    return _Mapper(context, fn, iter(items), batch, max_in_flight, options).results(ordered)
+    return _Mapper(engine, fn, iter(items), batch, max_in_flight, options).results(ordered)
 
 
 def _check_positive(value: object, what: str, other: str) -> None:
@@ -79,14 +77,14 @@ class _Mapper:
 
     def __init__(
         self,
-        context: JobContext,
+        engine: Engine,
         fn: Callable[[Any], Any],
         items: Iterator[Any],
         batch: int | Literal["auto"],
         max_in_flight: int | None,
         options: TaskOptions,
     ) -> None:
-        self._context = context
+        self._engine = engine
         self._fn = fn
         self._source = items
         self._exhausted = False
@@ -94,7 +92,7 @@ class _Mapper:
         self._auto = batch == "auto" and options.timeout is None
         self._size = 1 if batch == "auto" else batch
         self._max_items = max_in_flight
-        self._window = max(1, TASKS_PER_WORKER * context._parallelism)  # pyright: ignore[reportPrivateUsage]
+        self._window = max(1, TASKS_PER_WORKER * engine.parallelism)
         self._retry = None if options.retry_exceptions is False else replace(options, timeout=None, runtime_env=None)
         name = options.name or getattr(fn, "__name__", "map")
         self._options = replace(options, name=name, retry_exceptions=False)
@@ -106,7 +104,7 @@ class _Mapper:
             self._fill()
             while self._in_flight:
                 batch = self._in_flight[0] if ordered else self._first_ready()
-                result = self._context.get(batch.ref)
+                result = self._engine.get(batch.ref, None)
                 self._settle(batch, result)
                 for value in result.values:
                     self._items_out -= 1
@@ -164,13 +162,13 @@ class _Mapper:
         budget = BUDGET_SECONDS if self._auto else None
         if len(items) == 1:
             # As an argument of its own, for a ref among the items.
-            ref = self._context.create_task(_run_one, (self._fn, self._retry, items[0]), options=self._options)
+            ref = self._engine.submit(_run_one, (self._fn, self._retry, items[0]), {}, self._options)
         else:
-            ref = self._context.create_task(_run_batch, (self._fn, self._retry, budget, items), options=self._options)
+            ref = self._engine.submit(_run_batch, (self._fn, self._retry, budget, items), {}, self._options)
         return _Batch(items, ref)
 
     def _first_ready(self) -> _Batch:
-        ready, _ = self._context.wait([batch.ref for batch in self._in_flight])
+        ready, _ = self._engine.wait([batch.ref for batch in self._in_flight], 1, None)
         return next(batch for batch in self._in_flight if batch.ref is ready[0] or batch.ref == ready[0])
 
     def _settle(self, batch: _Batch, result: _BatchResult) -> None:
@@ -186,10 +184,10 @@ class _Mapper:
             self._size = max(1, min(fitting, 4 * self._size, MAX_BATCH))
 
     def _cancel_rest(self) -> None:
-        if self._context.closed:
+        if self._engine.closed:
             return
         for batch in self._in_flight:
-            self._context.cancel(batch.ref)
+            self._engine.cancel(batch.ref, False)
         self._in_flight.clear()
 
 

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
-
-if TYPE_CHECKING:
-    from fray.job.context import JobContext
-    from fray.job.refs import ObjectRef
+from typing import Any, Protocol
 
 __all__ = ["PollingWatch", "Watch"]
 
@@ -37,12 +33,12 @@ class Watch(Protocol):
 
 
 class PollingWatch:
-    """For a context that has no better way than `wait`."""
+    """For an engine that has no better way than its `wait`."""
 
-    def __init__(self, context: JobContext) -> None:
-        self._context = context
+    def __init__(self, wait: Callable[[list[Any], int, float], tuple[list[Any], list[Any]]]) -> None:
+        self._wait = wait
         self._lock = threading.Lock()
-        self._waiting: dict[ObjectRef[Any], list[Callable[[], object]]] = {}
+        self._waiting: dict[Any, list[Callable[[], object]]] = {}
         self._woken = threading.Event()
 
     def add(self, ref: Any, arrived: Callable[[], object]) -> None:
@@ -55,9 +51,9 @@ class PollingWatch:
                 pending = list(self._waiting)
             if not pending:
                 self._woken.wait(_POLL_SECONDS)
-            elif not self._context.wait(pending, 1, _POLL_SECONDS)[0]:
+            elif not self._wait(pending, 1, _POLL_SECONDS)[0]:
                 pending = []
-            ready = self._context.wait(pending, len(pending), 0)[0] if pending else []
+            ready = self._wait(pending, len(pending), 0)[0] if pending else []
             with self._lock:
                 arrived = [callback for ref in ready for callback in self._waiting.pop(ref)]
             for callback in arrived:

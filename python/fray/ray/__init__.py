@@ -22,8 +22,9 @@ from fray.ray._ids import (
     WorkerID,
 )
 from fray.ray._objects import cancel, get, get_actor, kill, put, wait
+from fray.ray._options import method
 from fray.ray._refs import DynamicObjectRefGenerator, ObjectRef, ObjectRefGenerator
-from fray.ray._remote import method, remote
+from fray.ray._remote import remote
 from fray.ray._session import RAY_VERSION as __version__
 from fray.ray._session import init, is_initialized, shutdown
 

@@ -28,13 +28,13 @@ def _shown(amounts: Any) -> dict[str, float]:
 
 def cluster_resources() -> dict[str, float]:
     """Return what there is to be asked for."""
-    status = _started()._status()
+    status = _started().engine.status()
     return {**_shown(status["resources"]["total"]), "object_store_memory": float(status["store"]["limit_bytes"])}
 
 
 def available_resources() -> dict[str, float]:
     """Return what of it is free; what is used up is left out."""
-    status = _started()._status()
+    status = _started().engine.status()
     free = {name: amount for name, amount in _shown(status["resources"]["free"]).items() if amount > 0}
     return {**free, "object_store_memory": float(status["store"]["limit_bytes"] - status["store"]["used_bytes"])}
 
@@ -75,7 +75,7 @@ def timeline(filename: str | None = None) -> list[dict[str, Any]] | None:
     """Return what ran when, as events of Chrome's trace format; with a name, write them there."""
     context = _started()
     events: list[dict[str, Any]] = []
-    for event in context._timeline_events():
+    for event in context.engine.timeline_events():
         if event["ph"] == "X":
             events.append({**event, "cat": f"task::{event['name']}", "cname": "generic_work"})
         else:

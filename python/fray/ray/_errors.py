@@ -10,14 +10,14 @@ import os
 import traceback
 from collections.abc import Callable
 from functools import cache
-from types import FunctionType, TracebackType
+from types import TracebackType
 from typing import Any, NoReturn, cast
 
-from fray import _failures, errors
+from fray import errors
 from fray.ray import exceptions as ray_errors
-from fray.ray.exceptions import RayError, RayTaskError
+from fray.ray.exceptions import RayError, RayTaskError, cut_chain
 
-__all__ = ["raise_translated", "reduce_task_error", "task_failure", "translated", "with_type_of_cause"]
+__all__ = ["raise_translated", "task_failure", "translated"]
 
 _KINDS: list[tuple[type[Exception], type[Exception]]] = [
     (errors.TaskCancelledError, ray_errors.TaskCancelledError),
@@ -108,8 +108,8 @@ def translated(error: BaseException) -> BaseException:
         return error
     remote = _remote_traceback(error)
     if remote is not None and (not isinstance(error, errors.FrayError) or isinstance(error, _LEFT_ALONE)):
-        _cut_chain(error)
-        return with_type_of_cause(RayTaskError("", remote.text, error))
+        cut_chain(error)
+        return RayTaskError("", remote.text, error).as_instanceof_cause()
     if isinstance(error, errors.TaskError):
         text = error.remote_traceback or str(error)
         return RayTaskError(error.task_name, text, RayError(str(error)))
@@ -133,16 +133,6 @@ def _remote_traceback(error: BaseException) -> errors.RemoteTraceback | None:
     return here
 
 
-def _cut_chain(error: BaseException) -> None:
-    """Take the text of the other process off the end of the chain of causes."""
-    here = error
-    while here.__cause__ is not None:
-        if isinstance(here.__cause__, errors.RemoteTraceback):
-            here.__cause__ = None
-            return
-        here = here.__cause__
-
-
 # ---- of tasks
 
 
@@ -161,7 +151,7 @@ def task_failure(
         place += f", actor_id={actor_id}, repr={actor_repr}"
     text = f"ray::{name}() ({place})\n" + _frames_and_message(error)
     made = RayTaskError(name, text, cause, actor_repr=actor_repr, actor_id=actor_id)
-    return with_type_of_cause(made)
+    return made.as_instanceof_cause()
 
 
 def _frames_and_message(error: BaseException) -> str:
@@ -177,59 +167,3 @@ def _users_frames(frames: TracebackType | None) -> TracebackType | None:
     while here is not None and here.tb_frame.f_code.co_filename.startswith(_FRAMES_OF_OURS):
         here = here.tb_next
     return here
-
-
-def reduce_task_error(error: RayTaskError) -> Any:
-    """Return how a RayTaskError travels: its cause as exceptions of tasks do, and what else it knows in words."""
-    facts = {
-        name: getattr(error, name)
-        for name in ("function_name", "traceback_str", "proctitle", "pid", "ip", "actor_repr", "actor_id")
-    }
-    return _restore_task_error, (facts, _failures.pack_exception(error.cause, error.function_name))
-
-
-def _restore_task_error(facts: dict[str, Any], packed: bytes) -> RayTaskError:
-    cause: Exception = _failures.unpack_exception(packed)
-    _cut_chain(cause)
-    if type(cause) is errors.TaskError:  # it could not travel
-        cause = RayError(str(cause))
-    error = RayTaskError(cause=cause, **facts)
-    return error if type(cause) is RayError else with_type_of_cause(error)
-
-
-def with_type_of_cause(error: RayTaskError) -> RayTaskError:
-    """Return `error` as an instance of its cause's type too; `error` itself where no class can be both."""
-    cause = error.cause
-    if not isinstance(cause, Exception) or isinstance(cause, RayTaskError):
-        return error
-    try:
-        made = _instance(_derived(type(cause)), cause)
-    except Exception:
-        return error
-    made.__dict__.update({**vars(cause), **vars(error)})
-    made.args = (cause,)
-    return made
-
-
-@cache
-def _derived(kind: type[Exception]) -> type[RayTaskError]:
-    members = {"__module__": "ray.exceptions", "__getattr__": _from_cause}
-    return cast("type[RayTaskError]", type(f"RayTaskError({kind.__name__})", (RayTaskError, kind), members))
-
-
-def _from_cause(self: RayTaskError, name: str) -> Any:
-    cause = self.__dict__.get("cause")
-    if cause is None or name.startswith("__"):
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-    return getattr(cause, name)
-
-
-def _instance(kind: type[RayTaskError], cause: Exception) -> RayTaskError:
-    """Make one without a constructor in Python; those in C fill fields such as `errno`."""
-    made = kind.__new__(kind, *cause.args)
-    for base in kind.__mro__:
-        init: Any = base.__dict__.get("__init__")
-        if init is not None and not isinstance(init, FunctionType):
-            init(made, *cause.args)
-            break
-    return made

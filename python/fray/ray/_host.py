@@ -99,7 +99,7 @@ class Actor:
     @property
     def restarted(self) -> bool:
         """Whether this is not the actor's first process."""
-        rows = _session.context()._status()["actors"]
+        rows = _session.context().engine.status()["actors"]
         return any(row["pid"] == os.getpid() and row["restarts"] > 0 for row in rows)
 
     def _who(self) -> tuple[str, str]:

@@ -15,7 +15,16 @@ from fray.errors import UnsupportedError
 from fray.ray import _session
 from fray.types import ActorOptions, Lifetime, RuntimeEnv, TaskOptions
 
-__all__ = ["actor_options", "check_options", "check_runtime_env", "demand_of", "facts_of", "task_options"]
+__all__ = [
+    "actor_options",
+    "check_options",
+    "check_runtime_env",
+    "demand_of",
+    "facts_of",
+    "method",
+    "placement_of",
+    "task_options",
+]
 
 _SMALLEST = 0.0001
 _NUMBER = (int, float, type(None))
@@ -328,3 +337,45 @@ def actor_options(options: Mapping[str, Any], annotations: Mapping[str, str], pl
         max_pending_calls=options.get("max_pending_calls", -1),
         annotations=annotations,
     )
+
+
+def placement_of(options: Mapping[str, Any]) -> Any:
+    """Return what starts tasks and actors with such options; None where they may be anywhere."""
+    if options.get("scheduling_strategy") in (None, "DEFAULT", "SPREAD") and (
+        options.get("placement_group", "default") in ("default", None)
+    ):
+        return None
+    from fray.ray.util.scheduling_strategies import placement
+
+    return placement(options)
+
+
+_OF_METHODS = (
+    "num_returns",
+    "concurrency_group",
+    "max_task_retries",
+    "retry_exceptions",
+    "_generator_backpressure_num_objects",
+    "_num_objects_per_yield",
+    "enable_task_events",
+    "tensor_transport",
+)
+
+
+def method(*args: Any, **options: Any) -> Any:
+    """Say how calls of a method of an actor run, where its class is written: ``@ray.method(num_returns=2)``."""
+    if len(args) == 1 and not options and callable(args[0]):
+        return args[0]
+    assert not args and options and all(name in _OF_METHODS for name in options), (
+        "The @ray.method decorator must be applied using at least one of the arguments in the list "
+        f"{list(_OF_METHODS)}, for example '@ray.method(num_returns=2)'; got {args} {sorted(options)}."
+    )
+
+    def mark(fn: Callable[..., Any]) -> Callable[..., Any]:
+        marked: Any = fn
+        marked.__ray_method__ = options
+        if "num_returns" in options:
+            marked.__ray_num_returns__ = options["num_returns"]  # which packages look for
+        return fn
+
+    return mark

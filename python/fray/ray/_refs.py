@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast
 
 from fray import _native
 from fray._function_state import is_pickling_by_value
-from fray.job.factory import worker_context
 from fray.ray import _session
 from fray.ray._errors import raise_translated, translated
 from fray.ray._ids import JobID, TaskID, digest
@@ -163,7 +162,7 @@ class ObjectRefGenerator:
             raise
         except Exception as error:
             self._ended = True
-            return _session.context().put(Poison(translated(error)))
+            return cast("ObjectRef[Any]", _session.context().put(Poison(translated(error))))
 
     def __aiter__(self) -> AsyncIterator[ObjectRef[Any]]:
         return self  # type: ignore[return-value]
@@ -246,11 +245,4 @@ def refs_of_result(result: Any, returns: int, streams: bool, wrap: Callable[[Any
     return None if returns == 0 else result
 
 
-def _begin_in_worker() -> None:
-    """Give the refs of a worker these methods before its first task reads its arguments."""
-    worker = worker_context()
-    if worker is not None:
-        type(worker).extend_refs(ObjectRef)
-
-
-_begin_in_worker()
+_session.give_refs(ObjectRef)

@@ -1,4 +1,4 @@
-"""The decorators: `remote` and `method`."""
+"""The decorator `remote`."""
 
 # pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
@@ -7,23 +7,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from fray.ray._options import check_options
 
-__all__ = ["METHOD_OPTIONS", "method", "remote"]
-
-METHOD_OPTIONS = (
-    "num_returns",
-    "concurrency_group",
-    "max_task_retries",
-    "retry_exceptions",
-    "_generator_backpressure_num_objects",
-    "_num_objects_per_yield",
-    "enable_task_events",
-    "tensor_transport",
-)
+__all__ = ["remote"]
 
 
 def remote(*args: Any, **options: Any) -> Any:
@@ -52,22 +41,3 @@ def _make(target: Any, options: Mapping[str, Any]) -> Any:
         check_options(options, for_actors=False)
         return RemoteFunction(target, options)
     raise TypeError("The @ray.remote decorator must be applied to either a function or a class.")
-
-
-def method(*args: Any, **options: Any) -> Any:
-    """Say how calls of a method of an actor run, where its class is written: ``@ray.method(num_returns=2)``."""
-    if len(args) == 1 and not options and callable(args[0]):
-        return args[0]
-    assert not args and options and all(name in METHOD_OPTIONS for name in options), (
-        "The @ray.method decorator must be applied using at least one of the arguments in the list "
-        f"{list(METHOD_OPTIONS)}, for example '@ray.method(num_returns=2)'; got {args} {sorted(options)}."
-    )
-
-    def mark(fn: Callable[..., Any]) -> Callable[..., Any]:
-        marked: Any = fn
-        marked.__ray_method__ = options
-        if "num_returns" in options:
-            marked.__ray_num_returns__ = options["num_returns"]  # which packages look for
-        return fn
-
-    return mark

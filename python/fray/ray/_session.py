@@ -18,10 +18,22 @@ from typing import Any
 from fray._settings import PRELOAD_VARIABLE
 from fray.errors import FrayError, NodeDiedError, UnsupportedError
 from fray.job import current
+from fray.job.context import JobContext
 from fray.job.factory import worker_context
 from fray.ray._ids import JobID, NodeID
 
-__all__ = ["RayContext", "context", "init", "is_initialized", "job_id", "node_id", "shutdown", "state", "when_ready"]
+__all__ = [
+    "RayContext",
+    "context",
+    "give_refs",
+    "init",
+    "is_initialized",
+    "job_id",
+    "node_id",
+    "shutdown",
+    "state",
+    "when_ready",
+]
 
 RAY_VERSION = "2.60.0"
 """What programs compare `ray.__version__` with."""
@@ -70,7 +82,7 @@ class _State:
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        self.context: Any = None
+        self.context: JobContext | None = None
         self.number = 0
         """Of sessions of this process so far: what was frozen for one of them is not for another."""
         self.runtime_env: dict[str, Any] = {}
@@ -121,13 +133,13 @@ class RayContext:
         return f"RayContext(dashboard_url={self.dashboard_url!r}, ray_version={self.ray_version!r})"
 
 
-def context() -> Any:
+def context() -> JobContext:
     """Return the session's context; the first use begins a session with the defaults."""
     found = state.context
     return found if found is not None else _begin_by_itself()
 
 
-def _begin_by_itself() -> Any:
+def _begin_by_itself() -> JobContext:
     with state.lock:
         if state.context is None:
             worker = worker_context()
@@ -135,6 +147,7 @@ def _begin_by_itself() -> Any:
                 _use(worker)
             else:
                 init()
+        assert state.context is not None
         return state.context
 
 
@@ -278,10 +291,21 @@ def _amount(name: str, amount: float) -> float:
     return amount
 
 
-def _use(made: Any) -> None:
-    from fray.ray._refs import ObjectRef
+_ref_methods: list[type[Any]] = []
+"""What refs of a session have beyond those of the context API."""
 
-    type(made).extend_refs(ObjectRef)
+
+def give_refs(methods: type[Any]) -> None:
+    """Give the refs of every session these methods; those of a worker before its first task reads its arguments."""
+    _ref_methods.append(methods)
+    worker = worker_context()
+    if worker is not None:
+        type(worker).extend_refs(methods)
+
+
+def _use(made: Any) -> None:
+    for methods in _ref_methods:
+        type(made).extend_refs(methods)
     state.number += 1
     state.info = RayContext(_address_info(made))
     state.context = made
@@ -339,7 +363,7 @@ class _Watcher:
     def __init__(self, owner: Any) -> None:
         self.owner = owner
         self.lock = threading.Lock()
-        self.watch = owner._watch()
+        self.watch = owner.engine.watch()
         self.pending = 0
         self.serving = False
 

@@ -20,7 +20,8 @@ from fray.ray._calls import process
 from fray.ray._errors import raise_translated
 from fray.ray._host import WITH_OPTIONS, WITH_OPTIONS_STREAMING, Exit
 from fray.ray._ids import ActorID
-from fray.ray._options import actor_options, check_options, facts_of
+from fray.ray._options import actor_options, check_options, facts_of, placement_of
+from fray.ray._options import method as method
 from fray.ray._refs import refs_of_result
 from fray.ray._signature import Shape
 
@@ -240,7 +241,7 @@ class ActorHandle(Generic[T]):
     _ray_actor_id = _actor_id
 
     def _belongs_to(self, context: Any) -> bool:
-        return context._owns_actor(self._fray_handle._fray_link)  # pyright: ignore[reportPrivateUsage]
+        return context.engine.owns_actor(self._fray_handle._fray_link)  # pyright: ignore[reportPrivateUsage]
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._fray_known.methods]
@@ -285,15 +286,14 @@ class _Wrapper:
         if self._session != _session.state.number:
             self._prepare()
         options = self._options
-        place = _placement(options)
+        place = placement_of(options)
         arguments = (self._frozen, self._facts, tuple(kwargs), *args, *kwargs.values())
         try:
-            context._check_open()
             chosen = actor_options(options, {_ANNOTATION: self._packed}, self._places)
             if place is not None:
                 link = place.create_actor(context, self._host, arguments, chosen, self._kinds)
             else:
-                link = context._create_actor(self._host, arguments, {}, chosen, self._kinds)
+                link = context.engine.create_actor(self._host, arguments, {}, chosen, self._kinds)
         except Exception as error:
             raise_translated(error)
         return ActorHandle._of(FrayHandle(link))
@@ -302,8 +302,8 @@ class _Wrapper:
         cls = self._cls
         methods = _methods_of(cls)
         groups = _groups(self._options.get("concurrency_groups"), self._options.get("max_concurrency"))
-        for name, method in methods.items():
-            group = getattr(method, "__ray_method__", {}).get("concurrency_group")
+        for name, fn in methods.items():
+            group = getattr(fn, "__ray_method__", {}).get("concurrency_group")
             if group is not None and group not in (groups or {}):
                 raise ValueError(
                     f"{cls.__name__}.{name}: there is no concurrency group {group!r}; the class has "
@@ -348,16 +348,6 @@ class _Wrapper:
 
     def __reduce__(self) -> Any:
         return _Wrapper, (self._cls, dict(self._options))
-
-
-def _placement(options: Mapping[str, Any]) -> Any:
-    if options.get("scheduling_strategy") in (None, "DEFAULT", "SPREAD") and (
-        options.get("placement_group", "default") in ("default", None)
-    ):
-        return None
-    from fray.ray.util.scheduling_strategies import placement
-
-    return placement(options)
 
 
 def _takes_nothing(self: Any) -> None:
@@ -477,11 +467,3 @@ def exit_actor() -> NoReturn:
     if process.actor is None:
         raise TypeError("exit_actor API is called on a non-actor worker. Call this API inside an actor.")
     raise Exit
-
-
-def __getattr__(name: str) -> Any:
-    if name == "method":
-        from fray.ray._remote import method
-
-        return method
-    raise AttributeError(f"module 'ray.actor' has no attribute {name!r}")

@@ -7,7 +7,11 @@ that the task's own function raised; `fray.ray._errors` derives those classes. T
 from __future__ import annotations
 
 import os
-from typing import Any
+from functools import cache
+from types import FunctionType
+from typing import Any, cast
+
+from fray import _failures, errors
 
 __all__ = [  # noqa: RUF022  (as a tree)
     "RayError",
@@ -103,17 +107,70 @@ class RayTaskError(RayError):
 
     def as_instanceof_cause(self) -> RayTaskError:
         """Return the same error as an instance of the type of `cause` too, where a class can be derived from both."""
-        from fray.ray._errors import with_type_of_cause
-
-        return with_type_of_cause(self)
+        cause = self.cause
+        if not isinstance(cause, Exception) or isinstance(cause, RayTaskError):
+            return self
+        try:
+            made = _instance(_derived(type(cause)), cause)
+        except Exception:
+            return self
+        made.__dict__.update({**vars(cause), **vars(self)})
+        made.args = (cause,)
+        return made
 
     def __str__(self) -> str:
         return self.traceback_str.strip()
 
     def __reduce__(self) -> Any:
-        from fray.ray._errors import reduce_task_error
+        """Travel with the cause as exceptions of tasks do, and what else it knows in words."""
+        facts = {
+            name: getattr(self, name)
+            for name in ("function_name", "traceback_str", "proctitle", "pid", "ip", "actor_repr", "actor_id")
+        }
+        return _restore_task_error, (facts, _failures.pack_exception(self.cause, self.function_name))
 
-        return reduce_task_error(self)
+
+def _restore_task_error(facts: dict[str, Any], packed: bytes) -> RayTaskError:
+    cause: Exception = _failures.unpack_exception(packed)
+    cut_chain(cause)
+    if type(cause) is errors.TaskError:  # it could not travel
+        cause = RayError(str(cause))
+    error = RayTaskError(cause=cause, **facts)
+    return error if type(cause) is RayError else error.as_instanceof_cause()
+
+
+def cut_chain(error: BaseException) -> None:
+    """Take the text of the other process off the end of the chain of causes."""
+    here = error
+    while here.__cause__ is not None:
+        if isinstance(here.__cause__, errors.RemoteTraceback):
+            here.__cause__ = None
+            return
+        here = here.__cause__
+
+
+@cache
+def _derived(kind: type[Exception]) -> type[RayTaskError]:
+    members = {"__module__": "ray.exceptions", "__getattr__": _from_cause}
+    return cast("type[RayTaskError]", type(f"RayTaskError({kind.__name__})", (RayTaskError, kind), members))
+
+
+def _from_cause(self: RayTaskError, name: str) -> Any:
+    cause = self.__dict__.get("cause")
+    if cause is None or name.startswith("__"):
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    return getattr(cause, name)
+
+
+def _instance(kind: type[RayTaskError], cause: Exception) -> RayTaskError:
+    """Make one without a constructor in Python; those in C fill fields such as `errno`."""
+    made = kind.__new__(kind, *cause.args)
+    for base in kind.__mro__:
+        init: Any = base.__dict__.get("__init__")
+        if init is not None and not isinstance(init, FunctionType):
+            init(made, *cause.args)
+            break
+    return made
 
 
 class TaskCancelledError(RayError):

@@ -15,7 +15,7 @@ from fray.job.frozen import Frozen
 from fray.ray import _session
 from fray.ray._calls import Body, Items, Several
 from fray.ray._errors import raise_translated
-from fray.ray._options import check_options, facts_of, task_options
+from fray.ray._options import check_options, facts_of, placement_of, task_options
 from fray.ray._refs import refs_of_result
 from fray.ray._signature import Shape
 
@@ -46,7 +46,7 @@ class _Remote:
         self.streams = returns == "streaming"
         self.dynamic = returns == "dynamic"
         self.returns: int = returns if isinstance(returns, int) else 1
-        self.strategy = _strategy(options)
+        self.strategy = placement_of(options)
 
     def prepare(self) -> None:
         """Freeze the function and settle its options for the present session."""
@@ -72,14 +72,12 @@ class _Remote:
         context = _state.context
         if context is None or self.session != _state.number:
             self.prepare()
-            context = _state.context
+            context = _session.context()
         try:
             if self.strategy is not None:
                 result = self.strategy.submit(context, self.frozen, args, kwargs, self.task_options)
             else:
-                if context._closed:
-                    context._check_open()
-                result = context._submit(self.frozen, args, kwargs, self.task_options)
+                result = context.engine.submit(self.frozen, args, kwargs, self.task_options)
         except Exception as error:
             raise_translated(error)
         if self.streams or self.returns == 0:
@@ -94,16 +92,6 @@ class Dynamic(Several):
         from fray.ray._refs import DynamicObjectRefGenerator
 
         return DynamicObjectRefGenerator([_session.context().put(item) for item in super().__call__(*args, **kwargs)])
-
-
-def _strategy(options: Mapping[str, Any]) -> Any:
-    if options.get("scheduling_strategy") in (None, "DEFAULT", "SPREAD") and (
-        options.get("placement_group", "default") in ("default", None)
-    ):
-        return None
-    from fray.ray.util.scheduling_strategies import placement
-
-    return placement(options)
 
 
 class FuncWrapper:

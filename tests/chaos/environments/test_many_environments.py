@@ -29,7 +29,7 @@ def test_a_program_may_define_thousands_of_environments(engine: Callable[..., Na
     ctx = engine(cpus=1)
     kept = ctx.put(b"kept")
     for number in range(5000):
-        ctx._worker_key(RuntimeEnv(env={"FRAY_TEST_ENV": str(number)}))  # what making a task with it comes to
+        ctx.engine.worker_key(RuntimeEnv(env={"FRAY_TEST_ENV": str(number)}))  # what making a task with it comes to
     assert ctx.get(ctx.run(add, 2, 3), timeout=PATIENCE) == 5
     assert ctx.get(ctx.create_task(variable, options=options(4999)), timeout=PATIENCE) == "4999"
     assert ctx.get(ctx.create_task(variable, options=options(0)), timeout=PATIENCE) == "0"
@@ -66,7 +66,7 @@ def test_what_only_waiting_tasks_name_is_not_forgotten(engine: Callable[..., Nat
     gate = ctx.create_task(variable, options=options(0))
     late = [ctx.create_task(first, (gate, number), options=options(number)) for number in (1, 2, 3)]
     for number in range(100, 300):
-        ctx._worker_key(RuntimeEnv(env={"FRAY_TEST_ENV": str(number)}))
+        ctx.engine.worker_key(RuntimeEnv(env={"FRAY_TEST_ENV": str(number)}))
     assert ctx.get(late, timeout=3 * PATIENCE) == [("1", 1), ("2", 2), ("3", 3)]
 
 

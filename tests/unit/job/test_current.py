@@ -208,7 +208,7 @@ def test_create_job_ctx_sizes_contexts(fake_native):
     assert fray.create_job_ctx("native").settings == {}
     assert type(fray.create_job_ctx()) is fake_native
     with fray.create_job_ctx("threadpool", max_workers=1) as threads:
-        assert threads._parallelism == 1
+        assert threads.engine.parallelism == 1
 
 
 def test_program_that_ray_started_as_a_job_is_on_ray_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch):

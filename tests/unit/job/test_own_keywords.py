@@ -124,7 +124,7 @@ def test_the_signature_of_a_large_object_does_not_keep_it_alive() -> None:
 
 
 def names_of_tasks(ctx: fray.JobContext) -> list[str]:
-    return [event["name"] for event in ctx._timeline_events()]
+    return [event["name"] for event in ctx.engine.timeline_events()]
 
 
 def test_what_the_parameter_takes_does_not_name_the_task() -> None:

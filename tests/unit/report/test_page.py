@@ -45,7 +45,7 @@ def die() -> None:
 
 
 def args_of(ctx: NativeJobContext, name: str) -> list[dict[str, float]]:
-    return [event["args"] for event in ctx._timeline_events() if event["name"] == name]
+    return [event["args"] for event in ctx.engine.timeline_events() if event["name"] == name]
 
 
 def test_cpu_time_is_that_of_the_task_and_not_the_time_it_took(ctx: NativeJobContext) -> None:

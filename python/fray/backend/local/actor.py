@@ -1,31 +1,45 @@
-"""One actor inside this process: its instance, its mailbox, and how it ends."""
+"""One actor inside this process: its instance, its mailbox, its calls, and how it ends.
+
+The first call of every actor is its constructor.
+"""
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
+import time
 import weakref
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
+from types import CoroutineType
+from typing import Any, Literal, Protocol, cast
 
 from fray._failures import summary
-from fray.backend.local.actor_call import ActorCall, ConstructorCall
-from fray.backend.local.mailbox import Mailbox
+from fray.backend.local.call import Call, CallOwner
+from fray.backend.local.mailbox import Mailbox, Runner
+from fray.backend.local.results import Cell
 from fray.errors import ActorDiedError, ForeignRefError, PendingCallsLimitError, UnsupportedError
 from fray.job.actor_methods import MethodKind, runs_on_loop
-from fray.job.actors import ActorHandle, ActorLink, CallOptions, describe
-from fray.types import ActorOptions
+from fray.job.actors import ActorContext, ActorHandle, ActorLink, CallOptions, describe, enter_actor
+from fray.types import ActorOptions, TaskOptions
 
-if TYPE_CHECKING:
-    from fray.backend.local.base import InProcessContext
-    from fray.backend.local.runner import Runner
-
-__all__ = ["LocalActor"]
+__all__ = ["ActorCall", "ActorOwner", "LocalActor"]
 
 LOOP_PLACES = 1000
 """Calls that run at the same time in an actor on an event loop, where its options do not say."""
 
 _living: weakref.WeakValueDictionary[str, LocalActor] = weakref.WeakValueDictionary()
+
+
+class ActorOwner(CallOwner, Protocol):
+    """What an actor and its calls ask of their engine."""
+
+    @property
+    def closed(self) -> bool: ...
+    def call_actor(self, call: ActorCall) -> Any: ...
+    def check_call(self, actor: LocalActor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None: ...
+    def runner_for(self, mailbox: Mailbox[ActorCall], name: str, on_loop: bool) -> Runner[ActorCall]: ...
+    def forget_name(self, actor: LocalActor) -> None: ...
 
 
 class LocalActor(ActorLink):
@@ -34,18 +48,18 @@ class LocalActor(ActorLink):
     Handles and calls hold it, and its context does while it has a name. When the last of them is gone it is collected,
     also where its own instance holds a handle of it; its runner is then closed.
 
-    Threading: guarded by the context's condition. User code never runs with it held.
+    Threading: guarded by the engine's condition. User code never runs with it held.
     """
 
     def __init__(
         self,
-        context: InProcessContext,
+        engine: ActorOwner,
         cls: type[Any],
         options: ActorOptions,
         methods: Mapping[str, MethodKind],
         namespace: str,
     ) -> None:
-        self.context = context
+        self.engine = engine
         self.options = options
         self.methods = methods
         self.actor_id = os.urandom(8).hex()
@@ -59,7 +73,7 @@ class LocalActor(ActorLink):
                 "calls that run at the same time would share it"
             )
         self.annotations = options.annotations
-        self.packed_class = context.codec.pack_function(cls, f"the class {self.class_name}")
+        self.packed_class = engine.codec.pack_function(cls, f"the class {self.class_name}")
         self.instance: Any = None
         self.death: tuple[str, Exception | None] | None = None
         """Why it has ended, and the exception behind it."""
@@ -67,15 +81,15 @@ class LocalActor(ActorLink):
         self._constructor_arguments: Any = None
         self.constructing: ConstructorCall | None = None
         """The call that makes the instance, until it has ended."""
-        self.mailbox: Mailbox
-        self.runner: Runner
+        self.mailbox: Mailbox[ActorCall]
+        self.runner: Runner[ActorCall]
         self._open_mailbox()
         _living[self.actor_id] = self
 
     # ---- calls
 
     def submit(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any], options: CallOptions) -> Any:
-        return self.context.call_actor(ActorCall(self, method, args, kwargs, options))
+        return self.engine.call_actor(ActorCall(self, method, args, kwargs, options))
 
     def constructor(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ConstructorCall:
         """Return the call that makes the instance; it has to be put before any other."""
@@ -91,7 +105,7 @@ class LocalActor(ActorLink):
         Raises:
             PendingCallsLimitError: there are as many as the options allow.
         """
-        with self.context.condition:
+        with self.engine.condition:
             if self.death is None:
                 self._check_limit()
                 self.mailbox.put(call)
@@ -127,12 +141,12 @@ class LocalActor(ActorLink):
 
     def end(self, reason: str, cause: Exception | None = None) -> None:
         """End it: calls that run or wait fail with `reason`, and its name is free. No effect where it has ended."""
-        with self.context.condition:
+        with self.engine.condition:
             if self.death is not None:
                 return
             self.death = (reason, cause)
             running, waiting, instance = self._stop()
-            self.context.forget_name(self)
+            self.engine.forget_name(self)
         for call in waiting:
             call.fail(self._died(call, "no"))
         for call in running:
@@ -142,7 +156,7 @@ class LocalActor(ActorLink):
 
     def restart(self) -> ConstructorCall | None:
         """Make room for a new instance and return the call that makes it; None where the options allow none."""
-        with self.context.condition:
+        with self.engine.condition:
             if self._restarts_left == 0 or self.death is not None:
                 return None
             self._restarts_left = max(-1, self._restarts_left - 1)
@@ -189,14 +203,14 @@ class LocalActor(ActorLink):
 
     def construction_failed(self, call: ConstructorCall, failure: Any) -> None:
         """End with what the constructor raised, unless it was that of an earlier instance."""
-        if self.constructing is call and self.death is None and not self.context.closed:
-            error = self.context.codec.open_failure(failure)
+        if self.constructing is call and self.death is None and not self.engine.closed:
+            error = self.engine.codec.open_failure(failure)
             self.end(f"its constructor raised {summary(error)}", error)
 
     def _open_mailbox(self) -> None:
         places = self.options.max_concurrency or (LOOP_PLACES if self.on_loop else 1)
-        self.mailbox = Mailbox(self.context.lock, places)
-        self.runner = self.context.runner_for(self.mailbox, self.class_name, self.on_loop)
+        self.mailbox = Mailbox(self.engine.lock, places)
+        self.runner = self.engine.runner_for(self.mailbox, self.class_name, self.on_loop)
         weakref.finalize(self, self.runner.close).atexit = False
 
     def _died(
@@ -215,6 +229,174 @@ class LocalActor(ActorLink):
         )
         error.__cause__ = cause
         return error
+
+
+class ActorCall(Call):
+    """A submitted call. It holds its actor, which therefore lives at least until the call has ended."""
+
+    __slots__ = ("_instance", "_stop", "actor", "left_behind", "method", "retries_left")
+
+    def __init__(
+        self, actor: LocalActor, method: str, args: tuple[Any, ...], kwargs: dict[str, Any], options: CallOptions
+    ) -> None:
+        actor.engine.check_call(actor, args, kwargs)
+        self.actor = actor
+        self.method = method
+        self.retries_left = actor.options.max_task_retries
+        self.left_behind = False
+        """The thread that submitted it did not wait for its turn: the thread that ends the call before it runs it."""
+        self._instance: Any = None
+        self._stop: Callable[[], None] | None = None
+        env = actor.options.runtime_env
+        own = TaskOptions(options.name, max_retries=0, num_returns=options.num_returns, runtime_env=env)
+        super().__init__(actor.engine, own.name or f"{actor.class_name}.{method}", args, kwargs, own)
+        self._enter_actor()
+
+    def _enter_actor(self) -> None:
+        context = ActorContext(ActorHandle(self.actor), 0, self.actor.name or self.actor.class_name)
+        self.variables.run(enter_actor, context)
+
+    def demand(self) -> dict[str, float]:
+        return self.actor.options.demand()
+
+    def function(self) -> Callable[..., Any]:
+        return getattr(self._instance, self.method)
+
+    def help(self) -> None:
+        self.actor.runner.help()
+
+    def what(self) -> str:
+        return f"call {self.name!r}"
+
+    def _refuse_coroutine(self) -> TypeError:
+        return TypeError(
+            f"{self.what()} returned a coroutine, but no method of {self.actor.class_name} is an `async def` as far as "
+            "its definition tells; a decorator may hide it"
+        )
+
+    # ---- waiting for its turn
+
+    def arguments_ready(self) -> bool:
+        """Whether it could run; the condition is held."""
+        return all(ref.cell.done for ref in self.dependencies)
+
+    def begin(self) -> None:
+        """It got a place, and runs on the instance that there is now; the condition is held."""
+        self._instance = self.actor.instance
+
+    def blockers(self) -> Iterable[int | Cell]:
+        if self.actor.on_loop:
+            return () if self.actor.runner.thread is None else (self.actor.runner.thread,)
+        if self.thread is not None:
+            return (self.thread,)
+        mailbox = self.actor.mailbox
+        if mailbox.places > 1:
+            return ()
+        running = [call.thread for call in mailbox.running() if call.thread is not None]
+        ahead = itertools.takewhile(lambda call: call is not self, mailbox.waiting())
+        arguments = [ref.cell for call in (*ahead, self) for ref in call.dependencies if not ref.cell.done]
+        return [*running, *arguments]
+
+    def again(self) -> ActorCall | None:
+        """Return a call in the place of this one, whose run was lost; None where none is allowed. The lock is held.
+
+        What this one's run still does goes unseen.
+        """
+        if self.retries_left == 0 or self.settled():
+            return None
+        successor = ActorCall(self.actor, self.method, (), {}, CallOptions(self.options.num_returns, self.name))
+        successor.take_arguments(self.arguments())
+        successor.left_behind = True
+        successor.retries_left = max(-1, self.retries_left - 1)
+        successor.cells, self.cells = self.cells, successor.cells
+        for call in (self, successor):
+            for cell in call.cells:
+                cell.call = call
+        return successor
+
+    # ---- ending early
+
+    def on_stop(self, stop: Callable[[], None]) -> None:
+        """Have `stop` called, in any thread, when the result is no longer wanted."""
+        self._stop = stop
+
+    def check_cancel(self, force: bool) -> None:
+        if force:
+            raise ValueError(
+                f"cancel: force would end the actor of {self.what()} and all its calls; "
+                "leave force out, or kill the actor"
+            )
+
+    def stop(self) -> None:
+        if self._stop is not None:
+            self._stop()
+
+    # ---- on an event loop
+
+    async def run_in_loop(self, drive: Callable[[Call, AsyncGenerator[Any, Any]], Any]) -> None:
+        """Do what `run` does, in a task of the actor's event loop that has `variables`."""
+        if self.settled():
+            return
+        started = time.monotonic()
+        try:
+            await self._run_in_loop(drive)
+        finally:
+            self.record(started)
+
+    async def _run_in_loop(self, drive: Callable[[Call, AsyncGenerator[Any, Any]], Any]) -> None:
+        import asyncio  # there already, where a loop runs; other actors do without
+
+        failure = self.failed_dependency()
+        if failure is not None:
+            self.fail_packed(failure)
+            return
+        try:
+            result = self.call_once()
+            if isinstance(result, CoroutineType):
+                result = await cast("CoroutineType[Any, Any, Any]", result)
+            if isinstance(result, Generator) and len(self.cells) == 1:
+                result = _asynchronous(cast("Generator[Any, Any, Any]", result))
+            if isinstance(result, AsyncGenerator):
+                await drive(self, cast("AsyncGenerator[Any, Any]", result))
+                return
+            packed = self.pack_result(result)
+        except asyncio.CancelledError:
+            self.cancel()
+            return
+        except BaseException as exc:
+            self.fail(exc)
+            return
+        self.finish(packed)
+
+
+class ConstructorCall(ActorCall):
+    """Makes the actor's instance; what it raises ends the actor."""
+
+    __slots__ = ()
+
+    def function(self) -> Callable[..., Any]:
+        actor = self.actor
+        cls = self.owner.codec.open(actor.packed_class)
+
+        def construct(*args: Any, **kwargs: Any) -> None:
+            instance = cls(*args, **kwargs)
+            with self.owner.lock:
+                if actor.constructing is self:
+                    actor.instance, actor.constructing = instance, None
+
+        return construct
+
+    def fail_packed(self, failure: Any) -> None:
+        super().fail_packed(failure)
+        self.actor.construction_failed(self, failure)
+
+
+async def _asynchronous(items: Generator[Any, Any, Any]) -> AsyncGenerator[Any, None]:
+    try:
+        for item in items:
+            yield item
+    finally:
+        items.close()
 
 
 def _handle_of(actor_id: str) -> ActorHandle:

@@ -1,6 +1,6 @@
 """One call inside this process, of a task or of an actor's method, from its arguments to its settled cells.
 
-A call runs in a copy of the context variables of whoever submitted it, with its own context as the current one.
+A call runs in a copy of its submitter's context variables, with the context of its engine as the current one.
 """
 
 from __future__ import annotations
@@ -13,22 +13,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable
 from contextvars import Context, ContextVar, copy_context
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 from fray._attempts import call_with_retries
+from fray.backend.local.codec import Codec
 from fray.backend.local.environment import applied
-from fray.backend.local.refs import LocalRef
-from fray.backend.local.span import Span
+from fray.backend.local.results import Cell, LocalRef
 from fray.errors import TaskCancelledError, TaskTimeoutError
 from fray.job.actors import enter_actor
+from fray.job.context import JobContext
 from fray.job.current import enter_context
 from fray.types import TaskOptions
 
-if TYPE_CHECKING:
-    from fray.backend.local.base import InProcessContext
-    from fray.backend.local.cell import Cell
-
-__all__ = ["Call", "TaskCall", "running_demand"]
+__all__ = ["Call", "CallOwner", "Span", "TaskCall", "running_demand"]
 
 _depth: ContextVar[int] = ContextVar("fray_task_depth", default=0)
 """How many tasks this code is nested in."""
@@ -40,6 +37,29 @@ _demand: ContextVar[dict[str, float]] = ContextVar("fray_task_demand", default={
 def running_demand() -> dict[str, float]:
     """Return the resources of the task that this code runs in; nothing outside of tasks."""
     return _demand.get()
+
+
+class Span(NamedTuple):
+    """When one task ran; seconds of `time.monotonic`."""
+
+    name: str
+    start: float
+    end: float
+    thread_id: int
+    ended_well: bool
+
+
+class CallOwner(Protocol):
+    """What a call asks of its engine."""
+
+    context: JobContext
+    codec: Codec
+    lock: threading.RLock
+    condition: threading.Condition
+
+    def new_cell(self, name: str) -> Cell: ...
+    def record(self, span: Span) -> None: ...
+    def value_of(self, cell: Cell) -> Any: ...
 
 
 class Call(ABC):
@@ -59,7 +79,7 @@ class Call(ABC):
     )
 
     def __init__(
-        self, owner: InProcessContext, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions
+        self, owner: CallOwner, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions
     ) -> None:
         self.owner = owner
         self.options = options
@@ -85,7 +105,7 @@ class Call(ABC):
 
     @abstractmethod
     def help(self) -> None:
-        """Run it here, where it waits and nobody else will run it."""
+        """Run it in this thread, where it waits and no other thread will run it."""
 
     @abstractmethod
     def stop(self) -> None:
@@ -262,7 +282,7 @@ class Call(ABC):
         variables = copy_context()
         variables.run(_depth.set, self.depth)
         variables.run(_demand.set, self.demand())
-        variables.run(enter_context, self.owner)
+        variables.run(enter_context, self.owner.context)
         variables.run(enter_actor, None)
         return variables
 
@@ -274,7 +294,7 @@ class TaskCall(Call):
 
     def __init__(
         self,
-        owner: InProcessContext,
+        owner: CallOwner,
         fn: Callable[..., Any],
         args: tuple[Any, ...],
         kwargs: dict[str, Any],

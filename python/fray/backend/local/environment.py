@@ -1,20 +1,21 @@
-"""`RuntimeEnv.env` inside one process: set around the call, put back after it.
+"""What a call finds around it inside one process: the variables of `RuntimeEnv.env`, and no event loop of its caller.
 
-The variables belong to the whole process, so tasks that set some run one at a time, and other tasks that run meanwhile
-see them. A task that blocks puts its variables back and lets the next one in. Nothing is installed:
-packages that are there are taken as given, and what is not there is said once.
+The variables are set around the call and put back after it. They belong to the whole process, so tasks that set some
+run one at a time, and other tasks that run meanwhile see them. A task that blocks puts its variables back and lets the
+next one in. Nothing is installed: packages that are there are taken as given, and what is not there is said once.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 
 from fray.types import RuntimeEnv
 
-__all__ = ["applied", "say_what_lacks", "suspended"]
+__all__ = ["applied", "outside_event_loops", "say_what_lacks", "suspended"]
 
 _WHERE = "tasks of this context run inside the program's own process"
 _lock = threading.RLock()
@@ -90,3 +91,21 @@ def _layers() -> list[_Layer]:
     if layers is None:
         layers = _mine.layers = []
     return layers
+
+
+@contextmanager
+def outside_event_loops() -> Generator[None, None, None]:
+    """Surround a task that runs at once: it may use ``asyncio.run``, as it may in a process or thread of its own.
+
+    The thread's loop waits until the block ends, since the code that submits runs in it.
+    """
+    events = sys.modules.get("asyncio.events")
+    loop = None if events is None else events._get_running_loop()
+    if events is None or loop is None:
+        yield
+        return
+    events._set_running_loop(None)
+    try:
+        yield
+    finally:
+        events._set_running_loop(loop)

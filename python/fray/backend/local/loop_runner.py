@@ -7,20 +7,19 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from typing import Any
 
-from fray.backend.local.actor_call import ActorCall
-from fray.backend.local.background import BackgroundThread
+from fray.backend.local.actor import ActorCall
 from fray.backend.local.call import Call
-from fray.backend.local.cell import STREAM_ITEMS, Cell, Stream
-from fray.backend.local.mailbox import Mailbox
-from fray.backend.local.runner import Runner
+from fray.backend.local.mailbox import Mailbox, Runner
+from fray.backend.local.pool import BackgroundThread
+from fray.backend.local.results import STREAM_ITEMS, Cell, Stream
 
 __all__ = ["LoopRunner"]
 
 
-class LoopRunner(Runner):
+class LoopRunner(Runner[ActorCall]):
     """One event loop on a thread of its own."""
 
-    def __init__(self, mailbox: Mailbox, name: str) -> None:
+    def __init__(self, mailbox: Mailbox[ActorCall], name: str) -> None:
         super().__init__(mailbox)
         self._loop = asyncio.new_event_loop()
         self._closing = self._loop.create_future()

@@ -6,23 +6,119 @@ again at once, even over the limit.
 
 from __future__ import annotations
 
+import _thread
+import itertools
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import cast
+from typing import Any, cast
 
-from fray.backend.local.background import BackgroundThread
 from fray.backend.local.call import TaskCall
-from fray.backend.local.line import Line
 from fray.errors import DeadlockError
 
-__all__ = ["ThreadPool"]
+__all__ = ["BackgroundThread", "Line", "ThreadPool"]
 
 MAX_THREADS = 1000
 IDLE_SECONDS = 10.0
 
 _here = threading.local()
+
+
+class BackgroundThread(threading.Thread):
+    """A daemon thread that `launch` starts without waiting for it.
+
+    `Thread.start` waits until the new thread runs. The new thread may collect garbage before that, and a finalizer in
+    the garbage may want the very lock that the caller of `start` holds.
+    """
+
+    def __init__(self, target: Callable[[], Any], name: str) -> None:
+        super().__init__(target=target, name=name, daemon=True)
+        self._launched = threading.Event()
+
+    def launch(self) -> None:
+        """Start it soon."""
+        _thread.start_new_thread(self._start, ())
+
+    def _start(self) -> None:
+        self.start()
+        self._launched.set()
+
+    def join_until(self, deadline: float) -> None:
+        """Wait for its end, at most until `deadline`; no effect in the thread itself."""
+        if self is not threading.current_thread() and self._launched.wait(max(0.0, deadline - time.monotonic())):
+            self.join(max(0.0, deadline - time.monotonic()))
+
+
+class _Equals:
+    """Calls of one depth and one priority, in the order of their arrival."""
+
+    def __init__(self, now: float) -> None:
+        self.calls: deque[tuple[int, TaskCall]] = deque()
+        self.waits_since = now
+
+
+class Line:
+    """The calls that wait for a thread, and which of them goes next. Guarded by the lock of its `ThreadPool`.
+
+    Deeper calls go first, so that nested work ends with few threads; of one depth those of the highest priority; of
+    equal ones the first that was pushed. A call that others keep waiting gains a step of priority each second, up to
+    the highest priority that waits, so none waits for ever. The seconds are counted from when it stood at the head of
+    its line, or its line last gave a call: a backlog of a low priority does not count as high because its calls were
+    pushed long ago.
+
+    No clock and no thread: the time is handed in.
+    """
+
+    def __init__(self) -> None:
+        self._by_depth: dict[int, dict[int, _Equals]] = {}
+        self._order = itertools.count()
+        self._length = 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    def push(self, call: TaskCall, now: float) -> None:
+        """Queue a call behind its equals."""
+        of_depth = self._by_depth.setdefault(call.depth, {})
+        priority = call.options.priority
+        equals = of_depth.get(priority)
+        if equals is None:
+            equals = of_depth[priority] = _Equals(now)
+        equals.calls.append((next(self._order), call))
+        self._length += 1
+
+    def pop(self, now: float) -> TaskCall:
+        """Take the call that goes next; there is one."""
+        depth = max(self._by_depth)
+        of_depth = self._by_depth[depth]
+        priority = self._next_priority(of_depth, now) if len(of_depth) > 1 else next(iter(of_depth))
+        equals = of_depth[priority]
+        call = equals.calls.popleft()[1]
+        equals.waits_since = now
+        self._length -= 1
+        if not equals.calls:
+            del of_depth[priority]
+            if not of_depth:
+                del self._by_depth[depth]
+        return call
+
+    def clear(self) -> None:
+        """Drop all calls."""
+        self._by_depth.clear()
+        self._length = 0
+
+    @staticmethod
+    def _next_priority(of_depth: dict[int, _Equals], now: float) -> int:
+        top = max(of_depth)
+
+        def rank(priority: int) -> tuple[int, int]:
+            equals = of_depth[priority]
+            gained = min(top, priority + int(now - equals.waits_since))
+            return gained, -equals.calls[0][0]
+
+        return max(of_depth, key=rank)
 
 
 class ThreadPool:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import threading
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
 
-from fray.backend.local.base import InProcessContext
-from fray.backend.local.call import TaskCall
-from fray.backend.local.cell import Cell
+from fray.backend.local.actor import ActorCall
+from fray.backend.local.call import Call, TaskCall
 from fray.backend.local.codec import PickleCodec, PlainCodec
-from fray.backend.local.event_loops import outside_event_loops
-from fray.backend.local.lazy import drive_lazily
+from fray.backend.local.engine import InProcessContext, InProcessEngine
+from fray.backend.local.environment import outside_event_loops
+from fray.backend.local.mailbox import Mailbox, Runner
+from fray.backend.local.results import Cell
+from fray.errors import DeadlockError
 
-if TYPE_CHECKING:
-    from fray.backend.local.actor_call import ActorCall
-    from fray.backend.local.mailbox import Mailbox
-    from fray.backend.local.runner import Runner
-
-__all__ = ["LocalJobContext", "SyncContext"]
+__all__ = ["LocalJobContext", "SyncContext", "SyncEngine"]
 
 
 class LocalJobContext(InProcessContext):
@@ -31,27 +31,29 @@ class LocalJobContext(InProcessContext):
             all are copies and what cannot be pickled is found.
     """
 
-    _parallelism = 0
-
     def __init__(self, serialize: bool = False) -> None:
-        super().__init__(PickleCodec() if serialize else PlainCodec())
+        super().__init__(SyncEngine(self, PickleCodec() if serialize else PlainCodec(), parallelism=0))
+
+
+SyncContext = LocalJobContext
+"""Older name of `LocalJobContext`."""
+
+
+class SyncEngine(InProcessEngine):
+    """Runs a task inside `submit`, and a call of an actor as soon as its turn comes."""
 
     def _start(self, call: TaskCall) -> None:
         for dependency in call.dependencies:
-            self._pump_all(dependency.cell)
+            dependency.cell.pump_all()
         with outside_event_loops():
             call.run(drive_lazily)
 
-    def _runner(self, mailbox: Mailbox, name: str) -> Runner:
-        from fray.backend.local.turn_runner import TurnRunner
-
+    def _runner(self, mailbox: Mailbox[ActorCall], name: str) -> Runner[ActorCall]:
         return TurnRunner(mailbox, self)
 
     def _start_call(self, call: ActorCall) -> None:
-        from fray.backend.local.turn_runner import TurnRunner
-
         for dependency in call.dependencies:
-            self._pump_all(dependency.cell)
+            dependency.cell.pump_all()
         runner = call.actor.runner
         if isinstance(runner, TurnRunner):
             with outside_event_loops():
@@ -63,5 +65,128 @@ class LocalJobContext(InProcessContext):
             call.help()
 
 
-SyncContext = LocalJobContext
-"""Older name of `LocalJobContext`."""
+class TurnRunner(Runner[ActorCall]):
+    """The submitter's own thread, which waits for its turn.
+
+    A call that its submitter cannot wait for, because the turn comes only after what runs in that very thread, is left
+    behind: the thread that has the turn before it runs it too, or else the thread that gets its result.
+    """
+
+    def __init__(self, mailbox: Mailbox[ActorCall], engine: InProcessEngine) -> None:
+        super().__init__(mailbox)
+        self._engine = engine
+
+    def run(self, call: ActorCall) -> None:
+        """Run a call that was put into the mailbox, or leave it behind."""
+        mailbox, engine = self._mailbox, self._engine
+        if not self._wait(call, lambda: mailbox.closed or call.settled() or mailbox.startable() is call):
+            call.left_behind = True
+            return
+        with engine.condition:
+            runner = call.actor.runner
+            may_run = not (mailbox.closed or call.settled())
+            if may_run:
+                mailbox.start(call)
+        if may_run:
+            self._run(call)
+            self.help()
+        elif runner is not self and isinstance(runner, TurnRunner):  # the actor was started anew
+            runner.run(call)
+
+    def help(self) -> None:
+        while True:
+            with self._engine.condition:
+                call = self._mailbox.startable()
+                if call is None or not call.left_behind:
+                    return
+                self._mailbox.start(call)
+            self._run(call)
+
+    @contextmanager
+    def turn(self, call: ActorCall) -> Generator[None, None, None]:
+        """Have the turn again for a further item of a generator.
+
+        Raises:
+            DeadlockError: the turn is this thread's own already, in a call that asks for the item.
+        """
+        mailbox, engine = self._mailbox, self._engine
+        while True:
+            if not self._wait(call, lambda: mailbox.closed or not mailbox.full()):
+                raise DeadlockError(
+                    f"the next item of {call.what()} can never come: its actor runs one call at a time, and that call "
+                    "waits for the item"
+                )
+            with engine.condition:
+                if mailbox.closed or not mailbox.full():
+                    mailbox.resume(call)
+                    call.thread = threading.get_ident()
+                    break
+        try:
+            yield
+        finally:
+            self._end(call)
+
+    def wake(self) -> None:
+        with self._engine.condition:
+            self._engine.condition.notify_all()
+
+    def close(self) -> None:
+        with self._engine.condition:
+            self._mailbox.close()
+            self._engine.condition.notify_all()
+
+    def join(self, deadline: float) -> None:
+        """There is no thread to wait for."""
+
+    def _wait(self, call: ActorCall, reached: Callable[[], bool]) -> bool:
+        """Wait; False, at once, where that would never end."""
+        engine = self._engine
+        with engine.condition:
+            if reached():
+                return True
+        with engine.waits.of_this_thread(call.cells[0]) as can_end:
+            return can_end and engine.wait_until(reached, None)
+
+    def _run(self, call: ActorCall) -> None:
+        try:
+            call.run(self._drive)
+        finally:
+            self._end(call)
+
+    def _end(self, call: ActorCall) -> None:
+        with self._engine.condition:
+            call.thread = None
+            self._mailbox.end(call)
+            self._engine.condition.notify_all()
+
+    def _drive(self, call: Call, items: Generator[Any, Any, Any]) -> None:
+        assert isinstance(call, ActorCall)
+        drive_lazily(call, items, lambda: self.turn(call))
+
+
+def drive_lazily(
+    call: Call,
+    items: Generator[Any, Any, Any],
+    around: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> None:
+    """Make a stream of `items`; each step of the generator runs inside ``around()``."""
+    cell = call.cells[0]
+    turn = threading.RLock()
+
+    def pump() -> None:
+        with turn, around():
+            if cell.done:
+                items.close()
+                return
+            try:
+                item = call.next_item(items)
+            except StopIteration:
+                cell.finish(None)
+            except BaseException as exc:
+                call.fail(exc)
+                if isinstance(exc, KeyboardInterrupt):
+                    raise
+            else:
+                stream.items.append(item)
+
+    stream = cell.start_stream(pump)

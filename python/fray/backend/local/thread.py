@@ -5,23 +5,23 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Any
 
-from fray.backend.local.base import CLOSE_GRACE_SECONDS, InProcessContext
+from fray.backend.local.actor import ActorCall
 from fray.backend.local.call import Call, TaskCall
-from fray.backend.local.cell import STREAM_ITEMS, Cell, Stream
 from fray.backend.local.codec import PlainCodec
+from fray.backend.local.engine import CLOSE_GRACE_SECONDS, InProcessContext, InProcessEngine
 from fray.backend.local.environment import suspended
-from fray.backend.local.pool import ThreadPool
+from fray.backend.local.mailbox import Mailbox, Runner
+from fray.backend.local.pool import BackgroundThread, ThreadPool
+from fray.backend.local.results import STREAM_ITEMS, Cell, Stream
 
-if TYPE_CHECKING:
-    from fray.backend.local.actor_call import ActorCall
-    from fray.backend.local.mailbox import Mailbox
-    from fray.backend.local.runner import Runner
+__all__ = ["ThreadContext", "ThreadEngine"]
 
-__all__ = ["ThreadContext"]
+Drive = Callable[[Call, Generator[Any, Any, Any]], None]
+"""Makes a stream of a call's generator."""
 
 
 class ThreadContext(InProcessContext):
@@ -43,8 +43,14 @@ class ThreadContext(InProcessContext):
             raise TypeError(f"ThreadContext: max_workers must be a whole number of at least 1, got {max_workers!r}")
         if max_workers < 1:
             raise ValueError(f"ThreadContext: max_workers must be at least 1, got {max_workers}")
-        super().__init__(PlainCodec())
-        self._parallelism = max_workers
+        super().__init__(ThreadEngine(self, max_workers))
+
+
+class ThreadEngine(InProcessEngine):
+    """Runs tasks on a pool of threads, and the calls of each actor on threads of its own."""
+
+    def __init__(self, context: ThreadContext, max_workers: int) -> None:
+        super().__init__(context, PlainCodec(), max_workers)
         self._pool = ThreadPool(self.lock, max_workers, self._run)
 
     def _start(self, call: TaskCall) -> None:
@@ -62,9 +68,7 @@ class ThreadContext(InProcessContext):
                     waiting_for[0] += 1
             one_ready()
 
-    def _runner(self, mailbox: Mailbox, name: str) -> Runner:
-        from fray.backend.local.thread_runner import ThreadRunner
-
+    def _runner(self, mailbox: Mailbox[ActorCall], name: str) -> Runner[ActorCall]:
         return ThreadRunner(mailbox, name, self._drive)
 
     def _start_call(self, call: ActorCall) -> None:
@@ -112,15 +116,15 @@ class ThreadContext(InProcessContext):
         return not (cell.done or (cell.abandoned and not stream.unbounded))
 
     @contextmanager
-    def _blocking(self) -> Generator[None, None, None]:
+    def blocking(self) -> Generator[None, None, None]:
         with suspended(), self._pool.blocking():
             yield
 
     def _awaiting(self) -> AbstractContextManager[None]:
         return self._pool.awaiting()
 
-    def _close(self) -> None:
-        super()._close()
+    def close(self) -> None:
+        super().close()
         self._pool.close(CLOSE_GRACE_SECONDS)
 
 
@@ -130,3 +134,57 @@ def _expire_in_time(call: TaskCall, over: threading.Event) -> None:
         if call.seconds_left() <= 0:
             call.expire()
             return
+
+
+class ThreadRunner(Runner[ActorCall]):
+    """As many threads as calls may run at once, started when they are first needed."""
+
+    def __init__(self, mailbox: Mailbox[ActorCall], name: str, drive: Drive) -> None:
+        super().__init__(mailbox)
+        self._name = name
+        self._drive = drive
+        self._threads: list[BackgroundThread] = []
+        self._idle = 0
+
+    def wake(self) -> None:
+        with self._mailbox.changed:
+            if self._mailbox.startable() is None:
+                return
+            if self._idle == 0 and len(self._threads) < self._mailbox.places:
+                thread = BackgroundThread(self._loop, f"fray-actor {self._name}")
+                self._threads.append(thread)
+                self._idle += 1
+                thread.launch()
+            self._mailbox.changed.notify_all()
+
+    def close(self) -> None:
+        with self._mailbox.changed:
+            self._mailbox.close()
+
+    def help(self) -> None:
+        """Its own threads run every call."""
+
+    def join(self, deadline: float) -> None:
+        for thread in self._threads:
+            thread.join_until(deadline)
+
+    def _loop(self) -> None:
+        while (call := self._take()) is not None:
+            with suppress(KeyboardInterrupt):  # raised by the method's own code; the cells have it
+                call.run(self._drive)
+            with self._mailbox.changed:
+                self._mailbox.end(call)
+                self._idle += 1
+                del call
+
+    def _take(self) -> ActorCall | None:
+        """Wait for a call that may run; None when this thread should end."""
+        with self._mailbox.changed:
+            while (call := self._mailbox.startable()) is None:
+                if self._mailbox.closed:
+                    return None
+                self._mailbox.changed.wait()
+            self._mailbox.start(call)
+            self._idle -= 1
+            self.wake()
+            return call

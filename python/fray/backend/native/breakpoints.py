@@ -1,7 +1,8 @@
-"""`breakpoint()` in a task: Python's own debugger on the worker, over a socket to whoever attaches.
+"""`breakpoint()` in a task: Python's own debugger on the worker, over a socket to the terminal that attaches.
 
-The task waits until somebody does: the driver's terminal while it waits for results, or `fray debug`. Its timeout
-stands still meanwhile. Only under ``fray.init(debug=True)``, which workers see as FRAY_DEBUG, the driver's process id.
+The task waits for a terminal: the driver's, while the driver waits for results, or that of `fray debug`. Its timeout
+stands still while it does. Only under ``fray.init(debug=True)``, which workers see as FRAY_DEBUG, the driver's process
+id.
 """
 
 from __future__ import annotations
@@ -33,10 +34,14 @@ def socket_name(driver: int | str, worker: int | str) -> str:
 
 
 _session: RemotePdb | None = None
+_folder = ""
+"""The session's."""
 
 
-def install() -> None:
-    """Make `breakpoint()` do this in this worker, unless the user chose another debugger."""
+def install(folder: str) -> None:
+    """Make `breakpoint()` do this in this worker of the session in `folder`, unless the user chose another debugger."""
+    global _folder
+    _folder = folder
     if "PYTHONBREAKPOINT" not in os.environ:
         sys.breakpointhook = stop_task
 
@@ -94,14 +99,10 @@ def end_debugging() -> None:
 
 
 def _wait_for_terminal(driver: str, frame: FrameType) -> socket.socket:
-    from fray.backend.native.context import NativeJobContext
-
-    context = NativeJobContext.current()
-    assert context is not None
     name = socket_name(driver, os.getpid())
     with (
         socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener,
-        short_path(context.session_folder, name) as path,
+        short_path(_folder, name) as path,
     ):
         listener.bind(path)
         try:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
 
-import fray
 from fray.errors import NodeDiedError, UnsupportedError
 
 __all__ = ["cpp_worker_program", "fray_program"]
@@ -39,7 +39,7 @@ def cpp_worker_program() -> str:
 
 def _places(*parts: str) -> list[str]:
     """Where a file of the package may be: an editable installation has two folders, its sources' and its build's."""
-    return [os.path.join(os.path.realpath(folder), *parts) for folder in fray.__path__]
+    return [os.path.join(os.path.realpath(folder), *parts) for folder in sys.modules["fray"].__path__]
 
 
 def _first(places: list[str]) -> str | None:

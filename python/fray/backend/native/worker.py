@@ -44,8 +44,6 @@ _pid = 0  # of this worker
 
 def bind_devices(devices: dict[str, list[int]], environment: dict[str, str]) -> None:
     """Take the devices that this process has for the rest of its life; called before any task runs."""
-    from fray.backend.native.context import NativeJobContext
-
     os.environ.update(environment)
     context = NativeJobContext.current()
     if context is not None:
@@ -55,8 +53,8 @@ def bind_devices(devices: dict[str, list[int]], environment: dict[str, str]) -> 
 def load_function(kind: int, payload: bytes) -> Any:
     """Return the callable of a task: by its name (kind 0) or from its pickle (kind 1).
 
-    An interrupt waits meanwhile: a half-imported module would have to be imported again by the next task, which could
-    be interrupted in its turn, and so for ever.
+    An interrupt is held back until then: a half-imported module would have to be imported again by the next task, which
+    could be interrupted in its turn, and so for ever.
     """
     global _loading
     _loading = True
@@ -106,11 +104,11 @@ def main(process: int, control_fd: int, page_fd: int) -> None:
     os.register_at_fork(after_in_child=_be_nobodys_worker)
     _write_each_line_at_once()
     offer_stacks()
-    breakpoints.install()
     try:
         client = _native.become_worker(process, control_fd)
     except NodeDiedError:
-        os._exit(1)  # it was let go before it had begun: nobody waits for what it could say
+        os._exit(1)  # the node let it go before it had begun, and reads no message of it
+    breakpoints.install(client.session_folder())
     NativeJobContext._adopt(client)  # pyright: ignore[reportPrivateUsage]
     failure = None
     try:

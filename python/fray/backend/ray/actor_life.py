@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
+from fray.backend.ray.actors import RayActorLink
 from fray.backend.ray.library import ray, theirs
 from fray.job.actor_request import name_taken
-
-if TYPE_CHECKING:
-    from fray.backend.ray.actors import RayActorLink
 
 __all__ = ["free_name", "named_actors", "state_of", "wait_until_gone", "wait_until_restarted"]
 

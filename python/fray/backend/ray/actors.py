@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from fray import errors
+from fray.backend import BACKENDS
+from fray.backend.ray.connection import Connection, Holder
 from fray.backend.ray.functions import takes_nothing
 from fray.backend.ray.library import ray, theirs
 from fray.backend.ray.options import BACKPRESSURE_ITEMS
@@ -16,9 +18,6 @@ from fray.backend.ray.worker import hear_interrupts, raise_failure
 from fray.job.actor_methods import MethodKind
 from fray.job.actors import ActorContext, ActorHandle, ActorLink, ActorMethod, CallOptions, enter_actor
 from fray.job.current import enter_context
-
-if TYPE_CHECKING:
-    from fray.backend.ray.context import RayJobContext
 
 __all__ = ["ActorSetup", "RayActorLink", "RayActorMethod", "actor_class", "bare_methods", "link_of"]
 
@@ -45,15 +44,13 @@ class _Host:
     """Holds the user's object. A subclass has the user's methods; see `actor_class`."""
 
     def __init__(self, cls: type[Any], setup: ActorSetup, /, *args: Any, **kwargs: Any) -> None:
-        from fray.backend.ray.context import RayJobContext
-
-        context = self._fray_job_context = RayJobContext.of_worker(setup.namespace)
+        context = self._fray_job_context = BACKENDS["ray"].context_class().of_worker(setup.namespace)
         enter_context(context)
         hear_interrupts()
         raw = ray.get_runtime_context().current_actor
-        link = RayActorLink(raw, context, setup.class_name, setup.name, setup.methods)
+        link = RayActorLink(raw, context.engine, setup.class_name, setup.name, setup.methods)
         if setup.is_serial:
-            context.become_serial_actor(link.actor_id)
+            context.engine.become_serial_actor(link.actor_id)
         self._fray_context = ActorContext(ActorHandle(link), group_name=setup.name or setup.class_name)
         enter_actor(self._fray_context)
         try:
@@ -135,17 +132,31 @@ def _method(name: str, kind: MethodKind) -> Callable[..., Any]:
 # ---- where it is called
 
 
+class Caller(Holder, Protocol):
+    """What links ask of the engine that they belong to."""
+
+    def connection(self) -> Connection: ...
+    def check_lives(self, link: Any) -> None: ...
+    def arguments(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], verb: str
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]: ...
+    def wrapped(self, answer: Any) -> Any: ...
+    def submission_error(
+        self, error: Exception, args: Sequence[Any], kwargs: Mapping[str, Any], what: str
+    ) -> Exception: ...
+
+
 class RayActorLink(ActorLink):
     """Connects handles to an actor by Ray's own handle, which Ray counts."""
 
-    __slots__ = ("_calls", "_context", "_held", "_raw", "actor_id", "class_name", "connection", "methods", "name")
+    __slots__ = ("_calls", "_engine", "_held", "_raw", "actor_id", "class_name", "connection", "methods", "name")
 
     def __init__(
-        self, raw: Any, context: RayJobContext, class_name: str, name: str | None, methods: Mapping[str, MethodKind]
+        self, raw: Any, engine: Caller, class_name: str, name: str | None, methods: Mapping[str, MethodKind]
     ) -> None:
         self._raw = raw
-        self._context = context
-        self.connection = context.connection()
+        self._engine = engine
+        self.connection = engine.connection()
         self._calls: dict[tuple[str, CallOptions], Callable[..., Any]] = {}
         self.actor_id = raw._actor_id.hex()
         self.class_name = class_name
@@ -161,11 +172,6 @@ class RayActorLink(ActorLink):
         """Ray's own handle, for programs that use both."""
         return self._raw
 
-    @property
-    def context(self) -> RayJobContext:
-        """The context that the handle belongs to."""
-        return self._context
-
     def submit(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any], options: CallOptions) -> Any:
         """Send a call behind all others of this process; see `ActorLink.submit`."""
         remote = self._calls.get((method, options))
@@ -175,10 +181,10 @@ class RayActorLink(ActorLink):
 
     def call(self, remote: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call `remote`, Ray's, and return our refs."""
-        context = self._context
-        context.check_lives(self)
+        engine = self._engine
+        engine.check_lives(self)
         if args or kwargs:
-            args, kwargs = context.arguments(args, kwargs, f"a call of {self.class_name}")
+            args, kwargs = engine.arguments(args, kwargs, f"a call of {self.class_name}")
         try:
             answer = remote(*args, **kwargs)
         except theirs.PendingCallsLimitExceeded:
@@ -187,8 +193,8 @@ class RayActorLink(ActorLink):
                 "get some of their results first"
             ) from None
         except Exception as error:
-            raise context.submission_error(error, args, kwargs, f"a call of {self.class_name}") from None
-        return context.wrapped(answer)
+            raise engine.submission_error(error, args, kwargs, f"a call of {self.class_name}") from None
+        return engine.wrapped(answer)
 
     def remote_of(self, method: str, options: CallOptions) -> Callable[..., Any]:
         """Return Ray's callable for calls of `method` with these options."""
@@ -205,7 +211,7 @@ class RayActorLink(ActorLink):
 
     def reduce(self) -> tuple[Callable[..., ActorHandle], tuple[Any, ...]]:
         """Pickle as Ray's handle, which Ray counts on its way, and what handles say about the actor."""
-        if not self._context.is_pickling():
+        if not self._engine.is_pickling():
             raise TypeError(f"{REF_OUTSIDE}; so it is with actor handles: pass the handle itself")
         kinds = {name: str(kind) for name, kind in self.methods.items()}
         return _restore, (self._raw, self.class_name, self.name, kinds)
@@ -234,7 +240,7 @@ class RayActorMethod(ActorMethod):
         return hash((self._link.actor_id, self._name))
 
 
-def link_of(raw: Any, context: RayJobContext, name: str | None) -> RayActorLink:
+def link_of(raw: Any, engine: Caller, name: str | None) -> RayActorLink:
     """Return a link to an actor of which only Ray's handle is known."""
     streams: Mapping[str, bool] = raw._ray_method_is_generator
     methods = {
@@ -243,11 +249,10 @@ def link_of(raw: Any, context: RayJobContext, name: str | None) -> RayActorLink:
         if not method.startswith("_")
     }
     class_name: str = raw._ray_actor_creation_function_descriptor.class_name
-    return RayActorLink(raw, context, class_name, name, methods)
+    return RayActorLink(raw, engine, class_name, name, methods)
 
 
 def _restore(raw: Any, class_name: str, name: str | None, kinds: Mapping[str, str]) -> ActorHandle:
-    from fray.backend.ray.context import RayJobContext
-
+    context = BACKENDS["ray"].context_class().of_strangers()
     methods = {method: MethodKind(kind) for method, kind in kinds.items()}
-    return ActorHandle(RayActorLink(raw, RayJobContext.of_strangers(), class_name, name, methods))
+    return ActorHandle(RayActorLink(raw, context.engine, class_name, name, methods))

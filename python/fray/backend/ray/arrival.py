@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+from fray.backend import BACKENDS
 from fray.job.arrival import arrive
 from fray.job.context import JobContext
 from fray.job.surroundings import is_ray_worker
@@ -17,7 +18,5 @@ reading = threading.local()
 def arrive_on_ray(session: str, own_name: str, namespace: str) -> JobContext:
     """Return this process's context; in a worker of Ray's the one of that namespace, as its tasks find it."""
     if is_ray_worker():
-        from fray.backend.ray.context import RayJobContext
-
-        return RayJobContext.of_worker(namespace)
+        return BACKENDS["ray"].context_class().of_worker(namespace)
     return arrive(session, own_name, getattr(reading, "context", None))

@@ -415,7 +415,7 @@ class RayCluster(Cluster):
         from fray.backend.ray.context import RayJobContext
 
         named = None if self._address == "auto" or "://" in self._address else self._address
-        return RayJobContext(named, self._namespace, self._autoscaling)
+        return RayJobContext(named, self._namespace, self._autoscaling).engine
 
     def _dashboard(self) -> JobsApi:
         if self._jobs is None:

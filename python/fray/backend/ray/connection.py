@@ -5,24 +5,36 @@ from __future__ import annotations
 import os
 import socket
 import uuid
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Generator
+from typing import Any, NamedTuple, Protocol
 
 from fray import errors
 from fray.backend.ray.failures import connection_error
 from fray.backend.ray.library import ray
+from fray.job.context import JobContext
 
-if TYPE_CHECKING:
-    from fray.backend.ray.context import RayJobContext
-
-__all__ = ["Connection", "chosen_namespace", "connect", "living_nodes"]
+__all__ = ["Connection", "Holder", "chosen_namespace", "connect", "living_nodes"]
 
 _CONNECT_SECONDS = 20.0
 
 
-class Connection(NamedTuple):
-    """A context and the Ray that it used when a ref or handle was made; the context may use another one later."""
+class Holder(Protocol):
+    """What refs ask of the engine that they belong to."""
 
-    context: RayJobContext
+    context: JobContext
+
+    def check_holds(self, ref: Any) -> None: ...
+    def wait_in_loop(self, ref: Any) -> Generator[Any, None, Any]: ...
+    def next_raw(self, generator: Any) -> Any: ...
+    def failure_of(self, raw: Any) -> Exception | None: ...
+    def end_stream(self, stream: Any) -> None: ...
+    def is_pickling(self) -> bool: ...
+
+
+class Connection(NamedTuple):
+    """An engine and the Ray that it used when a ref or handle was made; the engine may use another one later."""
+
+    engine: Holder
     node: Any
     """Ray's object for this process's connection: another one after each ``ray.init``."""
 

@@ -14,8 +14,7 @@ from fray._ray_refs import HeldRef, uncollected
 from fray.job.refs import ObjectRef
 
 if TYPE_CHECKING:
-    from fray.backend.ray.connection import Connection
-    from fray.backend.ray.context import RayJobContext
+    from fray.backend.ray.connection import Connection, Holder
 
 __all__ = ["REF_OUTSIDE", "RayRef", "RayStream", "packed", "raw_of", "trial_pickling"]
 
@@ -26,7 +25,7 @@ REF_OUTSIDE = "a ref of Fray's can only be pickled inside an argument, a result 
 _HINT = "a Fray ref: get it with ctx.get(ref) or ref.result(); Ray's own is ref.ray_ref"
 _trial = threading.local()
 _current: Callable[[], Connection] | None = None
-"""Set by the context's module: where refs belong that come from elsewhere."""
+"""Set by the context's module: returns the connection of refs that were made by unpickling."""
 
 
 class _RefType(ABCMeta):
@@ -47,16 +46,16 @@ class RayRef(HeldRef, ObjectRef[T], metaclass=_RefType):
 
     @property
     def connection(self) -> Connection:
-        """The context and the Ray that it belongs to; the newest where it came out of a pickle."""
+        """The engine and the Ray that it belongs to; the newest where it came out of a pickle."""
         if self._context is None:
             assert _current is not None
             self._context = _current()
         return self._context
 
     @property
-    def context(self) -> RayJobContext:
-        """The context that it belongs to."""
-        return self.connection.context
+    def engine(self) -> Holder:
+        """The engine that it belongs to."""
+        return self.connection.engine
 
     @property
     def ray_ref(self) -> Any:
@@ -72,10 +71,10 @@ class RayRef(HeldRef, ObjectRef[T], metaclass=_RefType):
         return self._raw
 
     def result(self, timeout: float | None = None) -> T:
-        return self.context.get(self, timeout)
+        return self.engine.context.get(self, timeout)
 
     def __await__(self) -> Generator[Any, None, T]:
-        return self.context.wait_in_loop(self)
+        return self.engine.wait_in_loop(self)
 
     def __next__(self) -> RayRef[Any]:
         raise TypeError("this task is no generator; use get or ref.result() for its value")
@@ -92,7 +91,7 @@ class RayRef(HeldRef, ObjectRef[T], metaclass=_RefType):
     def __reduce__(self) -> Any:
         if getattr(_trial, "on", False):
             return _nothing, ()
-        if not self.context.is_pickling():
+        if not self.engine.is_pickling():
             raise TypeError(f"{REF_OUTSIDE}; get its value, or pass the ref itself")
         return RayRef, (self._raw,)
 
@@ -110,7 +109,7 @@ class _RefList:
         self._refs = refs
 
     def __reduce__(self) -> Any:
-        if not getattr(_trial, "on", False) and not self._refs[0].context.is_pickling():
+        if not getattr(_trial, "on", False) and not self._refs[0].engine.is_pickling():
             raise TypeError(f"{REF_OUTSIDE}; get their values, or pass the list itself")
         return _restored, ([] if getattr(_trial, "on", False) else list(map(raw_of, self._refs)),)
 
@@ -132,12 +131,12 @@ class RayStream(ObjectRef[T], metaclass=_RefType):
     dropped. Threading: `_lock` is held while an item is read.
     """
 
-    __slots__ = ("__weakref__", "_context", "_failure", "_generator", "_items", "_lock", "connection")
+    __slots__ = ("__weakref__", "_engine", "_failure", "_generator", "_items", "_lock", "connection")
 
     def __init__(self, generator: Any, connection: Connection) -> None:
         self._generator = generator
         self.connection = connection
-        self._context = connection.context
+        self._engine = connection.engine
         self._items: deque[Any] = deque()
         self._failure: Exception | None = None
         self._lock = threading.Lock()
@@ -156,16 +155,16 @@ class RayStream(ObjectRef[T], metaclass=_RefType):
         return self._generator.completed()
 
     @property
-    def context(self) -> RayJobContext:
-        """The context that it belongs to."""
-        return self._context
+    def engine(self) -> Holder:
+        """The engine that it belongs to."""
+        return self._engine
 
     def waitable(self) -> Any:
         """Return what Ray can wait for: the next item."""
         return self._items[0] if self._items else self._generator
 
     def result(self, timeout: float | None = None) -> T:
-        return self._context.get(self, timeout)
+        return self._engine.context.get(self, timeout)
 
     def __await__(self) -> Generator[Any, None, T]:
         import asyncio
@@ -173,7 +172,7 @@ class RayStream(ObjectRef[T], metaclass=_RefType):
         return asyncio.to_thread(self.result).__await__()
 
     def __next__(self) -> RayRef[Any]:
-        self._context.check_holds(self)
+        self._engine.check_holds(self)
         with self._lock:
             raw = self._items.popleft() if self._items else self._read()
         return RayRef(raw, self.connection)
@@ -194,8 +193,8 @@ class RayStream(ObjectRef[T], metaclass=_RefType):
         """Return Ray's ref of the next item; what the generator raised is raised here, again and again."""
         if self._failure is not None:
             raise self._failure
-        raw = self._context.next_raw(self._generator)
-        failure = self._context.failure_of(raw)
+        raw = self._engine.next_raw(self._generator)
+        failure = self._engine.failure_of(raw)
         if failure is not None:
             self._failure = failure
             raise failure
@@ -211,7 +210,7 @@ class RayStream(ObjectRef[T], metaclass=_RefType):
 
     def __del__(self) -> None:
         with suppress(Exception):
-            self._context.end_stream(self)
+            self._engine.end_stream(self)
 
 
 raw_of = attrgetter("_raw")
@@ -233,6 +232,6 @@ def _nothing() -> None:
 
 
 def use_for_strangers(current: Callable[[], Connection]) -> None:
-    """Tell where refs belong that come out of a pickle."""
+    """Set what returns the connection of refs that were made by unpickling."""
     global _current
     _current = current

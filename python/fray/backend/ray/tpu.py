@@ -14,6 +14,7 @@ from fray import errors
 from fray.backend.ray.attempts import Budget, Ending, ending_of, worst
 from fray.backend.ray.context import RayJobContext
 from fray.backend.ray.ending import end_tasks
+from fray.backend.ray.engine import RayEngine
 from fray.backend.ray.functions import remote_call
 from fray.backend.ray.library import node_affinity, ray, theirs
 from fray.backend.ray.options import runtime_env_dict
@@ -65,7 +66,7 @@ def run_on_pod(
     counts = slice_counts(num_slices)
     env = runtime_env_dict(runtime_env) if isinstance(runtime_env, RuntimeEnv) else dict(runtime_env or {})
     budget = Budget(max_retries_failure, max_retries_preemption)
-    context = RayJobContext()
+    context = RayJobContext().engine
     while True:
         attempt = _Attempt(context, fn, topology, counts, env, reserve_seconds)
         ends = attempt.run()
@@ -92,7 +93,7 @@ def run_on_pod_ray(fn: Callable[[], Any], tpu_type: str, **options: Any) -> Any:
     When the machine that coordinates goes away, Ray starts the task again elsewhere; it asks for the head where the
     cluster marks it, which is not preempted.
     """
-    context = RayJobContext()
+    context = RayJobContext().engine
     resources = context.place({"CPU": 0.1, "head_node": 0.0001}, "run_on_pod_ray")
     cpus = resources.pop("CPU")
 
@@ -118,7 +119,7 @@ class PodAttempt:
 
         # Ray takes the other keys for a whole job, not for a task.
         env = {key: value for key, value in runtime_env.items() if key in ("env_vars", "pip", "container", "conda")}
-        self._attempt = _Attempt(RayJobContext(), call, topology, [count], env, _RESERVE_SECONDS)
+        self._attempt = _Attempt(RayJobContext().engine, call, topology, [count], env, _RESERVE_SECONDS)
 
     def run(self) -> list[tuple[Ending, BaseException | None]]:
         """Wait for the end on all machines."""
@@ -134,14 +135,14 @@ class _Attempt:
 
     def __init__(
         self,
-        context: RayJobContext,
+        engine: RayEngine,
         fn: Callable[[], Any],
         topology: TpuTopologyInfo,
         counts: Sequence[int],
         env: Mapping[str, Any],
         reserve_seconds: float,
     ) -> None:
-        self._context = context
+        self._engine = engine
         self._fn = getattr(fn, "_function", fn)
         self._topology = topology
         self._counts = counts
@@ -229,7 +230,7 @@ class _Attempt:
     # ---- processes
 
     def _start(self, slices: Sequence[Slice]) -> None:
-        submit = remote_call(self._context.namespace, max_calls=1)
+        submit = remote_call(self._engine.namespace, max_calls=1)
         for number, one in enumerate(slices):
             more = multislice_variables(slices, number)
             variables = {**self._env.get("env_vars", {}), **more}
@@ -254,7 +255,7 @@ class _Attempt:
             ready, pending = ray.wait(pending, num_returns=1, timeout=_LOOK_SECONDS, fetch_local=False)
             for task in ready:
                 try:
-                    values[task] = self._context.fetch(task)
+                    values[task] = self._engine.fetch(task)
                     ends[task] = Ending.SUCCEEDED, None
                 except Exception as error:
                     gone = self._cancelled and isinstance(error, errors.WorkerDiedError)

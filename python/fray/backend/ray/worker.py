@@ -13,6 +13,7 @@ from inspect import iscoroutine
 from typing import Any, NamedTuple, NoReturn
 
 from fray._failures import failure_text, pack_exception
+from fray.backend import BACKENDS
 from fray.backend.ray.failures import RetryableFailure, TaskFailure
 from fray.backend.ray.library import ray
 from fray.backend.ray.refs import packed
@@ -48,7 +49,7 @@ class Items(NamedTuple):
 
 
 class _Interrupt:
-    """Whether this process was told to end its task; what the user raises himself does not count."""
+    """Whether Ray has interrupted the task that runs; a KeyboardInterrupt of the user's code does not count."""
 
     installed = False
     came = False
@@ -56,14 +57,12 @@ class _Interrupt:
 
 def enter(namespace: str) -> None:
     """Make this process's context current, before user code runs."""
-    from fray.backend.ray.context import RayJobContext
-
-    enter_context(RayJobContext.of_worker(namespace))
+    enter_context(BACKENDS["ray"].context_class().of_worker(namespace))
     hear_interrupts()
 
 
 def hear_interrupts() -> None:
-    """Tell an interrupt by Ray, which cancels the task that begins here, from one that the user raises himself."""
+    """Note from here on whether Ray interrupts the task, which cancels it; its own code may raise the same."""
     _Interrupt.came = False
     if not _Interrupt.installed and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, _on_interrupt)

@@ -11,5 +11,5 @@ __all__ = ["free", "memory_summary"]
 def memory_summary(*args: object, **kwargs: object) -> str:
     """Return what is in the store, in words."""
     del args, kwargs
-    store = context()._status()["store"]
+    store = context().engine.status()["store"]
     return f"{store['used_bytes']} of {store['limit_bytes']} bytes of shared memory hold objects"

@@ -133,6 +133,10 @@ class PlacementGroup:
     def bundle_count(self) -> int:
         return len(self.bundle_specs)
 
+    def place(self, index: int, options: Mapping[str, Any]) -> Place:
+        """Return what starts tasks and actors with these options in the bundle `index`, -1 for any that has room."""
+        return Place(self, index, options)
+
     def ready(self) -> Any:
         """Return a ref that is ready when the resources are reserved; its value is the group."""
         return _session.context().create_task(_when_there, (self, self.holder.there.remote()), options=NO_CPU)
@@ -217,7 +221,7 @@ def remove_placement_group(placement_group: PlacementGroup) -> None:
     """Give the resources back; what runs with them ends."""
     _known.pop(placement_group.id, None)
     for link in _members.pop(placement_group.id, ()):
-        _session.context()._kill_actor(link, True)
+        _session.context().engine.kill_actor(link, True)
     holder = placement_group.holder
     if holder is None:
         return
@@ -292,11 +296,9 @@ def get_current_placement_group() -> PlacementGroup | None:
 class Place:
     """Starts tasks and actors in a group."""
 
-    def __init__(self, strategy: Any, options: Mapping[str, Any]) -> None:
-        self.group: PlacementGroup = strategy.placement_group
-        self.index: int = strategy.placement_group_bundle_index
-        if not isinstance(self.group, PlacementGroup):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ValueError(f"placement_group must be a PlacementGroup, got {self.group!r}")
+    def __init__(self, group: PlacementGroup, index: int, options: Mapping[str, Any]) -> None:
+        self.group = group
+        self.index = index
         self._options = options
 
     def _demand(self, default_cpus: float) -> dict[str, float]:
@@ -335,7 +337,7 @@ class Place:
         part = self._part(0)
         made_of, facts, names, *rest = arguments
         waiting = (made_of, {**facts, "waits": True}, names, part, *rest)
-        link = context._create_actor(host, waiting, {}, replace(options, resources={"CPU": 0}), kinds)
+        link = context.engine.create_actor(host, waiting, {}, replace(options, resources={"CPU": 0}), kinds)
         _members.setdefault(self.group.id, WeakSet()).add(link)
         return link
 

@@ -143,9 +143,10 @@ def placement(options: Mapping[str, Any]) -> Any:
         capture = options.get("placement_group_capture_child_tasks")
         strategy = PlacementGroupSchedulingStrategy(group, index, capture)
     if isinstance(strategy, PlacementGroupSchedulingStrategy):
-        from fray.ray.util.placement_group import Place
-
-        return Place(strategy, options)
+        group = strategy.placement_group
+        if not hasattr(group, "place"):
+            raise ValueError(f"placement_group must be a PlacementGroup, got {group!r}")
+        return group.place(strategy.placement_group_bundle_index, options)
     if isinstance(strategy, NodeAffinitySchedulingStrategy):
         if strategy.soft or strategy.node_id == _session.node_id().hex():
             return None

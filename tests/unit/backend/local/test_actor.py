@@ -221,8 +221,9 @@ def test_closing_ends_actors_whose_calls_wait_and_leaves_no_thread():
     refs = [actor.work(), actor.later()]
     inside.wait()
     threading.Timer(0.05, stop.set).start()
+    codec = ctx.engine.codec
     ctx.close()
-    assert [type(ctx.codec.open_failure(ref.cell.failure)) for ref in refs] == [ContextClosedError] * 2
+    assert [type(codec.open_failure(ref.cell.failure)) for ref in refs] == [ContextClosedError] * 2
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("fray-actor")]
 
 

@@ -4,7 +4,7 @@ import gc
 import threading
 import time
 
-from fray.backend.local.background import BackgroundThread
+from fray.backend.local.pool import BackgroundThread
 
 
 def test_launching_with_a_lock_that_the_new_thread_wants_first(monkeypatch):

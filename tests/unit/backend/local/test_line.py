@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from fray import TaskOptions
-from fray.backend.local.line import Line
+from fray.backend.local.pool import Line
 
 
 def call(name: str, priority: int = 0, depth: int = 1) -> Any:

@@ -49,7 +49,7 @@ def test_a_task_that_waits_inside_an_event_loop_that_waits_lends_its_place_once(
     with ThreadContext(max_workers=2) as ctx:
         assert ctx.get(ctx.run(lambda: asyncio.run(main())), timeout=60) == 1
         assert ctx.get(ctx.run(len, "ab"), timeout=60) == 2
-        pool_of_ctx = ctx._pool
+        pool_of_ctx = ctx.engine._pool
     assert pool_of_ctx._active == pool_of_ctx._blocked == 0  # once its threads have ended
 
 
@@ -93,7 +93,7 @@ def test_closing_fails_what_has_not_ended_and_leaves_no_thread():
 
     def wait_for_it() -> None:
         try:
-            ctx._get(queued, None)
+            ctx.engine.get(queued, None)
         except fray.ContextClosedError:
             waiter_saw.append("closed")
 

@@ -107,7 +107,7 @@ class Pool:
         if not _session.is_initialized():
             _session.init(address=ray_address)
         found = _session.context()
-        cpus = int(found._status()["resources"]["total"].get("CPU", 1))
+        cpus = int(found.engine.status()["resources"]["total"].get("CPU", 1))
         if processes is not None and processes <= 0:
             raise ValueError("Processes in the pool must be >0.")
         if processes is not None and processes > cpus:

@@ -67,7 +67,7 @@ def _matches(has: Any, how: str, wanted: Any) -> bool:
 def _tasks() -> Iterable[dict[str, Any]]:
     context = _session.context()
     job, node = _session.job_id().hex(), _session.node_id().hex()
-    for event in context._timeline_events():
+    for event in context.engine.timeline_events():
         if event["ph"] != "X":
             continue
         status = event["args"]["status"]
@@ -91,7 +91,7 @@ def _tasks() -> Iterable[dict[str, Any]]:
 
 
 def _actors() -> Iterable[dict[str, Any]]:
-    for row in _session.context()._status()["actors"]:
+    for row in _session.context().engine.status()["actors"]:
         yield {
             "actor_id": ActorID.of(str(row.get("id"))).hex(),
             "class_name": row.get("class", ""),
@@ -131,7 +131,7 @@ def _rows(kind: str) -> Iterable[dict[str, Any]]:
                 "is_alive": row["state"] != "dead",
                 "node_id": _session.node_id().hex(),
             }
-            for row in _session.context()._status()["workers"]
+            for row in _session.context().engine.status()["workers"]
         ]
     if kind == "jobs":
         return [

@@ -1,4 +1,4 @@
-"""`InProcessContext`: what the contexts inside this process have in common, which is all but when a task runs."""
+"""`InProcessEngine`: what the engines inside this process have in common, which is all but when a task runs."""
 
 from __future__ import annotations
 
@@ -11,32 +11,28 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from fray._resources import DEVICE_KINDS
-from fray.backend.local.call import TaskCall, running_demand
-from fray.backend.local.cell import Cell
+from fray.backend.local.actor import ActorCall, LocalActor
+from fray.backend.local.call import Span, TaskCall, running_demand
 from fray.backend.local.codec import Codec
 from fray.backend.local.environment import say_what_lacks, suspended
-from fray.backend.local.refs import LocalRef
-from fray.backend.local.span import Span
-from fray.backend.local.waits import Waits
-from fray.backend.local.watch import CellWatch
-from fray.errors import ContextClosedError, DeadlockError, ForeignRefError, GetTimeoutError
+from fray.backend.local.mailbox import Mailbox, Runner
+from fray.backend.local.results import Cell, CellWatch, LocalRef, Waits
+from fray.errors import ContextClosedError, DeadlockError, GetTimeoutError
+from fray.job.actor_methods import MethodKind
+from fray.job.actor_request import name_taken
 from fray.job.actors import ActorHandle
+from fray.job.arrival import arrive, note
+from fray.job.checks import context_closed, foreign_actor, foreign_ref
 from fray.job.context import JobContext
+from fray.job.engine import Engine
 from fray.job.refs import ObjectRef
 from fray.job.watch import Watch
 from fray.types import ActorOptions, TaskOptions
 
-if TYPE_CHECKING:
-    from fray.backend.local.actor import LocalActor
-    from fray.backend.local.actor_call import ActorCall
-    from fray.backend.local.mailbox import Mailbox
-    from fray.backend.local.runner import Runner
-    from fray.job.actor_methods import MethodKind
-
-__all__ = ["InProcessContext"]
+__all__ = ["CLOSE_GRACE_SECONDS", "InProcessContext", "InProcessEngine"]
 
 MAX_SPANS = 100_000
 CLOSE_GRACE_SECONDS = 1.0
@@ -44,22 +40,31 @@ CLOSE_GRACE_SECONDS = 1.0
 
 
 class InProcessContext(JobContext):
+    """The door of an engine inside this process; the objects of its tasks lie where it is."""
+
+    def __reduce__(self) -> Any:
+        note(self)
+        return arrive, (self.session_name(), self.own_name())
+
+
+class InProcessEngine(Engine):
     """Cells, refs, waiting and cancelling; a subclass says how a call starts and how a generator is driven.
 
     Threading: every cell is guarded by `condition`, whose lock is `lock`. User code never runs with it held.
+    Ownership: it holds its context, which is the current one in its tasks, and is held by it.
     """
 
-    _ref_type = LocalRef
-
-    def __init__(self, codec: Codec) -> None:
+    def __init__(self, context: JobContext, codec: Codec, parallelism: int) -> None:
+        self.context = context
         self.codec = codec
+        self._parallelism = parallelism
         self.lock = threading.RLock()
         self.condition = threading.Condition(self.lock)
         self._open_cells: weakref.WeakSet[Cell] = weakref.WeakSet()
         self._spans: deque[Span] = deque(maxlen=MAX_SPANS)
         self.waits = Waits(self.lock)
         self._actors: weakref.WeakSet[LocalActor] = weakref.WeakSet()
-        self._runners: weakref.WeakSet[Runner] = weakref.WeakSet()
+        self._runners: weakref.WeakSet[Runner[ActorCall]] = weakref.WeakSet()
         """Those of actors that have ended too, while a thread of theirs goes on."""
         self._names: dict[tuple[str, str], LocalActor] = {}
         """The living actors that have a name, by namespace and name."""
@@ -71,7 +76,7 @@ class InProcessContext(JobContext):
         """Run the call, or see to it that it runs."""
 
     @abstractmethod
-    def _runner(self, mailbox: Mailbox, name: str) -> Runner:
+    def _runner(self, mailbox: Mailbox[ActorCall], name: str) -> Runner[ActorCall]:
         """Return what runs the calls of an actor that has no async methods."""
 
     @abstractmethod
@@ -79,17 +84,30 @@ class InProcessContext(JobContext):
         """See to it that a call which lies in its actor's mailbox runs."""
 
     def _help(self, cell: Cell) -> None:
-        """Run what nobody else will run, before this thread waits for `cell`."""
+        """Run, before this thread waits for `cell`, the calls that no other thread will run."""
 
-    def _blocking(self) -> AbstractContextManager[None]:
+    def blocking(self) -> AbstractContextManager[None]:
         """Surround a wait of this thread; entered and left without the condition held."""
         return suspended()
 
+    @property
+    def closed(self) -> bool:
+        return self.context.closed
+
+    @property
+    def parallelism(self) -> int:
+        return self._parallelism
+
+    def _check_open(self) -> None:
+        if self.context.closed:
+            raise context_closed(type(self.context).__name__)
+
     # ---- tasks
 
-    def _submit(
+    def submit(
         self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions
     ) -> Any:
+        self._check_open()
         say_what_lacks(options.runtime_env)
         self._check_arguments((*args, *kwargs.values()), "create_task")
         call = TaskCall(self, fn, args, kwargs, options)
@@ -102,27 +120,28 @@ class InProcessContext(JobContext):
     def _check_arguments(self, values: Iterable[Any], verb: str) -> None:
         for value in values:
             if isinstance(value, ObjectRef):
-                self._check_owned(cast("ObjectRef[Any]", value), verb)
-            elif isinstance(value, ActorHandle):
-                self._check_actor(value, verb)
+                if not self.owns(cast("ObjectRef[Any]", value)):
+                    raise foreign_ref(cast("ObjectRef[Any]", value), verb, type(self.context).__name__)
+            elif isinstance(value, ActorHandle) and not self.owns_actor(value._fray_link):  # pyright: ignore[reportPrivateUsage]
+                raise foreign_actor(value, verb, type(self.context).__name__)
 
-    def _cancel(self, ref: LocalRef[Any], force: bool) -> None:
+    def cancel(self, ref: LocalRef[Any], force: bool) -> None:
         call = ref.cell.call
         if call is not None:
             call.check_cancel(force)
             call.cancel()
             call.stop()
 
-    def _is_waiting(self, ref: LocalRef[Any], cancel: bool = False) -> bool:
+    def is_waiting(self, ref: LocalRef[Any], cancel: bool = False) -> bool:
         cell = ref.cell
         with self.condition:
             waiting = cell.call is not None and not cell.started and not cell.done
             if waiting and cancel:
-                self._cancel(ref, False)
+                self.cancel(ref, False)
             return waiting
 
-    def _watch(self) -> Watch:
-        return CellWatch(self)
+    def watch(self) -> Watch:
+        return CellWatch()
 
     def new_cell(self, name: str) -> Cell:
         """Return a pending cell, which ends with the context at the latest."""
@@ -133,7 +152,7 @@ class InProcessContext(JobContext):
 
     # ---- actors
 
-    def _create_actor(
+    def create_actor(
         self,
         cls: type[Any],
         args: tuple[Any, ...],
@@ -141,11 +160,9 @@ class InProcessContext(JobContext):
         options: ActorOptions,
         methods: Mapping[str, MethodKind],
     ) -> LocalActor:
-        from fray.backend.local.actor import LocalActor
-
         say_what_lacks(options.runtime_env)
         self._check_arguments((*args, *kwargs.values()), "create_actor")
-        space = options.namespace or self.namespace
+        space = options.namespace or self.context.namespace
         existing = self._same_name(options, space)
         if existing is not None:
             return existing
@@ -168,27 +185,25 @@ class InProcessContext(JobContext):
     def _same_name(self, options: ActorOptions, space: str) -> LocalActor | None:
         existing = None if options.name is None else self._names.get((space, options.name))
         if existing is not None and not options.get_if_exists:
-            from fray.job.actor_request import name_taken
-
             raise name_taken(options.name or "", space)
         return existing
 
-    def _find_actor(self, name: str, namespace: str) -> LocalActor | None:
+    def find_actor(self, name: str, namespace: str) -> LocalActor | None:
         return self._names.get((namespace, name))
 
-    def _named_actors(self) -> list[tuple[str, str]]:
+    def named_actors(self) -> list[tuple[str, str]]:
         with self.condition:
             return list(self._names)
 
-    def _kill_actor(self, link: LocalActor, no_restart: bool) -> None:
+    def kill_actor(self, link: LocalActor, no_restart: bool) -> None:
         constructor = None if no_restart else link.restart()
         if constructor is None:
             link.end("it was killed")
         else:
             self._start_call(constructor)
 
-    def _owns_actor(self, link: Any) -> bool:
-        return getattr(link, "context", None) is self
+    def owns_actor(self, link: Any) -> bool:
+        return getattr(link, "engine", None) is self
 
     def call_actor(self, call: ActorCall) -> Any:
         """Submit a call and return its ref, or the list of its refs."""
@@ -204,7 +219,7 @@ class InProcessContext(JobContext):
         self._check_open()
         self._check_arguments((*args, *kwargs.values()), f"a call of {actor.class_name}")
 
-    def runner_for(self, mailbox: Mailbox, name: str, on_loop: bool) -> Runner:
+    def runner_for(self, mailbox: Mailbox[ActorCall], name: str, on_loop: bool) -> Runner[ActorCall]:
         """Return what runs the calls in `mailbox`."""
         if on_loop:
             from fray.backend.local.loop_runner import LoopRunner
@@ -222,34 +237,38 @@ class InProcessContext(JobContext):
 
     # ---- objects
 
-    def _put(self, value: Any) -> LocalRef[Any]:
+    def put(self, value: Any) -> LocalRef[Any]:
         cell = Cell(self.condition, "put")
         cell.finish(self.codec.pack(value, "the value to put"))
         return LocalRef(self, cell)
 
-    def _get(self, ref: LocalRef[Any], timeout: float | None) -> Any:
+    def get(self, ref: LocalRef[Any], timeout: float | None) -> Any:
         cell = ref.cell
         if not cell.done:
             cell.want_all()
-            self._pump_all(cell)
+            cell.pump_all()
             if not self._wait_for(cell, timeout):
                 raise GetTimeoutError(f"task {cell.name!r} had no result after {timeout} s")
         return self.value_of(cell)
 
-    def _get_many(self, refs: Sequence[LocalRef[Any]], timeout: float | None) -> list[Any]:
+    def get_many(self, refs: Sequence[LocalRef[Any]], timeout: float | None) -> list[Any]:
         for ref in refs:
             ref.cell.want_all()
         deadline = None if timeout is None else time.monotonic() + timeout
         values: list[Any] = []
         for ref in refs:
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            values.append(self._get(ref, left))
+            values.append(self.get(ref, left))
         return values
+
+    def read(self, ref: LocalRef[Any], timeout: float | None) -> Any:
+        """Return the value of a ref; what `ref.result` calls."""
+        return self.context.get(ref, timeout)
 
     def value_of(self, cell: Cell) -> Any:
         """Return the value of a cell that has ended, a list for a stream; or raise its failure."""
         if not cell.done:
-            self._pump_all(cell)
+            cell.pump_all()
         if cell.failure is not None:
             raise self.codec.open_failure(cell.failure)
         if cell.stream is not None:
@@ -287,14 +306,9 @@ class InProcessContext(JobContext):
             return TypeError(f"task {cell.name!r} is no generator; use get or ref.result() for its value")
         return StopIteration()
 
-    def _pump_all(self, cell: Cell) -> None:
-        stream = cell.stream
-        while not cell.done and stream is not None and (pump := stream.pump) is not None:
-            pump()
-
     # ---- waiting
 
-    def _wait(
+    def wait(
         self, refs: list[LocalRef[Any]], num_returns: int, timeout: float | None
     ) -> tuple[list[LocalRef[Any]], list[LocalRef[Any]]]:
         cells = [ref.cell for ref in refs]
@@ -327,11 +341,11 @@ class InProcessContext(JobContext):
                 return True
         if timeout == 0:
             return False
-        with self._blocking(), self.condition:
+        with self.blocking(), self.condition:
             return self.condition.wait_for(reached, timeout)
 
     def _awaiting(self) -> AbstractContextManager[None]:
-        """Surround a coroutine's wait: whoever runs its event loop may lend what it holds."""
+        """Surround a coroutine's wait: the thread that runs its event loop may lend its place in a pool."""
         return nullcontext()
 
     def wait_in_loop(self, ref: LocalRef[Any]) -> Generator[Any, None, None]:
@@ -341,7 +355,7 @@ class InProcessContext(JobContext):
         self._check_open()
         cell = ref.cell
         cell.want_all()
-        self._pump_all(cell)
+        cell.pump_all()
         self._help(cell)
         loop = asyncio.get_running_loop()
         future: asyncio.Future[None] = loop.create_future()
@@ -361,7 +375,6 @@ class InProcessContext(JobContext):
     # ---- devices
 
     def resource_ids(self) -> dict[str, list[int]]:
-        """Return as many indices as the running task asked for devices, from 0 on."""
         demand = running_demand()
         return {kind: list(range(math.ceil(demand[kind]))) for kind in DEVICE_KINDS if demand.get(kind, 0) > 0}
 
@@ -371,7 +384,7 @@ class InProcessContext(JobContext):
         """Remember when a task ran."""
         self._spans.append(span)
 
-    def _timeline_events(self) -> list[dict[str, Any]]:
+    def timeline_events(self) -> list[dict[str, Any]]:
         process = os.getpid()
         return [
             {
@@ -389,23 +402,16 @@ class InProcessContext(JobContext):
 
     # ---- life
 
-    def _owns(self, ref: LocalRef[Any]) -> bool:
-        return ref.context is self
+    def owns(self, ref: Any) -> bool:
+        return type(ref) is LocalRef and cast("LocalRef[Any]", ref).engine is self
 
-    def _check_owned(self, ref: ObjectRef[Any], verb: str) -> None:
-        if type(ref) is not LocalRef or ref.context is not self:
-            raise ForeignRefError(
-                f"{verb}: {ref!r} belongs to another context than this {type(self).__name__}; "
-                "get its value there and pass that"
-            )
-
-    def _close(self) -> None:
+    def close(self) -> None:
         with self.condition:
             cells = list(self._open_cells)
             instances = [actor.close() for actor in list(self._actors)]
             runners = list(self._runners)
             self._names.clear()
-        error = ContextClosedError(f"this {type(self).__name__} was closed before the task ended")
+        error = ContextClosedError(f"this {type(self.context).__name__} was closed before the task ended")
         for cell in cells:
             if not cell.done:
                 cell.fail(self.codec.pack_failure(error, cell.name))

@@ -1,0 +1,400 @@
+"""`NativeEngine`: tasks on the worker processes of one node, over one connection to it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from inspect import isgeneratorfunction
+from typing import Any
+
+from fray import _native
+from fray._cpp_library import CppActor, CppFunction
+from fray._extras import needs
+from fray._failures import failure_text
+from fray._recent import Recent
+from fray.backend.native.functions import FunctionTable, HoldsRefs, call, cpp_function
+from fray.backend.native.launch import cpp_worker_key, worker_key
+from fray.backend.native.retrying import Retrying
+from fray.backend.native.rooms import make_array
+from fray.backend.native.terminal import Terminal, lend_terminal
+from fray.errors import ContextClosedError, UnsupportedError
+from fray.job.actor_methods import MethodKind
+from fray.job.actors import ActorLink
+from fray.job.engine import Engine
+from fray.job.frozen import Frozen
+from fray.job.watch import Watch
+from fray.types import ActorOptions, Lifetime, RuntimeEnv, TaskOptions
+
+__all__ = ["DEFAULTS", "NativeEngine"]
+
+DEFAULTS = TaskOptions()
+_REF: Any = _native.ObjectRef
+_ITEM_BUDGET_BYTES = 16 << 20
+_MOST_PLAN_BYTES = 8 << 20
+_PLAN_BYTES = 2048
+
+
+class NativeEngine(Engine):
+    """The verbs of one connection. A context that connects anew, as in a child of fork(), gets a new one.
+
+    Args:
+        client: the connection.
+        namespace: where names of actors live that do not say so.
+        extra_env: variables of every worker that is started for it.
+        terminal: what is lent to tasks that stop at ``breakpoint()``.
+    """
+
+    def __init__(
+        self, client: Any, namespace: str, extra_env: Mapping[str, str], terminal: Terminal | None = None
+    ) -> None:
+        self.client = client
+        self.functions = FunctionTable()
+        self._namespace = namespace
+        self._extra_env = extra_env
+        self._terminal = terminal
+        self._closed = False
+        self._plans: Recent[tuple[int, bool], tuple[TaskOptions, Any]] = Recent(_MOST_PLAN_BYTES, _size_of_plan)
+        self._keys: dict[Hashable, WorkerKeyNumber] = {}
+        self._cpp_keys: dict[str, tuple[tuple[int, int, int], WorkerKeyNumber]] = {}
+        self._parallelism = max(1, int(client.total_resources().get("CPU", 1)))
+        self.plain = self.plan(DEFAULTS, False)
+        """The plan of a task with the default options that is no generator."""
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    @property
+    def parallelism(self) -> int:
+        return self._parallelism
+
+    def close(self) -> None:
+        self._closed = True
+        self.drain_output()
+        self.client.close()
+
+    def drain_output(self) -> None:
+        """Write what tasks have printed so far."""
+        self.client.drain_output()
+
+    # ---- tasks and objects
+
+    def submit(
+        self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions
+    ) -> Any:
+        if isinstance(fn, Frozen) and options.retry_exceptions is False:
+            known = self.functions.frozen(fn, options.name, options.max_calls or 0)
+            if known is not None:
+                return _native.submit(self.client, known[0], self.plan(options, known[1]), args, kwargs or None)
+        if type(fn) is CppFunction:
+            return self.submit_cpp(fn, args, kwargs, options)
+        if options.retry_exceptions is not False:
+            fn = _retrying(fn, options.retry_exceptions)
+        try:
+            handle, generator = self.functions.handle(fn, options.name, options.max_calls or 0)
+        except HoldsRefs:
+            return self.submit_as_argument(fn, args, kwargs, options)
+        return _native.submit(self.client, handle, self.plan(options, generator), args, kwargs or None)
+
+    def submit_cpp(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions) -> Any:
+        if options.max_calls or isinstance(options.retry_exceptions, tuple):
+            raise UnsupportedError(
+                f"the C++ function {fn.name!r} cannot have max_calls, nor types of exceptions in retry_exceptions: "
+                "it is retried after all of them or none"
+            )
+        plan = self._make_plan(options, self._cpp_key(fn.library), False)
+        handle = cpp_function(fn.name, options.name, options.retry_exceptions is not False)
+        return _native.submit(self.client, handle, plan, args, kwargs or None)
+
+    def _cpp_key(self, library: str) -> WorkerKeyNumber:
+        # Asked each time: the library may have been built anew, and its content is part of the key.
+        stamp = os.stat(library)
+        content = (stamp.st_mtime_ns, stamp.st_size, stamp.st_ino)
+        known = self._cpp_keys.get(library)
+        if known is not None and known[0] == content:
+            return known[1]
+        if len(self._cpp_keys) >= _MOST_KEYS:
+            self._cpp_keys.clear()
+        key = cpp_worker_key(library, self._extra_env)
+        number = WorkerKeyNumber.of(self.client, self.client.define_key(*key))
+        self._cpp_keys[library] = (content, number)
+        return number
+
+    def submit_as_argument(
+        self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions
+    ) -> Any:
+        name = options.name or getattr(fn, "__qualname__", type(fn).__qualname__).replace("<locals>.", "")
+        called: Callable[..., Any] = call
+        generator = isgeneratorfunction(fn)
+        if isinstance(fn, Frozen):
+            fn, generator = fn.fn, fn.is_generator
+        if isinstance(fn, Retrying):
+            called, fn = Retrying(call, fn.allowed), fn.fn
+        handle, _ = self.functions.handle(called, name, options.max_calls or 0)
+        plan = self.plan(options, generator)
+        return _native.submit(self.client, handle, plan, (fn, *args), kwargs or None)
+
+    def put(self, value: Any) -> Any:
+        return _native.put(self.client, value)
+
+    def get(self, ref: Any, timeout: float | None) -> Any:
+        return _native.get(self.client, ref, lend_terminal(self.client, [ref], timeout))
+
+    def get_many(self, refs: Sequence[Any], timeout: float | None) -> list[Any]:
+        return _native.get_many(self.client, list(refs), lend_terminal(self.client, refs, timeout))
+
+    def wait(self, refs: list[Any], num_returns: int, timeout: float | None) -> tuple[list[Any], list[Any]]:
+        left = timeout if self._terminal is None else self._terminal.lend(refs, num_returns, timeout)
+        return _native.wait(self.client, list(refs), num_returns, left)
+
+    def cancel(self, ref: Any, force: bool) -> None:
+        if force and ref._is_call():
+            raise ValueError(
+                "cancel: force would end the actor of this call and all its calls; leave force out, or kill the actor"
+            )
+        _native.cancel(self.client, ref, force)
+
+    def is_waiting(self, ref: Any, cancel: bool = False) -> bool:
+        return _native.is_waiting(self.client, ref, cancel)
+
+    def watch(self) -> Watch:
+        return QueueWatch(self.client)
+
+    def owns(self, ref: Any) -> bool:
+        return isinstance(ref, _REF) and ref._client is self.client
+
+    # ---- actors
+
+    def create_actor(
+        self,
+        cls: type[Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        options: ActorOptions,
+        methods: Mapping[str, MethodKind],
+    ) -> ActorLink:
+        from fray.backend.native.actors import ActorDescription, AnyMethods, NativeActorLink
+        from fray.job.actor_methods import runs_on_loop
+
+        is_cpp = issubclass(cls, CppActor)
+        if is_cpp:
+            methods = AnyMethods()
+        namespace = options.namespace or self._namespace
+        on_loop = runs_on_loop(methods)
+        concurrency = options.max_concurrency or (1000 if on_loop else 1)
+        description = ActorDescription(
+            cls.__qualname__.replace("<locals>.", ""),
+            options.name,
+            namespace,
+            methods,
+            options.max_task_retries,
+            options.max_pending_calls,
+            concurrency,
+            is_cpp,
+            dict(options.annotations),
+        )
+        packed = description.pack()
+        if issubclass(cls, CppActor):
+            handle, key = cpp_function(cls.cpp_name), self._cpp_key(cls.cpp_library)
+        else:
+            handle, _ = self.functions.handle(cls, None, 0)
+            key = self.worker_key(options.runtime_env)
+        plan = _native.make_plan({**options.shape(), "key": key}, 0, 1, False, 0.0, 0)
+        made = _native.create_actor(
+            self.client,
+            handle,
+            plan,
+            args,
+            kwargs or None,
+            namespace,
+            description.class_name,
+            options.name,
+            options.get_if_exists,
+            options.lifetime is Lifetime.DETACHED,
+            options.max_restarts,
+            on_loop,
+            packed,
+            packed,
+        )
+        if made is None:
+            from fray.job.actor_request import name_taken
+
+            raise name_taken(options.name or "", namespace)
+        ref, existing = made
+        return NativeActorLink(ref, ActorDescription.unpack(existing) if existing else description)
+
+    def find_actor(self, name: str, namespace: str) -> ActorLink | None:
+        from fray.backend.native.actors import ActorDescription, NativeActorLink
+
+        found = _native.find_actor(self.client, namespace, name)
+        if found is None:
+            return None
+        ref, description = found
+        return NativeActorLink(ref, ActorDescription.unpack(description))
+
+    def named_actors(self) -> list[tuple[str, str]]:
+        return _native.list_actors(self.client)
+
+    def kill_actor(self, link: Any, no_restart: bool) -> None:
+        link.kill(no_restart)
+
+    def owns_actor(self, link: Any) -> bool:
+        from fray.backend.native.actors import NativeActorLink
+
+        return isinstance(link, NativeActorLink) and link.belongs_to(self.client)
+
+    def empty(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
+        with needs("numpy", "numpy", "ctx.empty"):
+            import numpy
+
+        kind = numpy.dtype(dtype)
+        sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+        bytes_needed = int(numpy.prod(sizes, dtype=numpy.int64)) * kind.itemsize
+        if kind.hasobject or bytes_needed == 0:
+            return numpy.empty(shape, dtype)
+        return make_array(self.client, sizes, kind, bytes_needed)
+
+    def timeline_events(self) -> Iterator[dict[str, Any]]:
+        pids: set[int] = set()
+        failures = {task: text for _, task, text in self.failures()}
+        for name, task, started_ns, duration_ns, pid, status, *costs in self.client.timeline():
+            if pid not in pids:
+                pids.add(pid)
+                yield {"ph": "M", "name": "process_name", "pid": pid, "args": {"name": f"worker {pid}"}}
+            yield {
+                "ph": "X",
+                "name": name,
+                "cat": "task",
+                "ts": started_ns / 1000,
+                "dur": duration_ns / 1000,
+                "pid": pid,
+                "tid": pid,
+                "args": {"task": task, "status": _STATUSES[status], **_costs(*costs)}
+                | ({"error": failures[task]} if task in failures else {}),
+            }
+
+    def failures(self) -> Iterator[tuple[str, int, str]]:
+        for name, task, packed, data in self.client.failures():
+            yield name, task, failure_text(data) if packed else data.decode(errors="replace")
+
+    def status(self) -> dict[str, Any]:
+        return json.loads(self.client.status())
+
+    # ---- options
+
+    def plan(self, options: TaskOptions, generator: bool) -> Any:
+        key = (id(options), generator)
+        known = self._plans[key]
+        if known is not None:
+            return known[1]
+        plan = self._make_plan(options, self.worker_key(options.runtime_env), generator)
+        self._plans.keep(key, (options, plan))  # the options stay alive, so their id stays theirs
+        return plan
+
+    def _make_plan(self, options: TaskOptions, key: int, generator: bool) -> Any:
+        return _native.make_plan(
+            {**options.shape(), "key": key},
+            options.max_retries,
+            options.num_returns,
+            generator,
+            options.timeout or 0.0,
+            _ITEM_BUDGET_BYTES,
+        )
+
+    def worker_key(self, runtime_env: RuntimeEnv | None) -> int:
+        if runtime_env is None:
+            return 0
+        known = _key_of(runtime_env)
+        number = self._keys.get(known)
+        if number is None:
+            if len(self._keys) >= _MOST_KEYS:
+                self._keys.clear()
+                self._plans.clear()
+            number = self._keys[known] = self._define_key(runtime_env)
+        return number
+
+    def _define_key(self, runtime_env: RuntimeEnv) -> WorkerKeyNumber:
+        from fray.backend.native.environments import describe
+
+        description = describe(runtime_env)
+        if not description and not runtime_env.env:
+            return WorkerKeyNumber(0)
+        key = worker_key({**self._extra_env, **runtime_env.env})
+        return WorkerKeyNumber.of(self.client, self.client.define_key(*key, description))
+
+
+class WorkerKeyNumber(int):
+    """The number of a runtime env. Plans hold it: when nothing does any more, the engine forgets what it stood for."""
+
+    _client: Any = None
+
+    @classmethod
+    def of(cls, client: Any, number: int) -> WorkerKeyNumber:
+        """Return the number that `client` has just given out."""
+        made = cls(number)
+        made._client = client
+        return made
+
+    def __del__(self) -> None:
+        if self._client is not None:
+            self._client.forget_key(int(self))
+
+
+def _retrying(fn: Callable[..., Any], allowed: bool | tuple[type[BaseException], ...]) -> Callable[..., Any]:
+    if isinstance(fn, Frozen):
+        return fn.variant(allowed, partial(Retrying, allowed=allowed))
+    return Retrying(fn, allowed)
+
+
+def _size_of_plan(key: Any, known: tuple[TaskOptions, Any]) -> int:
+    del key
+    return _PLAN_BYTES + sys.getsizeof(known[0].name)
+
+
+def _key_of(env: RuntimeEnv) -> Hashable:
+    lists = (env.package_requirements, env.conda)
+    return (*(tuple(lines) for lines in lists), env.container_image, env.working_dir, tuple(sorted(env.env.items())))
+
+
+def _costs(cpu_ns: int | None, peak_memory: int | None, bytes_in: int, bytes_out: int) -> dict[str, Any]:
+    costs: dict[str, Any] = {"bytes_in": bytes_in, "bytes_out": bytes_out}
+    if cpu_ns is not None:
+        costs["cpu_ms"] = cpu_ns / 1e6
+    if peak_memory is not None:
+        costs["peak_memory_bytes"] = peak_memory
+    return costs
+
+
+_MOST_KEYS = 64
+"""So many runtime envs that are used again and again are defined once; a program may use any number of them."""
+
+_STATUSES = ("succeeded", "failed", "cancelled", "timed out", "retried")
+
+
+class QueueWatch:
+    """The engine's completion queue as a `Watch`.
+
+    The thread that serves reads the workers' sockets itself, so an answer reaches it without a detour.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._queue = _native.make_queue(client)
+        self.add: Callable[[Any, Callable[[], object]], None] = self._queue.watch
+
+    def serve(self) -> None:
+        self._queue.wait(None)
+        self._queue.run()
+
+    def wake(self) -> None:
+        # The end of a context has woken its queues already.
+        with suppress(ContextClosedError):
+            self._queue.add(_native.put(self._client, None), _nothing)
+
+
+def _nothing() -> None:
+    pass

@@ -1,0 +1,584 @@
+"""`RayEngine`: tasks, actors and objects on a Ray cluster."""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from fray import errors
+from fray._settings import default_namespace
+from fray.backend.ray.actor_life import free_name, named_actors, state_of, wait_until_gone, wait_until_restarted
+from fray.backend.ray.actors import ActorSetup, RayActorLink, actor_class, bare_methods, link_of
+from fray.backend.ray.arrival import reading
+from fray.backend.ray.capacity import Capacity
+from fray.backend.ray.connection import Connection, chosen_namespace, connect, living_nodes
+from fray.backend.ray.ending import end_tasks
+from fray.backend.ray.failures import actor_died, converted
+from fray.backend.ray.functions import FunctionTable, can_pickle
+from fray.backend.ray.library import global_worker, ray, theirs
+from fray.backend.ray.options import actor_keywords
+from fray.backend.ray.refs import RayRef, RayStream, packed
+from fray.backend.ray.task_environment import buildable, with_sent_folder
+from fray.backend.ray.worker import Items, task_failure
+from fray.job.actor_methods import MethodKind, runs_on_loop
+from fray.job.actors import ActorHandle, ActorLink
+from fray.job.checks import context_closed, foreign_actor, foreign_ref
+from fray.job.context import JobContext
+from fray.job.engine import Engine
+from fray.job.refs import ObjectRef
+from fray.job.surroundings import is_ray_worker
+from fray.types import ActorOptions, Lifetime, TaskOptions, check_actor_name
+
+__all__ = ["RayEngine", "split"]
+
+_MOST_TASKS = 1024
+_FORCE_SECONDS = 1.0
+_NOT_CONNECTED: Any = object()
+_NO_ACTOR = "f" * 24
+"""What the id of a task's actor begins with where it has none."""
+
+
+class RayEngine(Engine):
+    """The verbs of one context on Ray. It connects when it is first used, and anew after ``ray.init()``.
+
+    Args:
+        context: whose engine it is; the current one in the code of its tasks.
+        address: of the cluster, as ``ray.init`` takes it.
+        namespace: where named actors are looked up; None for Ray's, or the default.
+        autoscaling: resources that no node has now are waited for.
+        connected: called after each connection, the first one included.
+    """
+
+    def __init__(
+        self,
+        context: JobContext,
+        address: str | None,
+        namespace: str | None,
+        autoscaling: bool,
+        connected: Callable[[], None],
+    ) -> None:
+        self.context = context
+        self._asked = (address, namespace, autoscaling)
+        self._connected = connected
+        self.namespace = check_actor_name(namespace or default_namespace(), "namespace")
+        self._is_closed = False
+        self._session: Any = _NOT_CONNECTED
+        self._serial_actor: str | None = None
+        self._owns_ray = False
+        self._connecting = threading.Lock()
+
+    # ---- the connection
+
+    def _connect(self) -> None:
+        address, namespace, autoscaling = self._asked
+        is_first = self._session is _NOT_CONNECTED
+        self._owns_ray = connect(address, namespace)
+        self.namespace = check_actor_name(namespace or chosen_namespace() or default_namespace(), "namespace")
+        self._capacity = Capacity(living_nodes, autoscaling)
+        self._functions = FunctionTable(self.namespace, self._capacity)
+        self._tasks: list[weakref.ref[RayRef[Any]]] = []
+        self._most_tasks = _MOST_TASKS
+        self._links: weakref.WeakValueDictionary[str, RayActorLink] = weakref.WeakValueDictionary()
+        self._kept: dict[str, RayActorLink] = {}
+        """Named actors that this context has made: Ray ends them with the handle that made them."""
+        self._forced: set[bytes] = set()
+        self._dropped: weakref.WeakSet[RayRef[Any]] | None = None if is_first else weakref.WeakSet()
+        """Calls of actors that were cancelled here, and go on there; see `cancel`. Not None: refs are looked at."""
+        self._connection = Connection(self, global_worker.node)
+        self._session = global_worker.node
+        self._connected()
+
+    def connect(self) -> None:
+        """Use the Ray of this process, or start one, unless that was done."""
+        with self._connecting:
+            if global_worker.node is not self._session:
+                self._connect()
+
+    @property
+    def closed(self) -> bool:
+        return self._is_closed or (self._session is not _NOT_CONNECTED and not global_worker.connected)
+
+    def connection(self) -> Connection:
+        """Return what refs and handles that are made now belong to."""
+        self.check_usable()
+        return self._connection
+
+    def session_name(self) -> str:
+        """Return the name of Ray's session."""
+        return f"ray {getattr(self._session, 'session_name', '')}"
+
+    def is_current(self) -> bool:
+        """Return whether the Ray of this process is the one that the engine is connected to."""
+        return global_worker.node is self._session
+
+    def is_plain(self) -> bool:
+        """Return whether nothing has to be looked at but what is asked for."""
+        return self._serial_actor is None and not self._is_closed and self._dropped is None
+
+    def check_usable(self) -> None:
+        """Connect where that is to be done; raise ContextClosedError where the context, or Ray below it, was closed."""
+        if self._is_closed:
+            raise context_closed(type(self.context).__name__)
+        if global_worker.node is self._session:
+            return
+        if self._session is not _NOT_CONNECTED and not global_worker.connected:
+            raise errors.ContextClosedError("Ray was shut down; call ray.init(), with which this context goes on")
+        self.connect()
+
+    # ---- tasks
+
+    def submit(
+        self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions
+    ) -> Any:
+        if self._is_closed or global_worker.node is not self._session:
+            self.check_usable()
+        if type(fn) is _REMOTE_FUNCTION:
+            fn = cast("Any", fn)._function
+        submitter = self._functions.submitter(fn, options)
+        if args or kwargs:
+            args, kwargs = self.arguments(args, kwargs, "create_task")
+            if any(type(value) is Items for value in args) or any(type(value) is Items for value in kwargs.values()):
+                submitter = self._functions.as_argument(fn, options)
+        try:
+            answer = (
+                submitter.remote(fn, *args, **kwargs) if submitter.as_argument else submitter.remote(*args, **kwargs)
+            )
+        except Exception as error:
+            if submitter.as_argument:
+                args = (fn, *args)
+            raise self.submission_error(error, args, kwargs, f"a task of {getattr(fn, '__qualname__', fn)}") from None
+        if type(answer) is not _RAW_REF:
+            return self.wrapped(answer)
+        ref = _new_ref(answer, self._connection)
+        self._tasks.append(weakref.ref(ref))
+        if len(self._tasks) > self._most_tasks:
+            self._tasks = [known for known in self._tasks if known() is not None]
+            self._most_tasks = max(_MOST_TASKS, 2 * len(self._tasks))
+        return ref
+
+    def arguments(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], verb: str
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the arguments with Ray's refs in the place of ours.
+
+        Raises:
+            ForeignRefError: a ref or handle of another context.
+        """
+        return (
+            tuple([self._argument(value, verb) for value in args]),
+            {name: self._argument(value, verb) for name, value in kwargs.items()} if kwargs else {},
+        )
+
+    def _argument(self, value: Any, verb: str) -> Any:
+        kind: type[Any] = type(value)  # pyright: ignore[reportUnknownVariableType]
+        if kind is RayRef:
+            self._check_owned(value, verb)
+            return value._raw
+        if kind is list:
+            return packed(value)
+        if kind in _PLAIN_TYPES:
+            return value
+        if kind is RayStream:
+            self._check_owned(value, verb)
+            return self._items_argument(value)
+        if isinstance(value, ObjectRef):
+            self._check_owned(cast("ObjectRef[Any]", value), verb)
+        elif isinstance(value, ActorHandle) and not self.owns_actor(value._fray_link):  # pyright: ignore[reportPrivateUsage]
+            raise foreign_actor(value, verb, type(self.context).__name__)
+        return cast("Any", value)
+
+    def _check_owned(self, ref: ObjectRef[Any], verb: str) -> None:
+        if not self.owns(ref):
+            raise foreign_ref(ref, verb, type(self.context).__name__)
+
+    def _items_argument(self, stream: RayStream[Any]) -> Any:
+        """Return what stands for a generator: all its items, or, where it failed, Ray's ref of its failure."""
+        try:
+            return Items(stream.items())
+        except Exception as error:
+            return ray.put(_failed_value(error))
+
+    def wrapped(self, answer: Any) -> Any:
+        """Return our refs for what Ray's submission returned."""
+        if type(answer) is _RAW_REF:
+            return _new_ref(answer, self._connection)
+        if isinstance(answer, list):
+            return [_new_ref(raw, self._connection) for raw in cast("list[Any]", answer)]
+        return _new_stream(answer, self._connection)
+
+    def submission_error(
+        self, error: Exception, args: Sequence[Any], kwargs: Mapping[str, Any], what: str
+    ) -> Exception:
+        """Return the error to raise where Ray does not take a task or call; it names the argument to blame."""
+        if isinstance(error, theirs.RayError):
+            return self._converted(error)
+        for position, value in [*enumerate(args), *kwargs.items()]:
+            if not isinstance(value, _RAW_REF) and not can_pickle(value):
+                from fray._unpicklable import serialization_error
+
+                which = f"argument {position}" if isinstance(position, int) else f"argument {position!r}"
+                return serialization_error(f"{which} of {what}", value, error, can_pickle)
+        return error
+
+    # ---- objects
+
+    def put(self, value: Any) -> Any:
+        self.check_usable()
+        try:
+            return _new_ref(ray.put(packed(value)), self._connection)
+        except theirs.RayError as error:
+            raise self._converted(error) from None
+        except Exception as error:
+            if can_pickle(value):
+                raise
+            from fray._unpicklable import serialization_error
+
+            raise serialization_error("the value to put", value, error, can_pickle) from None
+
+    def get(self, ref: Any, timeout: float | None) -> Any:
+        self._check_dropped(ref)
+        self._check_deadlock(ref, timeout)
+        if type(ref) is RayStream:
+            return self.fetch(ref.items(), timeout)
+        return self.fetch(ref._raw, timeout)
+
+    def get_many(self, refs: Sequence[Any], timeout: float | None) -> list[Any]:
+        for ref in refs:
+            self._check_dropped(ref)
+            self._check_deadlock(ref, timeout)
+        if any(type(ref) is RayStream for ref in refs):
+            deadline = None if timeout is None else time.monotonic() + timeout
+            return [self.get(ref, None if deadline is None else max(0.0, deadline - time.monotonic())) for ref in refs]
+        return self.fetch([ref._raw for ref in refs], timeout)
+
+    def fetch(self, raw: Any, timeout: float | None = None) -> Any:
+        """Return the value of Ray's ref, or the values of a list of them."""
+        self.check_usable()  # else Ray would start anew by itself
+        reading.context = self.context
+        try:
+            return ray.get(raw, timeout=timeout)
+        except theirs.RayError as error:
+            failure = self._failure(raw, error, timeout)
+        finally:
+            reading.context = None
+        raise failure
+
+    def _failure(self, raw: Any, error: Exception, timeout: float | None) -> Exception:
+        if isinstance(error, theirs.WorkerCrashedError) and self._was_forced(raw):
+            return errors.TaskCancelledError("the task was cancelled, its worker ended")
+        return self._converted(error, timeout)
+
+    def wait(self, refs: list[Any], num_returns: int, timeout: float | None) -> tuple[list[Any], list[Any]]:
+        self.check_usable()
+        ready_at_once = [ref for ref in refs if self._is_known_ready(ref)]
+        if ready_at_once:
+            return self._wait_beside(ready_at_once, refs, num_returns, timeout)
+        raws = [ref.waitable() for ref in refs]
+        try:
+            ready, others = ray.wait(raws, num_returns=num_returns, timeout=timeout, fetch_local=False)
+        except theirs.RayError as error:
+            raise self._converted(error) from None
+        return split(refs, raws, ready, others)
+
+    def _is_known_ready(self, ref: Any) -> bool:
+        """Return whether `ref` is ready although Ray does not know."""
+        return ref.is_ready() if type(ref) is RayStream else self._dropped is not None and ref in self._dropped
+
+    def _wait_beside(
+        self, at_once: list[Any], refs: list[Any], num_returns: int, timeout: float | None
+    ) -> tuple[list[Any], list[Any]]:
+        """Wait where Ray does not know that some generators are ready."""
+        ready = {id(ref) for ref in at_once}
+        others = [ref for ref in refs if id(ref) not in ready]
+        missing = num_returns - len(at_once)
+        if others:
+            found, _ = self.wait(others, max(1, missing), timeout if missing > 0 else 0)
+            ready |= {id(ref) for ref in found}
+        chosen = [ref for ref in refs if id(ref) in ready][:num_returns]
+        picked = {id(ref) for ref in chosen}
+        return chosen, [ref for ref in refs if id(ref) not in picked]
+
+    def cancel(self, ref: Any, force: bool) -> None:
+        self.check_usable()
+        raw = ref.task_ref()
+        if ray.wait([raw], timeout=0, fetch_local=False)[0]:
+            return
+        if force and not _actor_of(raw).startswith(_NO_ACTOR):
+            raise ValueError(
+                "cancel: force would end the actor of this call and all its calls; leave force out, or kill the actor"
+            )
+        if force:
+            self._forced.add(raw.binary())
+            end_tasks([raw], _FORCE_SECONDS)
+        elif type(ref) is RayRef and self._is_serial_call(raw):
+            # Ray would lose the calls that wait behind it (they fail after 30 s); so only the result is dropped.
+            if self._dropped is None:
+                self._dropped = weakref.WeakSet()
+            self._dropped.add(cast("RayRef[Any]", ref))
+        else:
+            ray.cancel(raw)
+
+    def _is_serial_call(self, raw: Any) -> bool:
+        link = self._links.get(_actor_of(raw))
+        return link is not None and not link.ray_handle._ray_allow_out_of_order_execution
+
+    def _check_dropped(self, ref: Any) -> None:
+        if self._dropped is not None and ref in self._dropped:
+            raise errors.TaskCancelledError("the call was cancelled")
+
+    def _was_forced(self, raw: Any) -> bool:
+        raws = cast("list[Any]", raw) if isinstance(raw, list) else [raw]
+        return any(one.binary() in self._forced for one in raws)
+
+    # ---- what refs ask for
+
+    def check_holds(self, ref: Any) -> None:
+        """Raise where the Ray that held the value of `ref`, which is this context's, was shut down."""
+        self.check_usable()
+        if ref.connection.node is not self._session:
+            raise errors.ObjectLostError(f"{ref!r} is lost: the Ray that held its value was shut down")
+
+    def check_lives(self, link: RayActorLink) -> None:
+        """Raise where the Ray that had the actor of `link`, which is this context's, was shut down."""
+        if global_worker.node is not link.connection.node or self._is_closed:
+            self.check_usable()
+        if link.connection.node is not self._session:
+            raise errors.ActorDiedError(
+                f"the actor {link.class_name} has ended: the Ray that it lived on was shut down",
+                class_name=link.class_name,
+                actor_name=link.name,
+            )
+
+    def wait_in_loop(self, ref: RayRef[Any]) -> Generator[Any, None, Any]:
+        """Suspend the running coroutine until Ray has the value, and return it."""
+        self.check_holds(ref)
+        self._check_dropped(ref)
+        raw = ref.ray_ref
+        try:
+            return cast("Any", (yield from raw.__await__()))
+        except theirs.RayError as error:
+            failure = self._failure(raw, error, None)
+        raise failure
+
+    def next_raw(self, generator: Any) -> Any:
+        """Return Ray's ref of the next item; StopIteration at the end."""
+        try:
+            return next(generator)
+        except theirs.RayError as error:
+            raise self._converted(error) from None
+
+    def failure_of(self, raw: Any) -> Exception | None:
+        """Return what an item of a generator failed with; a failure is always small enough to be here already."""
+        if not global_worker.core_worker.object_exists(raw, memory_store_only=True):
+            return None
+        try:
+            ray.get(raw)
+        except theirs.RayError as error:
+            return self._converted(error)
+        return None
+
+    def end_stream(self, stream: RayStream[Any]) -> None:
+        """End the task of a generator that nobody reads any more."""
+        if not self._is_closed and stream.connection.node is global_worker.node and not stream.is_exhausted():
+            ray.cancel(stream.ray_ref)
+
+    def is_pickling(self) -> bool:
+        """Return whether this thread pickles something for Ray, which then counts the refs in it."""
+        return global_worker.get_serialization_context().is_in_band_serialization()
+
+    # ---- actors
+
+    def create_actor(
+        self,
+        cls: type[Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        options: ActorOptions,
+        methods: Mapping[str, MethodKind],
+    ) -> ActorLink:
+        self.check_usable()
+        namespace = options.namespace or self.namespace
+        class_name = cls.__qualname__.replace("<locals>.", "")
+        demand = self._capacity.place(options.demand(), f"actor {class_name}")
+        sent, keywords = self.arguments(args, kwargs, "create_actor")
+        on_loop = runs_on_loop(methods)
+        is_serial = not on_loop and (options.max_concurrency or 1) == 1
+        setup = ActorSetup(self.namespace, options.name, class_name, methods, is_serial)
+        made = actor_class(class_name, tuple(methods.items()), bare_methods(cls, methods))
+        create = made.options(**with_sent_folder(actor_keywords(buildable(options), demand, namespace))).remote
+        raw: Any = None
+        while raw is None:
+            try:
+                raw = create(cls, setup, *sent, **keywords)
+            except theirs.ActorAlreadyExistsError:
+                free_name(options.name or "", namespace)
+            except Exception as error:
+                raise self.submission_error(error, (cls, *sent), keywords, f"actor {class_name}") from None
+            if raw is not None and raw._ray_weak_ref and (namespace, options.name) not in self.named_actors():
+                raw = None  # it has ended
+                free_name(options.name or "", namespace)
+        if raw._ray_weak_ref:  # it was there already
+            link = link_of(raw, self, options.name)
+        else:
+            link = RayActorLink(raw, self, class_name, options.name, methods)
+            if options.max_restarts:
+                link.hold([value for value in (*sent, *keywords.values()) if isinstance(value, _RAW_REF)])
+            if options.name is not None and options.lifetime is not Lifetime.DETACHED:
+                self._kept[link.actor_id] = link
+        self._links[link.actor_id] = link
+        return link
+
+    def find_actor(self, name: str, namespace: str) -> ActorLink | None:
+        self.check_usable()
+        try:
+            raw = ray.get_actor(name, namespace=namespace)
+        except ValueError:
+            return None
+        except theirs.RayError as error:
+            raise self._converted(error) from None
+        if (namespace, name) not in self.named_actors():
+            return None  # this process remembers one that has ended
+        link = link_of(raw, self, name)
+        return self._links.setdefault(link.actor_id, link)
+
+    def named_actors(self) -> list[tuple[str, str]]:
+        self.check_usable()
+        return named_actors()
+
+    def kill_actor(self, link: Any, no_restart: bool) -> None:
+        self.check_usable()
+        restarts = None if no_restart else state_of(link)[1]
+        try:
+            ray.kill(link.ray_handle, no_restart=no_restart)
+        except (theirs.RayError, ValueError):
+            return  # it has ended
+        if restarts is not None:
+            wait_until_restarted(link, restarts)
+            return
+        self._kept.pop(link.actor_id, None)
+        if link.name is not None:
+            wait_until_gone(link)
+
+    def owns_actor(self, link: Any) -> bool:
+        return isinstance(link, RayActorLink) and link.connection.node is self._session
+
+    def owns(self, ref: Any) -> bool:
+        if type(ref) not in _OURS:
+            return False
+        if ref.connection.engine is self:
+            self.check_holds(ref)
+        return ref.connection.node is self._session
+
+    def place(self, demand: Mapping[str, float], what: str) -> dict[str, float]:
+        """Return the resources to ask Ray for; InfeasibleError where no node can ever give them."""
+        return self._capacity.place(demand, what)
+
+    def nodes(self) -> Sequence[Mapping[str, float]]:
+        """Return the resources of the nodes, as of a moment ago at most."""
+        self.check_usable()
+        return self._capacity.nodes()
+
+    def become_serial_actor(self, actor_id: str) -> None:
+        """Note that this process runs one call of that actor at a time, so that it cannot wait for another."""
+        self._serial_actor = actor_id
+
+    def _check_deadlock(self, ref: Any, timeout: float | None) -> None:
+        if self._serial_actor is None or timeout is not None:
+            return
+        raw = ref.task_ref()
+        if _actor_of(raw) == self._serial_actor and not ray.wait([raw], timeout=0, fetch_local=False)[0]:
+            raise errors.DeadlockError(
+                "the result can never come: it is that of a later call of this actor, which runs one call at a time; "
+                "do not wait for it here, await it in an async method, or raise max_concurrency"
+            )
+
+    # ---- where the code runs
+
+    @property
+    def parallelism(self) -> int:
+        self.check_usable()
+        return max(1, int(sum(node.get("CPU", 0) for node in self._capacity.nodes())))
+
+    def resource_ids(self) -> dict[str, list[int]]:
+        if not is_ray_worker():
+            return {}
+        listed = ray.get_runtime_context().get_accelerator_ids()
+        return {kind: [int(index) for index in indices] for kind, indices in listed.items() if indices}
+
+    def timeline_events(self) -> Iterable[Mapping[str, Any]]:
+        raise errors.UnsupportedError(
+            "RayJobContext does not remember when its tasks ran; Ray does, a second later: ray.timeline('trace.json')"
+        )
+
+    def close(self) -> None:
+        self._is_closed = True
+        if not global_worker.connected or global_worker.node is not self._session:
+            return
+        if self._owns_ray:
+            ray.shutdown()
+            return
+        tasks, links = list(self._tasks), list(self._links.values())
+        pending = [ref.task_ref() for task in tasks if (ref := task()) is not None]
+        if pending:
+            _, pending = ray.wait(pending, num_returns=len(pending), timeout=0, fetch_local=False)
+        for raw in pending:
+            ray.cancel(raw)
+        for link in links:
+            if link.name is None or link.actor_id in self._kept:
+                ray.kill(link.ray_handle)
+        self._kept.clear()
+
+    # ---- errors
+
+    def _converted(self, error: Any, timeout: float | None = None) -> Exception:
+        if isinstance(error, theirs.RayActorError):
+            link = self._links.get(error.actor_id or "")
+            return actor_died(error, link.class_name, link.name) if link is not None else actor_died(error)
+        if timeout is not None and isinstance(error, theirs.GetTimeoutError):
+            return errors.GetTimeoutError(f"nothing came within {timeout:g} s; the task goes on")
+        return converted(error)
+
+
+def _actor_of(raw: Any) -> str:
+    return raw.task_id().actor_id().hex()
+
+
+def _failed_value(error: Exception) -> Any:
+    """Return what stands in the store for the failure of a generator that was an argument."""
+    return theirs.RayTaskError("generator", str(error), task_failure(error, False))
+
+
+_RAW_REF = ray.ObjectRef
+_REMOTE_FUNCTION = ray.remote_function.RemoteFunction
+_OURS = (RayRef, RayStream)
+_new_ref: Any = RayRef  # without their type parameter, which costs as much as making one
+_new_stream: Any = RayStream
+_PLAIN_TYPES = frozenset((int, float, str, bytes, bool, type(None), dict, tuple))
+
+
+def split(refs: list[Any], raws: list[Any], ready: list[Any], not_ready: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Return (ready, others) of `refs`, both in their order; `ready` and `not_ready` are `raws` as Ray splits them."""
+    if len(ready) == 1:
+        # Before the place of the one that is missing both lists are the same, behind it they never are.
+        low, high = 0, len(not_ready)
+        while low < high:
+            middle = (low + high) // 2
+            if raws[middle] is not_ready[middle]:
+                low = middle + 1
+            else:
+                high = middle
+        return [refs[low]], refs[:low] + refs[low + 1 :]
+    found: list[Any] = []
+    others: list[Any] = []
+    left = iter(ready)
+    expected = next(left, None)
+    for ref, raw in zip(refs, raws, strict=True):
+        if raw is expected:
+            found.append(ref)
+            expected = next(left, None)
+        else:
+            others.append(ref)
+    return found, others

@@ -1,0 +1,169 @@
+"""`Engine`: what runs tasks and holds objects behind a `JobContext`, and what libraries on top of it stand on.
+
+`JobContext` is for programs: it checks what it is given and says what is wrong. An engine does what it is told. A
+backend implements it, and `JobContext.map`, `fray.Executor`, joblib, Dask and `fray.ray` use it, by ``context.engine``.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NoReturn, Protocol
+
+from fray._extras import needs
+from fray.errors import UnsupportedError
+from fray.job.actor_methods import MethodKind
+from fray.job.actors import ActorLink
+from fray.job.watch import PollingWatch, Watch
+from fray.types import ActorOptions, TaskOptions
+
+__all__ = ["Engine"]
+
+
+class Engine(Protocol):
+    """One backend's verbs. Thread-safe.
+
+    The caller has checked the arguments: values are of the types that are named here, refs and links are of this
+    engine, unless a verb says otherwise. Refs are of the backend's own type, registered as `ObjectRef`. What has
+    not ended when the engine is closed fails with ContextClosedError, and so does whatever is submitted after that.
+
+    A backend derives from this class, which has what many backends have in common.
+    """
+
+    @property
+    @abstractmethod
+    def closed(self) -> bool:
+        """Whether nothing can be done with it any more."""
+
+    @property
+    @abstractmethod
+    def parallelism(self) -> int:
+        """How many tasks run at the same time; 0 where a task has ended when it was submitted."""
+
+    # ---- tasks
+
+    @abstractmethod
+    def submit(
+        self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], options: TaskOptions
+    ) -> Any:
+        """Start a task; return its ref, or the list of its refs when ``options.num_returns`` > 1.
+
+        Refs among `args` and `kwargs` were not checked: one of another context is a ForeignRefError.
+        """
+
+    @abstractmethod
+    def cancel(self, ref: Any, force: bool) -> None:
+        """Cancel the task of `ref`; no effect on an object that was put or a task that has ended."""
+
+    def is_waiting(self, ref: Any, cancel: bool = False) -> bool:
+        """Return whether the task of `ref` has not begun, as far as is known; with `cancel` it never will then."""
+        del ref, cancel
+        return False
+
+    # ---- objects
+
+    @abstractmethod
+    def put(self, value: Any) -> Any:
+        """Hold a value and return its ref."""
+
+    @abstractmethod
+    def get(self, ref: Any, timeout: float | None) -> Any:
+        """Return the value of one ref, or raise its task's exception or GetTimeoutError."""
+
+    @abstractmethod
+    def get_many(self, refs: Sequence[Any], timeout: float | None) -> list[Any]:
+        """Return the values of all `refs` (at least one, repeats allowed) within one timeout."""
+
+    @abstractmethod
+    def wait(self, refs: list[Any], num_returns: int, timeout: float | None) -> tuple[list[Any], list[Any]]:
+        """Block until `num_returns` are ready or the time is over; split `refs` as `JobContext.wait` says."""
+
+    @abstractmethod
+    def owns(self, ref: Any) -> bool:
+        """Return whether `ref`, any ref at all, is one of this engine.
+
+        Raises:
+            ObjectLostError: it was, and its value is gone with what held it.
+        """
+
+    def watch(self) -> Watch:
+        """Return a new watch over refs of this engine."""
+        return PollingWatch(self.wait)
+
+    def blocking(self) -> AbstractContextManager[None]:
+        """Surround a wait of this thread that the engine does not see, so that its place can be lent."""
+        return nullcontext()
+
+    def empty(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
+        """Return an array to be filled; in ordinary memory unless a backend has a better place."""
+        with needs("numpy", "numpy", "ctx.empty"):
+            import numpy
+
+        return numpy.empty(shape, dtype)
+
+    # ---- actors
+
+    @abstractmethod
+    def create_actor(
+        self,
+        cls: type[Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        options: ActorOptions,
+        methods: Mapping[str, MethodKind],
+    ) -> ActorLink:
+        """Start an actor, or find the one that `options` allow to get, in one step; return a link to it.
+
+        Refs among `args` and `kwargs` were not checked. A name without a namespace is in that of the context. The names
+        of an actor that has ended, or whose constructor raised, are free.
+
+        Raises:
+            NameTakenError: made by `fray.job.actor_request.name_taken`.
+        """
+
+    @abstractmethod
+    def find_actor(self, name: str, namespace: str) -> ActorLink | None:
+        """Return a link to the living actor of that name; one whose constructor still runs is living."""
+
+    @abstractmethod
+    def named_actors(self) -> list[tuple[str, str]]:
+        """Return (namespace, name) of every living actor that has a name, in any order."""
+
+    @abstractmethod
+    def kill_actor(self, link: Any, no_restart: bool) -> None:
+        """End the actor of `link`; see `JobContext.kill`."""
+
+    @abstractmethod
+    def owns_actor(self, link: Any) -> bool:
+        """Return whether `link`, any link at all, leads to an actor of this engine."""
+
+    # ---- what there is and what was done
+
+    def resource_ids(self) -> dict[str, list[int]]:
+        """Return the indices of the devices that the running task or this actor has; see `JobContext.resource_ids`."""
+        return {}
+
+    def timeline_events(self) -> Iterable[Mapping[str, Any]]:
+        """Return the tasks that ran, oldest first, as events of Chrome's trace format (times in microseconds)."""
+        return _lacking(self, "does not remember when its tasks ran")
+
+    def failures(self) -> Iterable[tuple[str, int, str]]:
+        """Return (task's name, its number or 0, what it failed with) of the tasks that failed."""
+        for event in self.timeline_events():
+            if not event.get("args", {}).get("ok", True):
+                yield event["name"], 0, "failed"
+
+    def status(self) -> dict[str, Any]:
+        """Return what there is and what of it is free, as `fray status --json` shows it."""
+        return _lacking(self, "has no node to ask")
+
+    # ---- life
+
+    @abstractmethod
+    def close(self) -> None:
+        """Cancel what has not ended and release everything; called once."""
+
+
+def _lacking(engine: Engine, what: str) -> NoReturn:
+    raise UnsupportedError(f"{type(engine).__name__} {what}")
