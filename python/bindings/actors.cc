@@ -6,6 +6,7 @@
 // Ownership:  Python owns the refs.
 // Failure:    errors of the engine become the exceptions of fray.errors.
 #include "call_builder.h"
+#include "client/call.h"
 
 namespace fray::python {
 

@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include "client/call.h"
+
 namespace fray::python {
 
 namespace {

@@ -12,6 +12,7 @@
 #include <xxhash.h>
 
 #include "call_builder.h"
+#include "client/call.h"
 
 namespace fray::python {
 

@@ -15,6 +15,7 @@
 #include "client/open_client.h"
 #include "client/output_writer.h"
 #include "door/find_node.h"
+#include "model/resource_set.h"
 #include "os/content_hash.h"
 #include "refs.h"
 
@@ -232,7 +233,7 @@ PyObject* client_failures(PyObject* self, PyObject*) {
 PyObject* client_total(PyObject* self, PyObject*) {
   Owned total(PyDict_New());
   if (!total) return nullptr;
-  for (const auto& [name, units] : reinterpret_cast<PythonClient*>(self)->client->node().total.units()) {
+  for (const auto& [name, units] : reinterpret_cast<PythonClient*>(self)->client->total().units()) {
     Owned amount(PyFloat_FromDouble(static_cast<double>(units) / static_cast<double>(ResourceSet::kUnitsPerOne)));
     if (!amount || PyDict_SetItemString(total.get(), name.c_str(), amount.get()) != 0) return nullptr;
   }
@@ -240,7 +241,7 @@ PyObject* client_total(PyObject* self, PyObject*) {
 }
 
 PyObject* client_session(PyObject* self, PyObject*) {
-  return PyUnicode_DecodeFSDefault(reinterpret_cast<PythonClient*>(self)->client->node().session_folder.c_str());
+  return PyUnicode_DecodeFSDefault(reinterpret_cast<PythonClient*>(self)->client->node().folder.c_str());
 }
 
 PyObject* client_drain_output(PyObject* self, PyObject*) {

@@ -9,6 +9,7 @@
 
 #include "capi/call_frame.h"
 #include "capi/failure.h"
+#include "capi/resources.h"
 
 namespace fray::capi {
 

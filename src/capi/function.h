@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "capi/session.h"
+#include "client/call.h"
 
 struct fray_function {
   std::atomic<std::size_t> references{1};

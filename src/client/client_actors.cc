@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include "client/call.h"
 #include "client/client.h"
 #include "model/resource_text.h"
+#include "wire/create_actor.h"
 
 namespace fray::client {
 

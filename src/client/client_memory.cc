@@ -4,6 +4,7 @@
 #include "client/client.h"
 #include "store/buffer_layout.h"
 #include "store/parallel_copy.h"
+#include "wire/memory.h"
 
 namespace fray::client {
 

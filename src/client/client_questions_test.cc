@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "client/client_test_node.h"
+#include "wire/memory.h"
 
 namespace fray::client {
 namespace {

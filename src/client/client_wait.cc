@@ -11,6 +11,8 @@
 
 #include "client/client.h"
 #include "client/current_call.h"
+#include "wire/lease.h"
+#include "wire/memory.h"
 
 namespace fray::client {
 
@@ -326,7 +328,7 @@ WaitResult Client::wait_until(FunctionRef<bool()> condition, Deadline deadline, 
   bool is_long = false;
   std::optional<std::uint64_t> side_wait;
   auto note_silence = [&]() FRAY_REQUIRES(mutex_) {
-    if (is_long || !welcome_.in_job || !hooks.waits_for_others() || hooks.duty() != nullptr) return;
+    if (is_long || !session_.in_job || !hooks.waits_for_others() || hooks.duty() != nullptr) return;
     is_long = true;
     begin_long_wait();
   };
@@ -512,7 +514,7 @@ Client::SideWaits Client::side_waits() const {
 }
 
 std::uint64_t Client::add_side_wait() {
-  if (duty_ == nullptr && !welcome_.in_job) return kNoTask;  // nobody wants to know
+  if (duty_ == nullptr && !session_.in_job) return kNoTask;  // nobody wants to know
   if (side_waits_.lasting++ == 0) {
     side_waits_since_ = Clock::now();
     wake_backup();
@@ -533,7 +535,7 @@ void Client::drop_side_wait(std::uint64_t task) {
 
 // The program of a job that awaits its tasks in an event loop sleeps where nobody sees it.
 void Client::lend_for_side_waits(Clock::time_point now) {
-  if (!welcome_.in_job || lent_for_side_waits_ || side_waits_.lasting == 0) return;
+  if (!session_.in_job || lent_for_side_waits_ || side_waits_.lasting == 0) return;
   if (now - side_waits_since_ < kAskInterrupt) return;
   lent_for_side_waits_ = true;
   begin_long_wait();

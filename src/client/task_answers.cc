@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include "client/actor_table.h"
+#include "client/task_queues.h"
 #include "client/task_table.h"
 #include "wire/exit_text.h"
 #include "wire/failure.h"
+#include "wire/lease.h"
 
 namespace fray::client {
 
@@ -244,15 +246,14 @@ void TaskTable::retry(Task* task) {
 }
 
 void TaskTable::refused(std::uint32_t demand, StatusCode code, const std::string& reason) {
-  auto asked = by_number_.find(demand);
-  if (asked == by_number_.end()) return;
-  TaskQueue* queue = asked->second;
+  TaskQueue* queue = queues_->at(demand);
+  if (queue == nullptr) return;
   for (Task* task : take_ready(queue)) fail(task, code, reason);
   tell_demand(queue);
 }
 
 void TaskTable::fail_all(StatusCode code, const std::string& message) {
-  for (const auto& [number, queue] : by_number_) take_ready(queue);
+  for (TaskQueue* queue : queues_->all()) take_ready(queue);
   actors_->clear();
   for (Lease* lease : open_leases_) {
     lease->sent.clear();

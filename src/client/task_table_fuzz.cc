@@ -15,7 +15,9 @@
 #include "client/actor_table.h"
 #include "client/shared_memory.h"
 #include "client/task_table.h"
+#include "model/work_shape.h"
 #include "os/socket_pair.h"
+#include "wire/lease.h"
 
 namespace fray::client {
 namespace {

@@ -8,7 +8,11 @@
 #include <sys/socket.h>
 
 #include "client/actor_table.h"
+#include "client/demand_window.h"
 #include "client/shared_memory.h"
+#include "model/work_shape.h"
+#include "wire/demand.h"
+#include "wire/lease.h"
 
 namespace fray::client {
 namespace {

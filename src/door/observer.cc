@@ -24,7 +24,7 @@ Result<Observer::Connection> Observer::connect(const Patience& patience) const {
   FRAY_ASSIGN_OR_RETURN(os::Fd fd, connect_to_node(socket_path_, hello));
   connection.socket = wire::FrameSocket(std::move(fd));
   connection.socket.queue(hello_frame(wire::Role::kObserver));
-  Result<wire::Welcome> welcome = await_welcome(connection.socket, hello);
+  const Result<std::string> welcome = await_welcome(connection.socket, hello);
   if (!welcome.is_ok()) return explain_silence(socket_path_, welcome.status());
   return connection;
 }

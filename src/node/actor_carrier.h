@@ -22,6 +22,9 @@
 #include "node/object_carrier.h"
 #include "node/roster.h"
 #include "wire/actor.h"
+#include "wire/create_actor.h"
+#include "wire/lease.h"
+#include "wire/value.h"
 
 namespace fray::node {
 

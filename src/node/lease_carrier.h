@@ -18,11 +18,14 @@
 #include <vector>
 
 #include "event/loop.h"
+#include "model/device_set.h"
 #include "node/device_names.h"
 #include "node/roster.h"
 #include "node/worker_processes.h"
 #include "scheduler/key_keeper.h"
 #include "scheduler/lease_table.h"
+#include "wire/demand.h"
+#include "wire/lease.h"
 
 namespace fray::node {
 

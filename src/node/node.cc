@@ -14,6 +14,7 @@
 #include "os/clock.h"
 #include "os/kernel.h"
 #include "os/run_folder.h"
+#include "wire/welcome.h"
 
 namespace fray::node {
 
@@ -207,14 +208,14 @@ Status Node::welcome_worker(Connection& connection, const wire::Hello& hello) {
 
 void Node::welcome(Connection& connection, ProcessId process) {
   wire::Welcome message;
-  message.epoch = epoch_;
-  message.process = process;
-  message.max_workers = settings_.options.max_workers;
-  message.store_limit_bytes = settings_.options.store_memory_bytes;
+  message.session = {.epoch = epoch_,
+                     .process = process,
+                     .max_workers = settings_.options.max_workers,
+                     .store_limit_bytes = settings_.options.store_memory_bytes,
+                     .release = settings_.release,
+                     .folder = folder_.path(),
+                     .in_job = connection.job != 0};
   message.total = settings_.options.total;
-  message.release = settings_.release;
-  message.session_folder = folder_.path();
-  message.in_job = connection.job != 0;
   connection.send(ControlType::kWelcome, 0, message);
 }
 

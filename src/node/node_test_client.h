@@ -24,7 +24,12 @@
 #include "os/socket_pair.h"
 #include "os/spawn.h"
 #include "wire/control.h"
+#include "wire/demand.h"
+#include "wire/lease.h"
+#include "wire/session.h"
 #include "wire/socket.h"
+#include "wire/welcome.h"
+#include "wire/worker_key.h"
 
 namespace fray::node {
 
@@ -206,7 +211,7 @@ class TestNode {
     first_->hello();
     auto welcome = first_->expect<wire::Welcome>(wire::ControlType::kWelcome);
     if (!welcome) return {};
-    session_folder_ = welcome->session_folder;
+    session_folder_ = welcome->session.folder;
     node_pid_ = first_->status()["node"]["pid"];
     pidfd_ = watch_process(node_pid_);
     return *welcome;

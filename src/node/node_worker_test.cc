@@ -4,6 +4,7 @@
 #include "node/node_test_client.h"
 #include "os/child_processes.h"
 #include "os/pidfd.h"
+#include "wire/process.h"
 
 namespace fray::node {
 namespace {

@@ -1,6 +1,8 @@
 #include "wire/actor.h"
 
+#include "wire/create_actor.h"
 #include "wire/decoded.h"
+#include "wire/resources.h"
 
 namespace fray::wire {
 

@@ -2,10 +2,15 @@
 //
 // Threading:  values.
 // Ownership:  messages own their strings.
-// Failure:    as in wire/control.h.
+// Failure:    decode() returns kCorruption when the body does not fit; the connection must then be closed.
 #pragma once
 
+#include <cstdint>
+#include <string_view>
+
+#include "base/status.h"
 #include "model/call_wait.h"
+#include "wire/bytes.h"
 #include "wire/control.h"
 
 namespace fray::wire {

@@ -1,6 +1,14 @@
 #include "wire/control.h"
 
 #include "wire/decoded.h"
+#include "wire/demand.h"
+#include "wire/lease.h"
+#include "wire/memory.h"
+#include "wire/object.h"
+#include "wire/process.h"
+#include "wire/resources.h"
+#include "wire/welcome.h"
+#include "wire/worker_key.h"
 
 namespace fray::wire {
 
@@ -35,53 +43,6 @@ std::vector<std::pair<std::string, std::string>> decode_variables(ByteReader& in
 }
 
 }  // namespace
-
-void encode(ByteWriter& out, const ResourceSet& resources) {
-  out.put(static_cast<std::uint32_t>(resources.units().size()));
-  for (const auto& [name, units] : resources.units()) {
-    out.put_string(name);
-    out.put(units);
-  }
-}
-
-ResourceSet decode_resource_set(ByteReader& in) {
-  ResourceSet resources;
-  std::uint32_t count = in.get_count(sizeof(std::uint32_t) + sizeof(std::int64_t));
-  for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
-    std::string_view name = in.get_string();
-    auto units = in.get<std::int64_t>();
-    if (!in.ok()) break;
-    if (name.empty() || units < 0) {
-      in.fail();
-      break;
-    }
-    resources.set_units(name, units);
-  }
-  return resources;
-}
-
-void encode(ByteWriter& out, const WorkShape& shape) {
-  WorkShape::visit(shape, [&out](const char*, const auto& field) {
-    if constexpr (std::is_integral_v<std::remove_cvref_t<decltype(field)>>) {
-      out.put(field);
-    } else {
-      encode(out, field);
-    }
-  });
-}
-
-WorkShape decode_work_shape(ByteReader& in) {
-  WorkShape shape;
-  WorkShape::visit(shape, [&in](const char*, auto& field) {
-    using Field = std::remove_cvref_t<decltype(field)>;
-    if constexpr (std::is_integral_v<Field>) {
-      field = in.get<Field>();
-    } else {
-      field = decode_resource_set(in);
-    }
-  });
-  return shape;
-}
 
 std::string frame(ControlType type, std::uint64_t id) {
   FrameHeader header;
@@ -173,27 +134,28 @@ Result<Hello> Hello::decode(std::string_view body) {
 }
 
 void Welcome::encode(ByteWriter& out) const {
-  out.put(epoch);
-  out.put(process);
-  out.put(max_workers);
-  out.put(store_limit_bytes);
+  out.put(session.epoch);
+  out.put(session.process);
+  out.put(session.max_workers);
+  out.put(session.store_limit_bytes);
   wire::encode(out, total);
-  out.put_string(release);
-  out.put_string(session_folder);
-  out.put(static_cast<std::uint8_t>(in_job));
+  out.put_string(session.release);
+  out.put_string(session.folder);
+  out.put(static_cast<std::uint8_t>(session.in_job));
 }
 
 Result<Welcome> Welcome::decode(std::string_view body) {
   ByteReader in(body);
   Welcome message;
-  message.epoch = in.get<decltype(message.epoch)>();
-  message.process = in.get<decltype(message.process)>();
-  message.max_workers = in.get<decltype(message.max_workers)>();
-  message.store_limit_bytes = in.get<decltype(message.store_limit_bytes)>();
+  Session& session = message.session;
+  session.epoch = in.get<decltype(session.epoch)>();
+  session.process = in.get<decltype(session.process)>();
+  session.max_workers = in.get<decltype(session.max_workers)>();
+  session.store_limit_bytes = in.get<decltype(session.store_limit_bytes)>();
   message.total = decode_resource_set(in);
-  message.release = in.get_string();
-  message.session_folder = in.get_string();
-  message.in_job = in.get<std::uint8_t>() != 0;
+  session.release = in.get_string();
+  session.folder = in.get_string();
+  session.in_job = in.get<std::uint8_t>() != 0;
   return decoded(in, std::move(message), "Welcome");
 }
 

@@ -3,9 +3,16 @@
 #include <cstdint>
 
 #include "wire/actor.h"
-#include "wire/control.h"
+#include "wire/create_actor.h"
+#include "wire/demand.h"
 #include "wire/direct.h"
 #include "wire/job.h"
+#include "wire/lease.h"
+#include "wire/memory.h"
+#include "wire/object.h"
+#include "wire/process.h"
+#include "wire/welcome.h"
+#include "wire/worker_key.h"
 
 namespace {
 

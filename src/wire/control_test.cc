@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "wire/demand.h"
+#include "wire/lease.h"
 #include "wire/message_test.h"
+#include "wire/object.h"
+#include "wire/worker_key.h"
 
 namespace fray::wire {
 namespace {

@@ -1,6 +1,7 @@
 #include "wire/job.h"
 
 #include "wire/decoded.h"
+#include "wire/resources.h"
 
 namespace fray::wire {
 
