@@ -310,7 +310,7 @@ PyObject* loads(PythonClient* owner, PyObject* data, PyObject* buffers, std::vec
 
 PyObject* raise_actor_died(std::string_view bytes) {
   static PyObject* slot = nullptr;
-  Result<wire::ActorDeath> death = wire::ActorDeath::decode(bytes);
+  Result<wire::ActorDeath> death = wire::decode<wire::ActorDeath>(bytes);
   if (!death.is_ok()) {
     raise_status(death.status());
     return nullptr;
@@ -326,7 +326,7 @@ PyObject* raise_actor_died(std::string_view bytes) {
 
 PyObject* raise_portable_failure(std::string_view bytes) {
   static PyObject* slot = nullptr;
-  Result<wire::Failure> failure = wire::Failure::decode(bytes);
+  Result<wire::Failure> failure = wire::decode<wire::Failure>(bytes);
   if (!failure.is_ok()) {
     raise_status(failure.status());
     return nullptr;

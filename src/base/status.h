@@ -44,6 +44,7 @@ enum class [[nodiscard]] StatusCode : unsigned char {
   kPermissionDenied,   // who asks is not known to the other side, or may not do this
 };
 
+constexpr StatusCode last_of(StatusCode) { return StatusCode::kPermissionDenied; }
 std::string_view to_string(StatusCode code);
 
 class [[nodiscard]] Status {

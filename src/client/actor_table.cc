@@ -265,9 +265,7 @@ void ActorTable::sort_out(ActorQueue* queue, const wire::ActorLost& lost) {
 void ActorTable::fail(ActorQueue* queue, Task* task, wire::ActorDeath::Executed executed) {
   wire::ActorDeath death = queue->death;
   death.executed = executed;
-  std::string bytes;
-  wire::ByteWriter out(bytes);
-  death.encode(out);
+  const std::string bytes = wire::encoded(death);
   wire::ValueView failure;
   failure.encoding = wire::Encoding::kActorDied;
   failure.bytes = bytes;

@@ -62,7 +62,7 @@ Status Client::handshake() {
   }
   if (!options_.hello.deadline) options_.hello.deadline = Clock::now() + door::kHelloPatience;
   FRAY_ASSIGN_OR_RETURN(std::string answer, door::await_welcome(link_.socket(), options_.hello));
-  FRAY_ASSIGN_OR_RETURN(wire::Welcome welcome, wire::Welcome::decode(answer));
+  FRAY_ASSIGN_OR_RETURN(wire::Welcome welcome, wire::decode<wire::Welcome>(answer));
   session_ = std::move(welcome.session);
   total_ = std::make_unique<const ResourceSet>(std::move(welcome.total));
   objects_.set_identity(session_.epoch, session_.process);

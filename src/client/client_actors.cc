@@ -44,7 +44,7 @@ Result<FoundActor> Client::create_actor(ActorRequest request, WaitHooks& hooks) 
   }
   if (ticket != 0) {
     Result<door::Answer> waited = await_answer(ticket, Clock::now() + kAnswerLimit, hooks);
-    auto answer = waited.is_ok() ? wire::ActorAnswer::decode(waited->body) : Result<wire::ActorAnswer>(waited.status());
+    auto answer = waited.is_ok() ? wire::decode<wire::ActorAnswer>(waited->body) : Result<wire::ActorAnswer>(waited.status());
     Status refused = !answer.is_ok()                   ? answer.status()
                      : answer->code != StatusCode::kOk ? Status(answer->code, answer->message)
                                                        : Status::ok();
@@ -99,7 +99,7 @@ Result<FoundActor> Client::find_actor(std::string_view name_space, std::string_v
                  let_go_of_actor());
   }
   FRAY_ASSIGN_OR_RETURN(door::Answer found, await_answer(ticket, Clock::now() + kAnswerLimit, hooks));
-  FRAY_ASSIGN_OR_RETURN(wire::ActorAnswer answer, wire::ActorAnswer::decode(found.body));
+  FRAY_ASSIGN_OR_RETURN(wire::ActorAnswer answer, wire::decode<wire::ActorAnswer>(found.body));
   if (answer.code != StatusCode::kOk) return Status(answer.code, answer.message);
   MutexLock lock(mutex_);
   return FoundActor{objects_.adopt(answer.actor), std::move(answer.description)};
@@ -113,13 +113,13 @@ Result<wire::ActorNames> Client::list_actors(WaitHooks& hooks) {
     ticket = ask(wire::ControlType::kListActors);
   }
   FRAY_ASSIGN_OR_RETURN(door::Answer answer, await_answer(ticket, Clock::now() + kAnswerLimit, hooks));
-  return wire::ActorNames::decode(answer.body);
+  return wire::decode<wire::ActorNames>(answer.body);
 }
 
 // The node counts this process as a holder of the actor that it names.
 Client::Unwanted Client::let_go_of_actor() {
   return [this](door::Answer& given) FRAY_REQUIRES(mutex_) {
-    auto answer = wire::ActorAnswer::decode(given.body);
+    auto answer = wire::decode<wire::ActorAnswer>(given.body);
     if (!answer.is_ok() || answer->code != StatusCode::kOk || answer->actor == ActorId{}) return;
     Object* object = objects_.adopt(answer->actor);
     if (object->references.fetch_sub(1, std::memory_order_acq_rel) == 1) objects_.destroy(object);
@@ -164,17 +164,17 @@ void Client::handle_actor(wire::Incoming& frame) {
   auto broken = [this](const Status& status) FRAY_REQUIRES(mutex_) { node_lost(status.message()); };
   switch (static_cast<ControlType>(frame.header.type)) {
     case ControlType::kActorConnected: {
-      auto message = wire::ActorConnected::decode(frame.body);
+      auto message = wire::decode<wire::ActorConnected>(frame.body);
       if (!message.is_ok() || frame.fds.size() != 1) return broken(message.status());
       return actors_.connected(message.value(), std::move(frame.fds.front()));
     }
     case ControlType::kActorLost: {
-      auto message = wire::ActorLost::decode(frame.body);
+      auto message = wire::decode<wire::ActorLost>(frame.body);
       if (!message.is_ok()) return broken(message.status());
       return actors_.lost(message.value());
     }
     case ControlType::kHostActor: {
-      auto message = wire::HostActor::decode(frame.body);
+      auto message = wire::decode<wire::HostActor>(frame.body);
       if (!message.is_ok()) return broken(message.status());
       early_actor_ = std::move(message.value());
       return deliver_leases();

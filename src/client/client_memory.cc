@@ -33,13 +33,13 @@ Status Client::ask_for_memory(std::uint64_t bytes) {
     message.bytes = bytes;
     // What is granted to nobody goes back.
     ticket = ask(wire::ControlType::kReserve, message, [this, bytes](door::Answer& answer) FRAY_REQUIRES(mutex_) {
-      auto reserved = wire::Reserved::decode(answer.body);
+      auto reserved = wire::decode<wire::Reserved>(answer.body);
       if (reserved.is_ok() && reserved->error.empty()) unreserve(bytes);
     });
   }
   FRAY_ASSIGN_OR_RETURN(door::Answer answer,
                         await_answer(ticket, std::nullopt, current_hooks != nullptr ? *current_hooks : none));
-  FRAY_ASSIGN_OR_RETURN(wire::Reserved reserved, wire::Reserved::decode(answer.body));
+  FRAY_ASSIGN_OR_RETURN(wire::Reserved reserved, wire::decode<wire::Reserved>(answer.body));
   return reserved.error.empty() ? Status::ok() : Status(StatusCode::kOutOfMemory, reserved.error);
 }
 

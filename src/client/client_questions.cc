@@ -42,7 +42,7 @@ Result<std::string> Client::ask_for_status(Deadline deadline, WaitHooks& hooks) 
     ticket = ask(ControlType::kStatusRequest);
   }
   FRAY_ASSIGN_OR_RETURN(door::Answer answer, await_answer(ticket, deadline, hooks));
-  FRAY_ASSIGN_OR_RETURN(wire::Text text, wire::Text::decode(answer.body));
+  FRAY_ASSIGN_OR_RETURN(wire::Text text, wire::decode<wire::Text>(answer.body));
   return std::move(text.text);
 }
 

@@ -122,44 +122,44 @@ void Client::handle(wire::Incoming& frame) {
   }
   switch (static_cast<ControlType>(frame.header.type)) {
     case ControlType::kGrant: {
-      auto message = wire::Grant::decode(frame.body);
+      auto message = wire::decode<wire::Grant>(frame.body);
       if (!message.is_ok() || frame.fds.size() != 1) return broken(message.status());
       return tasks_.granted(frame.header.id, message.value(), std::move(frame.fds.front()));
     }
     case ControlType::kLease: {
-      auto message = wire::Lease::decode(frame.body);
+      auto message = wire::decode<wire::Lease>(frame.body);
       if (!message.is_ok() || frame.fds.size() != 1) return broken(message.status());
       early_leases_.push_back({frame.header.id, message->client, message->cpus, std::move(frame.fds.front())});
       return deliver_leases();
     }
     case ControlType::kBindDevices: {
-      auto message = wire::BindDevices::decode(frame.body);
+      auto message = wire::decode<wire::BindDevices>(frame.body);
       if (!message.is_ok()) return broken(message.status());
       early_devices_ = std::move(message).value();
       return deliver_leases();
     }
     case ControlType::kReclaim: {
-      auto message = wire::Reclaim::decode(frame.body);
+      auto message = wire::decode<wire::Reclaim>(frame.body);
       if (!message.is_ok()) return broken(message.status());
       return tasks_.reclaim(message->demand, message->count);
     }
     case ControlType::kWorkerLost: {
-      auto message = wire::WorkerLost::decode(frame.body);
+      auto message = wire::decode<wire::WorkerLost>(frame.body);
       if (!message.is_ok()) return broken(message.status());
       return tasks_.worker_lost(frame.header.id, message.value());
     }
     case ControlType::kDeadlock: {
-      auto message = wire::Deadlock::decode(frame.body);
+      auto message = wire::decode<wire::Deadlock>(frame.body);
       if (!message.is_ok()) return broken(message.status());
       return tasks_.refused(message->demand, message->code, message->reason);
     }
     case ControlType::kObjectReady: {
-      auto message = wire::ObjectReady::decode(frame.body);
+      auto message = wire::decode<wire::ObjectReady>(frame.body);
       if (!message.is_ok()) return broken(message.status());
       return object_arrived(message->object, std::move(message->value));
     }
     case ControlType::kObjectLost: {
-      auto message = wire::ObjectLost::decode(frame.body);
+      auto message = wire::decode<wire::ObjectLost>(frame.body);
       if (!message.is_ok()) return broken(message.status());
       wire::Value failure;
       failure.encoding = wire::Encoding::kStatus;
@@ -167,7 +167,7 @@ void Client::handle(wire::Incoming& frame) {
       return object_arrived(message->object, std::move(failure));
     }
     case ControlType::kSegmentOpened: {
-      auto message = wire::SegmentInfo::decode(frame.body);
+      auto message = wire::decode<wire::SegmentInfo>(frame.body);
       if (!message.is_ok()) return broken(message.status());
       Status mapped(StatusCode::kObjectLost, message->error);
       if (frame.fds.size() == 1 && !frame.fds.front().is_open()) {
@@ -179,12 +179,12 @@ void Client::handle(wire::Incoming& frame) {
       return answer_arrived(frame, std::move(mapped));
     }
     case ControlType::kFreeRange: {
-      auto message = wire::FreeRange::decode(frame.body);
+      auto message = wire::decode<wire::FreeRange>(frame.body);
       if (!message.is_ok()) return broken(message.status());
       return memory_.free(message->location, message->reuse);
     }
     case ControlType::kEvict: {
-      auto message = wire::SegmentName::decode(frame.body);
+      auto message = wire::decode<wire::SegmentName>(frame.body);
       if (!message.is_ok()) return broken(message.status());
       message->ok = memory_.evict(message->segment);
       return link_.send(ControlType::kEvicted, 0, message.value());
@@ -192,12 +192,12 @@ void Client::handle(wire::Incoming& frame) {
     case ControlType::kProbeWaits:
       return tell_all_again(frame.header.id);
     case ControlType::kWaitRefused: {
-      auto message = wire::Text::decode(frame.body);
+      auto message = wire::decode<wire::Text>(frame.body);
       if (!message.is_ok()) return broken(message.status());
       return wait_refused(frame.header.id, std::move(message->text));
     }
     case ControlType::kYieldMemory: {
-      auto message = wire::YieldMemory::decode(frame.body);
+      auto message = wire::decode<wire::YieldMemory>(frame.body);
       if (!message.is_ok()) return broken(message.status());
       if (message->announce) objects_.share_private();
       memory_.give_back_warm();
@@ -205,7 +205,7 @@ void Client::handle(wire::Incoming& frame) {
       return link_.send(ControlType::kMemoryYielded);
     }
     case ControlType::kLog: {
-      auto message = wire::Log::decode(frame.body);
+      auto message = wire::decode<wire::Log>(frame.body);
       if (!message.is_ok()) return broken(message.status());
       ++logs_seen_;
       logs_.push_back(std::move(message.value()));

@@ -126,7 +126,7 @@ void TaskTable::on_result(Lease* lease, std::uint64_t number, std::string_view b
 
 void TaskTable::note_failure(const Task& task, std::uint64_t number, const wire::ValueView& failure) {
   if (failure.encoding == wire::Encoding::kFailure) {
-    auto report = wire::Failure::decode(failure.bytes);
+    auto report = wire::decode<wire::Failure>(failure.bytes);
     std::string text = report.is_ok() ? report->type_name + ": " + report->message : report.status().message();
     return timeline_.add_failure(task.function->name, number, false, text);
   }
@@ -164,7 +164,7 @@ void TaskTable::taken(Object* stream, std::uint64_t bytes) {
 }
 
 void TaskTable::on_returned(Lease* lease, std::string_view body) {
-  Result<wire::Returned> returned = wire::decode_returned(body);
+  Result<wire::Returned> returned = wire::decode<wire::Returned>(body);
   if (!returned.is_ok()) return lease_ended(lease);
   lease->recalled = false;
   if (returned->reason == wire::ReturnReason::kBlocked) {

@@ -67,7 +67,7 @@ Result<std::string> await_welcome(wire::FrameSocket& socket, const Patience& pat
   FRAY_ASSIGN_OR_RETURN(wire::Incoming frame, next_frame(socket, patience));
   const auto type = static_cast<ControlType>(frame.header.type);
   if (type == ControlType::kRefused) {
-    FRAY_ASSIGN_OR_RETURN(wire::Text why, wire::Text::decode(frame.body));
+    FRAY_ASSIGN_OR_RETURN(wire::Text why, wire::decode<wire::Text>(frame.body));
     return Status(why.code, "the node refused the connection: " + why.text);
   }
   if (type != ControlType::kWelcome) return Status(StatusCode::kCorruption, "who listens there is no node of Fray");

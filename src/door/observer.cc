@@ -78,7 +78,7 @@ Result<Answer> Observer::ask_with(const std::function<std::string(Ticket)>& fram
 Result<std::string> Observer::status(const Patience& patience) {
   const auto frame_of = [](Ticket ticket) { return wire::frame(ControlType::kStatusRequest, ticket); };
   FRAY_ASSIGN_OR_RETURN(Answer answer, ask_with(frame_of, ControlType::kStatusReply, patience));
-  FRAY_ASSIGN_OR_RETURN(wire::Text text, wire::Text::decode(answer.body));
+  FRAY_ASSIGN_OR_RETURN(wire::Text text, wire::decode<wire::Text>(answer.body));
   return std::move(text.text);
 }
 

@@ -140,7 +140,7 @@ class TestClient {
     auto received = receive(type);
     EXPECT_TRUE(received) << "no message of type " << static_cast<int>(type) << " came";
     if (!received) return std::nullopt;
-    auto message = Message::decode(received->body);
+    auto message = wire::decode<Message>(received->body);
     EXPECT_TRUE(message.is_ok());
     return std::move(message.value());
   }
@@ -277,7 +277,7 @@ inline TestLease lease_worker(TestClient& client, double cpus = 1) {
   EXPECT_TRUE(granted) << "no lease was granted";
   if (!granted) return lease;
   lease.lease = granted->id;
-  lease.pid = wire::Grant::decode(granted->body).value().pid;
+  lease.pid = wire::decode<wire::Grant>(granted->body).value().pid;
   lease.direct = std::move(granted->fds.front());
   return lease;
 }

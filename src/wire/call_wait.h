@@ -2,15 +2,12 @@
 //
 // Threading:  values.
 // Ownership:  messages own their strings.
-// Failure:    decode() returns kCorruption when the body does not fit; the connection must then be closed.
+// Failure:    as in wire/codec.h.
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
-#include "base/status.h"
 #include "model/call_wait.h"
-#include "wire/bytes.h"
 #include "wire/control.h"
 
 namespace fray::wire {
@@ -20,8 +17,11 @@ struct CallWaits {
   static constexpr ControlType kType = ControlType::kCallWaits;
   std::uint64_t probe = 0;  // that this answers; 0: none
   CallWait wait;
-  void encode(ByteWriter& out) const;
-  static Result<CallWaits> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("probe", message.probe);
+    field("wait", message.wait);
+  }
 };
 
 }  // namespace fray::wire

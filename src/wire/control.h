@@ -2,7 +2,7 @@
 //
 //   socket.queue(frame(ControlType::kReclaim, 0, Reclaim{3}));     // a whole frame
 //
-// Each message is a struct with its type number, encode() and decode(), in a header of its subject: session.h, welcome.h,
+// Each message is a struct that lists its fields (wire/codec.h), in a header of its subject: session.h, welcome.h,
 // worker_key.h, demand.h, lease.h, object.h, memory.h, process.h, call_wait.h, actor.h, create_actor.h, job.h. What a
 // message is about travels in FrameHeader::id and is listed there and here as "id:".
 //
@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <string>
 
-#include "wire/bytes.h"
+#include "wire/codec.h"
 #include "wire/frame.h"
 
 namespace fray::wire {
@@ -113,7 +113,7 @@ std::string frame(ControlType type, std::uint64_t id, const Message& message, st
   header.id = id;
   std::string out(reinterpret_cast<const char*>(&header), sizeof(header));
   ByteWriter writer(out);
-  message.encode(writer);
+  encode(writer, message);
   set_length(out, 0);
   return out;
 }

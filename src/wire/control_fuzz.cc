@@ -18,7 +18,7 @@ namespace {
 
 template <typename... Messages>
 void decode_all(std::string_view body) {
-  (void(Messages::decode(body)), ...);
+  (void(fray::wire::decode<Messages>(body)), ...);
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   decode_all<CreateActor, ConstructActor, ActorName, FindActor, ActorFailure, ActorAnswer, ActorNames, ActorConnected,
              ActorLost, ActorDeath, HostActor>(body);
   decode_all<SubmitJob, JobNames, JobAnswer, OpenJobLog, JobLogOpened, ReadJobLog, JobLogPieces>(body);
-  (void)decode_returned(body);
+  decode_all<Returned>(body);
   ByteReader in(body);
   while (in.ok() && in.left() > 0) {
     ValueView value = decode_value(in);

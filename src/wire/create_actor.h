@@ -2,18 +2,16 @@
 //
 // Threading:  values.
 // Ownership:  messages own their strings.
-// Failure:    decode() returns kCorruption when the body does not fit; the connection must then be closed.
+// Failure:    as in wire/codec.h.
 #pragma once
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
-#include "base/status.h"
 #include "model/ids.h"
 #include "model/work_shape.h"
-#include "wire/bytes.h"
 #include "wire/control.h"
+#include "wire/resources.h"
 
 namespace fray::wire {
 
@@ -29,8 +27,19 @@ struct CreateActor {
   std::string name;  // empty: none
   std::string class_name;
   std::string description;  // what handles that are made by name need; opaque to the engine
-  void encode(ByteWriter& out) const;
-  static Result<CreateActor> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("actor", message.actor);
+    field("max_restarts", message.max_restarts);
+    field("detached", message.detached);
+    field("get_if_exists", message.get_if_exists);
+    field("event_loop", message.event_loop);
+    field("shape", message.shape);
+    field("name_space", message.name_space);
+    field("name", message.name);
+    field("class_name", message.class_name);
+    field("description", message.description);
+  }
 };
 
 }  // namespace fray::wire

@@ -2,16 +2,14 @@
 //
 // Threading:  values.
 // Ownership:  messages own their strings.
-// Failure:    decode() returns kCorruption when the body does not fit; the connection must then be closed.
+// Failure:    as in wire/codec.h.
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
-#include "base/status.h"
 #include "model/work_shape.h"
-#include "wire/bytes.h"
 #include "wire/control.h"
+#include "wire/resources.h"
 
 namespace fray::wire {
 
@@ -22,8 +20,12 @@ struct Demand {
   std::uint32_t demand = 0;  // the client's own number
   std::uint32_t count = 0;
   WorkShape shape;
-  void encode(ByteWriter& out) const;
-  static Result<Demand> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("demand", message.demand);
+    field("count", message.count);
+    field("shape", message.shape);
+  }
 };
 
 }  // namespace fray::wire

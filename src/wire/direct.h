@@ -42,6 +42,7 @@ inline constexpr std::size_t kFunctionOverheadBytes = 4096;
 inline constexpr std::size_t kMostFunctionBytes = std::size_t{64} << 20;  // that a worker keeps for one client
 
 enum class ReturnReason : std::uint8_t { kBlocked = 0, kRecalled = 1, kRetiring = 2 };
+constexpr ReturnReason last_of(ReturnReason) { return ReturnReason::kRetiring; }
 // kRetry: it raised what its options let it try again after; there are no values, and nothing of it was recorded.
 enum class TaskStatus : std::uint8_t { kOk = 0, kFailed = 1, kCancelled = 2, kTimedOut = 3, kRetry = 4 };
 
@@ -84,11 +85,14 @@ std::size_t begin_frame(std::string& out, DirectType type, std::uint64_t id);
 bool finish_frame(std::string& out, std::size_t begin);
 bool append_frame(std::string& out, DirectType type, std::uint64_t id, std::string_view body = {});
 
-std::string returned_body(ReturnReason reason, const std::vector<std::uint64_t>& tasks);
 struct Returned {
   ReturnReason reason = ReturnReason::kBlocked;
   std::vector<std::uint64_t> tasks;
+
+  static void visit(auto& message, auto&& field) {
+    field("reason", message.reason);
+    field("tasks", message.tasks);
+  }
 };
-Result<Returned> decode_returned(std::string_view body);
 
 }  // namespace fray::wire

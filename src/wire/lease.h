@@ -2,19 +2,17 @@
 //
 // Threading:  values.
 // Ownership:  messages own their strings.
-// Failure:    decode() returns kCorruption when the body does not fit; the connection must then be closed.
+// Failure:    as in wire/codec.h.
 #pragma once
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/status.h"
 #include "model/device_set.h"
 #include "model/ids.h"
-#include "wire/bytes.h"
 #include "wire/control.h"
 
 namespace fray::wire {
@@ -24,16 +22,23 @@ struct Grant {  // id: lease
   std::uint32_t demand = 0;
   ProcessId worker = 0;
   std::int32_t pid = 0;
-  void encode(ByteWriter& out) const;
-  static Result<Grant> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("demand", message.demand);
+    field("worker", message.worker);
+    field("pid", message.pid);
+  }
 };
 
 struct Lease {  // id: lease
   static constexpr ControlType kType = ControlType::kLease;
   ProcessId client = 0;
   double cpus = 0;  // what the lease holds
-  void encode(ByteWriter& out) const;
-  static Result<Lease> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("client", message.client);
+    field("cpus", message.cpus);
+  }
 };
 
 // The worker's devices for the rest of its life, and what its environment is to say about them.
@@ -41,8 +46,11 @@ struct BindDevices {
   static constexpr ControlType kType = ControlType::kBindDevices;
   DeviceSet devices;
   std::vector<std::pair<std::string, std::string>> environment;
-  void encode(ByteWriter& out) const;
-  static Result<BindDevices> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("devices", message.devices);
+    field("environment", message.environment);
+  }
 };
 
 // Others wait: give back up to `count` leases, idle ones at once, busy ones when what was sent to them is done.
@@ -50,8 +58,11 @@ struct Reclaim {
   static constexpr ControlType kType = ControlType::kReclaim;
   std::uint32_t count = 0;
   std::uint32_t demand = 0;  // those granted for this demand
-  void encode(ByteWriter& out) const;
-  static Result<Reclaim> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("count", message.count);
+    field("demand", message.demand);
+  }
 };
 
 // How a process ended, as far as its parent can know.
@@ -65,14 +76,29 @@ struct ExitFacts {
   std::string log_tail;         // last lines of its output
   std::string out_of_memory;    // by whom it was killed for its memory, and why; else empty
   std::string why_killed;       // by the node, for another reason; else empty
+
+  static void visit(auto& message, auto&& field) {
+    field("pid", message.pid);
+    field("exit_code", message.exit_code);
+    field("signal", message.signal);
+    field("peak_memory_bytes", message.peak_memory_bytes);
+    field("last_task", message.last_task);
+    field("task", message.task);
+    field("log_tail", message.log_tail);
+    field("out_of_memory", message.out_of_memory);
+    field("why_killed", message.why_killed);
+  }
 };
 
 struct WorkerLost {  // id: lease
   static constexpr ControlType kType = ControlType::kWorkerLost;
   bool expected = false;  // it retired or was killed on request
   ExitFacts facts;
-  void encode(ByteWriter& out) const;
-  static Result<WorkerLost> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("expected", message.expected);
+    field("facts", message.facts);
+  }
 };
 
 // The demand can never be met: its queued tasks fail with `code` and `reason`.
@@ -81,8 +107,12 @@ struct Deadlock {
   std::uint32_t demand = 0;
   StatusCode code = StatusCode::kDeadlock;  // kUnavailable: its workers cannot be started
   std::string reason;
-  void encode(ByteWriter& out) const;
-  static Result<Deadlock> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("demand", message.demand);
+    field("code", message.code);
+    field("reason", message.reason);
+  }
 };
 
 }  // namespace fray::wire

@@ -2,16 +2,14 @@
 //
 // Threading:  values.
 // Ownership:  messages own their strings.
-// Failure:    decode() returns kCorruption when the body does not fit; the connection must then be closed.
+// Failure:    as in wire/codec.h.
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/status.h"
 #include "model/ids.h"
-#include "wire/bytes.h"
 #include "wire/control.h"
 #include "wire/value.h"
 
@@ -19,8 +17,10 @@ namespace fray::wire {
 
 struct ObjectIds {  // kRegister, kHold, kRelease, kWant
   std::vector<ObjectId> ids;
-  void encode(ByteWriter& out) const;
-  static Result<ObjectIds> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("ids", message.ids);
+  }
 };
 
 // The object's value is known. Sent by whoever made it: the worker (large results, results with refs inside) or the
@@ -30,16 +30,23 @@ struct Complete {
   ObjectId object;
   ProcessId holder = 0;
   Value value;
-  void encode(ByteWriter& out) const;
-  static Result<Complete> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("object", message.object);
+    field("holder", message.holder);
+    field("value", message.value);
+  }
 };
 
 struct ObjectReady {
   static constexpr ControlType kType = ControlType::kObjectReady;
   ObjectId object;
   Value value;
-  void encode(ByteWriter& out) const;
-  static Result<ObjectReady> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("object", message.object);
+    field("value", message.value);
+  }
 };
 
 struct ObjectLost {
@@ -47,8 +54,12 @@ struct ObjectLost {
   ObjectId object;
   StatusCode code = StatusCode::kObjectLost;
   std::string message;
-  void encode(ByteWriter& out) const;
-  static Result<ObjectLost> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("object", message.object);
+    field("code", message.code);
+    field("message", message.message);
+  }
 };
 
 }  // namespace fray::wire

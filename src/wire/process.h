@@ -2,15 +2,12 @@
 //
 // Threading:  values.
 // Ownership:  messages own their strings.
-// Failure:    decode() returns kCorruption when the body does not fit; the connection must then be closed.
+// Failure:    as in wire/codec.h.
 #pragma once
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
-#include "base/status.h"
-#include "wire/bytes.h"
 #include "wire/control.h"
 
 namespace fray::wire {
@@ -21,16 +18,24 @@ struct Log {
   std::uint8_t stream = 1;  // 1 stdout, 2 stderr
   std::string task;
   std::string text;  // whole lines
-  void encode(ByteWriter& out) const;
-  static Result<Log> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("pid", message.pid);
+    field("stream", message.stream);
+    field("task", message.task);
+    field("text", message.text);
+  }
 };
 
 struct Spawned {  // id: process
   static constexpr ControlType kType = ControlType::kSpawned;
   std::int32_t pid = 0;
   std::string error;  // empty when the fork succeeded
-  void encode(ByteWriter& out) const;
-  static Result<Spawned> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("pid", message.pid);
+    field("error", message.error);
+  }
 };
 
 struct Exited {  // id: process
@@ -38,8 +43,12 @@ struct Exited {  // id: process
   std::int32_t pid = 0;
   std::int32_t wait_status = 0;  // as from waitpid
   std::uint64_t peak_memory_bytes = 0;
-  void encode(ByteWriter& out) const;
-  static Result<Exited> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("pid", message.pid);
+    field("wait_status", message.wait_status);
+    field("peak_memory_bytes", message.peak_memory_bytes);
+  }
 };
 
 }  // namespace fray::wire

@@ -1,4 +1,4 @@
-// Resource sets and shapes of work in messages.
+// Resource sets in messages.
 //
 // Threading:  pure.
 // Ownership:  values.
@@ -6,14 +6,11 @@
 #pragma once
 
 #include "model/resource_set.h"
-#include "model/work_shape.h"
-#include "wire/bytes.h"
+#include "wire/codec.h"
 
 namespace fray::wire {
 
 void encode(ByteWriter& out, const ResourceSet& resources);
-ResourceSet decode_resource_set(ByteReader& in);
-void encode(ByteWriter& out, const WorkShape& shape);
-WorkShape decode_work_shape(ByteReader& in);
+void decode(ByteReader& in, ResourceSet& resources);
 
 }  // namespace fray::wire

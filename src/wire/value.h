@@ -80,5 +80,6 @@ struct ValueView {
 void encode(ByteWriter& out, const Value& value);
 void encode(ByteWriter& out, const ValueView& value);
 ValueView decode_value(ByteReader& in);
+inline void decode(ByteReader& in, Value& value) { value = decode_value(in).to_value(); }
 
 }  // namespace fray::wire

@@ -2,12 +2,12 @@
 //
 // Threading:  values.
 // Ownership:  messages own their strings.
-// Failure:    decode() returns kCorruption when the body does not fit; the connection must then be closed.
+// Failure:    as in wire/codec.h.
 #pragma once
 
-#include <string_view>
 
 #include "model/resource_set.h"
+#include "wire/resources.h"
 #include "wire/session.h"
 
 namespace fray::wire {
@@ -16,8 +16,11 @@ struct Welcome {
   static constexpr ControlType kType = ControlType::kWelcome;
   Session session;
   ResourceSet total;
-  void encode(ByteWriter& out) const;
-  static Result<Welcome> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("session", message.session);
+    field("total", message.total);
+  }
 };
 
 }  // namespace fray::wire

@@ -2,17 +2,14 @@
 //
 // Threading:  values.
 // Ownership:  messages own their strings.
-// Failure:    decode() returns kCorruption when the body does not fit; the connection must then be closed.
+// Failure:    as in wire/codec.h.
 #pragma once
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "base/status.h"
-#include "wire/bytes.h"
 #include "wire/control.h"
 
 namespace fray::wire {
@@ -25,6 +22,14 @@ struct WorkerKey {
   std::vector<std::pair<std::string, std::string>> environment;  // whole; values are never logged
   std::string runtime_env;  // what else it is to find, as JSON (model/runtime_env_spec.h); empty: nothing
 
+  static void visit(auto& message, auto&& field) {
+    field("command", message.command);
+    field("module_path", message.module_path);
+    field("folder", message.folder);
+    field("environment", message.environment);
+    field("runtime_env", message.runtime_env);
+  }
+
   friend bool operator==(const WorkerKey&, const WorkerKey&) = default;
   friend auto operator<=>(const WorkerKey&, const WorkerKey&) = default;
 };
@@ -35,8 +40,12 @@ struct DefineKey {
   std::uint32_t key = 0;
   std::uint32_t prestart = 0;  // how many workers to start at once, before any demand
   WorkerKey description;
-  void encode(ByteWriter& out) const;
-  static Result<DefineKey> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("key", message.key);
+    field("prestart", message.prestart);
+    field("description", message.description);
+  }
 };
 
 }  // namespace fray::wire

@@ -63,7 +63,7 @@ class Driver {
   std::string get(Object* object) {
     if (object == nullptr || !wait(object)) return "closed";
     if (object->encoding == wire::Encoding::kActorDied)
-      return "actor died: " + wire::ActorDeath::decode(object->bytes)->text;
+      return "actor died: " + wire::decode<wire::ActorDeath>(object->bytes)->text;
     if (object->encoding != wire::Encoding::kStatus) return object->bytes;
     auto code = static_cast<StatusCode>(object->bytes.front());
     return code == StatusCode::kUnavailable ? "closed" : failure(code);
