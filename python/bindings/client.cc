@@ -313,13 +313,13 @@ PythonClient* as_client(PyObject* object) {
 
 bool check_open(PythonClient* owner) {
   if (!owner->closed) return true;
-  if (check_own(owner)) raise_status(StatusCode::kUnavailable, "the context was closed");
+  if (check_own(owner)) raise_status(StatusCode::kClosed, "the context was closed");
   return false;
 }
 
 bool check_own(PythonClient* owner) {
   if (!owner->inherited) return true;
-  raise_status(StatusCode::kUnavailable, "the ref or actor was made before this process was forked");
+  raise_status(StatusCode::kForked, "the ref or actor was made before this process was forked");
   return false;
 }
 

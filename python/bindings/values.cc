@@ -365,7 +365,7 @@ PyObject* decode_items(PythonClient* owner, const std::vector<client::Object*>& 
   client::WaitResult result = owner->client->wait(items, items.size(), std::nullopt, hooks);
   if (result == client::WaitResult::kInterrupted) return nullptr;
   if (result != client::WaitResult::kDone) {
-    raise_status(StatusCode::kUnavailable, owner->client->closed_reason());
+    raise_status(owner->client->why_closed());
     return nullptr;
   }
   Owned values(PyList_New(0));
@@ -506,7 +506,9 @@ PyObject* decode_value(PythonClient* owner, const wire::ValueView& value) {
 
 Py_ssize_t note_nested_ref(PythonRef* ref) {
   if (pickling == nullptr) {
-    PyErr_SetString(PyExc_TypeError,
+    static PyObject* outside = nullptr;
+    if (imported(&outside, "fray._ref_outside", "RefOutsideError") == nullptr) return -1;
+    PyErr_SetString(outside,
                     "a ref can only be pickled by Fray: pass it as an argument, return it, or put it inside a value");
     return -1;
   }

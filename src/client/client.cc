@@ -75,19 +75,19 @@ Status Client::handshake() {
   return Status::ok();
 }
 
-std::string Client::closed_reason() const {
+Status Client::why_closed() const {
   MutexLock lock(mutex_);
-  return closed_reason_;
+  return closed_;
 }
 
-void Client::node_lost(const std::string& why) {
+void Client::node_lost(Status why) {
   if (!open_.exchange(false)) return;
-  closed_reason_ = why;
+  closed_ = std::move(why);
   link_.close();
   questions_.end();
-  tasks_.fail_all(StatusCode::kUnavailable, why);
-  std::string bytes(1, static_cast<char>(StatusCode::kUnavailable));
-  bytes += why;
+  tasks_.fail_all(closed_.code(), closed_.message());
+  std::string bytes(1, static_cast<char>(closed_.code()));
+  bytes += closed_.message();
   for (Object* object : objects_.foreign_pending()) {
     object->encoding = wire::Encoding::kStatus;
     object->bytes = bytes;
@@ -108,7 +108,7 @@ void Client::close() {
       tasks_.tick(Clock::now(), true);
       link_.flush();
     }
-    node_lost("the context was closed");
+    node_lost(Status(StatusCode::kClosed, "the context was closed"));
     wake_sleepers();
   }
   if (backup_.joinable()) backup_.join();
@@ -173,7 +173,7 @@ void Client::forget_key(std::uint32_t number) {
 }
 
 Status Client::why_refused(const Task& task, const ResourceSet* resources, std::string_view kind) const {
-  if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
+  if (!open_) return closed_;
   if (resources != nullptr && !total_->covers(*resources)) {
     return Status(
         StatusCode::kInvalidArgument,

@@ -133,7 +133,7 @@ class Client {
   const wire::Session& node() const { return session_; }
   const ResourceSet& total() const { return *total_; }  // of the node
   bool is_open() const { return open_.load(std::memory_order_acquire); }
-  std::string closed_reason() const;
+  Status why_closed() const;  // ok while it is open
 
   // ---- Tasks ----
   // New counts on each result. kInvalidArgument when the node can never have the resources.
@@ -265,7 +265,7 @@ class Client {
   bool pump() FRAY_REQUIRES(mutex_);              // reads all sockets once; true when something was read
   void pump_tasks() FRAY_REQUIRES(mutex_);        // reads the workers' sockets only
   void handle(wire::Incoming& frame) FRAY_REQUIRES(mutex_);
-  void node_lost(const std::string& why) FRAY_REQUIRES(mutex_);
+  void node_lost(Status why) FRAY_REQUIRES(mutex_);
   void settle() FRAY_REQUIRES(mutex_);  // works off what became ready
   void became_ready(Object* object) FRAY_REQUIRES(mutex_);
   void wake_sleepers() FRAY_REQUIRES(mutex_);
@@ -379,7 +379,7 @@ class Client {
   LineFolder folder_ FRAY_GUARDED_BY(mutex_);
   WorkerKeys keys_ FRAY_GUARDED_BY(mutex_);
   bool output_held_ FRAY_GUARDED_BY(mutex_) = false;
-  std::string closed_reason_ FRAY_GUARDED_BY(mutex_);
+  Status closed_ FRAY_GUARDED_BY(mutex_);
   door::Questions questions_ FRAY_GUARDED_BY(mutex_);
   std::uint32_t places_ FRAY_GUARDED_BY(mutex_) = 1;             // of the calls of an actor
   std::vector<KnownWait*> known_waits_ FRAY_GUARDED_BY(mutex_);  // to the node

@@ -60,7 +60,7 @@ Result<FoundActor> Client::create_actor(ActorRequest request, WaitHooks& hooks) 
   if (!open_) {
     lock.unlock();
     release(made.object);
-    return Status(StatusCode::kUnavailable, closed_reason());
+    return why_closed();
   }
   Task* task = request.constructor.task.release();
   for (Object* result : make_results(task, request.constructor.options)) {
@@ -94,7 +94,7 @@ Result<FoundActor> Client::find_actor(std::string_view name_space, std::string_v
   std::uint64_t ticket = 0;
   {
     MutexLock lock(mutex_);
-    if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
+    if (!open_) return closed_;
     ticket = ask(wire::ControlType::kFindActor, wire::FindActor{std::string(name_space), std::string(name)},
                  let_go_of_actor());
   }
@@ -109,7 +109,7 @@ Result<wire::ActorNames> Client::list_actors(WaitHooks& hooks) {
   std::uint64_t ticket = 0;
   {
     MutexLock lock(mutex_);
-    if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
+    if (!open_) return closed_;
     ticket = ask(wire::ControlType::kListActors);
   }
   FRAY_ASSIGN_OR_RETURN(door::Answer answer, await_answer(ticket, Clock::now() + kAnswerLimit, hooks));
@@ -130,7 +130,7 @@ Status Client::kill_actor(Object* actor, bool no_restart, WaitHooks& hooks) {
   std::uint64_t ticket = 0;
   {
     MutexLock lock(mutex_);
-    if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
+    if (!open_) return closed_;
     if (!actor->uncounted) objects_.share(actor);
     ticket = ask(wire::ControlType::kKillActor, wire::ActorName{actor->id, no_restart});
   }

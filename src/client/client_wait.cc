@@ -85,7 +85,8 @@ bool Client::pump() {
       handle(frame);
     }
     if (!read.is_ok()) {
-      node_lost(read.code() == StatusCode::kUnavailable ? "the node is gone" : "the node is gone: " + read.message());
+      node_lost({StatusCode::kUnavailable,
+                 read.code() == StatusCode::kUnavailable ? "the node is gone" : "the node is gone: " + read.message()});
     }
   }
   settle();
@@ -148,8 +149,8 @@ void Client::handle(wire::Incoming& frame) {
       if (!message.is_ok()) return broken(message.status());
       return tasks_.worker_lost(frame.header.id, message.value());
     }
-    case ControlType::kDeadlock: {
-      auto message = wire::decode<wire::Deadlock>(frame.body);
+    case ControlType::kDemandRefused: {
+      auto message = wire::decode<wire::DemandRefused>(frame.body);
       if (!message.is_ok()) return broken(message.status());
       return tasks_.refused(message->demand, message->code, message->reason);
     }

@@ -1,5 +1,5 @@
 // Lease: one leased worker, seen from the client: its direct socket and the tasks that were sent and not answered.
-// A connection to an actor is a lease too: one that several clients share, and that lasts as long as the actor's instance.
+// A connection to an actor is a lease too: one that several clients share, and that lasts as long as the incarnation.
 //
 // Threading:  guarded by Client's mutex.
 // Ownership:  TaskTable owns leases, and the tasks in `sent`; an ActorQueue owns its connection.

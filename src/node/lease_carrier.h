@@ -93,7 +93,7 @@ class LeaseCarrier {
   void carry_out(const scheduler::GrantLease& command);
   void carry_out(const scheduler::ReclaimLeases& command);
   void carry_out(const scheduler::LeaseLost& command);
-  void carry_out(const scheduler::ReportDeadlock& command);
+  void carry_out(const scheduler::RefuseDemand& command);
   void end_unreachable(ProcessId client, LeaseId lease);
   void start_worker(WorkerKeyId key);
   void answer_starts(WorkerKeyId base);

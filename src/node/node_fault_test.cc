@@ -31,7 +31,8 @@ Outcome demand_worker(TestClient& client, const wire::DefineKey& key, std::uint3
   EXPECT_TRUE(demand.shape.resources.set("CPU", 1).is_ok());
   client.send(ControlType::kDemand, 0, demand);
   while (auto received = client.receive()) {
-    if (received->type == ControlType::kDeadlock) return {{}, wire::decode<wire::Deadlock>(received->body)->reason};
+    if (received->type == ControlType::kDemandRefused)
+      return {{}, wire::decode<wire::DemandRefused>(received->body)->reason};
     if (received->type != ControlType::kGrant) continue;
     TestLease lease;
     lease.lease = received->id;
@@ -135,7 +136,7 @@ TEST(NodeFaults, ForkServerThatDiesWhileItForksTakesItsWorkersAndIsReplaced) {
     lost = lost || (received->type == ControlType::kWorkerLost && received->id == first.lease->lease);
     granted = granted || received->type == ControlType::kGrant;
     // Each fork server dies at its second worker: where the first is slow to greet, three starts fail in a row.
-    if (received->type == ControlType::kDeadlock) node.client().send(ControlType::kDemand, 0, demand);
+    if (received->type == ControlType::kDemandRefused) node.client().send(ControlType::kDemand, 0, demand);
   }
 }
 

@@ -85,9 +85,7 @@ struct ActorNames {
   static constexpr ControlType kType = ControlType::kActorNames;
   std::vector<std::pair<std::string, std::string>> names;  // namespace, name
 
-  static void visit(auto& message, auto&& field) {
-    field("names", message.names);
-  }
+  static void visit(auto& message, auto&& field) { field("names", message.names); }
 };
 
 struct ActorConnected {
@@ -107,7 +105,7 @@ struct ActorLost {
   static constexpr ControlType kType = ControlType::kActorLost;
   static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
   ActorId actor;
-  bool dead = false;               // else another instance comes
+  bool dead = false;               // else another incarnation comes
   std::uint64_t last_started = 0;  // call of this client; those after it never started. kUnknown: nobody can tell
   std::uint64_t last_ended = 0;    // call of this client; it and those before it ran to their end
   std::string class_name;

@@ -47,9 +47,9 @@ concept EncodesItself = requires(const T& value, ByteWriter& out, std::string_vi
 
 // Travels as its bytes in memory: there is nothing between its parts, and all of them mean something.
 template <typename T>
-concept Plain = !ListsFields<T> && !std::is_enum_v<T> && !std::is_same_v<T, bool> && !std::is_pointer_v<T> &&
-                std::is_trivially_copyable_v<T> &&
-                (std::is_arithmetic_v<T> || std::has_unique_object_representations_v<T>);
+concept Plain =
+    !ListsFields<T> && !std::is_enum_v<T> && !std::is_same_v<T, bool> && !std::is_pointer_v<T> &&
+    std::is_trivially_copyable_v<T> && (std::is_arithmetic_v<T> || std::has_unique_object_representations_v<T>);
 
 // "Grant" of fray::wire::Grant.
 template <typename T>

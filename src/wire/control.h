@@ -79,7 +79,7 @@ enum class ControlType : std::uint8_t {
   kReserved,
   kEvict,
   kLog,
-  kDeadlock,
+  kDemandRefused,
   kRefused,  // the connection is refused: a reason, then EOF
   kStatusReply,
   kYieldMemory,  // memory or descriptors are short; give back what is warm, then say so

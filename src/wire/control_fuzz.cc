@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace fray::wire;
   std::string_view body(reinterpret_cast<const char*>(data), size);
   decode_all<Hello, Welcome, DefineKey, Demand, Grant, Lease, BindDevices, Reclaim, WorkerLost, ObjectIds, Complete,
-             ObjectReady, ObjectLost, SegmentInfo, SegmentName, FreeRange, Reserve, Reserved, Log, Deadlock, Text,
+             ObjectReady, ObjectLost, SegmentInfo, SegmentName, FreeRange, Reserve, Reserved, Log, DemandRefused, Text,
              Spawned, Exited>(body);
   decode_all<CreateActor, ConstructActor, ActorName, FindActor, ActorFailure, ActorAnswer, ActorNames, ActorConnected,
              ActorLost, ActorDeath, HostActor>(body);

@@ -24,7 +24,7 @@ namespace fray::wire {
 enum class DirectType : std::uint8_t {
   // client -> worker
   kTask = 1,
-  kFunction,  // id: function; body: encoding byte, then the callable's bytes
+  kFunction,  // id: function; body: as in wire/function_payload.h
   kCancel,    // id: task; no body
   kRecall,    // no body: return every task that has not started
   kTaken,     // id: generator task; body: u64 bytes of items taken since the last one; ~0: no limit any more
@@ -45,6 +45,7 @@ enum class ReturnReason : std::uint8_t { kBlocked = 0, kRecalled = 1, kRetiring 
 constexpr ReturnReason last_of(ReturnReason) { return ReturnReason::kRetiring; }
 // kRetry: it raised what its options let it try again after; there are no values, and nothing of it was recorded.
 enum class TaskStatus : std::uint8_t { kOk = 0, kFailed = 1, kCancelled = 2, kTimedOut = 3, kRetry = 4 };
+constexpr TaskStatus last_of(TaskStatus) { return TaskStatus::kRetry; }
 
 // kTask: this, then the name, then the arguments: `positional` values, then `keywords` times (string, value).
 struct TaskHead {

@@ -102,8 +102,8 @@ struct WorkerLost {  // id: lease
 };
 
 // The demand can never be met: its queued tasks fail with `code` and `reason`.
-struct Deadlock {
-  static constexpr ControlType kType = ControlType::kDeadlock;
+struct DemandRefused {
+  static constexpr ControlType kType = ControlType::kDemandRefused;
   std::uint32_t demand = 0;
   StatusCode code = StatusCode::kDeadlock;  // kUnavailable: its workers cannot be started
   std::string reason;

@@ -281,7 +281,7 @@ TEST(ClientProcess, KilledNodeEndsEveryWaitingThread) {
   for (int i = 0; i < 10; ++i) driver.get_and_release(driver.echo("x"));
   ASSERT_EQ(::kill(node.pid(), SIGKILL), 0);
   join(threads);
-  EXPECT_NE(driver.client().closed_reason().find("the node is gone"), std::string::npos);
+  EXPECT_NE(driver.client().why_closed().message().find("the node is gone"), std::string::npos);
 }
 
 TEST(ClientProcess, TwoDriversCompeteForTheSameCores) {

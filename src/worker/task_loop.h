@@ -103,6 +103,7 @@ class TaskLoop : public client::WorkerDuty {
 
   // Whether the running task is to end now, and why. For the executor, on the task thread.
   enum class Interrupt : std::uint8_t { kNone, kCancelled, kTimedOut };
+  friend constexpr Interrupt last_of(Interrupt) { return Interrupt::kTimedOut; }
   Interrupt interrupted();
 
   // While a person looks at the running task its time does not count against its timeout. From the task thread.

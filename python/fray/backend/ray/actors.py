@@ -8,10 +8,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fray import errors
+from fray._ref_outside import RefOutsideError
 from fray.backend.ray.functions import takes_nothing
 from fray.backend.ray.library import ray, theirs
 from fray.backend.ray.options import BACKPRESSURE_ITEMS
-from fray.backend.ray.refs import REF_OUTSIDE, packed
+from fray.backend.ray.refs import packed
 from fray.backend.ray.worker import hear_interrupts, raise_failure
 from fray.job.actor_methods import MethodKind
 from fray.job.actors import ActorContext, ActorHandle, ActorLink, ActorMethod, CallOptions, enter_actor
@@ -206,7 +207,9 @@ class RayActorLink(ActorLink):
     def reduce(self) -> tuple[Callable[..., ActorHandle], tuple[Any, ...]]:
         """Pickle as Ray's handle, which Ray counts on its way, and what handles say about the actor."""
         if not self._context.is_pickling():
-            raise TypeError(f"{REF_OUTSIDE}; so it is with actor handles: pass the handle itself")
+            raise RefOutsideError(
+                "an actor handle of Fray's can only be pickled inside an argument, a result or an object; pass it itself"
+            )
         kinds = {name: str(kind) for name, kind in self.methods.items()}
         return _restore, (self._raw, self.class_name, self.name, kinds)
 
