@@ -101,7 +101,8 @@ PyObject* host_load_class(PyObject* self, PyObject*) {
     PyErr_SetString(PyExc_RuntimeError, "the actor's class did not arrive");
     return nullptr;
   }
-  return PyObject_CallMethod(host.runner.support(), "load_function", "iy#", static_cast<int>(wire::kind_of(parts.function)),
+  return PyObject_CallMethod(host.runner.support(), "load_function", "iy#",
+                             static_cast<int>(wire::kind_of(parts.function)),
                              parts.function.data() + wire::kPayloadPrefix,
                              static_cast<Py_ssize_t>(parts.function.size() - wire::kPayloadPrefix));
 }

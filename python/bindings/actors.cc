@@ -109,7 +109,8 @@ PyObject* call_actor(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const long long most_pending = PyLong_AsLongLong(args[6]);
   if (PyErr_Occurred() != nullptr) return nullptr;
   CallBuilder builder(owner, method);
-  if (!builder.build(*plan, std::string_view(*method->payload).substr(wire::kPayloadPrefix), args[4], args[5])) return nullptr;
+  if (!builder.build(*plan, std::string_view(*method->payload).substr(wire::kPayloadPrefix), args[4], args[5]))
+    return nullptr;
   auto results = owner->client->call_actor(as_ref(args[1])->object, {builder.finish(), *plan->options}, most_pending);
   if (results.is_ok()) return refs_of(owner, *results);
   static PyObject* limit_error = nullptr;

@@ -30,7 +30,8 @@ std::vector<std::pair<Enum, std::string_view>> enumerators() {
   std::vector<std::pair<Enum, std::string_view>> found;
   auto add = [&found]<std::size_t kNumber>() {
     constexpr auto kValue = static_cast<Enum>(kNumber);
-    if (enumerator_name<kValue>().find('(') == std::string_view::npos) found.emplace_back(kValue, enumerator_name<kValue>());
+    if (enumerator_name<kValue>().find('(') == std::string_view::npos)
+      found.emplace_back(kValue, enumerator_name<kValue>());
   };
   [&add]<std::size_t... kNumbers>(std::index_sequence<kNumbers...>) {
     (add.template operator()<kNumbers>(), ...);

@@ -26,7 +26,7 @@ enum class [[nodiscard]] StatusCode : unsigned char {
   kNotFound,           // no such object, worker, function or file
   kAlreadyExists,      // a name or path is taken
   kResourceExhausted,  // descriptors, processes or disk ran out
-  kOutOfMemory,        // the object store is full and nothing can be spilled
+  kStoreFull,          // the object store is full and nothing can be spilled
   kTimedOut,           // a deadline passed
   kCancelled,          // the task was cancelled
   kUnavailable,        // the node cannot be reached or has gone

@@ -25,8 +25,9 @@ std::string find_program(const std::string& name) { return os::find_program(name
 Result<std::string> find_python(const std::string& asked) {
   if (asked.empty()) {
     if (std::string found = os::find_python(own()); !found.empty()) return found;
-    return Status(StatusCode::kNotFound,
-                  "no Python was found beside this program, in $VIRTUAL_ENV or on the PATH; name one with --python PATH");
+    return Status(
+        StatusCode::kNotFound,
+        "no Python was found beside this program, in $VIRTUAL_ENV or on the PATH; name one with --python PATH");
   }
   std::error_code ignored;
   const bool is_path = asked.find('/') != std::string::npos;

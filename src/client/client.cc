@@ -80,7 +80,7 @@ Status Client::why_closed() const {
   return closed_;
 }
 
-void Client::node_lost(Status why) {
+void Client::end(Status why) {
   if (!open_.exchange(false)) return;
   closed_ = std::move(why);
   link_.close();
@@ -108,7 +108,7 @@ void Client::close() {
       tasks_.tick(Clock::now(), true);
       link_.flush();
     }
-    node_lost(Status(StatusCode::kClosed, "the context was closed"));
+    end({StatusCode::kClosed, "the context was closed"});
     wake_sleepers();
   }
   if (backup_.joinable()) backup_.join();

@@ -265,7 +265,8 @@ class Client {
   bool pump() FRAY_REQUIRES(mutex_);              // reads all sockets once; true when something was read
   void pump_tasks() FRAY_REQUIRES(mutex_);        // reads the workers' sockets only
   void handle(wire::Incoming& frame) FRAY_REQUIRES(mutex_);
-  void node_lost(Status why) FRAY_REQUIRES(mutex_);
+  void node_lost(std::string why) FRAY_REQUIRES(mutex_) { end({StatusCode::kUnavailable, std::move(why)}); }
+  void end(Status why) FRAY_REQUIRES(mutex_);
   void settle() FRAY_REQUIRES(mutex_);  // works off what became ready
   void became_ready(Object* object) FRAY_REQUIRES(mutex_);
   void wake_sleepers() FRAY_REQUIRES(mutex_);

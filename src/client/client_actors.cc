@@ -44,7 +44,8 @@ Result<FoundActor> Client::create_actor(ActorRequest request, WaitHooks& hooks) 
   }
   if (ticket != 0) {
     Result<door::Answer> waited = await_answer(ticket, Clock::now() + kAnswerLimit, hooks);
-    auto answer = waited.is_ok() ? wire::decode<wire::ActorAnswer>(waited->body) : Result<wire::ActorAnswer>(waited.status());
+    auto answer =
+        waited.is_ok() ? wire::decode<wire::ActorAnswer>(waited->body) : Result<wire::ActorAnswer>(waited.status());
     Status refused = !answer.is_ok()                   ? answer.status()
                      : answer->code != StatusCode::kOk ? Status(answer->code, answer->message)
                                                        : Status::ok();

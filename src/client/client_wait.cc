@@ -85,8 +85,7 @@ bool Client::pump() {
       handle(frame);
     }
     if (!read.is_ok()) {
-      node_lost({StatusCode::kUnavailable,
-                 read.code() == StatusCode::kUnavailable ? "the node is gone" : "the node is gone: " + read.message()});
+      node_lost(read.code() == StatusCode::kUnavailable ? "the node is gone" : "the node is gone: " + read.message());
     }
   }
   settle();

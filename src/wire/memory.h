@@ -49,9 +49,7 @@ struct FreeRange {
 struct Reserve {  // kReserve, kUnreserve; bytes of new (cold) shared memory
   std::uint64_t bytes = 0;
 
-  static void visit(auto& message, auto&& field) {
-    field("bytes", message.bytes);
-  }
+  static void visit(auto& message, auto&& field) { field("bytes", message.bytes); }
 };
 
 struct Reserved {
@@ -69,9 +67,7 @@ struct YieldMemory {
   static constexpr ControlType kType = ControlType::kYieldMemory;
   bool announce = true;  // memory is short: announce what is yours alone, so that it can be spilled
 
-  static void visit(auto& message, auto&& field) {
-    field("announce", message.announce);
-  }
+  static void visit(auto& message, auto&& field) { field("announce", message.announce); }
 };
 
 }  // namespace fray::wire

@@ -103,7 +103,8 @@ void visit_messages_to_client(auto&& visit) {
   visit(Message<kWorkerLost, WorkerLost>{kToClient, "lease"});
   visit(Message<kObjectReady, ObjectReady>{kToClient});
   visit(Message<kObjectLost, ObjectLost>{kToClient});
-  visit(Message<kSegmentOpened, SegmentInfo>{kToClient, "ticket", "with the segment's descriptor, unless there is an error"});
+  visit(Message<kSegmentOpened, SegmentInfo>{kToClient, "ticket",
+                                             "with the segment's descriptor, unless there is an error"});
   visit(Message<kFreeRange, FreeRange>{kToClient});
   visit(Message<kReserved, Reserved>{kToClient, "ticket"});
   visit(Message<kEvict, SegmentName>{kToClient});
@@ -111,7 +112,8 @@ void visit_messages_to_client(auto&& visit) {
   visit(Message<kDemandRefused, DemandRefused>{kToClient, "", "the demand can never be met"});
   visit(Message<kRefused, Text>{kToClient, "", "the connection is refused, and ends"});
   visit(Message<kStatusReply, Text>{kToClient, "ticket", "a JSON document"});
-  visit(Message<kYieldMemory, YieldMemory>{kToClient, "", "memory or descriptors are short: what is warm is given back"});
+  visit(
+      Message<kYieldMemory, YieldMemory>{kToClient, "", "memory or descriptors are short: what is warm is given back"});
   visit(Message<kBindDevices, BindDevices>{kToClient, "", "to a worker, before the lease or the actor that it is for"});
   visit(Message<kProbeWaits>{kToClient, "probe", "says anew which calls wait"});
   visit(Message<kWaitRefused, Text>{kToClient, "wait", "why it can never end"});

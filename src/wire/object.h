@@ -18,9 +18,7 @@ namespace fray::wire {
 struct ObjectIds {  // kRegister, kHold, kRelease, kWant
   std::vector<ObjectId> ids;
 
-  static void visit(auto& message, auto&& field) {
-    field("ids", message.ids);
-  }
+  static void visit(auto& message, auto&& field) { field("ids", message.ids); }
 };
 
 // The object's value is known. Sent by whoever made it: the worker (large results, results with refs inside) or the

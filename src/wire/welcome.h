@@ -5,7 +5,6 @@
 // Failure:    as in wire/codec.h.
 #pragma once
 
-
 #include "model/resource_set.h"
 #include "wire/resources.h"
 #include "wire/session.h"
