@@ -38,7 +38,7 @@ enum fray_code {
   FRAY_STORE_FULL = 5,
   FRAY_TIMED_OUT = 6,
   FRAY_CANCELLED = 7,
-  FRAY_UNAVAILABLE = 8, /* the node is gone, or the session was closed */
+  FRAY_UNAVAILABLE = 8, /* the node is gone, or the session was closed, or belongs to the parent of a fork */
   FRAY_WORKER_DIED = 9,
   FRAY_OWNER_DIED = 10,
   FRAY_OBJECT_LOST = 11,
@@ -49,6 +49,8 @@ enum fray_code {
   FRAY_VERSION_MISMATCH = 16,
   FRAY_WORKER_OUT_OF_MEMORY = 17,
   FRAY_ACTOR_DIED = 18,
+  FRAY_RUNTIME_ENV = 19, /* the environment that was asked for cannot be made */
+  FRAY_PERMISSION_DENIED = 20,
   FRAY_TASK_FAILED = 64, /* the task's own code failed; see type_name */
   FRAY_WRONG_TYPE = 65   /* the value is of another type than the one asked for */
 };

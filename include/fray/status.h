@@ -40,6 +40,8 @@ enum class Code : int {
   kVersionMismatch = FRAY_VERSION_MISMATCH,
   kWorkerOutOfMemory = FRAY_WORKER_OUT_OF_MEMORY,
   kActorDied = FRAY_ACTOR_DIED,
+  kRuntimeEnv = FRAY_RUNTIME_ENV,
+  kPermissionDenied = FRAY_PERMISSION_DENIED,
   kTaskFailed = FRAY_TASK_FAILED,
   kWrongType = FRAY_WRONG_TYPE,
 };

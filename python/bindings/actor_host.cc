@@ -4,6 +4,7 @@
 
 #include "call_runner.h"
 #include "first_step.h"
+#include "wire/function_payload.h"
 #include "worker/actor_loop.h"
 
 namespace fray::python {
@@ -73,8 +74,8 @@ PyObject* host_self_ref(PyObject* self, PyObject*) {
   return new_ref(host.owner, host.owner->client->adopt({&id, 1}).front());
 }
 
-// open(name, mode, places): from now on calls are kept; `name` stands before the methods' names. `mode`: 0 one call at a
-// time, 1 several threads, 2 an event loop. `places`: calls that run at once.
+// open(name, mode, places): from now on calls are kept; `name` stands before the methods' names. `mode`: an
+// ActorMode. `places`: calls that run at once.
 PyObject* host_open(PyObject* self, PyObject* args) {
   Host& host = *as_host(self);
   const char* text = nullptr;
@@ -96,13 +97,14 @@ PyObject* host_open(PyObject* self, PyObject* args) {
 PyObject* host_load_class(PyObject* self, PyObject*) {
   Host& host = *as_host(self);
   const Constructor parts = constructor_of(host);
-  constexpr std::size_t kPrefix = 5;  // kind and max_calls; see make_function
-  if (parts.function.size() < kPrefix) {
+  if (parts.function.size() < wire::kPayloadPrefix) {
     PyErr_SetString(PyExc_RuntimeError, "the actor's class did not arrive");
     return nullptr;
   }
-  return PyObject_CallMethod(host.runner.support(), "load_function", "iy#", static_cast<int>(parts.function[0]),
-                             parts.function.data() + kPrefix, static_cast<Py_ssize_t>(parts.function.size() - kPrefix));
+  return PyObject_CallMethod(host.runner.support(), "load_function", "iy#",
+                             static_cast<int>(wire::kind_of(parts.function)),
+                             parts.function.data() + wire::kPayloadPrefix,
+                             static_cast<Py_ssize_t>(parts.function.size() - wire::kPayloadPrefix));
 }
 
 // construct() -> the instance
@@ -473,8 +475,8 @@ PyMethodDef host_methods[] = {
     {"cpus", host_cpus, METH_NOARGS, "The CPUs that the actor holds."},
     {"self_ref", host_self_ref, METH_NOARGS, "The object that handles of this actor refer to; it does not count."},
     {"open", host_open, METH_VARARGS,
-     "open(name, mode, places): take callers; `name` stands before the names of methods. Modes: 0 one call at a time, "
-     "1 several threads, 2 an event loop. `places`: calls that run at once."},
+     "open(name, mode, places): take callers; `name` stands before the names of methods. `mode`: an "
+     "ActorMode. `places`: calls that run at once."},
     {"load_class", host_load_class, METH_NOARGS, "The actor's class."},
     {"construct", host_construct, METH_NOARGS, "The instance; raises what its constructor raises."},
     {"ready", host_ready, METH_NOARGS, "Tells the node that calls may come."},

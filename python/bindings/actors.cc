@@ -6,6 +6,8 @@
 // Ownership:  Python owns the refs.
 // Failure:    errors of the engine become the exceptions of fray.errors.
 #include "call_builder.h"
+#include "client/call.h"
+#include "wire/function_payload.h"
 
 namespace fray::python {
 
@@ -107,8 +109,8 @@ PyObject* call_actor(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const long long most_pending = PyLong_AsLongLong(args[6]);
   if (PyErr_Occurred() != nullptr) return nullptr;
   CallBuilder builder(owner, method);
-  constexpr std::size_t kPrefix = 5;  // kind and max_calls; see make_function
-  if (!builder.build(*plan, std::string_view(*method->payload).substr(kPrefix), args[4], args[5])) return nullptr;
+  if (!builder.build(*plan, std::string_view(*method->payload).substr(wire::kPayloadPrefix), args[4], args[5]))
+    return nullptr;
   auto results = owner->client->call_actor(as_ref(args[1])->object, {builder.finish(), *plan->options}, most_pending);
   if (results.is_ok()) return refs_of(owner, *results);
   static PyObject* limit_error = nullptr;

@@ -2,23 +2,21 @@
 
 #include <cstdio>
 
+#include "client/call.h"
+#include "wire/function_payload.h"
+
 namespace fray::python {
 
 namespace {
 constexpr Py_ssize_t kMostArguments = 60'000;
 constexpr std::size_t kMostNameBytes = 120;
 
-// C++ functions and methods of C++ actors: kinds of make_function().
-bool is_cpp(const client::Function& function) {
-  const std::string& payload = *function.payload;
-  return !payload.empty() && payload[0] >= 3 && payload[0] <= 5;
-}
 }  // namespace
 
 CallBuilder::CallBuilder(PythonClient* owner, const std::shared_ptr<client::Function>& function)
     : owner_(owner), task_(std::make_unique<client::Task>()) {
   task_->function = function;
-  portable_ = is_cpp(*function);
+  portable_ = wire::is_cpp(wire::kind_of(*function->payload));
 }
 
 CallBuilder::~CallBuilder() {

@@ -12,6 +12,8 @@
 #include <xxhash.h>
 
 #include "call_builder.h"
+#include "client/call.h"
+#include "wire/function_payload.h"
 
 namespace fray::python {
 
@@ -83,7 +85,7 @@ std::shared_ptr<const std::string> shared_payload(std::uint64_t id, std::string 
   return found;
 }
 
-// make_function(kind, payload, name, max_calls): kind 0 is "module:qualname", 1 a pickle.
+// make_function(kind, payload, name, max_calls): `kind` is a FunctionKind.
 PyObject* make_function(PyObject*, PyObject* args) {
   int kind = 0;
   const char* payload = nullptr;
@@ -94,11 +96,8 @@ PyObject* make_function(PyObject*, PyObject* args) {
   const auto max_calls = static_cast<std::uint32_t>(std::max(most, 0));
   auto function = std::make_shared<client::Function>();
   function->name = name;
-  std::string whole;
-  whole.reserve(1 + sizeof(max_calls) + static_cast<std::size_t>(payload_size));
-  whole.push_back(static_cast<char>(kind));
-  whole.append(reinterpret_cast<const char*>(&max_calls), sizeof(max_calls));
-  whole.append(payload, static_cast<std::size_t>(payload_size));
+  std::string whole = wire::function_payload(static_cast<wire::FunctionKind>(kind), max_calls,
+                                             {payload, static_cast<std::size_t>(payload_size)});
   function->id = XXH3_64bits(whole.data(), whole.size()) | 1;  // 0 means none
   function->payload = shared_payload(function->id, std::move(whole));
   auto* self = PyObject_New(PythonFunction, function_type);

@@ -15,6 +15,7 @@
 #include "client/open_client.h"
 #include "client/output_writer.h"
 #include "door/find_node.h"
+#include "model/resource_set.h"
 #include "os/content_hash.h"
 #include "refs.h"
 
@@ -232,7 +233,7 @@ PyObject* client_failures(PyObject* self, PyObject*) {
 PyObject* client_total(PyObject* self, PyObject*) {
   Owned total(PyDict_New());
   if (!total) return nullptr;
-  for (const auto& [name, units] : reinterpret_cast<PythonClient*>(self)->client->node().total.units()) {
+  for (const auto& [name, units] : reinterpret_cast<PythonClient*>(self)->client->total().units()) {
     Owned amount(PyFloat_FromDouble(static_cast<double>(units) / static_cast<double>(ResourceSet::kUnitsPerOne)));
     if (!amount || PyDict_SetItemString(total.get(), name.c_str(), amount.get()) != 0) return nullptr;
   }
@@ -240,7 +241,7 @@ PyObject* client_total(PyObject* self, PyObject*) {
 }
 
 PyObject* client_session(PyObject* self, PyObject*) {
-  return PyUnicode_DecodeFSDefault(reinterpret_cast<PythonClient*>(self)->client->node().session_folder.c_str());
+  return PyUnicode_DecodeFSDefault(reinterpret_cast<PythonClient*>(self)->client->node().folder.c_str());
 }
 
 PyObject* client_drain_output(PyObject* self, PyObject*) {
@@ -312,13 +313,13 @@ PythonClient* as_client(PyObject* object) {
 
 bool check_open(PythonClient* owner) {
   if (!owner->closed) return true;
-  if (check_own(owner)) raise_status(StatusCode::kUnavailable, "the context was closed");
+  if (check_own(owner)) raise_status(StatusCode::kClosed, "the context was closed");
   return false;
 }
 
 bool check_own(PythonClient* owner) {
   if (!owner->inherited) return true;
-  raise_status(StatusCode::kUnavailable, "the ref or actor was made before this process was forked");
+  raise_status(StatusCode::kForked, "the ref or actor was made before this process was forked");
   return false;
 }
 

@@ -75,7 +75,7 @@ PyObject* ref_next(PyObject* self) {
     case client::WaitResult::kInterrupted:
       return nullptr;
     case client::WaitResult::kClosed:
-      raise_status(StatusCode::kUnavailable, ref->owner->client->closed_reason());
+      raise_status(ref->owner->client->why_closed());
       return nullptr;
     case client::WaitResult::kDeadlock:
       raise_status(StatusCode::kDeadlock, hooks.deadlock);

@@ -310,7 +310,7 @@ PyObject* loads(PythonClient* owner, PyObject* data, PyObject* buffers, std::vec
 
 PyObject* raise_actor_died(std::string_view bytes) {
   static PyObject* slot = nullptr;
-  Result<wire::ActorDeath> death = wire::ActorDeath::decode(bytes);
+  Result<wire::ActorDeath> death = wire::decode<wire::ActorDeath>(bytes);
   if (!death.is_ok()) {
     raise_status(death.status());
     return nullptr;
@@ -326,7 +326,7 @@ PyObject* raise_actor_died(std::string_view bytes) {
 
 PyObject* raise_portable_failure(std::string_view bytes) {
   static PyObject* slot = nullptr;
-  Result<wire::Failure> failure = wire::Failure::decode(bytes);
+  Result<wire::Failure> failure = wire::decode<wire::Failure>(bytes);
   if (!failure.is_ok()) {
     raise_status(failure.status());
     return nullptr;
@@ -365,7 +365,7 @@ PyObject* decode_items(PythonClient* owner, const std::vector<client::Object*>& 
   client::WaitResult result = owner->client->wait(items, items.size(), std::nullopt, hooks);
   if (result == client::WaitResult::kInterrupted) return nullptr;
   if (result != client::WaitResult::kDone) {
-    raise_status(StatusCode::kUnavailable, owner->client->closed_reason());
+    raise_status(owner->client->why_closed());
     return nullptr;
   }
   Owned values(PyList_New(0));
@@ -506,7 +506,9 @@ PyObject* decode_value(PythonClient* owner, const wire::ValueView& value) {
 
 Py_ssize_t note_nested_ref(PythonRef* ref) {
   if (pickling == nullptr) {
-    PyErr_SetString(PyExc_TypeError,
+    static PyObject* outside = nullptr;
+    if (imported(&outside, "fray._ref_outside", "RefOutsideError") == nullptr) return -1;
+    PyErr_SetString(outside,
                     "a ref can only be pickled by Fray: pass it as an argument, return it, or put it inside a value");
     return -1;
   }

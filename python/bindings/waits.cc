@@ -37,7 +37,7 @@ PyObject* raise_wait(PythonClient* owner, const GilHooks& hooks, WaitResult resu
                      std::size_t asked) {
   if (result == WaitResult::kInterrupted) return nullptr;
   if (result == WaitResult::kClosed) {
-    raise_status(StatusCode::kUnavailable, owner->client->closed_reason());
+    raise_status(owner->client->why_closed());
     return nullptr;
   }
   if (result == WaitResult::kDeadlock) {

@@ -14,6 +14,7 @@
 
 #include "actor_host.h"
 #include "call_runner.h"
+#include "wire/function_payload.h"
 #include "worker/fork_server.h"
 #include "worker/mapped_page.h"
 #include "worker/task_loop.h"
@@ -150,16 +151,16 @@ class PythonExecutor : public worker::Executor {
 
   PyObject* load(LoadedFunction& function) {
     if (function.callable != nullptr) return function.callable;
-    if (function.payload.size() < 5) {
+    if (function.payload.size() < wire::kPayloadPrefix) {
       PyErr_SetString(PyExc_RuntimeError, "the task's function did not arrive");
       return nullptr;
     }
-    int kind = function.payload[0];
+    const auto kind = static_cast<int>(wire::kind_of(function.payload));
     std::memcpy(&function.max_calls, function.payload.data() + 1, sizeof(function.max_calls));
     Owned loader(PyObject_GetAttrString(support_, "load_function"));
     if (!loader) return nullptr;
-    function.callable = PyObject_CallFunction(loader.get(), "iy#", kind, function.payload.data() + 5,
-                                              static_cast<Py_ssize_t>(function.payload.size() - 5));
+    function.callable = PyObject_CallFunction(loader.get(), "iy#", kind, function.payload.data() + wire::kPayloadPrefix,
+                                              static_cast<Py_ssize_t>(function.payload.size() - wire::kPayloadPrefix));
     if (function.callable != nullptr) {
       function.payload.clear();
       function.payload.shrink_to_fit();
@@ -234,7 +235,7 @@ PyObject* run_worker(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-// What ended the running task early: 0 nothing, 1 cancelled, 2 past its timeout.
+// What ended the running task early, as an Interrupt.
 PyObject* interrupt_reason(PyObject*, PyObject*) {
   return PyLong_FromLong(running_loop == nullptr ? 0 : static_cast<long>(running_loop->interrupted()));
 }
@@ -266,7 +267,7 @@ PyObject* run_fork_server(PyObject*, PyObject* args) {
 
 PyMethodDef worker_functions[] = {
     {"run_worker", run_worker, METH_VARARGS, "run_worker(client, support, page_fd)"},
-    {"interrupt_reason", interrupt_reason, METH_NOARGS, "0 nothing, 1 cancelled, 2 past its timeout"},
+    {"interrupt_reason", interrupt_reason, METH_NOARGS, "What ended the running task early, as a number of Interrupt."},
     {"hold_timeout", hold_timeout, METH_O, "hold_timeout(held): the running task's timeout stands still, or goes on"},
     {"run_fork_server", run_fork_server, METH_VARARGS,
      "run_fork_server(fd, load_loop) -> (process, control_fd, page_fd), in each child"},

@@ -148,7 +148,7 @@ void ActorTable::end(Actor& actor, Death death, bool kill) {
     return;
   }
   const ActorId id = actor.spec.id;
-  if (actor.spec.name && !FRAY_MUTANT(13)) names_.release(actor.spec.ns, *actor.spec.name);
+  if (actor.spec.name && !FRAY_MUTANT(13)) names_.release(actor.spec.name_space, *actor.spec.name);
   if (actor.state == ActorState::kBackingOff) due_.erase({actor.due, id});
   actor.state = ActorState::kEnding;
   actor.death = std::move(death);

@@ -33,7 +33,7 @@ void ActorTable::client_left(ProcessId client) {
 Result<ActorId> ActorTable::create(ActorSpec spec) {
   FRAY_RETURN_IF_ERROR(check(spec));
   if (spec.name) {
-    if (const auto holder = names_.find(spec.ns, *spec.name)) {
+    if (const auto holder = names_.find(spec.name_space, *spec.name)) {
       Actor& existing = actors_.at(*holder);
       if (!spec.get_if_exists) return taken(existing);
       existing.unheld = false;
@@ -45,7 +45,7 @@ Result<ActorId> ActorTable::create(ActorSpec spec) {
     contradict();
     return Status(StatusCode::kInvalidArgument, "this actor, or its home, exists already");
   }
-  if (spec.name) names_.claim(spec.ns, *spec.name, id);
+  if (spec.name) names_.claim(spec.name_space, *spec.name, id);
   if (!spec.detached || FRAY_MUTANT(18)) roots_[spec.root].insert(id);
   if (spec.detached) clients_.try_emplace(spec.home);
   homes_[spec.home] = id;
@@ -56,7 +56,7 @@ Result<ActorId> ActorTable::create(ActorSpec spec) {
 }
 
 Status ActorTable::check(const ActorSpec& spec) const {
-  FRAY_RETURN_IF_ERROR(NameTable::check("the namespace", spec.ns));
+  FRAY_RETURN_IF_ERROR(NameTable::check("the namespace", spec.name_space));
   if (spec.name) FRAY_RETURN_IF_ERROR(NameTable::check("the actor's name", *spec.name));
   const auto refuse = [](std::string text) { return Status(StatusCode::kInvalidArgument, std::move(text)); };
   if (!spec.name && spec.detached) return refuse("a detached actor needs a name: nobody could find it again");
@@ -74,16 +74,16 @@ Status ActorTable::taken(const Actor& holder) const {
   return Status(StatusCode::kAlreadyExists,
                 fmt::format("the name \"{}\" in the namespace \"{}\" is taken by an actor of class {} ({}, created by "
                             "process {}): choose another name, or get_if_exists, or kill that one",
-                            *holder.spec.name, holder.spec.ns, holder.spec.class_name, to_string(holder.state),
+                            *holder.spec.name, holder.spec.name_space, holder.spec.class_name, to_string(holder.state),
                             holder.spec.creator));
 }
 
-Result<ActorId> ActorTable::find(std::string_view ns, std::string_view name) {
-  const auto holder = names_.find(ns, name);
+Result<ActorId> ActorTable::find(std::string_view name_space, std::string_view name) {
+  const auto holder = names_.find(name_space, name);
   if (!holder) {
-    FRAY_RETURN_IF_ERROR(NameTable::check("the namespace", ns));
+    FRAY_RETURN_IF_ERROR(NameTable::check("the namespace", name_space));
     FRAY_RETURN_IF_ERROR(NameTable::check("the actor's name", name));
-    return names_.unknown(ns, name);
+    return names_.unknown(name_space, name);
   }
   actors_.at(*holder).unheld = false;
   return *holder;
@@ -163,7 +163,7 @@ ActorView ActorTable::view_of(const Actor& actor) {
           .home = actor.spec.home,
           .root = actor.spec.root,
           .creator = actor.spec.creator,
-          .ns = actor.spec.ns,
+          .name_space = actor.spec.name_space,
           .name = actor.spec.name,
           .class_name = actor.spec.class_name,
           .detached = actor.spec.detached,

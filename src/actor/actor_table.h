@@ -67,7 +67,7 @@ struct ActorView {
   ProcessId home = 0;
   ProcessId root = 0;
   ProcessId creator = 0;
-  std::string ns;
+  std::string name_space;
   std::optional<std::string> name;
   std::string class_name;
   bool detached = false;
@@ -90,7 +90,7 @@ class ActorTable {
 
   // The id of the new actor, or, with get_if_exists, of the living one that has the name.
   Result<ActorId> create(ActorSpec spec);
-  Result<ActorId> find(std::string_view ns, std::string_view name);
+  Result<ActorId> find(std::string_view name_space, std::string_view name);
   void connect(ProcessId client, ActorId actor);
   void disconnect(ProcessId client, ActorId actor);  // it has no handle any more
   // With no_restart the actor is dead now. Otherwise its worker is lost, as if it had died by itself.
@@ -120,7 +120,7 @@ class ActorTable {
   std::optional<ActorId> actor_of_home(ProcessId home) const;
   std::optional<ActorId> actor_of_worker(ProcessId worker) const;
   std::vector<ActorView> views() const;  // in the order of creation, the dead included
-  std::vector<NamedActor> named(std::optional<std::string_view> ns) const { return names_.list(ns); }
+  std::vector<NamedActor> named(std::optional<std::string_view> name_space) const { return names_.list(name_space); }
   std::size_t size() const { return actors_.size(); }  // the dead included
   std::uint64_t contradictions() const { return contradictions_; }
 

@@ -240,7 +240,7 @@ TEST_F(ActorTableTest, NameIsTakenWhileItsActorLivesAndFreeTheMomentItIsDead) {
       "the name \"counter\" in the namespace \"default\" is taken by an actor of class Counter (alive, created by "
       "process 3): choose another name, or get_if_exists, or kill that one");
   ActorSpec elsewhere = spec(3, "counter");
-  elsewhere.ns = "other";
+  elsewhere.name_space = "other";
   create(elsewhere);
   table.kill(first, true);
   EXPECT_EQ(table.find("default", "counter").status().code(), StatusCode::kNotFound);
@@ -276,7 +276,7 @@ TEST_F(ActorTableTest, RefusesWhatCannotBe) {
   }
   EXPECT_EQ(refusal(spec(1, "z\xC3\xA4hler \xF0\x9F\x99\x82")), "created");
   ActorSpec asked = spec(2);
-  asked.ns = "a\tb";
+  asked.name_space = "a\tb";
   EXPECT_THAT(refusal(asked), HasSubstr("the namespace has the control character U+0009"));
   asked = spec(2);
   asked.detached = true;
@@ -298,10 +298,10 @@ TEST_F(ActorTableTest, UnknownNamesAreAnsweredWithNearOnes) {
   create(spec(1, "counter"));
   create(spec(2, "Status"));
   ActorSpec elsewhere = spec(3, "queue");
-  elsewhere.ns = "other";
+  elsewhere.name_space = "other";
   create(elsewhere);
-  const auto message = [this](std::string_view ns, std::string_view name) {
-    return table.find(ns, name).status().message();
+  const auto message = [this](std::string_view name_space, std::string_view name) {
+    return table.find(name_space, name).status().message();
   };
   EXPECT_EQ(message("default", "contuer"),
             "no living actor is named \"contuer\" in the namespace \"default\"; near to it: \"counter\"");

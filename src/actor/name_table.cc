@@ -75,28 +75,28 @@ Status NameTable::check(std::string_view what, std::string_view name) {
   return Status::ok();
 }
 
-std::optional<ActorId> NameTable::find(std::string_view ns, std::string_view name) const {
-  auto names = namespaces_.find(ns);
+std::optional<ActorId> NameTable::find(std::string_view name_space, std::string_view name) const {
+  auto names = namespaces_.find(name_space);
   if (names == namespaces_.end()) return std::nullopt;
   auto found = names->second.find(name);
   return found == names->second.end() ? std::nullopt : std::optional(found->second);
 }
 
-bool NameTable::claim(std::string_view ns, std::string_view name, ActorId actor) {
-  auto names = namespaces_.try_emplace(std::string(ns)).first;
+bool NameTable::claim(std::string_view name_space, std::string_view name, ActorId actor) {
+  auto names = namespaces_.try_emplace(std::string(name_space)).first;
   return names->second.try_emplace(std::string(name), actor).first->second == actor;
 }
 
-void NameTable::release(std::string_view ns, std::string_view name) {
-  auto names = namespaces_.find(ns);
+void NameTable::release(std::string_view name_space, std::string_view name) {
+  auto names = namespaces_.find(name_space);
   if (names == namespaces_.end()) return;
   if (auto found = names->second.find(name); found != names->second.end()) names->second.erase(found);
   if (names->second.empty()) namespaces_.erase(names);
 }
 
-std::vector<std::string> NameTable::near(std::string_view ns, std::string_view name) const {
+std::vector<std::string> NameTable::near(std::string_view name_space, std::string_view name) const {
   std::vector<std::string> chosen;
-  auto names = namespaces_.find(ns);
+  auto names = namespaces_.find(name_space);
   if (names == namespaces_.end()) return chosen;
   const std::string wanted = lower(name);
   const int edits = name.size() < 4 ? 1 : 2;
@@ -106,36 +106,36 @@ std::vector<std::string> NameTable::near(std::string_view ns, std::string_view n
   return chosen;
 }
 
-Status NameTable::unknown(std::string_view ns, std::string_view name) const {
-  std::string text = fmt::format("no living actor is named \"{}\" in the namespace \"{}\"", name, ns);
+Status NameTable::unknown(std::string_view name_space, std::string_view name) const {
+  std::string text = fmt::format("no living actor is named \"{}\" in the namespace \"{}\"", name, name_space);
   std::vector<std::string> elsewhere;
   for (const auto& [other, names] : namespaces_) {
     if (elsewhere.size() < kMostNear && names.contains(name)) elsewhere.push_back(other);
   }
-  if (const std::vector<std::string> similar = near(ns, name); !similar.empty()) {
+  if (const std::vector<std::string> similar = near(name_space, name); !similar.empty()) {
     text += "; near to it: " + quoted_list(similar);
   } else if (!elsewhere.empty()) {
     text += "; there is one in the namespace " + quoted_list(elsewhere);
   } else {
-    auto names = namespaces_.find(ns);
+    auto names = namespaces_.find(name_space);
     const std::size_t count = names == namespaces_.end() ? 0 : names->second.size();
     text += fmt::format(", which has {} named actor{}", count, count == 1 ? "" : "s");
   }
   return Status(StatusCode::kNotFound, text);
 }
 
-std::vector<NamedActor> NameTable::list(std::optional<std::string_view> ns) const {
+std::vector<NamedActor> NameTable::list(std::optional<std::string_view> name_space) const {
   std::vector<NamedActor> rows;
   for (const auto& [known, names] : namespaces_) {
-    if (ns && *ns != known) continue;
-    for (const auto& [name, actor] : names) rows.push_back({.ns = known, .name = name, .actor = actor});
+    if (name_space && *name_space != known) continue;
+    for (const auto& [name, actor] : names) rows.push_back({.name_space = known, .name = name, .actor = actor});
   }
   return rows;
 }
 
 std::size_t NameTable::size() const {
   std::size_t count = 0;
-  for (const auto& [ns, names] : namespaces_) count += names.size();
+  for (const auto& [name_space, names] : namespaces_) count += names.size();
   return count;
 }
 

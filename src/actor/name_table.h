@@ -17,7 +17,7 @@
 namespace fray::actor {
 
 struct NamedActor {
-  std::string ns;
+  std::string name_space;
   std::string name;
   ActorId actor;
   friend bool operator==(const NamedActor&, const NamedActor&) = default;
@@ -30,20 +30,20 @@ class NameTable {
   // Names and namespaces alike: 1 to kMostBytes bytes of UTF-8 without control characters. `what` opens the message.
   static Status check(std::string_view what, std::string_view name);
 
-  std::optional<ActorId> find(std::string_view ns, std::string_view name) const;
+  std::optional<ActorId> find(std::string_view name_space, std::string_view name) const;
   // False when another actor has it.
-  bool claim(std::string_view ns, std::string_view name, ActorId actor);
-  void release(std::string_view ns, std::string_view name);
+  bool claim(std::string_view name_space, std::string_view name, ActorId actor);
+  void release(std::string_view name_space, std::string_view name);
 
   // Nobody has this name: says so, with names near to it and with namespaces that know it.
-  Status unknown(std::string_view ns, std::string_view name) const;
+  Status unknown(std::string_view name_space, std::string_view name) const;
   // In the order of namespace and name; of all namespaces when none is given.
-  std::vector<NamedActor> list(std::optional<std::string_view> ns) const;
+  std::vector<NamedActor> list(std::optional<std::string_view> name_space) const;
   std::size_t size() const;
 
  private:
   using Names = std::map<std::string, ActorId, std::less<>>;
-  std::vector<std::string> near(std::string_view ns, std::string_view name) const;
+  std::vector<std::string> near(std::string_view name_space, std::string_view name) const;
 
   std::map<std::string, Names, std::less<>> namespaces_;
 };

@@ -23,7 +23,7 @@ std::string_view to_string(StatusCode code) {
       return "already exists";
     case StatusCode::kResourceExhausted:
       return "resource exhausted";
-    case StatusCode::kOutOfMemory:
+    case StatusCode::kStoreFull:
       return "object store full";
     case StatusCode::kTimedOut:
       return "timed out";
@@ -55,6 +55,10 @@ std::string_view to_string(StatusCode code) {
       return "runtime env";
     case StatusCode::kPermissionDenied:
       return "permission denied";
+    case StatusCode::kClosed:
+      return "closed";
+    case StatusCode::kForked:
+      return "of another process";
   }
   return "unknown";
 }

@@ -26,7 +26,7 @@ enum class [[nodiscard]] StatusCode : unsigned char {
   kNotFound,           // no such object, worker, function or file
   kAlreadyExists,      // a name or path is taken
   kResourceExhausted,  // descriptors, processes or disk ran out
-  kOutOfMemory,        // the object store is full and nothing can be spilled
+  kStoreFull,          // the object store is full and nothing can be spilled
   kTimedOut,           // a deadline passed
   kCancelled,          // the task was cancelled
   kUnavailable,        // the node cannot be reached or has gone
@@ -42,8 +42,11 @@ enum class [[nodiscard]] StatusCode : unsigned char {
   kActorDied,          // the actor that was called has ended
   kRuntimeEnv,         // the environment that was asked for cannot be made
   kPermissionDenied,   // who asks is not known to the other side, or may not do this
+  kClosed,             // this process has closed its connection to the node itself
+  kForked,             // what is used belongs to the process that this one was forked from
 };
 
+constexpr StatusCode last_of(StatusCode) { return StatusCode::kForked; }
 std::string_view to_string(StatusCode code);
 
 class [[nodiscard]] Status {

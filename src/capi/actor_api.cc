@@ -8,6 +8,8 @@
 #include "capi/call_frame.h"
 #include "capi/failure.h"
 #include "capi/function.h"
+#include "capi/resources.h"
+#include "client/call.h"
 
 using namespace fray;
 

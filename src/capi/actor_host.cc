@@ -100,7 +100,7 @@ bool ActorHost::construct() {
   if (!call.failed) return true;
   wire::ByteReader out(call.outcome.bytes);
   wire::Value error = wire::decode_value(out).to_value();
-  auto failure = wire::Failure::decode(error.bytes);
+  auto failure = wire::decode<wire::Failure>(error.bytes);
   refuse(error, failure.is_ok() ? failure->type_name + ": " + failure->message : "its constructor failed");
   return false;
 }

@@ -24,7 +24,7 @@ void Executor::bind(const wire::BindDevices& binding) {
 void Executor::define(std::uint64_t function, std::string_view payload) {
   Result<std::string_view> name = cpp_name_of(payload);
   auto entry = name.is_ok() ? Registry::instance().find_task(*name) : Result<TaskEntry>(name.status());
-  const bool retrying = name.is_ok() && payload[0] == static_cast<char>(FunctionKind::kCppRetrying);
+  const bool retrying = name.is_ok() && wire::kind_of(payload) == FunctionKind::kCppRetrying;
   functions_.insert_or_assign(function, Known{std::move(entry), retrying});
 }
 

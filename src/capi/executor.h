@@ -11,6 +11,7 @@
 
 #include "capi/registry.h"
 #include "capi/running_call.h"
+#include "wire/lease.h"
 
 namespace fray::capi {
 

@@ -9,27 +9,27 @@
 
 #include "capi/call_frame.h"
 #include "capi/failure.h"
+#include "capi/resources.h"
 
 namespace fray::capi {
 
 std::shared_ptr<client::Function> make_function(FunctionKind kind, std::string_view name, std::string_view label) {
   auto function = std::make_shared<client::Function>();
   function->name = label.empty() ? name : label;
-  std::string payload(1, static_cast<char>(kind));
-  payload.append(kPayloadPrefix - 1, '\0');
-  payload += name;
+  std::string payload = wire::function_payload(kind, 0, name);
   function->id = XXH3_64bits(payload.data(), payload.size()) | 1;  // 0 means none
   function->payload = std::make_shared<const std::string>(std::move(payload));
   return function;
 }
 
 Result<std::string_view> cpp_name_of(std::string_view payload) {
-  if (payload.size() < kPayloadPrefix) return Status(StatusCode::kCorruption, "the task's function did not arrive");
-  auto kind = static_cast<FunctionKind>(payload[0]);
-  if (kind != FunctionKind::kCpp && kind != FunctionKind::kCppMethod && kind != FunctionKind::kCppRetrying) {
+  if (payload.size() < wire::kPayloadPrefix) {
+    return Status(StatusCode::kCorruption, "the task's function did not arrive");
+  }
+  if (!is_cpp(wire::kind_of(payload))) {
     return Status(StatusCode::kInvalidArgument, "this is a C++ worker, and the task's function is a Python one");
   }
-  return payload.substr(kPayloadPrefix);
+  return payload.substr(wire::kPayloadPrefix);
 }
 
 namespace {

@@ -9,6 +9,8 @@
 #include <string_view>
 
 #include "capi/session.h"
+#include "client/call.h"
+#include "wire/function_payload.h"
 
 struct fray_function {
   std::atomic<std::size_t> references{1};
@@ -20,18 +22,7 @@ struct fray_function {
 
 namespace fray::capi {
 
-// kCppRetrying: a function that is tried again when it fails.
-// The first byte of a function's payload; python/bindings and fray.backend.native.functions know them too. The second to
-// fifth are the number of calls after which a worker retires; C++ workers ignore it.
-enum class FunctionKind : char {
-  kPythonName = 0,
-  kPickle = 1,
-  kMethod = 2,
-  kCpp = 3,
-  kCppMethod = 4,
-  kCppRetrying = 5
-};
-inline constexpr std::size_t kPayloadPrefix = 5;
+using wire::FunctionKind;
 
 std::shared_ptr<client::Function> make_function(FunctionKind kind, std::string_view name, std::string_view label);
 Result<std::string_view> cpp_name_of(std::string_view payload);

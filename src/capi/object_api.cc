@@ -24,7 +24,7 @@ int fail_wait(fray_session& session, const Hooks& hooks, client::WaitResult resu
     case client::WaitResult::kInterrupted:
       return fail(FRAY_CANCELLED, "the task that waits was cancelled, or is past its timeout");
     case client::WaitResult::kClosed:
-      return fail(FRAY_UNAVAILABLE, session.client->closed_reason());
+      return fail(session.client->why_closed());
     case client::WaitResult::kDeadlock:
       break;
   }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "os/content_hash.h"
+#include "os/installation.h"
 
 extern char** environ;
 
@@ -22,16 +23,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path own_folder() {
+fs::path own_library() {
   Dl_info info{};
   if (::dladdr(reinterpret_cast<const void*>(&fray_release), &info) == 0 || info.dli_fname == nullptr) return {};
   std::error_code ignored;
-  return fs::weakly_canonical(info.dli_fname, ignored).parent_path();
+  return fs::weakly_canonical(info.dli_fname, ignored);
 }
 
 // The places are those of an installation, of a wheel, and of a build folder.
 Result<std::string> find_beside(const char* name, std::initializer_list<const char*> places) {
-  const fs::path folder = own_folder();
+  const fs::path folder = own_library().parent_path();
   for (const char* place : places) {
     fs::path candidate = folder / place / name;
     if (::access(candidate.c_str(), X_OK) == 0) return fs::weakly_canonical(candidate).string();
@@ -70,27 +71,6 @@ Result<std::string> find_library(const std::string& library) {
 }
 
 bool is_executable(const fs::path& path) { return ::access(path.c_str(), X_OK) == 0; }
-
-std::string find_python() {
-  if (const char* folder = std::getenv("VIRTUAL_ENV"); folder != nullptr && *folder != '\0') {
-    fs::path own = fs::path(folder) / "bin" / "python";
-    if (is_executable(own)) return own.string();
-  }
-  // Inside a wheel: .../lib/python3.x/site-packages/fray/_cpp/lib.
-  fs::path folder = own_folder();
-  if (folder.parent_path().filename() == "_cpp") {
-    for (int up = 0; up < 6; ++up) folder = folder.parent_path();
-    if (is_executable(folder / "bin" / "python")) return (folder / "bin" / "python").string();
-  }
-  std::string_view path = std::getenv("PATH") != nullptr ? std::getenv("PATH") : "";
-  while (!path.empty()) {
-    std::size_t end = path.find(':');
-    fs::path candidate = fs::path(path.substr(0, end)) / "python3";
-    if (is_executable(candidate)) return candidate.string();
-    path = end == std::string_view::npos ? std::string_view() : path.substr(end + 1);
-  }
-  return {};
-}
 
 // The module path of a fresh interpreter: what it would find by itself, in this folder and environment.
 Result<std::vector<std::string>> module_path_of(const std::string& python) {
@@ -167,7 +147,7 @@ Result<wire::WorkerKey> library_key(const std::string& library) {
 
 Result<wire::WorkerKey> python_key(const std::string& interpreter) {
   wire::WorkerKey key = key_like_this_process();
-  std::string python = interpreter.empty() ? find_python() : interpreter;
+  std::string python = interpreter.empty() ? os::find_python(os::Installation::of(own_library())) : interpreter;
   if (python.empty() || !is_executable(python)) {
     return Status(StatusCode::kNotFound,
                   fmt::format("there is no Python interpreter{}; name one in Options::python, or activate a virtual "

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "base/status.h"
-#include "wire/control.h"
+#include "wire/worker_key.h"
 
 namespace fray::capi {
 

@@ -46,8 +46,7 @@ void fray_call::fail(std::string_view type_name, std::string_view message) {
   failure.message = message;
   wire::Value value;
   value.encoding = wire::Encoding::kFailure;
-  wire::ByteWriter packed(value.bytes);
-  failure.encode(packed);
+  value.bytes = wire::encoded(failure);
   outcome.status = wire::TaskStatus::kFailed;
   outcome.values = 1;
   outcome.bytes.clear();
@@ -60,7 +59,7 @@ void fray_call::end_forked_child() const {
   if (!session.inherited) return;
   if (failed) {
     wire::ByteReader in(outcome.bytes);
-    auto failure = wire::Failure::decode(wire::decode_value(in).bytes);
+    auto failure = wire::decode<wire::Failure>(wire::decode_value(in).bytes);
     if (failure.is_ok()) {
       std::fprintf(stderr, "a process that %s has forked ends with %s: %s\n", failure->task.c_str(),
                    failure->type_name.c_str(), failure->message.c_str());

@@ -164,12 +164,6 @@ client::Client::Deadline deadline_after(double seconds) {
          std::chrono::duration_cast<client::Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
-Status set_resources(ResourceSet* set, double num_cpus, const fray_resource* resources, std::size_t count) {
-  FRAY_RETURN_IF_ERROR(set->set("CPU", num_cpus));
-  for (std::size_t i = 0; i < count; ++i) FRAY_RETURN_IF_ERROR(set->set(resources[i].name, resources[i].amount));
-  return Status::ok();
-}
-
 bool Hooks::interrupted() {
   fray_call* call = current_call();
   return call != nullptr && call->interrupted();
@@ -229,7 +223,3 @@ int fray_status(fray_session* session, char** out) {
 }
 
 void fray_text_free(char* text) { std::free(text); }
-
-double fray_total_resource(fray_session* session, const char* name) {
-  return session->client->node().total.amount(name);
-}

@@ -13,11 +13,11 @@
 #include <optional>
 #include <string>
 
-#include <fmt/format.h>
 #include <fray.h>
 
 #include "base/mutex.h"
 #include "client/client.h"
+#include "wire/worker_key.h"
 
 struct fray_session {
   std::atomic<std::size_t> references{1};
@@ -68,18 +68,5 @@ inline const client::Object* object_of(const fray_object* object) {
 }
 inline fray_object* handle_of(client::Object* object) { return reinterpret_cast<fray_object*>(object); }
 inline std::string text_or(const char* text, const char* otherwise = "") { return text != nullptr ? text : otherwise; }
-Status set_resources(ResourceSet* set, double num_cpus, const fray_resource* resources, std::size_t count);
-
-// What the options of a task or an actor say about the workers that will do.
-template <typename Options>
-Status read_shape(const Options& options, WorkShape* shape) {
-  if (options.priority < -WorkShape::kMostPriority || options.priority > WorkShape::kMostPriority) {
-    return Status(StatusCode::kInvalidArgument,
-                  fmt::format("priority is {}; it must be from {} to {}", options.priority, -WorkShape::kMostPriority,
-                              WorkShape::kMostPriority));
-  }
-  shape->priority = options.priority;
-  return set_resources(&shape->resources, options.num_cpus, options.resources, options.resource_count);
-}
 
 }  // namespace fray::capi

@@ -129,11 +129,11 @@ int fail_as(Encoding encoding, std::string_view bytes) {
     return fail(static_cast<int>(bytes[0]), std::string(bytes.substr(1)));
   }
   if (encoding == Encoding::kFailure) {
-    auto failure = wire::Failure::decode(bytes);
+    auto failure = wire::decode<wire::Failure>(bytes);
     return failure.is_ok() ? fail(*failure) : fail(failure.status());
   }
   if (encoding == Encoding::kActorDied) {
-    auto death = wire::ActorDeath::decode(bytes);
+    auto death = wire::decode<wire::ActorDeath>(bytes);
     if (!death.is_ok()) return fail(death.status());
     static constexpr const char* kRan[] = {"the call did not run", "the call ran", "the call may have run"};
     std::string who = death->class_name + (death->name.empty() ? "" : " '" + death->name + "'");

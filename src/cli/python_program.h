@@ -12,11 +12,10 @@
 
 namespace fray::cli {
 
-// The first that there is: `asked`; the interpreter of the environment that this program is installed in; that of
-// $VIRTUAL_ENV; on the PATH that of the version that this program's package was built for, then `python3`.
+// `asked`, or where nothing was asked the one that goes with this program (os/installation.h).
 Result<std::string> find_python(const std::string& asked);
 
-// The first executable of that name beside this program or on the PATH; empty when there is none.
+// As os::find_program(), beside this program.
 std::string find_program(const std::string& name);
 
 // Makes this process the program `words`, the first of which is its path. Returns only when that failed: kExitFailed,

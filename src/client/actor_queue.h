@@ -1,7 +1,7 @@
 // ActorQueue: the calls of one actor that this process made and that were not sent yet, and the connection to the actor.
 //
 //            call          ActorConnected
-//   kIdle ─────────▶ kAsked ────────────▶ kConnected ─┐ ActorLost, another instance comes
+//   kIdle ─────────▶ kAsked ────────────▶ kConnected ─┐ ActorLost, another incarnation comes
 //                      ▲                              │
 //                      └──────────────────────────────┘      from any: ActorLost, dead ──▶ kDead
 //

@@ -162,7 +162,7 @@ void ActorTable::connected(const wire::ActorConnected& message, os::Fd fd) {
   }
   queue->times_without_descriptors = 0;
   forget_pause(message.actor);
-  // The last socket broke although the instance lives: nobody knows how far it came.
+  // The last socket broke although the incarnation lives: nobody knows how far it came.
   if (queue->connection) {
     wire::ActorLost cut;
     cut.last_started = wire::ActorLost::kUnknown;
@@ -207,7 +207,7 @@ void ActorTable::lost(const wire::ActorLost& message) {
   auto found = queues_.find(message.actor);
   if (found == queues_.end()) return;
   ActorQueue* queue = found->second.get();
-  forget_pause(message.actor);  // the node connects us to the next instance of itself
+  forget_pause(message.actor);  // the node connects us to the next incarnation of itself
   queue->state = ActorQueue::State::kAsked;
   queue->death.class_name = message.class_name;
   queue->death.name = message.name;
@@ -265,9 +265,7 @@ void ActorTable::sort_out(ActorQueue* queue, const wire::ActorLost& lost) {
 void ActorTable::fail(ActorQueue* queue, Task* task, wire::ActorDeath::Executed executed) {
   wire::ActorDeath death = queue->death;
   death.executed = executed;
-  std::string bytes;
-  wire::ByteWriter out(bytes);
-  death.encode(out);
+  const std::string bytes = wire::encoded(death);
   wire::ValueView failure;
   failure.encoding = wire::Encoding::kActorDied;
   failure.bytes = bytes;

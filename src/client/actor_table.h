@@ -2,8 +2,8 @@
 //
 //   ActorQueue* queue = table.queue(actor);
 //   table.call(queue, task);              // sent when it is its turn and its arguments are ready
-//   table.connected(message, fd);         // the node connected us to an instance
-//   table.lost(message);                  // the instance is gone; docs/decisions/0004 has the rules
+//   table.connected(message, fd);         // the node connected us to an incarnation
+//   table.lost(message);                  // the incarnation is gone; docs/decisions/0004 has the rules
 //
 // Threading:  guarded by Client's mutex.
 // Ownership:  owns queues and connections; tasks belong to TaskTable.

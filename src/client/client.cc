@@ -6,9 +6,13 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 
+#include "client/call.h"
 #include "client/current_call.h"
+#include "client/task_queue.h"
 #include "door/greeting.h"
 #include "model/resource_text.h"
+#include "wire/lease.h"
+#include "wire/welcome.h"
 
 namespace fray::client {
 
@@ -57,30 +61,33 @@ Status Client::handshake() {
     keys_.hold_own(options_.key);
   }
   if (!options_.hello.deadline) options_.hello.deadline = Clock::now() + door::kHelloPatience;
-  FRAY_ASSIGN_OR_RETURN(welcome_, door::await_welcome(link_.socket(), options_.hello));
-  objects_.set_identity(welcome_.epoch, welcome_.process);
-  memory_.set_process(welcome_.process);
+  FRAY_ASSIGN_OR_RETURN(std::string answer, door::await_welcome(link_.socket(), options_.hello));
+  FRAY_ASSIGN_OR_RETURN(wire::Welcome welcome, wire::decode<wire::Welcome>(answer));
+  session_ = std::move(welcome.session);
+  total_ = std::make_unique<const ResourceSet>(std::move(welcome.total));
+  objects_.set_identity(session_.epoch, session_.process);
+  memory_.set_process(session_.process);
   // A worker waits for its subtasks most of the time: what it does not use, others do.
   auto keep_idle = options_.role == wire::Role::kWorker ? Clock::duration(1ms) : Clock::duration(1s);
-  tasks_.set_limits({welcome_.total.amount("CPU"), welcome_.max_workers, keep_idle,
-                     wire::most_body_bytes(welcome_.store_limit_bytes)});
+  tasks_.set_limits(
+      {total_->amount("CPU"), session_.max_workers, keep_idle, wire::most_body_bytes(session_.store_limit_bytes)});
   open_.store(true, std::memory_order_release);
   return Status::ok();
 }
 
-std::string Client::closed_reason() const {
+Status Client::why_closed() const {
   MutexLock lock(mutex_);
-  return closed_reason_;
+  return closed_;
 }
 
-void Client::node_lost(const std::string& why) {
+void Client::end(Status why) {
   if (!open_.exchange(false)) return;
-  closed_reason_ = why;
+  closed_ = std::move(why);
   link_.close();
   questions_.end();
-  tasks_.fail_all(StatusCode::kUnavailable, why);
-  std::string bytes(1, static_cast<char>(StatusCode::kUnavailable));
-  bytes += why;
+  tasks_.fail_all(closed_.code(), closed_.message());
+  std::string bytes(1, static_cast<char>(closed_.code()));
+  bytes += closed_.message();
   for (Object* object : objects_.foreign_pending()) {
     object->encoding = wire::Encoding::kStatus;
     object->bytes = bytes;
@@ -101,7 +108,7 @@ void Client::close() {
       tasks_.tick(Clock::now(), true);
       link_.flush();
     }
-    node_lost("the context was closed");
+    end({StatusCode::kClosed, "the context was closed"});
     wake_sleepers();
   }
   if (backup_.joinable()) backup_.join();
@@ -166,13 +173,13 @@ void Client::forget_key(std::uint32_t number) {
 }
 
 Status Client::why_refused(const Task& task, const ResourceSet* resources, std::string_view kind) const {
-  if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
-  if (resources != nullptr && !welcome_.total.covers(*resources)) {
-    return Status(StatusCode::kInvalidArgument,
-                  fmt::format("{} {} asks for {}; this node has {} and can never run it. Ask for less, or declare more "
-                              "with fray.init(cpus=..., resources=...)",
-                              kind, task.function->name, text_beside(*resources, welcome_.total),
-                              text_beside(welcome_.total, *resources)));
+  if (!open_) return closed_;
+  if (resources != nullptr && !total_->covers(*resources)) {
+    return Status(
+        StatusCode::kInvalidArgument,
+        fmt::format("{} {} asks for {}; this node has {} and can never run it. Ask for less, or declare more "
+                    "with fray.init(cpus=..., resources=...)",
+                    kind, task.function->name, text_beside(*resources, *total_), text_beside(*total_, *resources)));
   }
   return tasks_.check_size(task);
 }
@@ -198,6 +205,8 @@ Result<std::vector<Object*>> Client::submit(std::unique_ptr<Task> given, const T
   wake_stale_sleepers();
   return results;
 }
+
+Result<std::vector<Object*>> Client::submit(Call call) { return submit(std::move(call.task), call.options); }
 
 // Numbers the task and gives it its result objects, with a count for the caller and one for the task each.
 std::vector<Object*> Client::make_results(Task* task, const TaskOptions& options) {

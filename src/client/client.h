@@ -44,35 +44,20 @@
 #include "door/patience.h"
 #include "door/questions.h"
 #include "model/call_wait.h"
+#include "wire/lease.h"
+#include "wire/process.h"
+#include "wire/session.h"
+#include "wire/worker_key.h"
+
+namespace fray {
+class ResourceSet;
+}
 
 namespace fray::client {
 
-struct TaskOptions {
-  WorkShape shape;  // its depth is that of the thread that submits
-  std::int32_t max_retries = 3;
-  std::uint16_t returns = 1;
-  bool generator = false;
-};
-
-// A task to be submitted, with its arguments encoded so far. See CallBuilder in client/call.h.
-struct Call {
-  std::unique_ptr<Task> task;
-  TaskOptions options;
-};
-
-// A new actor. `constructor` holds the class as its function.
-struct ActorRequest {
-  std::string name_space;
-  std::string name;  // empty: none
-  bool get_if_exists = false;
-  bool detached = false;
-  std::int32_t max_restarts = 0;  // -1: no limit
-  bool event_loop = false;        // one runs its calls
-  std::string class_name;
-  std::string description;  // what a handle made by name needs
-  std::string settings;     // what the worker needs
-  Call constructor;
-};
+struct ActorRequest;
+struct Call;
+struct TaskOptions;
 
 // A handle's object, counted for the caller. `description` is that of its creator; empty when this is the creator.
 struct FoundActor {
@@ -145,14 +130,15 @@ class Client {
   static Result<std::unique_ptr<Client>> connect(ClientOptions options);
   ~Client();
 
-  const wire::Welcome& node() const { return welcome_; }
+  const wire::Session& node() const { return session_; }
+  const ResourceSet& total() const { return *total_; }  // of the node
   bool is_open() const { return open_.load(std::memory_order_acquire); }
-  std::string closed_reason() const;
+  Status why_closed() const;  // ok while it is open
 
   // ---- Tasks ----
   // New counts on each result. kInvalidArgument when the node can never have the resources.
   Result<std::vector<Object*>> submit(std::unique_ptr<Task> task, const TaskOptions& options);
-  Result<std::vector<Object*>> submit(Call call) { return submit(std::move(call.task), call.options); }
+  Result<std::vector<Object*>> submit(Call call);
   // Releases what the arguments of a task that was not accepted hold. submit() and its like do so themselves.
   void release_arguments(Task& task);
   bool cancel(Object* object, bool force);
@@ -279,7 +265,8 @@ class Client {
   bool pump() FRAY_REQUIRES(mutex_);              // reads all sockets once; true when something was read
   void pump_tasks() FRAY_REQUIRES(mutex_);        // reads the workers' sockets only
   void handle(wire::Incoming& frame) FRAY_REQUIRES(mutex_);
-  void node_lost(const std::string& why) FRAY_REQUIRES(mutex_);
+  void node_lost(std::string why) FRAY_REQUIRES(mutex_) { end({StatusCode::kUnavailable, std::move(why)}); }
+  void end(Status why) FRAY_REQUIRES(mutex_);
   void settle() FRAY_REQUIRES(mutex_);  // works off what became ready
   void became_ready(Object* object) FRAY_REQUIRES(mutex_);
   void wake_sleepers() FRAY_REQUIRES(mutex_);
@@ -375,7 +362,8 @@ class Client {
   Status open_segment(SegmentId segment, WaitHooks& hooks);
 
   ClientOptions options_;
-  wire::Welcome welcome_;
+  wire::Session session_;
+  std::unique_ptr<const ResourceSet> total_;
   std::atomic<bool> open_{false};
 
   mutable Mutex mutex_;
@@ -392,7 +380,7 @@ class Client {
   LineFolder folder_ FRAY_GUARDED_BY(mutex_);
   WorkerKeys keys_ FRAY_GUARDED_BY(mutex_);
   bool output_held_ FRAY_GUARDED_BY(mutex_) = false;
-  std::string closed_reason_ FRAY_GUARDED_BY(mutex_);
+  Status closed_ FRAY_GUARDED_BY(mutex_);
   door::Questions questions_ FRAY_GUARDED_BY(mutex_);
   std::uint32_t places_ FRAY_GUARDED_BY(mutex_) = 1;             // of the calls of an actor
   std::vector<KnownWait*> known_waits_ FRAY_GUARDED_BY(mutex_);  // to the node

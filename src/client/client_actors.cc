@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include "client/call.h"
 #include "client/client.h"
 #include "model/resource_text.h"
+#include "wire/create_actor.h"
 
 namespace fray::client {
 
@@ -42,7 +44,8 @@ Result<FoundActor> Client::create_actor(ActorRequest request, WaitHooks& hooks) 
   }
   if (ticket != 0) {
     Result<door::Answer> waited = await_answer(ticket, Clock::now() + kAnswerLimit, hooks);
-    auto answer = waited.is_ok() ? wire::ActorAnswer::decode(waited->body) : Result<wire::ActorAnswer>(waited.status());
+    auto answer =
+        waited.is_ok() ? wire::decode<wire::ActorAnswer>(waited->body) : Result<wire::ActorAnswer>(waited.status());
     Status refused = !answer.is_ok()                   ? answer.status()
                      : answer->code != StatusCode::kOk ? Status(answer->code, answer->message)
                                                        : Status::ok();
@@ -58,7 +61,7 @@ Result<FoundActor> Client::create_actor(ActorRequest request, WaitHooks& hooks) 
   if (!open_) {
     lock.unlock();
     release(made.object);
-    return Status(StatusCode::kUnavailable, closed_reason());
+    return why_closed();
   }
   Task* task = request.constructor.task.release();
   for (Object* result : make_results(task, request.constructor.options)) {
@@ -92,12 +95,12 @@ Result<FoundActor> Client::find_actor(std::string_view name_space, std::string_v
   std::uint64_t ticket = 0;
   {
     MutexLock lock(mutex_);
-    if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
+    if (!open_) return closed_;
     ticket = ask(wire::ControlType::kFindActor, wire::FindActor{std::string(name_space), std::string(name)},
                  let_go_of_actor());
   }
   FRAY_ASSIGN_OR_RETURN(door::Answer found, await_answer(ticket, Clock::now() + kAnswerLimit, hooks));
-  FRAY_ASSIGN_OR_RETURN(wire::ActorAnswer answer, wire::ActorAnswer::decode(found.body));
+  FRAY_ASSIGN_OR_RETURN(wire::ActorAnswer answer, wire::decode<wire::ActorAnswer>(found.body));
   if (answer.code != StatusCode::kOk) return Status(answer.code, answer.message);
   MutexLock lock(mutex_);
   return FoundActor{objects_.adopt(answer.actor), std::move(answer.description)};
@@ -107,17 +110,17 @@ Result<wire::ActorNames> Client::list_actors(WaitHooks& hooks) {
   std::uint64_t ticket = 0;
   {
     MutexLock lock(mutex_);
-    if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
+    if (!open_) return closed_;
     ticket = ask(wire::ControlType::kListActors);
   }
   FRAY_ASSIGN_OR_RETURN(door::Answer answer, await_answer(ticket, Clock::now() + kAnswerLimit, hooks));
-  return wire::ActorNames::decode(answer.body);
+  return wire::decode<wire::ActorNames>(answer.body);
 }
 
 // The node counts this process as a holder of the actor that it names.
 Client::Unwanted Client::let_go_of_actor() {
   return [this](door::Answer& given) FRAY_REQUIRES(mutex_) {
-    auto answer = wire::ActorAnswer::decode(given.body);
+    auto answer = wire::decode<wire::ActorAnswer>(given.body);
     if (!answer.is_ok() || answer->code != StatusCode::kOk || answer->actor == ActorId{}) return;
     Object* object = objects_.adopt(answer->actor);
     if (object->references.fetch_sub(1, std::memory_order_acq_rel) == 1) objects_.destroy(object);
@@ -128,7 +131,7 @@ Status Client::kill_actor(Object* actor, bool no_restart, WaitHooks& hooks) {
   std::uint64_t ticket = 0;
   {
     MutexLock lock(mutex_);
-    if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
+    if (!open_) return closed_;
     if (!actor->uncounted) objects_.share(actor);
     ticket = ask(wire::ControlType::kKillActor, wire::ActorName{actor->id, no_restart});
   }
@@ -162,17 +165,17 @@ void Client::handle_actor(wire::Incoming& frame) {
   auto broken = [this](const Status& status) FRAY_REQUIRES(mutex_) { node_lost(status.message()); };
   switch (static_cast<ControlType>(frame.header.type)) {
     case ControlType::kActorConnected: {
-      auto message = wire::ActorConnected::decode(frame.body);
+      auto message = wire::decode<wire::ActorConnected>(frame.body);
       if (!message.is_ok() || frame.fds.size() != 1) return broken(message.status());
       return actors_.connected(message.value(), std::move(frame.fds.front()));
     }
     case ControlType::kActorLost: {
-      auto message = wire::ActorLost::decode(frame.body);
+      auto message = wire::decode<wire::ActorLost>(frame.body);
       if (!message.is_ok()) return broken(message.status());
       return actors_.lost(message.value());
     }
     case ControlType::kHostActor: {
-      auto message = wire::HostActor::decode(frame.body);
+      auto message = wire::decode<wire::HostActor>(frame.body);
       if (!message.is_ok()) return broken(message.status());
       early_actor_ = std::move(message.value());
       return deliver_leases();

@@ -47,7 +47,7 @@ bool Client::describe(const KnownWait& known, CallWait* wait) const {
   if (ready >= awaited.needed) return false;
   const bool all = awaited.needed == awaited.objects.size();
   if (!all && awaited.objects.size() > kMostAwaited) return false;
-  wait->call = {welcome_.epoch, known.call.client, known.call.number};
+  wait->call = {session_.epoch, known.call.client, known.call.number};
   wait->name = known.call.name;
   wait->places = places_;
   for (const Object* object : awaited.objects) {

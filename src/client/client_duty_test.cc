@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "client/client_test_node.h"
+#include "wire/lease.h"
 
 namespace fray::client {
 namespace {

@@ -4,6 +4,7 @@
 #include "client/client.h"
 #include "store/buffer_layout.h"
 #include "store/parallel_copy.h"
+#include "wire/memory.h"
 
 namespace fray::client {
 
@@ -27,19 +28,19 @@ Status Client::ask_for_memory(std::uint64_t bytes) {
   door::Ticket ticket = 0;
   {
     MutexLock lock(mutex_);
-    if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
+    if (!open_) return closed_;
     wire::Reserve message;
     message.bytes = bytes;
     // What is granted to nobody goes back.
     ticket = ask(wire::ControlType::kReserve, message, [this, bytes](door::Answer& answer) FRAY_REQUIRES(mutex_) {
-      auto reserved = wire::Reserved::decode(answer.body);
+      auto reserved = wire::decode<wire::Reserved>(answer.body);
       if (reserved.is_ok() && reserved->error.empty()) unreserve(bytes);
     });
   }
   FRAY_ASSIGN_OR_RETURN(door::Answer answer,
                         await_answer(ticket, std::nullopt, current_hooks != nullptr ? *current_hooks : none));
-  FRAY_ASSIGN_OR_RETURN(wire::Reserved reserved, wire::Reserved::decode(answer.body));
-  return reserved.error.empty() ? Status::ok() : Status(StatusCode::kOutOfMemory, reserved.error);
+  FRAY_ASSIGN_OR_RETURN(wire::Reserved reserved, wire::decode<wire::Reserved>(answer.body));
+  return reserved.error.empty() ? Status::ok() : Status(StatusCode::kStoreFull, reserved.error);
 }
 
 void Client::unreserve(std::uint64_t bytes) {
@@ -88,7 +89,7 @@ Object* Client::new_sealed(wire::Encoding encoding, const Location& location) {
 
 Result<Object*> Client::put_large(wire::Encoding encoding, std::span<const std::byte> whole,
                                   std::span<const std::span<const std::byte>> buffers, WaitHooks& hooks) {
-  if (!open_) return Status(StatusCode::kUnavailable, closed_reason());
+  if (!open_) return why_closed();
   HooksScope scope(&hooks);
   std::vector<store::CopyPart> parts;
   std::vector<std::byte> header;
@@ -178,7 +179,7 @@ Status Client::open_segment(SegmentId segment, WaitHooks& hooks) {
   door::Ticket ticket = 0;
   {
     MutexLock lock(mutex_);
-    if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
+    if (!open_) return closed_;
     wire::SegmentName message;
     message.segment = segment;
     ticket = ask(wire::ControlType::kOpenSegment, message);

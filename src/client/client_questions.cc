@@ -31,18 +31,18 @@ Result<door::Answer> Client::await_answer(door::Ticket ticket, Deadline deadline
   if (result != WaitResult::kInterrupted && questions_.is_answered(ticket)) return questions_.take(ticket);
   questions_.withdraw(ticket);
   if (result == WaitResult::kInterrupted) return Status(StatusCode::kCancelled, "interrupted");
-  return Status(StatusCode::kUnavailable, open_ ? "the node did not answer" : closed_reason_);
+  return open_ ? Status(StatusCode::kUnavailable, "the node did not answer") : closed_;
 }
 
 Result<std::string> Client::ask_for_status(Deadline deadline, WaitHooks& hooks) {
   door::Ticket ticket = 0;
   {
     MutexLock lock(mutex_);
-    if (!open_) return Status(StatusCode::kUnavailable, closed_reason_);
+    if (!open_) return closed_;
     ticket = ask(ControlType::kStatusRequest);
   }
   FRAY_ASSIGN_OR_RETURN(door::Answer answer, await_answer(ticket, deadline, hooks));
-  FRAY_ASSIGN_OR_RETURN(wire::Text text, wire::Text::decode(answer.body));
+  FRAY_ASSIGN_OR_RETURN(wire::Text text, wire::decode<wire::Text>(answer.body));
   return std::move(text.text);
 }
 

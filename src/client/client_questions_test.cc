@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "client/client_test_node.h"
+#include "wire/memory.h"
 
 namespace fray::client {
 namespace {
@@ -67,12 +68,12 @@ TEST(ClientQuestions, MemoryThatIsGrantedAfterAnInterruptGoesBack) {
   const std::vector<std::byte> large(1 << 20);
   std::thread putter([&] { interrupted = node.client->put_large(wire::Encoding::kPickle, large, {}, hooks).status(); });
   const wire::Incoming asked = node.expect(ControlType::kReserve);
-  const std::uint64_t bytes = wire::Reserve::decode(asked.body).value().bytes;
+  const std::uint64_t bytes = wire::decode<wire::Reserve>(asked.body).value().bytes;
   hooks.came = true;
   putter.join();
   EXPECT_EQ(interrupted.code(), StatusCode::kCancelled);
   node.send(ControlType::kReserved, asked.header.id, wire::Reserved{bytes, ""});
-  EXPECT_EQ(wire::Reserve::decode(node.expect(ControlType::kUnreserve).body).value().bytes, bytes);
+  EXPECT_EQ(wire::decode<wire::Reserve>(node.expect(ControlType::kUnreserve).body).value().bytes, bytes);
 }
 
 TEST(ClientQuestions, ANodeThatGoesEndsEveryWaitForAnAnswer) {

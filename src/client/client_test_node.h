@@ -14,6 +14,7 @@
 #include "client/client.h"
 #include "door/greeting.h"
 #include "os/socket_pair.h"
+#include "wire/welcome.h"
 
 namespace fray::client {
 
@@ -23,9 +24,9 @@ struct PlayedNode {
     auto ends = os::make_socket_pair().value();
     socket = wire::FrameSocket(std::move(ends.first));
     wire::Welcome welcome;
-    welcome.epoch = 7;
-    welcome.process = 1;
-    welcome.max_workers = 4;
+    welcome.session.epoch = 7;
+    welcome.session.process = 1;
+    welcome.session.max_workers = 4;
     send(wire::ControlType::kWelcome, 0, welcome);
     ClientOptions options;
     options.control = std::move(ends.second);

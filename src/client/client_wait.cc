@@ -11,6 +11,8 @@
 
 #include "client/client.h"
 #include "client/current_call.h"
+#include "wire/lease.h"
+#include "wire/memory.h"
 
 namespace fray::client {
 
@@ -120,44 +122,44 @@ void Client::handle(wire::Incoming& frame) {
   }
   switch (static_cast<ControlType>(frame.header.type)) {
     case ControlType::kGrant: {
-      auto message = wire::Grant::decode(frame.body);
+      auto message = wire::decode<wire::Grant>(frame.body);
       if (!message.is_ok() || frame.fds.size() != 1) return broken(message.status());
       return tasks_.granted(frame.header.id, message.value(), std::move(frame.fds.front()));
     }
     case ControlType::kLease: {
-      auto message = wire::Lease::decode(frame.body);
+      auto message = wire::decode<wire::Lease>(frame.body);
       if (!message.is_ok() || frame.fds.size() != 1) return broken(message.status());
       early_leases_.push_back({frame.header.id, message->client, message->cpus, std::move(frame.fds.front())});
       return deliver_leases();
     }
     case ControlType::kBindDevices: {
-      auto message = wire::BindDevices::decode(frame.body);
+      auto message = wire::decode<wire::BindDevices>(frame.body);
       if (!message.is_ok()) return broken(message.status());
       early_devices_ = std::move(message).value();
       return deliver_leases();
     }
     case ControlType::kReclaim: {
-      auto message = wire::Reclaim::decode(frame.body);
+      auto message = wire::decode<wire::Reclaim>(frame.body);
       if (!message.is_ok()) return broken(message.status());
       return tasks_.reclaim(message->demand, message->count);
     }
     case ControlType::kWorkerLost: {
-      auto message = wire::WorkerLost::decode(frame.body);
+      auto message = wire::decode<wire::WorkerLost>(frame.body);
       if (!message.is_ok()) return broken(message.status());
       return tasks_.worker_lost(frame.header.id, message.value());
     }
-    case ControlType::kDeadlock: {
-      auto message = wire::Deadlock::decode(frame.body);
+    case ControlType::kDemandRefused: {
+      auto message = wire::decode<wire::DemandRefused>(frame.body);
       if (!message.is_ok()) return broken(message.status());
       return tasks_.refused(message->demand, message->code, message->reason);
     }
     case ControlType::kObjectReady: {
-      auto message = wire::ObjectReady::decode(frame.body);
+      auto message = wire::decode<wire::ObjectReady>(frame.body);
       if (!message.is_ok()) return broken(message.status());
       return object_arrived(message->object, std::move(message->value));
     }
     case ControlType::kObjectLost: {
-      auto message = wire::ObjectLost::decode(frame.body);
+      auto message = wire::decode<wire::ObjectLost>(frame.body);
       if (!message.is_ok()) return broken(message.status());
       wire::Value failure;
       failure.encoding = wire::Encoding::kStatus;
@@ -165,7 +167,7 @@ void Client::handle(wire::Incoming& frame) {
       return object_arrived(message->object, std::move(failure));
     }
     case ControlType::kSegmentOpened: {
-      auto message = wire::SegmentInfo::decode(frame.body);
+      auto message = wire::decode<wire::SegmentInfo>(frame.body);
       if (!message.is_ok()) return broken(message.status());
       Status mapped(StatusCode::kObjectLost, message->error);
       if (frame.fds.size() == 1 && !frame.fds.front().is_open()) {
@@ -177,12 +179,12 @@ void Client::handle(wire::Incoming& frame) {
       return answer_arrived(frame, std::move(mapped));
     }
     case ControlType::kFreeRange: {
-      auto message = wire::FreeRange::decode(frame.body);
+      auto message = wire::decode<wire::FreeRange>(frame.body);
       if (!message.is_ok()) return broken(message.status());
       return memory_.free(message->location, message->reuse);
     }
     case ControlType::kEvict: {
-      auto message = wire::SegmentName::decode(frame.body);
+      auto message = wire::decode<wire::SegmentName>(frame.body);
       if (!message.is_ok()) return broken(message.status());
       message->ok = memory_.evict(message->segment);
       return link_.send(ControlType::kEvicted, 0, message.value());
@@ -190,12 +192,12 @@ void Client::handle(wire::Incoming& frame) {
     case ControlType::kProbeWaits:
       return tell_all_again(frame.header.id);
     case ControlType::kWaitRefused: {
-      auto message = wire::Text::decode(frame.body);
+      auto message = wire::decode<wire::Text>(frame.body);
       if (!message.is_ok()) return broken(message.status());
       return wait_refused(frame.header.id, std::move(message->text));
     }
     case ControlType::kYieldMemory: {
-      auto message = wire::YieldMemory::decode(frame.body);
+      auto message = wire::decode<wire::YieldMemory>(frame.body);
       if (!message.is_ok()) return broken(message.status());
       if (message->announce) objects_.share_private();
       memory_.give_back_warm();
@@ -203,7 +205,7 @@ void Client::handle(wire::Incoming& frame) {
       return link_.send(ControlType::kMemoryYielded);
     }
     case ControlType::kLog: {
-      auto message = wire::Log::decode(frame.body);
+      auto message = wire::decode<wire::Log>(frame.body);
       if (!message.is_ok()) return broken(message.status());
       ++logs_seen_;
       logs_.push_back(std::move(message.value()));
@@ -326,7 +328,7 @@ WaitResult Client::wait_until(FunctionRef<bool()> condition, Deadline deadline, 
   bool is_long = false;
   std::optional<std::uint64_t> side_wait;
   auto note_silence = [&]() FRAY_REQUIRES(mutex_) {
-    if (is_long || !welcome_.in_job || !hooks.waits_for_others() || hooks.duty() != nullptr) return;
+    if (is_long || !session_.in_job || !hooks.waits_for_others() || hooks.duty() != nullptr) return;
     is_long = true;
     begin_long_wait();
   };
@@ -512,7 +514,7 @@ Client::SideWaits Client::side_waits() const {
 }
 
 std::uint64_t Client::add_side_wait() {
-  if (duty_ == nullptr && !welcome_.in_job) return kNoTask;  // nobody wants to know
+  if (duty_ == nullptr && !session_.in_job) return kNoTask;  // nobody wants to know
   if (side_waits_.lasting++ == 0) {
     side_waits_since_ = Clock::now();
     wake_backup();
@@ -533,7 +535,7 @@ void Client::drop_side_wait(std::uint64_t task) {
 
 // The program of a job that awaits its tasks in an event loop sleeps where nobody sees it.
 void Client::lend_for_side_waits(Clock::time_point now) {
-  if (!welcome_.in_job || lent_for_side_waits_ || side_waits_.lasting == 0) return;
+  if (!session_.in_job || lent_for_side_waits_ || side_waits_.lasting == 0) return;
   if (now - side_waits_since_ < kAskInterrupt) return;
   lent_for_side_waits_ = true;
   begin_long_wait();

@@ -18,7 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "wire/control.h"
+#include "wire/process.h"
 
 namespace fray::client {
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "wire/control.h"
+#include "wire/object.h"
 #include "wire/socket.h"
 
 namespace fray::client {

@@ -27,7 +27,7 @@
 
 #include "base/function_ref.h"
 #include "base/mutex.h"
-#include "wire/control.h"
+#include "wire/process.h"
 
 namespace fray::client {
 

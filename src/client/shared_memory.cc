@@ -4,6 +4,7 @@
 
 #include "os/machine.h"
 #include "store/segment_kind.h"
+#include "wire/memory.h"
 
 namespace fray::client {
 

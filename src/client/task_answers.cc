@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include "client/actor_table.h"
+#include "client/task_queues.h"
 #include "client/task_table.h"
 #include "wire/exit_text.h"
 #include "wire/failure.h"
+#include "wire/lease.h"
 
 namespace fray::client {
 
@@ -124,7 +126,7 @@ void TaskTable::on_result(Lease* lease, std::uint64_t number, std::string_view b
 
 void TaskTable::note_failure(const Task& task, std::uint64_t number, const wire::ValueView& failure) {
   if (failure.encoding == wire::Encoding::kFailure) {
-    auto report = wire::Failure::decode(failure.bytes);
+    auto report = wire::decode<wire::Failure>(failure.bytes);
     std::string text = report.is_ok() ? report->type_name + ": " + report->message : report.status().message();
     return timeline_.add_failure(task.function->name, number, false, text);
   }
@@ -162,7 +164,7 @@ void TaskTable::taken(Object* stream, std::uint64_t bytes) {
 }
 
 void TaskTable::on_returned(Lease* lease, std::string_view body) {
-  Result<wire::Returned> returned = wire::decode_returned(body);
+  Result<wire::Returned> returned = wire::decode<wire::Returned>(body);
   if (!returned.is_ok()) return lease_ended(lease);
   lease->recalled = false;
   if (returned->reason == wire::ReturnReason::kBlocked) {
@@ -244,15 +246,14 @@ void TaskTable::retry(Task* task) {
 }
 
 void TaskTable::refused(std::uint32_t demand, StatusCode code, const std::string& reason) {
-  auto asked = by_number_.find(demand);
-  if (asked == by_number_.end()) return;
-  TaskQueue* queue = asked->second;
+  TaskQueue* queue = queues_->at(demand);
+  if (queue == nullptr) return;
   for (Task* task : take_ready(queue)) fail(task, code, reason);
   tell_demand(queue);
 }
 
 void TaskTable::fail_all(StatusCode code, const std::string& message) {
-  for (const auto& [number, queue] : by_number_) take_ready(queue);
+  for (TaskQueue* queue : queues_->all()) take_ready(queue);
   actors_->clear();
   for (Lease* lease : open_leases_) {
     lease->sent.clear();

@@ -3,7 +3,10 @@
 #include <memory>
 #include <utility>
 
+#include "client/task_queues.h"
 #include "client/task_table.h"
+#include "wire/demand.h"
+#include "wire/lease.h"
 
 namespace fray::client {
 
@@ -42,10 +45,10 @@ void TaskTable::tell_demand(TaskQueue* queue) {
 
 void TaskTable::tell_next(DemandWindow& window) {
   while (auto number = window.next()) {
-    auto queue = by_number_.find(*number);
-    const std::uint32_t count = queue == by_number_.end() ? 0 : wanted_leases(queue->second);
+    TaskQueue* queue = queues_->at(*number);
+    const std::uint32_t count = queue == nullptr ? 0 : wanted_leases(queue);
     if (count > 0) {
-      send_demand(queue->second, count);
+      send_demand(queue, count);
     } else {
       window.leave(*number);
     }
@@ -86,12 +89,11 @@ bool TaskTable::keeps_others_waiting(const TaskQueue& queue) const {
 }
 
 void TaskTable::granted(LeaseId id, const wire::Grant& grant, os::Fd fd) {
-  auto asked = by_number_.find(grant.demand);
-  if (asked == by_number_.end()) {
+  TaskQueue* queue = queues_->at(grant.demand);
+  if (queue == nullptr) {
     link_.send(wire::ControlType::kReturnLease, id);
     return;
   }
-  TaskQueue* queue = asked->second;
   queue->told = kUnknownDemand;  // the grant may have crossed our last word on the road
   if (!fd.is_open()) {           // no descriptor was free for it: try again when some may be
     link_.send(wire::ControlType::kReturnLease, id);
@@ -143,10 +145,10 @@ void TaskTable::close_connection(Lease* connection) {
 }
 
 void TaskTable::reclaim(std::uint32_t demand, std::uint32_t count) {
-  auto asked = by_number_.find(demand);
-  if (asked == by_number_.end()) return;
-  asked->second->owed += count;
-  pay(asked->second);
+  TaskQueue* asked = queues_->at(demand);
+  if (asked == nullptr) return;
+  asked->owed += count;
+  pay(asked);
 }
 
 // Gives back what was asked for: idle leases at once, busy ones when what was sent to them is done. What cannot be given
@@ -197,11 +199,11 @@ void TaskTable::balance(TaskQueue* queue, Clock::time_point now) {
 void TaskTable::tick(Clock::time_point now, bool closing) {
   flush();
   std::erase_if(paused_, [&](std::uint32_t number) {
-    auto queue = by_number_.find(number);
-    if (queue == by_number_.end() || !queue->second->pause_until) return true;
-    if (now < *queue->second->pause_until) return false;
-    queue->second->pause_until.reset();
-    tell_demand(queue->second);
+    TaskQueue* queue = queues_->at(number);
+    if (queue == nullptr || !queue->pause_until) return true;
+    if (now < *queue->pause_until) return false;
+    queue->pause_until.reset();
+    tell_demand(queue);
     return true;
   });
   std::vector<Lease*> leases = open_leases_;
@@ -231,19 +233,17 @@ void TaskTable::look_at_retired(const TaskQueue& queue) {
 
 void TaskTable::forget_retired_keys() {
   for (std::uint32_t key : std::exchange(settled_keys_, {})) {
-    const auto first = queues_.lower_bound(WorkShape::first_of(key));
-    const auto last = queues_.lower_bound(WorkShape::first_of(key + 1));
-    const bool busy = std::any_of(
-        first, last, [](const auto& entry) { return entry.second->unfinished > 0 || !entry.second->leases.empty(); });
+    const std::vector<TaskQueue*> queues = queues_->of_key(key);
+    const bool busy = std::any_of(queues.begin(), queues.end(), [](const TaskQueue* queue) {
+      return queue->unfinished > 0 || !queue->leases.empty();
+    });
     if (busy || retired_keys_.erase(key) == 0) continue;
-    for (auto each = first; each != last; ++each) {
-      TaskQueue* queue = each->second.get();
+    for (TaskQueue* queue : queues) {
       take_ready(queue);  // cancelled tasks alone
       tell_demand(queue);
-      by_number_.erase(queue->number);
       if (last_queue_ == queue) last_queue_ = nullptr;
     }
-    queues_.erase(first, last);
+    queues_->remove_key(key);
     link_.send(wire::ControlType::kForgetKey, key);
   }
 }

@@ -8,6 +8,7 @@
 
 #include "base/amount_text.h"
 #include "client/actor_table.h"
+#include "client/task_queues.h"
 
 namespace fray::client {
 
@@ -26,30 +27,28 @@ wire::TaskHead* head_of(Task* task) { return reinterpret_cast<wire::TaskHead*>(t
 }  // namespace
 
 TaskTable::TaskTable(NodeLink& link, ObjectTable& objects, Timeline& timeline, std::function<void(Object*)> ready)
-    : link_(link), objects_(objects), timeline_(timeline), ready_(std::move(ready)) {}
+    : link_(link),
+      objects_(objects),
+      timeline_(timeline),
+      ready_(std::move(ready)),
+      queues_(std::make_unique<TaskQueues>()) {}
 
 TaskTable::~TaskTable() = default;
 
 TaskQueue* TaskTable::known_queue(const WorkShape& asked, std::uint32_t depth) {
   TaskQueue* last = last_queue_;
   if (last != nullptr && last->shape.is(asked, depth)) return last;
-  auto found = queues_.find(asked.at_depth(depth));
-  return found != queues_.end() ? last_queue_ = found->second.get() : nullptr;
+  TaskQueue* found = queues_->find(asked.at_depth(depth));
+  return found != nullptr ? last_queue_ = found : nullptr;
 }
 
 TaskQueue* TaskTable::queue(const WorkShape& asked, std::uint32_t depth) {
   if (TaskQueue* known = known_queue(asked, depth)) return known;
-  WorkShape shape = asked.at_depth(depth);
-  auto& slot = queues_[shape];
-  slot = std::make_unique<TaskQueue>();
-  slot->number = next_number_++;
-  slot->window = &windows_[shape.of_any_key()];
-  double cpus = shape.resources.amount("CPU");
+  TaskQueue* made = queues_->add(asked.at_depth(depth));
+  double cpus = asked.resources.amount("CPU");
   double at_once = cpus > 0 ? std::max(1.0, std::floor(limits_.total_cpus / cpus)) : limits_.max_workers;
-  slot->most_leases = static_cast<std::uint32_t>(std::min<double>(at_once, limits_.max_workers));
-  slot->shape = std::move(shape);
-  by_number_[slot->number] = slot.get();
-  return slot.get();
+  made->most_leases = static_cast<std::uint32_t>(std::min<double>(at_once, limits_.max_workers));
+  return made;
 }
 
 // ---- Submission ----

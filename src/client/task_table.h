@@ -11,6 +11,8 @@
 //             results, an exception of its code, cancelled, timed out, worker died, deadlock, node gone.
 #pragma once
 
+#include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -22,10 +24,23 @@
 #include "client/node_link.h"
 #include "client/object_table.h"
 #include "client/timeline.h"
+#include "wire/frame.h"
+#include "wire/value.h"
+
+namespace fray {
+struct WorkShape;
+
+namespace wire {
+struct Grant;
+struct WorkerLost;
+}  // namespace wire
+}  // namespace fray
 
 namespace fray::client {
 
 class ActorTable;
+class DemandWindow;
+class TaskQueues;
 
 inline constexpr std::size_t kDeepest = 128;  // tasks sent to one worker and not answered
 
@@ -135,13 +150,10 @@ class TaskTable {
   Limits limits_;
   Task* first_task_ = nullptr;  // every unfinished task
   std::size_t unfinished_ = 0;
-  std::map<WorkShape, std::unique_ptr<TaskQueue>> queues_;
-  std::map<WorkShape, DemandWindow> windows_;    // by shapes of any key
+  std::unique_ptr<TaskQueues> queues_;
   std::map<std::int32_t, std::int32_t> asking_;  // by priority: how many queues ask for leases
   TaskQueue* last_queue_ = nullptr;              // asked for last; most tasks are like the one before
-  std::unordered_map<std::uint32_t, TaskQueue*> by_number_;
-  std::uint32_t next_number_ = 0;  // never given twice: what the node said of the one before may still be on its way
-  std::vector<std::uint32_t> paused_;  // numbers of queues
+  std::vector<std::uint32_t> paused_;            // numbers of queues
   std::set<std::uint32_t> retired_keys_;
   std::vector<std::uint32_t> settled_keys_;  // of these: a queue has neither tasks nor leases any more
   std::unordered_map<LeaseId, std::unique_ptr<Lease>> leases_;

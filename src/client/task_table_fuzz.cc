@@ -15,7 +15,9 @@
 #include "client/actor_table.h"
 #include "client/shared_memory.h"
 #include "client/task_table.h"
+#include "model/work_shape.h"
 #include "os/socket_pair.h"
+#include "wire/lease.h"
 
 namespace fray::client {
 namespace {
@@ -253,7 +255,7 @@ class World {
         std::vector<std::uint64_t> tasks;
         for (std::uint32_t i = script_.below(4); i > 0; --i) tasks.push_back(script_.below(24));
         auto reason = static_cast<wire::ReturnReason>(script_.below(4));
-        wire::append_frame(out, DirectType::kReturned, 0, wire::returned_body(reason, tasks));
+        wire::append_frame(out, DirectType::kReturned, 0, wire::encoded(wire::Returned{reason, tasks}));
         return;
       }
       case 2:

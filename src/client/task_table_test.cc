@@ -8,7 +8,11 @@
 #include <sys/socket.h>
 
 #include "client/actor_table.h"
+#include "client/demand_window.h"
 #include "client/shared_memory.h"
+#include "model/work_shape.h"
+#include "wire/demand.h"
+#include "wire/lease.h"
 
 namespace fray::client {
 namespace {
@@ -75,7 +79,7 @@ struct FakeWorker {
     ASSERT_TRUE(socket.flush().is_ok());
   }
   void give_back(wire::ReturnReason reason, const std::vector<std::uint64_t>& returned) {
-    wire::append_frame(socket.output(), DirectType::kReturned, 0, wire::returned_body(reason, returned));
+    wire::append_frame(socket.output(), DirectType::kReturned, 0, wire::encoded(wire::Returned{reason, returned}));
     ASSERT_TRUE(socket.flush().is_ok());
   }
 };
@@ -133,7 +137,7 @@ class TaskTableTest : public ::testing::Test {
     wire::Incoming frame;
     while (node_.next(&frame).value()) {
       if (frame.header.type == static_cast<std::uint8_t>(ControlType::kDemand)) {
-        const wire::Demand demand = wire::Demand::decode(frame.body).value();
+        const wire::Demand demand = wire::decode<wire::Demand>(frame.body).value();
         demand_ = demand.count;
         demand.count > 0 ? told_.insert(demand.demand).second : told_.erase(demand.demand) > 0;
       }

@@ -12,7 +12,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "wire/control.h"
+#include "wire/worker_key.h"
 
 namespace fray::client {
 

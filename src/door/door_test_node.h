@@ -25,6 +25,7 @@
 #include "door/session_info.h"
 #include "os/listener.h"
 #include "os/run_folder.h"
+#include "wire/welcome.h"
 
 namespace fray::door {
 

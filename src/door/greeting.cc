@@ -63,15 +63,15 @@ Result<wire::Incoming> next_frame(wire::FrameSocket& socket, const Patience& pat
   }
 }
 
-Result<wire::Welcome> await_welcome(wire::FrameSocket& socket, const Patience& patience) {
+Result<std::string> await_welcome(wire::FrameSocket& socket, const Patience& patience) {
   FRAY_ASSIGN_OR_RETURN(wire::Incoming frame, next_frame(socket, patience));
   const auto type = static_cast<ControlType>(frame.header.type);
   if (type == ControlType::kRefused) {
-    FRAY_ASSIGN_OR_RETURN(wire::Text why, wire::Text::decode(frame.body));
+    FRAY_ASSIGN_OR_RETURN(wire::Text why, wire::decode<wire::Text>(frame.body));
     return Status(why.code, "the node refused the connection: " + why.text);
   }
   if (type != ControlType::kWelcome) return Status(StatusCode::kCorruption, "who listens there is no node of Fray");
-  return wire::Welcome::decode(frame.body);
+  return std::string(frame.body);
 }
 
 Status explain_silence(const std::string& socket_path, Status why) {

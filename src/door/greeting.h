@@ -3,7 +3,7 @@
 //   FRAY_ASSIGN_OR_RETURN(os::Fd fd, connect_to_node(path, patience));
 //   wire::FrameSocket socket(std::move(fd));
 //   socket.queue(hello_frame(wire::Role::kObserver));     // what is queued behind it leaves with it
-//   FRAY_ASSIGN_OR_RETURN(wire::Welcome welcome, await_welcome(socket, patience));
+//   FRAY_ASSIGN_OR_RETURN(std::string body, await_welcome(socket, patience));      // of a wire::Welcome
 //
 // Threading:  any thread; the waits block in poll().
 // Ownership:  the caller owns the socket. A node that closes its end while we wait is seen at once.
@@ -18,7 +18,7 @@
 #include "base/status.h"
 #include "door/patience.h"
 #include "os/fd.h"
-#include "wire/control.h"
+#include "wire/session.h"
 #include "wire/socket.h"
 
 namespace fray::door {
@@ -31,7 +31,8 @@ Result<os::Fd> connect_to_node(const std::string& socket_path, const Patience& p
 
 // `process`: the number that a worker was given; others have none.
 std::string hello_frame(wire::Role role, ProcessId process = 0);
-Result<wire::Welcome> await_welcome(wire::FrameSocket& socket, const Patience& patience);
+// The body of the node's answer; see wire/welcome.h.
+Result<std::string> await_welcome(wire::FrameSocket& socket, const Patience& patience);
 
 // The next frame. Its body is valid until the next call.
 Result<wire::Incoming> next_frame(wire::FrameSocket& socket, const Patience& patience);

@@ -24,7 +24,7 @@ Result<Observer::Connection> Observer::connect(const Patience& patience) const {
   FRAY_ASSIGN_OR_RETURN(os::Fd fd, connect_to_node(socket_path_, hello));
   connection.socket = wire::FrameSocket(std::move(fd));
   connection.socket.queue(hello_frame(wire::Role::kObserver));
-  Result<wire::Welcome> welcome = await_welcome(connection.socket, hello);
+  const Result<std::string> welcome = await_welcome(connection.socket, hello);
   if (!welcome.is_ok()) return explain_silence(socket_path_, welcome.status());
   return connection;
 }
@@ -78,7 +78,7 @@ Result<Answer> Observer::ask_with(const std::function<std::string(Ticket)>& fram
 Result<std::string> Observer::status(const Patience& patience) {
   const auto frame_of = [](Ticket ticket) { return wire::frame(ControlType::kStatusRequest, ticket); };
   FRAY_ASSIGN_OR_RETURN(Answer answer, ask_with(frame_of, ControlType::kStatusReply, patience));
-  FRAY_ASSIGN_OR_RETURN(wire::Text text, wire::Text::decode(answer.body));
+  FRAY_ASSIGN_OR_RETURN(wire::Text text, wire::decode<wire::Text>(answer.body));
   return std::move(text.text);
 }
 

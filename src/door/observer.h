@@ -19,6 +19,7 @@
 #include "door/greeting.h"
 #include "door/questions.h"
 #include "wire/control.h"
+#include "wire/socket.h"
 
 namespace fray::door {
 

@@ -1,25 +1,21 @@
 #include "http/job_environment.h"
 
-#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
-#include <unistd.h>
 #include <nlohmann/json.hpp>
 
 #include "http/members.h"
 #include "model/runtime_env_spec.h"
+#include "os/installation.h"
 
 namespace fray::http {
 
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr const char* kPackageScheme = "gcs://";
-
-bool is_program(const fs::path& path) { return ::access(path.c_str(), X_OK) == 0; }
 
 // Names are what a container is told; the job has the values.
 Status finish(RuntimeEnvSpec spec, const OwnPython& python, JobOrder* order) {
@@ -101,24 +97,9 @@ Status set_working_dir(const std::string& given, const PackageStore& packages, R
 }  // namespace
 
 OwnPython OwnPython::find() {
-  std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  // <environment>/lib/pythonX.Y/site-packages/fray/_bin/fray
-  fs::path environment;
-  fs::path site_packages;
-  for (fs::path folder = self.parent_path(); folder.has_relative_path(); folder = folder.parent_path()) {
-    if (folder.filename() != "site-packages") continue;
-    site_packages = folder;
-    environment = folder.parent_path().parent_path().parent_path();
-  }
-  OwnPython python;
-  if (site_packages.empty()) return python;
-  for (const char* name : {"python3", "python"}) {
-    const fs::path program = environment / "bin" / name;
-    if (python.program.empty() && is_program(program)) python.program = program.string();
-  }
-  python.site_packages = site_packages.string();
-  return python;
+  const os::Installation own = os::Installation::of(os::own_program());
+  if (own.site_packages.empty()) return {};
+  return {os::python_of(own.environment), own.site_packages};
 }
 
 json environment_schema() {

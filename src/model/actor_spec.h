@@ -24,7 +24,7 @@ struct ActorSpec {
   // one's tree creates).
   ProcessId root = 0;
   ProcessId creator = 0;
-  std::string ns = "default";
+  std::string name_space = "default";
   std::optional<std::string> name;
   std::string class_name;
   bool detached = false;

@@ -21,6 +21,11 @@ struct AwaitedCall {
   ActorId actor;     // that it was sent to; of tasks, and where only the submitter knows: none
   std::string name;  // for people; empty where only the submitter knows
 
+  static void visit(auto& awaited, auto&& field) {
+    field("call", awaited.call);
+    field("actor", awaited.actor);
+    field("name", awaited.name);
+  }
   friend bool operator==(const AwaitedCall&, const AwaitedCall&) = default;
 };
 
@@ -31,6 +36,13 @@ struct CallWait {
   std::uint32_t needed = 0;  // of `awaited`, for the wait to end
   std::vector<AwaitedCall> awaited;
 
+  static void visit(auto& wait, auto&& field) {
+    field("call", wait.call);
+    field("name", wait.name);
+    field("places", wait.places);
+    field("needed", wait.needed);
+    field("awaited", wait.awaited);
+  }
   friend bool operator==(const CallWait&, const CallWait&) = default;
 };
 

@@ -15,19 +15,14 @@
 #include <string_view>
 #include <vector>
 
-#include "model/resource_set.h"
-
 namespace fray {
+
+class ResourceSet;
 
 using DeviceSet = std::map<std::string, std::vector<std::uint32_t>, std::less<>>;
 
 inline constexpr std::array<std::string_view, 2> kDeviceKinds = {"GPU", "TPU"};
 
-inline bool asks_for_devices(const ResourceSet& resources) {
-  for (std::string_view kind : kDeviceKinds) {
-    if (resources.units().contains(kind)) return true;
-  }
-  return false;
-}
+bool asks_for_devices(const ResourceSet& resources);
 
 }  // namespace fray

@@ -35,7 +35,7 @@ Status ActorCarrier::create(Connection& client, std::uint64_t ticket, wire::Crea
   spec.home = roster_.new_process();
   spec.root = root_for(client.process);
   spec.creator = client.process;
-  spec.ns = message.name_space;
+  spec.name_space = message.name_space;
   if (!message.name.empty()) spec.name = message.name;
   spec.class_name = message.class_name;
   spec.detached = message.detached;
@@ -137,7 +137,7 @@ void ActorCarrier::find(Connection& client, std::uint64_t ticket, const wire::Fi
 
 void ActorCarrier::list(Connection& client, std::uint64_t ticket) {
   wire::ActorNames answer;
-  for (const actor::NamedActor& one : table_.named(std::nullopt)) answer.names.emplace_back(one.ns, one.name);
+  for (const actor::NamedActor& one : table_.named(std::nullopt)) answer.names.emplace_back(one.name_space, one.name);
   client.send(wire::ControlType::kActorNames, ticket, answer);
 }
 
@@ -306,11 +306,11 @@ void ActorCarrier::carry_out(const actor::ReportLost& command) {
   Connection* client = roster_.find(command.client);
   if (client == nullptr) return;
   wire::ActorLost message = lost_message(command.actor, command.client);
-  message.cause = "its process ended while it ran the call; another instance takes its place";
+  message.cause = "its process ended while it ran the call; another incarnation takes its place";
   client->send(wire::ControlType::kActorLost, 0, message);
 }
 
-// A caller that is connected to an instance that is being killed hears of it when the process is gone.
+// A caller that is connected to an incarnation that is being killed hears of it when the process is gone.
 void ActorCarrier::carry_out(const actor::ReportDead& command) {
   const bool killed =
       command.death.cause == actor::DeathCause::kKilled || command.death.cause == actor::DeathCause::kRootGone;

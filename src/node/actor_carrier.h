@@ -22,6 +22,9 @@
 #include "node/object_carrier.h"
 #include "node/roster.h"
 #include "wire/actor.h"
+#include "wire/create_actor.h"
+#include "wire/lease.h"
+#include "wire/value.h"
 
 namespace fray::node {
 
@@ -103,7 +106,7 @@ class ActorCarrier {
   actor::ActorTable table_;
   std::function<ProcessId(ProcessId)> root_of_driver_;
   std::unordered_map<ActorId, Kept> kept_;
-  std::unordered_map<ActorId, CallsOfCallers> last_calls_;  // of instances that were lost in this round
+  std::unordered_map<ActorId, CallsOfCallers> last_calls_;  // of incarnations that were lost in this round
   struct Kill {
     ProcessId client = 0;
     std::uint64_t ticket = 0;

@@ -17,6 +17,7 @@
 #include "model/ids.h"
 #include "os/peer.h"
 #include "wire/control.h"
+#include "wire/session.h"
 #include "wire/socket.h"
 
 namespace fray::node {

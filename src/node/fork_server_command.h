@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime_env/prepared_env.h"
-#include "wire/control.h"
+#include "wire/worker_key.h"
 
 namespace fray::node {
 

@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "event/loop.h"
+#include "model/ids.h"
 #include "node/fork_server_command.h"
 #include "node/log_tail.h"
 #include "os/process_limits.h"
 #include "os/spawn.h"
-#include "wire/control.h"
 #include "wire/socket.h"
 
 namespace fray::node {

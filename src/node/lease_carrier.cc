@@ -282,11 +282,11 @@ void LeaseCarrier::carry_out(const scheduler::GrantLease& command) {
     none.demand = command.demand;
     none.shape.key = demand_keys_[{command.client, command.demand}];
     table_.demand_changed(command.client, none);
-    wire::Deadlock refusal;
+    wire::DemandRefused refusal;
     refusal.demand = command.demand;
     refusal.code = StatusCode::kUnavailable;
     refusal.reason = "the node cannot hand out a worker: " + ends.status().message();
-    return client->send(wire::ControlType::kDeadlock, 0, refusal);
+    return client->send(wire::ControlType::kDemandRefused, 0, refusal);
   }
   last_clients_[command.worker] = command.client;
   wire::Grant grant;
@@ -322,8 +322,8 @@ void LeaseCarrier::carry_out(const scheduler::LeaseLost& command) {
   roster_.send(command.client, wire::ControlType::kWorkerLost, command.lease, message);
 }
 
-void LeaseCarrier::carry_out(const scheduler::ReportDeadlock& command) {
-  wire::Deadlock message;
+void LeaseCarrier::carry_out(const scheduler::RefuseDemand& command) {
+  wire::DemandRefused message;
   message.demand = command.demand;
   message.code = command.code;
   message.reason = command.reason;
@@ -340,7 +340,7 @@ void LeaseCarrier::carry_out(const scheduler::ReportDeadlock& command) {
     }
   }
   if (homes_.contains(command.client)) return homes_events_.refused(command.client, message.code, message.reason);
-  roster_.send(command.client, wire::ControlType::kDeadlock, 0, message);
+  roster_.send(command.client, wire::ControlType::kDemandRefused, 0, message);
 }
 
 bool LeaseCarrier::an_actor_works() const {

@@ -18,11 +18,14 @@
 #include <vector>
 
 #include "event/loop.h"
+#include "model/device_set.h"
 #include "node/device_names.h"
 #include "node/roster.h"
 #include "node/worker_processes.h"
 #include "scheduler/key_keeper.h"
 #include "scheduler/lease_table.h"
+#include "wire/demand.h"
+#include "wire/lease.h"
 
 namespace fray::node {
 
@@ -90,7 +93,7 @@ class LeaseCarrier {
   void carry_out(const scheduler::GrantLease& command);
   void carry_out(const scheduler::ReclaimLeases& command);
   void carry_out(const scheduler::LeaseLost& command);
-  void carry_out(const scheduler::ReportDeadlock& command);
+  void carry_out(const scheduler::RefuseDemand& command);
   void end_unreachable(ProcessId client, LeaseId lease);
   void start_worker(WorkerKeyId key);
   void answer_starts(WorkerKeyId base);

@@ -7,6 +7,8 @@
 
 #include <unistd.h>
 
+#include "wire/process.h"
+
 namespace fray::node {
 
 namespace {

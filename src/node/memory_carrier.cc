@@ -101,7 +101,7 @@ void MemoryCarrier::serve_waiting() {
     Waiting& first = waiting_.front();
     Status granted = grant(first);
     if (!granted.is_ok()) {
-      const bool full = granted.code() == StatusCode::kOutOfMemory;
+      const bool full = granted.code() == StatusCode::kStoreFull;
       const bool possible = first.bytes <= table_.limit();
       if (possible && (!asked_.empty() || (full && (spill_one() || !spilling_.empty())))) return;
       if (possible && !first.clients_asked) {

@@ -23,7 +23,7 @@
 #include "node/spiller.h"
 #include "os/descriptor_room.h"
 #include "store/segment_table.h"
-#include "wire/control.h"
+#include "wire/memory.h"
 
 namespace fray::node {
 

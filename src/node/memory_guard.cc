@@ -9,6 +9,7 @@
 #include "base/amount_text.h"
 #include "node/memory_victim.h"
 #include "os/process_facts.h"
+#include "scheduler/lease_table.h"
 
 namespace fray::node {
 

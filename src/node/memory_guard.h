@@ -15,7 +15,11 @@
 
 #include "node/worker_processes.h"
 #include "os/memory_gauge.h"
-#include "scheduler/lease_table.h"
+#include "wire/lease.h"
+
+namespace fray::scheduler {
+class LeaseTable;
+}
 
 namespace fray::node {
 

@@ -14,6 +14,7 @@
 #include "os/clock.h"
 #include "os/kernel.h"
 #include "os/run_folder.h"
+#include "wire/welcome.h"
 
 namespace fray::node {
 
@@ -158,7 +159,7 @@ Status Node::frame_arrived(Connection& connection, wire::Incoming& frame) {
 }
 
 Status Node::handle_hello(Connection& connection, std::string_view body) {
-  FRAY_ASSIGN_OR_RETURN(wire::Hello hello, wire::Hello::decode(body));
+  FRAY_ASSIGN_OR_RETURN(wire::Hello hello, wire::decode<wire::Hello>(body));
   connection.pid = connection.peer_pid() != 0 ? connection.peer_pid() : hello.pid;
   if (hello.release != settings_.release) {
     roster_.refuse(
@@ -207,14 +208,14 @@ Status Node::welcome_worker(Connection& connection, const wire::Hello& hello) {
 
 void Node::welcome(Connection& connection, ProcessId process) {
   wire::Welcome message;
-  message.epoch = epoch_;
-  message.process = process;
-  message.max_workers = settings_.options.max_workers;
-  message.store_limit_bytes = settings_.options.store_memory_bytes;
+  message.session = {.epoch = epoch_,
+                     .process = process,
+                     .max_workers = settings_.options.max_workers,
+                     .store_limit_bytes = settings_.options.store_memory_bytes,
+                     .release = settings_.release,
+                     .folder = folder_.path(),
+                     .in_job = connection.job != 0};
   message.total = settings_.options.total;
-  message.release = settings_.release;
-  message.session_folder = folder_.path();
-  message.in_job = connection.job != 0;
   connection.send(ControlType::kWelcome, 0, message);
 }
 
@@ -222,14 +223,14 @@ Status Node::handle_client(Connection& connection, ControlType type, wire::Incom
   const ProcessId process = connection.process;
   switch (type) {
     case ControlType::kDefineKey: {
-      FRAY_ASSIGN_OR_RETURN(wire::DefineKey message, wire::DefineKey::decode(frame.body));
+      FRAY_ASSIGN_OR_RETURN(wire::DefineKey message, wire::decode<wire::DefineKey>(frame.body));
       return leases_.define_key(process, message);
     }
     case ControlType::kForgetKey:
       leases_.forget_key(process, static_cast<std::uint32_t>(frame.header.id));
       return Status::ok();
     case ControlType::kDemand: {
-      FRAY_ASSIGN_OR_RETURN(wire::Demand message, wire::Demand::decode(frame.body));
+      FRAY_ASSIGN_OR_RETURN(wire::Demand message, wire::decode<wire::Demand>(frame.body));
       return leases_.demand(process, message);
     }
     case ControlType::kReturnLease:
@@ -245,11 +246,11 @@ Status Node::handle_client(Connection& connection, ControlType type, wire::Incom
     case ControlType::kHold:
     case ControlType::kRelease:
     case ControlType::kWant: {
-      FRAY_ASSIGN_OR_RETURN(wire::ObjectIds message, wire::ObjectIds::decode(frame.body));
+      FRAY_ASSIGN_OR_RETURN(wire::ObjectIds message, wire::decode<wire::ObjectIds>(frame.body));
       return objects_.records(process, type, message);
     }
     case ControlType::kComplete: {
-      FRAY_ASSIGN_OR_RETURN(wire::Complete message, wire::Complete::decode(frame.body));
+      FRAY_ASSIGN_OR_RETURN(wire::Complete message, wire::decode<wire::Complete>(frame.body));
       return objects_.complete(std::move(message));
     }
     case ControlType::kBlocked:
@@ -291,7 +292,7 @@ Status Node::handle_wait(Connection& connection, ControlType type, const wire::I
     waits_.ended(connection.process, frame.header.id);
     return Status::ok();
   }
-  FRAY_ASSIGN_OR_RETURN(wire::CallWaits message, wire::CallWaits::decode(frame.body));
+  FRAY_ASSIGN_OR_RETURN(wire::CallWaits message, wire::decode<wire::CallWaits>(frame.body));
   waits_.waits(connection.process, frame.header.id, std::move(message));
   return Status::ok();
 }
@@ -304,25 +305,25 @@ Status Node::handle_actor(Connection& connection, ControlType type, wire::Incomi
   const ProcessId process = connection.process;
   switch (type) {
     case ControlType::kCreateActor: {
-      FRAY_ASSIGN_OR_RETURN(wire::CreateActor message, wire::CreateActor::decode(frame.body));
+      FRAY_ASSIGN_OR_RETURN(wire::CreateActor message, wire::decode<wire::CreateActor>(frame.body));
       return actors_.create(connection, frame.header.id, std::move(message));
     }
     case ControlType::kConstructActor: {
-      FRAY_ASSIGN_OR_RETURN(wire::ConstructActor message, wire::ConstructActor::decode(frame.body));
+      FRAY_ASSIGN_OR_RETURN(wire::ConstructActor message, wire::decode<wire::ConstructActor>(frame.body));
       return actors_.construct(process, std::move(message));
     }
     case ControlType::kConnectActor: {
-      FRAY_ASSIGN_OR_RETURN(wire::ActorName message, wire::ActorName::decode(frame.body));
+      FRAY_ASSIGN_OR_RETURN(wire::ActorName message, wire::decode<wire::ActorName>(frame.body));
       actors_.connect(process, message.actor);
       return Status::ok();
     }
     case ControlType::kKillActor: {
-      FRAY_ASSIGN_OR_RETURN(wire::ActorName message, wire::ActorName::decode(frame.body));
+      FRAY_ASSIGN_OR_RETURN(wire::ActorName message, wire::decode<wire::ActorName>(frame.body));
       actors_.kill(connection, frame.header.id, message);
       return Status::ok();
     }
     case ControlType::kFindActor: {
-      FRAY_ASSIGN_OR_RETURN(wire::FindActor message, wire::FindActor::decode(frame.body));
+      FRAY_ASSIGN_OR_RETURN(wire::FindActor message, wire::decode<wire::FindActor>(frame.body));
       actors_.find(connection, frame.header.id, message);
       return Status::ok();
     }
@@ -332,7 +333,7 @@ Status Node::handle_actor(Connection& connection, ControlType type, wire::Incomi
     case ControlType::kActorReady:
       return actors_.constructed(process);
     default: {
-      FRAY_ASSIGN_OR_RETURN(wire::ActorFailure message, wire::ActorFailure::decode(frame.body));
+      FRAY_ASSIGN_OR_RETURN(wire::ActorFailure message, wire::decode<wire::ActorFailure>(frame.body));
       return actors_.constructor_raised(process, std::move(message));
     }
   }
@@ -342,16 +343,16 @@ Status Node::handle_memory(Connection& connection, ControlType type, wire::Incom
   const ProcessId process = connection.process;
   switch (type) {
     case ControlType::kAnnounceSegment: {
-      FRAY_ASSIGN_OR_RETURN(wire::SegmentInfo message, wire::SegmentInfo::decode(frame.body));
+      FRAY_ASSIGN_OR_RETURN(wire::SegmentInfo message, wire::decode<wire::SegmentInfo>(frame.body));
       return memory_.announce(process, message, std::move(frame.fds));
     }
     case ControlType::kOpenSegment: {
-      FRAY_ASSIGN_OR_RETURN(wire::SegmentName message, wire::SegmentName::decode(frame.body));
+      FRAY_ASSIGN_OR_RETURN(wire::SegmentName message, wire::decode<wire::SegmentName>(frame.body));
       memory_.open(connection, frame.header.id, message.segment);
       return Status::ok();
     }
     case ControlType::kForgetSegment: {
-      FRAY_ASSIGN_OR_RETURN(wire::SegmentName message, wire::SegmentName::decode(frame.body));
+      FRAY_ASSIGN_OR_RETURN(wire::SegmentName message, wire::decode<wire::SegmentName>(frame.body));
       return memory_.forget_segment(process, message.segment);
     }
     case ControlType::kMemoryYielded:
@@ -362,17 +363,17 @@ Status Node::handle_memory(Connection& connection, ControlType type, wire::Incom
       connection.holds_output = type == ControlType::kHoldOutput;
       return Status::ok();
     case ControlType::kEvicted: {
-      FRAY_ASSIGN_OR_RETURN(wire::SegmentName message, wire::SegmentName::decode(frame.body));
+      FRAY_ASSIGN_OR_RETURN(wire::SegmentName message, wire::decode<wire::SegmentName>(frame.body));
       memory_.evicted(process, message);
       return Status::ok();
     }
     case ControlType::kReserve: {
-      FRAY_ASSIGN_OR_RETURN(wire::Reserve message, wire::Reserve::decode(frame.body));
+      FRAY_ASSIGN_OR_RETURN(wire::Reserve message, wire::decode<wire::Reserve>(frame.body));
       memory_.reserve(process, frame.header.id, message.bytes);
       return Status::ok();
     }
     case ControlType::kUnreserve: {
-      FRAY_ASSIGN_OR_RETURN(wire::Reserve message, wire::Reserve::decode(frame.body));
+      FRAY_ASSIGN_OR_RETURN(wire::Reserve message, wire::decode<wire::Reserve>(frame.body));
       memory_.unreserve(process, message.bytes);
       return Status::ok();
     }

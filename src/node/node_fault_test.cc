@@ -31,11 +31,12 @@ Outcome demand_worker(TestClient& client, const wire::DefineKey& key, std::uint3
   EXPECT_TRUE(demand.shape.resources.set("CPU", 1).is_ok());
   client.send(ControlType::kDemand, 0, demand);
   while (auto received = client.receive()) {
-    if (received->type == ControlType::kDeadlock) return {{}, wire::Deadlock::decode(received->body)->reason};
+    if (received->type == ControlType::kDemandRefused)
+      return {{}, wire::decode<wire::DemandRefused>(received->body)->reason};
     if (received->type != ControlType::kGrant) continue;
     TestLease lease;
     lease.lease = received->id;
-    lease.pid = wire::Grant::decode(received->body)->pid;
+    lease.pid = wire::decode<wire::Grant>(received->body)->pid;
     lease.direct = std::move(received->fds.front());
     return {std::move(lease), {}};
   }
@@ -135,7 +136,7 @@ TEST(NodeFaults, ForkServerThatDiesWhileItForksTakesItsWorkersAndIsReplaced) {
     lost = lost || (received->type == ControlType::kWorkerLost && received->id == first.lease->lease);
     granted = granted || received->type == ControlType::kGrant;
     // Each fork server dies at its second worker: where the first is slow to greet, three starts fail in a row.
-    if (received->type == ControlType::kDeadlock) node.client().send(ControlType::kDemand, 0, demand);
+    if (received->type == ControlType::kDemandRefused) node.client().send(ControlType::kDemand, 0, demand);
   }
 }
 
@@ -145,10 +146,10 @@ TEST(NodeFaults, ForkServerThatDiesWhileItForksTakesItsWorkersAndIsReplaced) {
 std::string reserve_and_yield(TestClient& client, std::uint64_t ticket) {
   client.send(ControlType::kReserve, ticket, wire::Reserve{kSegmentBytes});
   while (auto received = client.receive()) {
-    if (received->type == ControlType::kReserved) return wire::Reserved::decode(received->body)->error;
+    if (received->type == ControlType::kReserved) return wire::decode<wire::Reserved>(received->body)->error;
     if (received->type == ControlType::kYieldMemory) client.send_raw(wire::frame(ControlType::kMemoryYielded));
     if (received->type != ControlType::kEvict) continue;
-    auto asked = wire::SegmentName::decode(received->body);
+    auto asked = wire::decode<wire::SegmentName>(received->body);
     asked->ok = true;
     client.send(ControlType::kEvicted, 0, asked.value());
   }

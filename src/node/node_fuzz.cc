@@ -20,6 +20,7 @@
 #include "node/node.h"
 #include "os/socket_pair.h"
 #include "wire/call_wait.h"
+#include "wire/welcome.h"
 
 namespace fray::node {
 namespace {
@@ -164,7 +165,7 @@ class World {
         FRAY_CHECK(frame.fds.size() == 4, "a worker is to be started without its descriptors");
         born_.push_back(std::make_unique<Peer>(std::move(frame.fds.front()), static_cast<ProcessId>(frame.header.id)));
       }
-      if (type == ControlType::kWelcome) epoch_ = wire::Welcome::decode(frame.body)->epoch;
+      if (type == ControlType::kWelcome) epoch_ = wire::decode<wire::Welcome>(frame.body)->session.epoch;
       if (type == ControlType::kStatusReply) ++status_replies_;
     }
     if (!alive) peer.socket.close();

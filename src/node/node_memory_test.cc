@@ -66,7 +66,7 @@ TEST(NodeMemory, WaitingReservationIsServedWhenMemoryComesBack) {
   other.send(ControlType::kReserve, 3, wire::Reserve{kSegmentBytes});
   ASSERT_TRUE(node.client().expect<wire::SegmentName>(ControlType::kEvict));
   // Instead of letting go, the writer drops the segment.
-  node.client().send(ControlType::kForgetSegment, 0, wire::SegmentName{{welcome.process, 1}, true});
+  node.client().send(ControlType::kForgetSegment, 0, wire::SegmentName{{welcome.session.process, 1}, true});
   node.client().send(ControlType::kUnreserve, 0, wire::Reserve{kSegmentBytes});
   auto reserved = other.expect<wire::Reserved>(ControlType::kReserved);
   ASSERT_TRUE(reserved);
@@ -96,8 +96,8 @@ TEST(NodeMemory, SegmentIsFoundThoughItsAnnouncementIsStillUnread) {
   other.hello();
   auto joined = other.expect<wire::Welcome>(ControlType::kWelcome);
   ASSERT_TRUE(joined);
-  expect_found(node, node.client(), welcome.process, other);
-  expect_found(node, other, joined->process, node.client());
+  expect_found(node, node.client(), welcome.session.process, other);
+  expect_found(node, other, joined->session.process, node.client());
 }
 
 TEST(NodeMemory, SealedObjectOutlivesItsWriter) {
@@ -156,11 +156,11 @@ TEST(NodeMemory, ValueInAnUnannouncedSegmentEndsTheConnection) {
   auto joined = liar.expect<wire::Welcome>(ControlType::kWelcome);
   ASSERT_TRUE(joined);
   wire::Complete complete;
-  complete.object = {welcome.epoch, joined->process, 1};
-  complete.holder = joined->process;
+  complete.object = {welcome.session.epoch, joined->session.process, 1};
+  complete.holder = joined->session.process;
   complete.value.kind = wire::ValueKind::kSealed;
   complete.value.object = complete.object;
-  complete.value.location = {{joined->process, 9}, 0, 100};
+  complete.value.location = {{joined->session.process, 9}, 0, 100};
   liar.send(ControlType::kComplete, 0, complete);
   EXPECT_TRUE(liar.ends());
 }

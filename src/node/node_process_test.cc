@@ -3,6 +3,8 @@
 
 #include "node/node_test_client.h"
 #include "wire/actor.h"
+#include "wire/create_actor.h"
+#include "wire/object.h"
 
 namespace fray::node {
 namespace {
@@ -13,9 +15,9 @@ TEST(NodeProcess, HelloIsAnsweredWithWhatTheNodeHas) {
   TestNode node(R"({"cpus": 3, "memory_bytes": 1000000, "resources": {"TPU": 4, "GPU": 0}, "max_workers": 7})");
   wire::Welcome welcome = node.join();
   EXPECT_EQ(welcome.total.to_string(), "CPU 3, TPU 4, head_node 1, memory 976.6 KiB");
-  EXPECT_EQ(welcome.max_workers, 7u);
-  EXPECT_NE(welcome.epoch, 0u);
-  EXPECT_EQ(welcome.release, FRAY_VERSION);
+  EXPECT_EQ(welcome.session.max_workers, 7u);
+  EXPECT_NE(welcome.session.epoch, 0u);
+  EXPECT_EQ(welcome.session.release, FRAY_VERSION);
 }
 
 TEST(NodeProcess, ClientOfAnotherReleaseIsRefusedWithBothNames) {
@@ -134,7 +136,7 @@ TEST(NodeProcess, ActorInTheNameOfAnotherProcessEndsTheConnection) {
   ASSERT_TRUE(other.expect<wire::Welcome>(ControlType::kWelcome));
   other.send(ControlType::kDefineKey, 0, test_key());
   wire::CreateActor forged;
-  forged.actor = {first.epoch, first.process, 1};
+  forged.actor = {first.session.epoch, first.session.process, 1};
   other.send(ControlType::kCreateActor, 1, forged);
   EXPECT_TRUE(other.ends());
   EXPECT_TRUE(node.client().status()["actors"].empty());
@@ -169,8 +171,8 @@ TEST(NodeProcess, ReaderThatNeverReadsIsDroppedAndOthersAreServed) {
   auto joined = slow.expect<wire::Welcome>(ControlType::kWelcome);
   ASSERT_TRUE(joined);
   wire::Complete complete;
-  complete.object = {welcome.epoch, joined->process, 1};
-  complete.holder = joined->process;
+  complete.object = {welcome.session.epoch, joined->session.process, 1};
+  complete.holder = joined->session.process;
   complete.value.encoding = wire::Encoding::kBytes;
   complete.value.bytes = std::string(1u << 19, 'v');
   slow.send(ControlType::kComplete, 0, complete);
@@ -188,13 +190,13 @@ TEST(NodeProcess, ValueReachesAnotherProcessThatWantsIt) {
   TestClient other = node.connect();
   other.hello();
   ASSERT_TRUE(other.expect<wire::Welcome>(ControlType::kWelcome));
-  ObjectId object{welcome.epoch, welcome.process, 1};
+  ObjectId object{welcome.session.epoch, welcome.session.process, 1};
   node.client().send(ControlType::kRegister, 0, wire::ObjectIds{{object}});
   other.send(ControlType::kHold, 0, wire::ObjectIds{{object}});
   other.send(ControlType::kWant, 0, wire::ObjectIds{{object}});
   wire::Complete complete;
   complete.object = object;
-  complete.holder = welcome.process;
+  complete.holder = welcome.session.process;
   complete.value.encoding = wire::Encoding::kUtf8;
   complete.value.bytes = "the value";
   node.client().send(ControlType::kComplete, 0, complete);
@@ -215,7 +217,7 @@ TEST(NodeProcess, PendingObjectOfADeadOwnerIsLost) {
   owner.hello();
   auto joined = owner.expect<wire::Welcome>(ControlType::kWelcome);
   ASSERT_TRUE(joined);
-  ObjectId object{welcome.epoch, joined->process, 1};
+  ObjectId object{welcome.session.epoch, joined->session.process, 1};
   owner.send(ControlType::kRegister, 0, wire::ObjectIds{{object}});
   owner.status();
   node.client().send(ControlType::kHold, 0, wire::ObjectIds{{object}});

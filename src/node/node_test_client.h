@@ -24,7 +24,12 @@
 #include "os/socket_pair.h"
 #include "os/spawn.h"
 #include "wire/control.h"
+#include "wire/demand.h"
+#include "wire/lease.h"
+#include "wire/session.h"
 #include "wire/socket.h"
+#include "wire/welcome.h"
+#include "wire/worker_key.h"
 
 namespace fray::node {
 
@@ -135,7 +140,7 @@ class TestClient {
     auto received = receive(type);
     EXPECT_TRUE(received) << "no message of type " << static_cast<int>(type) << " came";
     if (!received) return std::nullopt;
-    auto message = Message::decode(received->body);
+    auto message = wire::decode<Message>(received->body);
     EXPECT_TRUE(message.is_ok());
     return std::move(message.value());
   }
@@ -206,7 +211,7 @@ class TestNode {
     first_->hello();
     auto welcome = first_->expect<wire::Welcome>(wire::ControlType::kWelcome);
     if (!welcome) return {};
-    session_folder_ = welcome->session_folder;
+    session_folder_ = welcome->session.folder;
     node_pid_ = first_->status()["node"]["pid"];
     pidfd_ = watch_process(node_pid_);
     return *welcome;
@@ -272,7 +277,7 @@ inline TestLease lease_worker(TestClient& client, double cpus = 1) {
   EXPECT_TRUE(granted) << "no lease was granted";
   if (!granted) return lease;
   lease.lease = granted->id;
-  lease.pid = wire::Grant::decode(granted->body).value().pid;
+  lease.pid = wire::decode<wire::Grant>(granted->body).value().pid;
   lease.direct = std::move(granted->fds.front());
   return lease;
 }

@@ -11,6 +11,9 @@
 #include <sys/mman.h>
 
 #include "node/node_test_client.h"
+#include "wire/memory.h"
+#include "wire/object.h"
+#include "wire/value.h"
 
 namespace fray::node {
 
@@ -36,12 +39,12 @@ inline std::string reserve(TestClient& client, std::uint64_t ticket, std::uint64
 // An object that fills a segment of its own.
 inline wire::Complete publish(TestClient& client, const wire::Welcome& welcome, std::uint32_t number) {
   EXPECT_EQ(reserve(client, number, kSegmentBytes), "");
-  SegmentId segment{welcome.process, number};
+  SegmentId segment{welcome.session.process, number};
   wire::SegmentInfo announced{segment, kSegmentBytes, ""};
   client.send(wire::ControlType::kAnnounceSegment, 0, announced, make_segment('m'));
   wire::Complete complete;
-  complete.object = {welcome.epoch, welcome.process, number};
-  complete.holder = welcome.process;
+  complete.object = {welcome.session.epoch, welcome.session.process, number};
+  complete.holder = welcome.session.process;
   complete.value.encoding = wire::Encoding::kBytes;
   complete.value.kind = wire::ValueKind::kSealed;
   complete.value.object = complete.object;

@@ -4,6 +4,7 @@
 #include "node/node_test_client.h"
 #include "os/child_processes.h"
 #include "os/pidfd.h"
+#include "wire/process.h"
 
 namespace fray::node {
 namespace {
@@ -152,7 +153,7 @@ TEST(NodeWorkers, KeyWhoseForkServerFailsIsRefusedWithItsLastWords) {
   demand.demand = 4;
   demand.count = 1;
   node.client().send(ControlType::kDemand, 0, demand);
-  auto refused = node.client().expect<wire::Deadlock>(ControlType::kDeadlock);
+  auto refused = node.client().expect<wire::DemandRefused>(ControlType::kDemandRefused);
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->demand, 4u);
   EXPECT_EQ(refused->code, StatusCode::kRuntimeEnv);
@@ -168,7 +169,7 @@ TEST(NodeWorkers, MissingInterpreterIsNamed) {
   wire::Demand demand;
   demand.count = 1;
   node.client().send(ControlType::kDemand, 0, demand);
-  auto refused = node.client().expect<wire::Deadlock>(ControlType::kDeadlock);
+  auto refused = node.client().expect<wire::DemandRefused>(ControlType::kDemandRefused);
   ASSERT_TRUE(refused);
   EXPECT_NE(refused->reason.find("/nowhere/python"), std::string::npos) << refused->reason;
 }

@@ -15,6 +15,8 @@
 #include "node/roster.h"
 #include "object/holder_table.h"
 #include "wire/control.h"
+#include "wire/object.h"
+#include "wire/value.h"
 
 namespace fray::node {
 

@@ -105,9 +105,8 @@ json actors(const StatusSources& sources) {
   json rows = json::array();
   for (const actor::ActorView& view : sources.actors.table().views()) {
     if (view.state == actor::ActorState::kDead) continue;
-    json row = {{"class", view.class_name},          {"namespace", view.ns},
-                {"state", to_string(view.state)},    {"restarts", view.restarts},
-                {"max_restarts", view.max_restarts}, {"detached", view.detached}};
+    json row = {{"class", view.class_name},  {"namespace", view.name_space},      {"state", to_string(view.state)},
+                {"restarts", view.restarts}, {"max_restarts", view.max_restarts}, {"detached", view.detached}};
     if (view.name) row["name"] = *view.name;
     auto worker = sources.processes.workers().find(view.worker);
     if (worker != sources.processes.workers().end()) row["pid"] = worker->second.pid;

@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <string>
 
-#include "model/resource_set.h"
+namespace fray {
+class ResourceSet;
+}
 
 namespace fray::node {
 

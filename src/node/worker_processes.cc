@@ -211,12 +211,12 @@ void WorkerProcesses::server_frame(wire::Incoming& frame) {
   auto worker = static_cast<ProcessId>(frame.header.id);
   switch (static_cast<wire::ControlType>(frame.header.type)) {
     case wire::ControlType::kSpawned: {
-      auto message = wire::Spawned::decode(frame.body);
+      auto message = wire::decode<wire::Spawned>(frame.body);
       if (message.is_ok()) spawned(worker, *message, frame);
       break;
     }
     case wire::ControlType::kExited: {
-      auto message = wire::Exited::decode(frame.body);
+      auto message = wire::decode<wire::Exited>(frame.body);
       if (message.is_ok()) gone(worker, message->wait_status, message->peak_memory_bytes);
       break;
     }

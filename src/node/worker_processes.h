@@ -30,6 +30,8 @@
 #include "os/memory_page.h"
 #include "os/process_limits.h"
 #include "runtime_env/env_cache.h"
+#include "wire/lease.h"
+#include "wire/process.h"
 
 namespace fray::node {
 

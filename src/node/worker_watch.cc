@@ -7,6 +7,7 @@
 
 #include "os/clock.h"
 #include "os/process_facts.h"
+#include "scheduler/lease_table.h"
 
 namespace fray::node {
 

@@ -19,7 +19,10 @@
 #include "event/loop.h"
 #include "node/memory_guard.h"
 #include "node/worker_processes.h"
-#include "scheduler/lease_table.h"
+
+namespace fray::scheduler {
+class LeaseTable;
+}
 
 namespace fray::node {
 

@@ -21,6 +21,7 @@
 
 #include "model/device_set.h"
 #include "model/ids.h"
+#include "model/resource_set.h"
 
 namespace fray::scheduler {
 

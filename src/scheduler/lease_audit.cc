@@ -347,7 +347,7 @@ void AuditedLeaseTable::check(const LeaseLost& command) {
   }
 }
 
-void AuditedLeaseTable::check(const ReportDeadlock& command) {
+void AuditedLeaseTable::check(const RefuseDemand& command) {
   const auto found = demands_.find({command.client, command.demand});
   if (found == demands_.end() || found->second.count == 0) violate("a demand is refused that nobody has");
   if (command.code == StatusCode::kUnavailable && !failed_keys_.contains(found->second.shape.key)) {

@@ -78,7 +78,7 @@ class AuditedLeaseTable {
   void check_priority(const GrantLease& command, const DemandChange& granted);
   void check(const ReclaimLeases& command);
   void check(const LeaseLost& command);
-  void check(const ReportDeadlock& command);
+  void check(const RefuseDemand& command);
 
   Limits limits_;
   SimulationLog& log_;

@@ -44,13 +44,13 @@ struct LeaseLost {  // the leased worker is gone; tell the client
   ProcessId worker = 0;
   friend bool operator==(const LeaseLost&, const LeaseLost&) = default;
 };
-struct ReportDeadlock {  // the demand can never be met
+struct RefuseDemand {  // the demand can never be met
   ProcessId client = 0;
   std::uint32_t demand = 0;
   std::string reason;
   StatusCode code = StatusCode::kDeadlock;  // kUnavailable: its workers cannot be started
-  friend bool operator==(const ReportDeadlock&, const ReportDeadlock&) = default;
+  friend bool operator==(const RefuseDemand&, const RefuseDemand&) = default;
 };
-using Command = std::variant<StartWorker, StopWorker, GrantLease, ReclaimLeases, LeaseLost, ReportDeadlock>;
+using Command = std::variant<StartWorker, StopWorker, GrantLease, ReclaimLeases, LeaseLost, RefuseDemand>;
 
 }  // namespace fray::scheduler

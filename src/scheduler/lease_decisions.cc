@@ -37,10 +37,10 @@ void LeaseTable::refuse_given_up() {
     if (demand->reported || !workers_.given_up(key) || workers_.key(key).on_their_way() > 0) continue;
     if (!workers_.key(key).idle.empty()) continue;
     demand->reported = true;
-    commands_.emplace_back(ReportDeadlock{.client = demand->client,
-                                          .demand = demand->wanted.demand,
-                                          .reason = reason(*demand),
-                                          .code = StatusCode::kUnavailable});
+    commands_.emplace_back(RefuseDemand{.client = demand->client,
+                                        .demand = demand->wanted.demand,
+                                        .reason = reason(*demand),
+                                        .code = StatusCode::kUnavailable});
   }
 }
 

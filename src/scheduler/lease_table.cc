@@ -197,10 +197,10 @@ void LeaseTable::deadlock_stood() {
     if (deeper) deepest = demand;
   }
   deepest->reported = true;
-  commands_.emplace_back(ReportDeadlock{.client = deepest->client,
-                                        .demand = deepest->wanted.demand,
-                                        .reason = reason(*deepest),
-                                        .code = StatusCode::kDeadlock});
+  commands_.emplace_back(RefuseDemand{.client = deepest->client,
+                                      .demand = deepest->wanted.demand,
+                                      .reason = reason(*deepest),
+                                      .code = StatusCode::kDeadlock});
 }
 
 }  // namespace fray::scheduler

@@ -445,14 +445,14 @@ TEST(LeaseTable, DeadlockIsReportedOnceForTheDeepestDemand) {
   EXPECT_TRUE(bench.settle().empty());
   ASSERT_TRUE(bench.table.deadlock_suspected());
   bench.table.deadlock_stood();
-  const auto reports = only<ReportDeadlock>(bench.settle());
+  const auto reports = only<RefuseDemand>(bench.settle());
   ASSERT_EQ(reports.size(), 1u);
   EXPECT_EQ(reports[0].client, 100u);
   EXPECT_EQ(reports[0].demand, 4u);
   EXPECT_EQ(reports[0].code, StatusCode::kDeadlock);
   EXPECT_EQ(reports[0].reason, "waits: 1 workers exist, the limit, and all of them wait themselves");
   bench.table.deadlock_stood();
-  EXPECT_EQ(only<ReportDeadlock>(bench.settle()).at(0).client, kAnn) << "the next";
+  EXPECT_EQ(only<RefuseDemand>(bench.settle()).at(0).client, kAnn) << "the next";
   EXPECT_FALSE(bench.table.deadlock_suspected());
   bench.table.demand_changed(100, demand(4, 1, cpu(1), 1));
   EXPECT_TRUE(bench.table.deadlock_suspected()) << "a change makes it new";
@@ -466,7 +466,7 @@ TEST(LeaseTable, ThreeFailedStartsRefuseTheDemandUntilItChanges) {
     EXPECT_EQ(bench.take(), (std::vector<Command>{StartWorker{0}}));
     bench.table.start_failed(0);
   }
-  const auto reports = only<ReportDeadlock>(bench.take());
+  const auto reports = only<RefuseDemand>(bench.take());
   ASSERT_EQ(reports.size(), 1u);
   EXPECT_EQ(reports[0].code, StatusCode::kUnavailable);
   EXPECT_EQ(reports[0].reason, "its workers cannot be started: the last 3 starts failed");
@@ -708,7 +708,7 @@ TEST(LeaseTable, DeadlockIsSeenBesideActorsAndNotWhileOneStarts) {
   bench.take();
   ASSERT_TRUE(bench.table.deadlock_suspected());
   bench.table.deadlock_stood();
-  EXPECT_EQ(only<ReportDeadlock>(bench.settle()).at(0).client, kAnn);
+  EXPECT_EQ(only<RefuseDemand>(bench.settle()).at(0).client, kAnn);
 }
 
 TEST(LeaseTable, IdleWorkerWithoutAPlaceDoesNotHideADeadlock) {

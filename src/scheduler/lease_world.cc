@@ -256,7 +256,7 @@ void LeaseWorld::carry_out(const LeaseLost& command) {
   at(command.client).down.push_back({Kind::kLost, command.lease});
 }
 
-void LeaseWorld::carry_out(const ReportDeadlock& command) {
+void LeaseWorld::carry_out(const RefuseDemand& command) {
   if (is_actor(command.client)) return end_actor(command.client);
   at(command.client).down.push_back({Kind::kRefused, 0, command.demand});
 }

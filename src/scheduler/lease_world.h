@@ -139,7 +139,7 @@ class LeaseWorld {
   void carry_out(const GrantLease& command);
   void carry_out(const ReclaimLeases& command);
   void carry_out(const LeaseLost& command);
-  void carry_out(const ReportDeadlock& command);
+  void carry_out(const RefuseDemand& command);
   void spawn();
   void notice(ProcessId id);
   bool wake_something();

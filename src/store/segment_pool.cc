@@ -112,7 +112,7 @@ Result<Segment> SegmentPool::State::make_segment(std::uint64_t bytes) {
 // What this process keeps warm is given back before it is told that there is no more.
 Result<Segment> SegmentPool::State::make_within_budget(std::uint64_t bytes) {
   Status granted = budget.reserve(bytes);
-  if (granted.code() == StatusCode::kOutOfMemory && release(bytes) > 0) granted = budget.reserve(bytes);
+  if (granted.code() == StatusCode::kStoreFull && release(bytes) > 0) granted = budget.reserve(bytes);
   FRAY_RETURN_IF_ERROR(granted);
   Result<Segment> made = make_segment(bytes);
   if (made.status().code() == StatusCode::kResourceExhausted && release(~std::uint64_t{0}) > 0) {

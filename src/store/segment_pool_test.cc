@@ -104,8 +104,8 @@ TEST(SegmentPool, WarmMemoryIsGivenUpBeforeTheStoreIsCalledFull) {
   ASSERT_TRUE(pool.free(small.location).is_ok());
   const auto large = pool.allocate(10 * kMiB);
   ASSERT_TRUE(large.is_ok());
-  EXPECT_EQ(pool.allocate(kMiB).status().code(), StatusCode::kOutOfMemory);
-  EXPECT_EQ(pool.allocate(10).status().code(), StatusCode::kOutOfMemory);
+  EXPECT_EQ(pool.allocate(kMiB).status().code(), StatusCode::kStoreFull);
+  EXPECT_EQ(pool.allocate(10).status().code(), StatusCode::kStoreFull);
   ASSERT_TRUE(pool.free(large.value().location).is_ok());
   EXPECT_TRUE(pool.allocate(kMiB).is_ok());
 }

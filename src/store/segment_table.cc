@@ -23,7 +23,7 @@ Status unknown(SegmentId segment) {
 
 Status SegmentTable::reserve(ProcessId process, std::uint64_t bytes) {
   if (!lies_within(used_bytes_, bytes, limit_bytes_)) {
-    return Status(StatusCode::kOutOfMemory, holders_summary(bytes));
+    return Status(StatusCode::kStoreFull, holders_summary(bytes));
   }
   used_bytes_ += bytes;
   Process& account = processes_[process];

@@ -30,7 +30,7 @@ TEST(SegmentTable, RefusesBeyondTheLimitAndNamesTheLargestHolders) {
   ASSERT_TRUE(table.object_added({own(5, 1), 0, 10}).code() == StatusCode::kAlreadyExists);
   ASSERT_TRUE(table.reserve(7, kGiB).is_ok());
   const Status status = table.reserve(9, kMiB);
-  EXPECT_EQ(status.code(), StatusCode::kOutOfMemory);
+  EXPECT_EQ(status.code(), StatusCode::kStoreFull);
   EXPECT_EQ(status.message(),
             "the store is full: 4.0 GiB of 4.0 GiB used, 1.0 MiB more asked; largest: process 3 2.0 GiB in 1 published "
             "object, process 5 1.0 GiB in 1 published object, process 7 1.0 GiB in 0 published objects");

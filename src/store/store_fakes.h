@@ -21,7 +21,7 @@ class FakeBudget : public MemoryBudget {
   explicit FakeBudget(std::uint64_t limit = ~std::uint64_t{0}) : limit_(limit) {}
 
   Status reserve(std::uint64_t bytes) override {
-    if (bytes > limit_ - used_) return Status(StatusCode::kOutOfMemory, "the store is full");
+    if (bytes > limit_ - used_) return Status(StatusCode::kStoreFull, "the store is full");
     used_ += bytes;
     return Status::ok();
   }

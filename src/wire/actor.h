@@ -3,32 +3,20 @@
 //
 // Threading:  values.
 // Ownership:  messages own their strings.
-// Failure:    decode() returns kCorruption when the body does not fit; the connection must then be closed.
+// Failure:    as in wire/codec.h.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/status.h"
+#include "model/ids.h"
 #include "wire/control.h"
+#include "wire/value.h"
 
 namespace fray::wire {
-
-struct CreateActor {
-  static constexpr ControlType kType = ControlType::kCreateActor;
-  ActorId actor;
-  std::int32_t max_restarts = 0;  // -1: no limit
-  bool detached = false;
-  bool get_if_exists = false;
-  bool event_loop = false;  // one will run its calls
-  WorkShape shape;
-  std::string name_space;
-  std::string name;  // empty: none
-  std::string class_name;
-  std::string description;  // what handles that are made by name need; opaque to the engine
-  void encode(ByteWriter& out) const;
-  static Result<CreateActor> decode(std::string_view body);
-};
 
 // The class and the constructor's arguments, once these are ready.
 struct ConstructActor {
@@ -37,31 +25,45 @@ struct ConstructActor {
   std::string constructor;     // as in HostActor
   std::vector<ObjectId> held;  // refs among and inside the arguments
   Value failure;               // is_failure(): an argument failed, and so does the actor
-  void encode(ByteWriter& out) const;
-  static Result<ConstructActor> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("actor", message.actor);
+    field("constructor", message.constructor);
+    field("held", message.held);
+    field("failure", message.failure);
+  }
 };
 
 struct ActorName {  // kConnectActor, kKillActor
   ActorId actor;
   bool no_restart = true;  // kKillActor
-  void encode(ByteWriter& out) const;
-  static Result<ActorName> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("actor", message.actor);
+    field("no_restart", message.no_restart);
+  }
 };
 
 struct FindActor {
   static constexpr ControlType kType = ControlType::kFindActor;
   std::string name_space;
   std::string name;
-  void encode(ByteWriter& out) const;
-  static Result<FindActor> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("name_space", message.name_space);
+    field("name", message.name);
+  }
 };
 
 struct ActorFailure {
   static constexpr ControlType kType = ControlType::kActorFailed;
   Value error;       // what the constructor raised
   std::string text;  // its type and message
-  void encode(ByteWriter& out) const;
-  static Result<ActorFailure> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("error", message.error);
+    field("text", message.text);
+  }
 };
 
 struct ActorAnswer {
@@ -70,15 +72,20 @@ struct ActorAnswer {
   StatusCode code = StatusCode::kOk;
   std::string message;
   std::string description;
-  void encode(ByteWriter& out) const;
-  static Result<ActorAnswer> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("actor", message.actor);
+    field("code", message.code);
+    field("message", message.message);
+    field("description", message.description);
+  }
 };
 
 struct ActorNames {
   static constexpr ControlType kType = ControlType::kActorNames;
   std::vector<std::pair<std::string, std::string>> names;  // namespace, name
-  void encode(ByteWriter& out) const;
-  static Result<ActorNames> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) { field("names", message.names); }
 };
 
 struct ActorConnected {
@@ -86,35 +93,55 @@ struct ActorConnected {
   ActorId actor;
   std::uint32_t incarnation = 0;
   std::int32_t pid = 0;
-  void encode(ByteWriter& out) const;
-  static Result<ActorConnected> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("actor", message.actor);
+    field("incarnation", message.incarnation);
+    field("pid", message.pid);
+  }
 };
 
 struct ActorLost {
   static constexpr ControlType kType = ControlType::kActorLost;
   static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
   ActorId actor;
-  bool dead = false;               // else another instance comes
+  bool dead = false;               // else another incarnation comes
   std::uint64_t last_started = 0;  // call of this client; those after it never started. kUnknown: nobody can tell
   std::uint64_t last_ended = 0;    // call of this client; it and those before it ran to their end
   std::string class_name;
   std::string name;   // empty: none
   std::string cause;  // one sentence and the last lines of the log, for people
   Value error;        // is_failure(): what the constructor raised
-  void encode(ByteWriter& out) const;
-  static Result<ActorLost> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("actor", message.actor);
+    field("dead", message.dead);
+    field("last_started", message.last_started);
+    field("last_ended", message.last_ended);
+    field("class_name", message.class_name);
+    field("name", message.name);
+    field("cause", message.cause);
+    field("error", message.error);
+  }
 };
 
 // Why a call has no result (Encoding::kActorDied): the bytes of its value.
 struct ActorDeath {
   enum class Executed : std::uint8_t { kNo = 0, kYes = 1, kUnknown = 2 };
+  friend constexpr Executed last_of(Executed) { return Executed::kUnknown; }
   Executed executed = Executed::kNo;
   std::string class_name;
   std::string name;   // empty: none
   std::string text;   // the cause, for people
   std::string error;  // what the constructor raised, packed; else empty
-  void encode(ByteWriter& out) const;
-  static Result<ActorDeath> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("executed", message.executed);
+    field("class_name", message.class_name);
+    field("name", message.name);
+    field("text", message.text);
+    field("error", message.error);
+  }
 };
 
 struct HostActor {
@@ -123,8 +150,13 @@ struct HostActor {
   std::uint32_t incarnation = 0;
   double cpus = 0;          // what the actor holds
   std::string constructor;  // a string: the class as a function's payload; a string: settings; then a task's body
-  void encode(ByteWriter& out) const;
-  static Result<HostActor> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("actor", message.actor);
+    field("incarnation", message.incarnation);
+    field("cpus", message.cpus);
+    field("constructor", message.constructor);
+  }
 };
 
 }  // namespace fray::wire

@@ -2,8 +2,10 @@
 //
 // Threading:  values.
 // Ownership:  messages own their strings.
-// Failure:    as in wire/control.h.
+// Failure:    as in wire/codec.h.
 #pragma once
+
+#include <cstdint>
 
 #include "model/call_wait.h"
 #include "wire/control.h"
@@ -15,8 +17,11 @@ struct CallWaits {
   static constexpr ControlType kType = ControlType::kCallWaits;
   std::uint64_t probe = 0;  // that this answers; 0: none
   CallWait wait;
-  void encode(ByteWriter& out) const;
-  static Result<CallWaits> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("probe", message.probe);
+    field("wait", message.wait);
+  }
 };
 
 }  // namespace fray::wire

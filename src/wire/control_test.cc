@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "wire/demand.h"
+#include "wire/lease.h"
 #include "wire/message_test.h"
+#include "wire/object.h"
+#include "wire/worker_key.h"
 
 namespace fray::wire {
 namespace {
@@ -46,12 +50,12 @@ TEST(Control, ExitFactsReadBackAsWritten) {
 TEST(Control, NegativeResourceAmountIsRefused) {
   Demand message;
   message.shape.resources.set_units("CPU", -1);
-  EXPECT_FALSE(Demand::decode(body_of(message)).is_ok());
+  EXPECT_FALSE(decode<Demand>(encoded(message)).is_ok());
 }
 
 TEST(Control, AbsurdCountDoesNotReserveMemory) {
   std::string bytes(4, '\xff');
-  EXPECT_FALSE(ObjectIds::decode(bytes).is_ok());
+  EXPECT_FALSE(decode<ObjectIds>(bytes).is_ok());
 }
 
 TEST(Control, FrameOfAnotherVersionIsRefusedWithBothVersions) {

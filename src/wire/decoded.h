@@ -5,19 +5,18 @@
 // Failure:    kCorruption names the message; the connection that sent it must then be closed.
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/status.h"
-#include "wire/bytes.h"
+#include "wire/codec.h"
 
 namespace fray::wire {
 
 template <typename Message>
 Result<Message> decoded(const ByteReader& in, Message message, std::string_view name) {
   if (in.done()) return message;
-  return Status(StatusCode::kCorruption, "a " + std::string(name) + " message does not fit its format");
+  return misfit(name);
 }
 
 }  // namespace fray::wire

@@ -24,7 +24,7 @@ namespace fray::wire {
 enum class DirectType : std::uint8_t {
   // client -> worker
   kTask = 1,
-  kFunction,  // id: function; body: encoding byte, then the callable's bytes
+  kFunction,  // id: function; body: as in wire/function_payload.h
   kCancel,    // id: task; no body
   kRecall,    // no body: return every task that has not started
   kTaken,     // id: generator task; body: u64 bytes of items taken since the last one; ~0: no limit any more
@@ -42,8 +42,10 @@ inline constexpr std::size_t kFunctionOverheadBytes = 4096;
 inline constexpr std::size_t kMostFunctionBytes = std::size_t{64} << 20;  // that a worker keeps for one client
 
 enum class ReturnReason : std::uint8_t { kBlocked = 0, kRecalled = 1, kRetiring = 2 };
+constexpr ReturnReason last_of(ReturnReason) { return ReturnReason::kRetiring; }
 // kRetry: it raised what its options let it try again after; there are no values, and nothing of it was recorded.
 enum class TaskStatus : std::uint8_t { kOk = 0, kFailed = 1, kCancelled = 2, kTimedOut = 3, kRetry = 4 };
+constexpr TaskStatus last_of(TaskStatus) { return TaskStatus::kRetry; }
 
 // kTask: this, then the name, then the arguments: `positional` values, then `keywords` times (string, value).
 struct TaskHead {
@@ -59,6 +61,21 @@ struct TaskHead {
   std::uint8_t generator = 0;  // 1: a generator task
   std::uint8_t attempt = 0;
   std::uint64_t item_budget_bytes = 0;  // generator: bytes of items not yet taken that may exist; 0: no limit
+
+  static void visit(auto& head, auto&& field) {
+    field("function", head.function);
+    field("timeout_seconds", head.timeout_seconds);
+    field("returns", head.returns);
+    field("may_retry", head.may_retry);
+    field("portable", head.portable);
+    field("depth", head.depth);
+    field("positional", head.positional);
+    field("keywords", head.keywords);
+    field("name_bytes", head.name_bytes);
+    field("generator", head.generator);
+    field("attempt", head.attempt);
+    field("item_budget_bytes", head.item_budget_bytes);
+  }
 };
 static_assert(sizeof(TaskHead) == 40);
 
@@ -76,6 +93,19 @@ struct ResultHead {
   std::uint32_t reserved = 0;
 
   static constexpr std::uint64_t kNotMeasured = ~std::uint64_t{0};
+
+  static void visit(auto& head, auto&& field) {
+    field("started_ns", head.started_ns);
+    field("duration_ns", head.duration_ns);
+    field("cpu_ns", head.cpu_ns);
+    field("peak_memory_bytes", head.peak_memory_bytes);
+    field("bytes_in", head.bytes_in);
+    field("bytes_out", head.bytes_out);
+    field("status", head.status);
+    field("retiring", head.retiring);
+    field("values", head.values);
+    field("reserved", head.reserved);
+  }
 };
 static_assert(sizeof(ResultHead) == 56);
 
@@ -84,11 +114,14 @@ std::size_t begin_frame(std::string& out, DirectType type, std::uint64_t id);
 bool finish_frame(std::string& out, std::size_t begin);
 bool append_frame(std::string& out, DirectType type, std::uint64_t id, std::string_view body = {});
 
-std::string returned_body(ReturnReason reason, const std::vector<std::uint64_t>& tasks);
 struct Returned {
   ReturnReason reason = ReturnReason::kBlocked;
   std::vector<std::uint64_t> tasks;
+
+  static void visit(auto& message, auto&& field) {
+    field("reason", message.reason);
+    field("tasks", message.tasks);
+  }
 };
-Result<Returned> decode_returned(std::string_view body);
 
 }  // namespace fray::wire

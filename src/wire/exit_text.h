@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "wire/control.h"
+#include "wire/lease.h"
 
 namespace fray::wire {
 

@@ -2,14 +2,12 @@
 //
 // Threading:  a value.
 // Ownership:  owns its strings.
-// Failure:    decode() returns kCorruption when the bytes do not fit.
+// Failure:    as in wire/codec.h.
 #pragma once
 
 #include <string>
-#include <string_view>
 
-#include "base/status.h"
-#include "wire/bytes.h"
+#include "wire/codec.h"
 
 namespace fray::wire {
 
@@ -19,8 +17,12 @@ struct Failure {
   std::string message;
   std::string traceback;  // of a Python exception; else empty
 
-  void encode(ByteWriter& out) const;
-  static Result<Failure> decode(std::string_view bytes);
+  static void visit(auto& message, auto&& field) {
+    field("task", message.task);
+    field("type_name", message.type_name);
+    field("message", message.message);
+    field("traceback", message.traceback);
+  }
 };
 
 }  // namespace fray::wire

@@ -1,6 +1,7 @@
 #include "wire/job.h"
 
 #include "wire/decoded.h"
+#include "wire/resources.h"
 
 namespace fray::wire {
 
@@ -84,7 +85,7 @@ Result<SubmitJob> SubmitJob::decode(std::string_view body) {
     value = in.get_string();
   }
   spec.replicas = in.get<std::uint32_t>();
-  spec.resources = decode_resource_set(in);
+  wire::decode(in, spec.resources);
   spec.max_failures = in.get<std::uint32_t>();
   spec.max_preemptions = in.get<std::uint32_t>();
   spec.priority = in.get<std::int32_t>();

@@ -10,27 +10,19 @@
 
 #include <gtest/gtest.h>
 
-#include "wire/bytes.h"
+#include "wire/codec.h"
 
 namespace fray::wire {
-
-template <typename Message>
-std::string body_of(const Message& message) {
-  std::string bytes;
-  ByteWriter out(bytes);
-  message.encode(out);
-  return bytes;
-}
 
 // A message is read as written, and no prefix of it is taken for a whole one.
 template <typename Message>
 Message round_trip(const Message& message) {
-  std::string bytes = body_of(message);
+  std::string bytes = encoded(message);
   for (std::size_t size = 0; size < bytes.size(); ++size) {
-    EXPECT_FALSE(Message::decode(std::string_view(bytes).substr(0, size)).is_ok()) << size;
+    EXPECT_FALSE(decode<Message>(std::string_view(bytes).substr(0, size)).is_ok()) << size;
   }
-  EXPECT_FALSE(Message::decode(bytes + "x").is_ok());
-  return Message::decode(bytes).value();
+  EXPECT_FALSE(decode<Message>(bytes + "x").is_ok());
+  return decode<Message>(bytes).value();
 }
 
 }  // namespace fray::wire

@@ -7,6 +7,7 @@
 
 #include "wire/control.h"
 #include "wire/direct.h"
+#include "wire/lease.h"
 
 namespace fray::wire {
 namespace {

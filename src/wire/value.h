@@ -42,6 +42,7 @@ enum class Encoding : std::uint8_t {
 };
 
 inline constexpr Encoding kLastEncoding = Encoding::kFailure;
+constexpr Encoding last_of(Encoding) { return kLastEncoding; }
 
 inline bool is_failure(Encoding encoding) {
   return encoding == Encoding::kException || encoding == Encoding::kStatus || encoding == Encoding::kActorDied ||
@@ -80,5 +81,6 @@ struct ValueView {
 void encode(ByteWriter& out, const Value& value);
 void encode(ByteWriter& out, const ValueView& value);
 ValueView decode_value(ByteReader& in);
+inline void decode(ByteReader& in, Value& value) { value = decode_value(in).to_value(); }
 
 }  // namespace fray::wire

@@ -44,7 +44,8 @@ struct ActorCall {
 class ActorLoop : public client::WorkerDuty {
  public:
   // One thread, which runs one call at a time; several of them; or an event loop, whose sockets are read by it alone.
-  enum class Mode { kSerial, kThreads, kEventLoop };
+  enum class Mode : std::uint8_t { kSerial, kThreads, kEventLoop };
+  friend constexpr Mode last_of(Mode) { return Mode::kEventLoop; }
 
   // `actor_name` stands before the method's name where people read it.
   ActorLoop(client::Client& client, Page& page, std::string actor_name);

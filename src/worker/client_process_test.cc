@@ -63,7 +63,7 @@ class Driver {
   std::string get(Object* object) {
     if (object == nullptr || !wait(object)) return "closed";
     if (object->encoding == wire::Encoding::kActorDied)
-      return "actor died: " + wire::ActorDeath::decode(object->bytes)->text;
+      return "actor died: " + wire::decode<wire::ActorDeath>(object->bytes)->text;
     if (object->encoding != wire::Encoding::kStatus) return object->bytes;
     auto code = static_cast<StatusCode>(object->bytes.front());
     return code == StatusCode::kUnavailable ? "closed" : failure(code);
@@ -281,7 +281,7 @@ TEST(ClientProcess, KilledNodeEndsEveryWaitingThread) {
   for (int i = 0; i < 10; ++i) driver.get_and_release(driver.echo("x"));
   ASSERT_EQ(::kill(node.pid(), SIGKILL), 0);
   join(threads);
-  EXPECT_NE(driver.client().closed_reason().find("the node is gone"), std::string::npos);
+  EXPECT_NE(driver.client().why_closed().message().find("the node is gone"), std::string::npos);
 }
 
 TEST(ClientProcess, TwoDriversCompeteForTheSameCores) {

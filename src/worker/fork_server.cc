@@ -20,6 +20,7 @@
 #include "os/close_range.h"
 #include "os/pidfd.h"
 #include "wire/control.h"
+#include "wire/process.h"
 #include "wire/socket.h"
 #include "worker/guardian.h"
 

@@ -15,6 +15,7 @@
 #include "model/worker_page.h"
 #include "os/memory_page.h"
 #include "wire/control.h"
+#include "wire/session.h"
 #include "wire/socket.h"
 #include "worker/fork_server.h"
 

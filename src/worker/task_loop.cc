@@ -289,7 +289,8 @@ void TaskLoop::return_unstarted(wire::ReturnReason reason) {
     }
   }
   inbox_ = std::move(kept);
-  wire::append_frame(socket_.output(), wire::DirectType::kReturned, 0, wire::returned_body(reason, tasks));
+  wire::append_frame(socket_.output(), wire::DirectType::kReturned, 0,
+                     wire::encoded(wire::Returned{reason, std::move(tasks)}));
   flush();
 }
 

@@ -21,8 +21,10 @@
 #include "base/mutex.h"
 #include "client/client.h"
 #include "wire/actor.h"
-#include "wire/control.h"
 #include "wire/direct.h"
+#include "wire/frame.h"
+#include "wire/lease.h"
+#include "wire/socket.h"
 #include "worker/idle_watch.h"
 #include "worker/kept_functions.h"
 #include "worker/task_meter.h"
@@ -101,6 +103,7 @@ class TaskLoop : public client::WorkerDuty {
 
   // Whether the running task is to end now, and why. For the executor, on the task thread.
   enum class Interrupt : std::uint8_t { kNone, kCancelled, kTimedOut };
+  friend constexpr Interrupt last_of(Interrupt) { return Interrupt::kTimedOut; }
   Interrupt interrupted();
 
   // While a person looks at the running task its time does not count against its timeout. From the task thread.

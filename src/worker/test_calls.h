@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "client/call.h"
 #include "client/client.h"
 
 namespace fray::worker {

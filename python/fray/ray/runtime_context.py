@@ -138,7 +138,7 @@ class RuntimeContext:
             raise RuntimeError("This method is only available in a worker")
         if process.actor is not None and process.actor.is_asynchronous:
             raise RuntimeError("This method is not supported in an async actor; it gets asyncio.CancelledError")
-        return _native.interrupt_reason() == 1
+        return _native.interrupt_reason() == _native.Interrupt.CANCELLED
 
     @property
     def namespace(self) -> str:

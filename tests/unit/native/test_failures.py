@@ -7,43 +7,62 @@ from pathlib import Path
 
 import fray
 import pytest
-from fray.backend.native.failures import can_pickle, engine_error
+from fray._native import Executed, FunctionKind, Interrupt, StatusCode, TaskStatus
+from fray.backend.native.failures import actor_died, can_pickle, engine_error
 
-STATUS_H = Path(__file__).resolve().parents[3] / "src" / "base" / "status.h"
-EXPECTED: dict[str, type[Exception]] = {
-    "kInvalidArgument": fray.InfeasibleError,
-    "kOutOfMemory": fray.StoreFullError,
-    "kTimedOut": fray.TaskTimeoutError,
-    "kCancelled": fray.TaskCancelledError,
-    "kUnavailable": fray.NodeDiedError,
-    "kWorkerDied": fray.WorkerDiedError,
-    "kOwnerDied": fray.OwnerDiedError,
-    "kVersionMismatch": fray.VersionMismatchError,
-    "kObjectLost": fray.ObjectLostError,
-    "kDeadlock": fray.DeadlockError,
-    "kWorkerOutOfMemory": fray.OutOfMemoryError,
-    "kRuntimeEnv": fray.RuntimeEnvError,
+SOURCES = Path(__file__).resolve().parents[3] / "src"
+EXPECTED: dict[StatusCode, type[Exception]] = {
+    StatusCode.INVALID_ARGUMENT: fray.InfeasibleError,
+    StatusCode.STORE_FULL: fray.StoreFullError,
+    StatusCode.TIMED_OUT: fray.TaskTimeoutError,
+    StatusCode.CANCELLED: fray.TaskCancelledError,
+    StatusCode.UNAVAILABLE: fray.NodeDiedError,
+    StatusCode.WORKER_DIED: fray.WorkerDiedError,
+    StatusCode.OWNER_DIED: fray.OwnerDiedError,
+    StatusCode.VERSION_MISMATCH: fray.VersionMismatchError,
+    StatusCode.OBJECT_LOST: fray.ObjectLostError,
+    StatusCode.DEADLOCK: fray.DeadlockError,
+    StatusCode.WORKER_OUT_OF_MEMORY: fray.OutOfMemoryError,
+    StatusCode.RUNTIME_ENV: fray.RuntimeEnvError,
+    StatusCode.CLOSED: fray.ContextClosedError,
+    StatusCode.FORKED: fray.ForeignRefError,
 }
 
 
-def status_numbers() -> dict[str, int]:
-    """Return the numbers that the C++ side gives to its codes."""
-    body = re.search(r"enum class \[\[nodiscard\]\] StatusCode[^{]*\{(.*?)\}", STATUS_H.read_text(), re.DOTALL)
+def enumerators(header: str, name: str) -> list[str]:
+    """Return the names that an enum has in C++, as Python writes constants."""
+    body = re.search(
+        rf"enum class (?:\[\[nodiscard\]\] )?{name}\b[^{{]*\{{(.*?)\}}", (SOURCES / header).read_text(), re.DOTALL
+    )
     assert body is not None
-    names = re.findall(r"^\s*(k\w+)", body[1], re.MULTILINE)
-    return {name: number for number, name in enumerate(names)}
+    names = re.findall(r"\bk([A-Z]\w*)", re.sub(r"//.*", "", body[1]))
+    return [re.sub(r"(?<!^)(?=[A-Z])", "_", each).upper() for each in names]
 
 
-@pytest.mark.parametrize("name", EXPECTED)
-def test_a_status_of_the_engine_becomes_its_exception_with_its_message(name: str) -> None:
-    error = engine_error(status_numbers()[name], "what happened")
-    assert type(error) is EXPECTED[name]
-    assert str(error) == "what happened"
+@pytest.mark.parametrize(
+    ("header", "enum"),
+    [
+        ("base/status.h", StatusCode),
+        ("wire/function_payload.h", FunctionKind),
+        ("wire/direct.h", TaskStatus),
+        ("wire/actor.h", Executed),
+        ("worker/task_loop.h", Interrupt),
+    ],
+)
+def test_an_enum_of_the_engine_has_the_same_names_in_python(header: str, enum: type[StatusCode]) -> None:
+    assert [each.name for each in enum] == enumerators(header, enum.__name__)
 
 
-@pytest.mark.parametrize("name", sorted(set(status_numbers()) - set(EXPECTED) - {"kOk"}))
-def test_any_other_status_is_a_fray_error(name: str) -> None:
-    assert type(engine_error(status_numbers()[name], "what happened")) is fray.FrayError
+@pytest.mark.parametrize("code", EXPECTED)
+def test_a_status_of_the_engine_becomes_its_exception_with_its_message(code: StatusCode) -> None:
+    error = engine_error(code, "what happened")
+    assert type(error) is EXPECTED[code]
+    assert str(error).startswith("what happened")
+
+
+@pytest.mark.parametrize("code", sorted(set(StatusCode) - set(EXPECTED) - {StatusCode.OK}))
+def test_any_other_status_is_a_fray_error(code: StatusCode) -> None:
+    assert type(engine_error(code, "what happened")) is fray.FrayError
 
 
 def test_a_code_that_nobody_knows_is_a_fray_error() -> None:
@@ -51,9 +70,20 @@ def test_a_code_that_nobody_knows_is_a_fray_error() -> None:
 
 
 def test_a_closed_context_says_what_to_do() -> None:
-    error = engine_error(8, "the context was closed")
-    assert isinstance(error, fray.ContextClosedError)
-    assert "init" in str(error)
+    assert "fray.init()" in str(engine_error(StatusCode.CLOSED, "closed, in whatever words"))
+
+
+@pytest.mark.parametrize("code", [StatusCode.UNAVAILABLE, StatusCode.CANCELLED])
+def test_an_error_is_told_by_its_code_whatever_its_words_say(code: StatusCode) -> None:
+    for words in ("the context was closed", "the ref or actor was made before this process was forked"):
+        assert type(engine_error(code, words)) is EXPECTED[code]
+
+
+@pytest.mark.parametrize("executed", Executed)
+def test_the_death_of_an_actor_says_whether_the_call_ran(executed: Executed) -> None:
+    error = actor_died(executed, "Counter", "", "it was killed", b"")
+    assert isinstance(error, fray.ActorDiedError)
+    assert error.executed == executed.name.lower()
 
 
 def test_can_pickle_never_raises() -> None:

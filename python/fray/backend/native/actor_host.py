@@ -7,6 +7,7 @@ import threading
 from typing import Any
 
 from fray._failures import summary
+from fray._native import ActorMode
 from fray.backend.native.actors import ActorDescription, AnyMethods, NativeActorLink
 from fray.backend.native.threads import use_threads
 from fray.job.actor_methods import methods_of, runs_on_loop
@@ -14,7 +15,6 @@ from fray.job.actors import ActorContext, ActorHandle, enter_actor
 
 __all__ = ["host_actor"]
 
-_SERIAL, _THREADS, _EVENT_LOOP = 0, 1, 2
 
 # Before the collector looks at them. A call in flight has about six: with 700, Python's own number, looking at those of
 # a thousand calls again and again took a tenth of an actor's time.
@@ -28,11 +28,13 @@ def host_actor(host: Any) -> None:
         try:
             description = _look_at_class(host, description)
         except BaseException as error:
-            host.open(description.class_name, _SERIAL, 1)
+            host.open(description.class_name, ActorMode.SERIAL, 1)
             host.failed(error, summary(error))
             return
     on_loop = runs_on_loop(description.methods)
-    mode = _EVENT_LOOP if on_loop else _THREADS if description.max_concurrency > 1 else _SERIAL
+    mode = (
+        ActorMode.EVENT_LOOP if on_loop else ActorMode.THREADS if description.max_concurrency > 1 else ActorMode.SERIAL
+    )
     use_threads(max(1, int(host.cpus())))
     host.open(description.class_name, mode, description.max_concurrency)
     context = ActorContext(
@@ -47,11 +49,11 @@ def host_actor(host: Any) -> None:
     except BaseException as error:
         host.failed(error, summary(error))
         return
-    if mode == _EVENT_LOOP:
+    if mode == ActorMode.EVENT_LOOP:
         from fray.backend.native.actor_event_loop import serve_on_loop
 
         serve_on_loop(host, description.max_concurrency)
-    elif mode == _THREADS:
+    elif mode == ActorMode.THREADS:
         _serve_on_threads(host, description.max_concurrency, context)
     else:
         host.ready()

@@ -9,20 +9,19 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from fray import _native
+from fray._native import FunctionKind
 from fray._recent import Recent
 from fray.job.actor_methods import MethodKind
 from fray.job.actors import ActorHandle, ActorLink, CallOptions
 
 __all__ = ["ActorDescription", "AnyMethods", "NativeActorLink", "restore_handle"]
 
-_METHOD = 2  # the kind of a function that is an actor's method: its payload is the method's name
 _STREAMS = (MethodKind.GENERATOR, MethodKind.ASYNC_GENERATOR)
 _ITEM_BUDGET_BYTES = 16 << 20
 _MOST_PLAN_BYTES = 1 << 20
 _PLAN_BYTES = 1024
 _PLAIN = CallOptions()
 _MOST_NAME_BYTES = 120
-_CPP_METHOD = 4  # the same of an actor whose class is C++
 _PORTABLE = b"FRAY\x01"  # see src/capi/actor_description.h
 _LIMITS = struct.Struct("<iiq")
 
@@ -152,7 +151,7 @@ class NativeActorLink(ActorLink):
         if len(method.encode()) > _MOST_NAME_BYTES:
             raise ValueError(f"the method's name {method!r} is longer than {_MOST_NAME_BYTES} bytes")
         label = options.name or f"{self.class_name}.{method}"
-        kind = _CPP_METHOD if self._description.is_cpp else _METHOD
+        kind = FunctionKind.CPP_METHOD if self._description.is_cpp else FunctionKind.METHOD
         function = _native.make_function(kind, method.encode(), label, 0)
         streams = self.methods[method] in _STREAMS
         retries = self._description.max_task_retries

@@ -9,45 +9,49 @@ from types import CodeType, TracebackType
 from typing import Any, Literal, NoReturn
 
 from fray import errors
+from fray._native import Executed, StatusCode
 
 __all__ = ["actor_died", "can_pickle", "engine_error", "is_from_signal", "raise_unpicklable", "task_error"]
 
-# Numbers of StatusCode in src/base/status.h.
-_CODES: dict[int, type[Exception]] = {
-    1: errors.InfeasibleError,
-    5: errors.StoreFullError,
-    6: errors.TaskTimeoutError,
-    7: errors.TaskCancelledError,
-    8: errors.NodeDiedError,
-    9: errors.WorkerDiedError,
-    10: errors.OwnerDiedError,
-    11: errors.ObjectLostError,
-    12: errors.DeadlockError,
-    16: errors.VersionMismatchError,
-    17: errors.OutOfMemoryError,
-    19: errors.RuntimeEnvError,
+_ERRORS: dict[int, type[Exception]] = {
+    StatusCode.INVALID_ARGUMENT: errors.InfeasibleError,
+    StatusCode.STORE_FULL: errors.StoreFullError,
+    StatusCode.TIMED_OUT: errors.TaskTimeoutError,
+    StatusCode.CANCELLED: errors.TaskCancelledError,
+    StatusCode.UNAVAILABLE: errors.NodeDiedError,
+    StatusCode.WORKER_DIED: errors.WorkerDiedError,
+    StatusCode.OWNER_DIED: errors.OwnerDiedError,
+    StatusCode.OBJECT_LOST: errors.ObjectLostError,
+    StatusCode.DEADLOCK: errors.DeadlockError,
+    StatusCode.VERSION_MISMATCH: errors.VersionMismatchError,
+    StatusCode.WORKER_OUT_OF_MEMORY: errors.OutOfMemoryError,
+    StatusCode.RUNTIME_ENV: errors.RuntimeEnvError,
+    StatusCode.CLOSED: errors.ContextClosedError,
+    StatusCode.FORKED: errors.ForeignRefError,
 }
-_EXECUTED: tuple[Literal["no"], Literal["yes"], Literal["unknown"]] = ("no", "yes", "unknown")
-_CLOSED = "the context was closed"
-_INHERITED = "the ref or actor was made before this process was forked"
+_ADVICE: dict[int, str] = {
+    StatusCode.CLOSED: "; make a new one, or call fray.init() again",
+    StatusCode.FORKED: "; get values before the fork, or make it again here",
+}
+_EXECUTED: dict[int, tuple[Literal["no", "yes", "unknown"], str]] = {
+    Executed.NO: ("no", "the call had not started"),
+    Executed.YES: ("yes", "the call had ended, its result is lost"),
+    Executed.UNKNOWN: ("unknown", "the call may have run"),
+}
 
 
 def engine_error(code: int, message: str) -> Exception:
     """Return the exception for a status of the engine."""
-    if message == _CLOSED:
-        return errors.ContextClosedError(f"{message}; make a new one, or call fray.init() again")
-    if message == _INHERITED:
-        return errors.ForeignRefError(f"{message}; get values before the fork, or make it again here")
-    return _CODES.get(code, errors.FrayError)(message)
+    return _ERRORS.get(code, errors.FrayError)(message + _ADVICE.get(code, ""))
 
 
 def actor_died(executed: int, class_name: str, name: str, cause: str, packed: bytes) -> Exception:
     """Return the error of a call that has no result; `packed` is what the actor's constructor raised, or empty."""
-    ran = ("the call had not started", "the call had ended, its result is lost", "the call may have run")[executed]
+    answer, ran = _EXECUTED[executed]
     who = f"actor {class_name}" + (f" {name!r}" if name else "") if class_name else "the actor"
     error = errors.ActorDiedError(
         f"{who} has ended: {cause} ({ran})",
-        executed=_EXECUTED[executed],
+        executed=answer,
         class_name=class_name,
         actor_name=name or None,
     )

@@ -16,7 +16,9 @@ from typing import Any
 from fray import _native
 from fray._cpp_library import CppFunction
 from fray._function_state import is_importable, large_function_message, name_of, same_state, state_of
+from fray._native import FunctionKind
 from fray._recent import Recent
+from fray._ref_outside import RefOutsideError
 from fray.backend.native.failures import can_pickle, is_from_signal
 from fray.job.frozen import Frozen
 
@@ -27,11 +29,6 @@ _MOST_NAME_BYTES = 1 << 20
 _MOST_VALUE_BYTES = 32 << 20
 _ENTRY_BYTES = 512
 """Of the table, the key and the handle, whatever they hold."""
-_BY_NAME, _BY_VALUE = 0, 1
-_CPP, _CPP_RETRYING = 3, 5
-
-_REF_OUTSIDE = "a ref can only be pickled by Fray"
-"""What a ref says that is pickled with a function; see note_nested_ref in bindings/values.cc."""
 
 
 class HoldsRefs(Exception):
@@ -72,7 +69,7 @@ class FunctionTable:
         if known is not None:
             return known
         if is_importable(fn):
-            handle = _make(_BY_NAME, f"{fn.__module__}:{fn.__qualname__}".encode(), fn, name, max_calls)
+            handle = _make(FunctionKind.PYTHON_NAME, f"{fn.__module__}:{fn.__qualname__}".encode(), fn, name, max_calls)
             return self._by_name.keep(key, handle)
         if type(fn) is not FunctionType:
             if type(fn) is CppFunction:
@@ -103,7 +100,10 @@ def cpp_function(name: str, label: str | None = None, retrying: bool = False) ->
     """Return the native handle of a function or class that a C++ library registers under `name`."""
     key = (name, label, retrying)
     return _cpp_functions[key] or _cpp_functions.keep(
-        key, _native.make_function(_CPP_RETRYING if retrying else _CPP, name.encode(), label or name, 0)
+        key,
+        _native.make_function(
+            FunctionKind.CPP_RETRYING if retrying else FunctionKind.CPP, name.encode(), label or name, 0
+        ),
     )
 
 
@@ -123,7 +123,7 @@ def _size_by_value(key: Any, known: tuple[tuple[Any, ...], tuple[Any, bool]]) ->
     return _ENTRY_BYTES + 2 * sys.getsizeof(known[1][0]) + sys.getsizeof(key[1])
 
 
-def _make(kind: int, payload: bytes, fn: Any, name: str | None, max_calls: int) -> tuple[Any, bool]:
+def _make(kind: FunctionKind, payload: bytes, fn: Any, name: str | None, max_calls: int) -> tuple[Any, bool]:
     label = name or name_of(fn).replace("<locals>.", "")
     return _native.make_function(kind, payload, label, max_calls), isgeneratorfunction(fn)
 
@@ -136,11 +136,11 @@ def _pickled(fn: Any, name: str | None, max_calls: int) -> tuple[Any, bool]:
     except Exception as error:
         if is_from_signal(error.__traceback__):
             raise
-        if isinstance(error, TypeError) and _REF_OUTSIDE in str(error):
+        if isinstance(error, RefOutsideError):
             raise HoldsRefs from None
         from fray._unpicklable import serialization_error
 
         raise serialization_error(f"function {name_of(fn)!r}", fn, error, can_pickle) from error
     if len(payload) > _LARGE_BYTES:
         warnings.warn(large_function_message(fn, len(payload)), stacklevel=5)
-    return _make(_BY_VALUE, payload, fn, name, max_calls)
+    return _make(FunctionKind.PICKLE, payload, fn, name, max_calls)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from fray import errors
+from fray._native import StatusCode
 
 __all__ = ["job_error"]
 
-# Numbers of StatusCode in src/base/status.h.
-_CODES: dict[int, type[Exception]] = {
-    1: errors.InfeasibleError,
-    2: errors.JobNotFoundError,
-    3: errors.JobExistsError,
-    6: errors.GetTimeoutError,
-    8: errors.NodeDiedError,
-    16: errors.VersionMismatchError,
+_ERRORS: dict[int, type[Exception]] = {
+    StatusCode.INVALID_ARGUMENT: errors.InfeasibleError,
+    StatusCode.NOT_FOUND: errors.JobNotFoundError,
+    StatusCode.ALREADY_EXISTS: errors.JobExistsError,
+    StatusCode.TIMED_OUT: errors.GetTimeoutError,
+    StatusCode.UNAVAILABLE: errors.NodeDiedError,
+    StatusCode.VERSION_MISMATCH: errors.VersionMismatchError,
 }
 
 
 def job_error(code: int, message: str) -> Exception:
     """Return the exception for an answer that is no success."""
-    return _CODES.get(code, errors.FrayError)(message)
+    return _ERRORS.get(code, errors.FrayError)(message)

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 from fray import _failures, _native
 from fray._failures import describe_exception
+from fray._native import FunctionKind, Interrupt
 from fray._stack_dump import offer_stacks
 from fray.backend.native import breakpoints
 from fray.backend.native.actor_host import host_actor
@@ -51,7 +52,7 @@ def bind_devices(devices: dict[str, list[int]], environment: dict[str, str]) -> 
 
 
 def load_function(kind: int, payload: bytes) -> Any:
-    """Return the callable of a task: by its name (kind 0) or from its pickle (kind 1).
+    """Return the callable of a task: by its name or from its pickle.
 
     An interrupt is held back until then: a half-imported module would have to be imported again by the next task, which
     could be interrupted in its turn, and so for ever.
@@ -59,7 +60,7 @@ def load_function(kind: int, payload: bytes) -> Any:
     global _loading
     _loading = True
     try:
-        found = _find(payload.decode()) if kind == 0 else pickle.loads(payload)
+        found = _find(payload.decode()) if kind == FunctionKind.PYTHON_NAME else pickle.loads(payload)
     finally:
         _loading = False
     _raise_interrupt()
@@ -188,7 +189,7 @@ def on_interrupt(number: int, frame: Any) -> None:
 
 def _raise_interrupt() -> None:
     reason = _native.interrupt_reason()
-    if reason == 1:
+    if reason == Interrupt.CANCELLED:
         interrupt_cancelled()
-    if reason == 2:
+    if reason == Interrupt.TIMED_OUT:
         raise TaskTimeoutError("the task ran past its timeout")

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple, Protocol
 from fray import errors
 from fray.backend import BACKENDS
 from fray.backend.ray.connection import Connection, Holder
+from fray._ref_outside import RefOutsideError
 from fray.backend.ray.functions import takes_nothing
 from fray.backend.ray.library import ray, theirs
 from fray.backend.ray.options import BACKPRESSURE_ITEMS
-from fray.backend.ray.refs import REF_OUTSIDE, packed
+from fray.backend.ray.refs import packed
 from fray.backend.ray.worker import hear_interrupts, raise_failure
 from fray.job.actor_methods import MethodKind
 from fray.job.actors import ActorContext, ActorHandle, ActorLink, ActorMethod, CallOptions, enter_actor
@@ -212,7 +213,9 @@ class RayActorLink(ActorLink):
     def reduce(self) -> tuple[Callable[..., ActorHandle], tuple[Any, ...]]:
         """Pickle as Ray's handle, which Ray counts on its way, and what handles say about the actor."""
         if not self._engine.is_pickling():
-            raise TypeError(f"{REF_OUTSIDE}; so it is with actor handles: pass the handle itself")
+            raise RefOutsideError(
+                "a handle of Fray's can only be pickled inside an argument, a result or an object; pass it itself"
+            )
         kinds = {name: str(kind) for name, kind in self.methods.items()}
         return _restore, (self._raw, self.class_name, self.name, kinds)
 

@@ -21,11 +21,12 @@ from fray._function_state import (
     send_main_by_value,
     state_of,
 )
+from fray._ref_outside import RefOutsideError
 from fray.backend.ray.capacity import Capacity
 from fray.backend.ray.failures import RetryableFailure
 from fray.backend.ray.library import cloudpickle, ray
 from fray.backend.ray.options import task_keywords
-from fray.backend.ray.refs import REF_OUTSIDE, trial_pickling
+from fray.backend.ray.refs import trial_pickling
 from fray.backend.ray.task_environment import buildable, with_sent_folder
 from fray.backend.ray.worker import TaskSetting, run_stream, run_task, with_items
 from fray.types import TaskOptions
@@ -216,7 +217,7 @@ def _check_picklable(fn: Callable[..., Any], wrapper: Callable[..., Any]) -> boo
     try:
         size = len(cloudpickle.dumps(wrapper, protocol=5))
     except Exception as error:
-        if REF_OUTSIDE in str(error):
+        if isinstance(error, RefOutsideError):
             return False
         from fray._unpicklable import serialization_error
 

@@ -11,17 +11,17 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fray._ray_refs import HeldRef, uncollected
+from fray._ref_outside import RefOutsideError
 from fray.job.refs import ObjectRef
 
 if TYPE_CHECKING:
     from fray.backend.ray.connection import Connection, Holder
 
-__all__ = ["REF_OUTSIDE", "RayRef", "RayStream", "packed", "raw_of", "trial_pickling"]
+__all__ = ["RayRef", "RayStream", "packed", "raw_of", "trial_pickling"]
 
 T = TypeVar("T")
 
-REF_OUTSIDE = "a ref of Fray's can only be pickled inside an argument, a result or an object"
-"""What a ref says that is pickled where Ray does not count it."""
+_OUTSIDE = "a ref of Fray's can only be pickled inside an argument, a result or an object"
 _HINT = "a Fray ref: get it with ctx.get(ref) or ref.result(); Ray's own is ref.ray_ref"
 _trial = threading.local()
 _current: Callable[[], Connection] | None = None
@@ -92,14 +92,14 @@ class RayRef(HeldRef, ObjectRef[T], metaclass=_RefType):
         if getattr(_trial, "on", False):
             return _nothing, ()
         if not self.engine.is_pickling():
-            raise TypeError(f"{REF_OUTSIDE}; get its value, or pass the ref itself")
+            raise RefOutsideError(f"{_OUTSIDE}; get its value, or pass the ref itself")
         return RayRef, (self._raw,)
 
     def __copy__(self) -> RayRef[T]:
         return self
 
     def __deepcopy__(self, memo: Any) -> RayRef[T]:
-        raise TypeError(f"{REF_OUTSIDE}; it cannot be copied deeply")
+        raise RefOutsideError(f"{_OUTSIDE}; it cannot be copied deeply")
 
 
 class _RefList:
@@ -110,7 +110,7 @@ class _RefList:
 
     def __reduce__(self) -> Any:
         if not getattr(_trial, "on", False) and not self._refs[0].engine.is_pickling():
-            raise TypeError(f"{REF_OUTSIDE}; get their values, or pass the list itself")
+            raise RefOutsideError(f"{_OUTSIDE}; get their values, or pass the list itself")
         return _restored, ([] if getattr(_trial, "on", False) else list(map(raw_of, self._refs)),)
 
 

@@ -1,0 +1,45 @@
+// What a new actor is to be. Its class and arguments follow in ConstructActor (wire/actor.h).
+//
+// Threading:  values.
+// Ownership:  messages own their strings.
+// Failure:    as in wire/codec.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "model/ids.h"
+#include "model/work_shape.h"
+#include "wire/control.h"
+#include "wire/resources.h"
+
+namespace fray::wire {
+
+struct CreateActor {
+  static constexpr ControlType kType = ControlType::kCreateActor;
+  ActorId actor;
+  std::int32_t max_restarts = 0;  // -1: no limit
+  bool detached = false;
+  bool get_if_exists = false;
+  bool event_loop = false;  // one will run its calls
+  WorkShape shape;
+  std::string name_space;
+  std::string name;  // empty: none
+  std::string class_name;
+  std::string description;  // what handles that are made by name need; opaque to the engine
+
+  static void visit(auto& message, auto&& field) {
+    field("actor", message.actor);
+    field("max_restarts", message.max_restarts);
+    field("detached", message.detached);
+    field("get_if_exists", message.get_if_exists);
+    field("event_loop", message.event_loop);
+    field("shape", message.shape);
+    field("name_space", message.name_space);
+    field("name", message.name);
+    field("class_name", message.class_name);
+    field("description", message.description);
+  }
+};
+
+}  // namespace fray::wire

@@ -1,0 +1,31 @@
+// Demands: how many workers a client could use, and of which shape its work is.
+//
+// Threading:  values.
+// Ownership:  messages own their strings.
+// Failure:    as in wire/codec.h.
+#pragma once
+
+#include <cstdint>
+
+#include "model/work_shape.h"
+#include "wire/control.h"
+#include "wire/resources.h"
+
+namespace fray::wire {
+
+// How many *more* leases the client could use now, for one shape. Absolute; replaces the last one of
+// the same number. A grant lowers it by one.
+struct Demand {
+  static constexpr ControlType kType = ControlType::kDemand;
+  std::uint32_t demand = 0;  // the client's own number
+  std::uint32_t count = 0;
+  WorkShape shape;
+
+  static void visit(auto& message, auto&& field) {
+    field("demand", message.demand);
+    field("count", message.count);
+    field("shape", message.shape);
+  }
+};
+
+}  // namespace fray::wire

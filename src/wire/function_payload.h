@@ -1,0 +1,47 @@
+// The payload of a function, as it travels to workers: what it is, and when its worker retires.
+//
+//   kind(1) max_calls(4) what the kind says
+//
+// Threading:  pure.
+// Ownership:  a payload is a string.
+// Failure:    kind_of() of what is no payload is kPickle, which no worker can then read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace fray::wire {
+
+enum class FunctionKind : std::uint8_t {
+  kPythonName = 0,   // "module:qualname"
+  kPickle = 1,       // a pickled callable
+  kMethod = 2,       // the name of a method of a Python actor
+  kCpp = 3,          // the name of a registered C++ function
+  kCppMethod = 4,    // the name of a method of a C++ actor
+  kCppRetrying = 5,  // as kCpp, tried again when it fails
+};
+constexpr FunctionKind last_of(FunctionKind) { return FunctionKind::kCppRetrying; }
+
+constexpr bool is_cpp(FunctionKind kind) {
+  return kind == FunctionKind::kCpp || kind == FunctionKind::kCppMethod || kind == FunctionKind::kCppRetrying;
+}
+
+// Before what the kind says. `max_calls`: calls after which a worker of Python retires; 0: it does not.
+inline constexpr std::size_t kPayloadPrefix = 1 + sizeof(std::uint32_t);
+
+inline std::string function_payload(FunctionKind kind, std::uint32_t max_calls, std::string_view what) {
+  std::string payload;
+  payload.reserve(kPayloadPrefix + what.size());
+  payload.push_back(static_cast<char>(kind));
+  payload.append(reinterpret_cast<const char*>(&max_calls), sizeof(max_calls));
+  payload.append(what);
+  return payload;
+}
+
+inline FunctionKind kind_of(std::string_view payload) {
+  return payload.size() < kPayloadPrefix ? FunctionKind::kPickle : static_cast<FunctionKind>(payload.front());
+}
+
+}  // namespace fray::wire

@@ -1,0 +1,118 @@
+// Leases of workers: how they begin and end.
+//
+// Threading:  values.
+// Ownership:  messages own their strings.
+// Failure:    as in wire/codec.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "model/device_set.h"
+#include "model/ids.h"
+#include "wire/control.h"
+
+namespace fray::wire {
+
+struct Grant {  // id: lease
+  static constexpr ControlType kType = ControlType::kGrant;
+  std::uint32_t demand = 0;
+  ProcessId worker = 0;
+  std::int32_t pid = 0;
+
+  static void visit(auto& message, auto&& field) {
+    field("demand", message.demand);
+    field("worker", message.worker);
+    field("pid", message.pid);
+  }
+};
+
+struct Lease {  // id: lease
+  static constexpr ControlType kType = ControlType::kLease;
+  ProcessId client = 0;
+  double cpus = 0;  // what the lease holds
+
+  static void visit(auto& message, auto&& field) {
+    field("client", message.client);
+    field("cpus", message.cpus);
+  }
+};
+
+// The worker's devices for the rest of its life, and what its environment is to say about them.
+struct BindDevices {
+  static constexpr ControlType kType = ControlType::kBindDevices;
+  DeviceSet devices;
+  std::vector<std::pair<std::string, std::string>> environment;
+
+  static void visit(auto& message, auto&& field) {
+    field("devices", message.devices);
+    field("environment", message.environment);
+  }
+};
+
+// Others wait: give back up to `count` leases, idle ones at once, busy ones when what was sent to them is done.
+struct Reclaim {
+  static constexpr ControlType kType = ControlType::kReclaim;
+  std::uint32_t count = 0;
+  std::uint32_t demand = 0;  // those granted for this demand
+
+  static void visit(auto& message, auto&& field) {
+    field("count", message.count);
+    field("demand", message.demand);
+  }
+};
+
+// How a process ended, as far as its parent can know.
+struct ExitFacts {
+  std::int32_t pid = 0;
+  std::int32_t exit_code = 0;  // when signal is 0
+  std::int32_t signal = 0;
+  std::uint64_t peak_memory_bytes = 0;
+  std::uint64_t last_task = 0;  // number of the task it started last; those sent after it never started
+  std::string task;             // name of the task it ran, empty when idle
+  std::string log_tail;         // last lines of its output
+  std::string out_of_memory;    // by whom it was killed for its memory, and why; else empty
+  std::string why_killed;       // by the node, for another reason; else empty
+
+  static void visit(auto& message, auto&& field) {
+    field("pid", message.pid);
+    field("exit_code", message.exit_code);
+    field("signal", message.signal);
+    field("peak_memory_bytes", message.peak_memory_bytes);
+    field("last_task", message.last_task);
+    field("task", message.task);
+    field("log_tail", message.log_tail);
+    field("out_of_memory", message.out_of_memory);
+    field("why_killed", message.why_killed);
+  }
+};
+
+struct WorkerLost {  // id: lease
+  static constexpr ControlType kType = ControlType::kWorkerLost;
+  bool expected = false;  // it retired or was killed on request
+  ExitFacts facts;
+
+  static void visit(auto& message, auto&& field) {
+    field("expected", message.expected);
+    field("facts", message.facts);
+  }
+};
+
+// The demand can never be met: its queued tasks fail with `code` and `reason`.
+struct DemandRefused {
+  static constexpr ControlType kType = ControlType::kDemandRefused;
+  std::uint32_t demand = 0;
+  StatusCode code = StatusCode::kDeadlock;  // kUnavailable: its workers cannot be started
+  std::string reason;
+
+  static void visit(auto& message, auto&& field) {
+    field("demand", message.demand);
+    field("code", message.code);
+    field("reason", message.reason);
+  }
+};
+
+}  // namespace fray::wire

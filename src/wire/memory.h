@@ -1,0 +1,73 @@
+// Shared memory: segments, their ranges, and how much a client may have.
+//
+// Threading:  values.
+// Ownership:  messages own their strings.
+// Failure:    as in wire/codec.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "model/ids.h"
+#include "wire/control.h"
+
+namespace fray::wire {
+
+struct SegmentInfo {  // kAnnounceSegment (client -> node), kSegmentOpened (node -> client)
+  SegmentId segment;
+  std::uint64_t size = 0;
+  std::string error;  // kSegmentOpened: why there is no descriptor; else empty
+
+  static void visit(auto& message, auto&& field) {
+    field("segment", message.segment);
+    field("size", message.size);
+    field("error", message.error);
+  }
+};
+
+struct SegmentName {  // kOpenSegment, kEvict, kEvicted, kForgetSegment
+  SegmentId segment;
+  bool ok = true;  // kEvicted: the writer has no map and no view of it any more
+
+  static void visit(auto& message, auto&& field) {
+    field("segment", message.segment);
+    field("ok", message.ok);
+  }
+};
+
+struct FreeRange {
+  static constexpr ControlType kType = ControlType::kFreeRange;
+  Location location;
+  bool reuse = true;  // false: somebody may still look at it, so it must not be written again
+
+  static void visit(auto& message, auto&& field) {
+    field("location", message.location);
+    field("reuse", message.reuse);
+  }
+};
+
+struct Reserve {  // kReserve, kUnreserve; bytes of new (cold) shared memory
+  std::uint64_t bytes = 0;
+
+  static void visit(auto& message, auto&& field) { field("bytes", message.bytes); }
+};
+
+struct Reserved {
+  static constexpr ControlType kType = ControlType::kReserved;
+  std::uint64_t bytes = 0;
+  std::string error;  // empty: granted; else the store is full, and who holds it
+
+  static void visit(auto& message, auto&& field) {
+    field("bytes", message.bytes);
+    field("error", message.error);
+  }
+};
+
+struct YieldMemory {
+  static constexpr ControlType kType = ControlType::kYieldMemory;
+  bool announce = true;  // memory is short: announce what is yours alone, so that it can be spilled
+
+  static void visit(auto& message, auto&& field) { field("announce", message.announce); }
+};
+
+}  // namespace fray::wire

@@ -1,0 +1,63 @@
+// Records of objects: who holds them, and what became of them.
+//
+// Threading:  values.
+// Ownership:  messages own their strings.
+// Failure:    as in wire/codec.h.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "model/ids.h"
+#include "wire/control.h"
+#include "wire/value.h"
+
+namespace fray::wire {
+
+struct ObjectIds {  // kRegister, kHold, kRelease, kWant
+  std::vector<ObjectId> ids;
+
+  static void visit(auto& message, auto&& field) { field("ids", message.ids); }
+};
+
+// The object's value is known. Sent by whoever made it: the worker (large results, results with refs inside) or the
+// owner (its registered objects). Registers the object with `holder` as its holder if it was not known.
+struct Complete {
+  static constexpr ControlType kType = ControlType::kComplete;
+  ObjectId object;
+  ProcessId holder = 0;
+  Value value;
+
+  static void visit(auto& message, auto&& field) {
+    field("object", message.object);
+    field("holder", message.holder);
+    field("value", message.value);
+  }
+};
+
+struct ObjectReady {
+  static constexpr ControlType kType = ControlType::kObjectReady;
+  ObjectId object;
+  Value value;
+
+  static void visit(auto& message, auto&& field) {
+    field("object", message.object);
+    field("value", message.value);
+  }
+};
+
+struct ObjectLost {
+  static constexpr ControlType kType = ControlType::kObjectLost;
+  ObjectId object;
+  StatusCode code = StatusCode::kObjectLost;
+  std::string message;
+
+  static void visit(auto& message, auto&& field) {
+    field("object", message.object);
+    field("code", message.code);
+    field("message", message.message);
+  }
+};
+
+}  // namespace fray::wire

@@ -1,0 +1,54 @@
+// Processes of a fork server, and what workers print.
+//
+// Threading:  values.
+// Ownership:  messages own their strings.
+// Failure:    as in wire/codec.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "wire/control.h"
+
+namespace fray::wire {
+
+struct Log {
+  static constexpr ControlType kType = ControlType::kLog;
+  std::int32_t pid = 0;
+  std::uint8_t stream = 1;  // 1 stdout, 2 stderr
+  std::string task;
+  std::string text;  // whole lines
+
+  static void visit(auto& message, auto&& field) {
+    field("pid", message.pid);
+    field("stream", message.stream);
+    field("task", message.task);
+    field("text", message.text);
+  }
+};
+
+struct Spawned {  // id: process
+  static constexpr ControlType kType = ControlType::kSpawned;
+  std::int32_t pid = 0;
+  std::string error;  // empty when the fork succeeded
+
+  static void visit(auto& message, auto&& field) {
+    field("pid", message.pid);
+    field("error", message.error);
+  }
+};
+
+struct Exited {  // id: process
+  static constexpr ControlType kType = ControlType::kExited;
+  std::int32_t pid = 0;
+  std::int32_t wait_status = 0;  // as from waitpid
+  std::uint64_t peak_memory_bytes = 0;
+
+  static void visit(auto& message, auto&& field) {
+    field("pid", message.pid);
+    field("wait_status", message.wait_status);
+    field("peak_memory_bytes", message.peak_memory_bytes);
+  }
+};
+
+}  // namespace fray::wire
