@@ -8,9 +8,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from fray import errors
+from fray._ref_outside import RefOutsideError
 from fray.backend import BACKENDS
 from fray.backend.ray.connection import Connection, Holder
-from fray._ref_outside import RefOutsideError
 from fray.backend.ray.functions import takes_nothing
 from fray.backend.ray.library import ray, theirs
 from fray.backend.ray.options import BACKPRESSURE_ITEMS
