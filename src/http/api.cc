@@ -8,6 +8,7 @@
 #include "http/job_documents.h"
 #include "http/log_stream.h"
 #include "http/metrics.h"
+#include "model/job_json.h"
 #include "model/json_text.h"
 #include "websocket/frames.h"
 
@@ -34,10 +35,14 @@ Result<json> parsed(Result<std::string> text) {
   return document;
 }
 
+void answer_with_job(const Responder& responder, const Result<JobInfo>& job) {
+  answer_with(responder, job.is_ok() ? Result<json>(job_json(job.value())) : job.status());
+}
+
 // The one job in a list of one.
-Result<json> only(Result<json> jobs) {
-  if (!jobs.is_ok() || jobs->is_object()) return jobs;
-  if (jobs->size() == 1) return std::move((*jobs)[0]);
+Result<JobInfo> only(Result<std::vector<JobInfo>> jobs) {
+  if (!jobs.is_ok()) return jobs.status();
+  if (jobs->size() == 1) return std::move(jobs->front());
   return Status(StatusCode::kNotFound, "there is no such job");
 }
 
@@ -193,8 +198,9 @@ void Api::add_node_routes() {
 void Api::answer_metrics(const Responder& responder) {
   Result<json> status = parsed(node_.status());
   if (!status.is_ok()) return responder.respond(error_response(status.status()));
-  Result<json> jobs = parsed(node_.get_jobs({}));
-  responder.respond({200, kMetricsType, metrics_text(*status, jobs.is_ok() ? *jobs : json(nullptr)), {}});
+  auto jobs = node_.get_jobs({});
+  const json told = jobs.is_ok() ? job_list_json(*jobs) : json(nullptr);
+  responder.respond({200, kMetricsType, metrics_text(*status, told), {}});
 }
 
 void Api::add_job_routes() {
@@ -205,9 +211,9 @@ void Api::add_job_routes() {
                {},
                "application/json",
                [this](Request, const Responder& responder) {
-                 Result<json> jobs = parsed(node_.get_jobs({}));
-                 if (!jobs.is_ok()) return answer_with(responder, jobs);
-                 answer_with(responder, json{{"schema", "fray/v1"}, {"jobs", *jobs}});
+                 auto jobs = node_.get_jobs({});
+                 if (!jobs.is_ok()) return answer_with(responder, jobs.status());
+                 answer_with(responder, json{{"schema", "fray/v1"}, {"jobs", job_list_json(*jobs)}});
                }});
   routes_.add({"POST",
                "/api/v1/jobs",
@@ -216,7 +222,7 @@ void Api::add_job_routes() {
                order_schema(),
                "application/json",
                [this](Request request, const Responder& responder) {
-                 answer_with(responder, submit(parse_order(request.body, python_)));
+                 answer_with_job(responder, submit(parse_order(request.body, python_)));
                }});
   routes_.add({"GET",
                "/api/v1/jobs/{id}",
@@ -225,7 +231,7 @@ void Api::add_job_routes() {
                {},
                "application/json",
                [this](Request request, const Responder& responder) {
-                 answer_with(responder, only(parsed(node_.get_jobs(request.captures))));
+                 answer_with_job(responder, only(node_.get_jobs(request.captures)));
                }});
   routes_.add({"POST",
                "/api/v1/jobs/{id}/stop",
@@ -234,7 +240,7 @@ void Api::add_job_routes() {
                {},
                "application/json",
                [this](Request request, const Responder& responder) {
-                 answer_with(responder, only(parsed(node_.stop_jobs(request.captures))));
+                 answer_with_job(responder, only(node_.stop_jobs(request.captures)));
                }});
   routes_.add({"DELETE",
                "/api/v1/jobs/{id}",
@@ -243,14 +249,13 @@ void Api::add_job_routes() {
                {},
                "application/json",
                [this](Request request, const Responder& responder) {
-                 answer_with(responder, only(parsed(node_.remove_jobs(request.captures))));
+                 answer_with_job(responder, only(node_.remove_jobs(request.captures)));
                }});
 }
 
-Result<json> Api::submit(Result<JobOrder> order) {
+Result<JobInfo> Api::submit(Result<JobSpec> order) {
   if (!order.is_ok()) return order.status();
-  FRAY_ASSIGN_OR_RETURN(JobSpec spec, spec_of(std::move(order).value()));
-  return parsed(node_.submit_job(std::move(spec)));
+  return node_.submit_job(std::move(order).value());
 }
 
 void Api::add_log_routes() {
@@ -294,8 +299,9 @@ void Api::add_log_routes() {
                  std::from_chars(last.data(), last.data() + last.size(), place->offset);
                  // A job that is not there is told by a status, not by a stream.
                  const std::string id = request.captures[0];
-                 Result<std::string> job = node_.get_jobs({id});
-                 if (!job.is_ok()) return responder.respond(error_response(job.status()));
+                 if (auto job = node_.get_jobs({id}); !job.is_ok()) {
+                   return responder.respond(error_response(job.status()));
+                 }
                  responder.stream({200, "text/event-stream", "", {}},
                                   std::make_shared<LogStream>(loop_, log_of(id, *place), LogStream::Form::kEvents));
                }});
@@ -322,35 +328,33 @@ void Api::add_ray_routes() {
                ray_order_schema(),
                "application/json",
                [this](Request request, const Responder& responder) {
-                 Result<JobOrder> order = parse_ray_order(request.body, python_, packages_);
+                 Result<JobSpec> order = parse_ray_order(request.body, python_, packages_);
                  if (!order.is_ok()) return responder.respond(plain(400, order.status().message()));
                  const std::string id = order->id;
-                 Result<json> job = submit(std::move(order));
+                 Result<JobInfo> job = submit(std::move(order));
                  if (!job.is_ok()) {
                    const bool taken = job.status().code() == StatusCode::kAlreadyExists;
                    return responder.respond(taken ? plain(500, "Job with submission_id " + id + " already exists")
                                                   : ray_refusal(job.status(), id));
                  }
-                 const std::string given = ray_details(*job)["submission_id"];
-                 responder.respond(json_response({{"job_id", given}, {"submission_id", given}}));
+                 responder.respond(json_response({{"job_id", job->id()}, {"submission_id", job->id()}}));
                }});
   routes_.add(
       {"GET", "/api/jobs/", "Ray's: all jobs", {}, {}, "application/json", [this](Request, const Responder& responder) {
-         Result<json> jobs = parsed(node_.get_jobs({}));
+         auto jobs = node_.get_jobs({});
          if (!jobs.is_ok()) return responder.respond(ray_refusal(jobs.status(), ""));
          json details = json::array();
-         for (const json& job : *jobs) details.push_back(ray_details(job));
+         for (const JobInfo& job : *jobs) details.push_back(ray_details(job));
          responder.respond(json_response(details));
        }});
   // Ray's ids are whole; the beginning of one, which the node takes too, is none.
   auto with_job = [this](auto answer) {
     return [this, answer](Request request, const Responder& responder) {
       const std::string id = request.captures[0];
-      Result<json> job = only(parsed(node_.get_jobs({id})));
+      Result<JobInfo> job = only(node_.get_jobs({id}));
       if (!job.is_ok()) return responder.respond(ray_refusal(job.status(), id));
-      const json details = ray_details(*job);
-      if (details["submission_id"] != id) return responder.respond(plain(404, "Job " + id + " does not exist"));
-      answer(request, details, responder);
+      if (job->id() != id) return responder.respond(plain(404, "Job " + id + " does not exist"));
+      answer(request, *job, responder);
     };
   };
   routes_.add({"GET",
@@ -359,8 +363,8 @@ void Api::add_ray_routes() {
                {},
                {},
                "application/json",
-               with_job([](const Request&, const json& details, const Responder& responder) {
-                 responder.respond(json_response(details));
+               with_job([](const Request&, const JobInfo& job, const Responder& responder) {
+                 responder.respond(json_response(ray_details(job)));
                })});
   routes_.add({"POST",
                "/api/jobs/{id}/stop",
@@ -368,11 +372,10 @@ void Api::add_ray_routes() {
                {},
                {},
                "application/json",
-               with_job([this](const Request& request, const json& details, const Responder& responder) {
-                 const bool over = details["end_time"].is_number();
-                 if (over) return responder.respond(json_response({{"stopped", false}}));
-                 Result<std::string> text = node_.stop_jobs(request.captures);
-                 if (!text.is_ok()) return responder.respond(ray_refusal(text.status(), request.captures[0]));
+               with_job([this](const Request& request, const JobInfo& job, const Responder& responder) {
+                 if (job.has_ended()) return responder.respond(json_response({{"stopped", false}}));
+                 auto stopped = node_.stop_jobs(request.captures);
+                 if (!stopped.is_ok()) return responder.respond(ray_refusal(stopped.status(), request.captures[0]));
                  responder.respond(json_response({{"stopped", true}}));
                })});
   routes_.add({"DELETE",
@@ -381,14 +384,14 @@ void Api::add_ray_routes() {
                {},
                {},
                "application/json",
-               with_job([this](const Request& request, const json& details, const Responder& responder) {
-                 if (!details["end_time"].is_number()) {
+               with_job([this](const Request& request, const JobInfo& job, const Responder& responder) {
+                 if (!job.has_ended()) {
                    return responder.respond(
                        plain(500, fmt::format("Attempted to delete job '{}', but it is in a non-terminal state {}.",
-                                              request.captures[0], details["status"].get<std::string>())));
+                                              request.captures[0], ray_details(job)["status"].get<std::string>())));
                  }
-                 Result<std::string> text = node_.remove_jobs(request.captures);
-                 if (!text.is_ok()) return responder.respond(ray_refusal(text.status(), request.captures[0]));
+                 auto removed = node_.remove_jobs(request.captures);
+                 if (!removed.is_ok()) return responder.respond(ray_refusal(removed.status(), request.captures[0]));
                  responder.respond(json_response({{"deleted", true}}));
                })});
   routes_.add({"GET",
@@ -397,7 +400,7 @@ void Api::add_ray_routes() {
                {},
                {},
                "application/json",
-               with_job([this](const Request& request, const json&, const Responder& responder) {
+               with_job([this](const Request& request, const JobInfo&, const Responder& responder) {
                  auto answer = [responder](Result<LogPieces> pieces) {
                    if (!pieces.is_ok()) return responder.respond(error_response(pieces.status()));
                    responder.respond(json_response({{"logs", text_of(*pieces)}}));
@@ -410,7 +413,7 @@ void Api::add_ray_routes() {
                {},
                {},
                "",
-               with_job([this](const Request& request, const json&, const Responder& responder) {
+               with_job([this](const Request& request, const JobInfo&, const Responder& responder) {
                  const std::string_view key = request.header("sec-websocket-key");
                  if (key.empty() || request.header("sec-websocket-version") != "13") {
                    return responder.respond(plain(400, "this path is a WebSocket (version 13)"));
