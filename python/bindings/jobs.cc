@@ -70,7 +70,11 @@ json as_json(nb::handle value) {
   if (nb::isinstance<nb::bytes>(value)) return text_of(nb::cast<nb::bytes>(value));
   if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value);
   if (nb::isinstance<nb::bool_>(value)) return nb::cast<bool>(value);
-  if (nb::isinstance<nb::int_>(value)) return nb::cast<std::int64_t>(value);
+  if (nb::isinstance<nb::int_>(value)) {
+    int beyond = 0;
+    const long long number = PyLong_AsLongLongAndOverflow(value.ptr(), &beyond);
+    return beyond == 0 ? json(number) : json(PyLong_AsDouble(value.ptr()));  // out of every range, as it will be told
+  }
   if (nb::isinstance<nb::float_>(value)) return nb::cast<double>(value);
   if (nb::isinstance<nb::dict>(value)) {
     json object = json::object();
