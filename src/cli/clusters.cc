@@ -121,18 +121,26 @@ std::string option_of(const ClusterChoice& choice) {
 }  // namespace
 
 int open_cluster(const std::string& command, const ClusterChoice& choice, OpenCluster* cluster, JobSpec* order) {
+  const bool said = choice.cluster || choice.socket;
+  auto wrong = [&](const Status& why) {
+    const char* text = said ? nullptr : std::getenv("FRAY_CLUSTER_SPEC");
+    if (text == nullptr) return report_usage(command, why);
+    return report_usage(command,
+                        Status(why.code(), fmt::format("{}\nhint: FRAY_CLUSTER_SPEC is '{}'; `--cluster local` "
+                                                       "means a node of this machine",
+                                                       why.message(), text)));
+  };
   Result<Spec> spec = choice.cluster  ? said_spec(*choice.cluster)
                       : choice.socket ? Spec{std::string(kNode.scheme), {}}
                                       : spec_of_environment();
-  if (!spec.is_ok()) return report_usage(command, spec.status());
+  if (!spec.is_ok()) return wrong(spec.status());
   const Kind& kind = *kind_of(spec->scheme);
+  const bool is_node = &kind == &kNode;
   const Status complete = order == nullptr ? Status() : kind.complete(*order);
-  if (!complete.is_ok()) return report_usage(command, complete);
+  if (!complete.is_ok()) return is_node ? report_usage(command, complete) : wrong(complete);
   auto jobs = kind.open(*spec, choice);
-  if (!jobs.is_ok()) {
-    // A node has looked at its address; another cluster's is only read so far.
-    return &kind == &kNode ? report_failure(command, jobs.status()) : report_usage(command, jobs.status());
-  }
+  // A node has looked at its address; another cluster's is only read so far.
+  if (!jobs.is_ok()) return is_node ? report_failure(command, jobs.status()) : wrong(jobs.status());
   *cluster = {std::move(jobs).value(), option_of(choice)};
   return kExitOk;
 }

@@ -101,6 +101,7 @@ TEST(JobSpecTest, a_job_without_a_name_is_called_after_its_program) {
   EXPECT_EQ(job_name_of({"/bin/sleep", "9"}), "sleep");
   EXPECT_EQ(job_name_of({"two words"}), "two-words");
   EXPECT_EQ(job_name_of({"/"}), "job");
+  EXPECT_EQ(job_name_of({"x" + std::string(62, 'y') + "\xC3\xA4"}).size(), 63u) << "a character is not cut in two";
 }
 
 }  // namespace

@@ -74,7 +74,9 @@ std::string job_name_of(const std::vector<std::string>& command) {
   std::string name = std::filesystem::path(chosen).stem().string();
   std::replace_if(
       name.begin(), name.end(), [](unsigned char c) { return c <= ' ' || c == '/' || c == 0x7f; }, '-');
-  return name.empty() ? "job" : name.substr(0, kNameInId);
+  std::size_t end = std::min(name.size(), kNameInId);
+  while (end < name.size() && (static_cast<unsigned char>(name[end]) & 0xC0) == 0x80) --end;  // no half characters
+  return name.empty() ? "job" : name.substr(0, end);
 }
 
 Status check_numbers(const JobSpec& spec) {

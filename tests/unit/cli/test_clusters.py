@@ -182,6 +182,14 @@ def test_a_cluster_that_cannot_be_is_explained(words: list[str], code: int, said
     assert said in refused.stderr
 
 
+def test_a_cluster_of_the_environment_that_has_no_jobs_is_explained(fray_program: Program) -> None:
+    for spec in ("ray", "ray?address=10.0.0.5:6379&cluster=x"):
+        refused = fray_program("submit", "--", "true", env={"FRAY_CLUSTER_SPEC": spec})
+        assert refused.returncode == USAGE, refused.stderr
+        assert f"FRAY_CLUSTER_SPEC is '{spec}'; `--cluster local`" in refused.stderr
+    assert fray_program("job", "list", env={"FRAY_CLUSTER_SPEC": "thread?max_workers=2"}).returncode == UNREACHABLE
+
+
 def test_a_submission_that_was_typed_wrongly_starts_no_node(fray_program: Program) -> None:
     for words in (
         ["--name", "a b"],
