@@ -136,6 +136,8 @@ class LogText {
 
 int add_jobs(PyObject* module_object) {
   nb::module_ module = nb::borrow<nb::module_>(module_object);
+  nb::class_<LogText>(module, "JobLog", "A job's output.")
+      .def("read", &LogText::read, "The next whole lines, once there are some; nothing at the end.");
   nb::class_<JobClient>(module, "JobClient", "Asks the node at a socket about jobs.")
       .def(
           "__init__", [](JobClient* self, const std::string& socket) { new (self) JobClient(socket); },
@@ -165,8 +167,6 @@ int add_jobs(PyObject* module_object) {
           "open_log", [](JobClient& self, const std::string& id, bool follow) { return new LogText(self, id, follow); },
           nb::arg("id"), nb::arg("follow"), nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(),
           "The output of a job; with `follow` over all attempts, to its end.");
-  nb::class_<LogText>(module, "JobLog", "A job's output.")
-      .def("read", &LogText::read, "The next whole lines, once there are some; nothing at the end.");
   return 0;
 }
 
