@@ -1,4 +1,4 @@
-// JobClient: asking a node about jobs. fray.backend.native.jobs makes a cluster of it.
+// JobClient: asking a node about jobs. fray.backend.native.cluster makes a cluster of it.
 //
 // Threading:  any thread with the GIL, which calls that wait release; signals of the main thread are looked at meanwhile.
 // Ownership:  Python owns the client, and with it its connections.
@@ -8,9 +8,13 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <nlohmann/json.hpp>
+
+#include "cluster/log_lines.h"
+#include "model/job_json.h"
+#include "model/json_text.h"
 #include "python_client.h"
 
 namespace nb = nanobind;
@@ -22,12 +26,6 @@ namespace {
 using client::JobClient;
 
 std::string text_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
-
-std::vector<std::string> texts_of(const std::vector<nb::bytes>& list) {
-  std::vector<std::string> texts;
-  for (const nb::bytes& each : list) texts.push_back(text_of(each));
-  return texts;
-}
 
 [[noreturn]] void raise(const Status& status) {
   if (PyErr_Occurred() != nullptr) throw nb::python_error();
@@ -62,114 +60,113 @@ door::Patience patience_of(std::optional<double> seconds = {}) {
   return {deadline, signal_came};
 }
 
-ResourceSet resources_of(const nb::dict& amounts) {
-  ResourceSet resources;
-  for (auto [name, amount] : amounts) {
-    Status set = resources.set(nb::cast<std::string>(name), nb::cast<double>(amount));
-    if (!set.is_ok()) raise(set);
-  }
-  return resources;
-}
-
-std::string submit(JobClient& self, const std::string& name, const std::vector<nb::bytes>& command,
-                   const nb::bytes& folder, const std::vector<nb::bytes>& environment, const nb::bytes& call,
-                   std::uint32_t replicas, const nb::dict& resources, std::uint32_t max_failures,
-                   std::uint32_t max_preemptions, std::uint32_t max_processes, std::uint32_t max_files,
-                   std::int32_t priority, double deadline_seconds, std::optional<double> grace_seconds,
-                   const std::string& runtime_env) {
-  JobSpec spec;
-  spec.name = name;
-  spec.command = texts_of(command);
-  spec.folder = text_of(folder);
-  for (std::size_t i = 0; i + 1 < environment.size(); i += 2) {
-    spec.environment.emplace_back(text_of(environment[i]), text_of(environment[i + 1]));
-  }
-  spec.call = text_of(call);
-  spec.replicas = replicas;
-  spec.resources = resources_of(resources);
-  spec.max_failures = max_failures;
-  spec.max_preemptions = max_preemptions;
-  spec.max_processes = max_processes;
-  spec.max_files = max_files;
-  spec.priority = priority;
-  spec.deadline_seconds = deadline_seconds;
-  spec.grace_seconds = grace_seconds.value_or(spec.grace_seconds);
-  spec.runtime_env = runtime_env;
-  return without_gil([&] { return self.submit(std::move(spec), patience_of()); });
-}
-
 using Ids = std::vector<std::string>;
-using Cursor = std::tuple<std::uint32_t, int, std::uint64_t>;  // replica, stream, offset
+using nlohmann::json;
 
-nb::tuple open_log(JobClient& self, const std::string& id, std::uint32_t attempt, std::optional<std::uint64_t> tail) {
-  wire::OpenJobLog request;
-  request.id = id;
-  request.attempt = attempt;
-  if (tail) request.tail_lines = *tail;
-  const wire::JobLogOpened opened = without_gil([&] { return self.open_log(request, patience_of()); });
-  std::vector<Cursor> cursors;
-  for (const wire::LogCursor& each : opened.cursors) cursors.emplace_back(each.replica, each.stream, each.offset);
-  return nb::make_tuple(opened.id, opened.attempt, cursors);
+// What Python gives as a document: dicts, lists, texts, bytes (of any kind), numbers, truths and None. In memory a text may
+// have bytes that are no UTF-8, as names of files may.
+json as_json(nb::handle value) {
+  if (value.is_none()) return nullptr;
+  if (nb::isinstance<nb::bytes>(value)) return text_of(nb::cast<nb::bytes>(value));
+  if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value);
+  if (nb::isinstance<nb::bool_>(value)) return nb::cast<bool>(value);
+  if (nb::isinstance<nb::int_>(value)) {
+    int beyond = 0;
+    const long long number = PyLong_AsLongLongAndOverflow(value.ptr(), &beyond);
+    return beyond == 0 ? json(number) : json(PyLong_AsDouble(value.ptr()));  // out of every range, as it will be told
+  }
+  if (nb::isinstance<nb::float_>(value)) return nb::cast<double>(value);
+  if (nb::isinstance<nb::dict>(value)) {
+    json object = json::object();
+    for (auto [name, item] : nb::cast<nb::dict>(value)) object[as_json(name).get<std::string>()] = as_json(item);
+    return object;
+  }
+  json array = json::array();
+  for (nb::handle item : value) array.push_back(as_json(item));
+  return array;
 }
 
-nb::tuple read_log(JobClient& self, const std::string& id, std::uint32_t attempt, const std::vector<Cursor>& cursors,
-                   bool wait, std::optional<double> timeout) {
-  wire::ReadJobLog request;
-  request.id = id;
-  request.attempt = attempt;
-  request.wait = wait;
-  for (const auto& [replica, stream, offset] : cursors) {
-    request.cursors.push_back({replica, static_cast<std::uint8_t>(stream), offset});
-  }
-  const wire::JobLogPieces read = without_gil([&] { return self.read_log(request, patience_of(timeout)); });
-  nb::list pieces;
-  for (const wire::LogPiece& piece : read.pieces) {
-    pieces.append(nb::make_tuple(piece.at.replica, static_cast<int>(piece.at.stream), piece.at.offset, piece.missing,
-                                 nb::bytes(piece.bytes.data(), piece.bytes.size())));
-  }
-  return nb::make_tuple(read.ended, read.job_ended, read.newest, pieces);
+std::string submit(JobClient& self, const nb::dict& order) {
+  Members members(as_json(order));
+  JobSpec spec;
+  Status taken = take_job_spec(members, &spec, true);
+  if (taken.is_ok()) taken = members.end();
+  if (!taken.is_ok()) raise(taken);
+  return json_text(job_json(without_gil([&] { return self.submit(std::move(spec), patience_of()); })));
 }
+
+// Jobs as JSON text.
+template <typename Ask>
+std::string told(Ask ask) {
+  return json_text(job_list_json(without_gil(ask)));
+}
+
+// A job's output as text, line by line; of several replicas with their numbers.
+class LogText {
+ public:
+  LogText(JobClient& jobs, const std::string& id, bool follow)
+      : log_(without_gil([&] { return jobs.open_log({.id = id, .follow = follow}, patience_of()); })) {}
+
+  // The next whole lines; nothing at the end.
+  nb::bytes read() {
+    while (text_.empty() && !over_) {
+      const LogBatch batch = without_gil([&] { return log_->next(patience_of()); });
+      over_ = batch.pieces.empty();
+      if (over_) {
+        lines_.finish();
+      } else {
+        of_several_ = batch.of_several;
+        lines_.add(batch);
+      }
+    }
+    const nb::bytes text(text_.data(), text_.size());
+    text_.clear();
+    return text;
+  }
+
+ private:
+  std::unique_ptr<cluster::JobLog> log_;
+  std::string text_;
+  bool of_several_ = false;
+  bool over_ = false;
+  cluster::LogLines lines_{[this](const cluster::LogLine& line) { text_ += cluster::line_text(line, of_several_); }};
+};
 
 }  // namespace
 
 int add_jobs(PyObject* module_object) {
   nb::module_ module = nb::borrow<nb::module_>(module_object);
+  nb::class_<LogText>(module, "JobLog", "A job's output.")
+      .def("read", &LogText::read, "The next whole lines, once there are some; nothing at the end.");
   nb::class_<JobClient>(module, "JobClient", "Asks the node at a socket about jobs.")
       .def(
           "__init__", [](JobClient* self, const std::string& socket) { new (self) JobClient(socket); },
           nb::arg("socket"))
-      .def("submit", submit, nb::arg("name"), nb::arg("command"), nb::arg("folder"), nb::arg("environment"),
-           nb::arg("call"), nb::arg("replicas"), nb::arg("resources"), nb::arg("max_failures"),
-           nb::arg("max_preemptions"), nb::arg("max_processes"), nb::arg("max_files"), nb::arg("priority"),
-           nb::arg("deadline_seconds"), nb::arg("grace_seconds").none(), nb::arg("runtime_env"),
-           "Starts a job; returns it as JSON.")
+      .def("submit", submit, nb::arg("order"), nb::sig("def submit(self, order: dict[str, object]) -> str"),
+           "Starts a job: the keys are the fields of JobSpec in src/model/job_spec.h. Returns it as JSON.")
       .def(
           "get",
-          [](JobClient& self, Ids ids) { return without_gil([&] { return self.get(std::move(ids), patience_of()); }); },
+          [](JobClient& self, const Ids& ids) {
+            return told([&] { return ids.empty() ? self.list(patience_of()) : self.get(ids, patience_of()); });
+          },
           nb::arg("ids"), "Jobs as a JSON array; all of them for no ids.")
       .def(
           "wait",
-          [](JobClient& self, Ids ids, std::optional<double> timeout) {
-            return without_gil([&] { return self.wait(std::move(ids), patience_of(timeout)); });
+          [](JobClient& self, const Ids& ids, std::optional<double> timeout) {
+            return told([&] { return self.wait(ids, patience_of(timeout)); });
           },
           nb::arg("ids"), nb::arg("timeout") = nb::none(), "Waits for the end of all.")
       .def(
-          "stop",
-          [](JobClient& self, Ids ids) {
-            return without_gil([&] { return self.stop(std::move(ids), patience_of()); });
-          },
+          "stop", [](JobClient& self, const Ids& ids) { return told([&] { return self.stop(ids, patience_of()); }); },
           nb::arg("ids"), "Asks them to end.")
       .def(
           "remove",
-          [](JobClient& self, Ids ids) {
-            return without_gil([&] { return self.remove(std::move(ids), patience_of()); });
-          },
+          [](JobClient& self, const Ids& ids) { return told([&] { return self.remove(ids, patience_of()); }); },
           nb::arg("ids"), "Forgets jobs that have ended.")
-      .def("open_log", open_log, nb::arg("id"), nb::arg("attempt") = 0, nb::arg("tail") = nb::none(),
-           "(id, attempt, [(replica, stream, offset)])")
-      .def("read_log", read_log, nb::arg("id"), nb::arg("attempt"), nb::arg("cursors"), nb::arg("wait"),
-           nb::arg("timeout") = nb::none(),
-           "(ended, job ended, newest attempt, [(replica, stream, offset, missing, bytes)])");
+      .def(
+          "open_log", [](JobClient& self, const std::string& id, bool follow) { return new LogText(self, id, follow); },
+          nb::arg("id"), nb::arg("follow"), nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(),
+          "The output of a job; with `follow` over all attempts, to its end.");
   return 0;
 }
 

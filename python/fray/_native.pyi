@@ -244,25 +244,10 @@ class JobClient:
     """Asks the node at a socket about jobs."""
 
     def __init__(self, socket: str) -> None: ...
-    def submit(
-        self,
-        name: str,
-        command: Sequence[bytes],
-        folder: bytes,
-        environment: Sequence[bytes],
-        call: bytes,
-        replicas: int,
-        resources: dict,
-        max_failures: int,
-        max_preemptions: int,
-        max_processes: int,
-        max_files: int,
-        priority: int,
-        deadline_seconds: float,
-        grace_seconds: float | None,
-        runtime_env: str,
-    ) -> str:
-        """Starts a job; returns it as JSON."""
+    def submit(self, order: dict[str, object]) -> str:
+        """
+        Starts a job: the keys are the fields of JobSpec in src/model/job_spec.h. Returns it as JSON.
+        """
 
     def get(self, ids: Sequence[str]) -> str:
         """Jobs as a JSON array; all of them for no ids."""
@@ -276,12 +261,11 @@ class JobClient:
     def remove(self, ids: Sequence[str]) -> str:
         """Forgets jobs that have ended."""
 
-    def open_log(self, id: str, attempt: int = 0, tail: int | None = None) -> tuple:
-        """(id, attempt, [(replica, stream, offset)])"""
+    def open_log(self, id: str, follow: bool) -> JobLog:
+        """The output of a job; with `follow` over all attempts, to its end."""
 
-    def read_log(
-        self, id: str, attempt: int, cursors: Sequence[tuple[int, int, int]], wait: bool, timeout: float | None = None
-    ) -> tuple:
-        """
-        (ended, job ended, newest attempt, [(replica, stream, offset, missing, bytes)])
-        """
+class JobLog:
+    """A job's output."""
+
+    def read(self) -> bytes:
+        """The next whole lines, once there are some; nothing at the end."""

@@ -1,9 +1,15 @@
-#include "cli/completion_command.h"
-
+// `fray completion bash|zsh|fish`: a script that completes the commands and options of this program.
+//
+//   eval "$(fray completion bash)"
+//
+// The script is written from the same tables that the parser uses.
+#include <memory>
 #include <vector>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
+#include "cli/command.h"
 #include "cli/exit_codes.h"
 
 namespace fray::cli {
@@ -62,14 +68,6 @@ std::string fish(const std::vector<Words>& all) {
   return text;
 }
 
-}  // namespace
-
-void add_completion(CLI::App& app, std::string& shell) {
-  CLI::App* command = app.add_subcommand("completion", "A script that completes commands and options in a shell");
-  command->add_option("SHELL", shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  command->footer("eval \"$(fray completion bash)\" in ~/.bashrc");
-}
-
 int run_completion(const CLI::App& app, const std::string& shell) {
   std::vector<Words> all;  // commands before what they belong to
   collect(app, "fray", all);
@@ -80,5 +78,16 @@ int run_completion(const CLI::App& app, const std::string& shell) {
   }
   return kExitOk;
 }
+
+Command::Run add_completion(CLI::App& command) {
+  auto shell = std::make_shared<std::string>();
+  command.add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  command.footer("eval \"$(fray completion bash)\" in ~/.bashrc");
+  return [&command, shell] { return run_completion(*command.get_parent(), *shell); };
+}
+
+const Command kCompletion("completion", "A script that completes commands and options in a shell", add_completion);
+
+}  // namespace
 
 }  // namespace fray::cli

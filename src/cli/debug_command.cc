@@ -1,22 +1,31 @@
-#include "cli/debug_command.h"
-
+// `fray debug`: connects this terminal to a task that waits at breakpoint().
+//
+// A worker that waits listens on <session folder>/debug-<driver>-<worker>.sock; who connects first talks to its pdb.
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <memory>
 #include <vector>
 
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
+#include "cli/command.h"
 #include "cli/exit_codes.h"
 #include "cli/node_session.h"
+#include "cli/options.h"
 #include "os/listener.h"
 
 namespace fray::cli {
 
 namespace {
+
+struct DebugArguments {
+  NodeOption socket;
+};
 
 namespace fs = std::filesystem;
 
@@ -71,13 +80,6 @@ void relay(int socket) {
   }
 }
 
-}  // namespace
-
-void add_debug(CLI::App& app, DebugArguments& arguments) {
-  CLI::App* command = app.add_subcommand("debug", "Talk to the task that waits longest at breakpoint()");
-  add_node_option(*command, arguments.socket, true);
-}
-
 int run_debug(const DebugArguments& arguments) {
   auto session = NodeSession::open(arguments.socket);
   if (!session.is_ok()) return report_failure("debug", session.status());
@@ -102,5 +104,15 @@ int run_debug(const DebugArguments& arguments) {
              node);
   return kExitNotFound;
 }
+
+Command::Run add_debug(CLI::App& command) {
+  auto arguments = std::make_shared<DebugArguments>();
+  add_node_option(command, arguments->socket, true);
+  return [arguments] { return run_debug(*arguments); };
+}
+
+const Command kDebug("debug", "Talk to the task that waits longest at breakpoint()", add_debug);
+
+}  // namespace
 
 }  // namespace fray::cli

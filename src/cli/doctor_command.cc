@@ -1,78 +1,23 @@
-#include "cli/doctor_command.h"
-
+// `fray doctor`: looks at this machine and says line by line what is well, and what to do where it is not.
 #include <algorithm>
+#include <memory>
 
 #include <fmt/format.h>
 #include <unistd.h>
-#include <nlohmann/json.hpp>
+#include <CLI/CLI.hpp>
 
+#include "cli/command.h"
+#include "cli/doctor_text.h"
 #include "cli/exit_codes.h"
-#include "model/json_text.h"
 
 namespace fray::cli {
 
 namespace {
 
-std::string mark(Verdict verdict, const os::TerminalStyle& style) {
-  switch (verdict) {
-    case Verdict::kGood:
-      return style.green(style.unicode ? "✓" : "+");
-    case Verdict::kNotice:
-      return style.yellow("!");
-    case Verdict::kBad:
-      return style.red(style.unicode ? "✗" : "x");
-  }
-  return "?";
-}
-
-const char* name(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kGood:
-      return "ok";
-    case Verdict::kNotice:
-      return "notice";
-    case Verdict::kBad:
-      return "failed";
-  }
-  return "?";
-}
-
-long count(const std::vector<Finding>& findings, Verdict verdict) {
-  return std::count_if(findings.begin(), findings.end(), [=](const Finding& one) { return one.verdict == verdict; });
-}
-
-}  // namespace
-
-std::string doctor_text(const std::vector<Finding>& findings, const os::TerminalStyle& style) {
-  std::string text;
-  for (const Finding& finding : findings) {
-    text += fmt::format("{} {:<15} {}\n", mark(finding.verdict, style), finding.check, finding.found);
-    if (!finding.remedy.empty()) text += fmt::format("  {:<15} hint: {}\n", "", finding.remedy);
-  }
-  text += fmt::format("\n{} checks: {} ok, {} to know, {} failed\n", findings.size(), count(findings, Verdict::kGood),
-                      count(findings, Verdict::kNotice), count(findings, Verdict::kBad));
-  return text;
-}
-
-std::string doctor_json(const std::vector<Finding>& findings) {
-  nlohmann::json checks = nlohmann::json::array();
-  for (const Finding& finding : findings) {
-    checks.push_back({{"check", finding.check},
-                      {"verdict", name(finding.verdict)},
-                      {"found", finding.found},
-                      {"remedy", finding.remedy}});
-  }
-  nlohmann::json report = {{"schema", "fray/v1"}, {"release", FRAY_VERSION}, {"checks", std::move(checks)}};
-  return json_text(report, 2);
-}
-
-void add_doctor(CLI::App& app, DoctorArguments& arguments) {
-  CLI::App* command = app.add_subcommand("doctor", "Whether this machine is fit for Fray, and what to do if not");
-  command->add_flag("--json", arguments.json, "One JSON document");
-  command->add_option("--color", arguments.colour, "always, never or auto")
-      ->check(CLI::IsMember({"always", "never", "auto"}));
-  command->footer("Exit codes: 0 nothing failed, 1 something did, 2 wrong usage");
-}
+struct DoctorArguments {
+  bool json = false;
+  std::string colour = "auto";
+};
 
 int run_doctor(const DoctorArguments& arguments) {
   std::vector<Finding> findings = judge(read_machine_facts());
@@ -81,7 +26,22 @@ int run_doctor(const DoctorArguments& arguments) {
   } else {
     fmt::print("{}", doctor_text(findings, os::choose_style(arguments.colour, os::surroundings_of(STDOUT_FILENO))));
   }
-  return count(findings, Verdict::kBad) > 0 ? kExitFailed : kExitOk;
+  const bool has_bad =
+      std::any_of(findings.begin(), findings.end(), [](const Finding& each) { return each.verdict == Verdict::kBad; });
+  return has_bad ? kExitFailed : kExitOk;
 }
+
+Command::Run add_doctor(CLI::App& command) {
+  auto arguments = std::make_shared<DoctorArguments>();
+  command.add_flag("--json", arguments->json, "One JSON document");
+  command.add_option("--color", arguments->colour, "always, never or auto")
+      ->check(CLI::IsMember({"always", "never", "auto"}));
+  command.footer("Exit codes: 0 nothing failed, 1 something did, 2 wrong usage");
+  return [arguments] { return run_doctor(*arguments); };
+}
+
+const Command kDoctor("doctor", "Whether this machine is fit for Fray, and what to do if not", add_doctor);
+
+}  // namespace
 
 }  // namespace fray::cli

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/doctor_command.h"
+#include "cli/doctor_text.h"
 
 namespace fray::cli {
 namespace {

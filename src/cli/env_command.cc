@@ -1,13 +1,20 @@
-#include "cli/env_command.h"
-
+// `fray env`: the environments and snapshots in the cache: what there is, what may go, and making one.
+//
+//   fray env list               what is there, what was used last first
+//   fray env prune              what was used longest ago goes, until the limit is kept
+//   fray env snapshot FOLDER    a snapshot of it; prints where it is
+//   fray env prepare --fd N     the making of one for a node (runtime_env/prepare_protocol.h)
 #include <ctime>
+#include <memory>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/amount_text.h"
 #include "cli/amount.h"
+#include "cli/command.h"
 #include "cli/exit_codes.h"
 #include "model/json_text.h"
 #include "runtime_env/env_cache.h"
@@ -17,6 +24,15 @@
 namespace fray::cli {
 
 namespace {
+
+struct EnvArguments {
+  std::string verb;
+  bool json = false;
+  bool all = false;    // prune
+  std::string limit;   // prune
+  std::string folder;  // snapshot
+  int fd = -1;         // prepare
+};
 
 using nlohmann::json;
 using runtime_env::EnvCache;
@@ -80,29 +96,6 @@ int snapshot(const EnvArguments& arguments, const EnvCache& cache) {
   return kExitOk;
 }
 
-}  // namespace
-
-void add_env(CLI::App& app, EnvArguments& arguments) {
-  CLI::App* env = app.add_subcommand("env", "Environments of tasks, actors and jobs, as they lie in the cache");
-  env->require_subcommand(1);
-  auto add = [&](const char* verb, const char* text) {
-    CLI::App* command = env->add_subcommand(verb, text);
-    command->callback([&arguments, verb] { arguments.verb = verb; });
-    return command;
-  };
-  add("list", "What is there, what was used last first")->add_flag("--json", arguments.json, "One JSON document");
-  CLI::App* prune = add("prune", "Remove what was used longest ago and is not in use");
-  prune->add_flag("--json", arguments.json, "One JSON document");
-  prune->add_flag("--all", arguments.all, "Everything that is not in use");
-  prune->add_option("--limit", arguments.limit, "How much may stay, such as 5GiB; 20GiB if it is not given")
-      ->excludes("--all");
-  CLI::App* snapshot = add("snapshot", "Take a snapshot of a folder or an archive, and print where it is");
-  snapshot->add_option("FOLDER", arguments.folder, "The folder, or a .zip, .tar.gz and the like")->required();
-  CLI::App* prepare = add("prepare", "Make an environment (started by nodes)");
-  prepare->group("");  // internal
-  prepare->add_option("--fd", arguments.fd, "Where the description comes from")->required();
-}
-
 int run_env(const EnvArguments& arguments) {
   if (arguments.verb == "prepare") return runtime_env::answer_preparation(os::Fd(arguments.fd));
   auto cache = EnvCache::open();
@@ -112,5 +105,31 @@ int run_env(const EnvArguments& arguments) {
   show(arguments, *cache, "environments", cache->list());
   return kExitOk;
 }
+
+Command::Run add_env(CLI::App& command) {
+  auto arguments = std::make_shared<EnvArguments>();
+  command.require_subcommand(1);
+  auto add = [&](const char* verb, const char* text) {
+    CLI::App* added = command.add_subcommand(verb, text);
+    added->callback([arguments, verb] { arguments->verb = verb; });
+    return added;
+  };
+  add("list", "What is there, what was used last first")->add_flag("--json", arguments->json, "One JSON document");
+  CLI::App* prune = add("prune", "Remove what was used longest ago and is not in use");
+  prune->add_flag("--json", arguments->json, "One JSON document");
+  prune->add_flag("--all", arguments->all, "Everything that is not in use");
+  prune->add_option("--limit", arguments->limit, "How much may stay, such as 5GiB; 20GiB if it is not given")
+      ->excludes("--all");
+  CLI::App* snapshot = add("snapshot", "Take a snapshot of a folder or an archive, and print where it is");
+  snapshot->add_option("FOLDER", arguments->folder, "The folder, or a .zip, .tar.gz and the like")->required();
+  CLI::App* prepare = add("prepare", "Make an environment (started by nodes)");
+  prepare->group("");  // internal
+  prepare->add_option("--fd", arguments->fd, "Where the description comes from")->required();
+  return [arguments] { return run_env(*arguments); };
+}
+
+const Command kEnv("env", "Environments of tasks, actors and jobs, as they lie in the cache", add_env);
+
+}  // namespace
 
 }  // namespace fray::cli

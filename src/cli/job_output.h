@@ -5,13 +5,13 @@
 // Failure:    what is missing is said in its place. A closed standard output ends the program as SIGPIPE does.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <regex>
-#include <string>
+#include <string_view>
 #include <utility>
 
-#include "client/job_client.h"
+#include "cluster/jobs.h"
+#include "cluster/log_lines.h"
 
 namespace fray::cli {
 
@@ -22,25 +22,19 @@ class JobOutput {
     std::optional<std::regex> grep;
   };
 
-  JobOutput(client::JobClient& jobs, Style style) : jobs_(jobs), style_(std::move(style)) {}
+  explicit JobOutput(Style style) : style_(std::move(style)) {}
 
-  // Prints what there is; with `follow` over all attempts until the job has ended.
-  Status print(wire::OpenJobLog request, bool follow, const door::Patience& patience);
+  // To the log's end.
+  Status print(cluster::JobLog& log, const Patience& patience);
 
  private:
-  using Stream = std::pair<std::uint32_t, std::uint8_t>;  // replica, stream
-
-  void add(const wire::LogPiece& piece);
-  void add_lines(const Stream& stream, const std::string& bytes);
-  void line(const Stream& stream, std::string_view text);
-  void finish_lines();
+  void add(const LogBatch& batch);
+  void print_line(const cluster::LogLine& line) const;
   static void write(std::uint8_t stream, std::string_view bytes);
 
-  client::JobClient& jobs_;
   const Style style_;
-  bool numbered_ = false;
-  std::uint32_t attempt_ = 0;
-  std::map<Stream, std::string> rest_;
+  bool of_several_ = false;
+  cluster::LogLines lines_{[this](const cluster::LogLine& line) { print_line(line); }};
 };
 
 }  // namespace fray::cli

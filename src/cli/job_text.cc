@@ -2,43 +2,21 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstdio>
-#include <ctime>
-#include <vector>
+#include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/exit_codes.h"
+#include "model/job_json.h"
+#include "os/clock.h"
 
 namespace fray::cli {
 
 namespace {
 
-using nlohmann::json;
-
 constexpr std::size_t kWidestReason = 80;
-
-std::string text_of(const json& job, const char* key) {
-  auto found = job.find(key);
-  if (found == job.end() || found->is_null()) return "-";
-  return found->is_string() ? found->get<std::string>() : found->dump();
-}
-
-// Seconds since 1970 of an RFC 3339 time in UTC; below 0 when there is none.
-double seconds_of(const json& job, const char* key) {
-  const std::string text = text_of(job, key);
-  std::tm parts{};
-  double seconds = 0;
-  if (std::sscanf(text.c_str(), "%d-%d-%dT%d:%d:%lfZ", &parts.tm_year, &parts.tm_mon, &parts.tm_mday, &parts.tm_hour,
-                  &parts.tm_min, &seconds) != 6) {
-    return -1;
-  }
-  parts.tm_year -= 1900;
-  parts.tm_mon -= 1;
-  return static_cast<double>(::timegm(&parts)) + seconds;
-}
 
 std::string span_text(double seconds) {
   if (seconds < 0) return "-";
@@ -48,34 +26,30 @@ std::string span_text(double seconds) {
   return fmt::format("{:.0f} h", seconds / 3600);
 }
 
-double now_seconds() {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+double seconds_between(std::int64_t begin_unix_ns, std::int64_t end_unix_ns) {
+  return std::max(0.0, static_cast<double>(end_unix_ns - begin_unix_ns) / 1e9);
 }
 
-std::string run_time(const json& job) {
-  const double started = seconds_of(job, "started_at");
-  if (started < 0) return "-";
-  const double ended = seconds_of(job, "ended_at");
-  return span_text(std::max(0.0, (ended < 0 ? now_seconds() : ended) - started));
+std::string run_time(const JobInfo& job) {
+  if (job.started_unix_ns == 0) return "-";
+  return span_text(seconds_between(job.started_unix_ns, job.ended_unix_ns == 0 ? os::unix_ns() : job.ended_unix_ns));
 }
 
-std::string age(const json& job) {
-  const double submitted = seconds_of(job, "submitted_at");
-  return submitted < 0 ? "-" : span_text(std::max(0.0, now_seconds() - submitted));
+std::string age(const JobInfo& job) {
+  return job.submitted_unix_ns == 0 ? "-" : span_text(seconds_between(job.submitted_unix_ns, os::unix_ns()));
 }
 
-std::string state_of(const json& job) {
-  const std::string status = text_of(job, "status");
-  return text_of(job, "phase") == "stopping" ? "stopping" : status;
+std::string_view state_of(const JobInfo& job) {
+  return job.phase == JobPhase::kStopping ? to_string(job.phase) : to_string(job.state);
 }
 
-std::string reason(const json& job) {
-  for (const char* key : {"pending_reason", "message"}) {
-    if (const std::string text = text_of(job, key); text != "-") return text;
-  }
-  return "";
+const std::string& reason(const JobInfo& job) { return job.pending_reason.empty() ? job.message : job.pending_reason; }
+
+std::string exit_text(const JobInfo& job) { return job.exit_code < 0 ? "-" : std::to_string(job.exit_code); }
+
+std::string when_text(std::int64_t unix_ns) {
+  const nlohmann::json time = time_json(unix_ns);
+  return time.is_null() ? "-" : time.get<std::string>();
 }
 
 std::string cut(std::string text) {
@@ -83,23 +57,13 @@ std::string cut(std::string text) {
   return text.size() <= kWidestReason ? text : text.substr(0, kWidestReason) + "…";
 }
 
-std::string command_text(const json& job) {
-  std::string text;
-  for (const json& word : job.value("command", json::array())) {
-    if (!text.empty()) text += ' ';
-    text += word.get<std::string>();
-  }
-  return text;
-}
-
 }  // namespace
 
-std::string job_table(const json& jobs) {
+std::string job_table(const std::vector<JobInfo>& jobs) {
   using Row = std::array<std::string, 6>;
   std::vector<Row> rows = {{"ID", "STATUS", "EXIT", "AGE", "RAN", "WHY"}};
-  for (const json& job : jobs) {
-    rows.push_back(
-        {text_of(job, "id"), state_of(job), text_of(job, "exit_code"), age(job), run_time(job), cut(reason(job))});
+  for (const JobInfo& job : jobs) {
+    rows.push_back({job.id(), std::string(state_of(job)), exit_text(job), age(job), run_time(job), cut(reason(job))});
   }
   std::array<std::size_t, 6> widths{};
   for (const Row& row : rows) {
@@ -114,49 +78,44 @@ std::string job_table(const json& jobs) {
   return text;
 }
 
-std::string job_page(const json& job) {
-  std::string text = fmt::format("job {}: {}\n", text_of(job, "id"), state_of(job));
-  auto line = [&text](const char* name, const std::string& value) {
+std::string job_page(const JobInfo& job) {
+  std::string text = fmt::format("job {}: {}\n", job.id(), state_of(job));
+  auto line = [&text](const std::string& name, const std::string& value) {
     if (value != "-" && !value.empty()) text += fmt::format("  {:<11} {}\n", name, value);
   };
   line("why", reason(job));
-  line("name", text_of(job, "name"));
-  line("command", command_text(job));
-  line("folder", text_of(job, "folder"));
-  line("attempt", text_of(job, "attempt"));
-  line("failures", fmt::format("{} of {} that it may have", text_of(job, "failures"), text_of(job, "max_failures")));
-  line("exit code", text_of(job, "exit_code"));
-  line("parent", text_of(job, "parent"));
-  line("submitted", text_of(job, "submitted_at"));
-  line("started", text_of(job, "started_at"));
-  line("ended", text_of(job, "ended_at"));
+  line("name", job.spec.name);
+  line("command", fmt::format("{}", fmt::join(job.spec.command, " ")));
+  line("folder", job.spec.folder);
+  for (const auto& [name, value] : job.spec.metadata) line("metadata", fmt::format("{}={}", name, value));
+  line("attempt", std::to_string(job.attempt));
+  line("failures", fmt::format("{} of {} that it may have", job.failures, job.spec.max_failures));
+  line("exit code", exit_text(job));
+  line("parent", job.parent);
+  line("submitted", when_text(job.submitted_unix_ns));
+  line("started", when_text(job.started_unix_ns));
+  line("ended", when_text(job.ended_unix_ns));
   line("ran", run_time(job));
-  const json replicas = job.value("replicas", json::array());
-  for (std::size_t number = 0; replicas.size() > 1 && number < replicas.size(); ++number) {
-    const std::string error = text_of(replicas[number], "error");
-    line(fmt::format("replica {}", number).c_str(),
-         text_of(replicas[number], "status") + (error == "-" ? "" : ": " + error));
+  if (job.spec.replicas == 1) return text;
+  const nlohmann::json replicas = job_json(job)["replicas"];
+  for (std::size_t number = 0; number < replicas.size(); ++number) {
+    const nlohmann::json& error = replicas[number]["error"];
+    line(fmt::format("replica {}", number),
+         replicas[number]["status"].get<std::string>() + (error.is_null() ? "" : ": " + error.get<std::string>()));
   }
   return text;
 }
 
-std::string job_end_line(const json& job) {
-  const std::string why = text_of(job, "status") == "succeeded" ? "" : reason(job);
-  return fmt::format("job {} {} after {}{}", text_of(job, "id"), text_of(job, "status"), run_time(job),
+std::string job_end_line(const JobInfo& job) {
+  const std::string why = job.state == JobState::kSucceeded ? "" : reason(job);
+  const std::string time = run_time(job);
+  return fmt::format("job {} {}{}{}", job.id(), to_string(job.state), time == "-" ? "" : " after " + time,
                      why.empty() ? "" : ": " + cut(why));
 }
 
-bool has_ended(const json& job) {
-  const std::string status = text_of(job, "status");
-  return status == "succeeded" || status == "failed" || status == "stopped";
-}
-
-int exit_code_of_job(const json& job) {
-  if (text_of(job, "status") == "succeeded") return kExitOk;
-  const json code = job.value("exit_code", json(nullptr));
-  if (!code.is_number_integer()) return kExitFailed;
-  const int number = code.get<int>();
-  return number > 0 && number < 256 ? number : kExitFailed;
+int exit_code_of_job(const JobInfo& job) {
+  if (job.state == JobState::kSucceeded) return kExitOk;
+  return job.exit_code > 0 && job.exit_code < 256 ? job.exit_code : kExitFailed;
 }
 
 }  // namespace fray::cli

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "cli/exit_codes.h"
-#include "cli/start_command.h"
+#include "cli/start_node.h"
 #include "door/find_node.h"
 
 namespace fray::cli {
@@ -13,12 +13,6 @@ namespace fray::cli {
 namespace {
 constexpr std::chrono::seconds kStatusPatience{5};
 }  // namespace
-
-void add_node_option(CLI::App& command, NodeOption& socket, bool by_place) {
-  command.add_option(by_place ? "--socket,SOCKET" : "--socket", socket,
-                     "The node: its socket, its home, or 'auto'; by default the one of this job, of this home, or the "
-                     "newest of this user");
-}
 
 Result<std::unique_ptr<NodeSession>> NodeSession::open(const NodeOption& socket) {
   FRAY_ASSIGN_OR_RETURN(door::FoundNode found, door::find_node(socket, door::Others::kTake));
@@ -44,6 +38,11 @@ Result<std::string> NodeSession::status() { return jobs_.node().status(door::Pat
 int report_failure(const std::string& command, const Status& status) {
   fmt::print(stderr, "fray {}: {}\n", command, status.message());
   return exit_code_of_answer(status.code());
+}
+
+int report_usage(const std::string& command, const Status& status) {
+  fmt::print(stderr, "fray {}: {}\n", command, status.message());
+  return exit_code_of(status.code());
 }
 
 }  // namespace fray::cli

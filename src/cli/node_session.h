@@ -12,17 +12,12 @@
 #include <optional>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include "base/status.h"
 #include "client/job_client.h"
 
 namespace fray::cli {
 
 using NodeOption = std::optional<std::string>;
-
-// --socket, and for commands that take nothing else the same by its place.
-void add_node_option(CLI::App& command, NodeOption& socket, bool by_place);
 
 class NodeSession {
  public:
@@ -40,7 +35,8 @@ class NodeSession {
   client::JobClient jobs_;
 };
 
-// Says what failed, and returns the exit code.
+// Says what failed, and returns the exit code: of what a node or a cluster answers, and of what was typed.
 int report_failure(const std::string& command, const Status& status);
+int report_usage(const std::string& command, const Status& status);
 
 }  // namespace fray::cli

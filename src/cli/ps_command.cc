@@ -1,15 +1,24 @@
-#include "cli/ps_command.h"
+// `fray ps`: the processes of a node, one a line: its jobs, actors and workers, and what each does.
+#include <memory>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "cli/command.h"
 #include "cli/exit_codes.h"
 #include "cli/node_session.h"
+#include "cli/options.h"
 #include "model/json_text.h"
 
 namespace fray::cli {
 
 namespace {
+
+struct PsArguments {
+  NodeOption socket;
+  bool json = false;
+};
 
 using nlohmann::json;
 
@@ -17,17 +26,17 @@ json row(const char* kind, const json& pid, const std::string& state, const std:
   return {{"kind", kind}, {"pid", pid}, {"state", state}, {"what", what}};
 }
 
-json rows_of(const json& report, const json& jobs) {
+json rows_of(const json& report, const std::vector<JobInfo>& jobs) {
   json rows = json::array();
   const json node = report.value("node", json::object());
   rows.push_back(row("node", node.value("pid", json()), "running", node.value("session_folder", "")));
   for (const json& client : report.value("clients", json::array())) {
     rows.push_back(row("driver", client.value("pid", json()), "connected", ""));
   }
-  for (const json& job : jobs) {
-    const std::string status = job.value("status", "");
-    if (status != "pending" && status != "running") continue;
-    rows.push_back(row("job", job.value("supervisor_pid", json()), job.value("phase", ""), job.value("id", "")));
+  for (const JobInfo& job : jobs) {
+    if (job.has_ended()) continue;
+    const json pid = job.supervisor_pid == 0 ? json(nullptr) : json(job.supervisor_pid);
+    rows.push_back(row("job", pid, std::string(to_string(job.phase)), job.id()));
   }
   for (const json& actor : report.value("actors", json::array())) {
     rows.push_back(row("actor", actor.value("pid", json()), actor.value("state", ""), actor.value("class", "")));
@@ -38,22 +47,14 @@ json rows_of(const json& report, const json& jobs) {
   return rows;
 }
 
-}  // namespace
-
-void add_ps(CLI::App& app, PsArguments& arguments) {
-  CLI::App* command = app.add_subcommand("ps", "The processes of a node: jobs, actors, workers");
-  add_node_option(*command, arguments.socket, true);
-  command->add_flag("--json", arguments.json, "One JSON document");
-}
-
 int run_ps(const PsArguments& arguments) {
   auto session = NodeSession::open(arguments.socket);
   if (!session.is_ok()) return report_failure("ps", session.status());
   auto report = (*session)->status();
   if (!report.is_ok()) return report_failure("ps", report.status());
-  auto jobs = (*session)->jobs().get({});
+  auto jobs = (*session)->jobs().list({});
   if (!jobs.is_ok()) return report_failure("ps", jobs.status());
-  const json rows = rows_of(parse_json(*report), parse_json(*jobs));
+  const json rows = rows_of(parse_json(*report), *jobs);
   if (arguments.json) {
     fmt::print("{}\n", json_text(json{{"schema", "fray/v1"}, {"processes", rows}}, 2));
     return kExitOk;
@@ -65,5 +66,16 @@ int run_ps(const PsArguments& arguments) {
   }
   return kExitOk;
 }
+
+Command::Run add_ps(CLI::App& command) {
+  auto arguments = std::make_shared<PsArguments>();
+  add_node_option(command, arguments->socket, true);
+  command.add_flag("--json", arguments->json, "One JSON document");
+  return [arguments] { return run_ps(*arguments); };
+}
+
+const Command kPs("ps", "The processes of a node: jobs, actors, workers", add_ps);
+
+}  // namespace
 
 }  // namespace fray::cli

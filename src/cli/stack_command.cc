@@ -1,14 +1,18 @@
-#include "cli/stack_command.h"
-
+// `fray stack`: the Python stacks of a node's workers and drivers, by py-spy where it can, else by the processes
+// themselves.
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <vector>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "cli/command.h"
 #include "cli/exit_codes.h"
 #include "cli/node_session.h"
+#include "cli/options.h"
 #include "cli/process_stacks.h"
 #include "cli/program_output.h"
 #include "cli/python_program.h"
@@ -18,6 +22,13 @@
 namespace fray::cli {
 
 namespace {
+
+struct StackArguments {
+  NodeOption socket;
+  int pid = 0;  // 0: all
+  bool json = false;
+  bool without_py_spy = false;
+};
 
 using nlohmann::json;
 constexpr std::chrono::seconds kStackPatience{5};
@@ -68,16 +79,6 @@ bool has_told_or_need_not(const ProcessStacks& process) {
   return process.problem.empty() || process.state == "starting" || process.state == "ending";
 }
 
-}  // namespace
-
-void add_stack(CLI::App& app, StackArguments& arguments) {
-  CLI::App* command = app.add_subcommand("stack", "The Python stacks of a node's workers and drivers");
-  add_node_option(*command, arguments.socket, true);
-  command->add_option("--pid", arguments.pid, "Only this process")->check(CLI::PositiveNumber);
-  command->add_flag("--json", arguments.json, "One JSON document");
-  command->add_flag("--no-py-spy", arguments.without_py_spy, "Ask the processes themselves even where py-spy is");
-}
-
 int run_stack(const StackArguments& arguments) {
   auto session = NodeSession::open(arguments.socket);
   if (!session.is_ok()) return report_failure("stack", session.status());
@@ -102,5 +103,18 @@ int run_stack(const StackArguments& arguments) {
   bool all_told = std::all_of(processes.begin(), processes.end(), has_told_or_need_not);
   return all_told ? kExitOk : kExitFailed;
 }
+
+Command::Run add_stack(CLI::App& command) {
+  auto arguments = std::make_shared<StackArguments>();
+  add_node_option(command, arguments->socket, true);
+  command.add_option("--pid", arguments->pid, "Only this process")->check(CLI::PositiveNumber);
+  command.add_flag("--json", arguments->json, "One JSON document");
+  command.add_flag("--no-py-spy", arguments->without_py_spy, "Ask the processes themselves even where py-spy is");
+  return [arguments] { return run_stack(*arguments); };
+}
+
+const Command kStack("stack", "The Python stacks of a node's workers and drivers", add_stack);
+
+}  // namespace
 
 }  // namespace fray::cli

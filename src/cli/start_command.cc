@@ -1,22 +1,19 @@
-#include "cli/start_command.h"
-
-#include <algorithm>
-#include <chrono>
+// `fray start`: starts the node of this home, which lives until `fray stop`. The command answers when the node accepts
+// clients; with --foreground it becomes the node.
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <vector>
+#include <memory>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "cli/amount.h"
+#include "cli/command.h"
 #include "cli/exit_codes.h"
 #include "cli/node_http.h"
-#include "door/start_node.h"
+#include "cli/start_node.h"
 #include "model/json_text.h"
 #include "node/run_node.h"
 #include "node/session_folder.h"
@@ -27,11 +24,19 @@ namespace fray::cli {
 
 namespace {
 
-using nlohmann::json;
+struct StartArguments {
+  std::optional<double> cpus;
+  std::string memory;
+  std::string store_memory;
+  std::string spill_dir;
+  std::string resources;
+  std::optional<double> max_workers;
+  std::uint16_t http_port = 0;  // 0: any that is free
+  bool json = false;
+  bool foreground = false;
+};
 
-constexpr std::chrono::seconds kStartPatience{30};
-constexpr off_t kLargestLog = off_t{16} << 20;  // then it is put aside
-constexpr std::size_t kTailLines = 20;
+using nlohmann::json;
 
 int failed(const std::string& what, int code = kExitFailed) {
   fmt::print(stderr, "fray start: {}\n", what);
@@ -68,38 +73,6 @@ Result<json> node_options(const StartArguments& arguments) {
   return options;
 }
 
-struct LogFile {
-  std::string path;
-  os::Fd fd;
-  off_t begin = 0;  // of what this start writes
-
-  static Result<LogFile> open() {
-    FRAY_ASSIGN_OR_RETURN(std::string folder, os::open_home_folder("logs"));
-    LogFile log;
-    log.path = folder + "/node.log";
-    struct stat found {};
-    if (::lstat(log.path.c_str(), &found) == 0 && found.st_size > kLargestLog) {
-      ::rename(log.path.c_str(), (log.path + ".1").c_str());
-    }
-    log.fd = os::Fd(::open(log.path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!log.fd.is_open()) return Status::io_error("cannot open the log " + log.path, errno);
-    log.begin = ::lseek(log.fd.get(), 0, SEEK_END);
-    return log;
-  }
-
-  std::string tail() const {
-    std::ifstream file(path);
-    file.seekg(begin);
-    std::vector<std::string> lines;
-    for (std::string line; std::getline(file, line);) lines.push_back(line);
-    std::string text;
-    for (std::size_t i = lines.size() - std::min(lines.size(), kTailLines); i < lines.size(); ++i) {
-      text += "  " + lines[i] + "\n";
-    }
-    return text;
-  }
-};
-
 int already_runs(const door::SessionInfo& session) {
   return failed(fmt::format("a node of this home runs already (pid {}, release {})\n  socket  {}\n"
                             "hint: use it with fray.init(address=\"auto\"), or end it with `fray stop`; "
@@ -108,16 +81,7 @@ int already_runs(const door::SessionInfo& session) {
                 kExitConflict);
 }
 
-// What a node says of itself once it runs.
-struct Started {
-  pid_t pid = 0;
-  std::string socket;
-  std::string log;  // empty: it has none
-  std::string url;
-  std::string token_file;
-};
-
-std::string next_steps(const Started& node) {
+std::string next_steps(const StartedNode& node) {
   std::string text = fmt::format("node {} runs (pid {})\n  socket  {}\n", FRAY_VERSION, node.pid, node.socket);
   if (!node.log.empty()) text += fmt::format("  log     {}\n", node.log);
   text += fmt::format("  HTTP    {}  (token in {})\n", node.url, node.token_file);
@@ -130,7 +94,7 @@ std::string next_steps(const Started& node) {
   return text;
 }
 
-std::string as_json(const Started& node) {
+std::string as_json(const StartedNode& node) {
   json document = {{"schema", "fray/v1"},
                    {"pid", node.pid},
                    {"socket", node.socket},
@@ -151,38 +115,12 @@ int run_in_foreground(const StartArguments& arguments, const json& options) {
   node.options_json = json_text(options);
   node.attach = with_http(arguments.http_port);
   node.on_ready = [&arguments](const std::string& socket, const std::map<std::string, std::string>& news) {
-    const Started started{::getpid(), socket, "", news.at("url"), news.at("token_file")};
+    const StartedNode started{::getpid(), socket, "", news.at("url"), news.at("token_file")};
     fmt::print("{}", (arguments.json ? as_json : next_steps)(started));
     std::fflush(stdout);
   };
   return node::run_node(node) == 0 ? kExitOk : kExitFailed;
 }
-
-// Starts the node in a process of its own, and waits until it accepts clients.
-Result<Started> start_in_background(const json& options, std::uint16_t http_port) {
-  FRAY_ASSIGN_OR_RETURN(LogFile log, LogFile::open());
-  std::error_code error;
-  const std::string program = std::filesystem::read_symlink("/proc/self/exe", error).string();
-  auto news = door::start_lasting_node(error ? "/proc/self/exe" : program,
-                                       {"--options-json", json_text(options), "--http-port", std::to_string(http_port)},
-                                       log.fd, door::Patience::of(kStartPatience));
-  if (news.is_ok()) {
-    return Started{news->value("pid", 0), news->value("socket", ""), log.path, news->value("url", ""),
-                   news->value("token_file", "")};
-  }
-  if (news.status().code() == StatusCode::kTimedOut) {
-    return Status(StatusCode::kTimedOut, "the node does not get ready; its log is " + log.path);
-  }
-  return Status(news.status().code(),
-                fmt::format("{}; the end of {}:\n{}", news.status().message(), log.path, log.tail()));
-}
-
-// The node of this home, once it accepts clients: of several that are started at once one goes on.
-std::optional<door::SessionInfo> running_node() {
-  return door::await_session(os::started_node_folder(), door::Patience::of(kStartPatience));
-}
-
-}  // namespace
 
 int run_start(const StartArguments& arguments) {
   auto run_folder = os::open_run_folder();
@@ -202,18 +140,22 @@ int run_start(const StartArguments& arguments) {
   return kExitOk;
 }
 
-Result<door::SessionInfo> start_node_of_home() {
-  FRAY_ASSIGN_OR_RETURN(std::string run_folder, os::open_run_folder());
-  node::remove_stale_sessions(run_folder);
-  FRAY_ASSIGN_OR_RETURN(json options, node_options({}));
-  auto started = start_in_background(options, 0);
-  auto session = running_node();
-  if (!session && !started.is_ok()) return started.status();
-  if (!session) return Status(StatusCode::kUnavailable, "the node that was started has ended; see " + started->log);
-  if (started.is_ok()) {
-    fmt::print(stderr, "started a node, for none ran (pid {}); `fray stop` ends it\n", started->pid);
-  }
-  return std::move(*session);
+Command::Run add_start(CLI::App& command) {
+  auto arguments = std::make_shared<StartArguments>();
+  command.add_option("--cpus", arguments->cpus, "CPUs for tasks; by default what the container and the affinity give");
+  command.add_option("--memory", arguments->memory, "Memory for tasks, such as 8GiB");
+  command.add_option("--store-memory", arguments->store_memory, "Memory for objects before they spill, such as 2GiB");
+  command.add_option("--spill-dir", arguments->spill_dir, "Folder that objects spill to");
+  command.add_option("--resources", arguments->resources, R"(Further resources: {"TPU": 4} or TPU:4,head_node:1)");
+  command.add_option("--max-workers", arguments->max_workers, "Most worker processes at once");
+  command.add_option("--http-port", arguments->http_port, "Port of the HTTP API on 127.0.0.1; any if not given");
+  command.add_flag("--foreground", arguments->foreground, "Run the node in this process, until Ctrl-C");
+  command.add_flag("--json", arguments->json, "One JSON document");
+  return [arguments] { return run_start(*arguments); };
 }
+
+const Command kStart("start", "Start the node of this home, which lives until `fray stop`", add_start);
+
+}  // namespace
 
 }  // namespace fray::cli

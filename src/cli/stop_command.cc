@@ -1,13 +1,17 @@
-#include "cli/stop_command.h"
-
+// `fray stop`: ends the started node of this home and everything below it.
+//
+// Works with a node of any release: it asks the kernel who listens at the socket, and ends that process with a signal.
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <memory>
 
 #include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
+#include "cli/command.h"
 #include "cli/exit_codes.h"
 #include "door/session_info.h"
 #include "node/session_folder.h"
@@ -20,6 +24,10 @@
 namespace fray::cli {
 
 namespace {
+
+struct StopArguments {
+  bool force = false;  // SIGKILL, all of them at once
+};
 
 constexpr std::chrono::seconds kStopPatience{15};
 
@@ -60,8 +68,6 @@ bool ends(const os::Fd& pidfd) {
   }
 }
 
-}  // namespace
-
 int run_stop(const StopArguments& arguments) {
   if (Status checked = os::check_home(); !checked.is_ok()) return stop_failed(checked.message(), kExitFailed);
   const std::string folder = os::started_node_folder();
@@ -93,5 +99,15 @@ int run_stop(const StopArguments& arguments) {
   fmt::print("stopped the node (pid {})\n", target->pid);
   return kExitOk;
 }
+
+Command::Run add_stop(CLI::App& command) {
+  auto arguments = std::make_shared<StopArguments>();
+  command.add_flag("--force", arguments->force, "Kill at once, also a node that does not listen");
+  return [arguments] { return run_stop(*arguments); };
+}
+
+const Command kStop("stop", "End the started node of this home and everything below it", add_stop);
+
+}  // namespace
 
 }  // namespace fray::cli

@@ -1,55 +1,70 @@
 #include "client/job_client.h"
 
-#include <utility>
-
 namespace fray::client {
 
 using wire::ControlType;
 
 template <typename Reply, typename Message>
-Result<Reply> JobClient::ask(ControlType type, const Message& message, const Patience& patience) {
+Result<Reply> JobClient::exchange(ControlType type, const Message& message, const Patience& patience) {
   Result<door::Answer> answer = node_.ask(type, message, Reply::kType, patience);
   if (!answer.is_ok() && answer.status().code() == StatusCode::kTimedOut && patience.deadline) {
     return Status(StatusCode::kTimedOut, "the time is up");
   }
   if (!answer.is_ok()) return answer.status();
   FRAY_ASSIGN_OR_RETURN(Reply reply, Reply::decode(answer->body));
-  if (reply.code != StatusCode::kOk) return Status(reply.code, reply.message);
   return reply;
 }
 
-template <typename Message>
-Result<std::string> JobClient::ask_for_json(ControlType type, const Message& message, const Patience& patience) {
-  FRAY_ASSIGN_OR_RETURN(wire::JobAnswer answer, ask<wire::JobAnswer>(type, message, patience));
-  return std::move(answer.json);
+Result<JobClient::Infos> JobClient::ask(ControlType type, const Ids& ids, const Patience& patience) {
+  FRAY_ASSIGN_OR_RETURN(auto answer, exchange<wire::JobAnswer>(type, wire::JobNames{ids}, patience));
+  if (answer.code != StatusCode::kOk) return Status(answer.code, answer.message);
+  return std::move(answer.jobs);
 }
 
-Result<std::string> JobClient::submit(JobSpec spec, const Patience& patience) {
-  return ask_for_json(ControlType::kSubmitJob, wire::SubmitJob{std::move(spec)}, patience);
+Result<JobInfo> JobClient::submit(JobSpec spec, const Patience& patience) {
+  const wire::SubmitJob message{std::move(spec)};
+  FRAY_ASSIGN_OR_RETURN(auto answer, exchange<wire::JobAnswer>(ControlType::kSubmitJob, message, patience));
+  if (answer.code != StatusCode::kOk) return Status(answer.code, answer.message);
+  if (answer.jobs.size() == 1) return std::move(answer.jobs.front());
+  return Status(StatusCode::kCorruption, "the node's answer to a submission does not have one job");
 }
 
-Result<std::string> JobClient::get(std::vector<std::string> ids, const Patience& patience) {
-  return ask_for_json(ControlType::kGetJobs, wire::JobNames{std::move(ids)}, patience);
-}
+class JobClient::Log : public cluster::JobLog {
+ public:
+  Log(JobClient& jobs, LogWalk walk) : jobs_(jobs), walk_(std::move(walk)) {}
 
-Result<std::string> JobClient::wait(std::vector<std::string> ids, const Patience& patience) {
-  return ask_for_json(ControlType::kWaitJobs, wire::JobNames{std::move(ids)}, patience);
-}
+  Status open(const Patience& patience) {
+    FRAY_ASSIGN_OR_RETURN(auto answer,
+                          jobs_.exchange<wire::JobLogOpened>(ControlType::kOpenJobLog, walk_.to_open(), patience));
+    return walk_.opened(std::move(answer));
+  }
 
-Result<std::string> JobClient::stop(std::vector<std::string> ids, const Patience& patience) {
-  return ask_for_json(ControlType::kStopJob, wire::JobNames{std::move(ids)}, patience);
-}
+  Result<LogBatch> next(const Patience& patience) override {
+    while (!walk_.is_over()) {
+      if (walk_.has_to_open()) FRAY_RETURN_IF_ERROR(open(patience));
+      FRAY_ASSIGN_OR_RETURN(auto answer,
+                            jobs_.exchange<wire::JobLogPieces>(ControlType::kReadJobLog, walk_.to_read(), patience));
+      FRAY_ASSIGN_OR_RETURN(LogBatch batch, walk_.read(std::move(answer)));
+      if (!batch.pieces.empty()) return batch;
+    }
+    return LogBatch();
+  }
 
-Result<std::string> JobClient::remove(std::vector<std::string> ids, const Patience& patience) {
-  return ask_for_json(ControlType::kDeleteJob, wire::JobNames{std::move(ids)}, patience);
-}
+ private:
+  JobClient& jobs_;
+  LogWalk walk_;
+};
 
-Result<wire::JobLogOpened> JobClient::open_log(const wire::OpenJobLog& request, const Patience& patience) {
-  return ask<wire::JobLogOpened>(ControlType::kOpenJobLog, request, patience);
-}
-
-Result<wire::JobLogPieces> JobClient::read_log(const wire::ReadJobLog& request, const Patience& patience) {
-  return ask<wire::JobLogPieces>(ControlType::kReadJobLog, request, patience);
+Result<std::unique_ptr<cluster::JobLog>> JobClient::open_log(const cluster::LogRequest& request,
+                                                             const Patience& patience) {
+  wire::OpenJobLog from;
+  from.id = request.id;
+  from.attempt = request.attempt;
+  from.tail_lines = request.tail_lines.value_or(wire::OpenJobLog::kAll);
+  from.since_unix_ns = request.since_unix_ns;
+  auto log = std::make_unique<Log>(*this, LogWalk(std::move(from), request.follow));
+  FRAY_RETURN_IF_ERROR(log->open(patience));
+  return std::unique_ptr<cluster::JobLog>(std::move(log));
 }
 
 }  // namespace fray::client

@@ -1,26 +1,17 @@
-// Patience: how long somebody waits for a descriptor, and what ends the wait before.
+// Waiting for a descriptor with a Patience.
 //
 // Threading:  any thread; `interrupted` is called on the thread that waits.
-// Ownership:  a value.
+// Ownership:  none.
 // Failure:    kTimedOut at the deadline, kCancelled when `interrupted` says so, kIoError when poll() fails.
 #pragma once
 
-#include <chrono>
-#include <functional>
-#include <optional>
-
+#include "base/patience.h"
 #include "base/status.h"
 
 namespace fray::door {
 
-using Deadline = std::optional<std::chrono::steady_clock::time_point>;
-
-struct Patience {
-  Deadline deadline;                  // nullopt: none
-  std::function<bool()> interrupted;  // whether to give up; asked after each signal, and now and then. Null: never
-
-  static Patience of(std::chrono::milliseconds time) { return {std::chrono::steady_clock::now() + time, {}}; }
-};
+using fray::Deadline;
+using fray::Patience;
 
 // Until one of `events`, or the end, has come.
 Status wait_for(int descriptor, short events, const Patience& patience);

@@ -8,6 +8,7 @@
 #include "http/job_documents.h"
 #include "http/log_stream.h"
 #include "http/metrics.h"
+#include "model/job_json.h"
 #include "model/json_text.h"
 #include "websocket/frames.h"
 
@@ -34,10 +35,14 @@ Result<json> parsed(Result<std::string> text) {
   return document;
 }
 
+void answer_with_job(const Responder& responder, const Result<JobInfo>& job) {
+  answer_with(responder, job.is_ok() ? Result<json>(job_json(job.value())) : job.status());
+}
+
 // The one job in a list of one.
-Result<json> only(Result<json> jobs) {
-  if (!jobs.is_ok() || jobs->is_object()) return jobs;
-  if (jobs->size() == 1) return std::move((*jobs)[0]);
+Result<JobInfo> only(Result<std::vector<JobInfo>> jobs) {
+  if (!jobs.is_ok()) return jobs.status();
+  if (jobs->size() == 1) return std::move(jobs->front());
   return Status(StatusCode::kNotFound, "there is no such job");
 }
 
@@ -149,42 +154,23 @@ void Api::add_node_routes() {
       answer_with(responder, json{{"schema", "fray/v1"}, {key, status->value(key, json())}});
     };
   };
-  routes_.add({"GET",
-               "/api/v1/status",
-               "Everything: resources, clients, workers, what waits and why",
-               {},
-               {},
-               "application/json",
-               part(nullptr)});
-  routes_.add({"GET",
-               "/api/v1/nodes",
-               "The nodes: this one",
-               {},
-               {},
-               "application/json",
-               [this](Request, const Responder& responder) {
-                 Result<json> status = parsed(node_.status());
-                 if (!status.is_ok()) return answer_with(responder, status);
-                 json node = status->value("node", json::object());
-                 node["resources"] = status->value("resources", json());
-                 answer_with(responder, json{{"schema", "fray/v1"}, {"nodes", json::array({node})}});
-               }});
-  routes_.add(
-      {"GET", "/api/v1/workers", "Worker processes and what they run", {}, {}, "application/json", part("workers")});
-  routes_.add(
-      {"GET", "/api/v1/waiting", "What waits for workers, and why", {}, {}, "application/json", part("waiting")});
-  routes_.add({"GET", "/api/v1/actors", "Living actors", {}, {}, "application/json", part("actors")});
-  routes_.add({"GET", "/api/v1/objects", "How many objects are shared", {}, {}, "application/json", part("objects")});
-  routes_.add({"GET", "/api/v1/store", "Shared memory in use", {}, {}, "application/json", part("store")});
-  routes_.add({"GET",
-               "/api/v1/openapi.json",
-               "This document",
-               {},
-               {},
-               "application/json",
-               [this](Request, const Responder& responder) {
-                 responder.respond(json_response(routes_.document(FRAY_VERSION)));
-               }});
+  routes_.add_json("GET", "/api/v1/status", "Everything: resources, clients, workers, what waits and why", {},
+                   part(nullptr));
+  routes_.add_json("GET", "/api/v1/nodes", "The nodes: this one", {}, [this](Request, const Responder& responder) {
+    Result<json> status = parsed(node_.status());
+    if (!status.is_ok()) return answer_with(responder, status);
+    json node = status->value("node", json::object());
+    node["resources"] = status->value("resources", json());
+    answer_with(responder, json{{"schema", "fray/v1"}, {"nodes", json::array({node})}});
+  });
+  routes_.add_json("GET", "/api/v1/workers", "Worker processes and what they run", {}, part("workers"));
+  routes_.add_json("GET", "/api/v1/waiting", "What waits for workers, and why", {}, part("waiting"));
+  routes_.add_json("GET", "/api/v1/actors", "Living actors", {}, part("actors"));
+  routes_.add_json("GET", "/api/v1/objects", "How many objects are shared", {}, part("objects"));
+  routes_.add_json("GET", "/api/v1/store", "Shared memory in use", {}, part("store"));
+  routes_.add_json("GET", "/api/v1/openapi.json", "This document", {}, [this](Request, const Responder& responder) {
+    responder.respond(json_response(routes_.document(FRAY_VERSION)));
+  });
   routes_.add({"GET", "/metrics", "For Prometheus", {}, {}, "text/plain", [this](Request, const Responder& responder) {
                  answer_metrics(responder);
                }});
@@ -193,64 +179,38 @@ void Api::add_node_routes() {
 void Api::answer_metrics(const Responder& responder) {
   Result<json> status = parsed(node_.status());
   if (!status.is_ok()) return responder.respond(error_response(status.status()));
-  Result<json> jobs = parsed(node_.get_jobs({}));
-  responder.respond({200, kMetricsType, metrics_text(*status, jobs.is_ok() ? *jobs : json(nullptr)), {}});
+  auto jobs = node_.get_jobs({});
+  const json told = jobs.is_ok() ? job_list_json(*jobs) : json(nullptr);
+  responder.respond({200, kMetricsType, metrics_text(*status, told), {}});
 }
 
 void Api::add_job_routes() {
-  routes_.add({"GET",
-               "/api/v1/jobs",
-               "All jobs, in the order of acceptance",
-               {},
-               {},
-               "application/json",
-               [this](Request, const Responder& responder) {
-                 Result<json> jobs = parsed(node_.get_jobs({}));
-                 if (!jobs.is_ok()) return answer_with(responder, jobs);
-                 answer_with(responder, json{{"schema", "fray/v1"}, {"jobs", *jobs}});
-               }});
-  routes_.add({"POST",
-               "/api/v1/jobs",
-               "Submit a job; answered once it is sure to survive the node",
-               {},
-               order_schema(),
-               "application/json",
-               [this](Request request, const Responder& responder) {
-                 answer_with(responder, submit(parse_order(request.body, python_)));
-               }});
-  routes_.add({"GET",
-               "/api/v1/jobs/{id}",
-               "One job",
-               {},
-               {},
-               "application/json",
-               [this](Request request, const Responder& responder) {
-                 answer_with(responder, only(parsed(node_.get_jobs(request.captures))));
-               }});
-  routes_.add({"POST",
-               "/api/v1/jobs/{id}/stop",
-               "Ask a job to end",
-               {},
-               {},
-               "application/json",
-               [this](Request request, const Responder& responder) {
-                 answer_with(responder, only(parsed(node_.stop_jobs(request.captures))));
-               }});
-  routes_.add({"DELETE",
-               "/api/v1/jobs/{id}",
-               "Forget a job that has ended, with its output",
-               {},
-               {},
-               "application/json",
-               [this](Request request, const Responder& responder) {
-                 answer_with(responder, only(parsed(node_.remove_jobs(request.captures))));
-               }});
+  routes_.add_json("GET", "/api/v1/jobs", "All jobs, in the order of acceptance", {},
+                   [this](Request, const Responder& responder) {
+                     auto jobs = node_.get_jobs({});
+                     if (!jobs.is_ok()) return answer_with(responder, jobs.status());
+                     answer_with(responder, json{{"schema", "fray/v1"}, {"jobs", job_list_json(*jobs)}});
+                   });
+  routes_.add_json("POST", "/api/v1/jobs", "Submit a job; answered once it is sure to survive the node", order_schema(),
+                   [this](Request request, const Responder& responder) {
+                     answer_with_job(responder, submit(parse_order(request.body, python_)));
+                   });
+  routes_.add_json("GET", "/api/v1/jobs/{id}", "One job", {}, [this](Request request, const Responder& responder) {
+    answer_with_job(responder, only(node_.get_jobs(request.captures)));
+  });
+  routes_.add_json("POST", "/api/v1/jobs/{id}/stop", "Ask a job to end", {},
+                   [this](Request request, const Responder& responder) {
+                     answer_with_job(responder, only(node_.stop_jobs(request.captures)));
+                   });
+  routes_.add_json("DELETE", "/api/v1/jobs/{id}", "Forget a job that has ended, with its output", {},
+                   [this](Request request, const Responder& responder) {
+                     answer_with_job(responder, only(node_.remove_jobs(request.captures)));
+                   });
 }
 
-Result<json> Api::submit(Result<JobOrder> order) {
+Result<JobInfo> Api::submit(Result<JobSpec> order) {
   if (!order.is_ok()) return order.status();
-  FRAY_ASSIGN_OR_RETURN(JobSpec spec, spec_of(std::move(order).value()));
-  return parsed(node_.submit_job(std::move(spec)));
+  return node_.submit_job(std::move(order).value());
 }
 
 void Api::add_log_routes() {
@@ -294,123 +254,90 @@ void Api::add_log_routes() {
                  std::from_chars(last.data(), last.data() + last.size(), place->offset);
                  // A job that is not there is told by a status, not by a stream.
                  const std::string id = request.captures[0];
-                 Result<std::string> job = node_.get_jobs({id});
-                 if (!job.is_ok()) return responder.respond(error_response(job.status()));
+                 if (auto job = node_.get_jobs({id}); !job.is_ok()) {
+                   return responder.respond(error_response(job.status()));
+                 }
                  responder.stream({200, "text/event-stream", "", {}},
                                   std::make_shared<LogStream>(loop_, log_of(id, *place), LogStream::Form::kEvents));
                }});
 }
 
 void Api::add_ray_routes() {
-  routes_.add({"GET",
-               "/api/version",
-               "Ray's: which release's protocol is spoken",
-               {},
-               {},
-               "application/json",
-               [](Request, const Responder& responder) {
-                 responder.respond(json_response({{"version", kRayApi},
-                                                  {"ray_version", kRayRelease},
-                                                  {"ray_commit", "fray"},
-                                                  {"session_name", "fray"},
-                                                  {"fray_version", FRAY_VERSION}}));
-               }});
-  routes_.add({"POST",
-               "/api/jobs/",
-               "Ray's: submit a job",
-               {},
-               ray_order_schema(),
-               "application/json",
-               [this](Request request, const Responder& responder) {
-                 Result<JobOrder> order = parse_ray_order(request.body, python_, packages_);
-                 if (!order.is_ok()) return responder.respond(plain(400, order.status().message()));
-                 const std::string id = order->id;
-                 Result<json> job = submit(std::move(order));
-                 if (!job.is_ok()) {
-                   const bool taken = job.status().code() == StatusCode::kAlreadyExists;
-                   return responder.respond(taken ? plain(500, "Job with submission_id " + id + " already exists")
-                                                  : ray_refusal(job.status(), id));
-                 }
-                 const std::string given = ray_details(*job)["submission_id"];
-                 responder.respond(json_response({{"job_id", given}, {"submission_id", given}}));
-               }});
-  routes_.add(
-      {"GET", "/api/jobs/", "Ray's: all jobs", {}, {}, "application/json", [this](Request, const Responder& responder) {
-         Result<json> jobs = parsed(node_.get_jobs({}));
-         if (!jobs.is_ok()) return responder.respond(ray_refusal(jobs.status(), ""));
-         json details = json::array();
-         for (const json& job : *jobs) details.push_back(ray_details(job));
-         responder.respond(json_response(details));
-       }});
+  routes_.add_json("GET", "/api/version", "Ray's: which release's protocol is spoken", {},
+                   [](Request, const Responder& responder) {
+                     responder.respond(json_response({{"version", kRayApi},
+                                                      {"ray_version", kRayRelease},
+                                                      {"ray_commit", "fray"},
+                                                      {"session_name", "fray"},
+                                                      {"fray_version", FRAY_VERSION}}));
+                   });
+  routes_.add_json("POST", "/api/jobs/", "Ray's: submit a job", ray_order_schema(),
+                   [this](Request request, const Responder& responder) {
+                     Result<JobSpec> order = parse_ray_order(request.body, python_, packages_);
+                     if (!order.is_ok()) return responder.respond(plain(400, order.status().message()));
+                     const std::string id = order->id;
+                     Result<JobInfo> job = submit(std::move(order));
+                     if (!job.is_ok()) {
+                       const bool taken = job.status().code() == StatusCode::kAlreadyExists;
+                       return responder.respond(taken ? plain(500, "Job with submission_id " + id + " already exists")
+                                                      : ray_refusal(job.status(), id));
+                     }
+                     responder.respond(json_response({{"job_id", job->id()}, {"submission_id", job->id()}}));
+                   });
+  routes_.add_json("GET", "/api/jobs/", "Ray's: all jobs", {}, [this](Request, const Responder& responder) {
+    auto jobs = node_.get_jobs({});
+    if (!jobs.is_ok()) return responder.respond(ray_refusal(jobs.status(), ""));
+    json details = json::array();
+    for (const JobInfo& job : *jobs) details.push_back(ray_details(job));
+    responder.respond(json_response(details));
+  });
   // Ray's ids are whole; the beginning of one, which the node takes too, is none.
   auto with_job = [this](auto answer) {
     return [this, answer](Request request, const Responder& responder) {
       const std::string id = request.captures[0];
-      Result<json> job = only(parsed(node_.get_jobs({id})));
+      Result<JobInfo> job = only(node_.get_jobs({id}));
       if (!job.is_ok()) return responder.respond(ray_refusal(job.status(), id));
-      const json details = ray_details(*job);
-      if (details["submission_id"] != id) return responder.respond(plain(404, "Job " + id + " does not exist"));
-      answer(request, details, responder);
+      if (job->id() != id) return responder.respond(plain(404, "Job " + id + " does not exist"));
+      answer(request, *job, responder);
     };
   };
-  routes_.add({"GET",
-               "/api/jobs/{id}",
-               "Ray's: one job",
-               {},
-               {},
-               "application/json",
-               with_job([](const Request&, const json& details, const Responder& responder) {
-                 responder.respond(json_response(details));
-               })});
-  routes_.add({"POST",
-               "/api/jobs/{id}/stop",
-               "Ray's: ask a job to end",
-               {},
-               {},
-               "application/json",
-               with_job([this](const Request& request, const json& details, const Responder& responder) {
-                 const bool over = details["end_time"].is_number();
-                 if (over) return responder.respond(json_response({{"stopped", false}}));
-                 Result<std::string> text = node_.stop_jobs(request.captures);
-                 if (!text.is_ok()) return responder.respond(ray_refusal(text.status(), request.captures[0]));
-                 responder.respond(json_response({{"stopped", true}}));
-               })});
-  routes_.add({"DELETE",
-               "/api/jobs/{id}",
-               "Ray's: forget a job that has ended",
-               {},
-               {},
-               "application/json",
-               with_job([this](const Request& request, const json& details, const Responder& responder) {
-                 if (!details["end_time"].is_number()) {
-                   return responder.respond(
-                       plain(500, fmt::format("Attempted to delete job '{}', but it is in a non-terminal state {}.",
-                                              request.captures[0], details["status"].get<std::string>())));
-                 }
-                 Result<std::string> text = node_.remove_jobs(request.captures);
-                 if (!text.is_ok()) return responder.respond(ray_refusal(text.status(), request.captures[0]));
-                 responder.respond(json_response({{"deleted", true}}));
-               })});
-  routes_.add({"GET",
-               "/api/jobs/{id}/logs",
-               "Ray's: all output so far",
-               {},
-               {},
-               "application/json",
-               with_job([this](const Request& request, const json&, const Responder& responder) {
-                 auto answer = [responder](Result<LogPieces> pieces) {
-                   if (!pieces.is_ok()) return responder.respond(error_response(pieces.status()));
-                   responder.respond(json_response({{"logs", text_of(*pieces)}}));
-                 };
-                 std::make_shared<WholeLog>(log_of(request.captures[0], {}), kMostLogBytes, answer)->read();
-               })});
+  routes_.add_json("GET", "/api/jobs/{id}", "Ray's: one job", {},
+                   with_job([](const Request&, const JobInfo& job, const Responder& responder) {
+                     responder.respond(json_response(ray_details(job)));
+                   }));
+  routes_.add_json("POST", "/api/jobs/{id}/stop", "Ray's: ask a job to end", {},
+                   with_job([this](const Request& request, const JobInfo& job, const Responder& responder) {
+                     if (job.has_ended()) return responder.respond(json_response({{"stopped", false}}));
+                     auto stopped = node_.stop_jobs(request.captures);
+                     if (!stopped.is_ok()) return responder.respond(ray_refusal(stopped.status(), request.captures[0]));
+                     responder.respond(json_response({{"stopped", true}}));
+                   }));
+  routes_.add_json("DELETE", "/api/jobs/{id}", "Ray's: forget a job that has ended", {},
+                   with_job([this](const Request& request, const JobInfo& job, const Responder& responder) {
+                     if (!job.has_ended()) {
+                       return responder.respond(
+                           plain(500, fmt::format("Attempted to delete job '{}', but it is in a non-terminal state {}.",
+                                                  request.captures[0], ray_details(job)["status"].get<std::string>())));
+                     }
+                     auto removed = node_.remove_jobs(request.captures);
+                     if (!removed.is_ok()) return responder.respond(ray_refusal(removed.status(), request.captures[0]));
+                     responder.respond(json_response({{"deleted", true}}));
+                   }));
+  routes_.add_json("GET", "/api/jobs/{id}/logs", "Ray's: all output so far", {},
+                   with_job([this](const Request& request, const JobInfo&, const Responder& responder) {
+                     auto answer = [responder](Result<LogPieces> pieces) {
+                       if (!pieces.is_ok()) return responder.respond(error_response(pieces.status()));
+                       responder.respond(json_response({{"logs", text_of(*pieces)}}));
+                     };
+                     std::make_shared<WholeLog>(log_of(request.captures[0], {}), kMostLogBytes, answer)->read();
+                   }));
   routes_.add({"GET",
                "/api/jobs/{id}/logs/tail",
                "Ray's: output as it comes, over a WebSocket",
                {},
                {},
                "",
-               with_job([this](const Request& request, const json&, const Responder& responder) {
+               with_job([this](const Request& request, const JobInfo&, const Responder& responder) {
                  const std::string_view key = request.header("sec-websocket-key");
                  if (key.empty() || request.header("sec-websocket-version") != "13") {
                    return responder.respond(plain(400, "this path is a WebSocket (version 13)"));

@@ -13,9 +13,10 @@
 #include "event/loop.h"
 #include "http/job_environment.h"
 #include "http/job_log.h"
-#include "http/job_order.h"
 #include "http/package_store.h"
 #include "http/route_table.h"
+#include "model/job_info.h"
+#include "model/job_spec.h"
 #include "node/node_view.h"
 
 namespace fray::http {
@@ -34,7 +35,7 @@ class Api {
   void add_ray_routes();
   void add_package_routes();
   void answer_metrics(const Responder& responder);
-  Result<nlohmann::json> submit(Result<JobOrder> order);
+  Result<JobInfo> submit(Result<JobSpec> order);
   std::unique_ptr<JobLog> log_of(const std::string& id, LogPlace place);
 
   event::Loop& loop_;

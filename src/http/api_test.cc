@@ -115,7 +115,7 @@ TEST(ApiTest, orders_that_cannot_be_say_what_is_wrong) {
                                      {{{"command", {"a"}}, {"priority", 0.5}}, "from -1000000 to 1000000"},
                                      {{{"command", {"a"}}, {"priority", 1e10}}, "whole number"},
                                      {{{"command", {"a"}}, {"deadline_seconds", "2h"}}, "must be a number"},
-                                     {{{"command", {"a"}}, {"grace_seconds", -1}}, "at least 0"},
+                                     {{{"command", {"a"}}, {"grace_seconds", -1}}, "from 0 to"},
                                      {{{"command", {"a"}}, {"environment", {{"SECRET", 4711}}}}, "SECRET"},
                                      {nlohmann::json::array({1}), "JSON object"}}) {
     const std::string answer = world.ask("POST /api/v1/jobs", order);
@@ -136,7 +136,7 @@ TEST(ApiTest, a_log_is_followed_as_events_to_its_end) {
   EXPECT_THAT(text, HasSubstr("Content-Type: text/event-stream"));
   EXPECT_THAT(text, HasSubstr("id: 4\ndata: "));
   world.node->print("a", "t\xFFwo\n");
-  world.node->end("a", "succeeded");
+  world.node->end("a", JobState::kSucceeded);
   text = world.read_to_end(fd);
   EXPECT_THAT(text, HasSubstr("t\xEF\xBF\xBDwo"));
   EXPECT_THAT(text, HasSubstr("event: end\n"));
@@ -212,7 +212,7 @@ TEST(ApiTest, a_websocket_carries_a_log_to_the_jobs_end) {
   EXPECT_THAT(text, HasSubstr("101 Switching Protocols"));
   EXPECT_THAT(text, HasSubstr("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="));
   EXPECT_THAT(text, HasSubstr(websocket::text_frame("one\n")));
-  world.node->end("a", "succeeded");
+  world.node->end("a", JobState::kSucceeded);
   EXPECT_EQ(world.read_to_end(fd), websocket::close_frame(1000));
 }
 

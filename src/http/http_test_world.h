@@ -30,37 +30,37 @@ class FakeNode : public node::NodeView {
  public:
   struct Job {
     JobSpec spec;
-    std::string state = "running";
+    JobState state = JobState::kRunning;
     std::uint32_t attempt = 1;
     std::map<std::uint32_t, std::string> output;  // of each attempt
   };
 
   std::string status() override { return document.dump(); }
-  Result<std::string> submit_job(JobSpec spec) override {
+  Result<JobInfo> submit_job(JobSpec spec) override {
     if (spec.id.empty()) spec.id = "job-" + std::to_string(jobs.size());
     const std::string id = spec.id;
     if (jobs.contains(id)) return Status(StatusCode::kAlreadyExists, "there is a job " + id);
     jobs[id].spec = std::move(spec);
-    return describe(id).dump();
+    return info(id);
   }
-  Result<std::string> get_jobs(const Ids& ids) override {
-    nlohmann::json list = nlohmann::json::array();
+  Result<Infos> get_jobs(const Ids& ids) override {
+    Infos list;
     for (const auto& [name, job] : jobs) {
-      if (ids.empty() || name.starts_with(ids[0])) list.push_back(describe(name));
+      if (ids.empty() || name.starts_with(ids[0])) list.push_back(info(name));
     }
     if (!ids.empty() && list.empty()) return none(ids[0]);
-    return list.dump();
+    return list;
   }
-  Result<std::string> stop_jobs(const Ids& ids) override {
+  Result<Infos> stop_jobs(const Ids& ids) override {
     if (!jobs.contains(ids[0])) return none(ids[0]);
-    end(ids[0], "stopped");
-    return nlohmann::json::array({describe(ids[0])}).dump();
+    end(ids[0], JobState::kStopped);
+    return Infos{info(ids[0])};
   }
-  Result<std::string> remove_jobs(const Ids& ids) override {
+  Result<Infos> remove_jobs(const Ids& ids) override {
     if (!jobs.contains(ids[0])) return none(ids[0]);
-    std::string text = nlohmann::json::array({describe(ids[0])}).dump();
+    Infos removed{info(ids[0])};
     jobs.erase(ids[0]);
-    return text;
+    return removed;
   }
   wire::JobLogOpened open_job_log(const wire::OpenJobLog& request) override {
     wire::JobLogOpened opened;
@@ -93,7 +93,7 @@ class FakeNode : public node::NodeView {
     ++jobs[id].attempt;
     wake();
   }
-  void end(const std::string& id, const std::string& state) {
+  void end(const std::string& id, JobState state) {
     jobs[id].state = state;
     wake();
   }
@@ -117,7 +117,7 @@ class FakeNode : public node::NodeView {
       pieces.pieces.push_back({cursor, 0, output.substr(cursor.offset)});
     }
     pieces.newest = job.attempt;
-    pieces.job_ended = job.state != "running";
+    pieces.job_ended = is_final(job.state);
     pieces.ended = pieces.pieces.empty() && (pieces.job_ended || job.attempt > request.attempt);
     return pieces;
   }
@@ -137,20 +137,14 @@ class FakeNode : public node::NodeView {
       it = readers.begin();
     }
   }
-  nlohmann::json describe(const std::string& id) {
-    const Job& job = jobs[id];
-    const bool over = job.state != "running";
-    auto code = job.state == "failed" ? nlohmann::json(3) : nlohmann::json(nullptr);
-    auto metadata = nlohmann::json::parse(job.spec.metadata.empty() ? "{}" : job.spec.metadata, nullptr, false);
-    return {{"id", id},
-            {"name", job.spec.name},
-            {"command", job.spec.command},
-            {"metadata", metadata},
-            {"status", job.state},
-            {"message", nullptr},
-            {"exit_code", code},
-            {"submitted_at", "1970-01-01T00:00:05.250000Z"},
-            {"ended_at", over ? nlohmann::json("1970-01-01T00:00:07.000000Z") : nlohmann::json(nullptr)}};
+  JobInfo info(const std::string& id) {
+    JobInfo info;
+    info.spec = jobs[id].spec;
+    info.state = jobs[id].state;
+    info.exit_code = info.state == JobState::kFailed ? 3 : -1;
+    info.submitted_unix_ns = 5'250'000'000;
+    info.ended_unix_ns = info.has_ended() ? 7'000'000'000 : 0;
+    return info;
   }
 
   ReaderId last_reader_ = 0;

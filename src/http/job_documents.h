@@ -1,4 +1,6 @@
-// Orders and descriptions of jobs as documents: Fray's own, and Ray's.
+// Bodies that ask for a job, and Ray's documents: at this rim Ray's job API becomes a JobSpec, and a JobInfo becomes Ray's.
+//
+// What is left out is as a program has it that is started where the node was: its variables, and the user's home as folder.
 //
 // Threading:  any thread.
 // Ownership:  values.
@@ -12,19 +14,20 @@
 
 #include "base/status.h"
 #include "http/job_environment.h"
-#include "http/job_order.h"
 #include "http/package_store.h"
+#include "model/job_info.h"
+#include "model/job_spec.h"
 
 namespace fray::http {
 
 // The JSON schema of an order, for the OpenAPI document.
 nlohmann::json order_schema();
-Result<JobOrder> parse_order(std::string_view body, const OwnPython& python);
+Result<JobSpec> parse_order(std::string_view body, const OwnPython& python);
 
 // Ray's JobSubmitRequest. Its entrypoint is a line for the shell; its two streams become one, as Ray has them.
 nlohmann::json ray_order_schema();
-Result<JobOrder> parse_ray_order(std::string_view body, const OwnPython& python, const PackageStore& packages);
-// Ray's JobDetails of a job as the node describes it.
-nlohmann::json ray_details(const nlohmann::json& job);
+Result<JobSpec> parse_ray_order(std::string_view body, const OwnPython& python, const PackageStore& packages);
+// Ray's JobDetails of a job.
+nlohmann::json ray_details(const JobInfo& job);
 
 }  // namespace fray::http

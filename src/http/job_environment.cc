@@ -5,7 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "http/members.h"
+#include "model/json_text.h"
+#include "model/members.h"
 #include "model/runtime_env_spec.h"
 #include "os/installation.h"
 
@@ -18,7 +19,8 @@ using nlohmann::json;
 constexpr const char* kPackageScheme = "gcs://";
 
 // Names are what a container is told; the job has the values.
-Status finish(RuntimeEnvSpec spec, const OwnPython& python, JobOrder* order) {
+Status finish(RuntimeEnvSpec spec, const OwnPython& python, JobSpec* order) {
+  order->runtime_env.clear();
   if (spec.empty()) return Status::ok();
   if (!spec.packages.empty() && !spec.conda.empty()) {
     return wrong("runtime_env: packages and conda both say which packages there are; give one of them");
@@ -82,7 +84,7 @@ Status take_conda(json given, std::vector<std::string>* specs) {
   return Status::ok();
 }
 
-Status set_working_dir(const std::string& given, const PackageStore& packages, RuntimeEnvSpec* spec, JobOrder* order) {
+Status set_working_dir(const std::string& given, const PackageStore& packages, RuntimeEnvSpec* spec, JobSpec* order) {
   if (given.empty()) return Status::ok();
   if (given.starts_with(kPackageScheme)) {
     FRAY_ASSIGN_OR_RETURN(spec->working_dir, packages.path_of(given));
@@ -113,8 +115,9 @@ json environment_schema() {
             {"container_image", {{"type", "string"}}}}}};
 }
 
-Status set_environment(const json& env, const OwnPython& python, JobOrder* order) {
-  if (env.is_null()) return Status::ok();
+Status describe_environment(const OwnPython& python, JobSpec* order) {
+  if (order->runtime_env.empty()) return Status::ok();
+  const json env = parse_json(order->runtime_env);
   if (!env.is_object()) return wrong_type("runtime_env", "an object", env);
   Members members(env);
   RuntimeEnvSpec spec;
@@ -129,7 +132,8 @@ Status set_environment(const json& env, const OwnPython& python, JobOrder* order
   return finish(std::move(spec), python, order);
 }
 
-Status set_ray_environment(const json& env, const OwnPython& python, const PackageStore& packages, JobOrder* order) {
+Status describe_ray_environment(const OwnPython& python, const PackageStore& packages, const json& env,
+                                JobSpec* order) {
   if (env.is_null()) return Status::ok();
   if (!env.is_object()) return wrong_type("runtime_env", "an object", env);
   Members members(env);

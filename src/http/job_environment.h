@@ -1,4 +1,4 @@
-// What a job that came over HTTP wants around it, as the node builds it (model/runtime_env_spec.h).
+// What a job wants around it, as the node builds it (model/runtime_env_spec.h).
 //
 // Two forms are read: that of `fray.RuntimeEnv`, and Ray's. A key that is not known, or not supported, is refused by its name.
 //
@@ -13,8 +13,8 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/status.h"
-#include "http/job_order.h"
 #include "http/package_store.h"
+#include "model/job_spec.h"
 
 namespace fray::http {
 
@@ -29,8 +29,10 @@ struct OwnPython {
 
 // The schema of fray.RuntimeEnv's form.
 nlohmann::json environment_schema();
-Status set_environment(const nlohmann::json& env, const OwnPython& python, JobOrder* order);
-Status set_ray_environment(const nlohmann::json& env, const OwnPython& python, const PackageStore& packages,
-                           JobOrder* order);
+// Puts what a node builds in the place of the spec's runtime env, which has fray.RuntimeEnv's form.
+Status describe_environment(const OwnPython& python, JobSpec* spec);
+// The same for Ray's form, which also has variables and the folder.
+Status describe_ray_environment(const OwnPython& python, const PackageStore& packages, const nlohmann::json& env,
+                                JobSpec* spec);
 
 }  // namespace fray::http

@@ -21,7 +21,11 @@ class JobEnvironmentTest : public testing::Test {
  protected:
   ~JobEnvironmentTest() override { std::filesystem::remove_all(folder_); }
 
-  Status set_ray(const json& env) { return set_ray_environment(env, python_, packages_, &order_); }
+  Status set_ray(const json& env) { return describe_ray_environment(python_, packages_, env, &order_); }
+  Status set_own(const json& env, const OwnPython& python) {
+    order_.runtime_env = env.dump();
+    return describe_environment(python, &order_);
+  }
   RuntimeEnvSpec spec() { return parse_runtime_env_spec(order_.runtime_env).value(); }
 
   static std::string fresh_folder() {
@@ -33,7 +37,7 @@ class JobEnvironmentTest : public testing::Test {
   const std::string folder_ = fresh_folder();
   PackageStore packages_{folder_};
   OwnPython python_{"/venv/bin/python3", "/venv/lib/python3.11/site-packages"};
-  JobOrder order_;
+  JobSpec order_;
 };
 
 TEST_F(JobEnvironmentTest, NothingIsToBeBuiltForVariablesAlone) {
@@ -90,14 +94,13 @@ TEST_F(JobEnvironmentTest, WhatIsNotSupportedIsNamedAndValuesAreNot) {
 
 TEST_F(JobEnvironmentTest, FraysOwnFormIsThatOfRuntimeEnv) {
   const json env = {{"package_requirements", {"six"}}, {"working_dir", "/srv/project"}};
-  ASSERT_TRUE(set_environment(env, python_, &order_).is_ok());
+  ASSERT_TRUE(set_own(env, python_).is_ok());
   EXPECT_THAT(spec().packages, ElementsAre("six"));
   EXPECT_EQ(spec().working_dir, "/srv/project");
   EXPECT_THAT(
-      set_environment({{"pip", {"six"}}}, python_, &order_).message(),
+      set_own({{"pip", {"six"}}}, python_).message(),
       HasSubstr("there is no key \"pip\"; the keys are package_requirements, conda, working_dir, container_image"));
-  EXPECT_THAT(set_environment({{"package_requirements", {"six"}}}, {}, &order_).message(),
-              HasSubstr("part of no Python environment"));
+  EXPECT_THAT(set_own({{"package_requirements", {"six"}}}, {}).message(), HasSubstr("part of no Python environment"));
 }
 
 }  // namespace

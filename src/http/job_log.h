@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "client/log_walk.h"
 #include "event/loop.h"
 #include "node/node_view.h"
 #include "wire/job.h"
@@ -35,7 +36,7 @@ class JobLog {
   using Callback = std::function<void(Result<LogPieces>)>;
 
   JobLog(event::Loop& loop, node::NodeView& node, std::string id, LogPlace place)
-      : loop_(loop), node_(node), id_(std::move(id)), place_(place) {}
+      : loop_(loop), node_(node), place_(place), walk_({.id = std::move(id)}, false) {}
   JobLog(const JobLog&) = delete;
   JobLog& operator=(const JobLog&) = delete;
   ~JobLog();
@@ -48,16 +49,13 @@ class JobLog {
   void open();
   void read();
   void arrived(wire::JobLogPieces message);
-  void look_later(std::chrono::milliseconds pause);
   void answer(Result<LogPieces> pieces) { std::exchange(callback_, {})(std::move(pieces)); }
 
   event::Loop& loop_;
   node::NodeView& node_;
-  std::string id_;
   LogPlace place_;
-  wire::ReadJobLog request_;
+  client::LogWalk walk_;
   Callback callback_;
-  bool wait_ = false;
   event::TimerId timer_ = 0;
   node::NodeView::ReaderId reader_ = 0;  // of the question that the node has not answered
   bool asking_ = false;

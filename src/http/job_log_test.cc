@@ -91,7 +91,7 @@ TEST_F(JobLogTest, it_goes_on_from_attempt_to_attempt_to_the_jobs_end) {
     loop_->after(std::chrono::milliseconds(100), [&] {
       node_.try_again("a");
       node_.print("a", "second\n");
-      node_.end("a", "failed");
+      node_.end("a", JobState::kFailed);
     });
   });
   EXPECT_EQ(read_to_end(*reader), "first\nsecond\n");

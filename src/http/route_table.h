@@ -39,6 +39,11 @@ struct Route {
 class RouteTable {
  public:
   void add(Route route);
+  // One without parameters, that answers with JSON; `body`: the schema of what it takes.
+  void add_json(const char* method, const char* pattern, const char* summary, nlohmann::json body,
+                decltype(Route::handler) handler) {
+    add({method, pattern, summary, {}, std::move(body), "application/json", std::move(handler)});
+  }
   void handle(Request request, const Responder& responder) const;
   // Null for routes that have their bodies in memory, and where there is none.
   Result<std::shared_ptr<BodySink>> sink_of(Request request) const;

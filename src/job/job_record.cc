@@ -1,6 +1,6 @@
 #include "job/job_record.h"
 
-#include <array>
+#include <type_traits>
 
 #include <nlohmann/json.hpp>
 
@@ -12,10 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array kStates{"pending", "running", "succeeded", "failed", "stopped"};
-constexpr std::array kPhases{"building", "queued", "starting", "backing_off", "running", "stopping", "ended"};
-
-json resources_json(const ResourceSet& resources) {
+json units_json(const ResourceSet& resources) {
   json amounts = json::object();
   for (const auto& [name, units] : resources.units()) amounts[name] = units;
   return amounts;
@@ -27,60 +24,66 @@ ResourceSet resources_of(const json& amounts) {
   return resources;
 }
 
-json spec_json(const JobSpec& spec) {
-  return {{"id", spec.id},
-          {"name", spec.name},
-          {"command", spec.command},
-          {"folder", spec.folder},
-          {"replicas", spec.replicas},
-          {"resource_units", resources_json(spec.resources)},
-          {"max_failures", spec.max_failures},
-          {"max_preemptions", spec.max_preemptions},
-          {"priority", spec.priority},
-          {"deadline_seconds", spec.deadline_seconds},
-          {"grace_seconds", spec.grace_seconds},
-          {"max_processes", spec.max_processes},
-          {"max_files", spec.max_files},
-          {"runtime_env", spec.runtime_env},
-          {"metadata", spec.metadata}};
+// Earlier releases have kept a text here, with a JSON object in it.
+Texts texts_of(const json& kept) {
+  const json given = kept.is_string() ? parse_json(kept.get<std::string>()) : kept;
+  Texts texts;
+  if (!given.is_object()) return texts;
+  for (const auto& [name, text] : given.items()) {
+    texts[name] = text.is_string() ? text.get<std::string>() : json_text(text);
+  }
+  return texts;
 }
 
+// The fields under their names, but resources, which are kept in exact units.
+json spec_json(const JobSpec& spec) {
+  json kept = json::object();
+  JobSpec::visit(spec, [&kept](const JobField& field, const auto& value) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, ResourceSet>) {
+      kept["resource_units"] = units_json(value);
+    } else {
+      kept[field.name] = value;
+    }
+  });
+  return kept;
+}
+
+// Fields that are newer than the record stay as a JobSpec has them by itself.
 JobSpec spec_of(const json& kept) {
   JobSpec spec;
-  kept.at("id").get_to(spec.id);
-  kept.at("name").get_to(spec.name);
-  kept.at("command").get_to(spec.command);
-  kept.at("folder").get_to(spec.folder);
-  kept.at("replicas").get_to(spec.replicas);
   spec.resources = resources_of(kept.at("resource_units"));
-  kept.at("max_failures").get_to(spec.max_failures);
-  kept.at("max_preemptions").get_to(spec.max_preemptions);
-  kept.at("priority").get_to(spec.priority);
-  kept.at("deadline_seconds").get_to(spec.deadline_seconds);
-  kept.at("grace_seconds").get_to(spec.grace_seconds);
-  spec.max_processes = kept.value("max_processes", 0u);  // not in records of earlier releases
-  spec.max_files = kept.value("max_files", 0u);
-  kept.at("runtime_env").get_to(spec.runtime_env);
-  kept.at("metadata").get_to(spec.metadata);
+  JobSpec::visit(spec, [&kept](const JobField& field, auto& value) {
+    using Value = std::remove_cvref_t<decltype(value)>;
+    auto found = kept.find(field.name);
+    if (found == kept.end()) return;
+    if constexpr (std::is_same_v<Value, JsonObject>) {
+      value = found->get<std::string>();
+    } else if constexpr (std::is_same_v<Value, Texts>) {
+      value = texts_of(*found);
+    } else if constexpr (!std::is_same_v<Value, ResourceSet>) {
+      found->get_to(value);
+    }
+  });
+  if (spec.id.empty() || spec.command.empty()) throw json::other_error::create(501, "no job", nullptr);
   return spec;
 }
 
 json replica_json(const ReplicaEnd& end) {
-  return {{"exit_code", end.exit_code},
-          {"signal", end.signal},
-          {"asked", end.asked},
-          {"peak_memory_bytes", end.peak_memory_bytes},
-          {"text", end.text}};
+  json kept;
+  ReplicaEnd::visit(end, [&kept](const char* name, const auto& value) { kept[name] = value; });
+  return kept;
 }
 
 ReplicaEnd replica_of(const json& kept) {
-  return {kept.at("exit_code").get<std::int32_t>(), kept.at("signal").get<std::int32_t>(), kept.at("asked").get<bool>(),
-          kept.at("peak_memory_bytes").get<std::uint64_t>(), kept.at("text").get<std::string>()};
+  ReplicaEnd end;
+  ReplicaEnd::visit(end, [&kept](const char* name, auto& value) { kept.at(name).get_to(value); });
+  return end;
 }
 
 JobState state_of(const std::string& word) {
-  for (std::size_t i = 0; i < kStates.size(); ++i) {
-    if (word == kStates[i]) return static_cast<JobState>(i);
+  for (const JobState state :
+       {JobState::kPending, JobState::kRunning, JobState::kSucceeded, JobState::kFailed, JobState::kStopped}) {
+    if (word == to_string(state)) return state;
   }
   throw json::other_error::create(501, "unknown state", nullptr);
 }
@@ -108,9 +111,6 @@ JobRecord record_of(const json& kept) {
 }
 
 }  // namespace
-
-std::string_view to_string(JobState state) { return kStates.at(static_cast<std::size_t>(state)); }
-std::string_view to_string(JobPhase phase) { return kPhases.at(static_cast<std::size_t>(phase)); }
 
 std::string JobRecord::json() const {
   nlohmann::json ends = nlohmann::json::array();

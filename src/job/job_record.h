@@ -1,5 +1,5 @@
 // JobRecord: what is known of a job and is kept when the node goes: what was asked, how far it is, how it ended. As JSON it
-// is a row of the database, a file of the job's folder, and (with what is known of the moment) what clients are told.
+// is a row of the database and a file of the job's folder. What clients are told is a JobInfo (model/job_info.h).
 //
 // Threading:  values.
 // Ownership:  they own their strings.
@@ -12,38 +12,16 @@
 #include <vector>
 
 #include "base/status.h"
+#include "model/job_info.h"
 #include "model/job_spec.h"
 
 namespace fray::job {
 
-enum class JobState : std::uint8_t { kPending, kRunning, kSucceeded, kFailed, kStopped };
-std::string_view to_string(JobState state);
-inline bool is_final(JobState state) { return state >= JobState::kSucceeded; }
-
-// Where in its state a job is; for people.
-enum class JobPhase : std::uint8_t {
-  kBuilding,  // its environment
-  kQueued,
-  kStarting,
-  kBackingOff,
-  kRunning,
-  kStopping,
-  kEnded,
-};
-std::string_view to_string(JobPhase phase);
-
-// How the process of one replica ended.
-struct ReplicaEnd {
-  std::int32_t exit_code = 0;  // when signal is 0
-  std::int32_t signal = 0;
-  bool asked = false;  // it was told to end: with the job, or because another replica had failed
-  std::uint64_t peak_memory_bytes = 0;
-  std::string text;  // what it said of its failure itself, such as "ValueError: no data"; else empty
-  bool succeeded() const { return exit_code == 0 && signal == 0; }
-  // As a shell has it: 128 and the number of the signal.
-  std::int32_t code() const { return signal != 0 ? 128 + signal : exit_code; }
-  friend bool operator==(const ReplicaEnd&, const ReplicaEnd&) = default;
-};
+using fray::is_final;
+using fray::JobPhase;
+using fray::JobState;
+using fray::ReplicaEnd;
+using fray::to_string;
 
 struct AttemptEnd {
   enum class Kind : std::uint8_t {

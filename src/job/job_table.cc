@@ -228,6 +228,31 @@ Result<std::string> JobTable::find(std::string_view beginning) const {
                                                    beginning, found->first, second->first));
 }
 
+std::optional<JobInfo> JobTable::info(const std::string& job) const {
+  const std::optional<JobView> now = view(job);
+  if (!now) return std::nullopt;
+  const JobRecord& record = *now->record;
+  JobInfo info;
+  info.spec = record.spec;
+  info.state = record.state;
+  info.phase = now->phase;
+  info.pending_reason = now->pending_reason;
+  info.message = record.message;
+  info.exit_code = record.exit_code;
+  // Of the attempt that ended last, once no other will come.
+  if (is_final(record.state) && !record.attempt_open && record.replicas.size() == record.spec.replicas) {
+    info.replicas = record.replicas;
+  }
+  info.attempt = record.attempt;
+  info.failures = record.failures;
+  info.preemptions = record.preemptions;
+  info.parent = record.parent;
+  info.submitted_unix_ns = record.accepted_unix_ns;
+  info.started_unix_ns = record.started_unix_ns;
+  info.ended_unix_ns = record.ended_unix_ns;
+  return info;
+}
+
 const JobRecord* JobTable::record(const std::string& id) const {
   auto found = jobs_.find(id);
   return found == jobs_.end() ? nullptr : &found->second.record;

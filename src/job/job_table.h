@@ -102,6 +102,8 @@ class JobTable {
   // Views. The id in full, of a name that may be the beginning of one.
   Result<std::string> find(std::string_view beginning) const;
   std::optional<JobView> view(const std::string& job) const;
+  // What clients are told.
+  std::optional<JobInfo> info(const std::string& job) const;
   const JobRecord* record(const std::string& job) const;
   std::vector<std::string> ids() const;  // in the order of acceptance
   std::vector<std::string> living() const { return {living_.begin(), living_.end()}; }

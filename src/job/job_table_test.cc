@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 namespace fray::job {
 namespace {
@@ -302,6 +303,22 @@ TEST(JobRecord, ReadsBackAsWritten) {
   EXPECT_EQ(JobRecord::parse(record.json())->json(), record.json());
   EXPECT_EQ(JobRecord::parse("{}").status().code(), StatusCode::kCorruption);
   EXPECT_EQ(JobRecord::parse("no").status().code(), StatusCode::kCorruption);
+}
+
+TEST(JobRecord, OneOfAnEarlierReleaseIsReadWithWhatItLacksAsUsual) {
+  JobRecord record;
+  record.spec = spec("a");
+  record.spec.max_files = 64;
+  record.spec.metadata = {{"owner", "me"}};
+  auto kept = nlohmann::json::parse(record.json());
+  kept["spec"].erase("max_files");
+  kept["spec"]["metadata"] = R"({"owner": "me", "steps": 7})";
+  auto read = JobRecord::parse(kept.dump());
+  ASSERT_TRUE(read.is_ok());
+  EXPECT_EQ(read->spec.max_files, 0u);
+  EXPECT_EQ(read->spec.metadata, (Texts{{"owner", "me"}, {"steps", "7"}}));
+  kept["spec"].erase("resource_units");
+  EXPECT_EQ(JobRecord::parse(kept.dump()).status().code(), StatusCode::kCorruption);
 }
 
 TEST(JobSpecCheck, BadNamesAreRefusedWithWhatWouldDo) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <filesystem>
+#include <type_traits>
 
 #include <fmt/format.h>
 
@@ -13,8 +15,6 @@ namespace {
 constexpr std::size_t kLongestId = 128;
 constexpr std::size_t kLongestName = 1024;  // in bytes: 255 characters
 constexpr std::size_t kNameInId = 64;
-constexpr std::uint32_t kMostReplicas = 1024;
-constexpr double kLongestSeconds = 10e9;
 constexpr std::uint32_t kFewestFiles = 16;  // below that no interpreter starts
 
 bool is_plain(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-'; }
@@ -63,6 +63,37 @@ std::string make_job_id(const std::string& name, const std::string& unique) {
   return plain + "-" + unique;
 }
 
+std::string job_name_of(const std::vector<std::string>& command) {
+  std::string chosen = command.empty() ? "" : command.front();
+  for (const std::string& word : command) {
+    if (word.ends_with(".py") || word.ends_with(".sh")) {
+      chosen = word;
+      break;
+    }
+  }
+  std::string name = std::filesystem::path(chosen).stem().string();
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return c <= ' ' || c == '/' || c == 0x7f; }, '-');
+  std::size_t end = std::min(name.size(), kNameInId);
+  while (end < name.size() && (static_cast<unsigned char>(name[end]) & 0xC0) == 0x80) --end;  // no half characters
+  return name.empty() ? "job" : name.substr(0, end);
+}
+
+Status check_numbers(const JobSpec& spec) {
+  Status checked;
+  JobSpec::visit(spec, [&checked](const JobField& field, const auto& value) {
+    using Value = std::remove_cvref_t<decltype(value)>;
+    if constexpr (std::is_arithmetic_v<Value>) {
+      const auto number = static_cast<double>(value);
+      if (checked.is_ok() && !(number >= field.least && number <= field.most)) {
+        checked = bad_job(fmt::format("{} is {:.15g}; it must be a {}number from {:.15g} to {:.15g}", field.name,
+                                      number, std::is_integral_v<Value> ? "whole " : "", field.least, field.most));
+      }
+    }
+  });
+  return checked;
+}
+
 Status JobSpec::check() const {
   FRAY_RETURN_IF_ERROR(check_name(name));
   if (!id.empty() && !is_job_id(id)) {
@@ -77,23 +108,13 @@ Status JobSpec::check() const {
     return bad_job(fmt::format("a job's folder must be an absolute path, got '{}'", folder));
   }
   FRAY_RETURN_IF_ERROR(check_variables(*this));
-  if (replicas < 1 || replicas > kMostReplicas) {
-    return bad_job(fmt::format("a job has 1 to {} replicas, got {}", kMostReplicas, replicas));
-  }
+  FRAY_RETURN_IF_ERROR(check_numbers(*this));
   if (max_processes > 0 && max_processes < replicas) {
     return bad_job(fmt::format("a job of {} replicas needs a process limit of at least {}, got {}", replicas, replicas,
                                max_processes));
   }
   if (max_files > 0 && max_files < kFewestFiles) {
     return bad_job(fmt::format("a job's limit of open files is at least {}, got {}", kFewestFiles, max_files));
-  }
-  if (priority > kMostPriority || priority < -kMostPriority) {
-    return bad_job(fmt::format("a job's priority is from {} to {}, got {}", -kMostPriority, kMostPriority, priority));
-  }
-  for (const auto& [what, seconds] : {std::pair{"deadline", deadline_seconds}, {"grace time", grace_seconds}}) {
-    if (!std::isfinite(seconds) || seconds < 0 || seconds > kLongestSeconds) {
-      return bad_job(fmt::format("a job's {} is from 0 to {:g} seconds, got {:g}", what, kLongestSeconds, seconds));
-    }
   }
   return Status::ok();
 }

@@ -11,10 +11,7 @@
 #include <fmt/format.h>
 #include <sys/random.h>
 #include <unistd.h>
-#include <nlohmann/json.hpp>
 
-#include "model/json_text.h"
-#include "node/job_description.h"
 #include "node/job_step.h"
 #include "os/child_processes.h"
 #include "os/clock.h"
@@ -22,8 +19,6 @@
 namespace fray::node {
 
 namespace {
-
-using nlohmann::json;
 
 constexpr std::chrono::seconds kStopPatience{8};
 constexpr std::chrono::milliseconds kShortestPrunePause{100};
@@ -120,8 +115,7 @@ Result<std::string> JobCarrier::submit(JobSpec spec, pid_t submitter) {
   FRAY_RETURN_IF_ERROR(records_.make_ready());
   if (spec.id.empty()) spec.id = make_job_id(spec.name, unique_name());
   JobSpec recorded = spec;
-  recorded.environment.clear();
-  recorded.call.clear();
+  JobSpec::visit_secrets(recorded, [](const JobField&, auto& secret) { secret.clear(); });
   const ProcessId home = home_of_process(submitter);
   const std::string parent = job_of_home(home);
   const job::JobRecord* above = table_.record(parent);
@@ -137,24 +131,14 @@ Result<std::string> JobCarrier::submit(JobSpec spec, pid_t submitter) {
   return spec.id;
 }
 
-json JobCarrier::describe_one(const std::string& id) const {
-  auto view = table_.view(id);
-  if (!view) return nullptr;
-  json document = describe(*view);
-  const pid_t pid = processes_.pid(id);
-  document["supervisor_pid"] = pid == 0 ? json(nullptr) : json(pid);
-  return document;
-}
-
-std::string JobCarrier::description(const std::string& id) const { return json_text(describe_one(id)); }
-
-Result<std::string> JobCarrier::descriptions(const std::vector<std::string>& ids) const {
-  json rows = json::array();
-  for (const std::string& id : ids.empty() ? table_.ids() : ids) {
-    FRAY_ASSIGN_OR_RETURN(std::string whole, ids.empty() ? Result<std::string>(id) : table_.find(id));
-    rows.push_back(describe_one(whole));
+Result<std::vector<JobInfo>> JobCarrier::infos(const std::vector<std::string>& ids) const {
+  std::vector<JobInfo> found;
+  for (const std::string& name : ids.empty() ? table_.ids() : ids) {
+    FRAY_ASSIGN_OR_RETURN(std::string id, ids.empty() ? Result<std::string>(name) : table_.find(name));
+    found.push_back(*table_.info(id));
+    found.back().supervisor_pid = processes_.pid(id);
   }
-  return json_text(rows);
+  return found;
 }
 
 Status JobCarrier::stop(const std::string& id, const std::string& reason) {
@@ -165,8 +149,7 @@ Status JobCarrier::stop(const std::string& id, const std::string& reason) {
 
 Status JobCarrier::remove(const std::string& id) { return table_.remove(id); }
 
-Result<JobCarrier::WaitId> JobCarrier::wait(const std::vector<std::string>& ids, pid_t waiter,
-                                            std::function<void(const std::string& json)> on_done) {
+Result<JobCarrier::WaitId> JobCarrier::wait(const std::vector<std::string>& ids, pid_t waiter, OnEnded on_done) {
   Wait wait;
   for (const std::string& id : ids) {
     FRAY_ASSIGN_OR_RETURN(std::string whole, table_.find(id));
@@ -174,8 +157,7 @@ Result<JobCarrier::WaitId> JobCarrier::wait(const std::vector<std::string>& ids,
     if (!job::is_final(table_.record(whole)->state)) wait.left.insert(whole);
   }
   if (wait.left.empty()) {
-    FRAY_ASSIGN_OR_RETURN(std::string text, ids.empty() ? Result<std::string>("[]") : descriptions(wait.ids));
-    on_done(text);
+    on_done(ids.empty() ? std::vector<JobInfo>() : infos(wait.ids));
     return WaitId{0};
   }
   wait.waiter = home_of_process(waiter);
@@ -201,8 +183,7 @@ void JobCarrier::finish_waits(const std::string& job) {
     const Wait wait = std::move(waits_.at(id));
     waits_.erase(id);
     if (wait.waiter != 0) leases_.job_waits(wait.waiter, false);
-    auto text = descriptions(wait.ids);
-    wait.on_done(text.is_ok() ? *text : "[]");
+    wait.on_done(infos(wait.ids));
   }
 }
 

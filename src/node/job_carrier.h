@@ -2,7 +2,7 @@
 // lease table, tells who waits. Those who ask about jobs come through JobRequests (sockets) and the HTTP API.
 //
 //   Result<std::string> id = jobs.submit(spec, pid_of_the_submitter);
-//   jobs.wait({*id}, [](const std::string& json) { ... });
+//   jobs.wait({*id}, [](Result<std::vector<JobInfo>> jobs) { ... });
 //
 // Threading:  the node's loop.
 // Ownership:  owns the table, the records and the supervisors' pidfds. Roster, leases and actors must outlive it.
@@ -17,8 +17,6 @@
 #include <set>
 #include <string>
 #include <vector>
-
-#include <nlohmann/json_fwd.hpp>
 
 #include "event/loop.h"
 #include "job/job_table.h"
@@ -60,15 +58,14 @@ class JobCarrier {
   // ---- Requests. `submitter`: a process, to know whether it belongs to a job; 0: nobody's. Returns the id.
   Result<std::string> submit(JobSpec spec, pid_t submitter);
   Result<std::string> find(std::string_view beginning) const { return table_.find(beginning); }
-  // One job as JSON text, and all of them or some as an array.
-  std::string description(const std::string& id) const;
-  Result<std::string> descriptions(const std::vector<std::string>& ids) const;
+  // What is known of jobs; of all for no ids.
+  Result<std::vector<JobInfo>> infos(const std::vector<std::string>& ids) const;
   Status stop(const std::string& id, const std::string& reason = "it was stopped");
   Status remove(const std::string& id);
-  // Calls back with descriptions() once all have ended, or at once.
+  // Calls back with infos() once all have ended, or at once.
   using WaitId = std::uint64_t;  // never 0
-  Result<WaitId> wait(const std::vector<std::string>& ids, pid_t waiter,
-                      std::function<void(const std::string& json)> on_done);
+  using OnEnded = std::function<void(Result<std::vector<JobInfo>> jobs)>;
+  Result<WaitId> wait(const std::vector<std::string>& ids, pid_t waiter, OnEnded on_done);
   void cancel_wait(WaitId wait);
   JobLogs& logs() { return logs_; }
 
@@ -94,10 +91,9 @@ class JobCarrier {
     std::vector<std::string> ids;
     std::set<std::string> left;
     ProcessId waiter = 0;  // the home of the job that waits
-    std::function<void(const std::string& json)> on_done;
+    OnEnded on_done;
   };
 
-  nlohmann::json describe_one(const std::string& id) const;
   void prune();
   void prune_later();
   void carry_out(const job::Record&) {}

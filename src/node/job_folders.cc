@@ -26,7 +26,7 @@ std::uint32_t newest_attempt(const std::string& folder) {
   return newest;
 }
 
-std::string packed(const JobVariables& environment) {
+std::string packed(const auto& environment) {
   std::string bytes;
   for (const auto& [name, value] : environment) bytes += name + "=" + value + '\0';
   return bytes;

@@ -18,19 +18,20 @@ Status JobRequests::each(const Ids& ids, Verb verb) {
   return done;
 }
 
-Result<std::string> JobRequests::submit(JobSpec spec, pid_t submitter) {
+Result<JobInfo> JobRequests::submit(JobSpec spec, pid_t submitter) {
   FRAY_ASSIGN_OR_RETURN(std::string id, jobs_.submit(std::move(spec), submitter));
-  return jobs_.description(id);
+  FRAY_ASSIGN_OR_RETURN(Infos infos, jobs_.infos({id}));
+  return std::move(infos.front());
 }
 
-Result<std::string> JobRequests::stop(const Ids& ids) {
-  FRAY_RETURN_IF_ERROR(jobs_.descriptions(ids).status());  // nobody is stopped where one is not there
+Result<JobRequests::Infos> JobRequests::stop(const Ids& ids) {
+  FRAY_RETURN_IF_ERROR(jobs_.infos(ids).status());  // nobody is stopped where one is not there
   FRAY_RETURN_IF_ERROR(each(ids, [this](const std::string& id) { return jobs_.stop(id); }));
-  return jobs_.descriptions(ids);
+  return jobs_.infos(ids);
 }
 
-Result<std::string> JobRequests::remove(const Ids& ids) {
-  FRAY_ASSIGN_OR_RETURN(std::string found, jobs_.descriptions(ids));
+Result<JobRequests::Infos> JobRequests::remove(const Ids& ids) {
+  FRAY_ASSIGN_OR_RETURN(Infos found, jobs_.infos(ids));
   FRAY_RETURN_IF_ERROR(each(ids, [this](const std::string& id) { return jobs_.remove(id); }));
   return found;
 }
@@ -39,7 +40,8 @@ Status JobRequests::handle(Connection& connection, ControlType type, wire::Incom
   const std::uint64_t ticket = frame.header.id;
   if (type == ControlType::kSubmitJob) {
     FRAY_ASSIGN_OR_RETURN(wire::SubmitJob message, wire::SubmitJob::decode(frame.body));
-    answer(connection, ticket, submit(std::move(message.spec), connection.pid));
+    Result<JobInfo> job = submit(std::move(message.spec), connection.pid);
+    answer(connection, ticket, job.is_ok() ? Result<Infos>(Infos{*job}) : job.status());
     return Status::ok();
   }
   if (type == ControlType::kOpenJobLog) {
@@ -60,7 +62,7 @@ Status JobRequests::handle(Connection& connection, ControlType type, wire::Incom
   answer(connection, ticket,
          type == ControlType::kStopJob     ? stop(names.ids)
          : type == ControlType::kDeleteJob ? remove(names.ids)
-                                           : jobs_.descriptions(names.ids));
+                                           : jobs_.infos(names.ids));
   return Status::ok();
 }
 
@@ -68,9 +70,9 @@ void JobRequests::wait(Connection& connection, std::uint64_t ticket, const wire:
   Connection* asker = &connection;
   auto id = std::make_shared<JobCarrier::WaitId>(0);
   Result<JobCarrier::WaitId> begun =
-      jobs_.wait(names.ids, connection.pid, [this, asker, ticket, id](const std::string& text) {
+      jobs_.wait(names.ids, connection.pid, [this, asker, ticket, id](Result<Infos> jobs) {
         if (auto found = pending_.find(asker); found != pending_.end()) found->second.waits.erase(*id);
-        answer(*asker, ticket, text);
+        answer(*asker, ticket, std::move(jobs));
       });
   if (!begun.is_ok()) return answer(connection, ticket, begun.status());
   *id = *begun;
@@ -94,14 +96,11 @@ void JobRequests::connection_ended(Connection& connection) {
   for (JobLogs::ReaderId reader : found.mapped().readers) jobs_.logs().cancel(reader);
 }
 
-void JobRequests::answer(Connection& connection, std::uint64_t ticket, const Result<std::string>& json) {
+void JobRequests::answer(Connection& connection, std::uint64_t ticket, Result<Infos> jobs) {
   wire::JobAnswer message;
-  if (json.is_ok()) {
-    message.json = json.value();
-  } else {
-    message.code = json.status().code();
-    message.message = json.status().message();
-  }
+  message.code = jobs.status().code();
+  message.message = jobs.status().message();
+  if (jobs.is_ok()) message.jobs = std::move(jobs).value();
   connection.send(ControlType::kJobAnswer, ticket, message);
 }
 

@@ -21,10 +21,11 @@ class JobRequests {
   explicit JobRequests(JobCarrier& jobs) : jobs_(jobs) {}
 
   using Ids = std::vector<std::string>;
-  // JSON: the job; arrays of jobs. See NodeView.
-  Result<std::string> submit(JobSpec spec, pid_t submitter);
-  Result<std::string> stop(const Ids& ids);
-  Result<std::string> remove(const Ids& ids);
+  using Infos = std::vector<JobInfo>;
+  // See NodeView.
+  Result<JobInfo> submit(JobSpec spec, pid_t submitter);
+  Result<Infos> stop(const Ids& ids);
+  Result<Infos> remove(const Ids& ids);
 
   Status handle(Connection& connection, wire::ControlType type, wire::Incoming& frame);
   void connection_ended(Connection& connection);
@@ -39,7 +40,7 @@ class JobRequests {
   Status each(const Ids& ids, Verb verb);
   void wait(Connection& connection, std::uint64_t ticket, const wire::JobNames& names);
   void read_log(Connection& connection, std::uint64_t ticket, wire::ReadJobLog request);
-  void answer(Connection& connection, std::uint64_t ticket, const Result<std::string>& json);
+  void answer(Connection& connection, std::uint64_t ticket, Result<Infos> jobs);
 
   JobCarrier& jobs_;
   std::map<Connection*, Pending> pending_;

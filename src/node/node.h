@@ -53,10 +53,10 @@ class Node : public NodeView {
 
   // NodeView.
   std::string status() override { return report(); }
-  Result<std::string> submit_job(JobSpec spec) override { return job_requests_.submit(std::move(spec), 0); }
-  Result<std::string> get_jobs(const Ids& ids) override { return jobs_.descriptions(ids); }
-  Result<std::string> stop_jobs(const Ids& ids) override { return job_requests_.stop(ids); }
-  Result<std::string> remove_jobs(const Ids& ids) override { return job_requests_.remove(ids); }
+  Result<JobInfo> submit_job(JobSpec spec) override { return job_requests_.submit(std::move(spec), 0); }
+  Result<Infos> get_jobs(const Ids& ids) override { return jobs_.infos(ids); }
+  Result<Infos> stop_jobs(const Ids& ids) override { return job_requests_.stop(ids); }
+  Result<Infos> remove_jobs(const Ids& ids) override { return job_requests_.remove(ids); }
   wire::JobLogOpened open_job_log(const wire::OpenJobLog& request) override { return jobs_.logs().open(request); }
   ReaderId read_job_log(wire::ReadJobLog request, OnPieces on_pieces) override {
     return jobs_.logs().read(std::move(request), std::move(on_pieces));

@@ -20,6 +20,7 @@ namespace fray::node {
 class NodeView {
  public:
   using Ids = std::vector<std::string>;
+  using Infos = std::vector<JobInfo>;
   using ReaderId = std::uint64_t;
   using OnPieces = std::function<void(const wire::JobLogPieces& pieces)>;
 
@@ -27,12 +28,12 @@ class NodeView {
 
   // JSON, as `fray status --json` has it.
   virtual std::string status() = 0;
-  // A job as JSON, once it is sure to survive the node.
-  virtual Result<std::string> submit_job(JobSpec spec) = 0;
-  // Arrays of jobs. Ids may be the beginnings of some; none means all in get_jobs(), and nobody elsewhere.
-  virtual Result<std::string> get_jobs(const Ids& ids) = 0;
-  virtual Result<std::string> stop_jobs(const Ids& ids) = 0;
-  virtual Result<std::string> remove_jobs(const Ids& ids) = 0;
+  // Once it is sure to survive the node. The spec is whole, and has passed its check().
+  virtual Result<JobInfo> submit_job(JobSpec spec) = 0;
+  // Ids may be the beginnings of some; none means all in get_jobs(), and nobody elsewhere.
+  virtual Result<Infos> get_jobs(const Ids& ids) = 0;
+  virtual Result<Infos> stop_jobs(const Ids& ids) = 0;
+  virtual Result<Infos> remove_jobs(const Ids& ids) = 0;
 
   virtual wire::JobLogOpened open_job_log(const wire::OpenJobLog& request) = 0;
   // Calls back once: at once, and returns 0 then, or later.

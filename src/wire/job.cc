@@ -1,5 +1,7 @@
 #include "wire/job.h"
 
+#include <type_traits>
+
 #include "wire/decoded.h"
 #include "wire/resources.h"
 
@@ -7,20 +9,83 @@ namespace fray::wire {
 
 namespace {
 
-void put_strings(ByteWriter& out, const std::vector<std::string>& texts) {
-  out.put(static_cast<std::uint32_t>(texts.size()));
-  for (const std::string& text : texts) out.put_string(text);
-}
+// Writes and reads the fields of a JobSpec and a JobInfo, by type, in the order in which they are visited.
+struct FieldWriter {
+  ByteWriter& out;
+
+  void operator()(const JobField&, const auto& value) const { put(value); }
+  void operator()(const char*, const auto& value) const { put(value); }
+  void operator()(const auto& value) const { put(value); }
+
+  void put(const std::string& text) const { out.put_string(text); }
+  void put(const ResourceSet& resources) const { wire::encode(out, resources); }
+  void put(const ReplicaEnd& end) const { ReplicaEnd::visit(end, *this); }
+  template <typename Item>
+  void put(const std::vector<Item>& items) const {
+    out.put(static_cast<std::uint32_t>(items.size()));
+    for (const Item& item : items) put(item);
+  }
+  void put(const Texts& texts) const {
+    out.put(static_cast<std::uint32_t>(texts.size()));
+    for (const auto& [name, text] : texts) put(name), put(text);
+  }
+  template <typename Plain>
+    requires std::is_arithmetic_v<Plain> || std::is_enum_v<Plain>
+  void put(Plain value) const {
+    out.put(value);
+  }
+};
+
+struct FieldReader {
+  ByteReader& in;
+
+  void operator()(const JobField&, auto& value) const { get(value); }
+  void operator()(const char*, auto& value) const { get(value); }
+  void operator()(auto& value) const { get(value); }
+
+  void get(std::string& text) const { text = in.get_string(); }
+  void get(JsonObject& text) const { get(static_cast<std::string&>(text)); }
+  void get(ResourceSet& resources) const { wire::decode(in, resources); }
+  void get(ReplicaEnd& end) const { ReplicaEnd::visit(end, *this); }
+  template <typename Item>
+  void get(std::vector<Item>& items) const {
+    items.resize(in.get_count(sizeof(std::uint32_t)));
+    for (Item& item : items) get(item);
+  }
+  void get(Texts& texts) const {
+    for (auto left = in.get_count(2 * sizeof(std::uint32_t)); left > 0; --left) {
+      std::string name(in.get_string());
+      get(texts[std::move(name)]);
+    }
+  }
+  void get(bool& flag) const { flag = in.get<std::uint8_t>() != 0; }
+  void get(JobState& state) const { get_up_to(state, JobState::kStopped); }
+  void get(JobPhase& phase) const { get_up_to(phase, JobPhase::kEnded); }
+  template <typename Number>
+    requires std::is_arithmetic_v<Number>
+  void get(Number& number) const {
+    number = in.get<Number>();
+  }
+  template <typename Enum>
+  void get_up_to(Enum& value, Enum last) const {
+    const auto number = in.get<std::uint8_t>();
+    if (number > static_cast<std::uint8_t>(last)) return in.fail();
+    value = static_cast<Enum>(number);
+  }
+};
+
+void put_strings(ByteWriter& out, const std::vector<std::string>& texts) { FieldWriter{out}.put(texts); }
 
 std::vector<std::string> get_strings(ByteReader& in) {
-  std::vector<std::string> texts(in.get_count(sizeof(std::uint32_t)));
-  for (std::string& text : texts) text = in.get_string();
+  std::vector<std::string> texts;
+  FieldReader{in}.get(texts);
   return texts;
 }
 
 void put_flag(ByteWriter& out, bool flag) { out.put(static_cast<std::uint8_t>(flag)); }
 bool get_flag(ByteReader& in) { return in.get<std::uint8_t>() != 0; }
 
+constexpr std::size_t kFewestJobBytes = 64;
 constexpr std::size_t kCursorSize = sizeof(std::uint32_t) + sizeof(std::uint8_t) + sizeof(std::uint64_t);
 
 void put_cursor(ByteWriter& out, const LogCursor& cursor) {
@@ -51,48 +116,15 @@ std::vector<LogCursor> get_cursors(ByteReader& in) {
 }  // namespace
 
 void SubmitJob::encode(ByteWriter& out) const {
-  for (const std::string* text : {&spec.id, &spec.name, &spec.folder, &spec.call, &spec.runtime_env, &spec.metadata}) {
-    out.put_string(*text);
-  }
-  put_strings(out, spec.command);
-  out.put(static_cast<std::uint32_t>(spec.environment.size()));
-  for (const auto& [name, value] : spec.environment) {
-    out.put_string(name);
-    out.put_string(value);
-  }
-  out.put(spec.replicas);
-  wire::encode(out, spec.resources);
-  out.put(spec.max_failures);
-  out.put(spec.max_preemptions);
-  out.put(spec.priority);
-  out.put(spec.deadline_seconds);
-  out.put(spec.grace_seconds);
-  out.put(spec.max_processes);
-  out.put(spec.max_files);
+  JobSpec::visit(spec, FieldWriter{out});
+  JobSpec::visit_secrets(spec, FieldWriter{out});
 }
 
 Result<SubmitJob> SubmitJob::decode(std::string_view body) {
   ByteReader in(body);
   SubmitJob message;
-  JobSpec& spec = message.spec;
-  for (std::string* text : {&spec.id, &spec.name, &spec.folder, &spec.call, &spec.runtime_env, &spec.metadata}) {
-    *text = in.get_string();
-  }
-  spec.command = get_strings(in);
-  spec.environment.resize(in.get_count(2 * sizeof(std::uint32_t)));
-  for (auto& [name, value] : spec.environment) {
-    name = in.get_string();
-    value = in.get_string();
-  }
-  spec.replicas = in.get<std::uint32_t>();
-  wire::decode(in, spec.resources);
-  spec.max_failures = in.get<std::uint32_t>();
-  spec.max_preemptions = in.get<std::uint32_t>();
-  spec.priority = in.get<std::int32_t>();
-  spec.deadline_seconds = in.get<double>();
-  spec.grace_seconds = in.get<double>();
-  spec.max_processes = in.get<std::uint32_t>();
-  spec.max_files = in.get<std::uint32_t>();
+  JobSpec::visit(message.spec, FieldReader{in});
+  JobSpec::visit_secrets(message.spec, FieldReader{in});
   return decoded(in, std::move(message), "SubmitJob");
 }
 
@@ -108,7 +140,11 @@ Result<JobNames> JobNames::decode(std::string_view body) {
 void JobAnswer::encode(ByteWriter& out) const {
   out.put(code);
   out.put_string(message);
-  out.put_string(json);
+  out.put(static_cast<std::uint32_t>(jobs.size()));
+  for (const JobInfo& job : jobs) {
+    JobSpec::visit(job.spec, FieldWriter{out});
+    JobInfo::visit(job, FieldWriter{out});
+  }
 }
 
 Result<JobAnswer> JobAnswer::decode(std::string_view body) {
@@ -116,7 +152,11 @@ Result<JobAnswer> JobAnswer::decode(std::string_view body) {
   JobAnswer message;
   message.code = in.get<StatusCode>();
   message.message = in.get_string();
-  message.json = in.get_string();
+  message.jobs.resize(in.get_count(kFewestJobBytes));
+  for (JobInfo& job : message.jobs) {
+    JobSpec::visit(job.spec, FieldReader{in});
+    JobInfo::visit(job, FieldReader{in});
+  }
   return decoded(in, std::move(message), "JobAnswer");
 }
 

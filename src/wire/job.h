@@ -10,12 +10,17 @@
 #include <string>
 #include <vector>
 
+#include "model/job_info.h"
+#include "model/job_log.h"
 #include "model/job_spec.h"
 #include "wire/control.h"
 
 namespace fray::wire {
 
-// Answered by a JobAnswer with the job's description, once the job is sure to survive the node.
+using fray::LogCursor;
+using fray::LogPiece;
+
+// Answered by a JobAnswer with the job, once the job is sure to survive the node.
 struct SubmitJob {
   static constexpr ControlType kType = ControlType::kSubmitJob;
   JobSpec spec;
@@ -23,7 +28,7 @@ struct SubmitJob {
   static Result<SubmitJob> decode(std::string_view body);
 };
 
-// kGetJobs: none for all. Answered with an array, in the order of acceptance or as asked.
+// kGetJobs: none for all. Answered with them, in the order of acceptance or as asked.
 // kWaitJobs: the same, once every one has ended. Who does not want to wait any more closes the connection.
 // kStopJob: answered at once; a job that has ended is left as it is.
 // kDeleteJob: only jobs that have ended, with their folder.
@@ -38,7 +43,7 @@ struct JobAnswer {
   static constexpr ControlType kType = ControlType::kJobAnswer;
   StatusCode code = StatusCode::kOk;
   std::string message;
-  std::string json;  // kSubmitJob, kStopJob: an object; kGetJobs, kWaitJobs, kDeleteJob: an array of them
+  std::vector<JobInfo> jobs;
   void encode(ByteWriter& out) const;
   static Result<JobAnswer> decode(std::string_view body);
 };
@@ -46,20 +51,13 @@ struct JobAnswer {
 // Which output, and from where. The streams of replicas are independent; 1 is standard output, 2 standard error.
 struct OpenJobLog {
   static constexpr ControlType kType = ControlType::kOpenJobLog;
-  static constexpr std::uint64_t kAll = ~std::uint64_t{0};
+  static constexpr std::uint64_t kAll = ~std::uint64_t{0};  // of lines
   std::string id;
   std::uint32_t attempt = 0;        // 0: the newest
   std::uint64_t tail_lines = kAll;  // of each stream
   std::int64_t since_unix_ns = 0;   // what came before is left out, to the second
   void encode(ByteWriter& out) const;
   static Result<OpenJobLog> decode(std::string_view body);
-};
-
-struct LogCursor {
-  std::uint32_t replica = 0;
-  std::uint8_t stream = 1;
-  std::uint64_t offset = 0;  // of the next byte to read, counted from the stream's beginning
-  friend bool operator==(const LogCursor&, const LogCursor&) = default;
 };
 
 struct JobLogOpened {
@@ -83,12 +81,6 @@ struct ReadJobLog {
   std::vector<LogCursor> cursors;
   void encode(ByteWriter& out) const;
   static Result<ReadJobLog> decode(std::string_view body);
-};
-
-struct LogPiece {
-  LogCursor at;               // of its first byte
-  std::uint64_t missing = 0;  // bytes before it that are gone: rotated away, or lost to a full disk
-  std::string bytes;
 };
 
 struct JobLogPieces {

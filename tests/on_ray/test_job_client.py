@@ -97,19 +97,31 @@ def test_a_taken_id_is_refused_and_a_running_job_is_stopped(jobs: RayJobs) -> No
 
 
 def test_the_command_line_ends_with_the_jobs_code_and_shows_its_output(fray_job: Program) -> None:
-    done = fray_job("submit", "--follow", "--env", "A=1", "--", "sh", "-c", 'echo "a  b $A"; exit 7')
+    done = fray_job("submit", "--env", "A=1", "--name", "seven", "--", "sh", "-c", 'echo "a  b $A"; exit 7')
     assert done.returncode == 7, done.stderr
     assert "a  b 1" in done.stdout
-    assert "FAILED" in done.stderr
+    assert "failed after" in done.stderr
     listed = json.loads(fray_job("list", "--json").stdout)
-    (job,) = [each["submission_id"] for each in listed["jobs"] if 'echo "a  b $A"' in each["entrypoint"]]
+    (job,) = [each["id"] for each in listed["jobs"] if 'echo "a  b $A"' in "".join(each["command"])]
     assert listed["schema"] == "fray/v1"
     whole = fray_job("logs", job).stdout.splitlines()  # Ray adds a line of its own, before or after
     assert "a  b 1" in whole
     assert fray_job("logs", "--tail", "1", job).stdout.splitlines() == whole[-1:]
     assert fray_job("wait", job).returncode == 7
-    assert json.loads(fray_job("status", "--json", job).stdout)["status"] == "FAILED"
+    told = json.loads(fray_job("status", "--json", job).stdout)
+    assert (told["status"], told["name"], told["exit_code"], told["ray"]["status"]) == ("failed", "seven", 7, "FAILED")
     assert fray_job("delete", job).returncode == 0
+
+
+def test_a_submission_that_is_not_waited_for_prints_its_id(fray_job: Program) -> None:
+    started = fray_job("submit", "--no-wait", "--metadata", "owner", "me", "--", "sleep", "1000")
+    assert started.returncode == 0, started.stderr
+    job = started.stdout.strip()
+    assert json.loads(fray_job("status", "--json", job).stdout)["metadata"] == {"owner": "me"}
+    assert fray_job("wait", "--timeout", "0.5s", job).returncode == 4
+    assert fray_job("stop", job).returncode == 0
+    assert fray_job("wait", job).returncode != 0
+    assert json.loads(fray_job("list", "--json", job).stdout)["jobs"][0]["status"] == "stopped"
 
 
 def test_refusals_have_exit_codes_of_their_own(fray_job: Program) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from fray._checks import CheckedKeywords, check_count
 from fray.cluster.entrypoint import Entrypoint
@@ -15,6 +16,7 @@ from fray.cluster.resources import ResourceConfig
 __all__ = ["JobRequest"]
 
 _MAX_NAME_BYTES = 255
+_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 _MOST_PRIORITY = 1_000_000
 """Highest priority of a job; the lowest is as far below 0."""
 
@@ -39,6 +41,8 @@ class JobRequest(CheckedKeywords):
         deadline_seconds: most time from its first start on, over all attempts; then it fails. None for no limit.
         grace_seconds: time between the signal that asks a process to end and the one that ends it; None for the
             cluster's usual time, 5 seconds on this machine.
+        id: the job's id, so that a second submission of it is refused; None for a new one.
+        metadata: texts by name, shown with the job.
     """
 
     KEYWORD_HINTS: ClassVar[Mapping[str, str]] = {
@@ -51,6 +55,8 @@ class JobRequest(CheckedKeywords):
         "grace": "grace_seconds=n",
         "timeout": "deadline_seconds=n",
         "num_replicas": "replicas=n",
+        "job_id": "id='...'",
+        "submission_id": "id='...'",
     }
 
     name: str
@@ -65,6 +71,8 @@ class JobRequest(CheckedKeywords):
     priority: int = 0
     deadline_seconds: float | None = None
     grace_seconds: float | None = None
+    id: str | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def __post_init__(self) -> None:
         _check_job_name(self.name)
@@ -86,6 +94,12 @@ class JobRequest(CheckedKeywords):
             raise ValueError(f"JobRequest: priority must be at most {_MOST_PRIORITY}, got {self.priority}")
         for name in ("deadline_seconds", "grace_seconds"):
             _check_seconds(getattr(self, name), name)
+        if self.id is not None and not (isinstance(self.id, str) and _ID.fullmatch(self.id)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ValueError(
+                "JobRequest: id must have 1 to 128 letters, digits, '.', '_' and '-', and begin with neither '.' nor "
+                f"'-'; got {self.id!r}"
+            )
+        object.__setattr__(self, "metadata", _checked_texts(self.metadata))
 
 
 def _check_job_name(name: object) -> None:
@@ -110,6 +124,14 @@ def _check_seconds(value: object, field_name: str) -> None:
         raise ValueError(f"JobRequest: {field_name} must be a finite number of at least 0, got {value!r}")
     if value == 0 and field_name == "deadline_seconds":
         raise ValueError("JobRequest: deadline_seconds must be above 0; leave it out for no deadline")
+
+
+def _checked_texts(value: object) -> dict[str, str]:
+    given = dict(cast("Mapping[object, object]", value)) if isinstance(value, Mapping) else {None: None}
+    for name, text in given.items():
+        if not isinstance(name, str) or not isinstance(text, str):
+            raise TypeError(f"JobRequest: metadata must be a dict of text to text, got {value!r}")
+    return cast("dict[str, str]", given)
 
 
 def _check_kind(value: object, kind: type, field_name: str, allowed: str) -> None:

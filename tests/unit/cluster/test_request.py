@@ -86,6 +86,25 @@ def test_wrong_requests_are_refused(options, kind, text: str):
         JobRequest(**{"name": "job", "entrypoint": RUN, **options})
 
 
+def test_a_request_says_its_id_and_metadata():
+    texts = {"owner": "me"}
+    request = JobRequest("train", RUN, id="train-2026.1_a", metadata=texts)
+    texts["owner"] = "somebody else"
+    assert (request.id, request.metadata) == ("train-2026.1_a", {"owner": "me"})
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a/b", ".a", "-a", "a" * 129, "ä", 7])
+def test_an_id_that_can_be_no_folder_is_refused(name: object):
+    with pytest.raises(ValueError, match="id must have 1 to 128 letters"):
+        JobRequest("train", RUN, id=name)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("metadata", [None, "owner=me", {"owner": 1}, {1: "me"}, ["owner"]])
+def test_metadata_are_texts(metadata: object):
+    with pytest.raises(TypeError, match="metadata must be a dict of text to text"):
+        JobRequest("train", RUN, metadata=metadata)  # type: ignore[arg-type]
+
+
 def test_requests_are_values():
     request = JobRequest("job", RUN, environment=create_environment())
     assert pickle.loads(pickle.dumps(request)) == request == dataclasses.replace(request)

@@ -10,9 +10,8 @@ from typing import Any, TypedDict, overload
 from fray import _native
 from fray.backend.native.address import find_socket
 from fray.backend.native.context import NativeJobContext
-from fray.backend.native.job_order import JobOrder, order_of, shell_order
+from fray.backend.native.job_order import order_of, shell_order
 from fray.cluster.cluster import Cluster
-from fray.cluster.replica_lines import numbered_lines
 from fray.cluster.request import JobRequest
 from fray.cluster.status import JobId, JobInfo, JobStatus, TaskStatus
 from fray.cluster.waiting import check_timeout, jobs_failed, time_is_over, wanted_ids
@@ -80,8 +79,8 @@ class LocalCluster(Cluster):
             )
         return self._submit(shell_order("fray", entrypoint, env or RuntimeEnv()))
 
-    def _submit(self, order: JobOrder) -> JobId:
-        return JobId(json.loads(self._client().submit(**order.arguments()))["id"])
+    def _submit(self, order: dict[str, object]) -> JobId:
+        return JobId(json.loads(self._client().submit(order))["id"])
 
     # ---- watching
 
@@ -106,24 +105,9 @@ class LocalCluster(Cluster):
         return self._read(job_id, follow=True)
 
     def _read(self, job_id: str, follow: bool) -> Iterator[str]:
-        client = self._client()
-        job, attempt, cursors = client.open_log(job_id)
-        lines = _Lines(len({replica for replica, _, _ in cursors}) > 1)
-        while True:
-            ended, job_ended, newest, pieces = client.read_log(job, attempt, cursors, follow)
-            for replica, stream, offset, missing, data in pieces:
-                place = next(i for i, cursor in enumerate(cursors) if cursor[:2] == (replica, stream))
-                cursors[place] = (replica, stream, offset + len(data))
-                yield from lines.add((replica, stream), data, missing)
-            if pieces:
-                continue
-            if not follow or (ended and job_ended):
-                break
-            if newest > attempt:
-                yield from lines.rest()
-                _, attempt, cursors = client.open_log(job, newest)
-                lines = _Lines(len({replica for replica, _, _ in cursors}) > 1)
-        yield from lines.rest()
+        log = self._client().open_log(job_id, follow)
+        while data := log.read():
+            yield data.decode(errors="replace")
 
     @overload
     def wait(  # pyright: ignore[reportOverlappingOverload]  (a text is a sequence of texts too)
@@ -197,33 +181,6 @@ def job_info(job: dict[str, Any]) -> JobInfo:
         pending_reason=job["pending_reason"],
         exit_code=job["exit_code"],
     )
-
-
-class _Lines:
-    """Puts pieces of streams together to text; of several replicas to lines with the replica's number."""
-
-    def __init__(self, numbered: bool) -> None:
-        self._numbered = numbered
-        self._rest: dict[tuple[int, int], bytes] = {}
-
-    def add(self, stream: tuple[int, int], data: bytes, missing: int) -> Iterator[str]:
-        if missing:
-            data = f"[fray: {missing} bytes of this output are missing here]\n".encode() + data
-        whole = self._rest.pop(stream, b"") + data
-        cut = whole.rfind(b"\n") + 1
-        if cut < len(whole):
-            self._rest[stream] = whole[cut:]
-        if cut:
-            yield self._text(stream[0], whole[:cut])
-
-    def rest(self) -> Iterator[str]:
-        for (replica, _), data in sorted(self._rest.items()):
-            yield self._text(replica, data)
-        self._rest.clear()
-
-    def _text(self, replica: int, data: bytes) -> str:
-        text = data.decode(errors="replace")
-        return numbered_lines(text, replica) if self._numbered else text
 
 
 def _shared_context() -> NativeJobContext | None:

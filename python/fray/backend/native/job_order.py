@@ -1,12 +1,11 @@
-"""What a node is told to start for a `JobRequest`: command, folder, variables, a pickled call."""
+"""What a node is told to start for a `JobRequest`: the fields of JobSpec in src/model/job_spec.h, by name."""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
 
 from fray.backend.native.environments import describe
 from fray.backend.native.isolated import isolated_environment, variables_of, without_packages
@@ -19,38 +18,24 @@ from fray.cluster.request import JobRequest
 from fray.cluster.resources import ResourceConfig
 from fray.types import RuntimeEnv
 
-__all__ = ["JobOrder", "order_of", "shell_order"]
+__all__ = ["order_of", "shell_order"]
 
 _OF_A_JOB = ("FRAY_JOB_", "FRAY_REPLICA_", "FRAY_NODE")
+_SAME = (
+    "id",
+    "name",
+    "metadata",
+    "replicas",
+    "priority",
+    "deadline_seconds",
+    "grace_seconds",
+    "max_processes",
+    "max_files",
+)
+"""Fields that a request and an order both have; None leaves a number as the node has it."""
 
 
-@dataclass(frozen=True, slots=True)
-class JobOrder:
-    """Arguments of ``_native.JobClient.submit``."""
-
-    name: str
-    command: list[bytes]
-    folder: bytes
-    environment: list[bytes]
-    call: bytes = b""
-    replicas: int = 1
-    resources: Mapping[str, float] | None = None
-    max_failures: int = 0
-    max_preemptions: int = 100
-    max_processes: int = 0
-    max_files: int = 0
-    priority: int = 0
-    deadline_seconds: float = 0
-    grace_seconds: float | None = None
-    runtime_env: str = ""
-
-    def arguments(self) -> dict[str, Any]:
-        """Return them by name."""
-        given = {item.name: getattr(self, item.name) for item in fields(self)}
-        return {**given, "resources": dict(self.resources or {})}
-
-
-def order_of(request: JobRequest, isolated: bool = False) -> JobOrder:
+def order_of(request: JobRequest, isolated: bool = False) -> dict[str, object]:
     """Return the order for a job; an `isolated` one is in an environment of its own, which is made here."""
     environment = request.environment or create_environment()
     binary = request.entrypoint.binary_entrypoint
@@ -66,35 +51,29 @@ def order_of(request: JobRequest, isolated: bool = False) -> JobOrder:
     else:
         runtime_env = describe_job(environment, request.resources.image)
     command = [binary.command, *binary.args] if binary is not None else [python, *flags, "-m", "fray._job"]
-    return JobOrder(
-        name=request.name,
-        command=[os.fsencode(word) for word in command],
-        folder=os.fsencode(os.path.abspath(environment.workspace or current_folder())),
-        environment=_flat(variables),
-        call=b"" if called is None else pack_call(called, module_path),
-        replicas=request.replicas or 1,
-        resources=demand_of(request.resources),
-        max_failures=request.max_retries_failure,
-        max_preemptions=request.max_retries_preemption,
-        max_processes=request.max_processes or 0,
-        max_files=request.max_files or 0,
-        priority=request.priority,
-        deadline_seconds=request.deadline_seconds or 0,
-        grace_seconds=request.grace_seconds,
-        runtime_env=runtime_env,
-    )
+    return {
+        **{name: getattr(request, name) for name in _SAME},
+        "command": [os.fsencode(word) for word in command],
+        "folder": os.fsencode(os.path.abspath(environment.workspace or current_folder())),
+        "environment": _encoded(variables),
+        "call": b"" if called is None else pack_call(called, module_path),
+        "resources": demand_of(request.resources),
+        "max_failures": request.max_retries_failure,
+        "max_preemptions": request.max_retries_preemption,
+        "runtime_env": json.loads(runtime_env or "null"),
+    }
 
 
-def shell_order(name: str, entrypoint: str, env: RuntimeEnv) -> JobOrder:
+def shell_order(name: str, entrypoint: str, env: RuntimeEnv) -> dict[str, object]:
     """Return the order for a shell command in this process's folder."""
-    return JobOrder(
-        name=name,
-        command=[b"/bin/sh", b"-c", os.fsencode(entrypoint)],
-        folder=os.fsencode(current_folder()),
-        environment=_flat(job_variables(env.env)),
-        resources={"CPU": 1},
-        runtime_env=describe(env, "job"),
-    )
+    return {
+        "name": name,
+        "command": [b"/bin/sh", b"-c", os.fsencode(entrypoint)],
+        "folder": os.fsencode(current_folder()),
+        "environment": _encoded(job_variables(env.env)),
+        "resources": {"CPU": 1},
+        "runtime_env": json.loads(describe(env, "job") or "null"),
+    }
 
 
 def job_variables(extra: Mapping[str, str]) -> dict[str, str]:
@@ -107,7 +86,6 @@ def job_variables(extra: Mapping[str, str]) -> dict[str, str]:
     path = own.get("PATH", os.defpath)
     if programs and programs not in path.split(os.pathsep):
         own["PATH"] = f"{programs}{os.pathsep}{path}"
-    own.setdefault("PYTHONUNBUFFERED", "1")
     return {**own, **extra}
 
 
@@ -141,5 +119,5 @@ def demand_of(resources: ResourceConfig) -> dict[str, float]:
     return {name: amount for name, amount in demand.items() if amount > 0}
 
 
-def _flat(variables: Mapping[str, str]) -> list[bytes]:
-    return [os.fsencode(text) for pair in variables.items() for text in pair]
+def _encoded(variables: Mapping[str, str]) -> dict[bytes, bytes]:
+    return {os.fsencode(name): os.fsencode(value) for name, value in variables.items()}

@@ -165,9 +165,9 @@ class RayCluster(Cluster):
             entrypoint=command_line(
                 [binary.command, *binary.args], self._folder(request, runtime_env), request.max_retries_failure
             ),
-            submission_id=f"{name_in_id(request.name)}-{uuid.uuid4()}",
+            submission_id=request.id or f"{name_in_id(request.name)}-{uuid.uuid4()}",
             runtime_env=runtime_env,
-            metadata={"name": request.name, **demand_metadata(demand)},
+            metadata={**request.metadata, "name": request.name, **demand_metadata(demand)},
             cpus=demand.get("CPU"),
             gpus=demand.get("GPU"),
             memory_bytes=int(plain.get("memory", 0)) or None,
@@ -231,7 +231,9 @@ class RayCluster(Cluster):
         called = request.entrypoint.callable_entrypoint
         assert called is not None
         call = put_call(called)
-        job_id = f"ray-{kind}-{name_in_id(request.name)}-{uuid.uuid4().hex[:8]}"
+        job_id = request.id or f"ray-{kind}-{name_in_id(request.name)}-{uuid.uuid4().hex[:8]}"
+        if job_id in self._functions:
+            raise errors.JobExistsError(f"there is a job with the id {job_id} already")
         count = request.replicas or 1
         output = self._output(job_id)
         folder = self._folder(request, runtime_env)

@@ -1,0 +1,23 @@
+// Patience: how long somebody waits, and what ends the wait before.
+//
+// Threading:  a value; `interrupted` is called on the thread that waits.
+// Ownership:  a value.
+// Failure:    none. Whoever waits returns kTimedOut at the deadline and kCancelled when `interrupted` says so.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+
+namespace fray {
+
+using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+
+struct Patience {
+  Deadline deadline;                  // nullopt: none
+  std::function<bool()> interrupted;  // whether to give up; asked after each signal, and now and then. Null: never
+
+  static Patience of(std::chrono::milliseconds time) { return {std::chrono::steady_clock::now() + time, {}}; }
+};
+
+}  // namespace fray

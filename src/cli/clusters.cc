@@ -1,0 +1,148 @@
+#include "cli/clusters.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "cli/exit_codes.h"
+#include "cli/interrupt.h"
+#include "cli/python_program.h"
+#include "client/job_client.h"
+#include "cluster/spec.h"
+#include "http/job_environment.h"
+#include "os/spawn.h"
+#include "ray/ray_jobs.h"
+
+namespace fray::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+using cluster::Spec;
+using OpenedJobs = Result<std::unique_ptr<cluster::Jobs>>;
+
+// ---- A node
+
+bool is_of_a_job(const std::string& name) {
+  return name.starts_with("FRAY_JOB_") || name.starts_with("FRAY_REPLICA_") || name == "FRAY_NODE";
+}
+
+// This program's variables, and first those that were given; the programs of its own environment are found first.
+void inherit_environment(Texts& environment) {
+  const bool has_path = environment.contains("PATH");
+  for (auto& [name, value] : os::own_environment()) {
+    if (!is_of_a_job(name)) environment.emplace(name, value);
+  }
+  auto python = find_python("");
+  if (has_path || !python.is_ok()) return;
+  const std::string folder = fs::path(*python).parent_path().string();
+  std::string& path = environment.emplace("PATH", "/usr/local/bin:/usr/bin:/bin").first->second;
+  if ((":" + path + ":").find(":" + folder + ":") == std::string::npos) path = folder + ":" + path;
+}
+
+Status complete_for_node(JobSpec& spec) {
+  std::error_code error;
+  spec.folder = spec.folder.empty() ? fs::current_path(error).string()
+                                    : fs::absolute(spec.folder, error).lexically_normal().string();
+  if (spec.name.empty()) spec.name = job_name_of(spec.command);
+  if (!spec.resources.units().contains("CPU")) FRAY_RETURN_IF_ERROR(spec.resources.set("CPU", 1));
+  FRAY_RETURN_IF_ERROR(http::describe_environment(http::OwnPython::find(), &spec));
+  inherit_environment(spec.environment);
+  return spec.check();
+}
+
+OpenedJobs open_node(const Spec& spec, const ClusterChoice& choice) {
+  NodeOption socket = choice.socket;
+  if (auto address = spec.keys.find("address"); address != spec.keys.end()) socket = address->second;
+  FRAY_ASSIGN_OR_RETURN(auto session,
+                        choice.start_node ? NodeSession::open_or_start(socket) : NodeSession::open(socket));
+  return std::unique_ptr<cluster::Jobs>(std::make_unique<client::JobClient>(session->socket()));
+}
+
+// ---- Ray
+
+Status complete_for_ray(JobSpec& spec) { return ray::request_of(spec).status(); }
+
+OpenedJobs open_ray(const Spec& spec, const ClusterChoice&) {
+  FRAY_ASSIGN_OR_RETURN(ray::Endpoint endpoint, ray::endpoint_of(spec, was_interrupted));
+  return std::unique_ptr<cluster::Jobs>(std::make_unique<ray::RayJobs>(std::move(endpoint)));
+}
+
+struct Kind {
+  std::string_view scheme;
+  OpenedJobs (*open)(const Spec& spec, const ClusterChoice& choice);
+  Status (*complete)(JobSpec& spec);
+};
+constexpr Kind kClusters[] = {
+    {"local", open_node, complete_for_node},
+    {"ray", open_ray, complete_for_ray},
+};
+constexpr const Kind& kNode = kClusters[0];
+
+const Kind* kind_of(std::string_view scheme) {
+  const auto* found =
+      std::find_if(std::begin(kClusters), std::end(kClusters), [&](const Kind& each) { return each.scheme == scheme; });
+  return found == std::end(kClusters) ? nullptr : found;
+}
+
+Result<Spec> said_spec(const std::string& text) {
+  FRAY_ASSIGN_OR_RETURN(Spec spec, Spec::parse(text));
+  if (kind_of(spec.scheme) == nullptr) {
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("there are no jobs on '{}'; --cluster takes local, local?address=ADDRESS or "
+                              "ray?address=http://HOST:PORT",
+                              text));
+  }
+  const bool is_node = spec.scheme == kNode.scheme;
+  if (is_node && spec.keys.size() > spec.keys.count("address")) {
+    return Status(StatusCode::kInvalidArgument,
+                  "--cluster local means a node that runs: `address` is the only key; `fray start` has settings");
+  }
+  return spec;
+}
+
+// What programs of this process's surroundings use. Of a node only that it is one: which, the rule of all commands says.
+Result<Spec> spec_of_environment() {
+  const char* text = std::getenv("FRAY_CLUSTER_SPEC");
+  const std::string scheme = text == nullptr ? "" : std::string(text, std::strcspn(text, "?"));
+  if (kind_of(scheme) == nullptr || scheme == kNode.scheme) return Spec{std::string(kNode.scheme), {}};
+  return Spec::parse(text);
+}
+
+std::string option_of(const ClusterChoice& choice) {
+  if (choice.cluster) return fmt::format(" --cluster '{}'", *choice.cluster);
+  if (choice.socket) return fmt::format(" --socket '{}'", *choice.socket);
+  return "";
+}
+
+}  // namespace
+
+int open_cluster(const std::string& command, const ClusterChoice& choice, OpenCluster* cluster, JobSpec* order) {
+  const bool said = choice.cluster || choice.socket;
+  auto wrong = [&](const Status& why) {
+    const char* text = said ? nullptr : std::getenv("FRAY_CLUSTER_SPEC");
+    if (text == nullptr) return report_usage(command, why);
+    return report_usage(command,
+                        Status(why.code(), fmt::format("{}\nhint: FRAY_CLUSTER_SPEC is '{}'; `--cluster local` "
+                                                       "means a node of this machine",
+                                                       why.message(), text)));
+  };
+  Result<Spec> spec = choice.cluster  ? said_spec(*choice.cluster)
+                      : choice.socket ? Spec{std::string(kNode.scheme), {}}
+                                      : spec_of_environment();
+  if (!spec.is_ok()) return wrong(spec.status());
+  const Kind& kind = *kind_of(spec->scheme);
+  const bool is_node = &kind == &kNode;
+  const Status complete = order == nullptr ? Status() : kind.complete(*order);
+  if (!complete.is_ok()) return is_node ? report_usage(command, complete) : wrong(complete);
+  auto jobs = kind.open(*spec, choice);
+  // A node has looked at its address; another cluster's is only read so far.
+  if (!jobs.is_ok()) return is_node ? report_failure(command, jobs.status()) : wrong(jobs.status());
+  *cluster = {std::move(jobs).value(), option_of(choice)};
+  return kExitOk;
+}
+
+}  // namespace fray::cli

@@ -1,0 +1,100 @@
+// JobInfo: what a cluster tells of a job at one moment. Times are numbers and ends are codes; words are made of them where
+// somebody reads them (model/job_json.h, cli/job_text.h).
+//
+//   JobInfo::visit(info, [](auto& value) { ... });   // every field but the spec, for messages
+//
+// Threading:  a value.
+// Ownership:  owns its strings.
+// Failure:    none.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/job_spec.h"
+
+namespace fray {
+
+enum class JobState : std::uint8_t { kPending, kRunning, kSucceeded, kFailed, kStopped };
+std::string_view to_string(JobState state);
+inline bool is_final(JobState state) { return state >= JobState::kSucceeded; }
+
+// Where in its state a job is.
+enum class JobPhase : std::uint8_t {
+  kBuilding,  // its environment
+  kQueued,
+  kStarting,
+  kBackingOff,
+  kRunning,
+  kStopping,
+  kEnded,
+};
+std::string_view to_string(JobPhase phase);
+
+// How the process of one replica ended.
+struct ReplicaEnd {
+  std::int32_t exit_code = 0;  // when signal is 0
+  std::int32_t signal = 0;
+  bool asked = false;  // it was told to end: with the job, or because another replica had failed
+  std::uint64_t peak_memory_bytes = 0;
+  std::string text;  // what it said of its failure itself, such as "ValueError: no data"; else empty
+
+  template <typename End, typename Visitor>
+  static void visit(End& end, Visitor&& visitor) {
+    visitor("exit_code", end.exit_code);
+    visitor("signal", end.signal);
+    visitor("asked", end.asked);
+    visitor("peak_memory_bytes", end.peak_memory_bytes);
+    visitor("text", end.text);
+  }
+
+  bool succeeded() const { return exit_code == 0 && signal == 0; }
+  // As a shell has it: 128 and the number of the signal.
+  std::int32_t code() const { return signal != 0 ? 128 + signal : exit_code; }
+  friend bool operator==(const ReplicaEnd&, const ReplicaEnd&) = default;
+};
+
+struct JobInfo {
+  JobSpec spec;  // without environment and call
+  JobState state = JobState::kPending;
+  JobPhase phase = JobPhase::kQueued;
+  std::string pending_reason;        // while it is pending: what it waits for
+  std::string message;               // why it failed, or was asked to stop
+  std::int32_t exit_code = -1;       // of the replica that decided; -1: there is none
+  std::vector<ReplicaEnd> replicas;  // once all have ended; else empty
+  std::uint32_t attempt = 0;         // the newest; 0: none yet
+  std::uint32_t failures = 0;
+  std::uint32_t preemptions = 0;
+  std::string parent;               // the id of the job that launched it; empty: none did
+  std::int32_t supervisor_pid = 0;  // on a node, while it runs
+  std::int64_t submitted_unix_ns = 0;
+  std::int64_t started_unix_ns = 0;  // 0: it has not
+  std::int64_t ended_unix_ns = 0;
+  JsonObject further;  // what the cluster tells in its own words, such as {"ray": {...}}
+
+  template <typename Info, typename Visitor>
+  static void visit(Info& info, Visitor&& visitor) {
+    visitor(info.state);
+    visitor(info.phase);
+    visitor(info.pending_reason);
+    visitor(info.message);
+    visitor(info.exit_code);
+    visitor(info.replicas);
+    visitor(info.attempt);
+    visitor(info.failures);
+    visitor(info.preemptions);
+    visitor(info.parent);
+    visitor(info.supervisor_pid);
+    visitor(info.submitted_unix_ns);
+    visitor(info.started_unix_ns);
+    visitor(info.ended_unix_ns);
+    visitor(info.further);
+  }
+
+  const std::string& id() const { return spec.id; }
+  bool has_ended() const { return is_final(state); }
+};
+
+}  // namespace fray
