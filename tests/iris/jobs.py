@@ -111,7 +111,8 @@ class JobTable:
         job.tasks = [Task(names.task_id(job.job_id, index)) for index in range(max(replicas, 0))]
         self.jobs[job.job_id] = job
         if replicas < 1:
-            self._end(job, JOB["FAILED"], f"invalid replicas={replicas}; must be >= 1", job.submitted_ms)
+            error = f"Job {job.job_id} has invalid replicas={replicas}; must be >= 1"
+            self._end(job, JOB["FAILED"], error, job.submitted_ms)
 
     def below(self, job_id: str) -> list[Job]:
         """The job and its children, and theirs."""

@@ -15,10 +15,15 @@ class Output:
 
     Attributes:
         last_error_line: of standard error, so far.
+        failure: why no more is read, which ends the process: bytes that are no UTF-8.
     """
 
-    def __init__(self, key: str, logs: LogStore, batch: float, is_wanted: Callable[[], bool]) -> None:
+    def __init__(
+        self, key: str, logs: LogStore, batch: float, is_wanted: Callable[[], bool], give_up: Callable[[], None]
+    ) -> None:
         self.last_error_line = ""
+        self.failure = ""
+        self._give_up = give_up
         self._key = key
         self._logs = logs
         self._batch = batch
@@ -49,7 +54,12 @@ class Output:
     def _gather(self, source: str, pipe: IO[bytes]) -> None:
         with pipe:
             for line in pipe:
-                text = line.decode(errors="replace").rstrip("\n")
+                try:
+                    text = line.decode().rstrip()
+                except UnicodeDecodeError as error:
+                    self.failure = self.failure or str(error)
+                    self._give_up()
+                    return
                 if source == "stderr" and text:
                     self.last_error_line = text
                 with self._lock:

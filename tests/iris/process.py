@@ -79,7 +79,7 @@ class TaskProcess:
         if self._silent:
             self.kill()
         assert self._process.stdout is not None and self._process.stderr is not None
-        self._output = Output(self.key, self.logs, self.log_batch, lambda: not self._silent)
+        self._output = Output(self.key, self.logs, self.log_batch, lambda: not self._silent, self.kill)
         self._output.start({"stdout": self._process.stdout, "stderr": self._process.stderr})
         code = self._process.wait()
         with contextlib.suppress(ProcessLookupError):
@@ -87,6 +87,9 @@ class TaskProcess:
         if self._silent:
             return
         self._output.wait_until_read()
+        if self._output.failure:
+            ended(1, self._output.failure)
+            return
         last = f". stderr: {self._output.last_error_line}" if self._output.last_error_line else ""
         ended(code, f"Exit code: {code}{last}" if code else "")
 

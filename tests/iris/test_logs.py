@@ -61,7 +61,7 @@ def test_children_are_left_out_unless_they_are_wanted(cluster: Cluster) -> None:
 
 
 def test_a_log_goes_on_from_a_cursor(cluster: Cluster) -> None:
-    job = cluster.submit("echo one; sleep 1; echo two")
+    job = cluster.submit(f"echo one; sleep {cluster.slowness}; echo two")
     log = cluster.jobs.follow(job)
     first: list[str] = []
     while not first:
@@ -75,8 +75,12 @@ def test_a_log_of_thousands_of_lines_is_whole(cluster: Cluster) -> None:
     assert cluster.lines(job) == [str(i) for i in range(1, 5001)]
 
 
-def test_bytes_that_are_no_text_are_replaced(cluster: Cluster) -> None:
-    assert cluster.lines(cluster.submit(r"printf 'a\377b\n'")) == ["a\ufffdb"]
+def test_bytes_that_are_no_text_end_the_task(cluster: Cluster) -> None:
+    job = cluster.submit(rf"echo before; sleep {cluster.slowness}; printf 'a\377b\n'; sleep 600")
+    details = cluster.jobs.wait(job, 60)
+    assert (details["state"], details["exit_code"]) == ("FAILED", 1)
+    assert "can't decode byte 0xff" in details["error"]
+    assert cluster.lines(job) == ["before"]
 
 
 def test_lines_that_come_after_the_end_of_the_job_are_not_lost(start: Callable[..., Controller]) -> None:

@@ -123,7 +123,7 @@ def test_a_client_that_is_two_weeks_old_is_refused(wire: Wire) -> None:
 def test_a_job_without_replicas_is_taken_and_fails(cluster: Cluster, wire: Wire) -> None:
     name = "/tester/" + cluster.request().name
     assert wire.call("LaunchJob", **launch(name, replicas=0)) == (200, {"jobId": name})
-    assert cluster.jobs.wait(name, 30)["error"] == "invalid replicas=0; must be >= 1"
+    assert cluster.jobs.wait(name, 30)["error"] == f"Job {name} has invalid replicas=0; must be >= 1"
 
 
 def test_jobs_that_nobody_knows_are_missing_and_no_error(wire: Wire) -> None:
