@@ -33,8 +33,9 @@ bool is_stuck(const Status& refused) {
 }
 
 Status never_let_go(const std::string& id) {
-  return Status(StatusCode::kAlreadyExists,
-                fmt::format("the job {} was stopped earlier and Iris does not let its name go; choose another name", id));
+  return Status(
+      StatusCode::kAlreadyExists,
+      fmt::format("the job {} was stopped earlier and Iris does not let its name go; choose another name", id));
 }
 
 }  // namespace

@@ -152,7 +152,8 @@ def test_a_job_that_is_not_there_is_a_key_error(iris: IrisCluster) -> None:
 def test_a_cluster_pickles_and_a_spec_makes_one(iris: IrisCluster, cluster: Cluster) -> None:
     job = iris.launch(shell("true"))
     assert pickle.loads(pickle.dumps(iris)).wait(job, timeout=60).status is JobStatus.SUCCEEDED
-    assert isinstance(create_cluster(f"iris?controller={cluster.url}"), IrisCluster)
+    made = create_cluster(f"iris?controller={cluster.url}&user=tester")
+    assert made.poll(job).status is JobStatus.SUCCEEDED
 
 
 def test_jobs_of_a_task_are_children_of_its_job(

@@ -113,5 +113,5 @@ _SCHEMES: dict[str, dict[str, _Reader]] = {
         "use_isolated_env": _flag,
     },
     "ray": {"address": _text, "namespace": _text, "autoscaling": _flag, "cluster": _text},
-    "iris": {"controller": _text},
+    "iris": {"controller": _text, "user": _text, "token_file": _text},
 }
