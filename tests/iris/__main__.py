@@ -7,7 +7,7 @@ import signal
 
 from tests.iris.controller import Controller
 from tests.iris.times import Times
-from tests.iris.worker import Worker
+from tests.iris.worker import Worker, slice_of
 
 
 def _workers(options: argparse.Namespace) -> list[Worker]:
@@ -15,19 +15,7 @@ def _workers(options: argparse.Namespace) -> list[Worker]:
         Worker(f"worker-{i}", cpu_millicores=int(options.cpus * 1000), attributes={"region": options.region})
         for i in range(options.workers)
     ]
-    for i in range(options.tpu_vms):
-        attributes = {"region": options.region, "tpu-name": "slice-0", "tpu-worker-id": str(i)}
-        workers.append(
-            Worker(
-                f"tpu-{i}",
-                cpu_millicores=128_000,
-                group="tpu",
-                device_type="tpu",
-                device_variant=options.tpu,
-                device_count=4,
-                attributes=attributes,
-            )
-        )
+    workers += slice_of("slice-0", options.tpu_vms)
     return workers
 
 
@@ -37,8 +25,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--cpus", type=float, default=8, help="of each worker")
     parser.add_argument("--region", default="here")
-    parser.add_argument("--tpu", default="v5litepod-16", help="variant of the TPU workers")
-    parser.add_argument("--tpu-vms", type=int, default=0, help="how many of them, all in one slice")
+    parser.add_argument("--tpu-vms", type=int, default=0, help="machines of a slice v5litepod-16")
     parser.add_argument("--token", action="append", default=[], metavar="TOKEN=USER", help="a static token")
     parser.add_argument("--admin", action="append", default=[], metavar="USER")
     parser.add_argument("--scale", type=float, default=1.0, help="of Iris's own delays")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pickle
+import re
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import fray
@@ -16,7 +17,9 @@ from fray.backend.iris.cluster import IrisCluster
 from fray.cluster import create_cluster
 
 from tests.iris.conftest import Cluster
+from tests.iris.controller import Controller
 from tests.iris.waiting import wait_until
+from tests.iris.worker import slice_of
 
 SMALL = ResourceConfig(cpu=0.1, ram="64m", disk="0")
 
@@ -177,3 +180,21 @@ def test_nobody_there_is_a_node_that_died() -> None:
     cluster = IrisCluster("http://127.0.0.1:1")
     with pytest.raises(fray.errors.NodeDiedError, match="nobody listens"):
         cluster.list_jobs()
+
+
+def test_the_program_of_the_guide_runs(
+    start: Callable[..., Controller],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    guide = Path(__file__).parents[2] / "docs" / "guides" / "iris.md"
+    found = re.search(r"```python\n(.*?)```", guide.read_text(), re.DOTALL)
+    assert found is not None
+    controller = start(slice_of("slice", 4))
+    (tmp_path / "train.py").write_text("import os\nprint(os.environ['IRIS_TASK_ID'][-2:])\n")
+    monkeypatch.chdir(tmp_path)
+    exec(compile(found[1].replace("http://127.0.0.1:10000", controller.url), str(guide), "exec"), {})
+    *lines, status = capsys.readouterr().out.splitlines()
+    assert sorted(lines) == [f"[replica-{i}] /{i}" for i in range(4)]
+    assert status == "succeeded"

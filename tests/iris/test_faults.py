@@ -16,7 +16,7 @@ from tests.iris import faults
 from tests.iris.conftest import Cluster, client_of
 from tests.iris.controller import Controller
 from tests.iris.waiting import wait_until
-from tests.iris.worker import Worker
+from tests.iris.worker import Worker, slice_of
 
 LOST = {
     "the answer is lost": faults.LOST_ANSWER,
@@ -187,19 +187,6 @@ def test_nothing_of_a_stopped_job_is_left_running(own: Cluster, stand_in: Contro
 
 
 def test_tasks_of_a_slice_run_together_or_not_at_all(start: Callable[..., Controller]) -> None:
-    def slice_of(name: str, count: int) -> list[Worker]:
-        return [
-            Worker(
-                f"{name}-{i}",
-                group="tpu",
-                device_type="tpu",
-                device_variant="v5litepod-16",
-                device_count=4,
-                attributes={"tpu-name": name, "tpu-worker-id": str(i)},
-            )
-            for i in range(count)
-        ]
-
     controller = start([*slice_of("small", 2), *slice_of("whole", 4)])
     own = Cluster(controller.url, client_of(controller.url))
     request = own.request()

@@ -104,3 +104,20 @@ class Worker:
     def environment(self) -> dict[str, Any]:
         region = self.attributes.get("region")
         return {"IRIS_WORKER_ID": self.worker_id, **({"IRIS_WORKER_REGION": region} if region else {})}
+
+
+def slice_of(name: str, count: int) -> list[Worker]:
+    """The machines of one TPU slice, four chips each."""
+    return [
+        Worker(
+            f"{name}-{i}",
+            cpu_millicores=128_000,
+            memory_bytes=512 * GIB,
+            group="tpu",
+            device_type="tpu",
+            device_variant="v5litepod-16",
+            device_count=4,
+            attributes={"tpu-name": name, "tpu-worker-id": str(i)},
+        )
+        for i in range(count)
+    ]
