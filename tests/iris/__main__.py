@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import signal
+import threading
 
 from tests.iris.controller import Controller
 from tests.iris.times import Times
@@ -31,6 +32,9 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=1.0, help="of Iris's own delays")
     parser.add_argument("--setup", action="store_true", help="run setup commands, as in a container")
     options = parser.parse_args()
+    ended = threading.Event()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, lambda *_: ended.set())
     with Controller(
         _workers(options),
         Times().scaled(options.scale),
@@ -40,7 +44,7 @@ def main() -> None:
         runs_setup=options.setup,
     ) as controller:
         print(f"Iris's stand-in is at {controller.url}; Ctrl-C ends it, with all that runs on it", flush=True)
-        signal.sigwait({signal.SIGINT, signal.SIGTERM})
+        ended.wait()
 
 
 if __name__ == "__main__":
