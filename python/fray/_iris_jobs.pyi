@@ -208,7 +208,7 @@ class IrisJobLog:
 
     def read(self, timeout: float = 1.0) -> list[tuple[str, int, int, str, int, str]] | None:
         """
-        Lines as job, task, attempt, stream, time in milliseconds and text; none when none came in time; None at the end.
+        Lines as job, task, attempt, stream, milliseconds and text; empty when none came in time; None at the end.
         """
 
     @property

@@ -240,8 +240,7 @@ NB_MODULE(_iris_jobs, module) {
   nb::class_<IrisJobLog>(module, "IrisJobLog", "A job's output as it comes.")
       .def("read", &IrisJobLog::read, "timeout"_a = 1.0,
            nb::sig("def read(self, timeout: float = 1.0) -> list[tuple[str, int, int, str, int, str]] | None"),
-           "Lines as job, task, attempt, stream, time in milliseconds and text; none when none came in time; None at "
-           "the end.")
+           "Lines as job, task, attempt, stream, milliseconds and text; empty when none came in time; None at the end.")
       .def_prop_ro("cursor", &IrisJobLog::cursor, "Where to go on.");
 }
 #undef PyInit__iris_jobs
