@@ -121,19 +121,16 @@ def main() -> None:
         f"#include <{name}>\n" for name in ("cstdint", "map", "optional", "string", "string_view", "vector")
     )
     declarations = "\n".join(declared(item) for item in found)
-    options.header.write_text(
-        f"#pragma once\n\n{headers}\nnamespace fray::iris::wire {{\n\n{declarations}\n}}  // namespace fray::iris::wire\n"
-    )
+    begin, end = "namespace fray::iris::wire {\n\n", "\n}  // namespace fray::iris::wire\n"
+    options.header.write_text(f"#pragma once\n\n{headers}\n{begin}{declarations}{end}")
     definitions = "".join(
         f"std::string encode(const {item.name}& message) {{ return encoded(message); }}\n"
         f"bool decode(std::string_view bytes, {item.name}& message) {{ return decoded(bytes, message); }}\n"
         for item in found
         if isinstance(item, Message)
     )
-    options.source.write_text(
-        f'#include "iris/messages.h"\n\n#include "iris/protobuf.h"\n\nnamespace fray::iris::wire {{\n\n{definitions}\n'
-        "}  // namespace fray::iris::wire\n"
-    )
+    includes = '#include "iris/messages.h"\n\n#include "iris/protobuf.h"\n\n'
+    options.source.write_text(f"{includes}{begin}{definitions}{end}")
 
 
 if __name__ == "__main__":

@@ -24,6 +24,9 @@ std::string task_state(int number) {
   return std::string(kTaskStates[is_known ? static_cast<std::size_t>(number) : 0]);
 }
 
+// Of a program that a signal has ended Iris tells the signal's number, negative.
+int shell_code(int code) { return code < 0 ? 128 - code : code; }
+
 bool has_exit_code(int state) { return state == wire::TASK_STATE_SUCCEEDED || state == wire::TASK_STATE_FAILED; }
 
 int index_of(std::string_view task_id) {
@@ -102,14 +105,14 @@ TaskDetails details_of(const wire::TaskStatus& status) {
   task.id = status.task_id;
   task.index = index_of(task.id);
   task.state = task_state(status.state);
-  if (has_exit_code(status.state)) task.exit_code = status.exit_code;
+  if (has_exit_code(status.state)) task.exit_code = shell_code(status.exit_code);
   task.error = status.error;
   task.worker = status.worker_id;
   task.pending_reason = status.pending_reason;
   task.attempt = status.current_attempt_id;
   for (const wire::TaskAttempt& each : status.attempts) {
-    task.attempts.push_back(
-        {each.attempt_id, task_state(each.state), each.worker_id, each.exit_code, each.error, each.is_worker_failure});
+    task.attempts.push_back({each.attempt_id, task_state(each.state), each.worker_id, shell_code(each.exit_code),
+                             each.error, each.is_worker_failure});
   }
   return task;
 }

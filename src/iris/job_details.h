@@ -50,7 +50,7 @@ struct TaskDetails {
   std::string id;
   int index = 0;
   std::string state;             // "RUNNING", "PREEMPTED", ...
-  std::optional<int> exit_code;  // of its last attempt, once its program has ended; -9 after SIGKILL
+  std::optional<int> exit_code;  // of its last attempt, once its program has ended; 137 after SIGKILL
   std::string error;
   std::string worker;
   std::string pending_reason;

@@ -218,7 +218,6 @@ def parent_job() -> str | None:
 
 def info_of(job: dict[str, Any]) -> JobInfo:
     """Return what the controller says of a job."""
-    code: int | None = job["exit_code"]
     return JobInfo(
         job_id=JobId(job["id"]),
         status=_status(job["state"]),
@@ -226,7 +225,7 @@ def info_of(job: dict[str, Any]) -> JobInfo:
         name=_name_in(job["id"]),
         error_message=job["error"] or None,
         pending_reason=job["pending_reason"] or None,
-        exit_code=128 - code if code is not None and code < 0 else code,
+        exit_code=job["exit_code"],
     )
 
 
