@@ -21,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
-EXTENSIONS = ("_native", "_ray_jobs")
+EXTENSIONS = ("_native", "_ray_jobs", "_iris_jobs")
 # Home and work folders of somebody's machine. In brackets, so that this file does not match itself.
 _PRIVATE_PATH = re.compile(r"(?<![\w.~/:-])/(?:[h]ome|[r]oot|[w]ork|[U]sers)/[\w.]")
 
@@ -69,6 +69,7 @@ def thread_safety() -> list[str]:
         return []
     names = [name for name in files(".cc") if "MutexLock" in (ROOT / name).read_text()]
     command = [clang, "-std=c++20", "-fsyntax-only", "-Wthread-safety", "-Werror=thread-safety", "-Isrc", "-Iinclude"]
+    command += ["-isystem", "build/dev/src/messages"]
     command += ["-DFMT_HEADER_ONLY=1", '-DFRAY_VERSION="0"']
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         outputs = list(pool.map(lambda name: run(*command, name), names))

@@ -106,6 +106,7 @@ NORMAL_PARTS = (
     Part("chaos of nodes and jobs", 360, folders=_CHAOS_OF_NODES, alone=False),
     Part("C++ API", 240, folders=("tests/cpp",), alone=False),
     Part("plugs", 180, folders=("tests/plugs", "tests/ray_api"), alone=False),
+    Part("Iris", 180, folders=("tests/iris",), alone=False),
     Part("browser", 60, folders=("tests/browser",), alone=False),
     Part("packaging and examples", 90, folders=("tests/packaging", "tests/examples")),
 )

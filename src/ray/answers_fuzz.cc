@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "model/json_text.h"
-#include "ray/address.h"
+#include "ray/endpoint.h"
 #include "ray/job_details.h"
 #include "ray/refusal.h"
 #include "runtime_env/ignore_file.h"

@@ -1,32 +1,37 @@
-// Endpoint: a cluster's address, who asks there, and how long a question may take.
+// The endpoint of a Ray cluster: the address of its dashboard as people write it, and the token that it wants, from where
+// Ray's own clients look for it.
 //
-// Threading:  values; `interrupted` is called by the thread that asks.
-// Ownership:  owns its strings.
-// Failure:    none.
+//   RAY_AUTH_TOKEN, else the file that RAY_AUTH_TOKEN_PATH names, else ~/.ray/auth_token
+//
+// Threading:  any thread; reads the environment.
+// Ownership:  values.
+// Failure:    kInvalidArgument: a text that is no address, with what was probably meant; a file that RAY_AUTH_TOKEN_PATH names
+//             and that cannot be read. Without any of the three the token is empty. The token itself is in no message.
 #pragma once
 
-#include <chrono>
-#include <cstddef>
-#include <functional>
-#include <string>
+#include <string_view>
 
-#include "ray/address.h"
-#include "ray/token.h"
+#include "base/status.h"
+#include "http_client/endpoint.h"
 
 namespace fray::ray {
 
-struct Endpoint {
-  Address address;
-  Token token;
-  // TLS alone: files of trusted certificates beside the system's; without `verify` any certificate will do.
-  std::string ca_file;
-  bool verify = true;
+using http_client::Address;
+using http_client::Endpoint;
+using http_client::Token;
 
-  std::chrono::milliseconds connect_limit{5'000};
-  std::chrono::milliseconds answer_limit{60'000};
-  std::size_t most_answer_bytes = std::size_t{256} << 20;
-  // Asked several times a second while waiting; true: give up with kCancelled.
-  std::function<bool()> interrupted;
+inline constexpr http_client::Service kDashboard{
+    .what = "a Ray cluster",
+    .example = "http://127.0.0.1:8265",
+    .token_place = "RAY_AUTH_TOKEN",
+    .is_it_up =
+        "is the Ray head up, with its dashboard (`ray start --head`, port 8265 by default), and can this machine "
+        "reach it",
+    .is_it_busy = "is the head overloaded, or the address that of something else",
+    .is_it_the_port = "is it the port of Ray's dashboard (8265 by default)",
 };
+
+Result<Address> parse_address(std::string_view text);
+Result<Token> find_token();
 
 }  // namespace fray::ray

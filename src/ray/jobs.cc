@@ -1,20 +1,21 @@
 #include "ray/jobs.h"
 
 #include <algorithm>
-#include <thread>
 
 #include <fmt/format.h>
 
+#include "http_client/backoff.h"
 #include "ray/refusal.h"
 
 namespace fray::ray {
+
+using http_client::path_segment;
 
 namespace {
 
 constexpr std::pair<int, int> kOldest = {2, 9};
 constexpr std::chrono::milliseconds kFirstAsk{200};
 constexpr std::chrono::milliseconds kLongestAsk{3'000};
-constexpr std::chrono::milliseconds kSlice{100};
 
 bool is_cut(const Status& status) {
   return status.code() == StatusCode::kUnavailable || status.code() == StatusCode::kTimedOut;
@@ -33,16 +34,7 @@ std::string named(std::string_view verb, const std::string& id) { return fmt::fo
 
 std::string Jobs::log_path(const std::string& id) { return job_path(id) + "/logs/tail"; }
 
-// Sleeps, unless interrupted.
-bool Jobs::pause(std::chrono::milliseconds length) const {
-  for (auto end = std::chrono::steady_clock::now() + length; std::chrono::steady_clock::now() < end;) {
-    if (endpoint_.interrupted && endpoint_.interrupted()) return false;
-    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(kSlice, end - std::chrono::steady_clock::now()));
-  }
-  return true;
-}
-
-Result<Answer> Jobs::ask(std::string_view what, const Request& request) const {
+Result<http_client::Answer> Jobs::ask(std::string_view what, const Request& request) const {
   FRAY_RETURN_IF_ERROR(check_token(endpoint_.token));
   bool arrived = false;
   FRAY_ASSIGN_OR_RETURN(Answer answer, exchange(endpoint_, request, &arrived));
@@ -51,11 +43,12 @@ Result<Answer> Jobs::ask(std::string_view what, const Request& request) const {
 }
 
 // For requests that change nothing, or may arrive twice: once more when the connection broke under them.
-Result<Answer> Jobs::ask_again(std::string_view what, const Request& request) const {
+Result<http_client::Answer> Jobs::ask_again(std::string_view what, const Request& request) const {
   FRAY_RETURN_IF_ERROR(check_token(endpoint_.token));
   bool arrived = false;
   Result<Answer> answer = exchange(endpoint_, request, &arrived);
-  if (!answer.is_ok() && answer.status().code() == StatusCode::kUnavailable && arrived && pause(kFirstAsk)) {
+  if (!answer.is_ok() && answer.status().code() == StatusCode::kUnavailable && arrived &&
+      http_client::pause(endpoint_, kFirstAsk)) {
     answer = exchange(endpoint_, request, &arrived);
   }
   if (!answer.is_ok()) return answer.status();
@@ -142,14 +135,9 @@ Status Jobs::post(const JobRequest& request) const {
   const Request message{"POST", "/api/jobs/", submit_body(request, mark)};
   bool uncertain = false;
   Status last;
-  std::chrono::milliseconds rest = kFirstAsk;
   // Time for a first answer that never comes, and for what follows from that.
-  const auto deadline = std::chrono::steady_clock::now() + 2 * endpoint_.answer_limit;
-  for (bool first = true; first || std::chrono::steady_clock::now() < deadline; first = false) {
-    if (!first) {
-      if (!pause(rest)) return Status(StatusCode::kCancelled, "interrupted while submitting; " + last.message());
-      rest = std::min(rest * 2, kLongestAsk);
-    }
+  http_client::Backoff backoff(endpoint_, {kFirstAsk, kLongestAsk, 2 * endpoint_.answer_limit});
+  for (bool first = true; first || backoff.rest(); first = false) {
     if (uncertain) {
       Result<bool> arrived = has_arrived(request, mark);
       if (arrived.is_ok() && *arrived) return Status::ok();
@@ -173,6 +161,9 @@ Status Jobs::post(const JobRequest& request) const {
     last = answer.status();
     if (!arrived || !is_cut(last)) return last;
     uncertain = true;
+  }
+  if (backoff.was_interrupted()) {
+    return Status(StatusCode::kCancelled, "interrupted while submitting; " + last.message());
   }
   if (!uncertain) return last;
   return Status(last.code(),

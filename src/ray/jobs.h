@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "base/status.h"
+#include "http_client/exchange.h"
 #include "ray/endpoint.h"
-#include "ray/http_exchange.h"
 #include "ray/job_details.h"
 #include "ray/job_request.h"
 #include "ray/package.h"
@@ -31,7 +31,7 @@ namespace fray::ray {
 
 class Jobs {
  public:
-  explicit Jobs(Endpoint endpoint) : endpoint_(std::move(endpoint)) {}
+  explicit Jobs(Endpoint endpoint) : endpoint_(std::move(endpoint)) { endpoint_.service = kDashboard; }
 
   const Endpoint& endpoint() const { return endpoint_; }
 
@@ -56,13 +56,15 @@ class Jobs {
   static std::string log_path(const std::string& id);
 
  private:
+  using Answer = http_client::Answer;
+  using Request = http_client::Request;
+
   Result<Answer> ask(std::string_view what, const Request& request) const;
   Result<Answer> ask_again(std::string_view what, const Request& request) const;
   Result<std::string> upload(const PackageRequest& package) const;
   Status send_along(nlohmann::json& runtime_env) const;
   Status post(const JobRequest& request) const;
   Result<bool> has_arrived(const JobRequest& request, const std::string& mark) const;
-  bool pause(std::chrono::milliseconds length) const;
 
   Endpoint endpoint_;
 };

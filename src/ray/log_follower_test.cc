@@ -3,12 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ray/scripted_server.h"
+#include "http_client/scripted_server.h"
 #include "websocket/frames.h"
 
 namespace fray::ray {
 namespace {
 
+using http_client::ScriptedServer;
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 using Visit = ScriptedServer::Visit;

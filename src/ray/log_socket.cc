@@ -5,11 +5,13 @@
 
 #include <fmt/format.h>
 
-#include "ray/answer_reader.h"
-#include "ray/http_exchange.h"
+#include "http_client/answer_reader.h"
+#include "http_client/exchange.h"
 #include "ray/refusal.h"
 
 namespace fray::ray {
+
+using http_client::Connection;
 
 namespace {
 
@@ -37,7 +39,7 @@ Status LogSocket::upgrade(const std::string& path) {
                                           "Sec-WebSocket-Key: " +
                                           key + "\r\n\r\n"));
   std::string rest;
-  FRAY_ASSIGN_OR_RETURN(const Answer answer, receive_answer(*connection_, true, &rest));
+  FRAY_ASSIGN_OR_RETURN(const http_client::Answer answer, receive_answer(*connection_, true, &rest));
   if (answer.status != kSwitchingProtocols) return refusal(endpoint_, "send the log", answer.status, answer.body);
   if (answer.websocket_accept != websocket::accept_key(key)) {
     return no_websocket(*connection_, "its Sec-WebSocket-Accept is not that of our key");

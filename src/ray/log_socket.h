@@ -11,7 +11,7 @@
 #include <string>
 
 #include "base/status.h"
-#include "ray/connection.h"
+#include "http_client/connection.h"
 #include "ray/endpoint.h"
 #include "websocket/frames.h"
 
@@ -36,7 +36,7 @@ class LogSocket {
   Result<Event> close(const Arrived& close);
 
   const Endpoint endpoint_;
-  std::unique_ptr<Connection> connection_;
+  std::unique_ptr<http_client::Connection> connection_;
   websocket::MessageReader messages_{kMostMessageBytes};
 
   static constexpr std::size_t kMostMessageBytes = std::size_t{64} << 20;

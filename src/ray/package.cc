@@ -16,8 +16,8 @@
 
 #include "base/join.h"
 #include "os/machine.h"
-#include "ray/zip_writer.h"
 #include "runtime_env/ignore_rules.h"
+#include "runtime_env/zip_writer.h"
 
 namespace fray::ray {
 
@@ -26,6 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 using runtime_env::IgnoreFile;
 using runtime_env::IgnoreRules;
+using runtime_env::ZipWriter;
 
 constexpr std::string_view kAlwaysExcluded = ".git\n.venv\nvenv\n__pycache__\n";
 constexpr std::array<std::string_view, 5> kArchives = {".zip", ".tar.gz", ".tgz", ".tar.xz", ".whl"};

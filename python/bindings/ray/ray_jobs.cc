@@ -2,19 +2,14 @@
 //
 // Threading:  any thread; the GIL is released while a cluster is asked, and Ctrl-C is heard.
 // Ownership:  Python owns the client and the logs; a log holds its client.
-// Failure:    exceptions by kind: ValueError, PermissionError, TimeoutError, ConnectionError, of fray.errors
-//             JobNotFoundError (a KeyError), JobExistsError and VersionMismatchError; RuntimeError otherwise.
+// Failure:    the exceptions of cluster_client.h.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
-#include "gil.h"
-#include "model/json_text.h"
+#include "cluster_client.h"
 #include "one_interpreter.h"
 #include "ray/command_text.h"
 #include "ray/jobs.h"
@@ -30,77 +25,6 @@ namespace {
 using nlohmann::json;
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
-
-nb::object exception_of(StatusCode code) {
-  const char* module = "builtins";
-  const char* name = "RuntimeError";
-  switch (code) {
-    case StatusCode::kInvalidArgument:
-    case StatusCode::kResourceExhausted:
-      name = "ValueError";
-      break;
-    case StatusCode::kNotFound:
-      module = "fray.errors", name = "JobNotFoundError";
-      break;
-    case StatusCode::kAlreadyExists:
-      module = "fray.errors", name = "JobExistsError";
-      break;
-    case StatusCode::kVersionMismatch:
-      module = "fray.errors", name = "VersionMismatchError";
-      break;
-    case StatusCode::kPermissionDenied:
-      name = "PermissionError";
-      break;
-    case StatusCode::kTimedOut:
-      name = "TimeoutError";
-      break;
-    case StatusCode::kUnavailable:
-      name = "ConnectionError";
-      break;
-    default:
-      break;
-  }
-  return nb::module_::import_(module).attr(name);
-}
-
-[[noreturn]] void raise(const Status& status) {
-  // An interrupted wait has its exception set already: what the signal's handler raised.
-  if (!PyErr_Occurred()) PyErr_SetObject(exception_of(status.code()).ptr(), nb::str(status.message().c_str()).ptr());
-  throw nb::python_error();
-}
-
-template <typename T>
-T value_of(Result<T> result) {
-  if (!result.is_ok()) raise(result.status());
-  return std::move(result).value();
-}
-
-// Runs without the GIL.
-template <typename Work>
-auto without_gil(Work work) {
-  GilReleased released;
-  return work();
-}
-
-nb::object as_python(const json& document) {
-  const std::string text = json_text(document);
-  return nb::module_::import_("json").attr("loads")(text);
-}
-
-json as_json(nb::handle object) {
-  const auto text = nb::cast<std::string>(nb::module_::import_("json").attr("dumps")(object));
-  json document = parse_json(text);
-  if (document.is_discarded()) {
-    throw nb::value_error(
-        fmt::format("lists and dicts lie in each other more than {} levels deep", kMostJsonDepth).c_str());
-  }
-  return document;
-}
-
-bool signal_came() {
-  GilHeld held;
-  return PyErr_Occurred() || PyErr_CheckSignals() != 0;
-}
 
 class RayJobs {
  public:
@@ -169,10 +93,7 @@ class RayJobs {
     ray::Endpoint made;
     made.address = value_of(ray::parse_address(address));
     made.token = token ? ray::Token{*token, "the caller"} : value_of(ray::find_token());
-    if (!(timeout > 0 && timeout < 1e6)) {
-      raise(Status(StatusCode::kInvalidArgument, "timeout must be a number of seconds above 0"));
-    }
-    made.answer_limit = duration_cast<milliseconds>(std::chrono::duration<double>(timeout));
+    made.answer_limit = time_limit(timeout);
     made.ca_file = ca_file;
     made.verify = verify;
     made.interrupted = signal_came;

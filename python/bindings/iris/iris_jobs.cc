@@ -1,0 +1,247 @@
+// fray._iris_jobs: an Iris cluster's jobs for Python (see src/iris/jobs.h). Documents travel as dicts.
+//
+// Threading:  any thread; the GIL is released while a cluster is asked, and Ctrl-C is heard.
+// Ownership:  Python owns the client and the logs; a log holds its client.
+// Failure:    the exceptions of cluster_client.h.
+#include "iris/jobs.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "cluster_client.h"
+#include "iris/log_follower.h"
+#include "one_interpreter.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace fray::python {
+
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+nb::object lines_of(const std::vector<iris::LogLine>& lines) {
+  nb::list list;
+  for (const iris::LogLine& line : lines) {
+    list.append(nb::make_tuple(line.job, line.task, line.attempt, line.stream, line.time_ms, line.text));
+  }
+  return list;
+}
+
+class IrisJobs {
+ public:
+  IrisJobs(const std::string& controller, const std::string& user, const std::string& token_file, double timeout,
+           double patience, const std::string& ca_file, bool verify)
+      : jobs_(endpoint(controller, token_file, timeout, ca_file, verify), user.empty() ? iris::current_user() : user,
+              time_limit(patience)) {}
+
+  std::string controller() const { return jobs_.endpoint().address.text(); }
+  std::string user() const { return jobs_.user(); }
+
+  std::string submit(const iris::JobRequest& request) const {
+    return value_of(without_gil([&] { return jobs_.submit(request); }));
+  }
+  nb::object get(const std::string& job) const {
+    return as_python(value_of(without_gil([&] { return jobs_.get(job); })).to_json());
+  }
+  nb::object task(const std::string& job, int index) const {
+    return as_python(value_of(without_gil([&] { return jobs_.task(job, index); })).to_json());
+  }
+  nb::object list(const std::string& prefix, const std::string& state, const std::string& parent) const {
+    json documents = json::array();
+    for (const iris::JobDetails& job : value_of(without_gil([&] { return jobs_.list({prefix, state, parent}); }))) {
+      documents.push_back(job.to_json());
+    }
+    return as_python(documents);
+  }
+  std::map<std::string, std::string> states(const std::vector<std::string>& ids) const {
+    std::map<std::string, std::string> names;
+    for (const auto& [id, state] : value_of(without_gil([&] { return jobs_.states(ids); }))) {
+      names[id] = iris::to_string(state);
+    }
+    return names;
+  }
+  nb::object wait(const std::string& job, std::optional<double> timeout) const {
+    std::optional<milliseconds> limit;
+    if (timeout) limit = time_limit(*timeout);
+    return as_python(value_of(without_gil([&] { return jobs_.wait(job, limit); })).to_json());
+  }
+  bool stop(const std::string& job) const {
+    return value_of(without_gil([&] { return jobs_.stop(job); }));
+  }
+  nb::object logs(const std::string& job) const {
+    return lines_of(value_of(without_gil([&] { return jobs_.logs(job); })));
+  }
+  std::string resolve(const std::string& job) const { return value_of(jobs_.resolve(job)); }
+
+  const iris::Jobs& jobs() const { return jobs_; }
+
+ private:
+  static iris::Endpoint endpoint(const std::string& controller, const std::string& token_file, double timeout,
+                                 const std::string& ca_file, bool verify) {
+    iris::Endpoint made;
+    made.address = value_of(iris::parse_address(controller));
+    made.token = value_of(iris::find_token(made.address, token_file));
+    made.answer_limit = time_limit(timeout);
+    made.ca_file = ca_file;
+    made.verify = verify;
+    made.interrupted = signal_came;
+    return made;
+  }
+
+  iris::Jobs jobs_;
+};
+
+class IrisJobLog {
+ public:
+  IrisJobLog(const IrisJobs& jobs, const std::string& job, std::int64_t cursor, bool with_children)
+      : follower_(jobs.jobs(), jobs.resolve(job), cursor, with_children) {}
+
+  // The next lines; none when none came within `timeout` seconds; None once the job is over and all was read.
+  std::optional<nb::object> read(double timeout) {
+    const milliseconds patience = time_limit(timeout);
+    const auto lines = value_of(without_gil([&] { return follower_.next(patience); }));
+    if (lines.empty() && follower_.is_over()) return std::nullopt;
+    return lines_of(lines);
+  }
+  std::int64_t cursor() const { return follower_.cursor(); }
+
+ private:
+  iris::LogFollower follower_;
+};
+
+void add_request(nb::module_& module) {
+  using iris::Constraint;
+  using iris::Device;
+  using iris::JobRequest;
+  nb::enum_<iris::Existing>(module, "Existing", "What is done with a job of the same id.")
+      .value("REFUSE", iris::Existing::kRefuse)
+      .value("KEEP", iris::Existing::kKeep)
+      .value("REPLACE", iris::Existing::kReplace);
+  nb::enum_<iris::Band>(module, "Band", "Which jobs come first.")
+      .value("DEFAULT", iris::Band::kDefault)
+      .value("PRODUCTION", iris::Band::kProduction)
+      .value("INTERACTIVE", iris::Band::kInteractive)
+      .value("BATCH", iris::Band::kBatch);
+  nb::enum_<Device::Kind>(module, "DeviceKind", "Which accelerator a task needs.")
+      .value("CPU", Device::Kind::kCpu)
+      .value("GPU", Device::Kind::kGpu)
+      .value("TPU", Device::Kind::kTpu);
+  nb::enum_<Constraint::Op>(module, "ConstraintOp", "How a machine's attribute is compared.")
+      .value("EQ", Constraint::Op::kEq)
+      .value("NE", Constraint::Op::kNe)
+      .value("EXISTS", Constraint::Op::kExists)
+      .value("NOT_EXISTS", Constraint::Op::kNotExists)
+      .value("GT", Constraint::Op::kGt)
+      .value("GE", Constraint::Op::kGe)
+      .value("LT", Constraint::Op::kLt)
+      .value("LE", Constraint::Op::kLe)
+      .value("IN", Constraint::Op::kIn);
+  nb::class_<JobRequest>(module, "IrisJobRequest", "A job as it is asked for.")
+      .def(nb::init<>())
+      .def_rw("name", &JobRequest::name)
+      .def_rw("parent", &JobRequest::parent)
+      .def_rw("argv", &JobRequest::argv)
+      .def_rw("setup", &JobRequest::setup)
+      .def_rw("workspace", &JobRequest::workspace)
+      .def_rw("bundle_id", &JobRequest::bundle_id)
+      .def_rw("env_vars", &JobRequest::env_vars)
+      .def_rw("pip_packages", &JobRequest::pip_packages)
+      .def_rw("extras", &JobRequest::extras)
+      .def_rw("python_version", &JobRequest::python_version)
+      .def_rw("cpu_millicores", &JobRequest::cpu_millicores)
+      .def_rw("memory_bytes", &JobRequest::memory_bytes)
+      .def_rw("disk_bytes", &JobRequest::disk_bytes)
+      .def_rw("replicas", &JobRequest::replicas)
+      .def_rw("group_by", &JobRequest::group_by)
+      .def_rw("ports", &JobRequest::ports)
+      .def_rw("max_retries_failure", &JobRequest::max_retries_failure)
+      .def_rw("max_retries_preemption", &JobRequest::max_retries_preemption)
+      .def_rw("existing", &JobRequest::existing)
+      .def_rw("band", &JobRequest::band)
+      .def_rw("task_image", &JobRequest::task_image)
+      .def(
+          "add_file",
+          [](JobRequest& request, const std::string& name, const nb::bytes& content) {
+            request.files[name] = std::string(content.c_str(), content.size());
+          },
+          "name"_a, "content"_a, "Puts a file beside the workspace.")
+      .def(
+          "set_device",
+          [](JobRequest& request, Device::Kind kind, const std::string& variant, int count,
+             const std::string& topology) {
+            request.device = {kind, variant, topology, count};
+          },
+          "kind"_a, "variant"_a, "count"_a, "topology"_a = "", "The accelerator of each task.")
+      .def(
+          "add_constraint",
+          [](JobRequest& request, const std::string& key, Constraint::Op op, const std::vector<std::string>& values,
+             bool preferred) {
+            request.constraints.push_back({key, op, values, preferred});
+          },
+          "key"_a, "op"_a, "values"_a, "preferred"_a = false, "Which machines will do.")
+      .def(
+          "set_timeouts",
+          [](JobRequest& request, double run, double scheduling) {
+            if (run > 0) request.timeout = time_limit(run);
+            if (scheduling > 0) request.scheduling_timeout = time_limit(scheduling);
+          },
+          "run"_a = 0.0, "scheduling"_a = 0.0, "Seconds for which a task may run, and wait; 0 for ever.");
+}
+
+}  // namespace
+
+}  // namespace fray::python
+
+#define PyInit__iris_jobs FRAY_UNCHECKED(_iris_jobs)
+NB_MODULE(_iris_jobs, module) {
+  using fray::python::IrisJobLog;
+  using fray::python::IrisJobs;
+  module.doc() = "A client of Iris's controller that needs no Iris.";
+  fray::python::add_request(module);
+  nb::class_<IrisJobs>(module, "IrisJobs", "The jobs of an Iris cluster, as its controller serves them.")
+      .def(nb::init<const std::string&, const std::string&, const std::string&, double, double, const std::string&,
+                    bool>(),
+           "controller"_a, nb::kw_only(), "user"_a = "", "token_file"_a = "", "timeout"_a = 60.0, "patience"_a = 120.0,
+           "ca_file"_a = "", "verify"_a = true)
+      .def_prop_ro("controller", &IrisJobs::controller)
+      .def_prop_ro("user", &IrisJobs::user)
+      .def("resolve", &IrisJobs::resolve, "job"_a, "The id of a job that is named by its id, or is one of the user's.")
+      .def("submit", &IrisJobs::submit, "request"_a, "Launches a job, once, and returns its id.")
+      .def("get", &IrisJobs::get, "job"_a, nb::sig("def get(self, job: str) -> dict[str, object]"),
+           "What the controller knows of a job.")
+      .def("task", &IrisJobs::task, "job"_a, "index"_a,
+           nb::sig("def task(self, job: str, index: int) -> dict[str, object]"), "A task with all its attempts.")
+      .def(
+          "list_jobs", &IrisJobs::list, nb::kw_only(), "prefix"_a = "", "state"_a = "", "parent"_a = "",
+          nb::sig("def list_jobs(self, *, prefix: str = \"\", state: str = \"\", parent: str = \"\") -> list[dict[str, "
+                  "object]]"),
+          "Jobs, the newest first.")
+      .def("states", &IrisJobs::states, "ids"_a, "How jobs are, by id; unknown ones are left out.")
+      .def("wait", &IrisJobs::wait, "job"_a, "timeout"_a = nb::none(),
+           nb::sig("def wait(self, job: str, timeout: float | None = None) -> dict[str, object]"),
+           "What the controller knows of a job once it has ended.")
+      .def("stop", &IrisJobs::stop, "job"_a, "Asks a job and its children to end; false when it had.")
+      .def("logs", &IrisJobs::logs, "job"_a,
+           nb::sig("def logs(self, job: str) -> list[tuple[str, int, int, str, int, str]]"),
+           "All lines so far, as IrisJobLog.read has them.")
+      .def(
+          "follow",
+          [](const IrisJobs& jobs, const std::string& job, std::int64_t cursor, bool with_children) {
+            return new IrisJobLog(jobs, job, cursor, with_children);
+          },
+          "job"_a, "cursor"_a = 0, "with_children"_a = false, nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(),
+          "The output as it comes, from a cursor on, to what comes after the job's end.");
+  nb::class_<IrisJobLog>(module, "IrisJobLog", "A job's output as it comes.")
+      .def("read", &IrisJobLog::read, "timeout"_a = 1.0,
+           nb::sig("def read(self, timeout: float = 1.0) -> list[tuple[str, int, int, str, int, str]] | None"),
+           "Lines as job, task, attempt, stream, milliseconds and text; empty when none came in time; None at the end.")
+      .def_prop_ro("cursor", &IrisJobLog::cursor, "Where to go on.");
+}
+#undef PyInit__iris_jobs
+FRAY_MAIN_INTERPRETER_ONLY(_iris_jobs)

@@ -1,0 +1,3 @@
+"""The backend of Iris: whole programs on its cluster, through the client in C++."""
+
+__all__: list[str] = []

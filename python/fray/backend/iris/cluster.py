@@ -1,0 +1,269 @@
+"""`IrisCluster`: whole programs on an Iris cluster."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import time
+import uuid
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, overload
+
+from fray import errors
+from fray._iris_jobs import Band, ConstraintOp, DeviceKind, IrisJobRequest, IrisJobs
+from fray.backend.iris.program import program_of
+from fray.backend.iris.resources import launch_millicores, spec_of
+from fray.cluster.cluster import Cluster
+from fray.cluster.entrypoint import Entrypoint
+from fray.cluster.environment import EnvironmentConfig, create_environment
+from fray.cluster.replica_lines import numbered_lines
+from fray.cluster.request import JobRequest
+from fray.cluster.status import JobId, JobInfo, JobStatus, TaskStatus
+from fray.cluster.waiting import check_timeout, jobs_failed, time_is_over, wanted_ids
+from fray.errors import UnsupportedError
+from fray.types import RuntimeEnv
+
+__all__ = ["IrisCluster"]
+
+_PATIENCE_SECONDS = 1.0
+"""How long a read of a log waits for lines; Ctrl-C is heard meanwhile."""
+_FIRST_LOOK_SECONDS = 0.1
+_LONGEST_LOOK_SECONDS = 2.0
+_SUFFIX_DIGITS = 8
+"""Of what makes a name new: the name of a job that was stopped can never be used again."""
+_STATUSES = {
+    "SUCCEEDED": JobStatus.SUCCEEDED,
+    "FAILED": JobStatus.FAILED,
+    "WORKER_FAILED": JobStatus.FAILED,
+    "UNSCHEDULABLE": JobStatus.FAILED,
+    "PREEMPTED": JobStatus.FAILED,
+    "KILLED": JobStatus.STOPPED,
+    "RUNNING": JobStatus.RUNNING,
+}
+"""What Iris's states are here; all others are PENDING."""
+_DEVICES = {"cpu": DeviceKind.CPU, "gpu": DeviceKind.GPU, "tpu": DeviceKind.TPU}
+
+
+class IrisCluster(Cluster):
+    """Starts, watches and ends jobs on Iris, which need not be installed here. Jobs live by themselves. Thread-safe.
+
+    A job launched inside a task of Iris is a child of that task's job, and ends with it.
+
+    Args:
+        controller: URL of the cluster's controller.
+        user: whose jobs these are; by default the user of this process. Where logging in is wanted, it is who logs in.
+        token_file: file with a token; by default ``FRAY_IRIS_TOKEN``, else what Iris's own command line has stored.
+
+    Raises:
+        ValueError: no address of a controller, or no token in the file.
+    """
+
+    def __init__(self, controller: str, user: str | None = None, token_file: str | None = None) -> None:
+        self._user = user or getpass.getuser()
+        self._token_file = token_file
+        self._jobs = IrisJobs(controller, user=self._user, token_file=token_file or "")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel as one that asks the same controller."""
+        return partial(IrisCluster, self._jobs.controller, self._user, self._token_file), ()
+
+    # ---- starting
+
+    def launch(self, request: JobRequest) -> JobId:
+        """Start a job and return its id, which ends with the job's name and something that makes it new.
+
+        Raises:
+            ValueError: Iris has no machine of that device, or the workspace is too large.
+            SerializationError: its function cannot be pickled.
+            UnsupportedError: what Iris cannot do.
+            NodeDiedError: no controller answers.
+        """
+        order = order_of(request, create_environment() if request.environment is None else request.environment)
+        order.parent = parent_job() or ""
+        with _our_errors():
+            return JobId(self._jobs.submit(order))
+
+    def create_job(self, entrypoint: str, env: RuntimeEnv | None = None) -> JobId:
+        """Start a shell command in a copy of this process's folder and return the job's id."""
+        if not isinstance(entrypoint, str) or not entrypoint.strip():  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"create_job needs a shell command such as 'python train.py', got {entrypoint!r}")
+        environment = create_environment(env_vars=dict(env.env) if env is not None else None)
+        command = Entrypoint.from_binary("bash", ["-c", entrypoint])
+        return self.launch(JobRequest(name="fray", entrypoint=command, environment=environment))
+
+    # ---- watching
+
+    def poll(self, job_id: str) -> JobInfo:
+        """Return how a job is doing."""
+        with _our_errors():
+            return info_of(self._jobs.get(job_id))
+
+    def list_jobs(self) -> list[JobInfo]:
+        """Return how this user's jobs are doing, those first that were accepted first; without their tasks."""
+        with _our_errors():
+            found = self._jobs.list_jobs(prefix=f"/{self._user}/")
+        return [info_of(job) for job in reversed(found)]
+
+    def logs(self, job_id: str) -> str:
+        """Return what all attempts of the job have printed so far, and reached the controller."""
+        with _our_errors():
+            replicas = self._replicas(job_id)
+            return _text(self._jobs.logs(job_id), replicas)
+
+    def follow(self, job_id: str) -> Iterator[str]:
+        """Yield what the job prints, as it comes, to its end."""
+        with _our_errors():
+            replicas = self._replicas(job_id)
+            log = self._jobs.follow(job_id)
+            while (lines := log.read(_PATIENCE_SECONDS)) is not None:
+                if lines:
+                    yield _text(lines, replicas)
+
+    def _replicas(self, job_id: str) -> int:
+        replicas: Any = self._jobs.get(job_id)["replicas"]
+        return replicas
+
+    @overload
+    def wait(  # pyright: ignore[reportOverlappingOverload]  (a text is a sequence of texts too)
+        self, job_id: str, raise_on_failure: bool = False, *, timeout: float | None = None
+    ) -> JobInfo: ...
+    @overload
+    def wait(
+        self, job_id: Sequence[str], raise_on_failure: bool = False, *, timeout: float | None = None
+    ) -> list[JobInfo]: ...
+    def wait(
+        self, job_id: str | Sequence[str], raise_on_failure: bool = False, *, timeout: float | None = None
+    ) -> JobInfo | list[JobInfo]:
+        """Wait for the end of a job, or of all jobs of a sequence, as `Cluster.wait` does."""
+        ids = wanted_ids(job_id)
+        check_timeout(timeout)
+        self._wait_for(ids, timeout)
+        infos = [self.poll(one) for one in ids]
+        error = jobs_failed(infos) if raise_on_failure else None
+        if error is not None:
+            raise error
+        return infos[0] if isinstance(job_id, str) else infos
+
+    def _wait_for(self, ids: list[str], timeout: float | None) -> None:
+        deadline = None if timeout is None else time.monotonic() + timeout
+        pause = _FIRST_LOOK_SECONDS
+        with _our_errors():
+            going = [self._jobs.resolve(one) for one in ids]
+        while True:
+            with _our_errors():
+                states = self._jobs.states(going)
+            missing = [one for one in going if one not in states]
+            if missing:
+                raise errors.JobNotFoundError(f"{self._jobs.controller} has no job {missing[0]}")
+            going = [one for one in going if not JobStatus.finished(_status(states[one]))]
+            if not going:
+                return
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is not None and left <= 0:
+                raise time_is_over([JobInfo(JobId(one), _status(states[one])) for one in going])
+            time.sleep(pause if left is None else min(pause, left))
+            pause = min(pause * 1.5, _LONGEST_LOOK_SECONDS)
+
+    # ---- ending
+
+    def terminate(self, job_id: str) -> None:
+        """Ask a job and its children to end; no effect on one that has ended."""
+        with _our_errors():
+            self._jobs.stop(job_id)
+
+    def delete_job(self, job_id: str) -> None:
+        """Ask a job to end. One that has ended stays: Iris forgets jobs by itself."""
+        self.terminate(job_id)
+
+    def shutdown(self, wait: bool = True) -> None:
+        """Do nothing: jobs live longer than this object."""
+
+
+def order_of(request: JobRequest, environment: EnvironmentConfig) -> IrisJobRequest:
+    """Return what the controller is asked for, under a name that is new."""
+    _refuse_what_iris_lacks(request)
+    spec = spec_of(request.resources, request.replicas)
+    program = program_of(request.entrypoint, environment)
+    order = IrisJobRequest()
+    order.name = f"{request.name}-{uuid.uuid4().hex[:_SUFFIX_DIGITS]}"
+    order.argv, order.setup = program.argv, program.setup
+    for name, content in program.files.items():
+        order.add_file(name, content)
+    order.workspace = os.path.abspath(environment.workspace) if environment.workspace else ""
+    order.task_image = spec.task_image or environment.docker_image or ""
+    order.env_vars = {**request.resources.device.default_env_vars(), **environment.env_vars}
+    order.pip_packages, order.extras = list(environment.pip_packages), list(environment.extras)
+    order.cpu_millicores = launch_millicores(spec)
+    order.memory_bytes, order.disk_bytes = spec.memory_bytes, spec.disk_bytes
+    if spec.device != "cpu":
+        order.set_device(_DEVICES[spec.device], spec.variant, spec.count, spec.topology)
+    for constraint in spec.constraints:
+        op = ConstraintOp.EQ if len(constraint.values) == 1 else ConstraintOp.IN
+        order.add_constraint(constraint.key, op, list(constraint.values))
+    order.replicas, order.group_by = spec.replicas, spec.group_by
+    order.max_retries_failure = request.max_retries_failure
+    order.max_retries_preemption = request.max_retries_preemption
+    order.band = Band.BATCH if request.priority < 0 else Band.DEFAULT
+    order.set_timeouts(run=request.deadline_seconds or 0.0)
+    return order
+
+
+def parent_job() -> str | None:
+    """Return the id of the job in whose task this process runs; None elsewhere."""
+    task = os.environ.get("IRIS_TASK_ID")
+    return task.rpartition("/")[0] if task else None
+
+
+def info_of(job: dict[str, Any]) -> JobInfo:
+    """Return what the controller says of a job."""
+    return JobInfo(
+        job_id=JobId(job["id"]),
+        status=_status(job["state"]),
+        tasks=[TaskStatus(_status(task["state"]), task["error"] or None) for task in job["tasks"]],
+        name=_name_in(job["id"]),
+        error_message=job["error"] or None,
+        pending_reason=job["pending_reason"] or None,
+        exit_code=job["exit_code"],
+    )
+
+
+def _name_in(job_id: str) -> str:
+    name = job_id.rpartition("/")[2]
+    stem, _, suffix = name.rpartition("-")
+    return stem if stem and len(suffix) == _SUFFIX_DIGITS else name
+
+
+def _status(state: str) -> JobStatus:
+    return _STATUSES.get(state, JobStatus.PENDING)
+
+
+def _text(lines: list[tuple[str, int, int, str, int, str]], replicas: int) -> str:
+    if replicas == 1:
+        return "".join(f"{line[5]}\n" for line in lines)
+    return "".join(numbered_lines(f"{line[5]}\n", line[1]) for line in lines)
+
+
+def _refuse_what_iris_lacks(request: JobRequest) -> None:
+    given = {
+        "max_processes": request.max_processes,
+        "max_files": request.max_files,
+        "grace_seconds": request.grace_seconds,
+    }
+    lacking = [name for name, value in given.items() if value is not None]
+    if lacking:
+        raise UnsupportedError(f"Iris has no {', '.join(lacking)} for jobs; leave them out for job {request.name}")
+
+
+@contextmanager
+def _our_errors() -> Generator[None]:
+    """Raise what the client says of the network and of its peer as errors of Fray's; its sentences stay."""
+    try:
+        yield
+    except (ConnectionError, PermissionError, TimeoutError) as error:
+        raise errors.NodeDiedError(str(error)) from None
+    except RuntimeError as error:
+        if isinstance(error, errors.FrayError):
+            raise
+        raise errors.FrayError(str(error)) from None

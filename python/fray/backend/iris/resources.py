@@ -1,0 +1,150 @@
+"""`ResourceSpec`: what each task of an Iris job needs, and how a `ResourceConfig` becomes one and comes back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from fray.cluster.devices import CpuConfig, DeviceConfig, GpuConfig, TpuConfig
+from fray.cluster.resources import ResourceConfig
+from fray.cluster.tpu_topology import get_tpu_topology
+
+__all__ = ["Constraint", "ResourceSpec", "config_of", "spec_of"]
+
+_DEVICE_MILLICORES = 32_000
+"""What a task with an accelerator gets at least, as Iris's own client asks for it."""
+_UNITS = (("t", 2**40), ("g", 2**30), ("m", 2**20), ("k", 2**10))
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """Which machines will do: those whose attribute `key` is one of `values`, which are lower-case texts."""
+
+    key: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceSpec:
+    """What each task of an Iris job needs.
+
+    Args:
+        cpu_millicores: thousandths of a processor.
+        memory_bytes: of memory.
+        disk_bytes: of disk, 0 for none.
+        device: ``cpu``, ``gpu`` or ``tpu``.
+        variant: of the device, in lower case; empty for any.
+        count: GPUs of a task, or chips on one machine of a TPU.
+        topology: how the chips of a TPU are arranged.
+        replicas: tasks.
+        group_by: the attribute that the machines of all tasks share.
+        constraints: which machines will do.
+        task_image: container image.
+    """
+
+    cpu_millicores: int
+    memory_bytes: int
+    disk_bytes: int
+    device: str = "cpu"
+    variant: str = ""
+    count: int = 0
+    topology: str = ""
+    replicas: int = 1
+    group_by: str = ""
+    constraints: tuple[Constraint, ...] = field(default_factory=tuple)
+    task_image: str = ""
+
+
+def spec_of(resources: ResourceConfig, replicas: int | None = None) -> ResourceSpec:
+    """Return what Iris is asked for."""
+    device = resources.device
+    kind, variant, count, topology = "cpu", "", 0, ""
+    group_by = ""
+    replicas = resources.replicas if replicas is None else replicas
+    if isinstance(device, GpuConfig):
+        kind, count = "gpu", device.count
+        variant = "" if device.variant == "auto" else device.variant.lower()
+    elif isinstance(device, TpuConfig):
+        kind, variant, topology = "tpu", device.variant.lower(), device.topology or ""
+        shape = get_tpu_topology(device.variant)
+        count = shape.chips_per_vm
+        group_by = "tpu-name" if shape.vm_count > 1 else ""
+    return ResourceSpec(
+        cpu_millicores=round(resources.cpu * 1000),
+        memory_bytes=resources.ram_bytes(),
+        disk_bytes=resources.disk_bytes(),
+        device=kind,
+        variant=variant,
+        count=count,
+        topology=topology,
+        replicas=replicas,
+        group_by=group_by,
+        constraints=tuple(_constraints(resources, variant)),
+        task_image=resources.image or "",
+    )
+
+
+def launch_millicores(spec: ResourceSpec) -> int:
+    """Return the processors that are asked for with the device."""
+    return spec.cpu_millicores if spec.device == "cpu" else max(spec.cpu_millicores, _DEVICE_MILLICORES)
+
+
+def config_of(spec: ResourceSpec) -> ResourceConfig:
+    """Return the resources that a spec says, with amounts as people write them.
+
+    Raises:
+        ValueError: a constraint, or a device, that a `ResourceConfig` has no field for.
+    """
+    found = {constraint.key: constraint.values for constraint in spec.constraints}
+    unknown = set(found) - {"preemptible", "region", "zone", "device-variant"}
+    if unknown:
+        raise ValueError(f"ResourceConfig has no field for the constraints {', '.join(sorted(unknown))}")
+    alternatives = found.get("device-variant", ())[1:]
+    names: list[str] = [_as_variant(spec.device, name) for name in alternatives]
+    return ResourceConfig(
+        cpu=spec.cpu_millicores / 1000,
+        ram=_size_text(spec.memory_bytes),
+        disk=_size_text(spec.disk_bytes),
+        device=_device(spec),
+        preemptible=found.get("preemptible") != ("false",),
+        regions=list(found["region"]) if "region" in found else None,
+        zone=found["zone"][0] if "zone" in found else None,
+        replicas=spec.replicas,
+        device_alternatives=names or None,
+        image=spec.task_image or None,
+    )
+
+
+def _constraints(resources: ResourceConfig, variant: str) -> list[Constraint]:
+    constraints: list[Constraint] = []
+    if not resources.preemptible:
+        constraints.append(Constraint("preemptible", ("false",)))
+    if resources.regions:
+        constraints.append(Constraint("region", tuple(resources.regions)))
+    if resources.zone is not None:
+        constraints.append(Constraint("zone", (resources.zone,)))
+    if resources.device_alternatives:
+        others = tuple(name.lower() for name in resources.device_alternatives)
+        constraints.append(Constraint("device-variant", (variant, *others)))
+    return constraints
+
+
+def _device(spec: ResourceSpec) -> DeviceConfig:
+    if spec.device == "gpu":
+        return GpuConfig(spec.variant or "auto", count=spec.count)
+    if spec.device == "tpu":
+        return TpuConfig(spec.variant, topology=spec.topology or None)
+    if spec.device != "cpu":
+        raise ValueError(f"unknown device {spec.device!r}; known are cpu, gpu and tpu")
+    return CpuConfig()
+
+
+def _as_variant(device: str, name: str) -> str:
+    return GpuConfig(name).variant if device == "gpu" else name
+
+
+def _size_text(size: int) -> str:
+    """Return an amount in the largest unit that holds it exactly."""
+    for unit, factor in _UNITS:
+        if size and size % factor == 0:
+            return f"{size // factor}{unit}"
+    return str(size)

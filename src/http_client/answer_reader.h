@@ -1,0 +1,26 @@
+// receive_answer(): reads the answer to a request from a connection.
+//
+// Threading:  any thread; blocks, the step's limit of the connection at most.
+// Ownership:  the answer owns its bytes.
+// Failure:    as the connection; kUnavailable for what is no HTTP, kResourceExhausted for what is larger than the endpoint's
+//             limit.
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+#include "http_client/connection.h"
+
+namespace fray::http_client {
+
+struct Answer {
+  unsigned status = 0;
+  std::string content_type;
+  std::string websocket_accept;  // of an upgrade
+  std::string body;
+};
+
+// `has_body` is false for the answer to HEAD. What came after it, as of an upgrade, lands in `*rest` unless that is null.
+Result<Answer> receive_answer(Connection& connection, bool has_body, std::string* rest);
+
+}  // namespace fray::http_client

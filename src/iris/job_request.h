@@ -1,0 +1,92 @@
+// JobRequest: a job as a user asks for it, and the question that launches it.
+//
+// Threading:  values.
+// Ownership:  owns its strings.
+// Failure:    check() returns kInvalidArgument with what was given and what is allowed. Values of environment variables are
+//             in no message.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace fray::iris {
+
+namespace wire {
+struct LaunchJobRequest;
+}
+
+struct Device {
+  enum class Kind { kCpu, kGpu, kTpu };
+  Kind kind = Kind::kCpu;
+  std::string variant;     // "v5litepod-16", "h100"
+  std::string topology;    // of a TPU
+  std::int32_t count = 0;  // GPUs of a task, or chips on one of its machines
+};
+
+struct Constraint {
+  enum class Op { kEq, kNe, kExists, kNotExists, kGt, kGe, kLt, kLe, kIn };
+  std::string key;  // "region", "zone", "preemptible", "device-variant", ...
+  Op op = Op::kEq;
+  std::vector<std::string> values;  // several for kIn, none for kExists and kNotExists
+  bool preferred = false;           // ranks machines, and leaves none out
+};
+
+// What is done with a job of the same id.
+enum class Existing {
+  kRefuse,
+  kKeep,     // one that runs is taken for this one, one that has ended is replaced
+  kReplace,  // one that has ended is replaced
+};
+
+enum class Band { kDefault, kProduction, kInteractive, kBatch };
+
+struct JobRequest {
+  std::string name;
+  std::string parent;  // the id of the job whose child it is
+  std::vector<std::string> argv;
+  std::vector<std::string> setup;            // shell lines that run before it
+  std::map<std::string, std::string> files;  // put beside the workspace, by relative path
+  std::string workspace;                     // a folder that is sent along
+  std::string bundle_id;                     // or one that was sent before
+
+  std::map<std::string, std::string> env_vars;
+  std::vector<std::string> pip_packages;
+  std::vector<std::string> extras;
+  std::string python_version;
+
+  std::int32_t cpu_millicores = 1000;
+  std::int64_t memory_bytes = 0;
+  std::int64_t disk_bytes = 0;
+  Device device;
+  std::vector<Constraint> constraints;
+  std::int32_t replicas = 1;
+  std::string group_by;  // attribute that the machines of all replicas share
+  std::vector<std::string> ports;
+
+  std::int32_t max_retries_failure = 0;
+  std::int32_t max_retries_preemption = 100;
+  std::chrono::milliseconds timeout{0};  // of each task; 0: none
+  std::chrono::milliseconds scheduling_timeout{0};
+  Existing existing = Existing::kRefuse;
+  Band band = Band::kDefault;
+  std::string task_image;
+};
+
+// The variable under which a submission is known again; not shown to users.
+inline constexpr const char* kSubmissionVariable = "FRAY_SUBMISSION";
+
+Status check(const JobRequest& request);
+
+// A random text that no other submission has.
+std::string new_mark();
+
+// `today` as controllers want it, who refuse clients that have not been updated for two weeks.
+wire::LaunchJobRequest launch_question(const JobRequest& request, const std::string& id, const std::string& mark,
+                                       const std::string& today);
+
+}  // namespace fray::iris

@@ -1,0 +1,246 @@
+#include "iris/jobs.h"
+
+#include <algorithm>
+#include <ctime>
+#include <iterator>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "http_client/backoff.h"
+#include "iris/controller.h"
+#include "iris/messages.h"
+#include "iris/names.h"
+
+namespace fray::iris {
+
+namespace {
+
+constexpr std::chrono::milliseconds kFirstRetry{200};
+constexpr std::chrono::milliseconds kLongestRetry{5'000};
+constexpr int kJobsAPage = 500;
+constexpr int kLinesAPage = 1000;
+constexpr std::chrono::milliseconds kFirstLook{100};
+constexpr std::chrono::milliseconds kLongestLook{2'000};
+
+std::string quoted(std::string_view verb, const std::string& id) { return fmt::format("{} the job {}", verb, id); }
+
+std::string today() { return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))); }
+
+// A controller that waits for the tasks of a killed job waits for ever.
+bool is_stuck(const Status& refused) {
+  return refused.message().find("to drain before replacement") != std::string::npos;
+}
+
+Status never_let_go(const std::string& id) {
+  return Status(
+      StatusCode::kAlreadyExists,
+      fmt::format("the job {} was stopped earlier and Iris does not let its name go; choose another name", id));
+}
+
+}  // namespace
+
+Jobs::Jobs(Endpoint endpoint, std::string user, std::chrono::milliseconds patience)
+    : controller_(std::make_shared<Controller>(std::move(endpoint), patience)), user_(std::move(user)) {}
+
+const Endpoint& Jobs::endpoint() const { return controller_->endpoint(); }
+
+// ---- Launching
+
+// The id of the job, if it is there and was launched with this mark; kAlreadyExists when it is another one, which is in the
+// way.
+Result<std::optional<std::string>> Jobs::find_launched(const std::string& id, const std::string& mark,
+                                                       Existing existing) const {
+  auto found = controller_->ask<wire::GetJobStatusResponse>(kGetJobStatus, quoted("look for", id),
+                                                            wire::GetJobStatusRequest{id});
+  if (found.status().code() == StatusCode::kNotFound) return std::optional<std::string>();
+  if (!found.is_ok()) return found.status();
+  const JobDetails job = details_of(*found);
+  if (job.mark == mark) return std::optional(job.id);
+  if (existing != Existing::kRefuse) return std::optional<std::string>();
+  return Status(StatusCode::kAlreadyExists, fmt::format("{} has a job {} already, {}; choose another name",
+                                                        endpoint().address.text(), id, to_string(job.state)));
+}
+
+// Each round either knows that nothing was launched, or asks before it sends again.
+Status Jobs::launch(const JobRequest& request, const std::string& id, Bundle bundle, std::string* launched) const {
+  const std::string mark = new_mark();
+  wire::LaunchJobRequest message = launch_question(request, id, mark, today());
+  message.bundle_blob = std::move(bundle.bytes);
+  const std::string question = encode(message);
+  http_client::Backoff backoff(endpoint(), {kFirstRetry, kLongestRetry, controller_->patience()});
+  Status lost;  // what became of the tries before
+  while (true) {
+    bool is_final = false;
+    const auto answer =
+        controller_->try_once<wire::LaunchJobResponse>(kLaunchJob, quoted("launch", id), question, &is_final);
+    const Status now = answer.status();
+    if (answer.is_ok()) {
+      *launched = answer.value().job_id;
+      return now;
+    }
+    if (is_stuck(now)) return never_let_go(id);
+    const bool may_be_ours = now.code() == StatusCode::kAlreadyExists && !lost.is_ok();
+    if (is_final && !may_be_ours) return now;
+    FRAY_ASSIGN_OR_RETURN(const std::optional<std::string> found, find_launched(id, mark, request.existing));
+    if (found) {
+      *launched = *found;
+      return Status::ok();
+    }
+    lost = now;
+    if (!backoff.rest()) break;
+  }
+  return Status(backoff.was_interrupted() ? StatusCode::kCancelled : lost.code(),
+                fmt::format("{}; whether the job {} will be taken is not known: look for it before launching it again",
+                            lost.message(), id));
+}
+
+Result<std::string> Jobs::submit(JobRequest request) const {
+  FRAY_RETURN_IF_ERROR(check(request));
+  FRAY_ASSIGN_OR_RETURN(const std::string id, job_id(user_, request.parent, request.name));
+  FRAY_RETURN_IF_ERROR(controller_->enter());
+  Bundle bundle;
+  if (!request.workspace.empty()) {
+    FRAY_ASSIGN_OR_RETURN(bundle, make_bundle(request.workspace));
+    FRAY_ASSIGN_OR_RETURN(const bool is_there,
+                          controller_->has("say which bundles it has", "/bundles/" + bundle.id + ".zip"));
+    if (is_there) {
+      request.bundle_id = bundle.id;
+      bundle.bytes.clear();
+    }
+  }
+  std::string launched;
+  FRAY_RETURN_IF_ERROR(launch(request, id, std::move(bundle), &launched));
+  return launched;
+}
+
+// ---- Looking
+
+Result<JobDetails> Jobs::get(const std::string& name) const {
+  FRAY_ASSIGN_OR_RETURN(const std::string id, resolve(name));
+  const std::string what = quoted("show", id);
+  FRAY_ASSIGN_OR_RETURN(const auto answer, controller_->ask<wire::GetJobStatusResponse>(kGetJobStatus, what,
+                                                                                        wire::GetJobStatusRequest{id}));
+  JobDetails job = details_of(answer);
+  FRAY_ASSIGN_OR_RETURN(const auto listed,
+                        controller_->ask<wire::ListTasksResponse>(kListTasks, what, wire::ListTasksRequest{id}));
+  for (const wire::TaskStatus& task : listed.tasks) job.tasks.push_back(details_of(task));
+  std::sort(job.tasks.begin(), job.tasks.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
+  return job;
+}
+
+Result<std::vector<JobDetails>> Jobs::list(const JobFilter& filter) const {
+  std::vector<JobDetails> jobs;
+  while (true) {
+    wire::ListJobsRequest question;
+    wire::JobQuery& query = question.query.emplace();
+    query.scope = filter.parent.empty() ? wire::JOB_QUERY_SCOPE_ALL : wire::JOB_QUERY_SCOPE_CHILDREN;
+    query.parent_job_id = filter.parent;
+    query.job_id_prefix = filter.prefix;
+    query.state_filter = filter.state;
+    query.sort_field = wire::JOB_SORT_FIELD_DATE;
+    query.sort_direction = wire::SORT_DIRECTION_DESC;
+    query.offset = static_cast<std::int32_t>(jobs.size());
+    query.limit = kJobsAPage;
+    auto page = controller_->ask<wire::ListJobsResponse>(kListJobs, "list its jobs", question);
+    // Controllers refuse to go beyond some thousands.
+    if (page.status().code() == StatusCode::kInvalidArgument && !jobs.empty()) return jobs;
+    if (!page.is_ok()) return page.status();
+    for (const wire::JobStatus& job : page->jobs) jobs.push_back(details_of(job));
+    if (!page->has_more || page->jobs.empty()) return jobs;
+  }
+}
+
+Result<TaskDetails> Jobs::task(const std::string& name, int index) const {
+  FRAY_ASSIGN_OR_RETURN(const std::string id, resolve(name));
+  const wire::GetTaskStatusRequest question{fmt::format("{}/{}", id, index)};
+  const std::string what = "show the task " + question.task_id;
+  FRAY_ASSIGN_OR_RETURN(const auto answer,
+                        controller_->ask<wire::GetTaskStatusResponse>(kGetTaskStatus, what, question));
+  return details_of(answer.task.value_or(wire::TaskStatus{}));
+}
+
+Result<std::map<std::string, JobState>> Jobs::states(const std::vector<std::string>& ids) const {
+  FRAY_ASSIGN_OR_RETURN(const auto answer, controller_->ask<wire::GetJobStateResponse>(kGetJobState, "say how jobs are",
+                                                                                       wire::GetJobStateRequest{ids}));
+  std::map<std::string, JobState> states;
+  for (const auto& [id, state] : answer.states) states[id] = job_state(state);
+  return states;
+}
+
+Status Jobs::not_there(const std::string& id) const {
+  return Status(StatusCode::kNotFound,
+                fmt::format("{} has no job {}; the list of jobs shows the ids", endpoint().address.text(), id));
+}
+
+Result<JobDetails> Jobs::wait(const std::string& name, std::optional<std::chrono::milliseconds> timeout) const {
+  FRAY_ASSIGN_OR_RETURN(const std::string id, resolve(name));
+  const auto longest = std::chrono::hours(24 * 365);
+  http_client::Backoff backoff(endpoint(), {kFirstLook, kLongestLook, timeout.value_or(longest)});
+  JobState state = JobState::kUnknown;
+  do {
+    FRAY_ASSIGN_OR_RETURN(const auto known, states({id}));
+    const auto found = known.find(id);
+    if (found == known.end()) return not_there(id);
+    state = found->second;
+    if (is_over(state)) return get(id);
+  } while (backoff.rest());
+  if (backoff.was_interrupted()) {
+    return Status(StatusCode::kCancelled, fmt::format("interrupted while the job {} was {}", id, to_string(state)));
+  }
+  return Status(StatusCode::kTimedOut, fmt::format("the job {} is still {} after {} s", id, to_string(state),
+                                                   std::chrono::duration<double>(timeout.value_or(longest)).count()));
+}
+
+Result<bool> Jobs::stop(const std::string& name) const {
+  FRAY_ASSIGN_OR_RETURN(const std::string id, resolve(name));
+  FRAY_ASSIGN_OR_RETURN(const auto known, states({id}));
+  const auto found = known.find(id);
+  if (found == known.end()) return not_there(id);
+  if (is_over(found->second)) return false;
+  const wire::TerminateJobRequest question{id};
+  FRAY_RETURN_IF_ERROR(controller_->ask<wire::Empty>(kTerminateJob, quoted("stop", id), question).status());
+  return true;
+}
+
+// ---- Output
+
+Result<std::vector<LogLine>> Jobs::read_log(const std::string& id, std::int64_t* cursor) const {
+  wire::FetchLogsRequest question;
+  question.source = id + "/";
+  question.match_scope = wire::MATCH_SCOPE_PREFIX;
+  question.cursor = *cursor;
+  question.max_lines = kLinesAPage;
+  const std::string what = quoted("send the output of", id);
+  auto answer = controller_->ask<wire::FetchLogsResponse>(kFetchLogs, what, question);
+  if (answer.status().code() == StatusCode::kVersionMismatch) {
+    answer = controller_->ask<wire::FetchLogsResponse>(kFetchLogsBefore, what, question);
+  }
+  if (!answer.is_ok()) return answer.status();
+  std::vector<LogLine> lines;
+  for (const wire::LogEntry& entry : answer->entries) {
+    const auto name = parse_attempt(entry.key);
+    if (!name) continue;
+    const std::int64_t time_ms = entry.timestamp ? entry.timestamp->epoch_ms : 0;
+    lines.push_back({std::string(name->job), name->task, name->attempt, entry.source, time_ms, entry.data});
+  }
+  *cursor = std::max<std::int64_t>(*cursor, answer->cursor);
+  return lines;
+}
+
+Result<std::vector<LogLine>> Jobs::logs(const std::string& name) const {
+  FRAY_ASSIGN_OR_RETURN(const std::string id, resolve(name));
+  FRAY_ASSIGN_OR_RETURN(const auto known, states({id}));
+  if (!known.contains(id)) return not_there(id);
+  std::vector<LogLine> lines;
+  std::int64_t cursor = 0;
+  for (std::int64_t before = -1; cursor != before;) {
+    before = cursor;
+    FRAY_ASSIGN_OR_RETURN(std::vector<LogLine> more, read_log(id, &cursor));
+    std::copy_if(std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()), std::back_inserter(lines),
+                 [&](const LogLine& line) { return line.job == id; });
+  }
+  return lines;
+}
+
+}  // namespace fray::iris

@@ -1,0 +1,61 @@
+#include "iris/log_follower.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "http_client/backoff.h"
+
+namespace fray::iris {
+
+namespace {
+
+constexpr std::chrono::milliseconds kShortestPause{100};
+constexpr std::chrono::milliseconds kLongestPause{1'000};
+
+}  // namespace
+
+// A page may have nothing of the job itself while there is more behind it.
+Result<std::vector<LogLine>> LogFollower::read() {
+  while (true) {
+    const std::int64_t before = cursor_;
+    FRAY_ASSIGN_OR_RETURN(std::vector<LogLine> lines, jobs_.read_log(job_, &cursor_));
+    if (!with_children_) std::erase_if(lines, [this](const LogLine& line) { return line.job != job_; });
+    if (!lines.empty() || cursor_ == before) return lines;
+  }
+}
+
+Status LogFollower::look_at_job() {
+  FRAY_ASSIGN_OR_RETURN(const auto states, jobs_.states({job_}));
+  const auto found = states.find(job_);
+  if (found == states.end()) {
+    return Status(StatusCode::kNotFound, fmt::format("{} has no job {}; the list of jobs shows the ids",
+                                                     jobs_.endpoint().address.text(), job_));
+  }
+  if (fray::iris::is_over(found->second)) ended_ = Clock::now();
+  return Status::ok();
+}
+
+Result<std::vector<LogLine>> LogFollower::next(std::chrono::milliseconds patience) {
+  const auto deadline = Clock::now() + patience;
+  while (!is_over_) {
+    // Looked at before it is read: what was there at the end is read after it.
+    if (!ended_) FRAY_RETURN_IF_ERROR(look_at_job());
+    const bool is_last = ended_ && Clock::now() - *ended_ >= kLate;
+    FRAY_ASSIGN_OR_RETURN(std::vector<LogLine> lines, read());
+    if (!lines.empty()) {
+      pause_ = std::chrono::milliseconds(0);
+      return lines;
+    }
+    is_over_ = is_last;
+    if (is_over_ || Clock::now() >= deadline) break;
+    pause_ = std::clamp(pause_ * 2, kShortestPause, ended_ ? kShortestPause : kLongestPause);
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    if (!http_client::pause(jobs_.endpoint(), std::clamp(left, std::chrono::milliseconds(0), pause_))) {
+      return Status(StatusCode::kCancelled, fmt::format("interrupted while following the output of the job {}", job_));
+    }
+  }
+  return std::vector<LogLine>();
+}
+
+}  // namespace fray::iris

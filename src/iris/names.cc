@@ -1,0 +1,112 @@
+#include "iris/names.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include "base/utf8.h"
+
+namespace fray::iris {
+
+namespace {
+
+constexpr std::size_t kLongestName = 200;
+
+Status wrong_name(std::string_view what, std::string_view given, std::string_view why) {
+  return Status(StatusCode::kInvalidArgument, fmt::format("{} \"{}\" cannot be used on Iris: {}", what, given, why));
+}
+
+bool is_digits(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+Status check_part(std::string_view what, std::string_view part) {
+  if (part.find_first_not_of(" \t") == std::string_view::npos) {
+    return wrong_name(what, part, "it is empty; give it a name such as train");
+  }
+  if (part.find('/') != std::string_view::npos) {
+    return wrong_name(what, part, "a slash separates users, jobs and their children; write - or _ in its place");
+  }
+  const bool has_controls =
+      std::any_of(part.begin(), part.end(), [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7F; });
+  if (has_controls || !is_utf8(part)) {
+    return wrong_name(what, "...", "it has control characters, or bytes that are no UTF-8");
+  }
+  if (part.size() > kLongestName) {
+    return wrong_name(what, part.substr(0, 20), fmt::format("it is longer than {} bytes", kLongestName));
+  }
+  return Status::ok();
+}
+
+Status check_child(std::string_view name) {
+  if (!is_digits(name)) return Status::ok();
+  return wrong_name("the name of a child job", name,
+                    "names that are all digits are those of tasks; put a letter into it");
+}
+
+Status check_id(std::string_view id) {
+  std::string_view rest = id;
+  std::size_t parts = 0;
+  std::string_view part;
+  while (!rest.empty()) {
+    rest.remove_prefix(1);
+    const std::size_t end = std::min(rest.find('/'), rest.size());
+    part = rest.substr(0, end);
+    FRAY_RETURN_IF_ERROR(check_part(parts == 0 ? "the user" : "the job name", part));
+    rest.remove_prefix(end);
+    ++parts;
+  }
+  if (parts < 2) return wrong_name("the id", id, "the id of a job is /USER/JOB, and /USER/JOB/CHILD for its children");
+  if (parts >= 3 && is_digits(part)) return wrong_name("the id", id, "it names a task; leave its last part out");
+  return Status::ok();
+}
+
+}  // namespace
+
+Result<std::string> job_id(const std::string& user, const std::string& parent, const std::string& name) {
+  FRAY_RETURN_IF_ERROR(check_part("the job name", name));
+  if (!parent.empty()) {
+    FRAY_RETURN_IF_ERROR(check_id(parent));
+    FRAY_RETURN_IF_ERROR(check_child(name));
+    return parent + "/" + name;
+  }
+  FRAY_RETURN_IF_ERROR(check_part("the user", user));
+  return "/" + user + "/" + name;
+}
+
+Result<std::string> resolve_id(const std::string& user, const std::string& text) {
+  if (!text.starts_with('/')) return job_id(user, "", text);
+  FRAY_RETURN_IF_ERROR(check_id(text));
+  return text;
+}
+
+bool is_child(std::string_view id) { return std::count(id.begin(), id.end(), '/') > 2; }
+
+std::optional<AttemptName> parse_attempt(std::string_view key) {
+  const std::size_t colon = key.rfind(':');
+  const std::size_t slash = key.rfind('/', colon);
+  if (colon == std::string_view::npos || slash == std::string_view::npos || slash == 0) return std::nullopt;
+  AttemptName name{key.substr(0, slash)};
+  auto read = [](std::string_view text, int* number) {
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
+    return error == std::errc() && end == text.data() + text.size() && *number >= 0;
+  };
+  if (!read(key.substr(slash + 1, colon - slash - 1), &name.task)) return std::nullopt;
+  if (!read(key.substr(colon + 1), &name.attempt)) return std::nullopt;
+  return name;
+}
+
+std::string current_user() {
+  for (const char* variable : {"LOGNAME", "USER", "LNAME", "USERNAME"}) {
+    const char* value = std::getenv(variable);
+    if (value != nullptr && *value != '\0') return value;
+  }
+  const passwd* found = ::getpwuid(::getuid());
+  return found != nullptr ? found->pw_name : fmt::format("uid-{}", ::getuid());
+}
+
+}  // namespace fray::iris

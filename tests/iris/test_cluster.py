@@ -1,0 +1,200 @@
+"""`IrisCluster`: whole programs through the API that all clusters have."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import fray
+import fray.errors
+import pytest
+from fray import Entrypoint, JobRequest, JobStatus, ResourceConfig, create_environment
+from fray.backend.iris.cluster import IrisCluster
+from fray.cluster import create_cluster
+
+from tests.iris.conftest import Cluster
+from tests.iris.controller import Controller
+from tests.iris.waiting import wait_until
+from tests.iris.worker import slice_of
+
+SMALL = ResourceConfig(cpu=0.1, ram="64m", disk="0")
+
+
+@pytest.fixture
+def iris(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[IrisCluster]:
+    """A cluster of which this process's folder, empty, is the workspace."""
+    monkeypatch.chdir(tmp_path)
+    with IrisCluster(cluster.url, user="tester") as made:
+        yield made
+
+
+def shell(script: str, **fields: object) -> JobRequest:
+    return JobRequest(name="job", entrypoint=Entrypoint.from_binary("bash", ["-c", script]), resources=SMALL, **fields)
+
+
+def test_a_program_runs_in_a_copy_of_the_workspace(iris: IrisCluster, tmp_path: Path) -> None:
+    (tmp_path / "data.txt").write_text("from the workspace")
+    job = iris.launch(shell("cat data.txt; echo; echo more > data.txt"))
+    info = iris.wait(job, timeout=60)
+    assert (info.status, info.exit_code, info.name) == (JobStatus.SUCCEEDED, 0, "job")
+    followed = "".join(iris.follow(job))
+    assert followed.splitlines()[0] == "from the workspace"
+    assert iris.logs(job) == followed
+    assert (tmp_path / "data.txt").read_text() == "from the workspace"
+
+
+def test_words_of_a_command_reach_it_as_they_are(iris: IrisCluster) -> None:
+    entrypoint = Entrypoint.from_binary("printf", ["%s|", "a b", "$HOME", "'", ""])
+    job = iris.launch(JobRequest(name="words", entrypoint=entrypoint, resources=SMALL))
+    assert "".join(iris.follow(job)) == "a b|$HOME|'||\n"
+
+
+def test_a_function_runs_with_its_arguments(iris: IrisCluster) -> None:
+    def greet(name: str, *, loudly: bool = False) -> None:
+        print(f"hello {name.upper() if loudly else name}", flush=True)
+
+    entrypoint = Entrypoint.from_callable(greet, ["wörld"], {"loudly": True})
+    job = iris.launch(JobRequest(name="call", entrypoint=entrypoint, resources=SMALL))
+    assert "".join(iris.follow(job)) == "hello WÖRLD\n"
+    assert iris.wait(job).status is JobStatus.SUCCEEDED
+
+
+def test_what_a_function_raises_is_in_the_jobs_error(iris: IrisCluster) -> None:
+    def fail() -> None:
+        raise ValueError("intended")
+
+    job = iris.launch(JobRequest(name="call", entrypoint=Entrypoint.from_callable(fail), resources=SMALL))
+    with pytest.raises(fray.errors.JobFailedError, match="ValueError: intended"):
+        iris.wait(job, raise_on_failure=True, timeout=60)
+    assert iris.poll(job).exit_code == 1
+
+
+def test_a_function_of_the_workspace_finds_its_module(iris: IrisCluster, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def greet(name):\n    print('hello', name)\n")
+    sys.path.insert(0, str(tmp_path))
+    try:
+        import mine
+    finally:
+        sys.path.remove(str(tmp_path))
+    job = iris.launch(
+        JobRequest(name="call", entrypoint=Entrypoint.from_callable(mine.greet, ["you"]), resources=SMALL)
+    )
+    assert "".join(iris.follow(job)) == "hello you\n"
+
+
+def test_a_function_for_another_python_says_so(iris: IrisCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "version_info", (3, 99))
+    job = iris.launch(JobRequest(name="call", entrypoint=Entrypoint.from_callable(print), resources=SMALL))
+    monkeypatch.undo()
+    info = iris.wait(job, timeout=60)
+    assert info.status is JobStatus.FAILED
+    assert "pickled by Python 3.99" in (info.error_message or "")
+
+
+def test_a_function_that_cannot_be_pickled_never_leaves(iris: IrisCluster) -> None:
+    entrypoint = Entrypoint.from_callable(print, [threading.Lock()])
+    with pytest.raises(fray.SerializationError, match="lock"):
+        iris.launch(JobRequest(name="call", entrypoint=entrypoint))
+
+
+def test_replicas_have_statuses_and_numbered_lines(iris: IrisCluster) -> None:
+    job = iris.launch(shell('echo "${IRIS_TASK_ID##*/}"; test "${IRIS_TASK_ID##*/}" != 1', replicas=2))
+    info = iris.wait(job, timeout=60)
+    assert info.status is JobStatus.FAILED
+    assert info.tasks[1].status is JobStatus.FAILED
+    assert sorted("".join(iris.follow(job)).splitlines()) == ["[replica-0] 0", "[replica-1] 1"]
+
+
+def test_variables_reach_the_job(iris: IrisCluster) -> None:
+    job = iris.launch(shell('echo "$WHO"', environment=create_environment(env_vars={"WHO": "world"})))
+    assert "".join(iris.follow(job)) == "world\n"
+
+
+def test_a_name_may_be_used_again_and_again(iris: IrisCluster) -> None:
+    jobs = [iris.launch(shell("true")) for _ in range(2)]
+    assert len(set(jobs)) == 2
+    assert [iris.wait(job, timeout=60).name for job in jobs] == ["job", "job"]
+
+
+def test_a_job_that_is_stopped_says_so(iris: IrisCluster) -> None:
+    job = iris.launch(shell("sleep 600"))
+    iris.terminate(job)
+    iris.terminate(job)
+    assert iris.wait(job, timeout=60).status is JobStatus.STOPPED
+
+
+def test_several_jobs_are_waited_for_in_the_order_given(iris: IrisCluster) -> None:
+    jobs = [iris.launch(shell("exit 3")), iris.launch(shell("true"))]
+    infos = iris.wait(jobs, timeout=60)
+    assert [info.exit_code for info in infos] == [3, 0]
+
+
+def test_a_wait_that_lasts_too_long_names_what_goes_on(iris: IrisCluster) -> None:
+    job = iris.launch(shell("sleep 600"))
+    with pytest.raises(TimeoutError, match="it goes on"):
+        iris.wait(job, timeout=0.2)
+    iris.terminate(job)
+
+
+def test_jobs_are_listed_in_the_order_of_acceptance(iris: IrisCluster) -> None:
+    jobs = [iris.launch(shell("true")) for _ in range(2)]
+    iris.wait(jobs, timeout=60)
+    assert [info.job_id for info in iris.list_jobs() if info.job_id in jobs] == jobs
+
+
+def test_a_job_that_is_not_there_is_a_key_error(iris: IrisCluster) -> None:
+    for verb in (iris.poll, iris.wait, iris.terminate, iris.logs):
+        with pytest.raises(KeyError, match="no-such-job"):
+            verb("no-such-job")
+
+
+def test_a_cluster_pickles_and_a_spec_makes_one(iris: IrisCluster, cluster: Cluster) -> None:
+    job = iris.launch(shell("true"))
+    assert pickle.loads(pickle.dumps(iris)).wait(job, timeout=60).status is JobStatus.SUCCEEDED
+    made = create_cluster(f"iris?controller={cluster.url}&user=tester")
+    assert made.poll(job).status is JobStatus.SUCCEEDED
+
+
+def test_jobs_of_a_task_are_children_of_its_job(
+    iris: IrisCluster, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parent = cluster.submit("sleep 600")
+    wait_until(lambda: cluster.jobs.get(parent)["state"] == "RUNNING")
+    monkeypatch.setenv("IRIS_TASK_ID", f"{parent}/0")
+    child = iris.launch(shell("true"))
+    assert child.startswith(f"{parent}/job-")
+    iris.wait(child, timeout=60)
+    cluster.jobs.stop(parent)
+
+
+def test_what_iris_lacks_is_refused_by_name(iris: IrisCluster) -> None:
+    with pytest.raises(fray.errors.UnsupportedError, match="max_files"):
+        iris.launch(shell("true", max_files=10))
+
+
+def test_nobody_there_is_a_node_that_died() -> None:
+    cluster = IrisCluster("http://127.0.0.1:1")
+    with pytest.raises(fray.errors.NodeDiedError, match="nobody listens"):
+        cluster.list_jobs()
+
+
+def test_the_program_of_the_guide_runs(
+    start: Callable[..., Controller],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    guide = Path(__file__).parents[2] / "docs" / "guides" / "iris.md"
+    found = re.search(r"```python\n(.*?)```", guide.read_text(), re.DOTALL)
+    assert found is not None
+    controller = start(slice_of("slice", 4))
+    (tmp_path / "train.py").write_text("import os\nprint(os.environ['IRIS_TASK_ID'][-2:])\n")
+    monkeypatch.chdir(tmp_path)
+    exec(compile(found[1].replace("http://127.0.0.1:10000", controller.url), str(guide), "exec"), {})
+    *lines, status = capsys.readouterr().out.splitlines()
+    assert sorted(lines) == [f"[replica-{i}] /{i}" for i in range(4)]
+    assert status == "succeeded"

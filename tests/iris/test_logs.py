@@ -1,0 +1,106 @@
+"""The output of jobs, as it comes and to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from tests.iris import messages
+from tests.iris.conftest import FAST, Cluster, client_of
+from tests.iris.controller import Controller
+from tests.iris.waiting import wait_until
+
+
+def test_both_streams_come_line_by_line(cluster: Cluster) -> None:
+    job = cluster.submit("echo out; echo err >&2; printf 'no end of line'")
+    log = cluster.jobs.follow(job)
+    found: list[tuple[str, str]] = []
+    while (lines := log.read(5)) is not None:
+        found += [(line[3], line[5]) for line in lines]
+        assert all(line[:3] == (job, 0, 0) and line[4] > 0 for line in lines)
+    assert sorted(found) == [("stderr", "err"), ("stdout", "no end of line"), ("stdout", "out")]
+
+
+def test_output_comes_while_the_job_runs(cluster: Cluster) -> None:
+    job = cluster.submit("echo first; sleep 600")
+    log = cluster.jobs.follow(job)
+    found: list[str] = []
+
+    def read() -> bool:
+        found.extend(line[5] for line in log.read(1) or [])
+        return bool(found)
+
+    wait_until(read)
+    assert found == ["first"]
+    assert cluster.jobs.states([job])[job] == "RUNNING"
+    cluster.jobs.stop(job)
+
+
+def test_attempts_follow_each_other_in_one_log(cluster: Cluster) -> None:
+    job = cluster.submit('echo "${IRIS_TASK_ID##*/}"; test "${IRIS_TASK_ID##*:}" = 1', max_retries_failure=1)
+    assert cluster.lines(job) == ["0", "0:1"]
+
+
+def test_the_lines_of_all_replicas_come(cluster: Cluster) -> None:
+    job = cluster.submit('for i in 1 2 3; do echo "$IRIS_TASK_ID $i"; done', replicas=3)
+    lines = cluster.lines(job)
+    assert sorted(lines) == [f"{job}/{task} {i}" for task in range(3) for i in (1, 2, 3)]
+    for task in range(3):
+        mine = [line for line in lines if line.startswith(f"{job}/{task} ")]
+        assert mine == sorted(mine)
+
+
+def test_children_are_left_out_unless_they_are_wanted(cluster: Cluster) -> None:
+    parent = cluster.submit("echo parent; sleep 600")
+    child = cluster.submit("echo child", parent=parent)
+    cluster.jobs.wait(child, 60)
+    assert cluster.lines(child) == ["child"]
+    cluster.jobs.stop(parent)
+    assert cluster.lines(parent) == ["parent"]
+    assert sorted(cluster.lines(parent, with_children=True)) == ["child", "parent"]
+
+
+def test_a_log_goes_on_from_a_cursor(cluster: Cluster) -> None:
+    job = cluster.submit(f"echo one; sleep {cluster.slowness}; echo two")
+    log = cluster.jobs.follow(job)
+    first: list[str] = []
+    while not first:
+        first = [line[5] for line in log.read(5) or []]
+    assert first == ["one"]
+    assert cluster.lines(job, log.cursor) == ["two"]
+
+
+def test_a_log_of_thousands_of_lines_is_whole(cluster: Cluster) -> None:
+    job = cluster.submit("seq 1 5000")
+    assert cluster.lines(job) == [str(i) for i in range(1, 5001)]
+
+
+def test_bytes_that_are_no_text_end_the_task(cluster: Cluster) -> None:
+    job = cluster.submit(rf"echo before; sleep {cluster.slowness}; printf 'a\377b\n'; sleep 600")
+    details = cluster.jobs.wait(job, 60)
+    assert (details["state"], details["exit_code"]) == ("FAILED", 1)
+    assert "can't decode byte 0xff" in details["error"]
+    assert cluster.lines(job) == ["before"]
+
+
+def test_lines_that_come_after_the_end_of_the_job_are_not_lost(start: Callable[..., Controller]) -> None:
+    controller = start(times=replace(FAST, log_batch=1.0))
+    own = Cluster(controller.url, client_of(controller.url))
+    job = own.submit("echo last words")
+    own.jobs.wait(job, 30)
+    assert not controller.logs.fetch(messages.FetchLogsRequest(source="/")).entries
+    assert own.lines(job) == ["last words"]
+
+
+def test_a_controller_that_is_away_loses_no_line_and_repeats_none(own: Cluster, stand_in: Controller) -> None:
+    job = own.submit("for i in $(seq 1 40); do echo $i; sleep 0.05; done")
+    log = own.jobs.follow(job)
+    found: list[str] = []
+    while len(found) < 5:
+        found += [line[5] for line in log.read(5) or []]
+    stand_in.go_away()
+    wait_until(lambda: stand_in.jobs.get(job).is_over)  # its tasks go on meanwhile
+    stand_in.come_back()
+    while (lines := log.read(5)) is not None:
+        found += [line[5] for line in lines]
+    assert found == [str(i) for i in range(1, 41)]
