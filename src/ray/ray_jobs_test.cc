@@ -6,11 +6,12 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "ray/scripted_server.h"
+#include "http_client/scripted_server.h"
 
 namespace fray::ray {
 namespace {
 
+using http_client::ScriptedServer;
 using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;

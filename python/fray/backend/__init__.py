@@ -144,7 +144,7 @@ BACKENDS = {row.name: row for row in (
             aliases=("native",), cluster_keys=("use_isolated_env",), workers_key="cpus", is_worker=_is_native_loaded),
     Backend("ray", _RAY_KEYS, "fray.backend.ray.context:RayJobContext", "fray.backend.ray.cluster:RayCluster",
             task_options="ray_options", is_worker=is_ray_worker),
-    Backend("iris", {"controller": _text, "user": _text, "token_file": _text}, "fray.backend.iris:IrisJobContext",
+    Backend("iris", {"controller": _text, "user": _text, "token_file": _text}, "fray.backend.iris.context:IrisJobContext",
             "fray.backend.iris.cluster:IrisCluster"),
 )}
 # fmt: on
