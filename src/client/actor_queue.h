@@ -22,6 +22,7 @@ namespace fray::client {
 struct ActorQueue {
   enum class State : std::uint8_t { kIdle, kAsked, kConnected, kDead };
 
+  TaskSender* sender = nullptr;
   Object* object = nullptr;
   State state = State::kIdle;
   std::deque<Task*> ready;            // waiting for arguments, or ready to be sent; in the order of submission

@@ -23,19 +23,20 @@ Client::Client(ClientOptions options)
       connection_(mutex_, kernel_, std::move(options_.control)),
       node_memory_(mutex_, connection_),
       object_table_(connection_.link(), node_memory_.memory()),
-      task_table_(connection_.link(), object_table_, timeline_,
-                  [this](Object* object) FRAY_REQUIRES(client_mutex) { reading_.became_ready(object); }),
-      actor_table_(connection_.link(), object_table_, task_table_),
+      ledger_(connection_.link(), object_table_, timeline_,
+              [this](Object* object) FRAY_REQUIRES(client_mutex) { reading_.became_ready(object); }),
+      task_table_(connection_.link(), ledger_),
+      actor_table_(connection_.link(), object_table_, ledger_),
       seat_(mutex_),
       side_waits_(connection_, kernel_, seat_),
       call_waits_(mutex_, connection_, kernel_, object_table_, seat_, side_waits_),
       output_(mutex_, connection_, options_.output, options_.fold_output),
-      reading_({connection_, kernel_, node_memory_, object_table_, task_table_, actor_table_, seat_, side_waits_,
+      reading_({connection_, kernel_, node_memory_, object_table_, ledger_, task_table_, actor_table_, seat_, side_waits_,
                 call_waits_, output_}),
-      refs_(mutex_, connection_, kernel_, object_table_, task_table_, reading_),
+      refs_(mutex_, connection_, kernel_, object_table_, ledger_, reading_),
       large_values_(mutex_, connection_, node_memory_, object_table_),
-      waits_(mutex_, connection_, kernel_, object_table_, task_table_, seat_, side_waits_, call_waits_),
-      submission_(mutex_, connection_, kernel_, object_table_, task_table_, reading_, refs_),
+      waits_(mutex_, connection_, kernel_, object_table_, ledger_, seat_, side_waits_, call_waits_),
+      submission_(mutex_, connection_, kernel_, object_table_, ledger_, task_table_, reading_, refs_),
       actor_calls_(mutex_, connection_, kernel_, object_table_, actor_table_, seat_, reading_, refs_, submission_) {}
 
 Client::~Client() { close(); }
@@ -67,8 +68,8 @@ Status Client::handshake() {
   node_memory_.memory().set_process(welcome.process);
   // A worker waits for its subtasks most of the time: what it does not use, others do.
   auto keep_idle = options_.role == wire::Role::kWorker ? Clock::duration(1ms) : Clock::duration(1s);
-  task_table_.set_limits({welcome.total.amount("CPU"), welcome.max_workers, keep_idle,
-                     wire::most_body_bytes(welcome.store_limit_bytes)});
+  task_table_.set_limits({welcome.total.amount("CPU"), welcome.max_workers, keep_idle});
+  ledger_.set_most_body_bytes(wire::most_body_bytes(welcome.store_limit_bytes));
   return Status::ok();
 }
 
@@ -100,7 +101,7 @@ void Client::abandon_after_fork() {
   set_call({});
   connection_.abandon();
   kernel_.abandon();
-  task_table_.close_sockets();
+  ledger_.close_sockets();
   seat_.abandon();
   // fork() did not copy that thread: whatever would be done to it here (join, detach) touches what no longer exists.
   [[maybe_unused]] static std::thread* left_behind;  // still reachable, for those who look for leaks
@@ -140,7 +141,7 @@ void Client::record_result(ObjectId id, ProcessId holder, wire::Value& value, Ob
 
 void Client::task_ended() {
   ClientLock lock(mutex_);
-  if (!task_table_.leases().empty()) task_table_.tick(Clock::now(), true);
+  if (!ledger_.leases().empty()) task_table_.tick(Clock::now(), true);
   side_waits_.task_ended();
   connection_.link().flush();
   // The answer must not overtake the records, so this waits for the node to take them.
@@ -161,7 +162,7 @@ Result<std::string> Client::status(WaitHooks& hooks) {
 
 bool Client::has_unfinished_work() const {
   ClientLock lock(mutex_);
-  return task_table_.unfinished() > 0;
+  return ledger_.unfinished() > 0;
 }
 
 Timeline::Runs Client::timeline() const {

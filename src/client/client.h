@@ -7,7 +7,7 @@
 //
 //        Submission ── ActorCalls ── Objects ── LargeValues ── ObjectWaits        what users call
 //             │             │           │           │              │
-//         TaskTable     ActorTable  ObjectTable  NodeMemory     WaitKernel        tables, and who reads
+//   TaskTable, ActorTable ── TaskLedger  ObjectTable  NodeMemory   WaitKernel     tables, and who reads
 //             └─────────────┴───────────┴───────────┴──────────────┤
 //                                                               Reading ── WorkerSeat, SideWaits, CallWaits, WorkerOutput
 //                                                                  │
@@ -97,6 +97,7 @@ class Client {
   NodeMemory node_memory_;
   ObjectTable object_table_ FRAY_GUARDED_BY(client_mutex);
   Timeline timeline_ FRAY_GUARDED_BY(client_mutex);
+  TaskLedger ledger_ FRAY_GUARDED_BY(client_mutex);
   TaskTable task_table_ FRAY_GUARDED_BY(client_mutex);
   ActorTable actor_table_ FRAY_GUARDED_BY(client_mutex);
   WorkerSeat seat_ FRAY_GUARDED_BY(client_mutex);

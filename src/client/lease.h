@@ -3,7 +3,7 @@
 // TaskQueue: tasks of one shape that wait for a worker, and the leases for them.
 //
 // Threading:  guarded by Client's mutex.
-// Ownership:  TaskTable owns both; tasks in `sent` and `ready` belong to TaskTable as well.
+// Ownership:  TaskTable owns both, ActorTable the connections; tasks in `sent` and `ready` belong to TaskLedger.
 // Failure:    `dead` is set when the socket ended. A worker whose socket has ended is of no use to anybody, alive or not:
 //             the node is told to end it, and the lease stays until the node said how it ended (WorkerLost).
 #pragma once
@@ -35,7 +35,10 @@ inline constexpr const char* kWithoutDescriptors =
     "limit "
     "of open files (ulimit -n), and submit again";
 
+struct TaskSender;
+
 struct TaskQueue {
+  TaskSender* sender = nullptr;
   std::uint32_t number = 0;  // the demand's number
   WorkShape shape;
   DemandWindow* window = nullptr;                // of all that differ in their key alone
@@ -45,7 +48,7 @@ struct TaskQueue {
   std::uint32_t owed = 0;                        // leases that the node asked back and did not get
   std::optional<Clock::time_point> pause_until;  // no demand before; the process was out of descriptors
   std::uint32_t times_without_descriptors = 0;   // grants in a row that could not be used
-  std::deque<Task*> ready;                       // with tasks that were cancelled here; see TaskTable::cancel()
+  std::deque<Task*> ready;                       // with tasks that were cancelled here; see TaskTable::withdraw()
   std::size_t cancelled = 0;                     // of them
   std::vector<Lease*> leases;
   std::size_t unfinished = 0;  // tasks that are to run on its leases, wherever they are now

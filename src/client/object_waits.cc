@@ -48,7 +48,7 @@ WaitResult ObjectWaits::next_item(Object* stream, Object** item, Deadline deadli
   *item = items.items.front();
   items.items.pop_front();
   items.available.store(items.items.size(), std::memory_order_release);
-  tasks_.taken(stream, (*item)->sealed ? (*item)->detail->location.size : (*item)->bytes.size() + 1);
+  ledger_.taken(stream, (*item)->sealed ? (*item)->detail->location.size : (*item)->bytes.size() + 1);
   return WaitResult::kDone;
 }
 
@@ -67,7 +67,7 @@ WaitResult ObjectWaits::all_items(Object* stream, std::vector<Object*>* items, D
 
 void ObjectWaits::lift_item_limit(Object* stream) {
   ClientLock lock(mutex_);
-  if (stream->stream) tasks_.taken(stream, ~std::uint64_t{0});
+  if (stream->stream) ledger_.taken(stream, ~std::uint64_t{0});
 }
 
 void ObjectWaits::listen(Object* object, CompletionQueue* queue, bool flush) {
@@ -82,7 +82,7 @@ void ObjectWaits::listen(Object* object, CompletionQueue* queue, bool flush) {
   }
   objects_.want(object);
   object->details().listeners.push_back(queue);
-  if (flush) tasks_.flush();
+  if (flush) ledger_.flush();
   kernel_.changed();
 }
 

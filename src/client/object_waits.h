@@ -15,7 +15,7 @@
 #include "client/node_connection.h"
 #include "client/object_table.h"
 #include "client/side_waits.h"
-#include "client/task_table.h"
+#include "client/task_ledger.h"
 #include "client/worker_seat.h"
 
 namespace fray::client {
@@ -25,12 +25,12 @@ class ObjectWaits {
   using Deadline = std::optional<Clock::time_point>;
 
   ObjectWaits(ClientMutex& mutex, NodeConnection& connection, ReadingKernel& kernel, ObjectTable& objects,
-              TaskTable& tasks, WorkerSeat& seat, SideWaits& side_waits, CallWaits& call_waits)
+              TaskLedger& ledger, WorkerSeat& seat, SideWaits& side_waits, CallWaits& call_waits)
       : mutex_(mutex),
         connection_(connection),
         kernel_(kernel),
         objects_(objects),
-        tasks_(tasks),
+        ledger_(ledger),
         seat_(seat),
         side_waits_(side_waits),
         call_waits_(call_waits) {}
@@ -59,7 +59,7 @@ class ObjectWaits {
   NodeConnection& connection_;
   ReadingKernel& kernel_;
   ObjectTable& objects_ FRAY_GUARDED_BY(client_mutex);
-  TaskTable& tasks_ FRAY_GUARDED_BY(client_mutex);
+  TaskLedger& ledger_ FRAY_GUARDED_BY(client_mutex);
   WorkerSeat& seat_;
   SideWaits& side_waits_;
   CallWaits& call_waits_;

@@ -69,7 +69,7 @@ void Objects::release(Object* object) {
   if (before == 1) return objects_.destroy(object);
   if (before == 2 && object->stream && object->producer != nullptr) {
     // Only the task itself is left: nobody will take its items.
-    tasks_.cancel(object, false);
+    ledger_.cancel(object, false);
     reading_.settle();
     kernel_.changed();
   }

@@ -16,12 +16,12 @@ namespace fray::client {
 class Objects {
  public:
   Objects(ClientMutex& mutex, NodeConnection& connection, ReadingKernel& kernel, ObjectTable& objects,
-          TaskTable& tasks, Reading& reading)
+          TaskLedger& ledger, Reading& reading)
       : mutex_(mutex),
         connection_(connection),
         kernel_(kernel),
         objects_(objects),
-        tasks_(tasks),
+        ledger_(ledger),
         reading_(reading) {}
 
   // An object with an inline value. Takes over the counts of `nested`.
@@ -40,7 +40,7 @@ class Objects {
   NodeConnection& connection_;
   ReadingKernel& kernel_;
   ObjectTable& objects_ FRAY_GUARDED_BY(client_mutex);
-  TaskTable& tasks_ FRAY_GUARDED_BY(client_mutex);
+  TaskLedger& ledger_ FRAY_GUARDED_BY(client_mutex);
   Reading& reading_ FRAY_GUARDED_BY(client_mutex);
 };
 

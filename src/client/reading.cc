@@ -42,12 +42,12 @@ void Reading::read_workers() {
 
 // Reading one may open or close others.
 void Reading::read_leases() {
-  std::vector<Lease*> leases = tasks_.leases();
+  std::vector<Lease*> leases = ledger_.leases();
   for (Lease* lease : leases) {
-    const std::vector<Lease*>& open = tasks_.leases();
+    const std::vector<Lease*>& open = ledger_.leases();
     if (std::find(open.begin(), open.end(), lease) == open.end() || lease->dead || lease->idle()) continue;
     const std::uint64_t seen = kernel_.news();
-    tasks_.receive(lease);
+    ledger_.receive(lease);
     if (kernel_.news() != seen) kernel_.note_progress();
   }
 }
@@ -58,7 +58,7 @@ void Reading::watch(std::vector<pollfd>& set) {
     if (link_.has_output()) events |= POLLOUT;
     set.push_back({link_.fd(), events, 0});
   }
-  for (Lease* lease : tasks_.leases()) {
+  for (Lease* lease : ledger_.leases()) {
     if (lease->dead || (lease->actor != nullptr && lease->idle())) continue;  // the node tells of an actor's end
     short events = POLLIN;
     if (lease->socket.has_output()) events |= POLLOUT;
@@ -90,8 +90,8 @@ void Reading::serve(Clock::time_point now) {
 BackupPlan<Clock::time_point> Reading::plan() const {
   BackupPlan<Clock::time_point> plan;
   plan.tick = output_.is_held()          ? kHeldTick
-              : tasks_.unfinished() > 0  ? kUnfinishedTick
-              : tasks_.leases().empty() ? -1
+              : ledger_.unfinished() > 0  ? kUnfinishedTick
+              : ledger_.leases().empty() ? -1
                                          : kLeaseTick;
   plan.look = call_waits_.milliseconds_to_look();
   plan.due = output_.next_due();
@@ -112,7 +112,7 @@ void Reading::settle() {
     std::vector<Object*> ready = std::move(newly_ready_);
     newly_ready_.clear();
     for (Object* object : ready) {
-      if (object->is_ready()) tasks_.argument_ready(object);
+      if (object->is_ready()) ledger_.argument_ready(object);
       std::vector<CompletionQueue*> listeners = std::move(object->detail->listeners);
       object->detail->listeners.clear();
       for (CompletionQueue* queue : listeners) queue->add(object);
@@ -139,7 +139,9 @@ void Reading::object_arrived(ObjectId id, wire::Value value) {
 
 void Reading::node_lost(const std::string& why) {
   if (!connection_.close(why)) return;
-  tasks_.fail_all(StatusCode::kUnavailable, why);
+  tasks_.clear();
+  actors_.clear();
+  ledger_.fail_all(StatusCode::kUnavailable, why);
   std::string bytes(1, static_cast<char>(StatusCode::kUnavailable));
   bytes += why;
   for (Object* object : objects_.foreign_pending()) {

@@ -31,6 +31,7 @@ class Reading {
     ReadingKernel& kernel;
     NodeMemory& node_memory;
     ObjectTable& objects;
+    TaskLedger& ledger;
     TaskTable& tasks;
     ActorTable& actors;
     WorkerSeat& seat;
@@ -44,6 +45,7 @@ class Reading {
         kernel_(parts.kernel),
         node_memory_(parts.node_memory),
         objects_(parts.objects),
+        ledger_(parts.ledger),
         tasks_(parts.tasks),
         actors_(parts.actors),
         seat_(parts.seat),
@@ -58,11 +60,11 @@ class Reading {
 
   // ---- Sources of the kernel ----
   bool is_open() const { return connection_.is_open(); }
-  void flush() FRAY_REQUIRES(client_mutex) { tasks_.flush(); }
+  void flush() FRAY_REQUIRES(client_mutex) { ledger_.flush(); }
   void read_all() FRAY_REQUIRES(client_mutex);
   void read_workers() FRAY_REQUIRES(client_mutex);
   void watch(std::vector<pollfd>& set) FRAY_REQUIRES(client_mutex);
-  std::uint64_t watch_version() const FRAY_REQUIRES(client_mutex) { return tasks_.watch_version(); }
+  std::uint64_t watch_version() const FRAY_REQUIRES(client_mutex) { return ledger_.watch_version(); }
   void watch_node(std::vector<pollfd>& set) FRAY_REQUIRES(client_mutex);
   void watch_duty(std::vector<pollfd>& set) FRAY_REQUIRES(client_mutex);
   void deliver() FRAY_REQUIRES(client_mutex) { output_.deliver(); }
@@ -81,6 +83,7 @@ class Reading {
   ReadingKernel& kernel_;
   NodeMemory& node_memory_;
   ObjectTable& objects_ FRAY_GUARDED_BY(client_mutex);
+  TaskLedger& ledger_ FRAY_GUARDED_BY(client_mutex);
   TaskTable& tasks_ FRAY_GUARDED_BY(client_mutex);
   ActorTable& actors_ FRAY_GUARDED_BY(client_mutex);
   WorkerSeat& seat_ FRAY_GUARDED_BY(client_mutex);

@@ -49,7 +49,7 @@ Status Submission::why_refused(const Task& task, const ResourceSet* resources, s
                               kind, task.function->name, text_beside(*resources, connection_.welcome().total),
                               text_beside(connection_.welcome().total, *resources)));
   }
-  return tasks_.check_size(task);
+  return ledger_.check_size(task);
 }
 
 void Submission::release_arguments(Task& task) {
@@ -68,7 +68,7 @@ Result<std::vector<Object*>> Submission::submit(std::unique_ptr<Task> given, con
   Task* task = given.release();
   std::vector<Object*> results = make_results(task, options);
   task->queue = queue != nullptr ? queue : tasks_.queue(options.shape, current_depth);
-  tasks_.submit(task);
+  ledger_.submit(task);
   reading_.settle();
   kernel_.changed();
   return results;
@@ -109,7 +109,7 @@ std::vector<Object*> Submission::make_results(Task* task, const TaskOptions& opt
 
 bool Submission::cancel(Object* object, bool force) {
   ClientLock lock(mutex_);
-  bool cancelled = tasks_.cancel(object, force);
+  bool cancelled = ledger_.cancel(object, force);
   reading_.settle();
   kernel_.changed();
   return cancelled;
@@ -120,7 +120,7 @@ bool Submission::is_waiting(Object* object, bool cancel) {
   Task* task = object->producer;
   bool waiting = task != nullptr && task->state != Task::State::kSent;
   if (waiting && cancel) {
-    tasks_.cancel(object, false);
+    ledger_.cancel(object, false);
     reading_.settle();
     kernel_.changed();
   }

@@ -31,11 +31,12 @@ struct Call {
 class Submission {
  public:
   Submission(ClientMutex& mutex, NodeConnection& connection, ReadingKernel& kernel, ObjectTable& objects,
-             TaskTable& tasks, Reading& reading, Objects& refs)
+             TaskLedger& ledger, TaskTable& tasks, Reading& reading, Objects& refs)
       : mutex_(mutex),
         connection_(connection),
         kernel_(kernel),
         objects_(objects),
+        ledger_(ledger),
         tasks_(tasks),
         reading_(reading),
         refs_(refs) {}
@@ -79,6 +80,7 @@ class Submission {
   NodeConnection& connection_;
   ReadingKernel& kernel_;
   ObjectTable& objects_ FRAY_GUARDED_BY(client_mutex);
+  TaskLedger& ledger_ FRAY_GUARDED_BY(client_mutex);
   TaskTable& tasks_ FRAY_GUARDED_BY(client_mutex);
   Reading& reading_ FRAY_GUARDED_BY(client_mutex);
   Objects& refs_;

@@ -35,22 +35,20 @@ void WaitSchedule::add(std::string_view name, std::function<void()> body) {
 
 void WaitSchedule::run(std::function<void(TimePoint)> at_rest) {
   at_rest_ = std::move(at_rest);
-  for (std::size_t i = 0; i < threads_.size(); ++i) {
-    threads_[i]->thread = std::thread([this, i] {
-      threads_[i]->turn.acquire();
-      threads_[i]->body();
-      threads_[i]->done = true;
-      const bool last = std::ranges::all_of(threads_, [](const auto& thread) { return thread->done; });
-      if (last) return all_done_.release();
-      running_ = next();
-      threads_[running_]->turn.release();
-    });
-  }
+  for (const auto& thread : threads_) thread->fiber = std::make_unique<Fiber>([this] { run_one(); });
   running_ = next();
-  threads_[running_]->turn.release();
-  all_done_.acquire();
-  for (const auto& thread : threads_) thread->thread.join();
+  threads_[running_]->fiber->enter(home_);
   if (has_failed()) throw SimulationViolation(violation_);
+}
+
+// On its own fiber, which is never entered again.
+void WaitSchedule::run_one() {
+  Thread& self = *threads_[running_];
+  self.body();
+  self.done = true;
+  if (std::ranges::all_of(threads_, [](const auto& thread) { return thread->done; })) return home_.enter(*self.fiber);
+  running_ = next();
+  threads_[running_]->fiber->enter(*self.fiber);
 }
 
 bool WaitSchedule::can_run(const Thread& thread) const {
@@ -91,8 +89,7 @@ void WaitSchedule::hand_over(std::size_t to) {
   const std::size_t from = running_;
   if (to == from) return;
   running_ = to;
-  threads_[to]->turn.release();
-  threads_[from]->turn.acquire();
+  threads_[to]->fiber->enter(*threads_[from]->fiber);
 }
 
 void WaitSchedule::step() {

@@ -8,8 +8,8 @@
 // at each step; the other half give each thread a priority and change the running thread's at a few random steps, which
 // finds what only a thread that is kept waiting for long shows.
 //
-// Threading:  run() runs each body on a thread of its own; only the one whose turn it is touches anything.
-// Ownership:  owns the threads.
+// Threading:  one thread; what is called a thread here is a fiber (client/wait_world_fiber.h).
+// Ownership:  owns the fibers.
 // Failure:    fail() notes a violation and lets all go on without sleeping, so that they can end; run() then throws it.
 //             Threads of which none can run any more, and those that run without end, are violations as well.
 #pragma once
@@ -18,14 +18,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <semaphore>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "base/function_ref.h"
 #include "base/simulation.h"
+#include "client/wait_world_fiber.h"
 
 namespace fray::client {
 
@@ -58,18 +57,18 @@ class WaitSchedule {
   struct Thread {
     std::string name;
     std::function<void()> body;
-    std::binary_semaphore turn{0};
     const FunctionRef<bool()>* ready = nullptr;  // what it is blocked on
     TimePoint until{};
     bool firm = false;
     bool done = false;
     int priority = 0;
-    std::thread thread;
+    std::unique_ptr<Fiber> fiber;
   };
 
   bool can_run(const Thread& thread) const;
   std::size_t next();  // whose turn it is; lets time go on if need be
   std::size_t choose(const std::vector<std::size_t>& able);
+  void run_one();
   void hand_over(std::size_t to);
   bool let_time_pass();
 
@@ -83,7 +82,7 @@ class WaitSchedule {
   std::uint64_t steps_ = 0;
   std::uint64_t steps_since_rest_ = 0;
   std::string violation_;
-  std::binary_semaphore all_done_{0};
+  Fiber home_;  // of run()
 };
 
 }  // namespace fray::client
