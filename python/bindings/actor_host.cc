@@ -390,7 +390,8 @@ PyObject* host_item(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   host.runner.end_forked_child();
   std::string bytes;
   std::uint64_t size = 0;
-  if (!host.runner.encode_value(args[2], host.owner->client->objects().new_object_id(), call->task, "an item", &bytes, &size)) {
+  if (!host.runner.encode_value(args[2], host.owner->client->objects().new_object_id(), call->task, "an item", &bytes,
+                                &size)) {
     return nullptr;
   }
   GilHooks hooks(nullptr);
@@ -432,8 +433,8 @@ PyObject* host_say_wait(PyObject* self, PyObject* args) {
   std::vector<client::Object*> objects;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(refs); ++i) objects.push_back(as_ref(PyList_GET_ITEM(refs, i))->object);
   const worker::TaskView& task = call_of(call_number)->task;
-  return PyLong_FromUnsignedLongLong(
-      as_host(self)->owner->client->call_waits().say_call_waits(number, {task.client, task.number, task.name}, std::move(objects)));
+  return PyLong_FromUnsignedLongLong(as_host(self)->owner->client->call_waits().say_call_waits(
+      number, {task.client, task.number, task.name}, std::move(objects)));
 }
 
 PyObject* host_forget_wait(PyObject* self, PyObject* argument) {

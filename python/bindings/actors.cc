@@ -55,7 +55,8 @@ PyObject* create_actor(PyObject*, PyObject* args) {
   request.settings.assign(settings, static_cast<std::size_t>(settings_size));
   request.constructor = {builder.finish(), *plan->options};
   GilHooks hooks(owner->duty);
-  return found_actor(owner, owner->client->actors().create_actor(std::move(request), hooks), StatusCode::kAlreadyExists);
+  return found_actor(owner, owner->client->actors().create_actor(std::move(request), hooks),
+                     StatusCode::kAlreadyExists);
 }
 
 // find_actor(client, namespace, name) -> (ref, description), or None
@@ -109,7 +110,8 @@ PyObject* call_actor(PyObject*, PyObject* const* args, Py_ssize_t count) {
   CallBuilder builder(owner, method);
   constexpr std::size_t kPrefix = 5;  // kind and max_calls; see make_function
   if (!builder.build(*plan, std::string_view(*method->payload).substr(kPrefix), args[4], args[5])) return nullptr;
-  auto results = owner->client->actors().call_actor(as_ref(args[1])->object, {builder.finish(), *plan->options}, most_pending);
+  auto results =
+      owner->client->actors().call_actor(as_ref(args[1])->object, {builder.finish(), *plan->options}, most_pending);
   if (results.is_ok()) return refs_of(owner, *results);
   static PyObject* limit_error = nullptr;
   if (results.status().code() != StatusCode::kResourceExhausted) {

@@ -86,7 +86,8 @@ PyObject* CallRunner::stream(PyObject* callable, const worker::TaskView& task, c
     if (!item) break;
     std::string bytes;
     std::uint64_t size = 0;
-    if (!encode_value(item.get(), owner_->client->objects().new_object_id(), task, "an item", &bytes, &size)) return nullptr;
+    if (!encode_value(item.get(), owner_->client->objects().new_object_id(), task, "an item", &bytes, &size))
+      return nullptr;
     if (!send(index, bytes, size)) return Py_NewRef(Py_None);
   }
   if (PyErr_Occurred() != nullptr) return nullptr;

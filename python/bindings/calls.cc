@@ -204,7 +204,8 @@ PyObject* put(PyObject*, PyObject* const* args, Py_ssize_t count) {
     object = encoded.store(owner);
     if (object == nullptr) return nullptr;
   } else {
-    object = owner->client->objects().put_inline(encoded.encoding(), encoded.take_inline_bytes(), encoded.take_nested());
+    object =
+        owner->client->objects().put_inline(encoded.encoding(), encoded.take_inline_bytes(), encoded.take_nested());
   }
   return new_ref(owner, object);
 }

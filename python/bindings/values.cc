@@ -272,7 +272,8 @@ client::Object* Encoded::store(PythonClient* owner) {
   for (const Py_buffer& buffer : buffers_) {
     buffers.emplace_back(static_cast<const std::byte*>(buffer.buf), static_cast<std::size_t>(buffer.len));
   }
-  client::Object* in_place = buffers.size() == 1 ? client.values().put_in_place(encoding_, whole, buffers.front()) : nullptr;
+  client::Object* in_place =
+      buffers.size() == 1 ? client.values().put_in_place(encoding_, whole, buffers.front()) : nullptr;
   Result<client::Object*> made =
       in_place != nullptr ? Result(in_place) : client.values().put_large(encoding_, whole, buffers, hooks);
   if (!made.is_ok()) {

@@ -409,7 +409,8 @@ PyObject* queue_begin_wait(PyObject* self, PyObject* ref) {
   auto* queue = reinterpret_cast<PythonQueue*>(self);
   if (!is_ref(ref)) return PyErr_Format(PyExc_TypeError, "a ref is needed");
   return PyLong_FromUnsignedLongLong(
-      queue->owner->inherited ? 0 : queue->owner->client->call_waits().begin_side_wait(as_ref(ref)->object, queue->queue));
+      queue->owner->inherited ? 0
+                              : queue->owner->client->call_waits().begin_side_wait(as_ref(ref)->object, queue->queue));
 }
 
 // end_wait(number) -> why the wait could never end, or None
@@ -417,7 +418,8 @@ PyObject* queue_end_wait(PyObject* self, PyObject* argument) {
   auto* queue = reinterpret_cast<PythonQueue*>(self);
   const unsigned long long number = PyLong_AsUnsignedLongLong(argument);
   if (PyErr_Occurred() != nullptr) return nullptr;
-  const std::string why = queue->owner->inherited ? std::string() : queue->owner->client->call_waits().end_side_wait(number);
+  const std::string why =
+      queue->owner->inherited ? std::string() : queue->owner->client->call_waits().end_side_wait(number);
   if (why.empty()) Py_RETURN_NONE;
   return PyUnicode_FromStringAndSize(why.data(), static_cast<Py_ssize_t>(why.size()));
 }

@@ -131,7 +131,8 @@ int fray_actor_create(fray_session* session, int32_t language, const char* name,
 int fray_actor_find(fray_session* session, const char* name_space, const char* name, fray_actor** out) {
   if (int code = capi::check_own(*session); code != FRAY_OK) return code;
   capi::Hooks hooks;
-  auto found = session->client->actors().find_actor(name_space != nullptr ? name_space : session->name_space, name, hooks);
+  auto found =
+      session->client->actors().find_actor(name_space != nullptr ? name_space : session->name_space, name, hooks);
   if (!found.is_ok()) return capi::fail(found.status());
   *out = capi::make_handle(session, found->object, std::move(found->description));
   return FRAY_OK;
@@ -158,7 +159,7 @@ int fray_actor_call(fray_actor* actor, const char* method, const fray_value* arg
   client::TaskOptions options;
   options.max_retries = actor->description.max_task_retries;
   auto results = actor->session->client->actors().call_actor(actor->object, {frame.finish(), options},
-                                                    actor->description.max_pending_calls);
+                                                             actor->description.max_pending_calls);
   if (!results.is_ok()) return capi::fail(results.status());
   *out = capi::handle_of(results->front());
   return FRAY_OK;

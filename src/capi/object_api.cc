@@ -57,7 +57,8 @@ int fray_put(fray_session* session, const fray_value* value, fray_object** out) 
   auto encoding = capi::encoding_of(*value);
   if (!encoding.is_ok()) return capi::fail(encoding.status());
   std::string bytes(static_cast<const char*>(value->data), value->size);
-  *out = capi::handle_of(session->client->objects().put_inline(*encoding, std::move(bytes), capi::retained_refs(*value)));
+  *out =
+      capi::handle_of(session->client->objects().put_inline(*encoding, std::move(bytes), capi::retained_refs(*value)));
   return FRAY_OK;
 }
 
@@ -165,7 +166,8 @@ int fray_queue_next(fray_queue* queue, double timeout_seconds, fray_object** out
   capi::Hooks hooks;
   while (queue->taken.empty()) {
     if (queue->waiting.empty()) return capi::fail(FRAY_NOT_FOUND, "nothing is waited for");
-    client::WaitResult result = client.waits().wait_completed(&queue->ready, capi::deadline_after(timeout_seconds), hooks);
+    client::WaitResult result =
+        client.waits().wait_completed(&queue->ready, capi::deadline_after(timeout_seconds), hooks);
     if (result != client::WaitResult::kDone) {
       return capi::fail_wait(*queue->session, hooks, result, 0, queue->waiting.size());
     }

@@ -149,9 +149,11 @@ Result<std::uint32_t> hold_worker_key(fray_session& session, std::int32_t langua
     FRAY_ASSIGN_OR_RETURN(wire::WorkerKey key, plain_key(session, language));
     for (const auto& [name, value] : environment) set_variable(&key, name, value);
     if (session.recent_keys.size() >= kMostRecentKeys) {
-      for (const auto& [shape, number] : std::exchange(session.recent_keys, {})) session.client->tasks().forget_key(number);
+      for (const auto& [shape, number] : std::exchange(session.recent_keys, {}))
+        session.client->tasks().forget_key(number);
     }
-    known = session.recent_keys.emplace(std::pair(language, environment), session.client->tasks().define_key(key)).first;
+    known =
+        session.recent_keys.emplace(std::pair(language, environment), session.client->tasks().define_key(key)).first;
   }
   session.client->tasks().hold_key(known->second);
   return known->second;

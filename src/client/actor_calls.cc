@@ -94,7 +94,7 @@ Result<FoundActor> ActorCalls::find_actor(std::string_view name_space, std::stri
     ClientLock lock(mutex_);
     if (!connection_.is_open()) return connection_.closed();
     ticket = connection_.ask(wire::ControlType::kFindActor, wire::FindActor{std::string(name_space), std::string(name)},
-                 let_go_of_actor());
+                             let_go_of_actor());
   }
   FRAY_ASSIGN_OR_RETURN(door::Answer found, connection_.await_answer(ticket, Clock::now() + kAnswerLimit, hooks));
   FRAY_ASSIGN_OR_RETURN(wire::ActorAnswer answer, wire::ActorAnswer::decode(found.body));

@@ -27,7 +27,7 @@ Object* LargeValues::new_sealed(wire::Encoding encoding, const Location& locatio
 }
 
 Result<Object*> LargeValues::put_large(wire::Encoding encoding, std::span<const std::byte> whole,
-                                  std::span<const std::span<const std::byte>> buffers, WaitHooks& hooks) {
+                                       std::span<const std::span<const std::byte>> buffers, WaitHooks& hooks) {
   if (!connection_.is_open()) return Status(StatusCode::kUnavailable, connection_.closed_reason());
   NodeMemory::HooksScope scope(&hooks);
   std::vector<store::CopyPart> parts;
@@ -79,7 +79,7 @@ void LargeValues::leave_room(const std::byte* data) {
 }
 
 Object* LargeValues::put_in_place(wire::Encoding encoding, std::span<const std::byte> pickle,
-                             std::span<const std::byte> buffer) {
+                                  std::span<const std::byte> buffer) {
   Location location;
   {
     ClientLock lock(mutex_);

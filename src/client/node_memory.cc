@@ -21,13 +21,15 @@ Status NodeMemory::ask(std::uint64_t bytes) {
     wire::Reserve message;
     message.bytes = bytes;
     // What is granted to nobody goes back.
-    ticket = connection_.ask(wire::ControlType::kReserve, message, [this, bytes](door::Answer& answer) FRAY_REQUIRES(client_mutex) {
-      auto reserved = wire::Reserved::decode(answer.body);
-      if (reserved.is_ok() && reserved->error.empty()) unreserve(bytes);
-    });
+    ticket = connection_.ask(wire::ControlType::kReserve, message,
+                             [this, bytes](door::Answer& answer) FRAY_REQUIRES(client_mutex) {
+                               auto reserved = wire::Reserved::decode(answer.body);
+                               if (reserved.is_ok() && reserved->error.empty()) unreserve(bytes);
+                             });
   }
-  FRAY_ASSIGN_OR_RETURN(door::Answer answer,
-                        connection_.await_answer(ticket, std::nullopt, current_hooks != nullptr ? *current_hooks : none));
+  FRAY_ASSIGN_OR_RETURN(
+      door::Answer answer,
+      connection_.await_answer(ticket, std::nullopt, current_hooks != nullptr ? *current_hooks : none));
   FRAY_ASSIGN_OR_RETURN(wire::Reserved reserved, wire::Reserved::decode(answer.body));
   return reserved.error.empty() ? Status::ok() : Status(StatusCode::kOutOfMemory, reserved.error);
 }

@@ -13,7 +13,8 @@ WaitResult ObjectWaits::wait_until(FunctionRef<bool()> condition, Deadline deadl
   return kernel_.wait(condition, deadline, waiter);
 }
 
-WaitResult ObjectWaits::wait(std::span<Object* const> objects, std::size_t needed, Deadline deadline, WaitHooks& hooks) {
+WaitResult ObjectWaits::wait(std::span<Object* const> objects, std::size_t needed, Deadline deadline,
+                             WaitHooks& hooks) {
   std::size_t ready = 0;
   std::size_t cursor = 0;  // everything before it is ready
   std::uint64_t scanned = ~std::uint64_t{0};

@@ -90,7 +90,7 @@ void Reading::serve(Clock::time_point now) {
 BackupPlan<Clock::time_point> Reading::plan() const {
   BackupPlan<Clock::time_point> plan;
   plan.tick = output_.is_held()          ? kHeldTick
-              : ledger_.unfinished() > 0  ? kUnfinishedTick
+              : ledger_.unfinished() > 0 ? kUnfinishedTick
               : ledger_.leases().empty() ? -1
                                          : kLeaseTick;
   plan.look = call_waits_.milliseconds_to_look();

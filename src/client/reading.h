@@ -14,8 +14,8 @@
 
 #include "client/actor_table.h"
 #include "client/call_waits.h"
-#include "client/node_memory.h"
 #include "client/node_connection.h"
+#include "client/node_memory.h"
 #include "client/object_table.h"
 #include "client/side_waits.h"
 #include "client/task_table.h"

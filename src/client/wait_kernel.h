@@ -88,7 +88,8 @@ class WaitKernel {
   using Plan = BackupPlan<TimePoint>;
 
   static constexpr std::chrono::microseconds kSpin{20};
-  static constexpr std::chrono::milliseconds kAskInterrupt{25};  // a waiting main thread asks within twice that whether to give up
+  static constexpr std::chrono::milliseconds kAskInterrupt{
+      25};  // a waiting main thread asks within twice that whether to give up
   static constexpr std::chrono::milliseconds kLongestSleep{1000};
   static constexpr std::chrono::milliseconds kTick{1};
 

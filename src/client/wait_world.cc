@@ -264,7 +264,8 @@ class World {
   };
 
   std::chrono::microseconds some_time() {
-    static constexpr std::chrono::microseconds kTimes[] = {0us, 0us, 5us, 30us, 400us, 1ms, 2ms, 3ms, 12ms, 60ms, 300ms};
+    static constexpr std::chrono::microseconds kTimes[] = {0us, 0us, 5us,  30us, 400us, 1ms,
+                                                           2ms, 3ms, 12ms, 60ms, 300ms};
     return kTimes[random_.below(std::size(kTimes))];
   }
 
@@ -295,7 +296,7 @@ class World {
   std::deque<Channel> channels_;
   Channel duty_;
   bool duty_runs_ = false;
-  std::deque<bool> ready_;        // by object
+  std::deque<bool> ready_;       // by object
   std::vector<Answer> answers_;  // that are to come
   std::deque<Wait> waits_;
   std::uint64_t version_ = 0;
@@ -579,8 +580,10 @@ void World::check_wait(const Wait& wait, TimePoint next) {
   if (wait.refused) schedule_.fail("a thread sleeps and its wait was refused");
   if (!open_) schedule_.fail("a thread sleeps and the client is closed");
   if (wait.deadline && next > *wait.deadline + kSlack) schedule_.fail("a thread oversleeps its deadline");
-  if (wait.due != TimePoint::max() && next > wait.due + kSlack) schedule_.fail("a wait is not looked at when it is due");
-  if (wait.interrupted_at && next > *wait.interrupted_at + 2 * WaitKernel<PlayedSystem, World>::kAskInterrupt + kSlack) {
+  if (wait.due != TimePoint::max() && next > wait.due + kSlack)
+    schedule_.fail("a wait is not looked at when it is due");
+  if (wait.interrupted_at &&
+      next > *wait.interrupted_at + 2 * WaitKernel<PlayedSystem, World>::kAskInterrupt + kSlack) {
     schedule_.fail("the main thread does not ask whether to give up");
   }
 }

@@ -15,7 +15,6 @@
 #include <memory>
 #include <utility>
 
-#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #include <sanitizer/tsan_interface.h>
 #include <ucontext.h>

@@ -95,7 +95,8 @@ void WaitSchedule::hand_over(std::size_t to) {
 void WaitSchedule::step() {
   ++steps_;
   if (++steps_since_rest_ > kMostStepsAtOnce) fail("threads run without end");
-  if (std::ranges::find(change_at_, steps_) != change_at_.end()) threads_[running_]->priority = -static_cast<int>(steps_);
+  if (std::ranges::find(change_at_, steps_) != change_at_.end())
+    threads_[running_]->priority = -static_cast<int>(steps_);
   if (has_failed() || switch_percent_ == 0 || random_.percent(switch_percent_)) hand_over(next());
 }
 

@@ -92,7 +92,8 @@ class Driver {
     return made.is_ok() ? made->object : nullptr;
   }
   Object* call_actor(Object* actor, const char* method, std::string_view argument, std::int32_t retries = 0) {
-    auto called = client_->actors().call_actor(actor, TestCall(test_function(method)).retries(retries).with(argument), -1);
+    auto called =
+        client_->actors().call_actor(actor, TestCall(test_function(method)).retries(retries).with(argument), -1);
     return called.is_ok() ? called->front() : nullptr;
   }
   void kill_actor(Object* actor, bool no_restart) {
@@ -121,7 +122,8 @@ void take_items(Driver& driver, std::size_t most) {
   for (std::size_t i = 0; i < most && stream != nullptr; ++i) {
     Object* item = nullptr;
     auto deadline = client::Clock::now() + node::kPatience;
-    if (driver.client().waits().next_item(stream, &item, deadline, hooks) != WaitResult::kDone || item == nullptr) break;
+    if (driver.client().waits().next_item(stream, &item, deadline, hooks) != WaitResult::kDone || item == nullptr)
+      break;
     EXPECT_EQ(item->bytes, std::to_string(i));
     driver.client().objects().release(item);
   }
@@ -357,7 +359,8 @@ TEST(ClientProcess, LargeValuesOfOneDriverAreReadByItsWorkers) {
     threads.emplace_back([&] {
       for (int round = 0; round < 10; ++round) {
         Hooks hooks;
-        auto put = driver.client().values().put_large(wire::Encoding::kBytes, std::as_bytes(std::span(bytes)), {}, hooks);
+        auto put =
+            driver.client().values().put_large(wire::Encoding::kBytes, std::as_bytes(std::span(bytes)), {}, hooks);
         ASSERT_TRUE(put.is_ok()) << put.status().message();
         Object* sum = driver.submit(TestCall(test_function("sum")).cpus(1).retries(kAnyNumber).with(*put));
         driver.client().objects().release(*put);
