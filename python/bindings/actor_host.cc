@@ -71,7 +71,7 @@ PyObject* host_cpus(PyObject* self, PyObject*) { return PyFloat_FromDouble(as_ho
 PyObject* host_self_ref(PyObject* self, PyObject*) {
   Host& host = *as_host(self);
   ObjectId id = host.actor.actor;
-  return new_ref(host.owner, host.owner->client->adopt({&id, 1}).front());
+  return new_ref(host.owner, host.owner->client->objects().adopt({&id, 1}).front());
 }
 
 // open(name, mode, places): from now on calls are kept; `name` stands before the methods' names. `mode`: an
@@ -83,7 +83,7 @@ PyObject* host_open(PyObject* self, PyObject* args) {
   unsigned int places = 1;
   if (!PyArg_ParseTuple(args, "siI", &text, &mode, &places)) return nullptr;
   const auto kind = static_cast<worker::ActorLoop::Mode>(mode);
-  host.owner->client->become_actor(host.actor.actor, places);
+  host.owner->client->actors().become_actor(host.actor.actor, places);
   host.loop = std::make_unique<worker::ActorLoop>(*host.owner->client, *host.page, text);
   host.loop->set_mode(kind);
   host.owner->duty = host.loop.get();
@@ -119,7 +119,7 @@ PyObject* host_construct(PyObject* self, PyObject*) {
   task.head = in.get<wire::TaskHead>();
   task.name = in.get_raw(task.head.name_bytes);
   task.arguments = in.get_raw(in.left());
-  client::Client::set_depth(task.head.depth + 1);
+  client::Submission::set_depth(task.head.depth + 1);
   host.instance = host.runner.call(cls.get(), task);
   host.actor.constructor = {};  // it may have been large
   return Py_XNewRef(host.instance);
@@ -141,7 +141,7 @@ PyObject* host_failed(PyObject* self, PyObject* args) {
   host.runner.fail("the constructor", false, &outcome);
   outcome.keep_within(wire::most_body_bytes(host.owner->client->node().store_limit_bytes));
   wire::ByteReader in(outcome.bytes);
-  host.owner->client->say_actor_failed({wire::decode_value(in).to_value(), text});
+  host.owner->client->actors().say_actor_failed({wire::decode_value(in).to_value(), text});
   Py_RETURN_NONE;
 }
 
@@ -168,7 +168,7 @@ std::string full_name(const Host& host, const worker::TaskView& task) {
 }
 
 void run_call(Host& host, ActorCall* call, GilHooks& hooks) {
-  client::Client::set_depth(call->task.head.depth + 1);
+  client::Submission::set_depth(call->task.head.depth + 1);
   client::Client::set_call({call->task.client, call->task.number, call->task.name});
   worker::Outcome outcome;
   host.runner.reset_bytes();
@@ -392,7 +392,8 @@ PyObject* host_item(PyObject* self, PyObject* const* args, Py_ssize_t count) {
   host.runner.end_forked_child();
   std::string bytes;
   std::uint64_t size = 0;
-  if (!host.runner.encode_value(args[2], host.owner->client->new_object_id(), call->task, "an item", &bytes, &size)) {
+  if (!host.runner.encode_value(args[2], host.owner->client->objects().new_object_id(), call->task, "an item", &bytes,
+                                &size)) {
     return nullptr;
   }
   GilHooks hooks(nullptr);
@@ -434,14 +435,14 @@ PyObject* host_say_wait(PyObject* self, PyObject* args) {
   std::vector<client::Object*> objects;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(refs); ++i) objects.push_back(as_ref(PyList_GET_ITEM(refs, i))->object);
   const worker::TaskView& task = call_of(call_number)->task;
-  return PyLong_FromUnsignedLongLong(
-      as_host(self)->owner->client->say_call_waits(number, {task.client, task.number, task.name}, std::move(objects)));
+  return PyLong_FromUnsignedLongLong(as_host(self)->owner->client->call_waits().say_call_waits(
+      number, {task.client, task.number, task.name}, std::move(objects)));
 }
 
 PyObject* host_forget_wait(PyObject* self, PyObject* argument) {
   const unsigned long long number = PyLong_AsUnsignedLongLong(argument);
   if (PyErr_Occurred() != nullptr) return nullptr;
-  as_host(self)->owner->client->forget_call_wait(number);
+  as_host(self)->owner->client->call_waits().forget_call_wait(number);
   Py_RETURN_NONE;
 }
 
@@ -449,7 +450,7 @@ PyObject* host_forget_wait(PyObject* self, PyObject* argument) {
 PyObject* host_refused_waits(PyObject* self, PyObject*) {
   Owned list(PyList_New(0));
   if (!list) return nullptr;
-  for (const auto& [number, why] : as_host(self)->owner->client->take_refused_waits()) {
+  for (const auto& [number, why] : as_host(self)->owner->client->call_waits().take_refused_waits()) {
     Owned row(
         Py_BuildValue("Ks#", static_cast<unsigned long long>(number), why.data(), static_cast<Py_ssize_t>(why.size())));
     if (!row || PyList_Append(list.get(), row.get()) != 0) return nullptr;

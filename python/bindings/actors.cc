@@ -57,7 +57,8 @@ PyObject* create_actor(PyObject*, PyObject* args) {
   request.settings.assign(settings, static_cast<std::size_t>(settings_size));
   request.constructor = {builder.finish(), *plan->options};
   GilHooks hooks(owner->duty);
-  return found_actor(owner, owner->client->create_actor(std::move(request), hooks), StatusCode::kAlreadyExists);
+  return found_actor(owner, owner->client->actors().create_actor(std::move(request), hooks),
+                     StatusCode::kAlreadyExists);
 }
 
 // find_actor(client, namespace, name) -> (ref, description), or None
@@ -68,7 +69,7 @@ PyObject* find_actor(PyObject*, PyObject* args) {
   PythonClient* owner = as_client(client_object);
   if (owner == nullptr || !check_open(owner)) return nullptr;
   GilHooks hooks(owner->duty);
-  return found_actor(owner, owner->client->find_actor(name_space, name, hooks), StatusCode::kNotFound);
+  return found_actor(owner, owner->client->actors().find_actor(name_space, name, hooks), StatusCode::kNotFound);
 }
 
 // list_actors(client) -> [(namespace, name)]
@@ -76,7 +77,7 @@ PyObject* list_actors(PyObject*, PyObject* client_object) {
   PythonClient* owner = as_client(client_object);
   if (owner == nullptr || !check_open(owner)) return nullptr;
   GilHooks hooks(owner->duty);
-  Result<wire::ActorNames> names = owner->client->list_actors(hooks);
+  Result<wire::ActorNames> names = owner->client->actors().list_actors(hooks);
   if (!names.is_ok()) {
     if (PyErr_Occurred() == nullptr) raise_status(names.status());
     return nullptr;
@@ -111,7 +112,8 @@ PyObject* call_actor(PyObject*, PyObject* const* args, Py_ssize_t count) {
   CallBuilder builder(owner, method);
   if (!builder.build(*plan, std::string_view(*method->payload).substr(wire::kPayloadPrefix), args[4], args[5]))
     return nullptr;
-  auto results = owner->client->call_actor(as_ref(args[1])->object, {builder.finish(), *plan->options}, most_pending);
+  auto results =
+      owner->client->actors().call_actor(as_ref(args[1])->object, {builder.finish(), *plan->options}, most_pending);
   if (results.is_ok()) return refs_of(owner, *results);
   static PyObject* limit_error = nullptr;
   if (results.status().code() != StatusCode::kResourceExhausted) {
@@ -131,7 +133,7 @@ PyObject* kill_actor(PyObject*, PyObject* args) {
   PythonRef* ref = as_ref(actor);
   if (!check_open(ref->owner)) return nullptr;
   GilHooks hooks(ref->owner->duty);
-  Status killed = ref->owner->client->kill_actor(ref->object, no_restart != 0, hooks);
+  Status killed = ref->owner->client->actors().kill_actor(ref->object, no_restart != 0, hooks);
   if (killed.is_ok()) Py_RETURN_NONE;
   if (PyErr_Occurred() == nullptr) raise_status(killed);
   return nullptr;

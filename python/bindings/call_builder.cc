@@ -20,7 +20,7 @@ CallBuilder::CallBuilder(PythonClient* owner, const std::shared_ptr<client::Func
 }
 
 CallBuilder::~CallBuilder() {
-  if (task_) owner_->client->release_arguments(*task_);
+  if (task_) owner_->client->tasks().release_arguments(*task_);
 }
 
 bool CallBuilder::build(const PythonPlan& plan, std::string_view name, PyObject* args, PyObject* kwargs) {
@@ -120,7 +120,7 @@ bool CallBuilder::add_ref(PythonRef* ref) {
     return false;
   }
   client::retain(ref->object);
-  if (ref->object->stream) owner_->client->lift_item_limit(ref->object);
+  if (ref->object->stream) owner_->client->waits().lift_item_limit(ref->object);
   add_object(ref->object);
   return true;
 }

@@ -86,7 +86,8 @@ PyObject* CallRunner::stream(PyObject* callable, const worker::TaskView& task, c
     if (!item) break;
     std::string bytes;
     std::uint64_t size = 0;
-    if (!encode_value(item.get(), owner_->client->new_object_id(), task, "an item", &bytes, &size)) return nullptr;
+    if (!encode_value(item.get(), owner_->client->objects().new_object_id(), task, "an item", &bytes, &size))
+      return nullptr;
     if (!send(index, bytes, size)) return Py_NewRef(Py_None);
   }
   if (PyErr_Occurred() != nullptr) return nullptr;
@@ -103,7 +104,7 @@ bool CallRunner::encode_value(PyObject* value, ObjectId id, const worker::TaskVi
   wire_value.encoding = encoded.encoding();
   client::Object* made = nullptr;
   if (!encoded.nested().empty()) {
-    owner_->client->share(encoded.nested());
+    owner_->client->objects().share(encoded.nested());
     for (client::Object* object : encoded.nested()) wire_value.nested.push_back(object->id);
   }
   if (encoded.is_large()) {
@@ -119,7 +120,7 @@ bool CallRunner::encode_value(PyObject* value, ObjectId id, const worker::TaskVi
   }
   bytes_out += *size;
   if (made != nullptr || !wire_value.nested.empty()) owner_->client->record_result(id, task.client, wire_value, made);
-  if (made != nullptr) owner_->client->release(made);
+  if (made != nullptr) owner_->client->objects().release(made);
   wire::ByteWriter writer(*out);
   wire::encode(writer, wire_value);
   const std::uint64_t most = wire::most_body_bytes(owner_->client->node().store_limit_bytes);

@@ -182,7 +182,7 @@ PyObject* submit(PyObject*, PyObject* const* args, Py_ssize_t count) {
   auto* plan = reinterpret_cast<PythonPlan*>(args[2]);
   CallBuilder builder(owner, function);
   if (!builder.build(*plan, function->name, args[3], args[4])) return nullptr;
-  auto results = owner->client->submit(builder.finish(), *plan->options);
+  auto results = owner->client->tasks().submit(builder.finish(), *plan->options);
   if (results.is_ok()) return refs_of(owner, *results);
   raise_status(results.status());
   return nullptr;
@@ -203,7 +203,8 @@ PyObject* put(PyObject*, PyObject* const* args, Py_ssize_t count) {
     object = encoded.store(owner);
     if (object == nullptr) return nullptr;
   } else {
-    object = owner->client->put_inline(encoded.encoding(), encoded.take_inline_bytes(), encoded.take_nested());
+    object =
+        owner->client->objects().put_inline(encoded.encoding(), encoded.take_inline_bytes(), encoded.take_nested());
   }
   return new_ref(owner, object);
 }

@@ -171,13 +171,13 @@ PyObject* client_define_key(PyObject* self, PyObject* args) {
   wire::WorkerKey key;
   if (!key_of(command, path, folder, environment, &key)) return nullptr;
   key.runtime_env = runtime_env;
-  return PyLong_FromUnsignedLong(reinterpret_cast<PythonClient*>(self)->client->define_key(key));
+  return PyLong_FromUnsignedLong(reinterpret_cast<PythonClient*>(self)->client->tasks().define_key(key));
 }
 
 PyObject* client_forget_key(PyObject* self, PyObject* number) {
   const unsigned long key = PyLong_AsUnsignedLong(number);
   if (PyErr_Occurred() != nullptr) return nullptr;
-  reinterpret_cast<PythonClient*>(self)->client->forget_key(static_cast<std::uint32_t>(key));
+  reinterpret_cast<PythonClient*>(self)->client->tasks().forget_key(static_cast<std::uint32_t>(key));
   Py_RETURN_NONE;
 }
 
@@ -248,7 +248,7 @@ PyObject* client_drain_output(PyObject* self, PyObject*) {
   auto* owner = reinterpret_cast<PythonClient*>(self);
   if (!check_own(owner)) return nullptr;
   GilHooks hooks(owner->duty);
-  owner->client->drain_output(hooks);
+  owner->client->output().drain(hooks);
   if (PyErr_Occurred() != nullptr) return nullptr;
   Py_RETURN_NONE;
 }

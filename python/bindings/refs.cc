@@ -29,7 +29,7 @@ PythonRef* free_refs[kFreeListSize];
 std::size_t free_ref_count = 0;
 
 void drop(client::Object* object, PythonClient* owner) {
-  if (object != nullptr && owner->client != nullptr) owner->client->release(object);
+  if (object != nullptr && owner->client != nullptr) owner->client->objects().release(object);
   Py_DECREF(reinterpret_cast<PyObject*>(owner));
 }
 
@@ -71,7 +71,7 @@ PyObject* ref_next(PyObject* self) {
   }
   GilHooks hooks(ref->owner->duty);
   client::Object* item = nullptr;
-  switch (ref->owner->client->next_item(ref->object, &item, std::nullopt, hooks)) {
+  switch (ref->owner->client->waits().next_item(ref->object, &item, std::nullopt, hooks)) {
     case client::WaitResult::kInterrupted:
       return nullptr;
     case client::WaitResult::kClosed:
@@ -137,7 +137,7 @@ PyObject* ref_id(PyObject* self, PyObject*) {
 
 PyObject* ref_is_call(PyObject* self, PyObject*) {
   if (!check_own(as_ref(self)->owner)) return nullptr;
-  return PyBool_FromLong(as_ref(self)->owner->client->is_actor_call(as_ref(self)->object));
+  return PyBool_FromLong(as_ref(self)->owner->client->actors().is_actor_call(as_ref(self)->object));
 }
 
 PyObject* ref_client(PyObject* self, void*) { return Py_NewRef(reinterpret_cast<PyObject*>(as_ref(self)->owner)); }
@@ -212,7 +212,7 @@ void room_dealloc(PyObject* self) {
   auto* room = reinterpret_cast<PythonRoom*>(self);
   PyTypeObject* type = Py_TYPE(self);
   room->pin.~shared_ptr();
-  room->owner->client->leave_room(room->data);
+  room->owner->client->values().leave_room(room->data);
   Py_DECREF(reinterpret_cast<PyObject*>(room->owner));
   PyObject_Free(self);
   Py_DECREF(reinterpret_cast<PyObject*>(type));
@@ -240,7 +240,7 @@ PyObject* empty(PyObject*, PyObject* args) {
   PythonClient* owner = as_client(client_object);
   if (owner == nullptr || !check_open(owner)) return nullptr;
   GilHooks hooks(owner->duty);
-  Result<client::Room> made = owner->client->make_room(bytes, hooks);
+  Result<client::Room> made = owner->client->values().make_room(bytes, hooks);
   if (!made.is_ok()) {
     if (!PyErr_Occurred()) raise_status(made.status());
     return nullptr;
@@ -295,7 +295,7 @@ PyObject* new_ref(PythonClient* owner, client::Object* object) {
   PythonRef* ref =
       free_ref_count > 0 ? free_refs[--free_ref_count] : static_cast<PythonRef*>(PyObject_Malloc(sizeof(PythonRef)));
   if (ref == nullptr) {
-    owner->client->release(object);
+    owner->client->objects().release(object);
     return PyErr_NoMemory();
   }
   ++refs_made;

@@ -134,7 +134,7 @@ Encoded::~Encoded() {
 }
 
 void Encoded::clear_nested() {
-  for (client::Object* object : nested_) owner_->client->release(object);
+  for (client::Object* object : nested_) owner_->client->objects().release(object);
   nested_.clear();
 }
 
@@ -272,16 +272,17 @@ client::Object* Encoded::store(PythonClient* owner) {
   for (const Py_buffer& buffer : buffers_) {
     buffers.emplace_back(static_cast<const std::byte*>(buffer.buf), static_cast<std::size_t>(buffer.len));
   }
-  client::Object* in_place = buffers.size() == 1 ? client.put_in_place(encoding_, whole, buffers.front()) : nullptr;
+  client::Object* in_place =
+      buffers.size() == 1 ? client.values().put_in_place(encoding_, whole, buffers.front()) : nullptr;
   Result<client::Object*> made =
-      in_place != nullptr ? Result(in_place) : client.put_large(encoding_, whole, buffers, hooks);
+      in_place != nullptr ? Result(in_place) : client.values().put_large(encoding_, whole, buffers, hooks);
   if (!made.is_ok()) {
     if (!PyErr_Occurred()) raise_status(made.status());
     return nullptr;
   }
   made.value()->detail->nested = take_nested();
   if (in_place != nullptr && !became_object(buffers_.front().obj)) {
-    client.release(in_place);
+    client.objects().release(in_place);
     return nullptr;
   }
   return made.value();
@@ -362,7 +363,7 @@ PyObject* raise_failure(wire::Encoding encoding, std::string_view bytes) {
 
 PyObject* decode_items(PythonClient* owner, const std::vector<client::Object*>& items) {
   GilHooks hooks(owner->duty);
-  client::WaitResult result = owner->client->wait(items, items.size(), std::nullopt, hooks);
+  client::WaitResult result = owner->client->waits().wait(items, items.size(), std::nullopt, hooks);
   if (result == client::WaitResult::kInterrupted) return nullptr;
   if (result != client::WaitResult::kDone) {
     raise_status(owner->client->why_closed());
@@ -468,7 +469,7 @@ struct NestedCounts {
   client::Client* client;
   std::vector<client::Object*> objects;
   ~NestedCounts() {
-    for (client::Object* object : objects) client->release(object);
+    for (client::Object* object : objects) client->objects().release(object);
   }
 };
 
@@ -476,10 +477,10 @@ struct NestedCounts {
 
 PyObject* decode_object(PythonClient* owner, client::Object* object) {
   NestedCounts nested{owner->client, {}};
-  if (object->detail && !object->failed()) nested.objects = owner->client->nested(object);
+  if (object->detail && !object->failed()) nested.objects = owner->client->objects().nested(object);
   if (!object->sealed) return decode_bytes(owner, object->encoding, object->bytes, nullptr, nullptr, &nested.objects);
   GilHooks hooks(owner->duty);
-  Result<store::View> view = owner->client->view(object, hooks);
+  Result<store::View> view = owner->client->values().view(object, hooks);
   if (!view.is_ok()) {
     if (!PyErr_Occurred()) raise_status(view.status());
     return nullptr;
@@ -490,14 +491,14 @@ PyObject* decode_object(PythonClient* owner, client::Object* object) {
 
 PyObject* decode_value(PythonClient* owner, const wire::ValueView& value) {
   if (value.kind == wire::ValueKind::kSealed) {
-    NestedCounts holder{owner->client, {owner->client->adopt_sealed(value)}};
+    NestedCounts holder{owner->client, {owner->client->objects().adopt_sealed(value)}};
     return decode_object(owner, holder.objects.front());
   }
   NestedCounts nested{owner->client, {}};
   if (value.nested_count > 0) {
     std::vector<ObjectId> ids(value.nested_count);
     std::memcpy(ids.data(), value.nested_bytes.data(), value.nested_bytes.size());
-    nested.objects = owner->client->adopt(ids);
+    nested.objects = owner->client->objects().adopt(ids);
   }
   return decode_bytes(owner, value.encoding, value.bytes, nullptr, nullptr, &nested.objects);
 }

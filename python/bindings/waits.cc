@@ -20,7 +20,7 @@ using client::WaitResult;
 
 constexpr std::size_t kLooksAtSignals = 256;  // values that are decoded before signals are looked at
 
-Client::Deadline deadline_of(PyObject* timeout, bool* ok) {
+client::ObjectWaits::Deadline deadline_of(PyObject* timeout, bool* ok) {
   *ok = true;
   if (timeout == Py_None) return std::nullopt;
   double seconds = PyFloat_AsDouble(timeout);
@@ -55,10 +55,10 @@ bool wait_ready(PythonClient* owner, std::span<client::Object* const> objects, P
   for (client::Object* object : objects) ready = ready && object->is_ready();
   if (ready) return true;
   bool ok = false;
-  Client::Deadline deadline = deadline_of(timeout, &ok);
+  client::ObjectWaits::Deadline deadline = deadline_of(timeout, &ok);
   if (!ok) return false;
   GilHooks hooks(owner->duty);
-  WaitResult result = owner->client->wait(objects, objects.size(), deadline, hooks);
+  WaitResult result = owner->client->waits().wait(objects, objects.size(), deadline, hooks);
   if (result == WaitResult::kDone) return true;
   if (result == WaitResult::kInterrupted) return false;  // also where the last of them came at the same moment
   std::size_t count = 0;
@@ -78,11 +78,11 @@ PyObject* raise_foreign(const char* verb, PyObject* ref) {
 // The items of a generator task that were not taken, as a list; they stay there to be taken.
 PyObject* get_items(PythonRef* ref, PyObject* timeout) {
   bool ok = false;
-  Client::Deadline deadline = deadline_of(timeout, &ok);
+  client::ObjectWaits::Deadline deadline = deadline_of(timeout, &ok);
   if (!ok) return nullptr;
   GilHooks hooks(ref->owner->duty);
   std::vector<client::Object*> items;
-  WaitResult result = ref->owner->client->all_items(ref->object, &items, deadline, hooks);
+  WaitResult result = ref->owner->client->waits().all_items(ref->object, &items, deadline, hooks);
   if (result != WaitResult::kDone) return raise_wait(ref->owner, hooks, result, 0, 1);
   if (ref->object->failed()) return decode_object(ref->owner, ref->object);
   Owned refs(PyList_New(0));
@@ -256,13 +256,13 @@ PyObject* wait(PyObject*, PyObject* const* args, Py_ssize_t arg_count) {
   if (enough_ready(items, count, needed)) return split(args[1], needed, known);
 
   bool ok = false;
-  Client::Deadline deadline = deadline_of(args[3], &ok);
+  client::ObjectWaits::Deadline deadline = deadline_of(args[3], &ok);
   if (!ok) return nullptr;
   Owned refs(PyList_GetSlice(args[1], 0, PyList_GET_SIZE(args[1])));  // theirs may change while the GIL is away
   std::vector<client::Object*> objects;
   if (!refs || !objects_of(owner, refs.get(), &objects)) return nullptr;
   GilHooks hooks(owner->duty);
-  WaitResult result = owner->client->wait(objects, needed, deadline, hooks);
+  WaitResult result = owner->client->waits().wait(objects, needed, deadline, hooks);
   if (result == WaitResult::kInterrupted) return nullptr;
   if (result == WaitResult::kClosed || result == WaitResult::kDeadlock) {
     return raise_wait(owner, hooks, result, 0, count);
@@ -278,7 +278,7 @@ PyObject* cancel(PyObject*, PyObject* const* args, Py_ssize_t count) {
   }
   PythonRef* ref = as_ref(args[1]);
   if (!check_own(ref->owner)) return nullptr;
-  return PyBool_FromLong(ref->owner->client->cancel(ref->object, PyObject_IsTrue(args[2]) == 1));
+  return PyBool_FromLong(ref->owner->client->tasks().cancel(ref->object, PyObject_IsTrue(args[2]) == 1));
 }
 
 // is_waiting(client, ref, cancel) -> whether the task was not sent to a worker; with `cancel` it never will be
@@ -289,7 +289,7 @@ PyObject* is_waiting(PyObject*, PyObject* const* args, Py_ssize_t count) {
   }
   PythonRef* ref = as_ref(args[1]);
   if (!check_own(ref->owner)) return nullptr;
-  return PyBool_FromLong(ref->owner->client->is_waiting(ref->object, PyObject_IsTrue(args[2]) == 1));
+  return PyBool_FromLong(ref->owner->client->tasks().is_waiting(ref->object, PyObject_IsTrue(args[2]) == 1));
 }
 
 // ---- Completion queues ----
@@ -317,11 +317,11 @@ void queue_dealloc(PyObject* self) {
   auto* queue = reinterpret_cast<PythonQueue*>(self);
   std::vector<client::Object*> objects;
   for (auto& [object, callbacks] : *queue->waiting) objects.push_back(object);
-  queue->owner->client->forget_listener(queue->queue, objects);
-  queue->owner->client->forget_loop(queue->queue);
+  queue->owner->client->waits().forget_listener(queue->queue, objects);
+  queue->owner->client->call_waits().forget_loop(queue->queue);
   for (auto& [object, callbacks] : *queue->waiting) {
     Py_DECREF(callbacks);
-    queue->owner->client->release(object);
+    queue->owner->client->objects().release(object);
   }
   delete queue->waiting;
   delete queue->queue;
@@ -349,7 +349,7 @@ PyObject* add_to_queue(PyObject* self, PyObject* const* args, Py_ssize_t count, 
     client::retain(object);
   }
   if (PyList_Append(place->second, args[1]) != 0) return nullptr;
-  if (fresh) queue->owner->client->listen(object, queue->queue, flush);
+  if (fresh) queue->owner->client->waits().listen(object, queue->queue, flush);
   Py_RETURN_NONE;
 }
 
@@ -382,8 +382,8 @@ PyObject* queue_remove(PyObject* self, PyObject* const* args, Py_ssize_t count) 
   }
   if (PyList_GET_SIZE(callbacks) > 0 || queue->owner->inherited) Py_RETURN_NONE;
   queue->waiting->erase(found);
-  queue->owner->client->forget_listener(queue->queue, {&object, 1});
-  queue->owner->client->release(object);
+  queue->owner->client->waits().forget_listener(queue->queue, {&object, 1});
+  queue->owner->client->objects().release(object);
   Py_DECREF(callbacks);
   Py_RETURN_NONE;
 }
@@ -392,7 +392,7 @@ PyObject* queue_remove(PyObject* self, PyObject* const* args, Py_ssize_t count) 
 PyObject* queue_serve_loop(PyObject* self, PyObject*) {
   auto* queue = reinterpret_cast<PythonQueue*>(self);
   if (!check_own(queue->owner)) return nullptr;
-  queue->owner->client->add_loop(queue->queue);
+  queue->owner->client->call_waits().add_loop(queue->queue);
   Py_RETURN_NONE;
 }
 
@@ -409,7 +409,8 @@ PyObject* queue_begin_wait(PyObject* self, PyObject* ref) {
   auto* queue = reinterpret_cast<PythonQueue*>(self);
   if (!is_ref(ref)) return PyErr_Format(PyExc_TypeError, "a ref is needed");
   return PyLong_FromUnsignedLongLong(
-      queue->owner->inherited ? 0 : queue->owner->client->begin_side_wait(as_ref(ref)->object, queue->queue));
+      queue->owner->inherited ? 0
+                              : queue->owner->client->call_waits().begin_side_wait(as_ref(ref)->object, queue->queue));
 }
 
 // end_wait(number) -> why the wait could never end, or None
@@ -417,7 +418,8 @@ PyObject* queue_end_wait(PyObject* self, PyObject* argument) {
   auto* queue = reinterpret_cast<PythonQueue*>(self);
   const unsigned long long number = PyLong_AsUnsignedLongLong(argument);
   if (PyErr_Occurred() != nullptr) return nullptr;
-  const std::string why = queue->owner->inherited ? std::string() : queue->owner->client->end_side_wait(number);
+  const std::string why =
+      queue->owner->inherited ? std::string() : queue->owner->client->call_waits().end_side_wait(number);
   if (why.empty()) Py_RETURN_NONE;
   return PyUnicode_FromStringAndSize(why.data(), static_cast<Py_ssize_t>(why.size()));
 }
@@ -427,10 +429,10 @@ PyObject* queue_wait(PyObject* self, PyObject* timeout) {
   auto* queue = reinterpret_cast<PythonQueue*>(self);
   if (!check_open(queue->owner)) return nullptr;
   bool ok = false;
-  Client::Deadline deadline = deadline_of(timeout, &ok);
+  client::ObjectWaits::Deadline deadline = deadline_of(timeout, &ok);
   if (!ok) return nullptr;
   GilHooks hooks(queue->owner->duty);
-  WaitResult result = queue->owner->client->wait_completed(queue->queue, deadline, hooks);
+  WaitResult result = queue->owner->client->waits().wait_completed(queue->queue, deadline, hooks);
   if (result == WaitResult::kDone) Py_RETURN_TRUE;
   if (result == WaitResult::kTimedOut) Py_RETURN_FALSE;
   return raise_wait(queue->owner, hooks, result, 0, 1);
@@ -439,12 +441,12 @@ PyObject* queue_wait(PyObject* self, PyObject* timeout) {
 PyObject* queue_run(PyObject* self, PyObject*) {
   auto* queue = reinterpret_cast<PythonQueue*>(self);
   if (!check_own(queue->owner)) return nullptr;
-  for (client::Object* object : queue->owner->client->take_completed(queue->queue)) {
+  for (client::Object* object : queue->owner->client->waits().take_completed(queue->queue)) {
     auto found = queue->waiting->find(object);
     if (found == queue->waiting->end()) continue;
     Owned callbacks(found->second);
     queue->waiting->erase(found);
-    queue->owner->client->release(object);
+    queue->owner->client->objects().release(object);
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(callbacks.get()); ++i) {
       Owned ignored(PyObject_CallNoArgs(PyList_GET_ITEM(callbacks.get(), i)));
       if (!ignored) return nullptr;

@@ -64,7 +64,7 @@ class KeyHold {
  public:
   KeyHold(fray_session& session, const std::uint32_t& number) : session_(session), number_(number) {}
   ~KeyHold() {
-    if (number_ != 0) session_.client->forget_key(number_);
+    if (number_ != 0) session_.client->tasks().forget_key(number_);
   }
   KeyHold(const KeyHold&) = delete;
   KeyHold& operator=(const KeyHold&) = delete;
@@ -110,7 +110,7 @@ Result<fray_actor*> create(fray_session& session, std::int32_t language, std::st
   std::string packed = request.description;
   request.constructor = {frame.finish(), limits};
   Hooks hooks;
-  FRAY_ASSIGN_OR_RETURN(client::FoundActor found, session.client->create_actor(std::move(request), hooks));
+  FRAY_ASSIGN_OR_RETURN(client::FoundActor found, session.client->actors().create_actor(std::move(request), hooks));
   return make_handle(&session, found.object, found.description.empty() ? packed : found.description);
 }
 
@@ -133,7 +133,8 @@ int fray_actor_create(fray_session* session, int32_t language, const char* name,
 int fray_actor_find(fray_session* session, const char* name_space, const char* name, fray_actor** out) {
   if (int code = capi::check_own(*session); code != FRAY_OK) return code;
   capi::Hooks hooks;
-  auto found = session->client->find_actor(name_space != nullptr ? name_space : session->name_space, name, hooks);
+  auto found =
+      session->client->actors().find_actor(name_space != nullptr ? name_space : session->name_space, name, hooks);
   if (!found.is_ok()) return capi::fail(found.status());
   *out = capi::make_handle(session, found->object, std::move(found->description));
   return FRAY_OK;
@@ -159,8 +160,8 @@ int fray_actor_call(fray_actor* actor, const char* method, const fray_value* arg
   if (!built.is_ok()) return capi::fail(built);
   client::TaskOptions options;
   options.max_retries = actor->description.max_task_retries;
-  auto results = actor->session->client->call_actor(actor->object, {frame.finish(), options},
-                                                    actor->description.max_pending_calls);
+  auto results = actor->session->client->actors().call_actor(actor->object, {frame.finish(), options},
+                                                             actor->description.max_pending_calls);
   if (!results.is_ok()) return capi::fail(results.status());
   *out = capi::handle_of(results->front());
   return FRAY_OK;
@@ -169,7 +170,7 @@ int fray_actor_call(fray_actor* actor, const char* method, const fray_value* arg
 int fray_actor_kill(fray_actor* actor, int no_restart) {
   if (int code = capi::check_own(*actor->session); code != FRAY_OK) return code;
   capi::Hooks hooks;
-  Status killed = actor->session->client->kill_actor(actor->object, no_restart != 0, hooks);
+  Status killed = actor->session->client->actors().kill_actor(actor->object, no_restart != 0, hooks);
   return killed.is_ok() ? static_cast<int>(FRAY_OK) : capi::fail(killed);
 }
 
@@ -182,7 +183,7 @@ void fray_actor_retain(fray_actor* actor) { actor->references.fetch_add(1, std::
 void fray_actor_release(fray_actor* actor) {
   if (actor == nullptr || actor->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   if (actor->session->inherited) return;
-  actor->session->client->release(actor->object);
+  actor->session->client->objects().release(actor->object);
   fray_session_release(actor->session);
   delete actor;
 }

@@ -60,7 +60,7 @@ ActorHost::ActorHost(fray_session& session, worker::Page& page, const wire::Host
 
 void ActorHost::run() {
   const int threads = std::max(1, description_.max_concurrency);
-  session_.client->become_actor(actor_.actor, static_cast<std::uint32_t>(threads));
+  session_.client->actors().become_actor(actor_.actor, static_cast<std::uint32_t>(threads));
   loop_.set_mode(threads == 1 ? worker::ActorLoop::Mode::kSerial : worker::ActorLoop::Mode::kThreads);
   session_.client->set_duty(&loop_);
   if (construct()) {
@@ -81,7 +81,7 @@ bool ActorHost::construct() {
   in.get_raw(task.head.name_bytes);
   task.name = description_.class_name;
   task.arguments = in.get_raw(in.left());
-  client::Client::set_depth(task.head.depth + 1);
+  client::Submission::set_depth(task.head.depth + 1);
   auto never = [] { return false; };
   fray_call call(session_, task, {}, nullptr, never);
   Result<std::string_view> name = cpp_name_of(class_payload_);
@@ -109,7 +109,7 @@ void ActorHost::refuse(const wire::Value& error, const std::string& text) {
   wire::ActorFailure failure;
   failure.error = error;
   failure.text = text;
-  session_.client->say_actor_failed(failure);
+  session_.client->actors().say_actor_failed(failure);
 }
 
 void ActorHost::serve(client::WorkerDuty* duty) {
@@ -121,7 +121,7 @@ void ActorHost::serve(client::WorkerDuty* duty) {
 
 void ActorHost::run_call(worker::ActorCall* taken, client::WorkerDuty* duty) {
   const worker::TaskView& task = taken->task;
-  client::Client::set_depth(task.head.depth + 1);
+  client::Submission::set_depth(task.head.depth + 1);
   client::Client::set_call({task.client, task.number, task.name});
   auto cancelled = [&] { return loop_.is_cancelled(taken); };
   fray_call call(session_, task, description_.class_name, duty, cancelled);

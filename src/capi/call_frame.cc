@@ -17,7 +17,7 @@ CallFrame::CallFrame(fray_session& session, std::shared_ptr<client::Function> fu
 }
 
 CallFrame::~CallFrame() {
-  if (task_) session_.client->release_arguments(*task_);
+  if (task_) session_.client->tasks().release_arguments(*task_);
 }
 
 Status CallFrame::build(std::string_view name, double timeout_seconds, std::uint16_t returns,
@@ -45,7 +45,7 @@ Status CallFrame::add(const fray_value& argument) {
   if (argument.encoding == FRAY_REF) {
     client::Object* object = object_of(argument.refs[0]);
     client::retain(object);
-    if (object->stream) session_.client->lift_item_limit(object);
+    if (object->stream) session_.client->waits().lift_item_limit(object);
     add_object(object);
     return Status::ok();
   }

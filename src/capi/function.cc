@@ -100,7 +100,7 @@ int fray_function_make(fray_session* session, int32_t language, const char* name
 
 void fray_function_release(fray_function* function) {
   if (function == nullptr || function->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  if (function->options.shape.key != 0) function->session->client->forget_key(function->options.shape.key);
+  if (function->options.shape.key != 0) function->session->client->tasks().forget_key(function->options.shape.key);
   fray_session_release(function->session);
   delete function;
 }
@@ -112,7 +112,7 @@ int fray_submit(fray_session* session, fray_function* function, const fray_value
   capi::CallFrame frame(*session, function->function);
   Status built = frame.build(function->function->name, function->timeout_seconds, 1, arguments, count);
   if (!built.is_ok()) return capi::fail(built);
-  auto results = session->client->submit(frame.finish(), function->options);
+  auto results = session->client->tasks().submit(frame.finish(), function->options);
   if (!results.is_ok()) return capi::fail(results.status());
   *out = capi::handle_of(results->front());
   return FRAY_OK;
@@ -131,7 +131,7 @@ int fray_submit_several(fray_session* session, fray_function* function, const fr
   capi::CallFrame frame(*session, function->function);
   Status built = frame.build(function->function->name, function->timeout_seconds, options.returns, arguments, count);
   if (!built.is_ok()) return capi::fail(built);
-  auto results = session->client->submit(frame.finish(), options);
+  auto results = session->client->tasks().submit(frame.finish(), options);
   if (!results.is_ok()) return capi::fail(results.status());
   for (std::size_t i = 0; i < returns; ++i) out[i] = capi::handle_of((*results)[i]);
   return FRAY_OK;

@@ -41,7 +41,7 @@ void fray_object_retain(fray_session* session, fray_object* object) {
 }
 
 void fray_object_release(fray_session* session, fray_object* object) {
-  if (!session->inherited) session->client->release(capi::object_of(object));
+  if (!session->inherited) session->client->objects().release(capi::object_of(object));
 }
 
 int fray_object_is_ready(const fray_object* object) { return capi::object_of(object)->is_ready() ? 1 : 0; }
@@ -57,21 +57,22 @@ int fray_put(fray_session* session, const fray_value* value, fray_object** out) 
   auto encoding = capi::encoding_of(*value);
   if (!encoding.is_ok()) return capi::fail(encoding.status());
   std::string bytes(static_cast<const char*>(value->data), value->size);
-  *out = capi::handle_of(session->client->put_inline(*encoding, std::move(bytes), capi::retained_refs(*value)));
+  *out =
+      capi::handle_of(session->client->objects().put_inline(*encoding, std::move(bytes), capi::retained_refs(*value)));
   return FRAY_OK;
 }
 
 int fray_room_make(fray_session* session, size_t bytes, void** out) {
   if (int code = capi::check_own(*session); code != FRAY_OK) return code;
   capi::Hooks hooks;
-  auto room = session->client->make_room(bytes, hooks);
+  auto room = session->client->values().make_room(bytes, hooks);
   if (!room.is_ok()) return capi::fail(room.status());
   *out = room->data;
   return FRAY_OK;
 }
 
 void fray_room_leave(fray_session* session, void* memory) {
-  if (!session->inherited) session->client->leave_room(static_cast<const std::byte*>(memory));
+  if (!session->inherited) session->client->values().leave_room(static_cast<const std::byte*>(memory));
 }
 
 int fray_room_put(fray_session* session, const fray_value* value, fray_object** out) {
@@ -81,7 +82,7 @@ int fray_room_put(fray_session* session, const fray_value* value, fray_object** 
   }
   std::span<const std::byte> whole(static_cast<const std::byte*>(value->data), value->size);
   std::span<const std::byte> buffer(static_cast<const std::byte*>(value->buffers[0].data), value->buffers[0].size);
-  client::Object* made = session->client->put_in_place(wire::Encoding::kPortableBuffers, whole, buffer);
+  client::Object* made = session->client->values().put_in_place(wire::Encoding::kPortableBuffers, whole, buffer);
   if (made == nullptr) return capi::fail(FRAY_INVALID_ARGUMENT, "the buffer is no room of this session");
   *out = capi::handle_of(made);
   return FRAY_OK;
@@ -97,7 +98,7 @@ int fray_wait(fray_session* session, fray_object* const* objects, size_t count, 
   if (count == 1 ? needed == 0 || capi::object_of(objects[0])->is_ready() : ready() >= needed) return FRAY_OK;
   capi::Hooks hooks;
   std::span<client::Object* const> all(reinterpret_cast<client::Object* const*>(objects), count);
-  client::WaitResult result = session->client->wait(all, needed, capi::deadline_after(timeout_seconds), hooks);
+  client::WaitResult result = session->client->waits().wait(all, needed, capi::deadline_after(timeout_seconds), hooks);
   if (result == client::WaitResult::kDone) return FRAY_OK;
   size_t done = ready();
   return done >= needed ? static_cast<int>(FRAY_OK) : capi::fail_wait(*session, hooks, result, done, count);
@@ -112,11 +113,11 @@ int fray_read(fray_session* session, fray_object* object, fray_view* out) {
 
 int fray_cancel(fray_session* session, fray_object* object, int force, int* cancelled) {
   if (int code = capi::check_own(*session); code != FRAY_OK) return code;
-  if (force != 0 && session->client->is_actor_call(capi::object_of(object))) {
+  if (force != 0 && session->client->actors().is_actor_call(capi::object_of(object))) {
     return capi::fail(FRAY_INVALID_ARGUMENT,
                       "force would end the actor of this call and all its calls; leave it out, or kill the actor");
   }
-  bool found = session->client->cancel(capi::object_of(object), force != 0);
+  bool found = session->client->tasks().cancel(capi::object_of(object), force != 0);
   if (cancelled != nullptr) *cancelled = found ? 1 : 0;
   return FRAY_OK;
 }
@@ -143,11 +144,11 @@ void fray_queue_free(fray_queue* queue) {
   client::Client& client = *queue->session->client;
   std::vector<client::Object*> objects;
   for (const auto& [object, count] : queue->waiting) objects.push_back(object);
-  client.forget_listener(&queue->ready, objects);
+  client.waits().forget_listener(&queue->ready, objects);
   for (const auto& [object, count] : queue->waiting) {
-    for (std::size_t i = 0; i < count; ++i) client.release(object);
+    for (std::size_t i = 0; i < count; ++i) client.objects().release(object);
   }
-  for (client::Object* object : queue->taken) client.release(object);
+  for (client::Object* object : queue->taken) client.objects().release(object);
   fray_session_release(queue->session);
   delete queue;
 }
@@ -156,7 +157,7 @@ void fray_queue_add(fray_queue* queue, fray_object* handle) {
   if (queue->session->inherited) return;
   client::Object* object = capi::object_of(handle);
   client::retain(object);
-  if (queue->waiting[object]++ == 0) queue->session->client->listen(object, &queue->ready, false);
+  if (queue->waiting[object]++ == 0) queue->session->client->waits().listen(object, &queue->ready, false);
 }
 
 int fray_queue_next(fray_queue* queue, double timeout_seconds, fray_object** out) {
@@ -165,11 +166,12 @@ int fray_queue_next(fray_queue* queue, double timeout_seconds, fray_object** out
   capi::Hooks hooks;
   while (queue->taken.empty()) {
     if (queue->waiting.empty()) return capi::fail(FRAY_NOT_FOUND, "nothing is waited for");
-    client::WaitResult result = client.wait_completed(&queue->ready, capi::deadline_after(timeout_seconds), hooks);
+    client::WaitResult result =
+        client.waits().wait_completed(&queue->ready, capi::deadline_after(timeout_seconds), hooks);
     if (result != client::WaitResult::kDone) {
       return capi::fail_wait(*queue->session, hooks, result, 0, queue->waiting.size());
     }
-    for (client::Object* object : client.take_completed(&queue->ready)) {
+    for (client::Object* object : client.waits().take_completed(&queue->ready)) {
       auto found = queue->waiting.find(object);
       if (found == queue->waiting.end()) continue;
       queue->taken.insert(queue->taken.end(), found->second, object);
@@ -179,6 +181,6 @@ int fray_queue_next(fray_queue* queue, double timeout_seconds, fray_object** out
   client::Object* object = queue->taken.front();
   queue->taken.pop_front();
   *out = capi::handle_of(object);
-  client.release(object);  // whoever added it keeps it
+  client.objects().release(object);  // whoever added it keeps it
   return FRAY_OK;
 }

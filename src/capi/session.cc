@@ -149,15 +149,17 @@ Result<std::uint32_t> hold_worker_key(fray_session& session, std::int32_t langua
     FRAY_ASSIGN_OR_RETURN(wire::WorkerKey key, plain_key(session, language));
     for (const auto& [name, value] : environment) set_variable(&key, name, value);
     if (session.recent_keys.size() >= kMostRecentKeys) {
-      for (const auto& [shape, number] : std::exchange(session.recent_keys, {})) session.client->forget_key(number);
+      for (const auto& [shape, number] : std::exchange(session.recent_keys, {}))
+        session.client->tasks().forget_key(number);
     }
-    known = session.recent_keys.emplace(std::pair(language, environment), session.client->define_key(key)).first;
+    known =
+        session.recent_keys.emplace(std::pair(language, environment), session.client->tasks().define_key(key)).first;
   }
-  session.client->hold_key(known->second);
+  session.client->tasks().hold_key(known->second);
   return known->second;
 }
 
-client::Client::Deadline deadline_after(double seconds) {
+client::ObjectWaits::Deadline deadline_after(double seconds) {
   constexpr double kForever = 1e9;
   if (seconds < 0 || !(seconds < kForever)) return std::nullopt;
   return client::Clock::now() +
@@ -201,7 +203,7 @@ void fray_close(fray_session* session) {
   if (capi::current.compare_exchange_strong(session, nullptr)) {
     client::Client& client = *session->client;
     capi::Hooks hooks;
-    client.drain_output(hooks);
+    client.output().drain(hooks);
     client.close();
     fray_session_release(session);
   }

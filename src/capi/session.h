@@ -61,7 +61,7 @@ class Hooks : public client::WaitHooks {
   client::WorkerDuty* duty() override;
 };
 
-client::Client::Deadline deadline_after(double seconds);  // below 0: none
+client::ObjectWaits::Deadline deadline_after(double seconds);  // below 0: none
 inline client::Object* object_of(fray_object* object) { return reinterpret_cast<client::Object*>(object); }
 inline const client::Object* object_of(const fray_object* object) {
   return reinterpret_cast<const client::Object*>(object);

@@ -12,8 +12,8 @@ struct fray_pin {
   explicit fray_pin(fray_session& owner) : session(&owner) { fray_session_retain(session); }
   ~fray_pin() {
     if (session->inherited) return;
-    for (fray::client::Object* ref : refs) session->client->release(ref);
-    if (object != nullptr) session->client->release(object);
+    for (fray::client::Object* ref : refs) session->client->objects().release(ref);
+    if (object != nullptr) session->client->objects().release(object);
     fray_session_release(session);
   }
   fray_pin(const fray_pin&) = delete;
@@ -77,7 +77,7 @@ Result<client::Object*> store(fray_session& session, const fray_value& value) {
     buffers.emplace_back(static_cast<const std::byte*>(value.buffers[i].data), value.buffers[i].size);
   }
   Hooks hooks;
-  FRAY_ASSIGN_OR_RETURN(client::Object * made, session.client->put_large(encoding, whole, buffers, hooks));
+  FRAY_ASSIGN_OR_RETURN(client::Object * made, session.client->values().put_large(encoding, whole, buffers, hooks));
   made->detail->nested = retained_refs(value);
   return made;
 }
@@ -155,10 +155,10 @@ int read_object(fray_session& session, client::Object* object, fray_view* out) {
   std::unique_ptr<fray_pin> pin;
   if (!object->sealed && !object->detail) return finish_view(object->encoding, object->bytes, nullptr, out);
   pin = std::make_unique<fray_pin>(session);
-  pin->refs = session.client->nested(object);
+  pin->refs = session.client->objects().nested(object);
   if (!object->sealed) return finish_view(object->encoding, object->bytes, std::move(pin), out);
   Hooks hooks;
-  Result<store::View> view = session.client->view(object, hooks);
+  Result<store::View> view = session.client->values().view(object, hooks);
   if (!view.is_ok()) return fail(view.status());
   client::retain(object);
   pin->object = object;
@@ -169,9 +169,9 @@ int read_object(fray_session& session, client::Object* object, fray_view* out) {
 
 int read_value(fray_session& session, const wire::ValueView& value, fray_view* out) {
   if (value.kind == wire::ValueKind::kSealed) {
-    client::Object* object = session.client->adopt_sealed(value);
+    client::Object* object = session.client->objects().adopt_sealed(value);
     int code = read_object(session, object, out);
-    session.client->release(object);
+    session.client->objects().release(object);
     return code;
   }
   if (wire::is_failure(value.encoding)) return fail_as(value.encoding, value.bytes);
@@ -179,7 +179,7 @@ int read_value(fray_session& session, const wire::ValueView& value, fray_view* o
   auto pin = std::make_unique<fray_pin>(session);
   std::vector<ObjectId> ids(value.nested_count);
   std::memcpy(ids.data(), value.nested_bytes.data(), value.nested_bytes.size());
-  pin->refs = session.client->adopt(ids);
+  pin->refs = session.client->objects().adopt(ids);
   return finish_view(value.encoding, value.bytes, std::move(pin), out);
 }
 
@@ -203,7 +203,7 @@ Status write_result(fray_call& call, const fray_value& value) {
   client::Object* made = nullptr;
   std::vector<client::Object*> refs = retained_refs(value);
   if (!refs.empty()) {
-    client.share(refs);
+    client.objects().share(refs);
     for (client::Object* ref : refs) whole.nested.push_back(ref->id);
   }
   Status stored = Status::ok();
@@ -227,8 +227,8 @@ Status write_result(fray_call& call, const fray_value& value) {
     wire::encode(out, whole);
     ++call.outcome.values;
   }
-  if (made != nullptr) client.release(made);
-  for (client::Object* ref : refs) client.release(ref);
+  if (made != nullptr) client.objects().release(made);
+  for (client::Object* ref : refs) client.objects().release(ref);
   return stored;
 }
 

@@ -19,9 +19,12 @@
 
 namespace fray::client {
 
+struct TaskSender;
+
 struct ActorQueue {
   enum class State : std::uint8_t { kIdle, kAsked, kConnected, kDead };
 
+  TaskSender* sender = nullptr;
   Object* object = nullptr;
   State state = State::kIdle;
   std::deque<Task*> ready;            // waiting for arguments, or ready to be sent; in the order of submission

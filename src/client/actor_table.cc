@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "client/task_table.h"
-
 namespace fray::client {
 
 namespace {
@@ -13,9 +11,8 @@ constexpr std::size_t kMostSent = 8192;  // calls sent and not answered; the res
 
 }  // namespace
 
-ActorTable::ActorTable(NodeLink& link, ObjectTable& objects, TaskTable& tasks)
-    : link_(link), objects_(objects), tasks_(tasks) {
-  tasks_.set_actors(this);
+ActorTable::ActorTable(NodeLink& link, ObjectTable& objects, TaskLedger& ledger)
+    : link_(link), objects_(objects), ledger_(ledger) {
   objects_.on_actor_dropped([this](ActorQueue* queue) { dropped(queue); });
 }
 
@@ -23,6 +20,7 @@ ActorQueue* ActorTable::queue(Object* object) {
   ActorQueue*& known = object->details().actor;
   if (known == nullptr) {
     auto made = std::make_unique<ActorQueue>();
+    made->sender = this;
     made->object = object;
     known = made.get();
     queues_[object->id] = std::move(made);
@@ -31,7 +29,7 @@ ActorQueue* ActorTable::queue(Object* object) {
 }
 
 void ActorTable::dropped(ActorQueue* queue) {
-  if (queue->connection) tasks_.close_connection(queue->connection.get());
+  if (queue->connection) ledger_.forget(queue->connection.get());
   queues_.erase(queue->object->id);
 }
 
@@ -42,7 +40,7 @@ void ActorTable::call(ActorQueue* queue, Task* task) {
   if (queue->unfinished++ == 0) retain(queue->object);
   if (queue->state == ActorQueue::State::kIdle) ask(queue);
   queue->ready.push_back(task);
-  tasks_.submit(task);
+  ledger_.submit(task);
   if (queue->state == ActorQueue::State::kDead) advance(queue);
 }
 
@@ -51,7 +49,7 @@ void ActorTable::construct(ActorQueue* queue, Task* task, std::string settings) 
   task->constructs = true;
   settings_[task] = std::move(settings);
   if (queue->unfinished++ == 0) retain(queue->object);
-  tasks_.submit(task);
+  ledger_.submit(task);
 }
 
 void ActorTable::ask(ActorQueue* queue) {
@@ -61,7 +59,7 @@ void ActorTable::ask(ActorQueue* queue) {
   link_.flush();
 }
 
-void ActorTable::call_ready(Task* task) {
+void ActorTable::ready(Task* task, bool) {
   if (task->constructs) return send_constructor(task);
   advance(task->actor);
 }
@@ -82,7 +80,7 @@ void ActorTable::advance(ActorQueue* queue) {
     Task* task = queue->ready.front();
     if (task->state != Task::State::kQueued) return;  // its arguments are not ready; those behind it wait
     queue->ready.pop_front();
-    tasks_.send_call(connection, task);
+    ledger_.send_call(connection, task);
   }
 }
 
@@ -98,11 +96,11 @@ void ActorTable::send_constructor(Task* task) {
   }
   link_.send(wire::ControlType::kConstructActor, 0, message);
   link_.flush();
-  tasks_.end_without_result(task);
+  ledger_.end_without_result(task);
 }
 
 // An argument of a constructor failed: its actor has nothing to be made of.
-void ActorTable::finished(Task* task) {
+void ActorTable::ended(Task* task) {
   ActorQueue* queue = task->actor;
   if (task->constructs) {
     settings_.erase(task);
@@ -175,9 +173,9 @@ void ActorTable::connected(const wire::ActorConnected& message, os::Fd fd) {
   connection->socket = wire::FrameSocket(std::move(fd));
   queue->connection = std::move(connection);
   queue->state = ActorQueue::State::kConnected;
-  tasks_.open_connection(queue->connection.get());
+  ledger_.watch(queue->connection.get());
   advance(queue);
-  tasks_.flush();
+  ledger_.flush();
 }
 
 // The calls that wait fail; a later one asks for a connection anew.
@@ -187,11 +185,15 @@ void ActorTable::give_up(ActorQueue* queue) {
   std::deque<Task*> ready = std::exchange(queue->ready, {});
   for (Task* task : ready) {
     task->state = Task::State::kDone;
-    tasks_.fail(task, StatusCode::kResourceExhausted, kWithoutDescriptors);
+    ledger_.fail(task, StatusCode::kResourceExhausted, kWithoutDescriptors);
   }
 }
 
-void ActorTable::answered(Lease* connection) {
+void ActorTable::withdraw(Task* task) { ledger_.fail(task, StatusCode::kCancelled, kCancelledUnsent); }
+
+void ActorTable::handle(Lease* connection, const wire::Incoming&) { ledger_.lease_ended(connection); }
+
+void ActorTable::was_read(Lease* connection, bool) {
   if (connection->dead) {
     // Dead or only cut off? The node knows. Its word may be on its way already; then this changes nothing.
     ActorQueue* queue = connection->actor;
@@ -213,7 +215,7 @@ void ActorTable::lost(const wire::ActorLost& message) {
   queue->death.name = message.name;
   queue->death.text = message.cause;
   queue->death.error = message.error.encoding == wire::Encoding::kException ? message.error.bytes : "";
-  if (queue->connection) tasks_.receive(queue->connection.get());  // what it still answered
+  if (queue->connection) ledger_.receive(queue->connection.get());  // what it still answered
   if (message.dead) queue->state = ActorQueue::State::kDead;
   sort_out(queue, message);
   advance(queue);
@@ -226,7 +228,7 @@ void ActorTable::forget_pause(const ObjectId& actor) {
 std::deque<Task*> ActorTable::take_sent(ActorQueue* queue) {
   if (!queue->connection) return {};
   std::deque<Task*> sent = std::move(queue->connection->sent);
-  tasks_.close_connection(queue->connection.get());
+  ledger_.forget(queue->connection.get());
   queue->connection.reset();
   return sent;
 }
@@ -244,13 +246,13 @@ void ActorTable::sort_out(ActorQueue* queue, const wire::ActorLost& lost) {
       failed.push_back(task);
       continue;
     }
-    if (started) tasks_.prepare_retry(task);
+    if (started) ledger_.prepare_retry(task);
     task->state = Task::State::kQueued;
     queue->ready.push_front(task);
   }
   for (auto it = failed.rbegin(); it != failed.rend(); ++it) {
     if ((*it)->cancelled) {
-      tasks_.fail(*it, StatusCode::kCancelled, "the call was cancelled; its actor's process has ended");
+      ledger_.fail(*it, StatusCode::kCancelled, "the call was cancelled; its actor's process has ended");
       continue;
     }
     using Executed = wire::ActorDeath::Executed;
@@ -269,7 +271,7 @@ void ActorTable::fail(ActorQueue* queue, Task* task, wire::ActorDeath::Executed 
   wire::ValueView failure;
   failure.encoding = wire::Encoding::kActorDied;
   failure.bytes = bytes;
-  tasks_.fail(task, failure);
+  ledger_.fail(task, failure);
 }
 
 }  // namespace fray::client

@@ -6,7 +6,7 @@
 //   table.lost(message);                  // the incarnation is gone; docs/decisions/0004 has the rules
 //
 // Threading:  guarded by Client's mutex.
-// Ownership:  owns queues and connections; tasks belong to TaskTable.
+// Ownership:  owns queues and connections; tasks belong to TaskLedger.
 // Failure:    a call that cannot have a result fails with Encoding::kActorDied, which says whether it may have run.
 #pragma once
 
@@ -18,14 +18,13 @@
 #include "client/actor_queue.h"
 #include "client/node_link.h"
 #include "client/object_table.h"
+#include "client/task_ledger.h"
 
 namespace fray::client {
 
-class TaskTable;
-
-class ActorTable {
+class ActorTable : private TaskSender {
  public:
-  ActorTable(NodeLink& link, ObjectTable& objects, TaskTable& tasks);
+  ActorTable(NodeLink& link, ObjectTable& objects, TaskLedger& ledger);
 
   // The queue of the actor that `object` stands for.
   ActorQueue* queue(Object* object);
@@ -36,12 +35,7 @@ class ActorTable {
   void connected(const wire::ActorConnected& message, os::Fd fd);
   void lost(const wire::ActorLost& message);
 
-  // From TaskTable.
-  void call_ready(Task* task);       // its arguments are there and its frame is whole
-  void finished(Task* task);         // it is about to be deleted
-  void answered(Lease* connection);  // its socket was read
-  void clear();                      // the node is gone; TaskTable fails every task
-  void dropped(ActorQueue* queue);   // the last handle is gone
+  void clear();  // the node is gone; TaskLedger fails every task
 
   // Lets go of actors whose last call has ended. Not from within the reading of a socket, which may be theirs.
   void collect();
@@ -49,6 +43,13 @@ class ActorTable {
   void tick(Clock::time_point now);
 
  private:
+  void ready(Task* task, bool again) override;
+  void ended(Task* task) override;
+  void withdraw(Task* task) override;
+  void was_read(Lease* connection, bool answered) override;
+  void handle(Lease* connection, const wire::Incoming& frame) override;
+
+  void dropped(ActorQueue* queue);  // the last handle is gone
   void ask(ActorQueue* queue);
   void advance(ActorQueue* queue);
   void send_constructor(Task* task);
@@ -60,7 +61,7 @@ class ActorTable {
 
   NodeLink& link_;
   ObjectTable& objects_;
-  TaskTable& tasks_;
+  TaskLedger& ledger_;
   std::unordered_map<ObjectId, std::unique_ptr<ActorQueue>> queues_;
   std::unordered_map<Task*, std::string> settings_;  // of constructors that wait for their arguments
   std::vector<Object*> finished_;                    // actors without unfinished calls; counted

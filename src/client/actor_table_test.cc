@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "client/shared_memory.h"
-#include "client/task_table.h"
+#include "client/task_ledger.h"
 #include "os/socket_pair.h"
 
 namespace fray::client {
@@ -16,7 +16,7 @@ class ActorTableTest : public ::testing::Test {
  protected:
   ActorTableTest() : ActorTableTest(os::make_socket_pair().value()) {}
   ~ActorTableTest() override {
-    tasks_.fail_all(StatusCode::kUnavailable, "end of the test");
+    ledger_.fail_all(StatusCode::kUnavailable, "end of the test");
     actors_.collect();
     for (Object* object : counted_) release(object);
   }
@@ -49,7 +49,7 @@ class ActorTableTest : public ::testing::Test {
     message.actor = actor_->id;
     actors_.lost(message);
   }
-  void read_connection() { tasks_.receive(actors_.queue(actor_)->connection.get()); }
+  void read_connection() { ledger_.receive(actors_.queue(actor_)->connection.get()); }
   void answer(wire::FrameSocket& socket, const Object* call) {
     std::size_t begin = wire::begin_frame(socket.output(), DirectType::kResult, call->id.sequence);
     wire::ByteWriter out(socket.output());
@@ -86,8 +86,8 @@ class ActorTableTest : public ::testing::Test {
   SharedMemory memory_{{[](std::uint64_t) { return Status::ok(); }, [](std::uint64_t) {}, [](SegmentId) {}}};
   ObjectTable objects_{link_, memory_};
   Timeline timeline_;
-  TaskTable tasks_{link_, objects_, timeline_, [](Object*) {}};
-  ActorTable actors_{link_, objects_, tasks_};
+  TaskLedger ledger_{link_, objects_, timeline_, [](Object*) {}};
+  ActorTable actors_{link_, objects_, ledger_};
   std::shared_ptr<Function> function_ = std::make_shared<Function>();
   Object* actor_ = new Object;
   std::vector<Object*> counted_{actor_};
@@ -115,7 +115,7 @@ TEST_F(ActorTableTest, CallsWaitForTheConnectionAndKeepTheirOrder) {
 TEST_F(ActorTableTest, CancelledCallsLeaveTheOthersInTheirOrder) {
   std::vector<Object*> calls;
   for (int i = 0; i < 6; ++i) calls.push_back(call());
-  for (std::size_t cancelled : {4u, 0u, 2u}) EXPECT_TRUE(tasks_.cancel(calls[cancelled], false));
+  for (std::size_t cancelled : {4u, 0u, 2u}) EXPECT_TRUE(ledger_.cancel(calls[cancelled], false));
   wire::FrameSocket instance = connect();
   EXPECT_EQ(calls_in(instance), (std::vector{calls[1]->id.sequence, calls[3]->id.sequence, calls[5]->id.sequence}));
 }

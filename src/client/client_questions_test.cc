@@ -66,7 +66,8 @@ TEST(ClientQuestions, MemoryThatIsGrantedAfterAnInterruptGoesBack) {
   ImpatientHooks hooks;
   Status interrupted;
   const std::vector<std::byte> large(1 << 20);
-  std::thread putter([&] { interrupted = node.client->put_large(wire::Encoding::kPickle, large, {}, hooks).status(); });
+  std::thread putter(
+      [&] { interrupted = node.client->values().put_large(wire::Encoding::kPickle, large, {}, hooks).status(); });
   const wire::Incoming asked = node.expect(ControlType::kReserve);
   const std::uint64_t bytes = wire::decode<wire::Reserve>(asked.body).value().bytes;
   hooks.came = true;

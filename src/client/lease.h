@@ -1,8 +1,8 @@
 // Lease: one leased worker, seen from the client: its direct socket and the tasks that were sent and not answered.
 // A connection to an actor is a lease too: one that several clients share, and that lasts as long as the incarnation.
 //
-// Threading:  guarded by Client's mutex.
-// Ownership:  TaskTable owns leases, and the tasks in `sent`; an ActorQueue owns its connection.
+// Threading:  guarded by the client's mutex.
+// Ownership:  TaskTable owns leases, an ActorQueue its connection; tasks in `sent` belong to TaskLedger.
 // Failure:    `dead` is set when the socket ended. A worker whose socket has ended is of no use to anybody, alive or not:
 //             the node is told to end it, and the lease stays until the node said how it ended (WorkerLost).
 #pragma once

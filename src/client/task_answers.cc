@@ -1,14 +1,10 @@
-// What comes back to a TaskTable: results, items, returned tasks, lost workers; and what is tried again.
+// What comes back to a TaskLedger: results, items and failures; and what is tried again.
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "client/actor_table.h"
-#include "client/task_queues.h"
-#include "client/task_table.h"
-#include "wire/exit_text.h"
+#include "client/task_ledger.h"
 #include "wire/failure.h"
-#include "wire/lease.h"
 
 namespace fray::client {
 
@@ -21,9 +17,9 @@ void learn(Function& function, std::uint64_t duration_ns) {
 
 }  // namespace
 
-void TaskTable::receive(Lease* lease) {
+void TaskLedger::receive(Lease* lease) {
   if (lease->dead) return;
-  LeaseId id = lease->id;
+  Sender& sender = sender_of(*lease);
   Status read = lease->socket.fill();
   wire::Incoming frame;
   bool answered = false;
@@ -38,48 +34,22 @@ void TaskTable::receive(Lease* lease) {
     answered = true;
     if (frame.header.type == static_cast<std::uint8_t>(wire::DirectType::kResult)) lease->stalled = false;
   }
-  if (lease->actor != nullptr) {
-    if (!read.is_ok()) lease_ended(lease);
-    return actors_->answered(lease);
-  }
-  if (answered) lease->last_answer = Clock::now();
-  if (!read.is_ok()) {
-    lease_ended(lease);
-    return;
-  }
-  if (!answered || leases_.find(id) == leases_.end()) return;
-  TaskQueue* queue = lease->queue;
-  if (lease->idle()) {
-    lease->idle_since = lease->last_answer;
-    if (lease->draining && !lease->blocked) {
-      give_back(lease);
-      tell_demand(queue);
-      return;
-    }
-  }
-  pay(queue);
-  if (leases_.find(id) == leases_.end()) return tell_demand(queue);
-  dispatch(queue);
-  if (lease->buffered > 0 && lease->sent.size() - lease->buffered <= kDeepest / 2) send_out(lease);
+  if (!read.is_ok()) lease_ended(lease);
+  sender.was_read(lease, answered);
 }
 
-void TaskTable::handle(Lease* lease, const wire::Incoming& frame) {
+void TaskLedger::handle(Lease* lease, const wire::Incoming& frame) {
   switch (static_cast<wire::DirectType>(frame.header.type)) {
     case wire::DirectType::kResult:
       return on_result(lease, frame.header.id, frame.body);
     case wire::DirectType::kItem:
       return on_item(lease, frame.header.id, frame.body);
-    case wire::DirectType::kReturned:
-      return on_returned(lease, frame.body);
-    case wire::DirectType::kUnblocked:
-      lease->blocked = false;
-      return;
     default:
-      return lease_ended(lease);
+      return sender_of(*lease).handle(lease, frame);
   }
 }
 
-Task* TaskTable::take_sent(Lease* lease, std::uint64_t number) {
+Task* TaskLedger::take_sent(Lease* lease, std::uint64_t number) {
   if (!lease->sent.empty() && lease->sent.front()->number() == number) {  // workers answer in order
     Task* first = lease->sent.front();
     lease->sent.pop_front();
@@ -93,7 +63,7 @@ Task* TaskTable::take_sent(Lease* lease, std::uint64_t number) {
   return task;
 }
 
-void TaskTable::on_result(Lease* lease, std::uint64_t number, std::string_view body) {
+void TaskLedger::on_result(Lease* lease, std::uint64_t number, std::string_view body) {
   Task* task = take_sent(lease, number);
   if (task == nullptr) return;  // an attempt that was given up
   wire::ByteReader in(body);
@@ -124,7 +94,7 @@ void TaskTable::on_result(Lease* lease, std::uint64_t number, std::string_view b
   finish(task);
 }
 
-void TaskTable::note_failure(const Task& task, std::uint64_t number, const wire::ValueView& failure) {
+void TaskLedger::note_failure(const Task& task, std::uint64_t number, const wire::ValueView& failure) {
   if (failure.encoding == wire::Encoding::kFailure) {
     auto report = wire::decode<wire::Failure>(failure.bytes);
     std::string text = report.is_ok() ? report->type_name + ": " + report->message : report.status().message();
@@ -133,7 +103,7 @@ void TaskTable::note_failure(const Task& task, std::uint64_t number, const wire:
   timeline_.add_failure(task.function->name, number, true, failure.bytes);
 }
 
-void TaskTable::on_item(Lease* lease, std::uint64_t number, std::string_view body) {
+void TaskLedger::on_item(Lease* lease, std::uint64_t number, std::string_view body) {
   auto found =
       std::find_if(lease->sent.begin(), lease->sent.end(), [&](Task* task) { return task->number() == number; });
   if (found == lease->sent.end()) return;
@@ -154,79 +124,12 @@ void TaskTable::on_item(Lease* lease, std::uint64_t number, std::string_view bod
   ready_(stream);
 }
 
-void TaskTable::taken(Object* stream, std::uint64_t bytes) {
-  Task* task = stream->producer;
-  if (task == nullptr || task->lease == nullptr || task->lease->dead) return;
-  std::string body;
-  wire::ByteWriter(body).put(bytes);
-  wire::append_frame(task->lease->socket.output(), wire::DirectType::kTaken, task->number(), body);
-  send_out(task->lease);
-}
-
-void TaskTable::on_returned(Lease* lease, std::string_view body) {
-  Result<wire::Returned> returned = wire::decode<wire::Returned>(body);
-  if (!returned.is_ok()) return lease_ended(lease);
-  lease->recalled = false;
-  if (returned->reason == wire::ReturnReason::kBlocked) {
-    lease->blocked = true;
-    // Its resources are free already; what it was to give back, another has to.
-    if (lease->draining) ++lease->queue->owed;
-    lease->draining = false;
-  }
-  if (returned->reason == wire::ReturnReason::kRetiring) lease->draining = true;
-  for (auto it = returned->tasks.rbegin(); it != returned->tasks.rend(); ++it) {
-    Task* task = take_sent(lease, *it);
-    if (task == nullptr) continue;
-    if (task->cancelled) {  // the word of it met the task on its way back
-      fail(task, StatusCode::kCancelled, "the task was cancelled before it started");
-    } else {
-      enqueue(task, true);
-    }
-  }
-  dispatch(lease->queue);
-}
-
-void TaskTable::worker_lost(LeaseId id, const wire::WorkerLost& lost) {
-  auto found = leases_.find(id);
-  if (found == leases_.end()) return;
-  Lease* lease = found->second.get();
-  receive(lease);  // what it still answered
-  found = leases_.find(id);
-  if (found == leases_.end()) return;
-  std::deque<Task*> sent = std::move(lease->sent);
-  TaskQueue* queue = lease->queue;
-  auto last =
-      std::find_if(sent.begin(), sent.end(), [&](Task* task) { return task->number() == lost.facts.last_task; });
-  std::ptrdiff_t started = last == sent.end() ? 0 : last - sent.begin() + 1;
-  drop_lease(lease);
-  for (auto position = static_cast<std::ptrdiff_t>(sent.size()) - 1; position >= 0; --position) {
-    Task* task = sent[static_cast<std::size_t>(position)];
-    if (position < started || task->cancelled) {
-      retry_or_fail(task, lost);
-    } else {
-      enqueue(task, true);
-    }
-  }
-  dispatch(queue);
-}
-
-void TaskTable::retry_or_fail(Task* task, const wire::WorkerLost& lost) {
-  if (task->cancelled) return fail(task, StatusCode::kCancelled, "the task was cancelled; its worker was killed");
-  bool streamed = task->generator;  // items may have been taken: running it again would give them twice
-  if (task->retries_left == 0 || streamed) {
-    StatusCode code = lost.facts.out_of_memory.empty() ? StatusCode::kWorkerDied : StatusCode::kWorkerOutOfMemory;
-    return fail(task, code, wire::describe_loss(task->function->name, lost.facts));
-  }
-  forget_lost_attempt(task);
-  retry(task);
-}
-
-void TaskTable::prepare_retry(Task* task) {
+void TaskLedger::prepare_retry(Task* task) {
   count_retry(task);
   forget_lost_attempt(task);
 }
 
-void TaskTable::forget_lost_attempt(Task* task) {
+void TaskLedger::forget_lost_attempt(Task* task) {
   // The lost attempt may have recorded results at the node in our name, which only a release takes away.
   objects_.adopt_result(task->first_result);
   if (task->extra) {
@@ -234,32 +137,15 @@ void TaskTable::forget_lost_attempt(Task* task) {
   }
 }
 
-void TaskTable::count_retry(Task* task) {
+void TaskLedger::count_retry(Task* task) {
   if (task->retries_left > 0) --task->retries_left;
   if (task->attempt < 255) ++task->attempt;
 }
 
-void TaskTable::retry(Task* task) {
+void TaskLedger::retry(Task* task) {
   if (task->cancelled) return fail(task, StatusCode::kCancelled, "the task was cancelled");
   count_retry(task);
   enqueue(task, true);
-}
-
-void TaskTable::refused(std::uint32_t demand, StatusCode code, const std::string& reason) {
-  TaskQueue* queue = queues_->at(demand);
-  if (queue == nullptr) return;
-  for (Task* task : take_ready(queue)) fail(task, code, reason);
-  tell_demand(queue);
-}
-
-void TaskTable::fail_all(StatusCode code, const std::string& message) {
-  for (TaskQueue* queue : queues_->all()) take_ready(queue);
-  actors_->clear();
-  for (Lease* lease : open_leases_) {
-    lease->sent.clear();
-    lease_ended(lease);
-  }
-  while (first_task_ != nullptr) fail(first_task_, code, message);
 }
 
 }  // namespace fray::client

@@ -115,7 +115,7 @@ void TaskTable::granted(LeaseId id, const wire::Grant& grant, os::Fd fd) {
   lease->idle_since = Clock::now();
   lease->last_answer = lease->idle_since;
   queue->leases.push_back(lease.get());
-  watch(lease.get());
+  ledger_.watch(lease.get());
   leases_.emplace(id, std::move(lease));
   let_others_ask(queue);
   dispatch(queue);
@@ -134,14 +134,8 @@ void TaskTable::drop_lease(Lease* lease) {
     lease->queue->owed = 0;
     look_at_retired(*lease->queue);
   }
-  std::erase(open_leases_, lease);
-  std::erase(unflushed_, lease);
+  ledger_.forget(lease);
   leases_.erase(lease->id);
-}
-
-void TaskTable::close_connection(Lease* connection) {
-  std::erase(open_leases_, connection);
-  std::erase(unflushed_, connection);
 }
 
 void TaskTable::reclaim(std::uint32_t demand, std::uint32_t count) {
@@ -169,7 +163,7 @@ void TaskTable::pay(TaskQueue* queue) {
     chosen->draining = true;
     if (chosen->sent.size() > 1) {
       wire::append_frame(chosen->socket.output(), wire::DirectType::kRecall, 0);
-      send_out(chosen);
+      ledger_.send_out(chosen);
     }
   }
 }
@@ -192,12 +186,12 @@ void TaskTable::balance(TaskQueue* queue, Clock::time_point now) {
     if (!lease->stalled && (!idle || lease->sent.size() < kWorthSharing)) continue;
     lease->recalled = true;
     wire::append_frame(lease->socket.output(), wire::DirectType::kRecall, 0);
-    send_out(lease);
+    ledger_.send_out(lease);
   }
 }
 
 void TaskTable::tick(Clock::time_point now, bool closing) {
-  flush();
+  ledger_.flush();
   std::erase_if(paused_, [&](std::uint32_t number) {
     TaskQueue* queue = queues_->at(number);
     if (queue == nullptr || !queue->pause_until) return true;
@@ -206,7 +200,7 @@ void TaskTable::tick(Clock::time_point now, bool closing) {
     tell_demand(queue);
     return true;
   });
-  std::vector<Lease*> leases = open_leases_;
+  std::vector<Lease*> leases = ledger_.leases();
   for (Lease* lease : leases) {
     if (lease->dead || lease->blocked || lease->actor != nullptr) continue;
     if (!lease->idle()) {
@@ -246,21 +240,6 @@ void TaskTable::forget_retired_keys() {
     queues_->remove_key(key);
     link_.send(wire::ControlType::kForgetKey, key);
   }
-}
-
-void TaskTable::lease_ended(Lease* lease) {
-  if (lease->dead) return;
-  lease->dead = true;
-  lease->socket.close();
-  lease->buffered = 0;
-  if (lease->actor != nullptr || !link_.is_open()) return;
-  // Its worker may live on, without anybody who could reach it: only the node can end it, and then say how it ended.
-  link_.send(wire::ControlType::kLeaseBroken, lease->id);
-  link_.flush();
-}
-
-void TaskTable::close_sockets() {
-  for (Lease* lease : open_leases_) lease->socket.close();
 }
 
 }  // namespace fray::client

@@ -1,7 +1,8 @@
 // TaskQueue: the tasks of one shape that wait for a worker, and the leases that they have.
 //
 // Threading:  guarded by the client's mutex.
-// Ownership:  owned by TaskQueues, as long as its worker key is in use; tasks and leases belong to the TaskTable.
+// Ownership:  owned by TaskQueues, as long as its worker key is in use; tasks belong to the TaskLedger, leases to the
+//             TaskTable.
 // Failure:    none here; see TaskTable.
 #pragma once
 
@@ -18,7 +19,10 @@ namespace fray::client {
 
 inline constexpr std::uint32_t kUnknownDemand = ~0u;
 
+struct TaskSender;
+
 struct TaskQueue {
+  TaskSender* sender = nullptr;
   std::uint32_t number = 0;  // the demand's number
   WorkShape shape;
   DemandWindow* window = nullptr;                // of all that differ in their key alone
@@ -28,7 +32,7 @@ struct TaskQueue {
   std::uint32_t owed = 0;                        // leases that the node asked back and did not get
   std::optional<Clock::time_point> pause_until;  // no demand before; the process was out of descriptors
   std::uint32_t times_without_descriptors = 0;   // grants in a row that could not be used
-  std::deque<Task*> ready;                       // with tasks that were cancelled here; see TaskTable::cancel()
+  std::deque<Task*> ready;                       // with tasks that were cancelled here; see TaskTable::withdraw()
   std::size_t cancelled = 0;                     // of them
   std::vector<Lease*> leases;
   std::size_t unfinished = 0;  // tasks that are to run on its leases, wherever they are now

@@ -4,34 +4,25 @@
 #include <cmath>
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "base/amount_text.h"
-#include "client/actor_table.h"
 #include "client/task_queues.h"
+#include "wire/exit_text.h"
+#include "wire/lease.h"
 
 namespace fray::client {
 
 namespace {
 
 constexpr std::uint64_t kQueuedWorkNs = 5'000'000;  // about so much work may wait behind a running task
-constexpr std::uint32_t kFlushFrames = 32;
 
 std::size_t depth_for(std::uint64_t mean_ns) {
   if (mean_ns == 0) return 1;
   return std::clamp<std::size_t>(static_cast<std::size_t>(kQueuedWorkNs / mean_ns), 1, kDeepest);
 }
 
-wire::TaskHead* head_of(Task* task) { return reinterpret_cast<wire::TaskHead*>(task->frame.data() + kHeadOffset); }
-
 }  // namespace
 
-TaskTable::TaskTable(NodeLink& link, ObjectTable& objects, Timeline& timeline, std::function<void(Object*)> ready)
-    : link_(link),
-      objects_(objects),
-      timeline_(timeline),
-      ready_(std::move(ready)),
-      queues_(std::make_unique<TaskQueues>()) {}
+TaskTable::TaskTable(NodeLink& link, TaskLedger& ledger)
+    : link_(link), ledger_(ledger), queues_(std::make_unique<TaskQueues>()) {}
 
 TaskTable::~TaskTable() = default;
 
@@ -45,122 +36,24 @@ TaskQueue* TaskTable::known_queue(const WorkShape& asked, std::uint32_t depth) {
 TaskQueue* TaskTable::queue(const WorkShape& asked, std::uint32_t depth) {
   if (TaskQueue* known = known_queue(asked, depth)) return known;
   TaskQueue* made = queues_->add(asked.at_depth(depth));
+  made->sender = this;
   double cpus = asked.resources.amount("CPU");
   double at_once = cpus > 0 ? std::max(1.0, std::floor(limits_.total_cpus / cpus)) : limits_.max_workers;
   made->most_leases = static_cast<std::uint32_t>(std::min<double>(at_once, limits_.max_workers));
   return made;
 }
 
-// ---- Submission ----
+// ---- Sending ----
 
-Status TaskTable::check_size(const Task& task) const {
-  std::uint64_t arguments = task.frame.size();
-  if (task.extra) {
-    for (const ArgumentPart& part : task.extra->parts) arguments += part.before.size();
-  }
-  const std::uint64_t function = task.function->payload->size();
-  if (std::max(arguments, function) <= limits_.most_body_bytes) return Status::ok();
-  const bool is_function = function > limits_.most_body_bytes;
-  return Status(StatusCode::kInvalidArgument,
-                fmt::format("{} {} {}, and at most {} may travel in one message{}",
-                            is_function ? "what is called by" : "the arguments of", task.function->name,
-                            is_function ? "is " + bytes_text(function) : "are " + bytes_text(arguments),
-                            bytes_text(limits_.most_body_bytes),
-                            is_function ? ". Put the data that it captures with put() and pass the ref"
-                                        : ", beside arrays and other values of more than 8.0 KiB each. Put them "
-                                          "together in one value with put() and pass the ref"));
-}
-
-void TaskTable::submit(Task* task) {
-  task->next = first_task_;
-  if (first_task_ != nullptr) first_task_->previous = task;
-  first_task_ = task;
-  ++unfinished_;
-  if (task->queue != nullptr) ++task->queue->unfinished;
-  if (task->extra) {
-    for (ArgumentPart& part : task->extra->parts) {
-      if (part.object->is_ready()) continue;
-      ++task->missing;
-      part.object->details().dependents.push_back(task);
-      objects_.want(part.object);
-    }
-  }
-  if (task->missing == 0) enqueue(task, false);
-}
-
-void TaskTable::argument_ready(Object* object) {
-  std::vector<Task*> dependents = std::move(object->detail->dependents);
-  object->detail->dependents.clear();
-  for (Task* task : dependents) {
-    if (--task->missing == 0) enqueue(task, false);
-  }
-}
-
-// The value of a generator task is the list of its items; it travels as refs to them.
-wire::Value TaskTable::items_to_wire(Object* stream, Task* task) {
-  wire::Value value;
-  value.encoding = wire::Encoding::kItems;
-  for (Object* item : stream->detail->stream->items) {
-    retain(item);
-    task->extra->held.push_back(item);
-    value.nested.push_back(item->id);
-  }
-  return value;
-}
-
-// Joins the argument parts into one frame. A failed argument fails the task with the same failure.
-bool TaskTable::build_frame(Task* task) {
-  for (ArgumentPart& part : task->extra->parts) {
-    if (!part.object->failed()) continue;
-    wire::ValueView failure;
-    failure.encoding = part.object->encoding;
-    failure.bytes = part.object->bytes;
-    retain(part.object);
-    Object* failed = part.object;
-    complete(task->first_result, failure);
-    for (Object* result : task->extra->more_results) complete(result, failure);
-    finish(task);
-    if (failed->references.fetch_sub(1, std::memory_order_acq_rel) == 1) objects_.destroy(failed);
-    return false;
-  }
-  std::string whole;
-  wire::ByteWriter out(whole);
-  for (ArgumentPart& part : task->extra->parts) {
-    whole += part.before;
-    if (part.object->sealed) objects_.share(part.object);
-    wire::encode(out, part.object->stream ? items_to_wire(part.object, task) : objects_.to_wire(part.object));
-    task->extra->held.push_back(part.object);
-  }
-  task->extra->parts.clear();
-  whole += task->frame;
-  task->frame = std::move(whole);
-  return true;
-}
-
-void TaskTable::enqueue(Task* task, bool front) {
-  if (task->extra && !task->extra->parts.empty() && !build_frame(task)) return;
-  if (task->state == Task::State::kWaiting) {
-    if (task->extra) {
-      for (Object* held : task->extra->held) objects_.share(held);
-    }
-    if (Status fits = check_size(*task); !fits.is_ok()) return fail(task, fits.code(), fits.message());
-    if (!wire::finish_frame(task->frame, 0)) {
-      return fail(task, StatusCode::kInvalidArgument, "the task's arguments are larger than any message");
-    }
-  }
-  task->state = Task::State::kQueued;
-  task->lease = nullptr;
-  if (task->actor != nullptr) return actors_->call_ready(task);
+void TaskTable::ready(Task* task, bool again) {
   TaskQueue* queue = task->queue;
-  if (front) {
+  if (again) {
     queue->ready.push_front(task);
   } else {
     queue->ready.push_back(task);
     dispatch(queue);
   }
 }
-
-// ---- Sending ----
 
 std::size_t TaskTable::room(const Lease& lease, const Task& next) const {
   if (lease.idle()) return 1;
@@ -182,166 +75,131 @@ void TaskTable::dispatch(TaskQueue* queue) {
     if (best == nullptr) break;
     queue->ready.pop_front();
     bool was_idle = best->idle();
-    send(best, task);
-    if (was_idle || best->buffered >= kFlushFrames) send_out(best);
+    ledger_.send(best, task);
+    if (was_idle || best->buffered >= kFlushFrames) ledger_.send_out(best);
   }
   tell_demand(queue);
 }
 
-void TaskTable::send(Lease* lease, Task* task) {
-  const Function& function = *task->function;
-  if (lease->actor == nullptr && !lease->functions.used_last(function.id)) give_function(lease, function);
-  head_of(task)->attempt = task->attempt;
-  head_of(task)->may_retry = task->retries_left != 0 ? 1 : 0;
-  lease->socket.output().append(task->frame);
-  if (lease->buffered++ == 0) unflushed_.push_back(lease);
-  if (lease->idle()) lease->last_answer = Clock::now();
-  lease->sent.push_back(task);
-  task->state = Task::State::kSent;
-  task->lease = lease;
-}
+// ---- Answers ----
 
-// Ahead of the task, unless the worker has it; what the worker forgets for it is said first.
-void TaskTable::give_function(Lease* lease, const Function& function) {
-  if (lease->functions.use(function.id)) return;
-  std::string& out = lease->socket.output();
-  for (std::uint64_t forgotten : lease->functions.add(function.id, function.payload->size())) {
-    wire::append_frame(out, wire::DirectType::kForget, forgotten);
-  }
-  wire::append_frame(out, wire::DirectType::kFunction, function.id, *function.payload);
-}
-
-// False when something had to stay back; the next tick or POLLOUT tries again.
-bool TaskTable::send_out(Lease* lease) {
-  if (lease->dead) return true;
-  // What frames refer to must be registered before they arrive.
-  if (link_.is_open() && link_.has_output()) {
-    link_.flush();
-    if (link_.has_output()) return false;
-  }
-  Status sent = lease->socket.flush();
-  if (!sent.is_ok()) {
-    lease_ended(lease);
-    return true;
-  }
-  lease->buffered = 0;
-  return !lease->socket.has_output();
-}
-
-void TaskTable::flush() {
-  std::vector<Lease*> leases = std::move(unflushed_);
-  unflushed_.clear();
-  for (Lease* lease : leases) {
-    if (!send_out(lease)) unflushed_.push_back(lease);
-  }
-  link_.flush();
-}
-
-void TaskTable::send_call(Lease* connection, Task* call) {
-  bool was_idle = connection->idle();
-  if (was_idle) ++watch_version_;  // the sockets of idle actors are not watched
-  send(connection, call);
-  if (was_idle || connection->buffered >= kFlushFrames) send_out(connection);
-}
-
-bool TaskTable::cancel(Object* object, bool force) {
-  Task* task = object->producer;
-  if (task == nullptr) return false;
-  task->cancelled = true;
-  if (task->state != Task::State::kSent) {
-    TaskQueue* queue = task->state == Task::State::kQueued ? task->queue : nullptr;
-    if (queue != nullptr) {
-      task->state = Task::State::kWithdrawn;
-      ++queue->cancelled;
+void TaskTable::was_read(Lease* lease, bool answered) {
+  if (answered) lease->last_answer = Clock::now();
+  if (lease->dead || !answered) return;
+  TaskQueue* queue = lease->queue;
+  if (lease->idle()) {
+    lease->idle_since = lease->last_answer;
+    if (lease->draining && !lease->blocked) {
+      give_back(lease);
+      tell_demand(queue);
+      return;
     }
-    fail(task, StatusCode::kCancelled, "the task was cancelled before it started");
-    if (queue != nullptr) {
-      sweep(queue);
-      if (queue->waiting() == 0) tell_demand(queue);  // or a worker would be started for nothing
+  }
+  const LeaseId id = lease->id;
+  pay(queue);
+  if (leases_.find(id) == leases_.end()) return tell_demand(queue);
+  dispatch(queue);
+  if (lease->buffered > 0 && lease->sent.size() - lease->buffered <= kDeepest / 2) ledger_.send_out(lease);
+}
+
+void TaskTable::handle(Lease* lease, const wire::Incoming& frame) {
+  switch (static_cast<wire::DirectType>(frame.header.type)) {
+    case wire::DirectType::kReturned:
+      return on_returned(lease, frame.body);
+    case wire::DirectType::kUnblocked:
+      lease->blocked = false;
+      return;
+    default:
+      return ledger_.lease_ended(lease);
+  }
+}
+
+void TaskTable::on_returned(Lease* lease, std::string_view body) {
+  Result<wire::Returned> returned = wire::decode<wire::Returned>(body);
+  if (!returned.is_ok()) return ledger_.lease_ended(lease);
+  lease->recalled = false;
+  if (returned->reason == wire::ReturnReason::kBlocked) {
+    lease->blocked = true;
+    // Its resources are free already; what it was to give back, another has to.
+    if (lease->draining) ++lease->queue->owed;
+    lease->draining = false;
+  }
+  if (returned->reason == wire::ReturnReason::kRetiring) lease->draining = true;
+  for (auto it = returned->tasks.rbegin(); it != returned->tasks.rend(); ++it) {
+    Task* task = ledger_.take_sent(lease, *it);
+    if (task == nullptr) continue;
+    if (task->cancelled) {  // the word of it met the task on its way back
+      ledger_.fail(task, StatusCode::kCancelled, "the task was cancelled before it started");
+    } else {
+      ledger_.enqueue(task, true);
     }
-    return true;
   }
-  Lease* lease = task->lease;
-  if (lease->dead) return true;
-  if (force && lease->actor == nullptr && lease->sent.front() == task) {
-    link_.send(wire::ControlType::kKillLease, lease->id);
-    link_.flush();
-  } else {
-    wire::append_frame(lease->socket.output(), wire::DirectType::kCancel, task->number());
-    send_out(lease);
+  dispatch(lease->queue);
+}
+
+void TaskTable::worker_lost(LeaseId id, const wire::WorkerLost& lost) {
+  auto found = leases_.find(id);
+  if (found == leases_.end()) return;
+  Lease* lease = found->second.get();
+  ledger_.receive(lease);  // what it still answered
+  found = leases_.find(id);
+  if (found == leases_.end()) return;
+  std::deque<Task*> sent = std::move(lease->sent);
+  TaskQueue* queue = lease->queue;
+  auto last =
+      std::find_if(sent.begin(), sent.end(), [&](Task* task) { return task->number() == lost.facts.last_task; });
+  std::ptrdiff_t started = last == sent.end() ? 0 : last - sent.begin() + 1;
+  drop_lease(lease);
+  for (auto position = static_cast<std::ptrdiff_t>(sent.size()) - 1; position >= 0; --position) {
+    Task* task = sent[static_cast<std::size_t>(position)];
+    if (position < started || task->cancelled) {
+      retry_or_fail(task, lost);
+    } else {
+      ledger_.enqueue(task, true);
+    }
   }
-  return true;
+  dispatch(queue);
+}
+
+void TaskTable::retry_or_fail(Task* task, const wire::WorkerLost& lost) {
+  if (task->cancelled)
+    return ledger_.fail(task, StatusCode::kCancelled, "the task was cancelled; its worker was killed");
+  bool streamed = task->generator;  // items may have been taken: running it again would give them twice
+  if (task->retries_left == 0 || streamed) {
+    StatusCode code = lost.facts.out_of_memory.empty() ? StatusCode::kWorkerDied : StatusCode::kWorkerOutOfMemory;
+    return ledger_.fail(task, code, wire::describe_loss(task->function->name, lost.facts));
+  }
+  ledger_.forget_lost_attempt(task);
+  ledger_.retry(task);
+}
+
+void TaskTable::refused(std::uint32_t demand, StatusCode code, const std::string& reason) {
+  TaskQueue* queue = queues_->at(demand);
+  if (queue == nullptr) return;
+  for (Task* task : take_ready(queue)) ledger_.fail(task, code, reason);
+  tell_demand(queue);
+}
+
+void TaskTable::clear() {
+  for (TaskQueue* queue : queues_->all()) take_ready(queue);
 }
 
 // ---- Ends ----
 
-void TaskTable::complete(Object* object, const wire::ValueView& value) {
-  object->producer = nullptr;
-  object->encoding = value.encoding;
-  if (value.kind == wire::ValueKind::kSealed) {
-    object->sealed = true;
-    object->details().location = value.location;
-  } else {
-    object->bytes.assign(value.bytes);
-  }
-  for (std::uint32_t i = 0; i < value.nested_count; ++i) object->details().nested_ids.push_back(value.nested(i));
-  if (object->sealed || value.nested_count > 0) objects_.adopt_result(object);  // its maker recorded it at the node
-  bool recorded = object->sealed || value.nested_count > 0;
-  object->state.store(Object::State::kReady, std::memory_order_release);
-  if (!recorded) objects_.completed(object);
-  ready_(object);
+void TaskTable::ended(Task* task) {
+  if (--task->queue->unfinished == 0) look_at_retired(*task->queue);
 }
 
-void TaskTable::fail(Task* task, StatusCode code, const std::string& message) {
-  timeline_.add_failure(task->function->name, task->number(), false, message);
-  std::string bytes(1, static_cast<char>(code));
-  bytes += message;
-  wire::ValueView failure;
-  failure.encoding = wire::Encoding::kStatus;
-  failure.bytes = bytes;
-  fail(task, failure);
-}
-
-void TaskTable::end_without_result(Task* task) {
-  complete(task->first_result, wire::ValueView());
-  finish(task);
-}
-
-void TaskTable::fail(Task* task, const wire::ValueView& failure) {
-  complete(task->first_result, failure);
-  if (task->extra) {
-    for (Object* result : task->extra->more_results) complete(result, failure);
+void TaskTable::withdraw(Task* task) {
+  TaskQueue* queue = task->state == Task::State::kQueued ? task->queue : nullptr;
+  if (queue != nullptr) {
+    task->state = Task::State::kWithdrawn;
+    ++queue->cancelled;
   }
-  finish(task);
-}
-
-void TaskTable::finish(Task* task) {
-  if (task->actor != nullptr) actors_->finished(task);
-  if (task->previous != nullptr) task->previous->next = task->next;
-  if (task->next != nullptr) task->next->previous = task->previous;
-  if (first_task_ == task) first_task_ = task->next;
-  --unfinished_;
-  if (task->queue != nullptr && --task->queue->unfinished == 0) look_at_retired(*task->queue);
-  auto drop = [this](Object* object) {
-    if (object->references.fetch_sub(1, std::memory_order_acq_rel) == 1) objects_.destroy(object);
-  };
-  drop(task->first_result);
-  if (task->extra) {
-    for (Object* result : task->extra->more_results) drop(result);
-    for (Object* held : task->extra->held) drop(held);
-    for (ArgumentPart& part : task->extra->parts) {
-      if (part.object->detail) std::erase(part.object->detail->dependents, task);
-      drop(part.object);
-    }
-  }
-  if (task->state != Task::State::kWithdrawn) {
-    delete task;
-    return;
-  }
-  task->first_result = nullptr;
-  task->extra.reset();
-  task->frame = {};
-  task->function.reset();
+  ledger_.fail(task, StatusCode::kCancelled, kCancelledUnsent);
+  if (queue == nullptr) return;
+  sweep(queue);
+  if (queue->waiting() == 0) tell_demand(queue);  // or a worker would be started for nothing
 }
 
 // Cancelled tasks leave the front of the queue at once and the rest of it when they are the most: looking for each of

@@ -12,7 +12,6 @@
 
 #include "base/check.h"
 #include "base/fuzz_script.h"
-#include "client/actor_table.h"
 #include "client/shared_memory.h"
 #include "client/task_table.h"
 #include "model/work_shape.h"
@@ -48,9 +47,10 @@ class World {
  public:
   explicit World(FuzzScript& script) : World(script, os::make_socket_pair().value()) {}
   ~World() {
-    table_.fail_all(StatusCode::kUnavailable, "end of the input");
+    table_.clear();
+    ledger_.fail_all(StatusCode::kUnavailable, "end of the input");
     settle();
-    FRAY_CHECK(table_.unfinished() == 0, "a task has not ended");
+    FRAY_CHECK(ledger_.unfinished() == 0, "a task has not ended");
     for (Object* object : objects_) {
       FRAY_CHECK(object->is_ready(), "a task has ended without a result");
       release(object);
@@ -73,8 +73,8 @@ class World {
         node_(std::move(ends.second)),
         memory_({[](std::uint64_t) { return Status::ok(); }, [](std::uint64_t) {}, [](SegmentId) {}}),
         table_objects_(link_, memory_),
-        table_(link_, table_objects_, timeline_, [this](Object* object) { became_ready(object); }),
-        actors_(link_, table_objects_, table_) {
+        ledger_(link_, table_objects_, timeline_, [this](Object* object) { became_ready(object); }),
+        table_(link_, ledger_) {
     table_objects_.set_identity(kEpoch, kThisProcess);
     memory_.set_process(kThisProcess);
     table_.set_limits({2, 4, std::chrono::seconds(1)});
@@ -112,7 +112,7 @@ class World {
   void settle() {
     while (!ready_.empty()) {
       for (Object* object : std::exchange(ready_, {})) {
-        if (object->is_ready()) table_.argument_ready(object);
+        if (object->is_ready()) ledger_.argument_ready(object);
         release(object);
       }
     }
@@ -163,7 +163,7 @@ class World {
       extra(*task).parts.push_back({std::exchange(task->frame, {}), argument});
     }
     objects_.insert(objects_.end(), results.begin(), results.end());
-    table_.submit(task.release());
+    ledger_.submit(task.release());
   }
   static Task::Extra& extra(Task& task) {
     if (!task.extra) task.extra = std::make_unique<Task::Extra>();
@@ -205,12 +205,12 @@ class World {
     Object* object = objects_[index];
     switch (script_.below(4)) {
       case 0:
-        table_.cancel(object, script_.below(2) == 0);
+        ledger_.cancel(object, script_.below(2) == 0);
         return;
       case 1:
         return take_item(object);
       case 2:
-        if (object->stream) table_.taken(object, ~std::uint64_t{0});
+        if (object->stream) ledger_.taken(object, ~std::uint64_t{0});
         return;
       default:
         if (!object->is_ready()) return;
@@ -224,7 +224,7 @@ class World {
     Object* item = items.items.front();
     items.items.pop_front();
     items.available = items.items.size();
-    table_.taken(stream, 1);
+    ledger_.taken(stream, 1);
     release(item);
   }
 
@@ -238,9 +238,9 @@ class World {
     write_words(worker.socket.output());
     Status ignored = worker.socket.flush();
     if (script_.rarely()) worker.socket.close();
-    for (Lease* lease : std::vector<Lease*>(table_.leases())) {
+    for (Lease* lease : std::vector<Lease*>(ledger_.leases())) {
       if (lease->id != worker.lease) continue;
-      table_.receive(lease);
+      ledger_.receive(lease);
       break;
     }
   }
@@ -308,8 +308,8 @@ class World {
   std::vector<Object*> ready_;  // counted
   std::set<Object*> ended_;
   std::shared_ptr<Function> function_ = std::make_shared<Function>();
+  TaskLedger ledger_;
   TaskTable table_;
-  ActorTable actors_;
   std::vector<Object*> objects_;  // results, counted
   std::vector<std::unique_ptr<PlayedWorker>> workers_;
   LeaseId last_lease_ = 0;

@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include "client/actor_table.h"
 #include "client/demand_window.h"
 #include "client/shared_memory.h"
 #include "model/work_shape.h"
@@ -96,7 +95,8 @@ class TaskTableTest : public ::testing::Test {
     cpu_.set_units("CPU", ResourceSet::kUnitsPerOne);
   }
   ~TaskTableTest() override {
-    table_.fail_all(StatusCode::kUnavailable, "end of the test");
+    table_.clear();
+    ledger_.fail_all(StatusCode::kUnavailable, "end of the test");
     for (Object* result : results_) release(result);
   }
 
@@ -123,7 +123,7 @@ class TaskTableTest : public ::testing::Test {
     wire::begin_frame(task->frame, DirectType::kTask, result->id.sequence);
     wire::ByteWriter(task->frame).put(wire::TaskHead{});
     results_.push_back(result);
-    table_.submit(task);
+    ledger_.submit(task);
     return result;
   }
   void release(Object* object) {
@@ -162,9 +162,9 @@ class TaskTableTest : public ::testing::Test {
     grant(1, worker);
     worker->read();
     worker->answer(worker->tasks.back());
-    table_.receive(lease(0));
+    ledger_.receive(lease(0));
   }
-  Lease* lease(std::size_t index) { return table_.leases()[index]; }
+  Lease* lease(std::size_t index) { return ledger_.leases()[index]; }
   wire::WorkerLost lost(std::uint64_t last_task) {
     wire::WorkerLost message;
     message.facts.signal = 9;
@@ -178,8 +178,8 @@ class TaskTableTest : public ::testing::Test {
   ObjectTable objects_{link_, memory_};
   Timeline timeline_;
   std::vector<Object*> became_ready_;
-  TaskTable table_{link_, objects_, timeline_, [this](Object* object) { became_ready_.push_back(object); }};
-  ActorTable actors_{link_, objects_, table_};
+  TaskLedger ledger_{link_, objects_, timeline_, [this](Object* object) { became_ready_.push_back(object); }};
+  TaskTable table_{link_, ledger_};
   std::shared_ptr<Function> function_ = std::make_shared<Function>();
   ResourceSet cpu_;
   std::uint32_t key_ = 0;  // of what is submitted
@@ -214,7 +214,7 @@ TEST_F(TaskTableTest, DemandOfATaskThatIsCancelledIsWithdrawn) {
   Object* result = submit();
   read_node();
   EXPECT_EQ(demand_, 1u);
-  EXPECT_TRUE(table_.cancel(result, false));
+  EXPECT_TRUE(ledger_.cancel(result, false));
   read_node();
   EXPECT_EQ(demand_, 0u);
 }
@@ -254,9 +254,9 @@ TEST_F(TaskTableTest, RetiredKeyIsForgottenWhenItsLastTaskAndLeaseAreGone) {
   grant(1, &worker);
   worker.read();
   table_.retire_key(7);
-  EXPECT_TRUE(table_.cancel(waiting, false));
+  EXPECT_TRUE(ledger_.cancel(waiting, false));
   worker.answer(running->id.sequence);
-  table_.receive(lease(0));
+  ledger_.receive(lease(0));
   read_node();
   EXPECT_TRUE(forgotten_keys_.empty());
   table_.tick(Clock::now(), false);  // gives the idle lease back
@@ -294,7 +294,7 @@ TEST_F(TaskTableTest, FunctionThatAWorkerHadToForgetIsSentAgainWithTheTaskThatNe
     EXPECT_TRUE(worker.known.contains(id));
     EXPECT_LE(worker.known.size(), 2u);
     worker.answer(worker.tasks.back());
-    table_.receive(lease(0));
+    ledger_.receive(lease(0));
   }
 }
 
@@ -313,7 +313,7 @@ TEST_F(TaskTableTest, AnswerThatBreaksOffInItsSecondValueFailsEachResultOnce) {
   out.put_raw("cut");
   wire::finish_frame(worker.socket.output(), begin);
   ASSERT_TRUE(worker.socket.flush().is_ok());
-  table_.receive(lease(0));
+  ledger_.receive(lease(0));
   EXPECT_THAT(became_ready_, ::testing::UnorderedElementsAreArray(results_));
   EXPECT_TRUE(first->failed());
   EXPECT_TRUE(lease(0)->dead);
@@ -324,7 +324,7 @@ TEST_F(TaskTableTest, FunctionTravelsOnceForEachLease) {
   function_->mean_ns = 1000;
   for (int i = 0; i < 5; ++i) submit();
   grant(1, &worker);
-  table_.flush();
+  ledger_.flush();
   worker.read();
   EXPECT_EQ(worker.functions, 1);
   EXPECT_EQ(worker.tasks.size(), 5u);
@@ -340,10 +340,10 @@ TEST_F(TaskTableTest, EverythingSubmittedAndNeverFetchedLeavesOnTicks) {
     table_.tick(Clock::now(), false);
     worker.read();
     while (answered < worker.tasks.size()) worker.answer(worker.tasks[answered++]);
-    table_.receive(lease(0));
+    ledger_.receive(lease(0));
   }
   EXPECT_EQ(answered, 500u);
-  EXPECT_EQ(table_.unfinished(), 0u);
+  EXPECT_EQ(ledger_.unfinished(), 0u);
 }
 
 TEST_F(TaskTableTest, ReturnedTasksGoElsewhereExactlyOnce) {
@@ -351,17 +351,17 @@ TEST_F(TaskTableTest, ReturnedTasksGoElsewhereExactlyOnce) {
   function_->mean_ns = 1'000'000;
   for (int i = 0; i < 4; ++i) submit();
   grant(1, &first);
-  table_.flush();
+  ledger_.flush();
   first.read();
   ASSERT_EQ(first.tasks.size(), 4u);
   first.give_back(wire::ReturnReason::kBlocked, {first.tasks[1], first.tasks[2], first.tasks[3]});
-  table_.receive(lease(0));
+  ledger_.receive(lease(0));
   grant(2, &second);
-  table_.flush();
+  ledger_.flush();
   second.read();
   EXPECT_EQ(second.tasks, (std::vector<std::uint64_t>{first.tasks[1], first.tasks[2], first.tasks[3]}));
   submit();
-  table_.flush();
+  ledger_.flush();
   first.read();
   EXPECT_EQ(first.tasks.size(), 4u) << "a blocked worker is sent nothing";
 }
@@ -372,14 +372,14 @@ TEST_F(TaskTableTest, LostWorkerFailsWhatItStartedAndKeepsTheRest) {
   Object* started = submit();
   Object* waiting = submit();
   grant(1, &first);
-  table_.flush();
+  ledger_.flush();
   table_.worker_lost(1, lost(started->id.sequence));
   EXPECT_TRUE(started->is_ready());
   EXPECT_TRUE(started->failed());
   EXPECT_EQ(static_cast<StatusCode>(started->bytes[0]), StatusCode::kWorkerDied);
   EXPECT_FALSE(waiting->is_ready());
   grant(2, &second);
-  table_.flush();
+  ledger_.flush();
   second.read();
   EXPECT_EQ(second.tasks, (std::vector<std::uint64_t>{waiting->id.sequence}));
 }
@@ -414,8 +414,8 @@ TEST_F(TaskTableTest, ExceptionsAndLostWorkersUseUpTheSameRetries) {
   first.read();
   EXPECT_EQ(first.last_head.may_retry, 1);
   first.ask_for_retry(result->id.sequence);
-  table_.receive(lease(0));
-  table_.flush();
+  ledger_.receive(lease(0));
+  ledger_.flush();
   first.read();
   EXPECT_EQ(first.tasks.size(), 2u) << "it is tried again at once";
   EXPECT_EQ(first.last_head.attempt, 1);
@@ -425,7 +425,7 @@ TEST_F(TaskTableTest, ExceptionsAndLostWorkersUseUpTheSameRetries) {
   EXPECT_EQ(second.last_head.attempt, 2);
   EXPECT_EQ(second.last_head.may_retry, 0);
   second.ask_for_retry(result->id.sequence);  // although it may not
-  table_.receive(lease(0));
+  ledger_.receive(lease(0));
   EXPECT_TRUE(result->failed());
 }
 
@@ -446,7 +446,7 @@ TEST_F(TaskTableTest, LateAnswerOfAnAttemptThatWasGivenUpIsDropped) {
   grant(1, &worker);
   worker.read();
   worker.answer(999);
-  table_.receive(lease(0));
+  ledger_.receive(lease(0));
   EXPECT_FALSE(result->is_ready());
 }
 
@@ -457,7 +457,7 @@ TEST_F(TaskTableTest, BrokenAnswerFailsTheTaskAndEndsTheLease) {
   worker.read();
   wire::append_frame(worker.socket.output(), DirectType::kResult, worker.tasks[0], "short");
   ASSERT_TRUE(worker.socket.flush().is_ok());
-  table_.receive(lease(0));
+  ledger_.receive(lease(0));
   EXPECT_TRUE(result->failed());
   EXPECT_TRUE(lease(0)->dead);
 }
@@ -465,12 +465,12 @@ TEST_F(TaskTableTest, BrokenAnswerFailsTheTaskAndEndsTheLease) {
 TEST_F(TaskTableTest, CancelledInTheQueueNeverLeaves) {
   FakeWorker worker;
   Object* result = submit();
-  EXPECT_TRUE(table_.cancel(result, false));
+  EXPECT_TRUE(ledger_.cancel(result, false));
   EXPECT_TRUE(result->failed());
   grant(1, &worker);
   worker.read();
   EXPECT_TRUE(worker.tasks.empty());
-  EXPECT_FALSE(table_.cancel(result, false));
+  EXPECT_FALSE(ledger_.cancel(result, false));
 }
 
 TEST_F(TaskTableTest, CancelledAmongManyInTheQueueLeaveTheOthersInTheirOrder) {
@@ -479,14 +479,14 @@ TEST_F(TaskTableTest, CancelledAmongManyInTheQueueLeaveTheOthersInTheirOrder) {
   for (std::size_t i = 0; i < kCount; ++i) tasks.push_back(submit());
   for (std::size_t i = 0; i < kCount; ++i) {
     if (i % 5 != 2) {
-      EXPECT_TRUE(table_.cancel(tasks[kCount - 1 - i], false));
+      EXPECT_TRUE(ledger_.cancel(tasks[kCount - 1 - i], false));
     }
   }
-  EXPECT_EQ(table_.unfinished(), kCount / 5);
+  EXPECT_EQ(ledger_.unfinished(), kCount / 5);
   FakeWorker worker;
   function_->mean_ns = 1000;
   grant(1, &worker);
-  table_.flush();
+  ledger_.flush();
   worker.read();
   std::vector<std::uint64_t> kept;
   for (std::size_t i = 0; i < kCount; ++i) {
@@ -498,7 +498,7 @@ TEST_F(TaskTableTest, CancelledAmongManyInTheQueueLeaveTheOthersInTheirOrder) {
 TEST_F(TaskTableTest, DemandDoesNotCountWhatWasCancelledInTheQueue) {
   std::vector<Object*> tasks;
   for (int i = 0; i < 20; ++i) tasks.push_back(submit());
-  for (int i = 1; i < 20; ++i) table_.cancel(tasks[static_cast<std::size_t>(i)], false);
+  for (int i = 1; i < 20; ++i) ledger_.cancel(tasks[static_cast<std::size_t>(i)], false);
   FakeWorker worker;
   grant(1, &worker);
   read_node();
@@ -514,14 +514,14 @@ TEST_F(TaskTableTest, CancelThatMeetsTheTaskOnItsWayBackCounts) {
   Object* running = submit();
   Object* returned = submit();
   grant(1, &first);
-  table_.flush();
+  ledger_.flush();
   first.read();
   ASSERT_EQ(first.tasks.size(), 2u);
-  EXPECT_TRUE(table_.cancel(returned, false));
+  EXPECT_TRUE(ledger_.cancel(returned, false));
   first.give_back(wire::ReturnReason::kBlocked, {first.tasks[1]});
-  table_.receive(lease(0));
+  ledger_.receive(lease(0));
   grant(2, &second);
-  table_.flush();
+  ledger_.flush();
   second.read();
   EXPECT_TRUE(second.tasks.empty());
   ASSERT_TRUE(returned->is_ready());
@@ -535,33 +535,33 @@ TEST_F(TaskTableTest, WorkerWhoseSocketEndsIsReportedAndItsTasksEndWithIt) {
   Object* started = submit();
   Object* waiting = submit();
   grant(1, &worker);
-  table_.flush();
+  ledger_.flush();
   worker.socket.close();
-  table_.receive(lease(0));
+  ledger_.receive(lease(0));
   read_node();
   EXPECT_EQ(broken_leases_, (std::vector<std::uint64_t>{1}));
   EXPECT_FALSE(started->is_ready()) << "the node says how it ended";
   table_.worker_lost(1, lost(started->id.sequence));
   EXPECT_TRUE(started->failed());
   grant(2, &second);
-  table_.flush();
+  ledger_.flush();
   second.read();
   EXPECT_EQ(second.tasks, (std::vector<std::uint64_t>{waiting->id.sequence}));
 }
 
 TEST_F(TaskTableTest, MoreThanAMessageMayCarryIsRefusedWithItsAmounts) {
-  table_.set_limits({.most_body_bytes = 1000});
+  ledger_.set_most_body_bytes(1000);
   Task small;
   small.function = function_;
-  EXPECT_TRUE(table_.check_size(small).is_ok());
+  EXPECT_TRUE(ledger_.check_size(small).is_ok());
   Task large;
   large.function = function_;
   large.frame = std::string(1500, 'x');
-  Status refused = table_.check_size(large);
+  Status refused = ledger_.check_size(large);
   EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(refused.message(), ::testing::AllOf(::testing::HasSubstr("1.5 KiB"), ::testing::HasSubstr("1000 B")));
   function_->payload = std::make_shared<const std::string>(3000, 'x');
-  EXPECT_THAT(table_.check_size(small).message(), ::testing::HasSubstr("2.9 KiB"));
+  EXPECT_THAT(ledger_.check_size(small).message(), ::testing::HasSubstr("2.9 KiB"));
 }
 
 TEST_F(TaskTableTest, ForceKillsTheWorkerOfARunningTaskOnly) {
@@ -570,11 +570,11 @@ TEST_F(TaskTableTest, ForceKillsTheWorkerOfARunningTaskOnly) {
   Object* running = submit();
   Object* behind = submit();
   grant(1, &worker);
-  table_.flush();
-  table_.cancel(behind, true);
+  ledger_.flush();
+  ledger_.cancel(behind, true);
   read_node();
   EXPECT_EQ(kills_, 0);
-  table_.cancel(running, true);
+  ledger_.cancel(running, true);
   read_node();
   EXPECT_EQ(kills_, 1);
 }
@@ -587,16 +587,16 @@ TEST_F(TaskTableTest, ReclaimTakesIdleLeasesAtOnceAndBusyOnesWhenDone) {
   grant(2, &second);
   first.read();
   first.answer(first.tasks[0]);
-  table_.receive(lease(0));
+  ledger_.receive(lease(0));
   table_.reclaim(0, 2);
   read_node();
   EXPECT_EQ(returned_leases_, 1);
   second.read();
   second.answer(second.tasks[0]);
-  table_.receive(lease(0));
+  ledger_.receive(lease(0));
   read_node();
   EXPECT_EQ(returned_leases_, 2);
-  EXPECT_TRUE(table_.leases().empty());
+  EXPECT_TRUE(ledger_.leases().empty());
 }
 
 TEST_F(TaskTableTest, IdleWorkerMakesTheOtherGiveUpWhatItHasNotStarted) {
@@ -604,7 +604,7 @@ TEST_F(TaskTableTest, IdleWorkerMakesTheOtherGiveUpWhatItHasNotStarted) {
   function_->mean_ns = 1000;
   for (int i = 0; i < 20; ++i) submit();
   grant(1, &busy);
-  table_.flush();
+  ledger_.flush();
   grant(2, &idle);
   busy.read();
   EXPECT_EQ(busy.recalls, 1);

@@ -422,7 +422,7 @@ void ActorLoop::node_gone() {
 }
 
 bool ActorLoop::tick() {
-  if (client_.is_time_to_look()) look_for_rest();
+  if (client_.call_waits().is_time_to_look()) look_for_rest();
   MutexLock lock(mutex_);
   check_descriptors();
   if (running_.empty()) {
@@ -451,7 +451,7 @@ void ActorLoop::look_for_rest() {
       calls.push_back({call.task.client, call.task.number, names.emplace_back(call.task.name)});
     }
   }
-  client_.look_for_resting(calls);
+  client_.call_waits().look_for_resting(calls);
 }
 
 // An event loop would wait for calls for ever at a descriptor that a call has closed.

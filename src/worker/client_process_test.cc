@@ -42,17 +42,19 @@ class Driver {
   Client& client() { return *client_; }
   // Null once the client is closed.
   Object* submit(client::Call call) {
-    auto submitted = client_->submit(std::move(call));
+    auto submitted = client_->tasks().submit(std::move(call));
     if (submitted.is_ok()) return submitted->front();
-    EXPECT_EQ(submitted.status().code(), StatusCode::kUnavailable) << submitted.status().message();
+    EXPECT_TRUE(is_end(submitted.status().code())) << submitted.status().message();
     return nullptr;
   }
+  // The node has gone, or the client was closed.
+  static bool is_end(StatusCode code) { return code == StatusCode::kUnavailable || code == StatusCode::kClosed; }
   Object* echo(const std::string& text) {
     return submit(TestCall(echo_).cpus(1).retries(kAnyNumber).with(std::string_view(text)));
   }
   WaitResult wait_for(Object* object, client::Clock::duration time) {
     Hooks hooks;
-    return client_->wait({&object, 1}, 1, client::Clock::now() + time, hooks);
+    return client_->waits().wait({&object, 1}, 1, client::Clock::now() + time, hooks);
   }
   bool wait(Object* object) {
     WaitResult result = wait_for(object, node::kPatience);
@@ -66,12 +68,12 @@ class Driver {
       return "actor died: " + wire::decode<wire::ActorDeath>(object->bytes)->text;
     if (object->encoding != wire::Encoding::kStatus) return object->bytes;
     auto code = static_cast<StatusCode>(object->bytes.front());
-    return code == StatusCode::kUnavailable ? "closed" : failure(code);
+    return is_end(code) ? "closed" : failure(code);
   }
   static std::string failure(StatusCode code) { return "failed: " + std::string(to_string(code)); }
   std::string get_and_release(Object* object) {
     std::string found = get(object);
-    if (object != nullptr) client_->release(object);
+    if (object != nullptr) client_->objects().release(object);
     return found;
   }
   Object* call(const char* function, std::string_view argument, std::int32_t retries = kAnyNumber) {
@@ -88,16 +90,17 @@ class Driver {
     request.get_if_exists = !name.empty();
     request.constructor = TestCall(test_function("Counter")).with(std::string_view(""));
     Hooks hooks;
-    auto made = client_->create_actor(std::move(request), hooks);
+    auto made = client_->actors().create_actor(std::move(request), hooks);
     return made.is_ok() ? made->object : nullptr;
   }
   Object* call_actor(Object* actor, const char* method, std::string_view argument, std::int32_t retries = 0) {
-    auto called = client_->call_actor(actor, TestCall(test_function(method)).retries(retries).with(argument), -1);
+    auto called =
+        client_->actors().call_actor(actor, TestCall(test_function(method)).retries(retries).with(argument), -1);
     return called.is_ok() ? called->front() : nullptr;
   }
   void kill_actor(Object* actor, bool no_restart) {
     Hooks hooks;
-    (void)client_->kill_actor(actor, no_restart, hooks).is_ok();
+    (void)client_->actors().kill_actor(actor, no_restart, hooks).is_ok();
   }
 
  private:
@@ -109,7 +112,7 @@ void add_up_large_value(Driver& driver) {
   Object* large = driver.call("large", "300000");
   if (large == nullptr) return;
   Object* sum = driver.submit(TestCall(test_function("sum")).cpus(1).retries(kAnyNumber).with(large));
-  driver.client().release(large);
+  driver.client().objects().release(large);
   std::string total = driver.get_and_release(sum);
   EXPECT_TRUE(total == std::to_string(300'000 * 'x') || total == "closed") << total;
 }
@@ -121,17 +124,18 @@ void take_items(Driver& driver, std::size_t most) {
   for (std::size_t i = 0; i < most && stream != nullptr; ++i) {
     Object* item = nullptr;
     auto deadline = client::Clock::now() + node::kPatience;
-    if (driver.client().next_item(stream, &item, deadline, hooks) != WaitResult::kDone || item == nullptr) break;
+    if (driver.client().waits().next_item(stream, &item, deadline, hooks) != WaitResult::kDone || item == nullptr)
+      break;
     EXPECT_EQ(item->bytes, std::to_string(i));
-    driver.client().release(item);
+    driver.client().objects().release(item);
   }
-  if (stream != nullptr) driver.client().release(stream);
+  if (stream != nullptr) driver.client().objects().release(stream);
 }
 
 void cancel_somewhere(Driver& driver, const char* function, bool force) {
   Object* object = driver.call(function, "late", 0);
   if (object == nullptr) return;
-  driver.client().cancel(object, force);
+  driver.client().tasks().cancel(object, force);
   std::string found = driver.get_and_release(object);
   // A cancel may come too late for echo; a neighbour's forced one, or a death, may hit the worker.
   EXPECT_TRUE(found == Driver::failure(StatusCode::kCancelled) || found == Driver::failure(StatusCode::kWorkerDied) ||
@@ -145,7 +149,7 @@ void churn(Driver& driver, unsigned seed, int rounds, bool deaths) {
     std::string text = std::to_string(seed) + "." + std::to_string(round);
     switch (random() % 10) {
       case 0:
-        if (Object* dropped = driver.echo(text)) driver.client().release(dropped);
+        if (Object* dropped = driver.echo(text)) driver.client().objects().release(dropped);
         break;
       case 1:
         add_up_large_value(driver);
@@ -219,18 +223,18 @@ TEST(ClientProcess, ACallThatIsRefusedLetsGoOfItsArguments) {
   Client& client = driver.client();
   Object* held = driver.echo("an argument");
   ASSERT_EQ(driver.get(held), "an argument");
-  EXPECT_FALSE(client.submit(TestCall(test_function("sum")).cpus(1e6).with(held)).is_ok());
+  EXPECT_FALSE(client.tasks().submit(TestCall(test_function("sum")).cpus(1e6).with(held)).is_ok());
   EXPECT_EQ(held->references, 1u);
   Object* actor = driver.make_actor(0);
   ASSERT_NE(actor, nullptr);
-  EXPECT_FALSE(client.call_actor(actor, TestCall(test_function("echo")).with(held), 0).is_ok());
+  EXPECT_FALSE(client.actors().call_actor(actor, TestCall(test_function("echo")).with(held), 0).is_ok());
   EXPECT_EQ(held->references, 1u);
   client.close();
   EXPECT_EQ(driver.submit(TestCall(test_function("sum")).cpus(1).with(held)), nullptr);
-  EXPECT_FALSE(client.call_actor(actor, TestCall(test_function("echo")).with(held), -1).is_ok());
+  EXPECT_FALSE(client.actors().call_actor(actor, TestCall(test_function("echo")).with(held), -1).is_ok());
   EXPECT_EQ(held->references, 1u);
-  client.release(actor);
-  client.release(held);
+  client.objects().release(actor);
+  client.objects().release(held);
 }
 
 // Closes the client when the waiting thread wakes up, before it looks at the answer that it got.
@@ -253,11 +257,11 @@ TEST(ClientProcess, AnActorThatWasAnsweredAndNotMadeLetsGoOfItsArguments) {
     request.class_name = "Counter";
     request.name = "counter " + std::to_string(i);
     request.constructor = TestCall(test_function("Counter")).with(held);
-    auto made = driver.client().create_actor(std::move(request), hooks);
-    if (made.is_ok()) driver.client().release(made->object);
+    auto made = driver.client().actors().create_actor(std::move(request), hooks);
+    if (made.is_ok()) driver.client().objects().release(made->object);
   }
   EXPECT_EQ(held->references, 1u);
-  driver.client().release(held);
+  driver.client().objects().release(held);
 }
 
 TEST(ClientProcess, CloseEndsEveryWaitingThread) {
@@ -307,7 +311,7 @@ TEST(ClientProcess, ManyThreadsWaitForTheSameObject) {
       client::retain(shared);
       threads.emplace_back([&] { found += driver.get_and_release(shared) == "for all"; });
     }
-    driver.client().release(shared);
+    driver.client().objects().release(shared);
     join(threads);
     EXPECT_EQ(found, 6);
   }
@@ -323,15 +327,15 @@ TEST(ClientProcess, EventLoopHearsOfObjectsThatOthersWaitFor) {
   std::thread waiter([&] {
     for (Object* object : objects) driver.wait(object);
   });
-  for (Object* object : objects) driver.client().listen(object, &queue);
+  for (Object* object : objects) driver.client().waits().listen(object, &queue);
   std::size_t heard = 0;
   while (heard < objects.size() && node::becomes_readable(queue.fd())) {
-    heard += driver.client().take_completed(&queue).size();
+    heard += driver.client().waits().take_completed(&queue).size();
   }
   EXPECT_EQ(heard, objects.size());
   waiter.join();
-  driver.client().forget_listener(&queue, objects);
-  for (Object* object : objects) driver.client().release(object);
+  driver.client().waits().forget_listener(&queue, objects);
+  for (Object* object : objects) driver.client().objects().release(object);
 }
 
 TEST(ClientProcess, TimeoutEndsATaskAndNotItsNeighbours) {
@@ -357,10 +361,11 @@ TEST(ClientProcess, LargeValuesOfOneDriverAreReadByItsWorkers) {
     threads.emplace_back([&] {
       for (int round = 0; round < 10; ++round) {
         Hooks hooks;
-        auto put = driver.client().put_large(wire::Encoding::kBytes, std::as_bytes(std::span(bytes)), {}, hooks);
+        auto put =
+            driver.client().values().put_large(wire::Encoding::kBytes, std::as_bytes(std::span(bytes)), {}, hooks);
         ASSERT_TRUE(put.is_ok()) << put.status().message();
         Object* sum = driver.submit(TestCall(test_function("sum")).cpus(1).retries(kAnyNumber).with(*put));
-        driver.client().release(*put);
+        driver.client().objects().release(*put);
         EXPECT_EQ(driver.get_and_release(sum), "1000000");
       }
     });
@@ -384,7 +389,7 @@ TEST(ClientProcess, WorkerThatWaitsForRoomInTheStoreKeepsItsCpu) {
   EXPECT_EQ(driver.get_and_release(next), "the only CPU is free again");
   ASSERT_TRUE(driver.wait(large));
   EXPECT_TRUE(large->sealed);
-  driver.client().release(large);
+  driver.client().objects().release(large);
 }
 
 // ---- Actors
@@ -400,8 +405,8 @@ void use_own_actor(Driver& driver, std::mt19937& random) {
   Object* echo = driver.call_actor(actor, "echo", "own");
   Object* dropped = driver.call_actor(actor, random() % 2 == 0 ? "die" : "count", "");
   if (random() % 3 == 0) driver.kill_actor(actor, true);
-  driver.client().release(actor);  // calls that are under way keep it
-  if (dropped != nullptr) driver.client().release(dropped);
+  driver.client().objects().release(actor);  // calls that are under way keep it
+  if (dropped != nullptr) driver.client().objects().release(dropped);
   std::string found = driver.get_and_release(echo);
   EXPECT_TRUE(is_end_of_call(found, "own")) << found;
 }
@@ -420,7 +425,7 @@ void churn_actors(Driver& driver, Object* shared, unsigned seed, int rounds) {
       case 2: {
         Object* late = driver.call_actor(shared, "echo", text);
         if (late == nullptr) break;
-        driver.client().cancel(late, false);
+        driver.client().tasks().cancel(late, false);
         std::string found = driver.get_and_release(late);
         EXPECT_TRUE(is_end_of_call(found, text)) << found;
         break;
@@ -430,11 +435,11 @@ void churn_actors(Driver& driver, Object* shared, unsigned seed, int rounds) {
           std::string found = driver.get_and_release(driver.call_actor(named, "echo", text));
           EXPECT_TRUE(is_end_of_call(found, text)) << found;
           if (random() % 2 == 0) driver.kill_actor(named, true);
-          driver.client().release(named);
+          driver.client().objects().release(named);
         }
         break;
       case 4:
-        if (Object* dropped = driver.call_actor(shared, "count", "")) driver.client().release(dropped);
+        if (Object* dropped = driver.call_actor(shared, "count", "")) driver.client().objects().release(dropped);
         break;
       default: {
         std::string found = driver.get_and_release(driver.call_actor(shared, "echo", text, kAnyNumber));
@@ -473,7 +478,7 @@ TEST(ClientProcess, CallsOfSeveralThreadsReachAnActorOneAtATimeAndInOrder) {
   }
   join(threads);
   EXPECT_EQ(driver.get_and_release(driver.call_actor(actor, "count", "")), "800");
-  driver.client().release(actor);
+  driver.client().objects().release(actor);
 }
 
 TEST(ClientProcess, ThreadsMakeCallKillAndDropActors) {
@@ -485,7 +490,7 @@ TEST(ClientProcess, ThreadsMakeCallKillAndDropActors) {
   auto threads = start_churning_actors(driver, shared, 4, 40);
   join(threads);
   EXPECT_EQ(driver.get_and_release(driver.call_actor(shared, "echo", "still here", kAnyNumber)), "still here");
-  driver.client().release(shared);
+  driver.client().objects().release(shared);
 }
 
 TEST(ClientProcess, CloseEndsEveryCallOfAnActor) {
@@ -498,7 +503,7 @@ TEST(ClientProcess, CloseEndsEveryCallOfAnActor) {
   for (int i = 0; i < 10; ++i) driver.get_and_release(driver.echo("x"));
   driver.client().close();
   join(threads);
-  driver.client().release(shared);
+  driver.client().objects().release(shared);
 }
 
 TEST(ClientProcess, KilledNodeEndsEveryCallOfAnActor) {
@@ -511,7 +516,7 @@ TEST(ClientProcess, KilledNodeEndsEveryCallOfAnActor) {
   for (int i = 0; i < 10; ++i) driver.get_and_release(driver.echo("x"));
   ASSERT_EQ(::kill(node.pid(), SIGKILL), 0);
   join(threads);
-  driver.client().release(shared);
+  driver.client().objects().release(shared);
 }
 
 }  // namespace

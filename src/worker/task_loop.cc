@@ -327,7 +327,7 @@ void TaskLoop::run_task(const Frame& frame) {
   Outcome outcome;
   meter_.begin(task.head.function);
   if (in.ok()) {
-    client::Client::set_depth(task.head.depth + 1);
+    client::Submission::set_depth(task.head.depth + 1);
     client::Client::set_call({task.client, task.number, task.name});
     executor_.run(task, &outcome);
     client::Client::set_call({});
@@ -484,7 +484,7 @@ void TaskLoop::unblocked() {
 
 // Looks at what the task's own thread does not do: waits of its other threads and event loops. True: look again soon.
 bool TaskLoop::watch_side_waits() {
-  const client::Client::SideWaits waits = client_.side_waits();
+  const client::SideWaits::Count waits = client_.side_waits();
   if (waits.lasting == 0) {
     watches_ = false;
     if (idle_) set_idle(false);
@@ -505,7 +505,7 @@ bool TaskLoop::watch_side_waits() {
 }
 
 void TaskLoop::look_for_rest() {
-  if (!client_.is_time_to_look()) return;
+  if (!client_.call_waits().is_time_to_look()) return;
   client::RunningCall call;
   std::string name;
   {
@@ -514,7 +514,7 @@ void TaskLoop::look_for_rest() {
     name = running_name_;
     call = {leased_to_, running_, name};
   }
-  client_.look_for_resting({&call, 1});
+  client_.call_waits().look_for_resting({&call, 1});
 }
 
 void TaskLoop::set_idle(bool idle) {

@@ -52,7 +52,7 @@ class TestExecutor : public worker::Executor {
       wire::ByteWriter out(outcome->bytes);
       wire::encode(out, result);
     }
-    if (made != nullptr) client_.release(made);
+    if (made != nullptr) client_.objects().release(made);
   }
   void interrupt() override {}  // functions ask
   void before_sleep() override {}
@@ -78,20 +78,20 @@ class TestExecutor : public worker::Executor {
       for (char byte : argument.bytes) total += static_cast<unsigned char>(byte);
       return total;
     }
-    client::Object* object = client_.adopt_sealed(argument);
+    client::Object* object = client_.objects().adopt_sealed(argument);
     TaskHooks hooks(loop_);
-    auto view = client_.view(object, hooks);
+    auto view = client_.values().view(object, hooks);
     if (view.is_ok()) {
       for (std::byte byte : view->bytes) total += static_cast<std::uint64_t>(byte);
     }
-    client_.release(object);
+    client_.objects().release(object);
     return total;
   }
 
   client::Object* make_large(std::size_t bytes, wire::Value* result) {
     std::string filled(bytes, 'x');
     TaskHooks hooks(loop_);
-    auto put = client_.put_large(wire::Encoding::kBytes, std::as_bytes(std::span(filled)), {}, hooks);
+    auto put = client_.values().put_large(wire::Encoding::kBytes, std::as_bytes(std::span(filled)), {}, hooks);
     if (!put.is_ok()) {
       result->encoding = wire::Encoding::kStatus;
       result->bytes = std::string(1, static_cast<char>(put.status().code())) + put.status().message();
@@ -103,13 +103,13 @@ class TestExecutor : public worker::Executor {
   }
 
   std::string ask_echo(std::string_view text) {
-    auto submitted = client_.submit(worker::TestCall(worker::test_function("echo")).cpus(1).with(text));
+    auto submitted = client_.tasks().submit(worker::TestCall(worker::test_function("echo")).cpus(1).with(text));
     if (!submitted.is_ok()) return submitted.status().message();
     client::Object* answer = submitted->front();
     TaskHooks hooks(loop_);
-    client_.wait({&answer, 1}, 1, std::nullopt, hooks);
+    client_.waits().wait({&answer, 1}, 1, std::nullopt, hooks);
     std::string bytes = answer->is_ready() ? answer->bytes : std::string();
-    client_.release(answer);
+    client_.objects().release(answer);
     return bytes;
   }
 
@@ -137,7 +137,7 @@ class TestExecutor : public worker::Executor {
 
 // A serial actor until the node lets go of it.
 void run_actor(client::Client& client, worker::Page& page, const wire::HostActor& actor) {
-  client.become_actor(actor.actor, 1);
+  client.actors().become_actor(actor.actor, 1);
   worker::ActorLoop loop(client, page, "Counter");
   client.set_duty(&loop);
   client.say(wire::ControlType::kActorReady);

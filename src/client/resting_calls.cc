@@ -9,7 +9,7 @@
 
 #include <unistd.h>
 
-#include "client/client.h"
+#include "client/call_waits.h"
 #include "os/thread_rest.h"
 
 namespace fray::client {
@@ -21,8 +21,8 @@ constexpr auto kLookAfter = 50ms;  // since waits have begun or ended
 constexpr auto kLookAgainMost = 1s;
 }  // namespace
 
-void Client::waits_changed() {
-  ++waits_changes_;
+void CallWaits::changed() {
+  ++changes_;
   if (!resting_.empty()) {
     for (std::uint64_t wait : std::exchange(resting_, {})) drop_loop_wait(wait);
   }
@@ -30,7 +30,7 @@ void Client::waits_changed() {
   look_at_ = Clock::time_point::min();  // the next look sets the clock, which is not read for every wait
 }
 
-std::vector<Object*> Client::awaited_by_all() const {
+std::vector<Object*> CallWaits::awaited_by_all() const {
   std::vector<Object*> objects;
   for (const Sleeper* sleeper : sleepers_) {
     for (Object* object : sleeper->awaited.objects) {
@@ -41,7 +41,8 @@ std::vector<Object*> Client::awaited_by_all() const {
   return objects;
 }
 
-int Client::milliseconds_to_look() const {
+int CallWaits::milliseconds_to_look() const {
+  if (!may_rest()) return -1;
   constexpr std::chrono::milliseconds kLeast =
       kLookAfter;  // one that falls due and is not made is not asked for at once
   if (look_at_ == Clock::time_point::min()) return static_cast<int>(kLeast.count());
@@ -49,17 +50,17 @@ int Client::milliseconds_to_look() const {
   return static_cast<int>(std::max(left, kLeast).count());
 }
 
-bool Client::is_time_to_look() const {
-  MutexLock lock(mutex_);
+bool CallWaits::is_time_to_look() const {
+  ClientLock lock(mutex_);
   return may_rest() && Clock::now() >= look_at_;
 }
 
-void Client::look_for_resting(std::span<const RunningCall> calls) {
+void CallWaits::look_for_resting(std::span<const RunningCall> calls) {
   os::ThreadRest rest;
   std::uint64_t changes = 0;
   std::vector<RunningCall> silent;  // those that do not wait in Fray themselves
   {
-    MutexLock lock(mutex_);
+    ClientLock lock(mutex_);
     const Clock::time_point now = Clock::now();
     if (look_at_ != Clock::time_point::min()) look_again_ = std::min<Clock::duration>(look_again_ * 2, kLookAgainMost);
     const bool too_early = std::exchange(look_at_, now + look_again_) == Clock::time_point::min();
@@ -70,14 +71,14 @@ void Client::look_for_resting(std::span<const RunningCall> calls) {
       if (!waits) silent.push_back(call);
     }
     if (too_early || silent.empty() || !may_rest()) return;
-    changes = waits_changes_;
+    changes = changes_;
     rest.ignored = {::gettid()};
     for (const Sleeper* sleeper : sleepers_) rest.waiting.insert(sleeper->thread);
     for (const CompletionQueue* queue : loops_) rest.own_descriptors.insert(queue->fd());
   }
   if (!os::all_threads_rest(rest)) return;
-  MutexLock lock(mutex_);
-  if (changes != waits_changes_) return;
+  ClientLock lock(mutex_);
+  if (changes != changes_) return;
   const std::vector<Object*> objects = awaited_by_all();
   for (const RunningCall& call : silent) {
     if (KnownWait* said = say_loop_wait(call, objects)) resting_.push_back(said->number);
@@ -85,7 +86,7 @@ void Client::look_for_resting(std::span<const RunningCall> calls) {
 }
 
 // The coroutine or thread whose wait began last gets the error.
-bool Client::refuse_resting(std::uint64_t wait, std::string& why) {
+bool CallWaits::refuse_resting(std::uint64_t wait, std::string& why) {
   if (std::find(resting_.begin(), resting_.end(), wait) == resting_.end()) return false;
   for (auto last = loop_sleepers_.rbegin(); last != loop_sleepers_.rend(); ++last) {
     LoopSleeper& sleeper = last->second;
@@ -98,24 +99,8 @@ bool Client::refuse_resting(std::uint64_t wait, std::string& why) {
   if (sleepers_.empty()) return true;
   sleepers_.back()->refused = true;
   sleepers_.back()->why = std::move(why);
-  ++completions_;  // so that whoever waits looks
+  kernel_.note_news();  // so that whoever waits looks
   return true;
-}
-
-// ---- Event loops ----
-
-void Client::add_loop(CompletionQueue* queue) {
-  MutexLock lock(mutex_);
-  loops_.insert(queue);
-}
-
-void Client::forget_loop(CompletionQueue* queue) {
-  if (abandoned_) return;
-  MutexLock lock(mutex_);
-  loops_.erase(queue);
-  for (auto& [number, sleeper] : loop_sleepers_) {
-    if (sleeper.queue == queue) sleeper.queue = nullptr;
-  }
 }
 
 }  // namespace fray::client

@@ -1,14 +1,15 @@
-// Waits of calls as the node hears of them, which looks for circles among them (actor/wait_graph.h).
-//
-// What is said has to be true at the moment at which it is said. So answers go out before a wait is told, lest somebody
-// waits for what lies here; and a probe is answered after a look at the sockets, where an answer may lie that ends a wait.
+#include "client/call_waits.h"
+
 #include <algorithm>
 #include <utility>
 
-#include "client/client.h"
+#include "client/actor_queue.h"
 #include "wire/call_wait.h"
 
 namespace fray::client {
+
+// What is said has to be true at the moment at which it is said. So answers go out before a wait is told, lest somebody
+// waits for what lies here; and a probe is answered after a look at the sockets, where an answer may lie that ends a wait.
 
 namespace {
 constexpr std::size_t kMostAwaited = 1000;  // of one wait; a wait for all of more than these is told of the first
@@ -17,7 +18,7 @@ constexpr int kDeepestArguments = 20;
 
 // What makes this object. False: nothing certain can be said of it now. A task whose arguments are missing waits for each
 // of them: `all` of those are added, or the first, without which it does not come either.
-bool Client::add_awaited(const Object* object, bool all, int depth, CallWait* wait) const {
+bool CallWaits::add_awaited(const Object* object, bool all, int depth, CallWait* wait) const {
   if (wait->awaited.size() >= kMostAwaited) return true;
   const Task* task = object->producer;
   if (task == nullptr) {  // of another process
@@ -40,16 +41,16 @@ bool Client::add_awaited(const Object* object, bool all, int depth, CallWait* wa
   return found;
 }
 
-bool Client::describe(const KnownWait& known, CallWait* wait) const {
+bool CallWaits::describe(const KnownWait& known, CallWait* wait) const {
   const Awaited& awaited = known.awaited;
   std::size_t ready = 0;
   for (const Object* object : awaited.objects) ready += object->has_next();
   if (ready >= awaited.needed) return false;
   const bool all = awaited.needed == awaited.objects.size();
   if (!all && awaited.objects.size() > kMostAwaited) return false;
-  wait->call = {session_.epoch, known.call.client, known.call.number};
+  wait->call = {connection_.session().epoch, known.call.client, known.call.number};
   wait->name = known.call.name;
-  wait->places = places_;
+  wait->places = seat_.places();
   for (const Object* object : awaited.objects) {
     if (object->has_next()) continue;
     if (!add_awaited(object, all, 0, wait)) return false;
@@ -58,51 +59,65 @@ bool Client::describe(const KnownWait& known, CallWait* wait) const {
   return true;
 }
 
-bool Client::tell(KnownWait& known) {
+bool CallWaits::tell(KnownWait& known) {
   wire::CallWaits message;
-  if (!link_.is_open() || duty_ == nullptr || !duty_->flush_answers() || !describe(known, &message.wait)) return false;
+  WorkerDuty* duty = seat_.duty();
+  NodeLink& link = connection_.link();
+  if (!link.is_open() || duty == nullptr || !duty->flush_answers() || !describe(known, &message.wait)) return false;
   known.number = ++wait_numbers_;
   known_waits_.push_back(&known);
-  link_.send(wire::ControlType::kCallWaits, known.number, message);
-  link_.flush();
+  link.send(wire::ControlType::kCallWaits, known.number, message);
+  link.flush();
   return true;
 }
 
-void Client::untell(KnownWait& known) {
+void CallWaits::untell(KnownWait& known) {
   if (known.number == 0) return;
   std::erase(known_waits_, &known);
-  if (!link_.is_open()) return;
-  link_.send(wire::ControlType::kCallWaitEnded, known.number);
-  link_.flush();
+  NodeLink& link = connection_.link();
+  if (!link.is_open()) return;
+  link.send(wire::ControlType::kCallWaitEnded, known.number);
+  link.flush();
 }
 
-void Client::tell_all_again(std::uint64_t probe) {
-  pump_tasks();
+void CallWaits::tell_all_again(std::uint64_t probe) {
   for (KnownWait* known : known_waits_) {
     wire::CallWaits message;
     message.probe = probe;
     if (known->refused || !describe(*known, &message.wait)) continue;  // it ends, or another time says more
-    link_.send(wire::ControlType::kCallWaits, known->number, message);
+    connection_.link().send(wire::ControlType::kCallWaits, known->number, message);
   }
-  link_.flush();
+  connection_.link().flush();
 }
 
-void Client::wait_refused(std::uint64_t wait, std::string why) {
+void CallWaits::refused(std::uint64_t wait, std::string why) {
   for (KnownWait* known : known_waits_) {
     if (known->number != wait) continue;
     known->refused = true;
     if (refuse_resting(wait, why)) return;
     known->why = std::move(why);
-    ++completions_;  // so that whoever waits looks
-    if (!known->of_loop.empty() && duty_ != nullptr) duty_->wake();
+    kernel_.note_news();  // so that whoever waits looks
+    if (!known->of_loop.empty() && seat_.is_taken()) seat_.duty()->wake();
     return;
   }
 }
 
+// ---- Threads ----
+
+void CallWaits::sleeps(Sleeper& sleeper) {
+  sleepers_.push_back(&sleeper);
+  changed();
+}
+
+void CallWaits::woke(Sleeper& sleeper) {
+  std::erase(sleepers_, &sleeper);
+  changed();
+}
+
 // ---- Calls of an event loop ----
 
-std::uint64_t Client::say_call_waits(std::uint64_t number, const RunningCall& call, std::vector<Object*> objects) {
-  MutexLock lock(mutex_);
+std::uint64_t CallWaits::say_call_waits(std::uint64_t number, const RunningCall& call, std::vector<Object*> objects) {
+  ClientLock lock(mutex_);
   for (const auto& each : loop_waits_) {
     if (each->number == number && each->of_loop == objects) return number;
   }
@@ -111,7 +126,7 @@ std::uint64_t Client::say_call_waits(std::uint64_t number, const RunningCall& ca
   return said == nullptr ? 0 : said->number;
 }
 
-Client::KnownWait* Client::say_loop_wait(const RunningCall& call, std::vector<Object*> objects) {
+CallWaits::KnownWait* CallWaits::say_loop_wait(const RunningCall& call, std::vector<Object*> objects) {
   auto made = std::make_unique<KnownWait>();
   made->name = call.name;
   made->call = {call.client, call.number, made->name};
@@ -123,12 +138,12 @@ Client::KnownWait* Client::say_loop_wait(const RunningCall& call, std::vector<Ob
   return loop_waits_.back().get();
 }
 
-void Client::forget_call_wait(std::uint64_t wait) {
-  MutexLock lock(mutex_);
+void CallWaits::forget_call_wait(std::uint64_t wait) {
+  ClientLock lock(mutex_);
   drop_loop_wait(wait);
 }
 
-void Client::drop_loop_wait(std::uint64_t number) {
+void CallWaits::drop_loop_wait(std::uint64_t number) {
   auto found = std::find_if(loop_waits_.begin(), loop_waits_.end(),
                             [number](const auto& each) { return each->number == number; });
   if (found == loop_waits_.end()) return;
@@ -139,13 +154,52 @@ void Client::drop_loop_wait(std::uint64_t number) {
   loop_waits_.erase(found);
 }
 
-std::vector<std::pair<std::uint64_t, std::string>> Client::take_refused_waits() {
-  MutexLock lock(mutex_);
+std::vector<std::pair<std::uint64_t, std::string>> CallWaits::take_refused_waits() {
+  ClientLock lock(mutex_);
   std::vector<std::pair<std::uint64_t, std::string>> refused;
   for (const auto& each : loop_waits_) {
     if (each->refused && !each->why.empty()) refused.emplace_back(each->number, std::exchange(each->why, {}));
   }
   return refused;
+}
+
+// ---- Coroutines ----
+
+std::uint64_t CallWaits::begin_side_wait(Object* object, CompletionQueue* queue) {
+  ClientLock lock(mutex_);
+  const std::uint64_t task = side_waits_.add();
+  if (task == SideWaits::kNoTask) return 0;
+  retain(object);
+  loop_sleepers_.emplace(++wait_numbers_, LoopSleeper{task, object, queue, {}});
+  changed();
+  return wait_numbers_;
+}
+
+std::string CallWaits::end_side_wait(std::uint64_t wait) {
+  if (wait == 0) return {};
+  ClientLock lock(mutex_);
+  auto found = loop_sleepers_.find(wait);
+  if (found == loop_sleepers_.end()) return {};
+  LoopSleeper sleeper = std::move(found->second);
+  loop_sleepers_.erase(found);
+  changed();
+  side_waits_.drop(sleeper.task);
+  if (sleeper.object->references.fetch_sub(1, std::memory_order_acq_rel) == 1) objects_.destroy(sleeper.object);
+  return std::move(sleeper.why);
+}
+
+void CallWaits::add_loop(CompletionQueue* queue) {
+  ClientLock lock(mutex_);
+  loops_.insert(queue);
+}
+
+void CallWaits::forget_loop(CompletionQueue* queue) {
+  if (connection_.is_abandoned()) return;
+  ClientLock lock(mutex_);
+  loops_.erase(queue);
+  for (auto& [number, sleeper] : loop_sleepers_) {
+    if (sleeper.queue == queue) sleeper.queue = nullptr;
+  }
 }
 
 }  // namespace fray::client

@@ -1,0 +1,136 @@
+// CallWaits: what the calls that run in this process wait for, as the node hears of it: it looks for circles among them, which
+// can never end (actor/wait_graph.h, docs/decisions/0013-waits.md).
+//
+// Three sorts are told: a thread of a call that has waited for some time (UserWait), a call of an event loop that waits and
+// says so (say_loop_wait), and calls that rest: whose own thread does not wait in Fray, but joins one that does
+// (resting_calls.cc).
+//
+// Threading:  functions that say so need the client's mutex; the others take it.
+// Ownership:  waits of event loops hold counts of what they are for; those of threads belong to the thread that waits.
+// Failure:    what cannot be told for certain is not told: the wait lasts as it did.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client/completion_queue.h"
+#include "client/node_connection.h"
+#include "client/object_table.h"
+#include "client/side_waits.h"
+#include "client/worker_seat.h"
+#include "model/call_wait.h"
+
+namespace fray::client {
+
+class CallWaits {
+ public:
+  // A wait that the node knows of, or will.
+  struct KnownWait {
+    RunningCall call;
+    Awaited awaited;
+    std::uint64_t number = 0;  // 0: the node does not know it
+    bool refused = false;
+    std::string why;               // refused
+    std::vector<Object*> of_loop;  // what `awaited` looks at, for a call of an event loop; counted
+    std::string name;              // what `call` looks at, likewise
+  };
+  // A thread that sleeps until refs come, and nothing else.
+  struct Sleeper {
+    pid_t thread = 0;
+    RunningCall call;
+    Awaited awaited;
+    bool refused = false;
+    std::string why;  // refused
+  };
+
+  CallWaits(ClientMutex& mutex, NodeConnection& connection, ReadingKernel& kernel, ObjectTable& objects,
+            WorkerSeat& seat, SideWaits& side_waits)
+      : mutex_(mutex),
+        connection_(connection),
+        kernel_(kernel),
+        objects_(objects),
+        seat_(seat),
+        side_waits_(side_waits) {}
+
+  // ---- Threads ----
+  // False: nothing certain can be said of it now.
+  bool tell(KnownWait& known) FRAY_REQUIRES(client_mutex);
+  void untell(KnownWait& known) FRAY_REQUIRES(client_mutex);
+  void sleeps(Sleeper& sleeper) FRAY_REQUIRES(client_mutex);
+  void woke(Sleeper& sleeper) FRAY_REQUIRES(client_mutex);
+
+  // ---- Event loops ----
+  // A call that runs in an event loop waits for one of these, and for nothing else: no timer, no other event ends its wait.
+  // The number of the wait, by which it is said again and forgotten; 0: nothing certain can be said now.
+  std::uint64_t say_call_waits(std::uint64_t known, const RunningCall& call, std::vector<Object*> objects);
+  void forget_call_wait(std::uint64_t wait);
+  // Those among them that can never end, with why, since the last time.
+  std::vector<std::pair<std::uint64_t, std::string>> take_refused_waits();
+  // A coroutine waits for `object`, of which `queue` tells its event loop. The number of the wait; 0: nobody wants to know.
+  std::uint64_t begin_side_wait(Object* object, CompletionQueue* queue);
+  // Why it could never end; empty: it could.
+  std::string end_side_wait(std::uint64_t wait);
+  // Queues that event loops read.
+  void add_loop(CompletionQueue* queue);
+  void forget_loop(CompletionQueue* queue);
+
+  // ---- Calls that rest (resting_calls.cc) ----
+  // Of the calls that run in this process, those that can only go on when one of the waits of this process ends are told
+  // to the node. For the backup thread, when it is time to look at all threads again.
+  bool is_time_to_look() const;
+  void look_for_resting(std::span<const RunningCall> calls);
+  // -1: nothing may come to rest.
+  int milliseconds_to_look() const FRAY_REQUIRES(client_mutex);
+
+  // ---- From the node ----
+  // After a look at the sockets: an answer that lies there may end a wait.
+  void tell_all_again(std::uint64_t probe) FRAY_REQUIRES(client_mutex);
+  void refused(std::uint64_t wait, std::string why) FRAY_REQUIRES(client_mutex);
+
+ private:
+  // A coroutine that waits for a ref.
+  struct LoopSleeper {
+    std::uint64_t task = 0;    // during which it began
+    Object* object = nullptr;  // counted
+    CompletionQueue* queue = nullptr;
+    std::string why;  // refused
+  };
+
+  bool describe(const KnownWait& known, CallWait* wait) const FRAY_REQUIRES(client_mutex);
+  bool add_awaited(const Object* object, bool all, int depth, CallWait* wait) const FRAY_REQUIRES(client_mutex);
+  void drop_loop_wait(std::uint64_t number) FRAY_REQUIRES(client_mutex);
+  KnownWait* say_loop_wait(const RunningCall& call, std::vector<Object*> objects) FRAY_REQUIRES(client_mutex);
+  std::vector<Object*> awaited_by_all() const FRAY_REQUIRES(client_mutex);
+  bool may_rest() const FRAY_REQUIRES(client_mutex) {
+    return seat_.is_taken() && resting_.empty() && (side_waits_.count().lasting > 0 || seat_.places() > 1) &&
+           !(sleepers_.empty() && loop_sleepers_.empty());
+  }
+  void changed() FRAY_REQUIRES(client_mutex);  // what was seen of resting calls says nothing any more
+  bool refuse_resting(std::uint64_t wait, std::string& why) FRAY_REQUIRES(client_mutex);
+
+  ClientMutex& mutex_;
+  NodeConnection& connection_;
+  ReadingKernel& kernel_;
+  ObjectTable& objects_ FRAY_GUARDED_BY(client_mutex);
+  WorkerSeat& seat_ FRAY_GUARDED_BY(client_mutex);
+  SideWaits& side_waits_ FRAY_GUARDED_BY(client_mutex);
+  std::vector<KnownWait*> known_waits_ FRAY_GUARDED_BY(client_mutex);  // to the node
+  std::uint64_t wait_numbers_ FRAY_GUARDED_BY(client_mutex) = 0;
+  std::vector<std::unique_ptr<KnownWait>> loop_waits_ FRAY_GUARDED_BY(client_mutex);
+  std::vector<Sleeper*> sleepers_ FRAY_GUARDED_BY(client_mutex);  // the one that began last is the last
+  std::map<std::uint64_t, LoopSleeper> loop_sleepers_ FRAY_GUARDED_BY(client_mutex);
+  std::set<CompletionQueue*> loops_ FRAY_GUARDED_BY(client_mutex);
+  std::vector<std::uint64_t> resting_ FRAY_GUARDED_BY(client_mutex);  // in loop_waits_; look_for_resting() told them
+  std::uint64_t changes_ FRAY_GUARDED_BY(client_mutex) = 0;
+  Clock::time_point look_at_ FRAY_GUARDED_BY(client_mutex);
+  Clock::duration look_again_ FRAY_GUARDED_BY(client_mutex){};
+};
+
+}  // namespace fray::client

@@ -1,0 +1,38 @@
+// PlainWait: a wait of which nobody needs to know: the hooks around its sleep, and nothing else. See client/wait_kernel.h.
+//
+// Threading:  as a `Waiter` of WaitKernel.
+// Ownership:  borrows the hooks.
+// Failure:    none.
+#pragma once
+
+#include "client/wait_hooks.h"
+#include "client/wait_system.h"
+
+namespace fray::client {
+
+class PlainWait {
+ public:
+  explicit PlainWait(WaitHooks& hooks) : hooks_(hooks) {}
+
+  bool is_main_thread() const { return hooks_.is_main_thread(); }
+  void begin() {}
+  void end() {}
+  bool is_refused() const { return false; }
+  Clock::time_point due() const { return Clock::time_point::max(); }
+  void fell_due() {}
+  void fall_asleep() {}
+  void before_sleep() { hooks_.before_sleep(); }
+  void after_sleep() { hooks_.after_sleep(); }
+  bool interrupted(bool asleep) {
+    if (asleep) hooks_.after_sleep();
+    const bool give_up = hooks_.interrupted();
+    if (asleep && !give_up) hooks_.before_sleep();
+    return give_up;
+  }
+  void silent() {}
+
+ private:
+  WaitHooks& hooks_;
+};
+
+}  // namespace fray::client

@@ -1,0 +1,99 @@
+// Reading: what a client's threads read, and what follows from it: frames go to the parts that they are for, objects that
+// became ready to those that wait for them. Which thread reads, and when, is for the WaitKernel, whose `Sources` this is.
+//
+// Threading:  under the client's mutex.
+// Ownership:  counts objects that became ready until settle() has told of them; borrows all parts.
+// Failure:    a frame that breaks the format, or the end of the socket, is the end of the node: what is unfinished fails,
+//             and every wait ends.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <poll.h>
+
+#include "client/actor_table.h"
+#include "client/call_waits.h"
+#include "client/node_connection.h"
+#include "client/node_memory.h"
+#include "client/object_table.h"
+#include "client/side_waits.h"
+#include "client/task_table.h"
+#include "client/worker_output.h"
+#include "client/worker_seat.h"
+
+namespace fray::client {
+
+class Reading {
+ public:
+  struct Parts {
+    NodeConnection& connection;
+    ReadingKernel& kernel;
+    NodeMemory& node_memory;
+    ObjectTable& objects;
+    TaskLedger& ledger;
+    TaskTable& tasks;
+    ActorTable& actors;
+    WorkerSeat& seat;
+    SideWaits& side_waits;
+    CallWaits& call_waits;
+    WorkerOutput& output;
+  };
+  explicit Reading(const Parts& parts)
+      : connection_(parts.connection),
+        link_(parts.connection.link()),
+        kernel_(parts.kernel),
+        node_memory_(parts.node_memory),
+        objects_(parts.objects),
+        ledger_(parts.ledger),
+        tasks_(parts.tasks),
+        actors_(parts.actors),
+        seat_(parts.seat),
+        side_waits_(parts.side_waits),
+        call_waits_(parts.call_waits),
+        output_(parts.output) {}
+
+  // ---- What became ready ----
+  void became_ready(Object* object) FRAY_REQUIRES(client_mutex);
+  void settle() FRAY_REQUIRES(client_mutex);  // works off what became ready
+  // Fails what is unfinished and ends every wait.
+  void end(Status why) FRAY_REQUIRES(client_mutex);
+
+  // ---- Sources of the kernel ----
+  bool is_open() const { return connection_.is_open(); }
+  void flush() FRAY_REQUIRES(client_mutex) { ledger_.flush(); }
+  void read_all() FRAY_REQUIRES(client_mutex);
+  void read_workers() FRAY_REQUIRES(client_mutex);
+  void watch(std::vector<pollfd>& set) FRAY_REQUIRES(client_mutex);
+  std::uint64_t watch_version() const FRAY_REQUIRES(client_mutex) { return ledger_.watch_version(); }
+  void watch_node(std::vector<pollfd>& set) FRAY_REQUIRES(client_mutex);
+  void watch_duty(std::vector<pollfd>& set) FRAY_REQUIRES(client_mutex);
+  void deliver() FRAY_REQUIRES(client_mutex) { output_.deliver(); }
+  void serve(Clock::time_point now) FRAY_REQUIRES(client_mutex);
+  BackupPlan<Clock::time_point> plan() const FRAY_REQUIRES(client_mutex);
+  bool tick_duty() FRAY_REQUIRES(client_mutex) { return seat_.tick(); }
+
+ private:
+  void node_lost(std::string why) FRAY_REQUIRES(client_mutex) { end({StatusCode::kUnavailable, std::move(why)}); }
+  void read_leases() FRAY_REQUIRES(client_mutex);
+  void handle(wire::Incoming& frame) FRAY_REQUIRES(client_mutex);
+  void handle_actor(wire::Incoming& frame) FRAY_REQUIRES(client_mutex);
+  void object_arrived(ObjectId id, wire::Value value) FRAY_REQUIRES(client_mutex);
+
+  NodeConnection& connection_;
+  NodeLink& link_ FRAY_GUARDED_BY(client_mutex);
+  ReadingKernel& kernel_;
+  NodeMemory& node_memory_;
+  ObjectTable& objects_ FRAY_GUARDED_BY(client_mutex);
+  TaskLedger& ledger_ FRAY_GUARDED_BY(client_mutex);
+  TaskTable& tasks_ FRAY_GUARDED_BY(client_mutex);
+  ActorTable& actors_ FRAY_GUARDED_BY(client_mutex);
+  WorkerSeat& seat_ FRAY_GUARDED_BY(client_mutex);
+  SideWaits& side_waits_ FRAY_GUARDED_BY(client_mutex);
+  CallWaits& call_waits_ FRAY_GUARDED_BY(client_mutex);
+  WorkerOutput& output_ FRAY_GUARDED_BY(client_mutex);
+  std::vector<Object*> newly_ready_ FRAY_GUARDED_BY(client_mutex);  // counted
+};
+
+}  // namespace fray::client

@@ -1,0 +1,134 @@
+#include "client/submission.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "client/call.h"
+#include "client/task_queue.h"
+#include "model/resource_text.h"
+
+namespace fray::client {
+
+namespace {
+thread_local std::uint32_t current_depth = 0;
+}  // namespace
+
+void Submission::set_depth(std::uint32_t depth) { current_depth = depth; }
+std::uint32_t Submission::depth() { return current_depth; }
+
+std::uint32_t Submission::define_key(const wire::WorkerKey& key) {
+  ClientLock lock(mutex_);
+  const auto [number, is_new] = keys_.hold(key);
+  if (!is_new) return number;
+  wire::DefineKey message;
+  message.key = number;
+  message.description = key;
+  connection_.link().send(wire::ControlType::kDefineKey, 0, message);
+  return number;
+}
+
+void Submission::hold_key(std::uint32_t number) {
+  ClientLock lock(mutex_);
+  keys_.hold_again(number);
+}
+
+void Submission::forget_key(std::uint32_t number) {
+  if (connection_.is_abandoned()) return;
+  ClientLock lock(mutex_);
+  if (connection_.is_open() && keys_.release(number)) tasks_.retire_key(number);
+}
+
+Status Submission::why_refused(const Task& task, const ResourceSet* resources, std::string_view kind) const {
+  if (!connection_.is_open()) return connection_.closed();
+  if (resources != nullptr && !connection_.total().covers(*resources)) {
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("{} {} asks for {}; this node has {} and can never run it. Ask for less, or declare more "
+                              "with fray.init(cpus=..., resources=...)",
+                              kind, task.function->name, text_beside(*resources, connection_.total()),
+                              text_beside(connection_.total(), *resources)));
+  }
+  return ledger_.check_size(task);
+}
+
+void Submission::release_arguments(Task& task) {
+  if (!task.extra) return;
+  for (ArgumentPart& part : task.extra->parts) refs_.release(part.object);
+  for (Object* held : task.extra->held) refs_.release(held);
+  task.extra.reset();
+}
+
+Result<std::vector<Object*>> Submission::submit(std::unique_ptr<Task> given, const TaskOptions& options) {
+  Unaccepted unaccepted{*this, given};
+  ClientLock lock(mutex_);
+  TaskQueue* queue = tasks_.known_queue(options.shape, current_depth);
+  const ResourceSet* unknown = queue == nullptr ? &options.shape.resources : nullptr;
+  FRAY_RETURN_IF_ERROR(why_refused(*given, unknown, "task"));
+  Task* task = given.release();
+  std::vector<Object*> results = make_results(task, options);
+  task->queue = queue != nullptr ? queue : tasks_.queue(options.shape, current_depth);
+  ledger_.submit(task);
+  reading_.settle();
+  kernel_.changed();
+  return results;
+}
+
+Result<std::vector<Object*>> Submission::submit(Call call) { return submit(std::move(call.task), call.options); }
+
+// Numbers the task and gives it its result objects, with a count for the caller and one for the task each.
+std::vector<Object*> Submission::make_results(Task* task, const TaskOptions& options) {
+  std::uint32_t count = std::max<std::uint32_t>(1, options.returns);
+  std::uint64_t sequence = objects_.take_sequence(count);
+  std::vector<Object*> results;
+  results.reserve(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    auto* result = new Object;
+    result->id = objects_.own_id(sequence + i);
+    result->producer = task;
+    result->references.store(2, std::memory_order_relaxed);
+    results.push_back(result);
+  }
+  task->first_result = results.front();
+  task->returns = static_cast<std::uint16_t>(count);
+  task->retries_left = options.max_retries;
+  task->generator = options.generator;
+  if (count > 1) {
+    if (!task->extra) task->extra = std::make_unique<Task::Extra>();
+    task->extra->more_results.assign(results.begin() + 1, results.end());
+  }
+  if (task->generator) {
+    results.front()->details().stream = std::make_unique<ItemStream>();
+    results.front()->stream = true;
+  }
+  // The first stretch of bytes holds the frame's header and the task's head.
+  std::string& begin = task->extra && !task->extra->parts.empty() ? task->extra->parts.front().before : task->frame;
+  std::memcpy(begin.data() + offsetof(wire::FrameHeader, id), &sequence, sizeof(sequence));
+  auto* head = reinterpret_cast<wire::TaskHead*>(begin.data() + kHeadOffset);
+  head->depth = current_depth;
+  return results;
+}
+
+bool Submission::cancel(Object* object, bool force) {
+  ClientLock lock(mutex_);
+  bool cancelled = ledger_.cancel(object, force);
+  reading_.settle();
+  kernel_.changed();
+  return cancelled;
+}
+
+bool Submission::is_waiting(Object* object, bool cancel) {
+  ClientLock lock(mutex_);
+  Task* task = object->producer;
+  bool waiting = task != nullptr && task->state != Task::State::kSent;
+  if (waiting && cancel) {
+    ledger_.cancel(object, false);
+    reading_.settle();
+    kernel_.changed();
+  }
+  return waiting;
+}
+
+}  // namespace fray::client

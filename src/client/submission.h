@@ -1,0 +1,79 @@
+// Submission: tasks as they are submitted, and what becomes of them before they run: worker keys, checks, results, cancels.
+//
+// Threading:  any thread; takes the client's mutex itself where nothing else is said.
+// Ownership:  a task is the client's once it is accepted. Results carry a count for the caller.
+// Failure:    kUnavailable when the node is gone, kInvalidArgument for what the node can never run or carry.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "client/objects.h"
+#include "client/worker_keys.h"
+
+namespace fray::client {
+
+struct Call;
+struct TaskOptions;
+
+class Submission {
+ public:
+  Submission(ClientMutex& mutex, NodeConnection& connection, ReadingKernel& kernel, ObjectTable& objects,
+             TaskLedger& ledger, TaskTable& tasks, Reading& reading, Objects& refs)
+      : mutex_(mutex),
+        connection_(connection),
+        kernel_(kernel),
+        objects_(objects),
+        ledger_(ledger),
+        tasks_(tasks),
+        reading_(reading),
+        refs_(refs) {}
+
+  // New counts on each result. kInvalidArgument when the node can never have the resources.
+  Result<std::vector<Object*>> submit(std::unique_ptr<Task> task, const TaskOptions& options);
+  Result<std::vector<Object*>> submit(Call call);
+  // Releases what the arguments of a task that was not accepted hold. submit() and its like do so themselves.
+  void release_arguments(Task& task);
+  bool cancel(Object* object, bool force);
+  // Whether the task of `object` was not sent to a worker yet; with `cancel` it never will be.
+  bool is_waiting(Object* object, bool cancel);
+  // The number of a further worker key (a runtime env), held once more. Equal keys share a number while anybody holds it. The
+  // node may end what it has for a key that no task or actor uses, and makes it anew at the next use.
+  std::uint32_t define_key(const wire::WorkerKey& key);
+  void hold_key(std::uint32_t number);
+  // Whoever held it once will submit nothing with this number any more. Tasks that were go on.
+  void forget_key(std::uint32_t number);
+  // Depth of tasks that this thread submits.
+  static void set_depth(std::uint32_t depth);
+  static std::uint32_t depth();
+
+  // ---- For calls of actors ----
+  // `resources`: that this node may lack; null: it has them.
+  Status why_refused(const Task& task, const ResourceSet* resources, std::string_view kind) const
+      FRAY_REQUIRES(client_mutex);
+  std::vector<Object*> make_results(Task* task, const TaskOptions& options) FRAY_REQUIRES(client_mutex);
+  // Lets go of a task unless it was accepted meanwhile. Destroyed without the mutex.
+  struct Unaccepted {
+    Submission& submission;
+    std::unique_ptr<Task>& task;
+    ~Unaccepted() {
+      if (task) submission.release_arguments(*task);
+    }
+  };
+  // Of a driver: its own key, which the node knows.
+  void hold_own_key(const wire::WorkerKey& key) FRAY_UNCHECKED_LOCKING { keys_.hold_own(key); }
+
+ private:
+  ClientMutex& mutex_;
+  NodeConnection& connection_;
+  ReadingKernel& kernel_;
+  ObjectTable& objects_ FRAY_GUARDED_BY(client_mutex);
+  TaskLedger& ledger_ FRAY_GUARDED_BY(client_mutex);
+  TaskTable& tasks_ FRAY_GUARDED_BY(client_mutex);
+  Reading& reading_ FRAY_GUARDED_BY(client_mutex);
+  Objects& refs_;
+  WorkerKeys keys_ FRAY_GUARDED_BY(client_mutex);
+};
+
+}  // namespace fray::client

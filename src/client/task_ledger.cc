@@ -1,0 +1,318 @@
+#include "client/task_ledger.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/amount_text.h"
+#include "client/actor_queue.h"
+#include "client/task_queue.h"
+
+namespace fray::client {
+
+namespace {
+
+wire::TaskHead* head_of(Task* task) { return reinterpret_cast<wire::TaskHead*>(task->frame.data() + kHeadOffset); }
+
+}  // namespace
+
+TaskLedger::TaskLedger(NodeLink& link, ObjectTable& objects, Timeline& timeline, std::function<void(Object*)> ready)
+    : link_(link), objects_(objects), timeline_(timeline), ready_(std::move(ready)) {}
+
+TaskLedger::Sender& TaskLedger::sender_of(const Task& task) {
+  return task.actor != nullptr ? *task.actor->sender : *task.queue->sender;
+}
+
+TaskLedger::Sender& TaskLedger::sender_of(const Lease& lease) {
+  return lease.actor != nullptr ? *lease.actor->sender : *lease.queue->sender;
+}
+
+// ---- Submission ----
+
+Status TaskLedger::check_size(const Task& task) const {
+  std::uint64_t arguments = task.frame.size();
+  if (task.extra) {
+    for (const ArgumentPart& part : task.extra->parts) arguments += part.before.size();
+  }
+  const std::uint64_t function = task.function->payload->size();
+  if (std::max(arguments, function) <= most_body_bytes_) return Status::ok();
+  const bool is_function = function > most_body_bytes_;
+  return Status(StatusCode::kInvalidArgument,
+                fmt::format("{} {} {}, and at most {} may travel in one message{}",
+                            is_function ? "what is called by" : "the arguments of", task.function->name,
+                            is_function ? "is " + bytes_text(function) : "are " + bytes_text(arguments),
+                            bytes_text(most_body_bytes_),
+                            is_function ? ". Put the data that it captures with put() and pass the ref"
+                                        : ", beside arrays and other values of more than 8.0 KiB each. Put them "
+                                          "together in one value with put() and pass the ref"));
+}
+
+void TaskLedger::submit(Task* task) {
+  task->next = first_task_;
+  if (first_task_ != nullptr) first_task_->previous = task;
+  first_task_ = task;
+  ++unfinished_;
+  if (task->queue != nullptr) ++task->queue->unfinished;
+  if (task->extra) {
+    for (ArgumentPart& part : task->extra->parts) {
+      if (part.object->is_ready()) continue;
+      ++task->missing;
+      part.object->details().dependents.push_back(task);
+      objects_.want(part.object);
+    }
+  }
+  if (task->missing == 0) enqueue(task, false);
+}
+
+void TaskLedger::argument_ready(Object* object) {
+  std::vector<Task*> dependents = std::move(object->detail->dependents);
+  object->detail->dependents.clear();
+  for (Task* task : dependents) {
+    if (--task->missing == 0) enqueue(task, false);
+  }
+}
+
+// The value of a generator task is the list of its items; it travels as refs to them.
+wire::Value TaskLedger::items_to_wire(Object* stream, Task* task) {
+  wire::Value value;
+  value.encoding = wire::Encoding::kItems;
+  for (Object* item : stream->detail->stream->items) {
+    retain(item);
+    task->extra->held.push_back(item);
+    value.nested.push_back(item->id);
+  }
+  return value;
+}
+
+// Joins the argument parts into one frame. A failed argument fails the task with the same failure.
+bool TaskLedger::build_frame(Task* task) {
+  for (ArgumentPart& part : task->extra->parts) {
+    if (!part.object->failed()) continue;
+    wire::ValueView failure;
+    failure.encoding = part.object->encoding;
+    failure.bytes = part.object->bytes;
+    retain(part.object);
+    Object* failed = part.object;
+    complete(task->first_result, failure);
+    for (Object* result : task->extra->more_results) complete(result, failure);
+    finish(task);
+    if (failed->references.fetch_sub(1, std::memory_order_acq_rel) == 1) objects_.destroy(failed);
+    return false;
+  }
+  std::string whole;
+  wire::ByteWriter out(whole);
+  for (ArgumentPart& part : task->extra->parts) {
+    whole += part.before;
+    if (part.object->sealed) objects_.share(part.object);
+    wire::encode(out, part.object->stream ? items_to_wire(part.object, task) : objects_.to_wire(part.object));
+    task->extra->held.push_back(part.object);
+  }
+  task->extra->parts.clear();
+  whole += task->frame;
+  task->frame = std::move(whole);
+  return true;
+}
+
+void TaskLedger::enqueue(Task* task, bool again) {
+  if (task->extra && !task->extra->parts.empty() && !build_frame(task)) return;
+  if (task->state == Task::State::kWaiting) {
+    if (task->extra) {
+      for (Object* held : task->extra->held) objects_.share(held);
+    }
+    if (Status fits = check_size(*task); !fits.is_ok()) return fail(task, fits.code(), fits.message());
+    if (!wire::finish_frame(task->frame, 0)) {
+      return fail(task, StatusCode::kInvalidArgument, "the task's arguments are larger than any message");
+    }
+  }
+  task->state = Task::State::kQueued;
+  task->lease = nullptr;
+  sender_of(*task).ready(task, again);
+}
+
+// ---- Sending ----
+
+void TaskLedger::send(Lease* lease, Task* task) {
+  const Function& function = *task->function;
+  if (lease->actor == nullptr && !lease->functions.used_last(function.id)) give_function(lease, function);
+  head_of(task)->attempt = task->attempt;
+  head_of(task)->may_retry = task->retries_left != 0 ? 1 : 0;
+  lease->socket.output().append(task->frame);
+  if (lease->buffered++ == 0) unflushed_.push_back(lease);
+  if (lease->idle()) lease->last_answer = Clock::now();
+  lease->sent.push_back(task);
+  task->state = Task::State::kSent;
+  task->lease = lease;
+}
+
+// Ahead of the task, unless the worker has it; what the worker forgets for it is said first.
+void TaskLedger::give_function(Lease* lease, const Function& function) {
+  if (lease->functions.use(function.id)) return;
+  std::string& out = lease->socket.output();
+  for (std::uint64_t forgotten : lease->functions.add(function.id, function.payload->size())) {
+    wire::append_frame(out, wire::DirectType::kForget, forgotten);
+  }
+  wire::append_frame(out, wire::DirectType::kFunction, function.id, *function.payload);
+}
+
+// False when something had to stay back; the next tick or POLLOUT tries again.
+bool TaskLedger::send_out(Lease* lease) {
+  if (lease->dead) return true;
+  // What frames refer to must be registered before they arrive.
+  if (link_.is_open() && link_.has_output()) {
+    link_.flush();
+    if (link_.has_output()) return false;
+  }
+  Status sent = lease->socket.flush();
+  if (!sent.is_ok()) {
+    lease_ended(lease);
+    return true;
+  }
+  lease->buffered = 0;
+  return !lease->socket.has_output();
+}
+
+void TaskLedger::flush() {
+  std::vector<Lease*> leases = std::move(unflushed_);
+  unflushed_.clear();
+  for (Lease* lease : leases) {
+    if (!send_out(lease)) unflushed_.push_back(lease);
+  }
+  link_.flush();
+}
+
+void TaskLedger::send_call(Lease* connection, Task* call) {
+  bool was_idle = connection->idle();
+  if (was_idle) ++watch_version_;  // the sockets of idle actors are not watched
+  send(connection, call);
+  if (was_idle || connection->buffered >= kFlushFrames) send_out(connection);
+}
+
+void TaskLedger::taken(Object* stream, std::uint64_t bytes) {
+  Task* task = stream->producer;
+  if (task == nullptr || task->lease == nullptr || task->lease->dead) return;
+  std::string body;
+  wire::ByteWriter(body).put(bytes);
+  wire::append_frame(task->lease->socket.output(), wire::DirectType::kTaken, task->number(), body);
+  send_out(task->lease);
+}
+
+// ---- Ends ----
+
+bool TaskLedger::cancel(Object* object, bool force) {
+  Task* task = object->producer;
+  if (task == nullptr) return false;
+  task->cancelled = true;
+  if (task->state != Task::State::kSent) {
+    sender_of(*task).withdraw(task);
+    return true;
+  }
+  Lease* lease = task->lease;
+  if (lease->dead) return true;
+  if (force && lease->actor == nullptr && lease->sent.front() == task) {
+    link_.send(wire::ControlType::kKillLease, lease->id);
+    link_.flush();
+  } else {
+    wire::append_frame(lease->socket.output(), wire::DirectType::kCancel, task->number());
+    send_out(lease);
+  }
+  return true;
+}
+
+void TaskLedger::complete(Object* object, const wire::ValueView& value) {
+  object->producer = nullptr;
+  object->encoding = value.encoding;
+  if (value.kind == wire::ValueKind::kSealed) {
+    object->sealed = true;
+    object->details().location = value.location;
+  } else {
+    object->bytes.assign(value.bytes);
+  }
+  for (std::uint32_t i = 0; i < value.nested_count; ++i) object->details().nested_ids.push_back(value.nested(i));
+  if (object->sealed || value.nested_count > 0) objects_.adopt_result(object);  // its maker recorded it at the node
+  bool recorded = object->sealed || value.nested_count > 0;
+  object->state.store(Object::State::kReady, std::memory_order_release);
+  if (!recorded) objects_.completed(object);
+  ready_(object);
+}
+
+void TaskLedger::fail(Task* task, StatusCode code, const std::string& message) {
+  timeline_.add_failure(task->function->name, task->number(), false, message);
+  std::string bytes(1, static_cast<char>(code));
+  bytes += message;
+  wire::ValueView failure;
+  failure.encoding = wire::Encoding::kStatus;
+  failure.bytes = bytes;
+  fail(task, failure);
+}
+
+void TaskLedger::end_without_result(Task* task) {
+  complete(task->first_result, wire::ValueView());
+  finish(task);
+}
+
+void TaskLedger::fail(Task* task, const wire::ValueView& failure) {
+  complete(task->first_result, failure);
+  if (task->extra) {
+    for (Object* result : task->extra->more_results) complete(result, failure);
+  }
+  finish(task);
+}
+
+void TaskLedger::finish(Task* task) {
+  sender_of(*task).ended(task);
+  if (task->previous != nullptr) task->previous->next = task->next;
+  if (task->next != nullptr) task->next->previous = task->previous;
+  if (first_task_ == task) first_task_ = task->next;
+  --unfinished_;
+  auto drop = [this](Object* object) {
+    if (object->references.fetch_sub(1, std::memory_order_acq_rel) == 1) objects_.destroy(object);
+  };
+  drop(task->first_result);
+  if (task->extra) {
+    for (Object* result : task->extra->more_results) drop(result);
+    for (Object* held : task->extra->held) drop(held);
+    for (ArgumentPart& part : task->extra->parts) {
+      if (part.object->detail) std::erase(part.object->detail->dependents, task);
+      drop(part.object);
+    }
+  }
+  if (task->state != Task::State::kWithdrawn) {
+    delete task;
+    return;
+  }
+  task->first_result = nullptr;
+  task->extra.reset();
+  task->frame = {};
+  task->function.reset();
+}
+
+void TaskLedger::lease_ended(Lease* lease) {
+  if (lease->dead) return;
+  lease->dead = true;
+  lease->socket.close();
+  lease->buffered = 0;
+  if (lease->actor != nullptr || !link_.is_open()) return;
+  // Its worker may live on, without anybody who could reach it: only the node can end it, and then say how it ended.
+  link_.send(wire::ControlType::kLeaseBroken, lease->id);
+  link_.flush();
+}
+
+void TaskLedger::close_sockets() {
+  for (Lease* lease : open_leases_) lease->socket.close();
+}
+
+void TaskLedger::forget(Lease* lease) {
+  std::erase(open_leases_, lease);
+  std::erase(unflushed_, lease);
+}
+
+void TaskLedger::fail_all(StatusCode code, const std::string& message) {
+  for (Lease* lease : open_leases_) {
+    lease->sent.clear();
+    lease_ended(lease);
+  }
+  while (first_task_ != nullptr) fail(first_task_, code, message);
+}
+
+}  // namespace fray::client

@@ -1,0 +1,124 @@
+// TaskLedger: every task that this process has submitted and that has not ended, whoever sends it, and the sockets over which
+// they are sent and answered.
+//
+//   ledger.submit(task);             // its frame is made as soon as its arguments are ready; then sender->ready(task)
+//   ledger.send(lease, task);        // by its sender, when it is its turn
+//   ledger.receive(lease);           // what a worker has answered: results, items
+//
+// A *sender* has the connections: TaskTable, which leases workers for the tasks of one shape, or ActorTable, which keeps one
+// connection to each actor. The queue that a task or a connection belongs to names its sender. Neither knows the other.
+//
+//        submit ──▶ waits for arguments ──▶ Sender::ready ──▶ send ──▶ receive ──▶ Sender::ended
+//                          │ one of them failed      ▲ again │                          ▲
+//                          └─────────────────────────┼───────┴── fail, cancel ──────────┘
+//
+// Threading:  guarded by the client's mutex.
+// Ownership:  owns tasks from submission to their end. Sockets belong to the leases of their senders.
+// Failure:    a broken frame of a worker, or the end of its socket, is its death: the node kills it. Every task ends in
+//             exactly one of: its results, an exception of its code, cancelled, timed out, worker died, deadlock, node gone.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "client/lease.h"
+#include "client/node_link.h"
+#include "client/object_table.h"
+#include "client/timeline.h"
+#include "wire/frame.h"
+#include "wire/value.h"
+
+namespace fray::client {
+
+inline constexpr std::size_t kDeepest = 128;  // tasks sent to one worker and not answered
+inline constexpr std::uint32_t kFlushFrames = 32;
+inline constexpr const char* kCancelledUnsent = "the task was cancelled before it started";
+
+// Whoever sends a task.
+struct TaskSender {
+  virtual ~TaskSender() = default;
+  // Its arguments are there and its frame is whole. `again`: it goes before those that were never sent.
+  virtual void ready(Task* task, bool again) = 0;
+  virtual void ended(Task* task) = 0;     // it is about to be deleted
+  virtual void withdraw(Task* task) = 0;  // it was cancelled before it was sent, and fails
+  // All that its socket had was handled; it may be dead now.
+  virtual void was_read(Lease* lease, bool answered) = 0;
+  virtual void handle(Lease* lease, const wire::Incoming& frame) = 0;  // a frame that is neither result nor item
+};
+
+class TaskLedger {
+ public:
+  using Sender = TaskSender;
+
+  TaskLedger(NodeLink& link, ObjectTable& objects, Timeline& timeline, std::function<void(Object*)> ready);
+
+  void set_most_body_bytes(std::uint64_t bytes) { most_body_bytes_ = bytes; }  // of a message
+  // Not ok: the task's function or arguments are more than a message may carry.
+  Status check_size(const Task& task) const;
+  void submit(Task* task);
+  void argument_ready(Object* object);  // tasks that waited for it
+  // True when the task had not ended yet.
+  bool cancel(Object* object, bool force);
+  // A generator's items were taken.
+  void taken(Object* stream, std::uint64_t bytes);
+  // The node is gone.
+  void fail_all(StatusCode code, const std::string& message);
+  std::size_t unfinished() const { return unfinished_; }
+
+  // ---- For senders ----
+  void enqueue(Task* task, bool again);  // it may be sent, once its frame is whole
+  void send(Lease* lease, Task* task);
+  void send_call(Lease* connection, Task* call);
+  bool send_out(Lease* lease);  // false: something had to stay back; the next tick or POLLOUT tries again
+  Task* take_sent(Lease* lease, std::uint64_t number);
+  void lease_ended(Lease* lease);
+  void end_without_result(Task* task);
+  void fail(Task* task, const wire::ValueView& failure);
+  void fail(Task* task, StatusCode code, const std::string& message);
+  void retry(Task* task);
+  void prepare_retry(Task* task);
+  void forget_lost_attempt(Task* task);
+
+  // ---- Sockets ----
+  void watch(Lease* lease) {
+    open_leases_.push_back(lease);
+    ++watch_version_;
+  }
+  void forget(Lease* lease);
+  void receive(Lease* lease);  // reads and handles what its socket has
+  // Buffered frames go out. Called before a wait and on every tick.
+  void flush();
+  void close_sockets();  // in a child of fork()
+  const std::vector<Lease*>& leases() const { return open_leases_; }
+  // Grows whenever there is a socket to watch that was not there, or had nothing to say, before.
+  std::uint64_t watch_version() const { return watch_version_; }
+
+ private:
+  static Sender& sender_of(const Task& task);
+  static Sender& sender_of(const Lease& lease);
+  bool build_frame(Task* task);
+  wire::Value items_to_wire(Object* stream, Task* task);
+  void give_function(Lease* lease, const Function& function);
+  void handle(Lease* lease, const wire::Incoming& frame);
+  void on_result(Lease* lease, std::uint64_t number, std::string_view body);
+  void note_failure(const Task& task, std::uint64_t number, const wire::ValueView& failure);
+  void on_item(Lease* lease, std::uint64_t number, std::string_view body);
+  void count_retry(Task* task);
+  void complete(Object* object, const wire::ValueView& value);
+  void finish(Task* task);  // drops what the task held and deletes it, unless its queue still has it
+
+  NodeLink& link_;
+  ObjectTable& objects_;
+  Timeline& timeline_;
+  std::function<void(Object*)> ready_;
+  std::uint64_t most_body_bytes_ = wire::kUsualBodyBytes;
+  Task* first_task_ = nullptr;  // every unfinished task
+  std::size_t unfinished_ = 0;
+  std::vector<Lease*> open_leases_;
+  std::uint64_t watch_version_ = 0;
+  std::vector<Lease*> unflushed_;
+};
+
+}  // namespace fray::client

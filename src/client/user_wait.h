@@ -1,0 +1,56 @@
+// UserWait: a wait for what others make. The node may have to know of it, and who lends CPUs or looks for circles as well.
+//
+// Threading:  as a `Waiter` of WaitKernel.
+// Ownership:  borrows everything; one for each wait.
+// Failure:    a wait that can never end is refused: hooks.deadlock says why.
+#pragma once
+
+#include <optional>
+
+#include "client/call_waits.h"
+#include "client/plain_wait.h"
+#include "client/side_waits.h"
+#include "client/worker_seat.h"
+
+namespace fray::client {
+
+class UserWait {
+ public:
+  // `awaited`: what an endless wait is for; null: nobody is told of that.
+  UserWait(WaitHooks& hooks, const Awaited* awaited, WorkerSeat& seat, SideWaits& side_waits, CallWaits& call_waits)
+      : hooks_(hooks),
+        plain_(hooks),
+        awaited_(awaited),
+        seat_(seat),
+        side_waits_(side_waits),
+        call_waits_(call_waits) {}
+
+  bool is_main_thread() const { return plain_.is_main_thread(); }
+  void begin() FRAY_REQUIRES(client_mutex);
+  void end() FRAY_REQUIRES(client_mutex);
+  bool is_refused() const FRAY_REQUIRES(client_mutex);
+  Clock::time_point due() const { return tell_at_; }
+  void fell_due() FRAY_REQUIRES(client_mutex);
+  void fall_asleep() FRAY_REQUIRES(client_mutex);
+  void before_sleep();
+  void after_sleep();
+  bool interrupted(bool asleep);
+  void silent() FRAY_REQUIRES(client_mutex);
+
+ private:
+  WaitHooks& hooks_;
+  PlainWait plain_;
+  const Awaited* awaited_;
+  WorkerSeat& seat_;
+  SideWaits& side_waits_;
+  CallWaits& call_waits_;
+
+  std::optional<CallWaits::KnownWait> known_;  // a wait that ends by itself is nobody's affair
+  Clock::time_point tell_at_ = Clock::time_point::max();
+  Clock::duration tell_again_{};
+  std::optional<CallWaits::Sleeper> sleeper_;
+  std::optional<std::uint64_t> side_wait_;
+  bool is_long_ = false;
+};
+
+}  // namespace fray::client

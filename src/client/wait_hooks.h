@@ -1,0 +1,48 @@
+// WaitHooks: what a thread that waits in a client does around its sleep. RunningCall and Awaited: who waits, and for what.
+//
+// Threading:  called on the thread that waits, without a lock.
+// Ownership:  the caller's; they outlive the wait.
+// Failure:    interrupted() ends the wait with WaitResult::kInterrupted.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "client/worker_duty.h"
+#include "model/ids.h"
+
+namespace fray::client {
+
+struct Object;
+
+// What a waiting thread does before it sleeps and after (releasing Python's GIL, say), and whether it should give up.
+struct WaitHooks {
+  virtual ~WaitHooks() = default;
+  virtual void before_sleep() {}
+  virtual void after_sleep() {}
+  virtual bool interrupted() { return false; }            // asked after each sleep, with the hooks undone
+  virtual bool is_main_thread() const { return false; }   // wakes up now and then to ask interrupted()
+  virtual WorkerDuty* duty() { return nullptr; }          // set on the thread that runs a worker's tasks
+  virtual bool waits_for_others() const { return true; }  // false: only for the node itself
+  std::string deadlock;                                   // after kDeadlock: why the wait can never end
+};
+
+// What a thread of a worker runs: a task, or a call of the actor that the process is. `number` 0: nothing.
+struct RunningCall {
+  ProcessId client = 0;
+  std::uint64_t number = 0;
+  std::string_view name;  // must outlive the call
+};
+
+// What a thread, or a call of an event loop, waits for.
+struct Awaited {
+  std::span<Object* const> objects;
+  std::size_t needed = 0;
+};
+
+// What the calling thread runs; see Client::set_call.
+extern thread_local RunningCall current_call;
+
+}  // namespace fray::client

@@ -1,0 +1,34 @@
+// WorkerDuty: a worker's own duties towards the client that leased it, or towards those that call the actor that it is.
+//
+// Threading:  as each function says.
+// Ownership:  none; the duty outlives the client's use of it, see WorkerSeat::set_duty().
+// Failure:    none.
+#pragma once
+
+#include "model/ids.h"
+#include "os/fd.h"
+#include "wire/actor.h"
+#include "wire/lease.h"
+
+namespace fray::client {
+
+struct WorkerDuty {
+  virtual ~WorkerDuty() = default;
+  virtual void lease_arrived(LeaseId lease, ProcessId client, double cpus, os::Fd fd) = 0;
+  virtual void actor_arrived(wire::HostActor actor) = 0;  // the worker becomes an actor
+  // The devices of this process, for ever; told before the lease or the actor that they are for.
+  virtual void devices_bound(const wire::BindDevices& binding) = 0;
+  virtual void node_gone() = 0;
+  // Called by the backup thread about each millisecond while it ticks, without the client's mutex. True: keep ticking.
+  virtual bool tick() = 0;
+  virtual int poll_fd() = 0;  // -1: none; a socket to watch while the backup thread sleeps. Called with the mutex
+  virtual void blocked() = 0;
+  virtual void unblocked() = 0;
+  // Sends the answers of calls that have ended; false when something had to stay back. May be called with the client's
+  // mutex held.
+  virtual bool flush_answers() = 0;
+  virtual void wake() = 0;     // an event loop that runs calls has something to look at; likewise
+  virtual void abandon() = 0;  // in a child of fork(): close sockets, touch no lock
+};
+
+}  // namespace fray::client

@@ -1,0 +1,47 @@
+// WorkerOutput: what the workers of this client print, from the node's messages to the program's own output.
+//
+// Threading:  under the client's mutex, but for drain(), which waits.
+// Ownership:  owns lines that are held back (client/line_folder.h); borrows the writer.
+// Failure:    without a writer everything is dropped. drain() gives up after some seconds without a reader.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "client/line_folder.h"
+#include "client/node_connection.h"
+#include "client/output_writer.h"
+
+namespace fray::client {
+
+class WorkerOutput {
+ public:
+  // `writer`: null where nobody wants it. `fold`: lines that repeat are told once.
+  WorkerOutput(ClientMutex& mutex, NodeConnection& connection, OutputWriter* writer, bool fold)
+      : mutex_(mutex), connection_(connection), writer_(writer), fold_(fold) {}
+
+  void arrived(wire::Log log) FRAY_REQUIRES(client_mutex);
+  // `all`: also the lines that are held back.
+  void deliver(bool all = false) FRAY_REQUIRES(client_mutex);
+  // When a line that is held back is to be delivered.
+  std::optional<Clock::time_point> next_due() const FRAY_REQUIRES(client_mutex) { return folder_.next_due(); }
+  bool is_held() const FRAY_REQUIRES(client_mutex) { return held_; }
+  // Waits, shortly, for what workers had written before their results came, and as long as somebody reads it, until it is
+  // written.
+  void drain(WaitHooks& hooks);
+
+ private:
+  void hold() FRAY_REQUIRES(client_mutex);
+
+  ClientMutex& mutex_;
+  NodeConnection& connection_;
+  OutputWriter* writer_;
+  const bool fold_;
+  std::vector<wire::Log> logs_ FRAY_GUARDED_BY(client_mutex);
+  std::uint64_t logs_seen_ FRAY_GUARDED_BY(client_mutex) = 0;
+  LineFolder folder_ FRAY_GUARDED_BY(client_mutex);
+  bool held_ FRAY_GUARDED_BY(client_mutex) = false;  // workers wait in `print`
+};
+
+}  // namespace fray::client

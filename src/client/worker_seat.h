@@ -1,0 +1,59 @@
+// WorkerSeat: where a worker's duty sits while it is there, and what the node sends for it meanwhile.
+//
+//   seat.lease_arrived(id, message, fd);    // kept until somebody takes the seat
+//   seat.set_duty(&task_loop);
+//
+// Threading:  under the client's mutex, but for set_duty() and tick(), which wait for each other: the duty that was there
+//             is not called any more when set_duty() returns.
+// Ownership:  owns what has arrived for nobody; borrows the duty.
+// Failure:    none.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "client/client_mutex.h"
+#include "client/worker_duty.h"
+#include "wire/lease.h"
+
+namespace fray::client {
+
+class WorkerSeat {
+ public:
+  explicit WorkerSeat(ClientMutex& mutex) : mutex_(mutex) {}
+
+  bool is_taken() const FRAY_REQUIRES(client_mutex) { return duty_ != nullptr; }
+  WorkerDuty* duty() FRAY_REQUIRES(client_mutex) { return duty_; }  // null: nobody
+  // Lets go of the mutex while the duty that is there ticks.
+  void set_duty(WorkerDuty* duty, ClientLock& lock) FRAY_REQUIRES(client_mutex);
+  // By the backup thread. Lets go of the mutex meanwhile. True: keep ticking.
+  bool tick() FRAY_REQUIRES(client_mutex);
+  // Places for calls that the process runs at once.
+  std::uint32_t places() const FRAY_REQUIRES(client_mutex) { return places_; }
+  void set_places(std::uint32_t places) FRAY_REQUIRES(client_mutex) { places_ = places; }
+
+  void lease_arrived(LeaseId lease, const wire::Lease& message, os::Fd fd) FRAY_REQUIRES(client_mutex);
+  void devices_bound(wire::BindDevices binding) FRAY_REQUIRES(client_mutex);
+  void actor_arrived(wire::HostActor actor) FRAY_REQUIRES(client_mutex);
+  void abandon() FRAY_UNCHECKED_LOCKING;  // in a child of fork()
+
+ private:
+  struct EarlyLease {
+    LeaseId lease = 0;
+    ProcessId client = 0;
+    double cpus = 0;
+    os::Fd fd;
+  };
+  void deliver() FRAY_REQUIRES(client_mutex);
+
+  ClientMutex& mutex_;
+  std::vector<EarlyLease> early_leases_ FRAY_GUARDED_BY(client_mutex);  // that came before the duty was set
+  std::optional<wire::HostActor> early_actor_ FRAY_GUARDED_BY(client_mutex);
+  std::optional<wire::BindDevices> early_devices_ FRAY_GUARDED_BY(client_mutex);
+  WorkerDuty* duty_ FRAY_GUARDED_BY(client_mutex) = nullptr;
+  std::uint32_t places_ FRAY_GUARDED_BY(client_mutex) = 1;
+  bool busy_ FRAY_GUARDED_BY(client_mutex) = false;  // the duty ticks, without the mutex
+  ClientCondition left_;
+};
+
+}  // namespace fray::client
