@@ -44,9 +44,11 @@ class Driver {
   Object* submit(client::Call call) {
     auto submitted = client_->submit(std::move(call));
     if (submitted.is_ok()) return submitted->front();
-    EXPECT_EQ(submitted.status().code(), StatusCode::kUnavailable) << submitted.status().message();
+    EXPECT_TRUE(is_end(submitted.status().code())) << submitted.status().message();
     return nullptr;
   }
+  // The node has gone, or the client was closed.
+  static bool is_end(StatusCode code) { return code == StatusCode::kUnavailable || code == StatusCode::kClosed; }
   Object* echo(const std::string& text) {
     return submit(TestCall(echo_).cpus(1).retries(kAnyNumber).with(std::string_view(text)));
   }
@@ -66,7 +68,7 @@ class Driver {
       return "actor died: " + wire::decode<wire::ActorDeath>(object->bytes)->text;
     if (object->encoding != wire::Encoding::kStatus) return object->bytes;
     auto code = static_cast<StatusCode>(object->bytes.front());
-    return code == StatusCode::kUnavailable ? "closed" : failure(code);
+    return is_end(code) ? "closed" : failure(code);
   }
   static std::string failure(StatusCode code) { return "failed: " + std::string(to_string(code)); }
   std::string get_and_release(Object* object) {
