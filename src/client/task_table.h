@@ -110,7 +110,8 @@ class TaskTable {
   std::size_t room(const Lease& lease, const Task& next) const;
   void send(Lease* lease, Task* task);
   void give_function(Lease* lease, const Function& function);
-  bool send_out(Lease* lease);
+  void send_out(Lease* lease);
+  void flush_later(Lease* lease);
   void tell_demand(TaskQueue* queue);
   std::uint32_t wanted_leases(TaskQueue* queue) const;
   void send_demand(TaskQueue* queue, std::uint32_t count);
