@@ -103,6 +103,7 @@ enum class ControlType : std::uint8_t {
   kServerReady,  // no body
   kLoadLoop,     // to the server; no body. What event loops need is loaded before further workers are forked
 };
+constexpr ControlType last_of(ControlType) { return ControlType::kLoadLoop; }
 
 // A whole frame: header and body. `fds` says how many descriptors will travel with it. Empty: see set_length().
 template <typename Message>

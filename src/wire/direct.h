@@ -61,6 +61,21 @@ struct TaskHead {
   std::uint8_t generator = 0;  // 1: a generator task
   std::uint8_t attempt = 0;
   std::uint64_t item_budget_bytes = 0;  // generator: bytes of items not yet taken that may exist; 0: no limit
+
+  static void visit(auto& head, auto&& field) {
+    field("function", head.function);
+    field("timeout_seconds", head.timeout_seconds);
+    field("returns", head.returns);
+    field("may_retry", head.may_retry);
+    field("portable", head.portable);
+    field("depth", head.depth);
+    field("positional", head.positional);
+    field("keywords", head.keywords);
+    field("name_bytes", head.name_bytes);
+    field("generator", head.generator);
+    field("attempt", head.attempt);
+    field("item_budget_bytes", head.item_budget_bytes);
+  }
 };
 static_assert(sizeof(TaskHead) == 40);
 
@@ -78,6 +93,19 @@ struct ResultHead {
   std::uint32_t reserved = 0;
 
   static constexpr std::uint64_t kNotMeasured = ~std::uint64_t{0};
+
+  static void visit(auto& head, auto&& field) {
+    field("started_ns", head.started_ns);
+    field("duration_ns", head.duration_ns);
+    field("cpu_ns", head.cpu_ns);
+    field("peak_memory_bytes", head.peak_memory_bytes);
+    field("bytes_in", head.bytes_in);
+    field("bytes_out", head.bytes_out);
+    field("status", head.status);
+    field("retiring", head.retiring);
+    field("values", head.values);
+    field("reserved", head.reserved);
+  }
 };
 static_assert(sizeof(ResultHead) == 56);
 

@@ -42,6 +42,7 @@ enum class Encoding : std::uint8_t {
 };
 
 inline constexpr Encoding kLastEncoding = Encoding::kFailure;
+constexpr Encoding last_of(Encoding) { return kLastEncoding; }
 
 inline bool is_failure(Encoding encoding) {
   return encoding == Encoding::kException || encoding == Encoding::kStatus || encoding == Encoding::kActorDied ||
