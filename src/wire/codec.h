@@ -13,7 +13,7 @@
 //
 // A number or an id travels as its bytes, a bool and an enum as one byte, a string as a length of 32 bits and its bytes,
 // a list or a map as a count of 32 bits and its items. What has a format of its own has an overload of encode() and
-// decode(): Value, ResourceSet. message_layout.h makes the reference page of the messages from the same lists.
+// decode(): Value, ResourceSet. wire/messages.h has all messages.
 //
 // Threading:  values.
 // Ownership:  a decoded message owns its strings.
