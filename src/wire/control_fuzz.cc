@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <vector>
 
 #include "wire/direct.h"
 #include "wire/failure.h"
@@ -112,14 +113,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most,
                                                unsigned int seed) {
   Changer changer(seed);
+  const std::string_view given(reinterpret_cast<const char*>(data), size);
+  std::vector<std::size_t> readable;
   std::size_t bodies = 0;
-  for_each_body([&]<typename Body>() { ++bodies; });
-  std::size_t left = changer.below(bodies);
+  for_each_body([&]<typename Body>() {
+    if (fray::wire::decode<Body>(given).is_ok()) readable.push_back(bodies);
+    ++bodies;
+  });
+  const bool anew = readable.empty() || changer.below(16) == 0;
+  std::size_t left = anew ? changer.below(bodies) : readable[changer.below(readable.size())];
   std::string bytes;
   for_each_body([&]<typename Body>() {
     if (left-- != 0) return;
     if constexpr (ListsFields<Body>) {
-      auto read = fray::wire::decode<Body>(std::string_view(reinterpret_cast<const char*>(data), size));
+      auto read = fray::wire::decode<Body>(given);
       Body body = read.is_ok() ? std::move(read).value() : Body();
       changer.change(body);
       bytes = encoded(body);

@@ -23,7 +23,7 @@
 namespace fray::wire {
 
 // High byte: Fray; low byte: wire version, raised with every release in which a message reads differently or is new.
-inline constexpr std::uint16_t kVersion = 0xF102;
+inline constexpr std::uint16_t kVersion = 0xF103;
 inline constexpr std::uint32_t kMaxBodyBytes = 2u << 30;     // a frame is never larger; see set_length()
 inline constexpr std::uint64_t kUsualBodyBytes = 64u << 20;  // what may travel whatever the store's limit is
 inline constexpr std::size_t kMaxFdsPerFrame = 4;

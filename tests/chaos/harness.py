@@ -183,7 +183,7 @@ def run_driver(source: str, *arguments: object, within: float = 60.0, **options:
 
 
 RELEASE = "0.1.0"
-WIRE_VERSION = 0xF102
+WIRE_VERSION = 0xF103
 HELLO, STATUS_REQUEST, SHUTDOWN = 1, 19, 20
 DRIVER_ROLE, OBSERVER_ROLE = 0, 2
 
