@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 from fray import SerializationError
-from fray.backend.native.functions import FunctionTable
+from fray._ref_outside import RefOutsideError
+from fray.backend.native.functions import FunctionTable, HoldsRefs
 
 GLOBAL = 1
 
@@ -213,3 +214,22 @@ def test_closures_that_come_and_go_do_not_stay(table: FunctionTable) -> None:
         del fn
     gc.collect()
     assert len(living) < 400
+
+
+OUTSIDE_WORDS = "a ref can only be pickled by Fray: pass it as an argument, return it, or put it inside a value"
+
+
+class Refuses:
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def __reduce__(self) -> str:
+        raise self.error
+
+
+def test_a_captured_ref_is_told_by_its_error_and_not_by_the_words_of_another(table: FunctionTable) -> None:
+    ref, other = Refuses(RefOutsideError("in whatever words")), Refuses(TypeError(OUTSIDE_WORDS))
+    with pytest.raises(HoldsRefs):
+        table.handle(lambda: ref, None, 0)
+    with pytest.raises(SerializationError):
+        table.handle(lambda: other, None, 0)

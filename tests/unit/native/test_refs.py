@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gc
 import json
+import pickle
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import fray
 import pytest
+from fray._ref_outside import RefOutsideError
 from fray.backend.native import NativeJobContext
 
 
@@ -104,3 +106,10 @@ def test_lists_of_refs_nest_and_keep_their_order(ctx: NativeJobContext) -> None:
 
 def reversed_list(refs: list[Any]) -> list[Any]:
     return refs[::-1]
+
+
+def test_a_ref_outside_of_fray_says_that_it_cannot_be_pickled(ctx: NativeJobContext) -> None:
+    ref = ctx.put(1)
+    with pytest.raises(RefOutsideError, match="can only be pickled by Fray"):
+        pickle.dumps(ref)
+    assert issubclass(RefOutsideError, TypeError)

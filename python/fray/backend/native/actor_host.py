@@ -32,7 +32,9 @@ def host_actor(host: Any) -> None:
             host.failed(error, summary(error))
             return
     on_loop = runs_on_loop(description.methods)
-    mode = ActorMode.EVENT_LOOP if on_loop else ActorMode.THREADS if description.max_concurrency > 1 else ActorMode.SERIAL
+    mode = (
+        ActorMode.EVENT_LOOP if on_loop else ActorMode.THREADS if description.max_concurrency > 1 else ActorMode.SERIAL
+    )
     use_threads(max(1, int(host.cpus())))
     host.open(description.class_name, mode, description.max_concurrency)
     context = ActorContext(

@@ -100,9 +100,10 @@ def cpp_function(name: str, label: str | None = None, retrying: bool = False) ->
     """Return the native handle of a function or class that a C++ library registers under `name`."""
     key = (name, label, retrying)
     return _cpp_functions[key] or _cpp_functions.keep(
-        key, _native.make_function(
+        key,
+        _native.make_function(
             FunctionKind.CPP_RETRYING if retrying else FunctionKind.CPP, name.encode(), label or name, 0
-        )
+        ),
     )
 
 
