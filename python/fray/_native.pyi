@@ -1,10 +1,103 @@
 """The native engine's client and worker."""
 
+import enum
 import types
 from collections.abc import Sequence
 from typing import Any
 
 RELEASE: str = "0.1.0"
+
+class StatusCode(enum.IntEnum):
+    OK = 0
+
+    INVALID_ARGUMENT = 1
+
+    NOT_FOUND = 2
+
+    ALREADY_EXISTS = 3
+
+    RESOURCE_EXHAUSTED = 4
+
+    STORE_FULL = 5
+
+    TIMED_OUT = 6
+
+    CANCELLED = 7
+
+    UNAVAILABLE = 8
+
+    WORKER_DIED = 9
+
+    OWNER_DIED = 10
+
+    OBJECT_LOST = 11
+
+    DEADLOCK = 12
+
+    IO_ERROR = 13
+
+    CORRUPTION = 14
+
+    INTERNAL = 15
+
+    VERSION_MISMATCH = 16
+
+    WORKER_OUT_OF_MEMORY = 17
+
+    ACTOR_DIED = 18
+
+    RUNTIME_ENV = 19
+
+    PERMISSION_DENIED = 20
+
+    CLOSED = 21
+
+    FORKED = 22
+
+class FunctionKind(enum.IntEnum):
+    PYTHON_NAME = 0
+
+    PICKLE = 1
+
+    METHOD = 2
+
+    CPP = 3
+
+    CPP_METHOD = 4
+
+    CPP_RETRYING = 5
+
+class TaskStatus(enum.IntEnum):
+    OK = 0
+
+    FAILED = 1
+
+    CANCELLED = 2
+
+    TIMED_OUT = 3
+
+    RETRY = 4
+
+class Executed(enum.IntEnum):
+    NO = 0
+
+    YES = 1
+
+    UNKNOWN = 2
+
+class Interrupt(enum.IntEnum):
+    NONE = 0
+
+    CANCELLED = 1
+
+    TIMED_OUT = 2
+
+class ActorMode(enum.IntEnum):
+    SERIAL = 0
+
+    THREADS = 1
+
+    EVENT_LOOP = 2
 
 def find_node(*args: Any, **kwargs: Any) -> Any:
     """
@@ -115,7 +208,7 @@ def run_worker(*args: Any, **kwargs: Any) -> Any:
     """run_worker(client, support, page_fd)"""
 
 def interrupt_reason(*args: Any, **kwargs: Any) -> Any:
-    """0 nothing, 1 cancelled, 2 past its timeout"""
+    """What ended the running task early, as a number of Interrupt."""
 
 def hold_timeout(*args: Any, **kwargs: Any) -> Any:
     """

@@ -208,7 +208,7 @@ class RayActorLink(ActorLink):
         """Pickle as Ray's handle, which Ray counts on its way, and what handles say about the actor."""
         if not self._context.is_pickling():
             raise RefOutsideError(
-                "an actor handle of Fray's can only be pickled inside an argument, a result or an object; pass it itself"
+                "a handle of Fray's can only be pickled inside an argument, a result or an object; pass it itself"
             )
         kinds = {name: str(kind) for name, kind in self.methods.items()}
         return _restore, (self._raw, self.class_name, self.name, kinds)
