@@ -44,7 +44,7 @@ class Driver {
   Object* submit(client::Call call) {
     auto submitted = client_->submit(std::move(call));
     if (submitted.is_ok()) return submitted->front();
-    EXPECT_EQ(submitted.status().code(), StatusCode::kUnavailable) << submitted.status().message();
+    EXPECT_EQ(submitted.status().code(), StatusCode::kClosed) << submitted.status().message();
     return nullptr;
   }
   Object* echo(const std::string& text) {
@@ -66,7 +66,7 @@ class Driver {
       return "actor died: " + wire::decode<wire::ActorDeath>(object->bytes)->text;
     if (object->encoding != wire::Encoding::kStatus) return object->bytes;
     auto code = static_cast<StatusCode>(object->bytes.front());
-    return code == StatusCode::kUnavailable ? "closed" : failure(code);
+    return code == StatusCode::kClosed || code == StatusCode::kUnavailable ? "closed" : failure(code);
   }
   static std::string failure(StatusCode code) { return "failed: " + std::string(to_string(code)); }
   std::string get_and_release(Object* object) {
