@@ -260,8 +260,10 @@ PyObject* empty(PyObject*, PyObject* args) {
 // of that class as well. Made here, because objects of a class that Python makes are known to its garbage collector, which
 // costs each of them. One subtype for the life of the process: refs do not count their type.
 PyObject* extend_refs(PyObject*, PyObject* methods) {
-  if (!PyType_Check(methods) ||
-      reinterpret_cast<PyTypeObject*>(methods)->tp_basicsize != PyBaseObject_Type.tp_basicsize) {
+  // A dict and weak references may lie before the object, where they do not count in its size.
+  const auto* given = reinterpret_cast<PyTypeObject*>(methods);
+  if (!PyType_Check(methods) || given->tp_basicsize != PyBaseObject_Type.tp_basicsize || given->tp_dictoffset != 0 ||
+      given->tp_weaklistoffset != 0) {
     return PyErr_Format(PyExc_TypeError, "a class is needed that adds no attributes to its objects: __slots__ = ()");
   }
   if (new_ref_type != ref_type)

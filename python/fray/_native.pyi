@@ -240,6 +240,12 @@ def call_actor(*args: Any, **kwargs: Any) -> Any:
 def kill_actor(*args: Any, **kwargs: Any) -> Any:
     """kill_actor(actor, no_restart)"""
 
+class JobLog:
+    """A job's output."""
+
+    def read(self) -> bytes:
+        """The next whole lines, once there are some; nothing at the end."""
+
 class JobClient:
     """Asks the node at a socket about jobs."""
 
@@ -263,9 +269,3 @@ class JobClient:
 
     def open_log(self, id: str, follow: bool) -> JobLog:
         """The output of a job; with `follow` over all attempts, to its end."""
-
-class JobLog:
-    """A job's output."""
-
-    def read(self) -> bytes:
-        """The next whole lines, once there are some; nothing at the end."""

@@ -126,7 +126,7 @@ int finish_view(Encoding encoding, std::string_view bytes, std::unique_ptr<fray_
 
 int fail_as(Encoding encoding, std::string_view bytes) {
   if (encoding == Encoding::kStatus && !bytes.empty()) {
-    return fail(static_cast<int>(bytes[0]), std::string(bytes.substr(1)));
+    return fail(Status(static_cast<StatusCode>(bytes[0]), std::string(bytes.substr(1))));
   }
   if (encoding == Encoding::kFailure) {
     auto failure = wire::decode<wire::Failure>(bytes);

@@ -66,7 +66,7 @@ class Client {
   const ResourceSet& total() const { return connection_.total(); }  // of the node
   bool is_open() const { return connection_.is_open(); }
   Status why_closed() const { return connection_.why_closed(); }  // ok while it is open
-  Result<std::string> status(WaitHooks& hooks);  // the node's JSON
+  Result<std::string> status(WaitHooks& hooks);                   // the node's JSON
   bool has_unfinished_work() const;
   Timeline::Runs timeline() const;
   std::vector<Timeline::Failure> failures() const;

@@ -37,6 +37,7 @@ struct Lease {
   wire::FrameSocket socket;
   std::deque<Task*> sent;      // in the order sent
   std::uint32_t buffered = 0;  // of them, frames not yet flushed
+  bool in_flush = false;       // the next flush looks at it
   bool blocked = false;        // its task waits in get; it takes no tasks
   bool draining = false;       // to be returned when `sent` is empty
   bool dead = false;

@@ -138,7 +138,8 @@ void TaskLedger::send(Lease* lease, Task* task) {
   head_of(task)->attempt = task->attempt;
   head_of(task)->may_retry = task->retries_left != 0 ? 1 : 0;
   lease->socket.output().append(task->frame);
-  if (lease->buffered++ == 0) unflushed_.push_back(lease);
+  ++lease->buffered;
+  flush_later(lease);
   if (lease->idle()) lease->last_answer = Clock::now();
   lease->sent.push_back(task);
   task->state = Task::State::kSent;
@@ -155,29 +156,28 @@ void TaskLedger::give_function(Lease* lease, const Function& function) {
   wire::append_frame(out, wire::DirectType::kFunction, function.id, *function.payload);
 }
 
-// False when something had to stay back; the next tick or POLLOUT tries again.
-bool TaskLedger::send_out(Lease* lease) {
-  if (lease->dead) return true;
+// What has to stay back goes out with the next flush(), at a tick or a POLLOUT.
+void TaskLedger::send_out(Lease* lease) {
+  if (lease->dead) return;
   // What frames refer to must be registered before they arrive.
   if (link_.is_open() && link_.has_output()) {
     link_.flush();
-    if (link_.has_output()) return false;
+    if (link_.has_output()) return flush_later(lease);
   }
   Status sent = lease->socket.flush();
-  if (!sent.is_ok()) {
-    lease_ended(lease);
-    return true;
-  }
+  if (!sent.is_ok()) return lease_ended(lease);
   lease->buffered = 0;
-  return !lease->socket.has_output();
+  if (lease->socket.has_output()) flush_later(lease);
+}
+
+void TaskLedger::flush_later(Lease* lease) {
+  if (!std::exchange(lease->in_flush, true)) unflushed_.push_back(lease);
 }
 
 void TaskLedger::flush() {
-  std::vector<Lease*> leases = std::move(unflushed_);
-  unflushed_.clear();
-  for (Lease* lease : leases) {
-    if (!send_out(lease)) unflushed_.push_back(lease);
-  }
+  const std::vector<Lease*> leases = std::exchange(unflushed_, {});
+  for (Lease* lease : leases) lease->in_flush = false;
+  for (Lease* lease : leases) send_out(lease);
   link_.flush();
 }
 

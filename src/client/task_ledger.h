@@ -71,7 +71,7 @@ class TaskLedger {
   void enqueue(Task* task, bool again);  // it may be sent, once its frame is whole
   void send(Lease* lease, Task* task);
   void send_call(Lease* connection, Task* call);
-  bool send_out(Lease* lease);  // false: something had to stay back; the next tick or POLLOUT tries again
+  void send_out(Lease* lease);
   Task* take_sent(Lease* lease, std::uint64_t number);
   void lease_ended(Lease* lease);
   void end_without_result(Task* task);
@@ -101,6 +101,7 @@ class TaskLedger {
   bool build_frame(Task* task);
   wire::Value items_to_wire(Object* stream, Task* task);
   void give_function(Lease* lease, const Function& function);
+  void flush_later(Lease* lease);
   void handle(Lease* lease, const wire::Incoming& frame);
   void on_result(Lease* lease, std::uint64_t number, std::string_view body);
   void note_failure(const Task& task, std::uint64_t number, const wire::ValueView& failure);

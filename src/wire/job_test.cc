@@ -67,10 +67,10 @@ TEST(JobMessages, AnswerReadsBackAsWritten) {
 TEST(JobMessages, AStateThatThereIsNotIsNoAnswer) {
   JobAnswer message;
   message.jobs.resize(1);
-  std::string bytes = body_of(message);
+  std::string bytes = encoded(message);
   const std::string untouched = bytes;
   message.jobs[0].state = JobState::kStopped;
-  const std::string stopped = body_of(message);
+  const std::string stopped = encoded(message);
   for (std::size_t at = 0; at < bytes.size(); ++at) {
     if (bytes[at] != stopped[at]) bytes[at] = 17;
   }

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,6 +33,11 @@ class Hall:
 
     async def ok(self) -> int:
         return 1
+
+    async def stop_reading(self, gate: str) -> None:
+        """Keep the event loop, and with it the socket, until somebody opens the gate."""
+        with open(gate):
+            pass
 
     async def hold(self, number: int) -> int:
         self.begun.append(number)
@@ -177,6 +184,23 @@ def test_calls_cancelled_while_they_run_and_while_they_queue_are_all_answered(
             ctx.cancel(ref)
         assert {outcome(ctx, ref) for ref in refs} == {TaskCancelledError}
         all_places_are_free(ctx, hall, 20)
+
+
+def test_cancels_that_do_not_fit_into_the_socket_arrive_when_there_is_room(
+    ctx: NativeJobContext, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    hall: Any = ctx.create_actor(Hall)
+    ctx.get(hall.ok())
+    stopped = hall.stop_reading(str(gate))
+    refs = [hall.hold(number) for number in range(1000)]
+    ctx.wait(refs, timeout=0.01)  # they are on their way
+    for ref in refs:
+        ctx.cancel(ref)
+    gate.write_text("")
+    ctx.get(stopped, timeout=PATIENCE)
+    assert {outcome(ctx, ref) for ref in refs} == {TaskCancelledError}
 
 
 def test_a_lone_call_cancelled_at_once_is_answered_without_another_event(ctx: NativeJobContext) -> None:

@@ -287,7 +287,19 @@ def free_names(tree: ast.Module) -> Iterator[str]:
 def used_names(tree: ast.Module) -> set[str]:
     """Return the global names that code uses, in functions too."""
     table = symtable.symtable(ast.unparse(tree), "block", "exec")
-    return {name for scope in _scopes(table) for name in _global_uses(scope)}
+    used = {name for scope in _scopes(table) for name in _global_uses(scope)}
+    return used & set(_names_beside_comprehensions(tree, frozenset()))
+
+
+def _names_beside_comprehensions(node: ast.AST, own: frozenset[str]) -> Iterator[str]:
+    """Yield the names in code but for those of comprehensions, which Python 3.14 counts to the scope around."""
+    if isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+        targets = (part for each in node.generators for part in ast.walk(each.target))
+        own |= {part.id for part in targets if isinstance(part, ast.Name)}
+    if isinstance(node, ast.Name) and node.id not in own:
+        yield node.id
+    for child in ast.iter_child_nodes(node):
+        yield from _names_beside_comprehensions(child, own)
 
 
 def _scopes(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:

@@ -67,7 +67,7 @@ PyType_Spec spec{"fray._ray_refs.HeldRef", sizeof(HeldRef), 0, Py_TPFLAGS_DEFAUL
 PyObject* uncollected(PyObject*, PyObject* argument) {
   auto* type = reinterpret_cast<PyTypeObject*>(argument);
   if (!PyType_Check(argument) || type->tp_base == nullptr || type->tp_base->tp_dealloc != destroy ||
-      type->tp_basicsize != static_cast<Py_ssize_t>(sizeof(HeldRef))) {
+      type->tp_basicsize != static_cast<Py_ssize_t>(sizeof(HeldRef)) || type->tp_dictoffset != 0) {
     PyErr_SetString(PyExc_TypeError,
                     "uncollected takes a class that derives from HeldRef and adds no attributes to it");
     return nullptr;

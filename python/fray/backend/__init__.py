@@ -133,6 +133,7 @@ _NODE_KEYS: dict[str, Reader] = {
     "use_isolated_env": _flag,
 }
 _RAY_KEYS: dict[str, Reader] = {"address": _text, "namespace": _text, "autoscaling": _flag, "cluster": _text}
+_IRIS_KEYS: dict[str, Reader] = {"controller": _text, "user": _text, "token_file": _text}
 
 # fmt: off
 BACKENDS = {row.name: row for row in (
@@ -144,8 +145,7 @@ BACKENDS = {row.name: row for row in (
             aliases=("native",), cluster_keys=("use_isolated_env",), workers_key="cpus", is_worker=_is_native_loaded),
     Backend("ray", _RAY_KEYS, "fray.backend.ray.context:RayJobContext", "fray.backend.ray.cluster:RayCluster",
             task_options="ray_options", is_worker=is_ray_worker),
-    Backend("iris", {"controller": _text, "user": _text, "token_file": _text}, "fray.backend.iris.context:IrisJobContext",
-            "fray.backend.iris.cluster:IrisCluster"),
+    Backend("iris", _IRIS_KEYS, "fray.backend.iris.context:IrisJobContext", "fray.backend.iris.cluster:IrisCluster"),
 )}
 # fmt: on
 """Every backend, by its name."""

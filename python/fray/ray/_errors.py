@@ -36,7 +36,7 @@ _KINDS: list[tuple[type[Exception], type[Exception]]] = [
     (errors.FrayError, ray_errors.RaySystemError),
 ]
 _LEFT_ALONE = (errors.SerializationError, errors.UnsupportedError, errors.ForeignRefError, errors.ActorNotFoundError)
-_RESTARTING = "another instance takes its place"
+_RESTARTING = "another incarnation takes its place"
 """Of the engine's message for a call that ran in an actor which is started again."""
 _FRAMES_OF_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 

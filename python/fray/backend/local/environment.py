@@ -104,8 +104,13 @@ def outside_event_loops() -> Generator[None, None, None]:
     if events is None or loop is None:
         yield
         return
+    # From 3.14 on a thread has one current task, and no longer one for each of its loops.
+    swap = sys.modules["asyncio.tasks"]._swap_current_task if sys.version_info >= (3, 14) else None
+    task = None if swap is None else swap(loop, None)
     events._set_running_loop(None)
     try:
         yield
     finally:
         events._set_running_loop(loop)
+        if swap is not None:
+            swap(loop, task)
