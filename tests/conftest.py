@@ -21,7 +21,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 _ENDS_RAYS_DRIVER = ("test_cancelled_queued_task_never_runs[ray]", "test_cancelling_a_task_that_waits[ray]")
-"""They cancel a task whose arguments have not arrived; Ray 2.60 now and then ends the driver that does, and all tests."""
+"""They cancel a task whose arguments have not arrived; Ray 2.60 now and then ends the driver that does."""
 
 
 @pytest.hookimpl(tryfirst=True)
