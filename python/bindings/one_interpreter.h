@@ -39,17 +39,15 @@ inline void replace_body(PyObject* definition, int (*checked)(PyObject*), int (*
 }  // namespace fray::python
 
 #define FRAY_UNCHECKED(module) fray_init##module
-#define FRAY_MAIN_INTERPRETER_ONLY(module)                                                    \
-  namespace {                                                                                 \
-  int (*unchecked##module)(PyObject*) = nullptr;                                              \
-  int checked##module(PyObject* made) {                                                       \
-    return fray::python::is_main_interpreter() ? unchecked##module(made) : -1;                \
-  }                                                                                           \
-  }                                                                                           \
-  extern "C" [[gnu::visibility("default")]] PyObject* PyInit_##module();                      \
-  extern "C" PyObject* PyInit_##module() {                                                    \
-    if (!fray::python::is_main_interpreter()) return nullptr;                                 \
-    PyObject* definition = FRAY_UNCHECKED(module)();                                          \
-    fray::python::replace_body(definition, checked##module, &unchecked##module);              \
-    return definition;                                                                        \
+#define FRAY_MAIN_INTERPRETER_ONLY(module)                                                                           \
+  namespace {                                                                                                        \
+  int (*unchecked##module)(PyObject*) = nullptr;                                                                     \
+  int checked##module(PyObject* made) { return fray::python::is_main_interpreter() ? unchecked##module(made) : -1; } \
+  }                                                                                                                  \
+  extern "C" [[gnu::visibility("default")]] PyObject* PyInit_##module();                                             \
+  extern "C" PyObject* PyInit_##module() {                                                                           \
+    if (!fray::python::is_main_interpreter()) return nullptr;                                                        \
+    PyObject* definition = FRAY_UNCHECKED(module)();                                                                 \
+    fray::python::replace_body(definition, checked##module, &unchecked##module);                                     \
+    return definition;                                                                                               \
   }

@@ -56,7 +56,7 @@ def look_at(pid: int) -> Process | None:
         return None
     fields = raw[raw.rindex(b")") + 2 :].split()
     words = command.rstrip(b"\0").split(b"\0")
-    text = b" ".join(word[:80] for word in words).decode(errors="replace")
+    text = b" ".join(word[:200] for word in words).decode(errors="replace")
     return Process(pid, int(fields[19]), int(fields[1]), fields[0].decode(), text)
 
 
