@@ -2,7 +2,7 @@
 //
 // Threading:  any thread; publish() under Client's mutex, so that a segment is announced before any location in it.
 // Ownership:  owns segments and maps; a View's pin keeps its map alive on its own, after everything else.
-// Failure:    kOutOfMemory when the store is full (the node says who fills it), kNotFound from view() when the node has
+// Failure:    kStoreFull when the store is full (the node says who fills it), kNotFound from view() when the node has
 //             to be asked for the segment's descriptor first, and what the kernel refuses.
 #pragma once
 

@@ -16,7 +16,7 @@
 //             to the node before the slab is.
 // Ownership:  owns mappings, and descriptors until they are published. Pins from view() outlive the pool. The budget
 //             and `files` must outlive it.
-// Failure:    kOutOfMemory (from the budget), kResourceExhausted (the machine or its limits); the pool is then
+// Failure:    kStoreFull (from the budget), kResourceExhausted (the machine or its limits); the pool is then
 //             unchanged. Locations that were never handed out are kNotFound or kInvalidArgument and change nothing.
 #pragma once
 
@@ -38,7 +38,7 @@ namespace fray::store {
 class MemoryBudget {
  public:
   virtual ~MemoryBudget() = default;
-  // Before a new segment of `bytes` is made. May block. kOutOfMemory when the store is full.
+  // Before a new segment of `bytes` is made. May block. kStoreFull when the store is full.
   virtual Status reserve(std::uint64_t bytes) = 0;
   // After a segment was dropped (or could not be made).
   virtual void unreserve(std::uint64_t bytes) = 0;

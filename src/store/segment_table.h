@@ -7,7 +7,7 @@
 //
 // Threading:  confined to the node's loop.
 // Ownership:  owns the descriptors it is given. No I/O but closing them: spilling is done by others, who report here.
-// Failure:    kOutOfMemory names the largest holders; kAlreadyExists, kNotFound and kInvalidArgument leave the table as
+// Failure:    kStoreFull names the largest holders; kAlreadyExists, kNotFound and kInvalidArgument leave the table as
 //             it was. Claims of a process that do not fit (unreserving more than it has) are cut to what it has.
 #pragma once
 

@@ -6,8 +6,7 @@ import getpass
 import os
 import time
 import uuid
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, overload
 
@@ -15,6 +14,7 @@ from fray import errors
 from fray._iris_jobs import Band, ConstraintOp, DeviceKind, IrisJobRequest, IrisJobs
 from fray.backend.iris.program import program_of
 from fray.backend.iris.resources import launch_millicores, spec_of
+from fray.cluster.client_errors import client_errors
 from fray.cluster.cluster import Cluster
 from fray.cluster.entrypoint import Entrypoint
 from fray.cluster.environment import EnvironmentConfig, create_environment
@@ -82,7 +82,7 @@ class IrisCluster(Cluster):
         """
         order = order_of(request, create_environment() if request.environment is None else request.environment)
         order.parent = parent_job() or ""
-        with _our_errors():
+        with client_errors():
             return JobId(self._jobs.submit(order))
 
     def create_job(self, entrypoint: str, env: RuntimeEnv | None = None) -> JobId:
@@ -97,24 +97,24 @@ class IrisCluster(Cluster):
 
     def poll(self, job_id: str) -> JobInfo:
         """Return how a job is doing."""
-        with _our_errors():
+        with client_errors():
             return info_of(self._jobs.get(job_id))
 
     def list_jobs(self) -> list[JobInfo]:
         """Return how this user's jobs are doing, those first that were accepted first; without their tasks."""
-        with _our_errors():
+        with client_errors():
             found = self._jobs.list_jobs(prefix=f"/{self._user}/")
         return [info_of(job) for job in reversed(found)]
 
     def logs(self, job_id: str) -> str:
         """Return what all attempts of the job have printed so far, and reached the controller."""
-        with _our_errors():
+        with client_errors():
             replicas = self._replicas(job_id)
             return _text(self._jobs.logs(job_id), replicas)
 
     def follow(self, job_id: str) -> Iterator[str]:
         """Yield what the job prints, as it comes, to its end."""
-        with _our_errors():
+        with client_errors():
             replicas = self._replicas(job_id)
             log = self._jobs.follow(job_id)
             while (lines := log.read(_PATIENCE_SECONDS)) is not None:
@@ -149,10 +149,10 @@ class IrisCluster(Cluster):
     def _wait_for(self, ids: list[str], timeout: float | None) -> None:
         deadline = None if timeout is None else time.monotonic() + timeout
         pause = _FIRST_LOOK_SECONDS
-        with _our_errors():
+        with client_errors():
             going = [self._jobs.resolve(one) for one in ids]
         while True:
-            with _our_errors():
+            with client_errors():
                 states = self._jobs.states(going)
             missing = [one for one in going if one not in states]
             if missing:
@@ -170,7 +170,7 @@ class IrisCluster(Cluster):
 
     def terminate(self, job_id: str) -> None:
         """Ask a job and its children to end; no effect on one that has ended."""
-        with _our_errors():
+        with client_errors():
             self._jobs.stop(job_id)
 
     def delete_job(self, job_id: str) -> None:
@@ -254,16 +254,3 @@ def _refuse_what_iris_lacks(request: JobRequest) -> None:
     lacking = [name for name, value in given.items() if value is not None]
     if lacking:
         raise UnsupportedError(f"Iris has no {', '.join(lacking)} for jobs; leave them out for job {request.name}")
-
-
-@contextmanager
-def _our_errors() -> Generator[None]:
-    """Raise what the client says of the network and of its peer as errors of Fray's; its sentences stay."""
-    try:
-        yield
-    except (ConnectionError, PermissionError, TimeoutError) as error:
-        raise errors.NodeDiedError(str(error)) from None
-    except RuntimeError as error:
-        if isinstance(error, errors.FrayError):
-            raise
-        raise errors.FrayError(str(error)) from None

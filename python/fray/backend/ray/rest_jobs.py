@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from fray import errors
 from fray._ray_jobs import RayJobs
 from fray.backend.ray.jobs_api import JobDetails, SubmitOrder
+from fray.cluster.client_errors import client_errors
 from fray.cluster.status import JobStatus
 
 __all__ = ["RestJobs"]
@@ -33,7 +32,7 @@ class RestJobs:
         self.address = address
 
     def submit(self, order: SubmitOrder) -> str:
-        with _our_errors():
+        with client_errors():
             return self._client.submit(
                 order.entrypoint,
                 submission_id=order.submission_id,
@@ -46,51 +45,38 @@ class RestJobs:
             )
 
     def get(self, job_id: str) -> JobDetails:
-        with _our_errors():
+        with client_errors():
             return _details(self._client.get(job_id))
 
     def list(self) -> list[JobDetails]:
-        with _our_errors():
+        with client_errors():
             return [_details(job) for job in self._client.list_jobs()]
 
     def stop(self, job_id: str) -> bool:
-        with _our_errors():
+        with client_errors():
             return self._client.stop(job_id)
 
     def delete(self, job_id: str) -> None:
-        with _our_errors():
+        with client_errors():
             self._client.delete(job_id)
 
     def logs(self, job_id: str) -> str:
-        with _our_errors():
+        with client_errors():
             return self._client.logs(job_id)
 
     def follow(self, job_id: str) -> Iterator[str]:
         if JobStatus.finished(self.get(job_id).status):  # Ray takes seconds to end the log of a job that has ended
             yield self.logs(job_id)
             return
-        with _our_errors():
+        with client_errors():
             log = self._client.follow(job_id)
             while (text := log.read(_PATIENCE_SECONDS)) is not None:
                 if text:
                     yield text
 
     def nodes(self) -> Sequence[dict[str, float]]:
-        with _our_errors():
+        with client_errors():
             return self._client.nodes()
-
-
-@contextmanager
-def _our_errors() -> Generator[None]:
-    """Raise what the client says of the network and of its peer as errors of Fray's; its sentences stay."""
-    try:
-        yield
-    except (ConnectionError, PermissionError, TimeoutError) as error:
-        raise errors.NodeDiedError(str(error)) from None
-    except RuntimeError as error:
-        if isinstance(error, errors.FrayError):
-            raise
-        raise errors.FrayError(str(error)) from None
 
 
 def _details(job: dict[str, Any]) -> JobDetails:
