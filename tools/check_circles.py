@@ -7,7 +7,6 @@ an extension with a stub (`fray._native`) is a module of its own; `graphlib` fin
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from graphlib import CycleError, TopologicalSorter
@@ -18,9 +17,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def imports(root: Path) -> dict[str, set[str]]:
     """Each file of the package, with the files of the package that it imports; paths from the root."""
-    ruff = shutil.which("ruff", path=str(Path(sys.executable).parent)) or "ruff"
-    command = [ruff, "analyze", "graph", "--quiet", "--type-checking-imports", "--direction", "dependencies"]
-    result = subprocess.run([*command, "python/fray"], cwd=root, check=True, capture_output=True, text=True)
+    ruff = [sys.executable, "-m", "ruff", "analyze", "graph", "--quiet", "--type-checking-imports"]
+    command = [*ruff, "--direction", "dependencies", "python/fray"]
+    result = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True)
     graph: dict[str, list[str]] = json.loads(result.stdout)
     return {name: {other for other in found if other in graph} for name, found in graph.items()}
 
