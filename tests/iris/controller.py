@@ -244,6 +244,8 @@ class Controller:
         wanted = job.request.environment
         given = {
             **os.environ,
+            # The image of a task has a program `python`; a Debian need not.
+            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
             "IRIS_TASK_ID": task.task_id if attempt == 0 else names.attempt_key(task.task_id, attempt),
             "IRIS_NUM_TASKS": str(len(job.tasks)),
             "IRIS_CONTROLLER_ADDRESS": self.url,
