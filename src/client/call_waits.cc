@@ -50,7 +50,7 @@ bool CallWaits::describe(const KnownWait& known, CallWait* wait) const {
   if (!all && awaited.objects.size() > kMostAwaited) return false;
   wait->call = {connection_.session().epoch, known.call.client, known.call.number};
   wait->name = known.call.name;
-  wait->places = seat_.places();
+  wait->places = blocked_loop() != nullptr ? 1 : seat_.places();
   for (const Object* object : awaited.objects) {
     if (object->has_next()) continue;
     if (!add_awaited(object, all, 0, wait)) return false;

@@ -47,7 +47,8 @@ class CallWaits {
     RunningCall call;
     Awaited awaited;
     bool refused = false;
-    std::string why;  // refused
+    std::string why;         // refused
+    bool runs_loop = false;  // of an actor's calls: none of them goes on meanwhile
   };
 
   CallWaits(ClientMutex& mutex, NodeConnection& connection, ReadingKernel& kernel, ObjectTable& objects,
@@ -86,6 +87,9 @@ class CallWaits {
   // to the node. For the backup thread, when it is time to look at all threads again.
   bool is_time_to_look() const;
   void look_for_resting(std::span<const RunningCall> calls);
+  // The same for the calls of an event loop, which go on when the wait of its thread ends: a get() in an async method keeps
+  // the loop from running any of them, and those that come.
+  void look_for_blocked_loop(std::span<const RunningCall> calls);
   // -1: nothing may come to rest.
   int milliseconds_to_look() const FRAY_REQUIRES(client_mutex);
 
@@ -107,13 +111,19 @@ class CallWaits {
   bool add_awaited(const Object* object, bool all, int depth, CallWait* wait) const FRAY_REQUIRES(client_mutex);
   void drop_loop_wait(std::uint64_t number) FRAY_REQUIRES(client_mutex);
   KnownWait* say_loop_wait(const RunningCall& call, std::vector<Object*> objects) FRAY_REQUIRES(client_mutex);
+  // The wait of the thread that runs the event loop of an actor's calls; null: it is not in one.
+  Sleeper* blocked_loop() const FRAY_REQUIRES(client_mutex);
+  // Sets the clock for the next look. False: waits have begun or ended just now, and are left alone for a moment.
+  bool begin_look() FRAY_REQUIRES(client_mutex);
+  static void add_pending(const Awaited& awaited, std::vector<Object*>* objects);
   std::vector<Object*> awaited_by_all() const FRAY_REQUIRES(client_mutex);
   bool may_rest() const FRAY_REQUIRES(client_mutex) {
-    return seat_.is_taken() && resting_.empty() && (side_waits_.count().lasting > 0 || seat_.places() > 1) &&
-           !(sleepers_.empty() && loop_sleepers_.empty());
+    const bool calls_may_rest = side_waits_.count().lasting > 0 || seat_.places() > 1 || blocked_loop() != nullptr;
+    return seat_.is_taken() && resting_.empty() && calls_may_rest && !(sleepers_.empty() && loop_sleepers_.empty());
   }
   void changed() FRAY_REQUIRES(client_mutex);  // what was seen of resting calls says nothing any more
   bool refuse_resting(std::uint64_t wait, std::string& why) FRAY_REQUIRES(client_mutex);
+  void refuse(Sleeper& sleeper, std::string& why) FRAY_REQUIRES(client_mutex);
 
   ClientMutex& mutex_;
   NodeConnection& connection_;

@@ -19,6 +19,8 @@ using namespace std::chrono_literals;
 namespace {
 constexpr auto kLookAfter = 50ms;  // since waits have begun or ended
 constexpr auto kLookAgainMost = 1s;
+constexpr std::size_t kMostOfLoop =
+    100;  // calls of a blocked loop that are told; others are known to wait for its actor
 }  // namespace
 
 void CallWaits::changed() {
@@ -30,13 +32,15 @@ void CallWaits::changed() {
   look_at_ = Clock::time_point::min();  // the next look sets the clock, which is not read for every wait
 }
 
+void CallWaits::add_pending(const Awaited& awaited, std::vector<Object*>* objects) {
+  for (Object* object : awaited.objects) {
+    if (!object->has_next()) objects->push_back(object);
+  }
+}
+
 std::vector<Object*> CallWaits::awaited_by_all() const {
   std::vector<Object*> objects;
-  for (const Sleeper* sleeper : sleepers_) {
-    for (Object* object : sleeper->awaited.objects) {
-      if (!object->has_next()) objects.push_back(object);
-    }
-  }
+  for (const Sleeper* sleeper : sleepers_) add_pending(sleeper->awaited, &objects);
   for (const auto& [number, sleeper] : loop_sleepers_) objects.push_back(sleeper.object);
   return objects;
 }
@@ -55,22 +59,27 @@ bool CallWaits::is_time_to_look() const {
   return may_rest() && Clock::now() >= look_at_;
 }
 
+bool CallWaits::begin_look() {
+  const Clock::time_point now = Clock::now();
+  if (look_at_ != Clock::time_point::min()) look_again_ = std::min<Clock::duration>(look_again_ * 2, kLookAgainMost);
+  const bool too_early = std::exchange(look_at_, now + look_again_) == Clock::time_point::min();
+  return !too_early && may_rest();
+}
+
 void CallWaits::look_for_resting(std::span<const RunningCall> calls) {
   os::ThreadRest rest;
   std::uint64_t changes = 0;
   std::vector<RunningCall> silent;  // those that do not wait in Fray themselves
   {
     ClientLock lock(mutex_);
-    const Clock::time_point now = Clock::now();
-    if (look_at_ != Clock::time_point::min()) look_again_ = std::min<Clock::duration>(look_again_ * 2, kLookAgainMost);
-    const bool too_early = std::exchange(look_at_, now + look_again_) == Clock::time_point::min();
+    if (!begin_look()) return;
     for (const RunningCall& call : calls) {
       const bool waits = std::any_of(sleepers_.begin(), sleepers_.end(), [&](const Sleeper* sleeper) {
         return sleeper->call.client == call.client && sleeper->call.number == call.number;
       });
       if (!waits) silent.push_back(call);
     }
-    if (too_early || silent.empty() || !may_rest()) return;
+    if (silent.empty()) return;
     changes = changes_;
     rest.ignored = {::gettid()};
     for (const Sleeper* sleeper : sleepers_) rest.waiting.insert(sleeper->thread);
@@ -85,9 +94,32 @@ void CallWaits::look_for_resting(std::span<const RunningCall> calls) {
   }
 }
 
-// The coroutine or thread whose wait began last gets the error.
+CallWaits::Sleeper* CallWaits::blocked_loop() const {
+  auto found =
+      std::find_if(sleepers_.begin(), sleepers_.end(), [](const Sleeper* sleeper) { return sleeper->runs_loop; });
+  return found == sleepers_.end() ? nullptr : *found;
+}
+
+void CallWaits::look_for_blocked_loop(std::span<const RunningCall> calls) {
+  ClientLock lock(mutex_);
+  if (!begin_look()) return;
+  const Sleeper* loop = blocked_loop();
+  if (loop == nullptr) return;
+  std::vector<Object*> objects;
+  add_pending(loop->awaited, &objects);
+  for (const RunningCall& call : calls.first(std::min(calls.size(), kMostOfLoop))) {
+    if (KnownWait* said = say_loop_wait(call, objects)) resting_.push_back(said->number);
+  }
+}
+
+// A thread that runs an event loop gets the error when it waits itself, for no coroutine can; else the coroutine or thread
+// whose wait began last.
 bool CallWaits::refuse_resting(std::uint64_t wait, std::string& why) {
   if (std::find(resting_.begin(), resting_.end(), wait) == resting_.end()) return false;
+  if (Sleeper* loop = blocked_loop()) {
+    refuse(*loop, why);
+    return true;
+  }
   for (auto last = loop_sleepers_.rbegin(); last != loop_sleepers_.rend(); ++last) {
     LoopSleeper& sleeper = last->second;
     if (sleeper.queue == nullptr || !sleeper.why.empty()) continue;
@@ -96,11 +128,14 @@ bool CallWaits::refuse_resting(std::uint64_t wait, std::string& why) {
     sleeper.queue->add(sleeper.object);
     return true;
   }
-  if (sleepers_.empty()) return true;
-  sleepers_.back()->refused = true;
-  sleepers_.back()->why = std::move(why);
-  kernel_.note_news();  // so that whoever waits looks
+  if (!sleepers_.empty()) refuse(*sleepers_.back(), why);
   return true;
+}
+
+void CallWaits::refuse(Sleeper& sleeper, std::string& why) {
+  sleeper.refused = true;
+  sleeper.why = std::move(why);
+  kernel_.note_news();  // so that whoever waits looks
 }
 
 }  // namespace fray::client

@@ -37,7 +37,8 @@ void UserWait::fall_asleep() {
   if (!seat_.is_taken()) return;
   if (hooks_.duty() == nullptr && hooks_.waits_for_others() && !side_wait_) side_wait_ = side_waits_.add();
   if (awaited_ == nullptr || sleeper_) return;
-  sleeper_.emplace(CallWaits::Sleeper{::gettid(), current_call, *awaited_, false, {}});
+  const bool runs_loop = hooks_.duty() != nullptr && current_call.number == 0;
+  sleeper_.emplace(CallWaits::Sleeper{::gettid(), current_call, *awaited_, false, {}, runs_loop});
   call_waits_.sleeps(*sleeper_);
 }
 

@@ -447,11 +447,14 @@ void ActorLoop::look_for_rest() {
   {
     MutexLock lock(mutex_);
     for (const ActorCall& call : running_) {
-      if (mode_ == Mode::kEventLoop) break;  // it looks at its calls itself
       calls.push_back({call.task.client, call.task.number, names.emplace_back(call.task.name)});
     }
   }
-  client_.call_waits().look_for_resting(calls);
+  if (mode_ == Mode::kEventLoop) {  // a loop that is not blocked looks at its calls itself
+    client_.call_waits().look_for_blocked_loop(calls);
+  } else {
+    client_.call_waits().look_for_resting(calls);
+  }
 }
 
 // An event loop would wait for calls for ever at a descriptor that a call has closed.

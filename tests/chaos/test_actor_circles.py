@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import fray
@@ -16,6 +17,7 @@ from fray.backend.native import NativeJobContext
 from tests.conformance.gates import Gate
 
 SOON = 30  # seconds, where the answer takes 0.1
+LONGER_THAN_LOOKS = 1.5  # seconds in which every look at a wait has long been made
 
 
 class Member:
@@ -75,6 +77,21 @@ class AsyncMember:
     async def ask(self, path: list[Any]) -> int:
         first, *rest = path
         return await (first.ask(rest) if rest else first.value())
+
+    async def ask_without_await(self, path: list[Any], steps: int = 0) -> int:
+        """Keep the whole loop from running while the answer is on its way."""
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        first, *rest = path
+        call = first.ask_without_await(rest, steps) if rest else first.value()
+        return fray.get_job_context().get(call)
+
+    async def ask_by_task(self) -> int:
+        me = self.me
+        return fray.get_job_context().run(lambda: me.value().result()).result()
+
+    async def get_of(self, refs: list[Any]) -> Any:
+        return fray.get_job_context().get(refs[0])
 
     async def ask_in_gather(self, path: list[Any]) -> int:
         return sum(await asyncio.gather(self.ask(path), self.ask(path)))
@@ -214,3 +231,35 @@ def test_a_cancelled_call_opens_the_circle_that_it_was_part_of(ctx: NativeJobCon
     ctx.cancel(ref)
     assert ctx.get(a.value(), timeout=SOON) == 1
     assert ctx.get(b.value(), timeout=SOON) == 1
+
+
+@pytest.mark.parametrize("steps", [0, 2], ids=["in its first step", "in a later step"])
+@pytest.mark.parametrize("places", [1, 1000])
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_async_methods_that_block_their_loops_in_a_circle_get_the_error(
+    ctx: NativeJobContext, length: int, places: int, steps: int
+) -> None:
+    ring = members(ctx, length, AsyncMember, max_concurrency=places)
+    with pytest.raises(DeadlockError) as caught:
+        ctx.get(ring[0].ask_without_await([*ring[1:], ring[0]], steps), timeout=SOON)
+    assert "AsyncMember." in circle_of(caught.value)
+    assert ctx.get([each.value() for each in ring], timeout=SOON) == [1] * length
+
+
+def test_an_async_method_that_blocks_its_loop_for_a_task_that_calls_it_gets_the_error(ctx: NativeJobContext) -> None:
+    (a,) = members(ctx, 1, AsyncMember)
+    with pytest.raises(DeadlockError):
+        ctx.get(a.ask_by_task(), timeout=SOON)
+    assert ctx.get(a.value(), timeout=SOON) == 1
+
+
+def test_loops_that_are_blocked_for_long_and_without_a_circle_go_on(ctx: NativeJobContext, tmp_path: Path) -> None:
+    door = Gate.make(str(tmp_path / "door"))
+    a, b = members(ctx, 2, AsyncMember)
+    value = ctx.run(lambda: (door.wait(), 5)[1])
+    through_b = b.get_of([value])
+    answers = [a.get_of([through_b]) for _ in range(20)]
+    answers += [a.value() for _ in range(200)]
+    assert ctx.wait(answers, num_returns=1, timeout=LONGER_THAN_LOOKS)[0] == []
+    door.open()
+    assert ctx.get(answers, timeout=SOON) == [5] * 20 + [1] * 200

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import difflib
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 
 from fray.migrate.files import RefusedError, find_files, write_all
@@ -19,6 +20,9 @@ __all__ = ["main"]
 # The table of src/cli/exit_codes.h.
 OK, FAILED, USAGE, NOT_FOUND = 0, 1, 2, 3
 
+_MOST_CALLS = 5000
+"""Each may take a kilobyte of a stack of 8 MB."""
+
 
 def main(words: Sequence[str]) -> int:
     """Run the command line `words` and return the exit code."""
@@ -29,7 +33,16 @@ def main(words: Sequence[str]) -> int:
         print(f"fray migrate: there is no file or folder {missing[0]}", file=sys.stderr)
         return NOT_FOUND
     files = list(dict.fromkeys(file for path in paths for file in find_files(path)))
-    outcomes = move(files, to_ray() if options.to_ray else from_ray(options.sync_tests))
+    try:
+        with _deep_programs():
+            outcomes = move(files, to_ray() if options.to_ray else from_ray(options.sync_tests))
+    except RecursionError:
+        print(
+            "fray migrate: the variables of these programs are made of one another over too many steps to be followed; "
+            "nothing is written; give fewer files at once",
+            file=sys.stderr,
+        )
+        return FAILED
     if options.diff:
         for outcome in outcomes:
             sys.stdout.write(_diff(outcome))
@@ -48,6 +61,17 @@ def main(words: Sequence[str]) -> int:
     refused = any(item.state is State.REFUSED for item in outcomes)
     would_change = options.check and any(item.changed for item in outcomes)
     return FAILED if refused or would_change else OK
+
+
+@contextlib.contextmanager
+def _deep_programs() -> Generator[None]:
+    """Let what a variable is made of be followed over some hundred steps, each of which takes a dozen Python calls."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _MOST_CALLS))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def _parser() -> argparse.ArgumentParser:

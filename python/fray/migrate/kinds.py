@@ -13,6 +13,7 @@ from typing import Protocol, TypeAlias
 import libcst as cst
 from libcst.metadata import Assignment, ImportAssignment
 
+from fray.migrate.answers import Answers
 from fray.migrate.source import Project, Source, dotted
 
 __all__ = [
@@ -238,9 +239,7 @@ class Kinds:
     def __init__(self, project: Project, api: Api) -> None:
         self.project = project
         self.api = api
-        self._memo: dict[int, Kind] = {}
-        self._busy: set[int] = set()
-        self._cuts = 0
+        self._answers: Answers[Kind] = Answers(NOTHING)
         self._definitions: dict[int, Definition | None] = {}
         self._grown: dict[tuple[int, str], list[tuple[Source, cst.BaseExpression, bool]]] = {}
         self._fields: dict[tuple[int, str], list[tuple[Source, cst.BaseExpression, bool]]] = {}
@@ -296,7 +295,7 @@ class Kinds:
         """Note what every known function is called with, until nothing new is learnt."""
         while True:
             before = sum(len(calls) for calls in self._calls.values())
-            self._memo.clear()
+            self._answers.clear()
             found: dict[int, list[Call]] = {}
             for source in self.project.sources:
                 for node in source.nodes():
@@ -306,7 +305,7 @@ class Kinds:
             self._calls = found
             if sum(len(calls) for calls in found.values()) == before:
                 break
-        self._memo.clear()
+        self._answers.clear()
 
     def _called(self, source: Source, node: cst.Call) -> Iterable[tuple[int, Call]]:
         remote = self.api.remote_call(self, source, node)
@@ -351,21 +350,7 @@ class Kinds:
 
     def of(self, source: Source, node: cst.BaseExpression) -> Kind:
         """Return what the expression `node` stands for."""
-        known = self._memo.get(id(node))
-        if known is not None:
-            return known
-        if id(node) in self._busy:
-            self._cuts += 1
-            return NOTHING  # it adds nothing to itself
-        self._busy.add(id(node))
-        cuts = self._cuts
-        try:
-            kind = self._infer(source, node)
-        finally:
-            self._busy.discard(id(node))
-        if cuts == self._cuts or not self._busy:
-            self._memo[id(node)] = kind
-        return kind
+        return self._answers.of(id(node), lambda: self._infer(source, node))
 
     def _infer(self, source: Source, node: cst.BaseExpression) -> Kind:
         library = source.library_name(node, self.api.packages)
@@ -495,16 +480,12 @@ class Kinds:
         scope = source.scope(source.module.body[0]) if source.module.body else None
         if scope is None:
             return UNKNOWN
-        key = -hash((id(source), name)) - 1
-        if key in self._busy:
-            self._cuts += 1
-            return NOTHING
-        self._busy.add(key)
-        try:
-            kinds = [self._binding(source, binding) for binding in scope.globals[name]]
-        finally:
-            self._busy.discard(key)
-        return self._with_items(join(kinds), (id(scope.globals), name)) if kinds else UNKNOWN
+        bindings = scope.globals[name]
+        if not bindings:
+            return UNKNOWN
+        question = -1 - abs(hash((id(source), name)))  # no number of a node
+        kind = self._answers.of(question, lambda: join([self._binding(source, binding) for binding in bindings]))
+        return self._with_items(kind, (id(scope.globals), name))
 
     def annotated(self, source: Source, annotation: cst.BaseExpression) -> Kind | None:
         """Return the kind that an annotation tells; None where it tells none."""
@@ -677,21 +658,16 @@ class Kinds:
         """Return the kind of what a function returns."""
         if isinstance(function.node, cst.Lambda):
             return self.of(function.source, function.node.body)
-        key = id(function.node)
-        if key in self._busy:
-            self._cuts += 1
-            return NOTHING
-        self._busy.add(key)
-        try:
-            kinds = [
-                self.of(function.source, node.value)
-                for node in function.source.nodes()
-                if isinstance(node, cst.Return)
-                and node.value is not None
-                and function.source.function_of(node) is function.node
-            ]
-        finally:
-            self._busy.discard(key)
+        return self._answers.of(id(function.node), lambda: self._returned(function))
+
+    def _returned(self, function: Function) -> Kind:
+        kinds = [
+            self.of(function.source, node.value)
+            for node in function.source.nodes()
+            if isinstance(node, cst.Return)
+            and node.value is not None
+            and function.source.function_of(node) is function.node
+        ]
         return join(kinds) if kinds else UNKNOWN
 
     def actor_methods(self) -> set[str]:
