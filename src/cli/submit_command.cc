@@ -78,8 +78,8 @@ void add_options(CLI::App& command, SubmitArguments& arguments) {
   command.add_option("--id,--submission-id", spec.id,
                      "The job's id, so that a second submission is refused; by default a new one");
   command.add_option("--folder,--working-dir", spec.folder,
-                     "Where it runs; by default here. To a Ray cluster it is sent along, an archive too, or is a URI; "
-                     "by default nothing is");
+                     "Where it runs; by default here. To another cluster it is sent along, and by default nothing is; to "
+                     "Ray an archive too, or a URI");
   command.add_option("--cpus", arguments.cpus, "CPUs of each replica; by default 1, on a Ray cluster none");
   command.add_option("--gpus", arguments.gpus, "GPUs of each replica");
   command.add_option("--memory", arguments.memory, "Memory of each replica, such as 8GiB; more than that ends the job");
