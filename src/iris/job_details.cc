@@ -89,6 +89,7 @@ void add_request(const wire::LaunchJobRequest& request, JobDetails* job) {
   if (const auto mark = variables.find(kSubmissionVariable); mark != variables.end()) job->mark = mark->second;
   if (const auto told = variables.find(kMetadataVariable); told != variables.end()) {
     job->metadata = metadata_in(told->second);
+    if (auto name = job->metadata.extract(kNameInMetadata)) job->name = name.mapped();
   }
 }
 

@@ -22,8 +22,8 @@ using nlohmann::json;
 
 constexpr double kMostNumber = std::numeric_limits<std::int32_t>::max();
 constexpr double kMostBytes = 9e18;
+constexpr const char* kAnyUser = "user";  // who it is, the controller says
 constexpr std::int64_t kNsPerMs = 1'000'000;
-constexpr const char* kNameKey = "name";  // in the metadata, of a job whose id was given
 
 // ---- What is asked for
 
@@ -129,11 +129,13 @@ Status add_name(const JobSpec& spec, JobRequest* request) {
   request->metadata = spec.metadata;
   if (!spec.id.empty()) {
     request->name = spec.id;
-    if (!spec.name.empty()) request->metadata.emplace(kNameKey, spec.name);
+    if (!spec.name.empty()) request->metadata.emplace(kNameInMetadata, spec.name);
   } else {
-    request->name = new_name(spec.name.empty() ? job_name_of(spec.command) : spec.name);
+    const std::string stem = spec.name.empty() ? job_name_of(spec.command) : spec.name;
+    FRAY_RETURN_IF_ERROR(job_id(kAnyUser, "", stem).status());
+    request->name = new_name(stem);
   }
-  return job_id(current_user(), "", request->name).status();
+  return job_id(kAnyUser, "", request->name).status();
 }
 
 // ---- What is told
@@ -193,7 +195,6 @@ JobInfo info_of(const JobDetails& details) {
   info.spec.id = details.id;
   info.spec.metadata = details.metadata;
   info.spec.name = details.name;
-  if (auto name = info.spec.metadata.extract(kNameKey)) info.spec.name = name.mapped();
   info.spec.command = details.argv;
   info.spec.resources = details.resources;
   info.spec.replicas = static_cast<std::uint32_t>(details.replicas);

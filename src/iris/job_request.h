@@ -84,6 +84,7 @@ struct JobRequest {
 // its metadata as JSON.
 inline constexpr const char* kSubmissionVariable = "FRAY_SUBMISSION";
 inline constexpr const char* kMetadataVariable = "FRAY_JOB_METADATA";
+inline constexpr const char* kNameInMetadata = "name";  // for people, of a job whose id was given
 
 Status check(const JobRequest& request);
 
