@@ -19,7 +19,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kLogPatience{1'000};
 // For how long after its end a job's last lines are waited for, by a clock that need not be the controller's.
-constexpr std::int64_t kFreshMs = 10'000;
+constexpr std::int64_t kFreshMs = 5'000;
+constexpr int kMostAttempts = 1'000'000'000;  // that a controller may tell of
 constexpr std::uint8_t kOutput = 1;
 constexpr std::uint8_t kErrors = 2;
 constexpr std::int64_t kNsPerLogMs = 1'000'000;
@@ -148,7 +149,7 @@ Result<std::unique_ptr<cluster::JobLog>> open_iris_log(const Jobs& jobs, const J
   int most = 0;
   for (const TaskDetails& task : job.tasks) {
     choice.newest[task.index] = task.attempt;
-    most = std::max(most, task.attempt + 1);
+    most = std::max(most, std::clamp(task.attempt, 0, kMostAttempts) + 1);
   }
   if (request.attempt > 0) {
     if (std::cmp_greater(request.attempt, most)) {

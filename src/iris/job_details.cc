@@ -80,8 +80,8 @@ void add_request(const wire::LaunchJobRequest& request, JobDetails* job) {
     job->argv = command_in(request.entrypoint->run_command->argv);
   }
   if (request.resources) job->resources = resources_in(*request.resources);
-  job->max_failures = std::max(request.max_retries_failure, 0);
-  job->max_preemptions = std::max(request.max_retries_preemption, 0);
+  job->max_failures = request.max_retries_failure;
+  job->max_preemptions = request.max_retries_preemption;
   job->timeout_ms = request.timeout ? request.timeout->milliseconds : 0;
   job->band = band_in(request.priority_band);
   if (!request.environment) return;

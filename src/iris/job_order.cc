@@ -1,5 +1,6 @@
 #include "iris/job_order.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -24,6 +25,8 @@ constexpr double kMostNumber = std::numeric_limits<std::int32_t>::max();
 constexpr double kMostBytes = 9e18;
 constexpr const char* kAnyUser = "user";  // who it is, the controller says
 constexpr std::int64_t kNsPerMs = 1'000'000;
+constexpr std::int64_t kMostMs = 9'000'000'000'000;  // what fits into a number of nanoseconds
+constexpr int kMostReplicasTold = 100'000;
 
 // ---- What is asked for
 
@@ -140,6 +143,11 @@ Status add_name(const JobSpec& spec, JobRequest* request) {
 
 // ---- What is told
 
+// A controller may say anything.
+std::uint32_t count_of(int number) { return static_cast<std::uint32_t>(std::max(number, 0)); }
+
+std::int64_t ns_of(std::int64_t ms) { return std::clamp<std::int64_t>(ms, 0, kMostMs) * kNsPerMs; }
+
 int priority_of(Band band) {
   if (band == Band::kBatch) return -1;
   return band == Band::kProduction ? 1 : 0;
@@ -197,9 +205,9 @@ JobInfo info_of(const JobDetails& details) {
   info.spec.name = details.name;
   info.spec.command = details.argv;
   info.spec.resources = details.resources;
-  info.spec.replicas = static_cast<std::uint32_t>(details.replicas);
-  info.spec.max_failures = static_cast<std::uint32_t>(details.max_failures);
-  info.spec.max_preemptions = static_cast<std::uint32_t>(details.max_preemptions);
+  info.spec.replicas = count_of(std::min(details.replicas, kMostReplicasTold));
+  info.spec.max_failures = count_of(details.max_failures);
+  info.spec.max_preemptions = count_of(details.max_preemptions);
   info.spec.deadline_seconds = static_cast<double>(details.timeout_ms) / 1000;
   info.spec.priority = priority_of(details.band);
   info.state = status_of(details.state);
@@ -209,15 +217,15 @@ JobInfo info_of(const JobDetails& details) {
   info.exit_code = details.exit_code().value_or(-1);
   info.attempt = details.started_ms > 0 ? 1 : 0;
   for (const TaskDetails& task : details.tasks) {
-    if (info.attempt > 0) info.attempt = std::max(info.attempt, static_cast<std::uint32_t>(task.attempt) + 1);
+    if (info.attempt > 0) info.attempt = std::max(info.attempt, count_of(task.attempt) + 1);
     if (info.has_ended()) info.replicas.push_back(end_of(task));
   }
-  info.failures = static_cast<std::uint32_t>(details.failures);
-  info.preemptions = static_cast<std::uint32_t>(details.preemptions);
+  info.failures = count_of(details.failures);
+  info.preemptions = count_of(details.preemptions);
   if (is_child(details.id)) info.parent = parent_in(details.id);
-  info.submitted_unix_ns = details.submitted_ms * kNsPerMs;
-  info.started_unix_ns = details.started_ms * kNsPerMs;
-  info.ended_unix_ns = info.has_ended() ? details.finished_ms * kNsPerMs : 0;
+  info.submitted_unix_ns = ns_of(details.submitted_ms);
+  info.started_unix_ns = ns_of(details.started_ms);
+  info.ended_unix_ns = info.has_ended() ? ns_of(details.finished_ms) : 0;
   info.further = json_text({{"iris", details.to_json()}});
   return info;
 }

@@ -1,5 +1,7 @@
 #include "iris/job_order.h"
 
+#include <limits>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -43,7 +45,7 @@ TEST(IrisJobOrderTest, an_order_says_all_that_iris_is_asked_for) {
   spec.priority = -4;
   spec.runtime_env = R"({"package_requirements": ["rich"], "extras": ["tpu"], "python_version": "3.12",
                          "container_image": "image:1", "regions": ["here", "there"], "zone": "a", "preemptible": false})";
-  const auto request = request_of(spec);
+  auto request = request_of(spec);
   ASSERT_TRUE(request.is_ok()) << request.status().message();
   EXPECT_THAT(request->name, StartsWith("train-"));
   EXPECT_EQ(stem_of(request->name), "train");
@@ -191,6 +193,25 @@ TEST(IrisJobOrderTest, what_is_told_of_a_job_is_what_was_asked_for) {
   EXPECT_TRUE(info.replicas[1].asked);
   EXPECT_EQ(info.ended_unix_ns, 3'000'000'000);
   EXPECT_EQ(parse_json(info.further)["iris"]["state"], "FAILED");
+}
+
+TEST(IrisJobOrderTest, numbers_that_no_job_has_are_brought_into_range) {
+  wire::GetJobStatusResponse answer;
+  answer.job.emplace().state = wire::JOB_STATE_RUNNING;
+  answer.job->task_count = -1;
+  answer.job->failure_count = -1;
+  answer.job->started_at = wire::Timestamp{std::numeric_limits<std::int64_t>::max()};
+  answer.request.emplace().max_retries_failure = -1;
+  JobDetails details = details_of(answer);
+  details.tasks = {details_of(wire::TaskStatus{.current_attempt_id = -7})};
+  const JobInfo info = info_of(details);
+  EXPECT_EQ(info.spec.replicas, 0u);
+  EXPECT_EQ(info.failures, 0u);
+  EXPECT_EQ(info.spec.max_failures, 0u);
+  EXPECT_EQ(info.attempt, 1u);
+  EXPECT_GT(info.started_unix_ns, 0);
+  details.replicas = std::numeric_limits<int>::max();
+  EXPECT_LE(info_of(details).spec.replicas, 100'000u);
 }
 
 TEST(IrisJobOrderTest, a_preempted_task_has_failed_and_an_assigned_one_waits) {
