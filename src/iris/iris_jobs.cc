@@ -15,8 +15,9 @@ namespace {
 using std::chrono::milliseconds;
 
 Status wrong_iris_spec(const std::string& what) {
-  return Status(StatusCode::kInvalidArgument,
-                what + "; write iris?controller=http://HOST:PORT, with &user=NAME or &token_file=PATH where they differ");
+  return Status(
+      StatusCode::kInvalidArgument,
+      what + "; write iris?controller=http://HOST:PORT, with &user=NAME or &token_file=PATH where they differ");
 }
 
 }  // namespace
@@ -26,7 +27,8 @@ Status wrong_iris_spec(const std::string& what) {
 Result<Endpoint> endpoint_at(const std::string& controller, const std::string& token_file) {
   std::string address = controller;
   if (const auto task = OwnTask::find(); address.empty() && task) address = task->controller;
-  if (address.empty()) return wrong_iris_spec("the address of the Iris controller is missing, and this is no task of Iris");
+  if (address.empty())
+    return wrong_iris_spec("the address of the Iris controller is missing, and this is no task of Iris");
   Endpoint endpoint;
   FRAY_ASSIGN_OR_RETURN(endpoint.address, parse_address(address));
   FRAY_ASSIGN_OR_RETURN(endpoint.token, find_token(endpoint.address, token_file));
@@ -128,9 +130,10 @@ Result<cluster::Infos> IrisJobs::stop(const Ids& ids, const Patience& patience) 
 
 Result<cluster::Infos> IrisJobs::remove(const Ids& ids, const Patience&) {
   FRAY_RETURN_IF_ERROR(find_all(ids).status());
-  return Status(StatusCode::kInvalidArgument,
-                "Iris forgets jobs that have ended by itself, some time later, and at nobody's request; leave them there, and "
-                "end those that run with `fray job stop`");
+  return Status(
+      StatusCode::kInvalidArgument,
+      "Iris forgets jobs that have ended by itself, some time later, and at nobody's request; leave them there, and "
+      "end those that run with `fray job stop`");
 }
 
 Result<std::unique_ptr<cluster::JobLog>> IrisJobs::open_log(const cluster::LogRequest& request, const Patience&) {

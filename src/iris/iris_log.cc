@@ -32,8 +32,8 @@ Stream stream_of(const LogLine& line) { return {line.task, line.stream == "stdou
 // Which lines are wanted.
 struct Choice {
   bool follow = false;
-  std::optional<int> attempt;   // counted from 0; else each task's newest
-  std::map<int, int> newest;    // by task
+  std::optional<int> attempt;  // counted from 0; else each task's newest
+  std::map<int, int> newest;   // by task
   std::int64_t since_ms = 0;
 
   bool has(const LogLine& line) const {
@@ -153,9 +153,8 @@ Result<std::unique_ptr<cluster::JobLog>> open_iris_log(const Jobs& jobs, const J
   }
   if (request.attempt > 0) {
     if (std::cmp_greater(request.attempt, most)) {
-      return Status(StatusCode::kNotFound,
-                    fmt::format("the job {} has had {} attempt{}, none with the number {}", job.id, most,
-                                most == 1 ? "" : "s", request.attempt));
+      return Status(StatusCode::kNotFound, fmt::format("the job {} has had {} attempt{}, none with the number {}",
+                                                       job.id, most, most == 1 ? "" : "s", request.attempt));
     }
     choice.attempt = static_cast<int>(request.attempt) - 1;
   }

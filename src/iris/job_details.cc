@@ -65,7 +65,8 @@ ResourceSet resources_in(const wire::ResourceSpec& spec) {
   add("memory", static_cast<double>(spec.memory_bytes));
   add("disk", static_cast<double>(spec.disk_bytes));
   if (!spec.device) return resources;
-  if (spec.device->gpu) add(spec.device->gpu->variant.empty() ? "GPU" : spec.device->gpu->variant, spec.device->gpu->count);
+  if (spec.device->gpu)
+    add(spec.device->gpu->variant.empty() ? "GPU" : spec.device->gpu->variant, spec.device->gpu->count);
   if (spec.device->tpu) add(spec.device->tpu->variant, spec.device->tpu->count);
   return resources;
 }

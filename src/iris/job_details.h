@@ -55,7 +55,7 @@ struct AttemptDetails {
 struct TaskDetails {
   std::string id;
   int index = 0;
-  std::string state;             // "RUNNING", "PREEMPTED", ...
+  std::string state;  // "RUNNING", "PREEMPTED", ...
   fray::JobState status = fray::JobState::kPending;
   std::optional<int> exit_code;  // of its last attempt, once its program has ended; 137 after SIGKILL
   std::string error;

@@ -5,8 +5,8 @@
 #include <limits>
 #include <utility>
 
-#include <csignal>
 #include <fmt/format.h>
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "iris/job_program.h"
@@ -69,8 +69,9 @@ Result<Device> device_named(const std::string& name, double amount) {
   FRAY_ASSIGN_OR_RETURN(const std::int32_t count, whole_number(name, amount));
   if (kind == "gpu") return Device{Device::Kind::kGpu, "", "", count};
   if (kind == "tpu") {
-    return wrong("Iris needs to know which TPU is meant: name the slice and the chips of each machine, such as "
-                 "v5litepod-16:4");
+    return wrong(
+        "Iris needs to know which TPU is meant: name the slice and the chips of each machine, such as "
+        "v5litepod-16:4");
   }
   const TpuSlice* slice = find_tpu_slice(kind);
   if (slice == nullptr && is_like_tpu_slice(kind)) {
@@ -115,7 +116,8 @@ Status add_environment(const JsonObject& text, JobRequest* request) {
   FRAY_RETURN_IF_ERROR(members.text("zone", &zone));
   const json preemptible = members.take("preemptible");
   FRAY_RETURN_IF_ERROR(members.end());
-  if (!preemptible.is_null() && !preemptible.is_boolean()) return wrong_type("preemptible", "true or false", preemptible);
+  if (!preemptible.is_null() && !preemptible.is_boolean())
+    return wrong_type("preemptible", "true or false", preemptible);
   if (preemptible == false) request->constraints.push_back(any_of("preemptible", {"false"}));
   if (!regions.empty()) request->constraints.push_back(any_of("region", regions));
   if (!zone.empty()) request->constraints.push_back(any_of("zone", {zone}));

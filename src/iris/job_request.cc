@@ -175,8 +175,7 @@ Constraint any_of(std::string key, std::vector<std::string> values) {
 
 Status complete(JobRequest* request) {
   if (request->setup.empty()) {
-    FRAY_ASSIGN_OR_RETURN(request->setup,
-                          setup_lines(request->pip_packages, request->extras, request->python_version));
+    FRAY_ASSIGN_OR_RETURN(request->setup, setup_lines(request->pip_packages, request->extras, request->python_version));
   }
   if (request->device.kind == Device::Kind::kCpu) return Status::ok();
   request->cpu_millicores = std::max(request->cpu_millicores, kMillicoresOfDevices);
@@ -185,8 +184,9 @@ Status complete(JobRequest* request) {
   if (slice == nullptr || slice->machines == 1) return Status::ok();
   if (request->replicas == 1) request->replicas = slice->machines;
   if (request->replicas % slice->machines != 0) {
-    return wrong_request(fmt::format("{} replicas fill no number of slices: each {} has {} machines, with a replica on each",
-                                     request->replicas, slice->name, slice->machines));
+    return wrong_request(
+        fmt::format("{} replicas fill no number of slices: each {} has {} machines, with a replica on each",
+                    request->replicas, slice->name, slice->machines));
   }
   if (request->group_by.empty()) request->group_by = "tpu-name";
   return Status::ok();

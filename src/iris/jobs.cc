@@ -192,8 +192,8 @@ Result<TaskDetails> Jobs::task(const std::string& name, int index) const {
 Result<std::map<std::string, JobState>> Jobs::states(const std::vector<std::string>& ids,
                                                      std::chrono::milliseconds limit) const {
   const wire::GetJobStateRequest question{ids};
-  FRAY_ASSIGN_OR_RETURN(const auto answer, controller_->ask<wire::GetJobStateResponse>(
-                                               kGetJobState, "say how jobs are", question, limit));
+  FRAY_ASSIGN_OR_RETURN(const auto answer,
+                        controller_->ask<wire::GetJobStateResponse>(kGetJobState, "say how jobs are", question, limit));
   std::map<std::string, JobState> states;
   for (const auto& [id, state] : answer.states) states[id] = job_state(state);
   return states;

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "model/json_text.h"
 #include "cluster/command_text.h"
+#include "model/json_text.h"
 #include "ray/log_follower.h"
 
 namespace fray::ray {

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,9 +26,32 @@ from tests.iris.waiting import wait_until
 from tests.iris.worker import Worker, slice_of
 from tests.unit.cli.conftest import program_path
 
-OK, FAILED, USAGE, NOT_FOUND, TIMED_OUT, UNREACHABLE, REFUSED, CONFLICT, DISK, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 7, 74, 130
+OK, FAILED, USAGE, NOT_FOUND, TIMED_OUT, UNREACHABLE, REFUSED, CONFLICT, DISK, INTERRUPTED = (
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    7,
+    74,
+    130,
+)
 SMALL = ("--cpus", "0.1", "--memory", "64MiB")
-TOLD = {"schema", "id", "name", "command", "status", "phase", "exit_code", "replicas", "submitted_at", "ended_at", "iris"}
+TOLD = {
+    "schema",
+    "id",
+    "name",
+    "command",
+    "status",
+    "phase",
+    "exit_code",
+    "replicas",
+    "submitted_at",
+    "ended_at",
+    "iris",
+}
 
 
 @dataclass(frozen=True)
@@ -258,14 +282,20 @@ def test_packages_are_set_up_before_the_command(start: Callable[..., Controller]
     tools = home / "tools"
     tools.mkdir()
     uv = tools / "uv"
-    uv.write_text('#!/bin/sh\necho "uv $*"\nmkdir -p .venv/bin\necho "SET_UP=yes; export SET_UP" > .venv/bin/activate\n')
+    uv.write_text(
+        '#!/bin/sh\necho "uv $*"\nmkdir -p .venv/bin\necho "SET_UP=yes; export SET_UP" > .venv/bin/activate\n'
+    )
     uv.chmod(0o755)
     path = f"{tools}:{os.environ['PATH']}"
     fray = program_for(start(runs_setup=True).url, home)
     env = '{"package_requirements": ["numpy>=2", "rich"], "extras": ["tpu"], "python_version": "3.12"}'
     words = (*SMALL, "--env", f"PATH={path}", "--runtime-env", env, "--shell", "--")
     done = fray.job("submit", *words, "echo set up: $SET_UP")
-    installed = ["uv venv --quiet --python 3.12", "uv pip install --quiet .[tpu]", "uv pip install --quiet numpy>=2 rich"]
+    installed = [
+        "uv venv --quiet --python 3.12",
+        "uv pip install --quiet .[tpu]",
+        "uv pip install --quiet numpy>=2 rich",
+    ]
     assert done.stdout.splitlines() == [*installed, "set up: yes"], done.stderr
 
 
@@ -293,7 +323,8 @@ def test_replicas_have_numbers_and_their_lines_too(fray: Program) -> None:
 
 def test_attempts_follow_each_other_and_each_has_its_own_log(fray: Program) -> None:
     go = fray.folder / "go"
-    script = f'echo "try ${{IRIS_TASK_ID##*/}}"; test "${{IRIS_TASK_ID##*:}}" = 2 && until test -e {go}; do sleep 0.1; done'
+    third = f'test "${{IRIS_TASK_ID##*:}}" = 2 && until test -e {go}; do sleep 0.1; done'
+    script = f'echo "try ${{IRIS_TASK_ID##*/}}"; {third}'
     job = fray.start("--max-failures", 2, "--shell", "--", script)
     wait_until(lambda: fray.job("logs", job).stdout == "try 0:2\n")
     told = fray.told(job)
@@ -451,9 +482,7 @@ def test_a_controller_that_is_away_is_waited_for(
     assert words == ("wait",) or shown == "begun\nended\n"
 
 
-def test_a_wait_that_may_not_last_ends_though_the_controller_is_away(
-    stand_in: Controller, own_fray: Program
-) -> None:
+def test_a_wait_that_may_not_last_ends_though_the_controller_is_away(stand_in: Controller, own_fray: Program) -> None:
     job = own_fray.start("--", "sleep", "600")
     asked = len(stand_in.server.requests)
     with own_fray.open("wait", "--timeout", "3s", job) as waiter:
@@ -477,22 +506,22 @@ def test_ctrl_c_is_heard_while_the_controller_is_away(stand_in: Controller, own_
 
 
 @pytest.fixture
-def in_task(fray: Program) -> Iterator[Callable[..., subprocess.CompletedProcess[str]]]:
-    """Runs a line of shell as a job; `$FRAY` is the program, `$OPTION` the cluster that the test names."""
+def in_task(fray: Program) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs a line of shell as a job; `fray` there is `fray job submit` with what each job here needs."""
 
     def run(script: str, *words: object) -> subprocess.CompletedProcess[str]:
-        environment = ("--env", f"FRAY={program_path()}", "--env", f"OPTION={fray.option}")
-        return fray.job("submit", *SMALL, *environment, *words, "--shell", "--", script)
+        function = f'fray() {{ {program_path()} job submit {" ".join(SMALL)} "$@"; }}; '
+        return fray.job("submit", *SMALL, *words, "--shell", "--", function + script)
 
-    yield run
+    return run
 
 
 def test_a_job_that_is_started_in_a_task_is_a_child_of_its_job_and_inherits(
     in_task: Callable[..., subprocess.CompletedProcess[str]], fray: Program
 ) -> None:
     (fray.folder / "data.txt").write_text("of the parent")
-    child = '"$FRAY" job submit --cluster iris --cpus 0.1 --memory 64MiB --env OWN=1 --shell -- "{}"'
-    command = child.format('cat data.txt; echo; echo \\$KEPT \\$OWN; env | grep -c ^FRAY_JOB_METADATA')
+    child = "cat data.txt; echo; echo $KEPT $OWN; env | grep -c ^FRAY_JOB_METADATA"
+    command = f"fray --cluster iris --env OWN=1 --shell -- {shlex.quote(child)}"
     done = in_task(command, "--folder", fray.folder, "--env", "KEPT=yes", "--metadata", "a", "b", "--name", "parent")
     assert done.stdout == "of the parent\nyes 1\n0\n", done.stderr
     started = re.search(r"^job (/tester/parent-\w{8})/(\S+)$", done.stderr, re.MULTILINE)
@@ -505,7 +534,7 @@ def test_in_a_task_another_address_of_the_same_controller_is_the_same_cluster(
     in_task: Callable[..., subprocess.CompletedProcess[str]], fray: Program
 ) -> None:
     other = fray.option.replace("127.0.0.1", "localhost")
-    done = in_task(f'"$FRAY" job submit --no-wait --cluster "{other}" --cpus 0.1 --memory 64MiB -- true', "--name", "one")
+    done = in_task(f"fray --no-wait --cluster '{other}' -- true", "--name", "one")
     assert re.fullmatch(r"/tester/one-\w{8}/true-\w{8}\n", done.stdout), done.stderr
 
 
@@ -514,5 +543,5 @@ def test_in_a_task_a_job_of_another_cluster_is_nobodys_child(
 ) -> None:
     other = start()
     option = f"iris?controller={other.url}&user=tester"
-    done = in_task(f'"$FRAY" job submit --no-wait --cluster "{option}" --cpus 0.1 --memory 64MiB -- true')
+    done = in_task(f"fray --no-wait --cluster '{option}' -- true")
     assert re.fullmatch(r"/tester/true-\w{8}\n", done.stdout), done.stderr

@@ -239,8 +239,8 @@ NB_MODULE(_iris_jobs, module) {
   nb::class_<IrisJobs>(module, "IrisJobs", "The jobs of an Iris cluster, as its controller serves them.")
       .def(nb::init<const std::string&, const std::string&, const std::string&, double, double, const std::string&,
                     bool>(),
-           "controller"_a = "", nb::kw_only(), "user"_a = "", "token_file"_a = "", "timeout"_a = 60.0, "patience"_a = 120.0,
-           "ca_file"_a = "", "verify"_a = true)
+           "controller"_a = "", nb::kw_only(), "user"_a = "", "token_file"_a = "", "timeout"_a = 60.0,
+           "patience"_a = 120.0, "ca_file"_a = "", "verify"_a = true)
       .def_prop_ro("controller", &IrisJobs::controller)
       .def("user", &IrisJobs::user, "Whose jobs are meant: who has logged in, else who was given.")
       .def("is_own", &IrisJobs::is_own, "Whether this process runs in a task of this cluster.")

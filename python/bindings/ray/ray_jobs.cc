@@ -9,9 +9,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "cluster/command_text.h"
 #include "cluster_client.h"
 #include "one_interpreter.h"
-#include "cluster/command_text.h"
 #include "ray/jobs.h"
 #include "ray/log_follower.h"
 

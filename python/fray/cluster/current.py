@@ -1,8 +1,8 @@
 """The cluster that programs launch jobs on where they name none.
 
 In this order: the one set in this flow of control, the one set for the process, then what was chosen once from the
-surroundings: the node of the job that this process runs in, an initialised Ray, ``FRAY_CLUSTER_SPEC``, the Ray or the Iris
-that started this program, else this machine.
+surroundings: the node of the job that this process runs in, an initialised Ray, ``FRAY_CLUSTER_SPEC``, the Ray or the
+Iris that started this program, else this machine.
 """
 
 from __future__ import annotations

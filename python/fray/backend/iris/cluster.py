@@ -34,13 +34,13 @@ _DEVICES = {"cpu": DeviceKind.CPU, "gpu": DeviceKind.GPU, "tpu": DeviceKind.TPU}
 class IrisCluster(Cluster):
     """Starts, watches and ends jobs on Iris, which need not be installed here. Jobs live by themselves. Thread-safe.
 
-    A job launched inside a task of the same cluster is a child of that task's job, and ends with it. It has the variables,
-    packages, extras, regions and workspace of that job where its request says nothing else.
+    A job launched inside a task of the same cluster is a child of that task's job, and ends with it. It has the
+    variables, packages, extras, regions and workspace of that job where its request says nothing else.
 
     Args:
         controller: URL of the cluster's controller; inside a task of Iris by default its own.
-        user: whose jobs these are; by default the user of this process, or of the task that it is in. Where logging in is
-            wanted, it is who logs in.
+        user: whose jobs these are; by default the user of this process, or of the task that it is in. Where logging in
+            is wanted, it is who logs in.
         token_file: file with a token; by default ``FRAY_IRIS_TOKEN``, else what Iris's own command line has stored.
 
     Raises:
