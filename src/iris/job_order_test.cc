@@ -107,6 +107,17 @@ TEST(IrisJobOrderTest, a_slice_of_several_machines_gets_a_replica_on_each) {
   EXPECT_EQ(apart.group_by, "");
 }
 
+TEST(IrisJobOrderTest, what_runs_the_command_is_installed_where_packages_are) {
+  JobRequest request = request_of(spec_for()).value();
+  request.runner_packages = {"cloudpickle"};
+  JobRequest plain = request;
+  ASSERT_TRUE(complete(&plain).is_ok());
+  EXPECT_TRUE(plain.setup.empty());
+  request.extras = {"tpu"};
+  ASSERT_TRUE(complete(&request).is_ok());
+  EXPECT_EQ(request.setup.back(), "uv pip install --quiet cloudpickle");
+}
+
 TEST(IrisJobOrderTest, what_iris_has_not_is_refused_by_its_name) {
   struct Row {
     const char* words;

@@ -174,8 +174,11 @@ Constraint any_of(std::string key, std::vector<std::string> values) {
 }
 
 Status complete(JobRequest* request) {
-  if (request->setup.empty()) {
-    FRAY_ASSIGN_OR_RETURN(request->setup, setup_lines(request->pip_packages, request->extras, request->python_version));
+  const bool has_packages = !request->pip_packages.empty() || !request->extras.empty();
+  if (request->setup.empty() && has_packages) {
+    std::vector<std::string> packages = request->runner_packages;
+    packages.insert(packages.end(), request->pip_packages.begin(), request->pip_packages.end());
+    FRAY_ASSIGN_OR_RETURN(request->setup, setup_lines(packages, request->extras, request->python_version));
   }
   if (request->device.kind == Device::Kind::kCpu) return Status::ok();
   request->cpu_millicores = std::max(request->cpu_millicores, kMillicoresOfDevices);

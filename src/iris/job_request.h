@@ -59,8 +59,9 @@ struct JobRequest {
   std::map<std::string, std::string> env_vars;
   std::map<std::string, std::string> metadata;  // shown with the job
   std::vector<std::string> pip_packages;
+  std::vector<std::string> runner_packages;  // installed too where others are; children do not inherit them
   std::vector<std::string> extras;
-  std::string python_version;
+  std::string python_version;  // of the environment that packages are installed into
 
   std::int32_t cpu_millicores = 1000;
   std::int64_t memory_bytes = 0;

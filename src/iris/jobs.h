@@ -1,7 +1,7 @@
 // Jobs: an Iris cluster's jobs, over the protocol of its controller. Needs no Iris and no Python on this machine.
 //
 //   Endpoint endpoint{.address = parse_address("http://127.0.0.1:10000").value()};
-//   Jobs jobs(endpoint, current_user());
+//   Jobs jobs(endpoint, usual_user());
 //   std::string id = jobs.submit({.name = "train", .argv = {"python", "train.py"}}).value();
 //   JobDetails job = jobs.get(id).value();
 //

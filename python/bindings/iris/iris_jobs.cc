@@ -178,6 +178,7 @@ void add_request(nb::module_& module) {
       .def_rw("bundle_id", &JobRequest::bundle_id)
       .def_rw("env_vars", &JobRequest::env_vars)
       .def_rw("pip_packages", &JobRequest::pip_packages)
+      .def_rw("runner_packages", &JobRequest::runner_packages)
       .def_rw("extras", &JobRequest::extras)
       .def_rw("python_version", &JobRequest::python_version)
       .def_rw("cpu_millicores", &JobRequest::cpu_millicores)

@@ -167,10 +167,12 @@ def order_of(request: JobRequest, environment: EnvironmentConfig | None) -> Iris
     order = IrisJobRequest.of({**fields, **retries, "command": program.command})
     for name, content in program.files.items():
         order.add_file(name, content)
+    order.runner_packages = program.packages
+    order.python_version = f"{sys.version_info[0]}.{sys.version_info[1]}"
     order.env_vars = request.resources.device.default_env_vars()
     order.replicas, order.task_image = spec.replicas, spec.task_image
     if environment is not None:
-        _add_environment(order, environment, program.packages)
+        _add_environment(order, environment)
     order.cpu_millicores, order.memory_bytes, order.disk_bytes = spec.cpu_millicores, spec.memory_bytes, spec.disk_bytes
     if spec.device != "cpu":
         order.set_device(_DEVICES[spec.device], spec.variant, spec.count, spec.topology)
@@ -179,14 +181,11 @@ def order_of(request: JobRequest, environment: EnvironmentConfig | None) -> Iris
     return order
 
 
-def _add_environment(order: IrisJobRequest, environment: EnvironmentConfig, packages: tuple[str, ...]) -> None:
+def _add_environment(order: IrisJobRequest, environment: EnvironmentConfig) -> None:
     order.workspace = os.path.abspath(environment.workspace) if environment.workspace else ""
     order.task_image = order.task_image or environment.docker_image or ""
     order.env_vars = {**order.env_vars, **environment.env_vars}
-    if environment.pip_packages or environment.extras:
-        order.pip_packages = [*packages, *environment.pip_packages]
-        order.extras = list(environment.extras)
-        order.python_version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    order.pip_packages, order.extras = list(environment.pip_packages), list(environment.extras)
 
 
 def info_of(job: dict[str, Any]) -> JobInfo:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fray._unpicklable import serialization_error
@@ -46,7 +46,7 @@ class Program:
 
     command: list[str]
     files: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
-    packages: tuple[str, ...] = ()
+    packages: Sequence[str] = ()
 
 
 def program_of(entrypoint: Entrypoint) -> Program:
