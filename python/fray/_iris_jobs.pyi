@@ -58,7 +58,7 @@ class IrisJobRequest:
 
     def __init__(self) -> None: ...
     @staticmethod
-    def of(order: dict) -> IrisJobRequest:
+    def of(order: dict[str, object]) -> IrisJobRequest:
         """
         What a job that all clusters could run is on Iris: the keys are the fields of JobSpec in src/model/job_spec.h.
         """

@@ -167,7 +167,7 @@ void add_request(nb::module_& module) {
       .value("IN", Constraint::Op::kIn);
   nb::class_<JobRequest>(module, "IrisJobRequest", "A job as it is asked for.")
       .def(nb::init<>())
-      .def_static("of", &request_of, "order"_a,
+      .def_static("of", &request_of, "order"_a, nb::sig("def of(order: dict[str, object]) -> IrisJobRequest"),
                   "What a job that all clusters could run is on Iris: the keys are the fields of JobSpec in "
                   "src/model/job_spec.h.")
       .def_rw("name", &JobRequest::name)
