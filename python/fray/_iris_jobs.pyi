@@ -57,6 +57,12 @@ class IrisJobRequest:
     """A job as it is asked for."""
 
     def __init__(self) -> None: ...
+    @staticmethod
+    def of(order: dict[str, object]) -> IrisJobRequest:
+        """
+        What a job that all clusters could run is on Iris: the keys are the fields of JobSpec in src/model/job_spec.h.
+        """
+
     @property
     def name(self) -> str: ...
     @name.setter
@@ -89,6 +95,10 @@ class IrisJobRequest:
     def pip_packages(self) -> list[str]: ...
     @pip_packages.setter
     def pip_packages(self, arg: Sequence[str], /) -> None: ...
+    @property
+    def runner_packages(self) -> list[str]: ...
+    @runner_packages.setter
+    def runner_packages(self, arg: Sequence[str], /) -> None: ...
     @property
     def extras(self) -> list[str]: ...
     @extras.setter
@@ -150,6 +160,9 @@ class IrisJobRequest:
     def add_constraint(self, key: str, op: ConstraintOp, values: Sequence[str], preferred: bool = False) -> None:
         """Which machines will do."""
 
+    def choose(self, key: str, values: Sequence[str]) -> None:
+        """Machines whose attribute is one of these will do."""
+
     def set_timeouts(self, run: float = 0.0, scheduling: float = 0.0) -> None:
         """Seconds for which a task may run, and wait; 0 for ever."""
 
@@ -158,7 +171,7 @@ class IrisJobs:
 
     def __init__(
         self,
-        controller: str,
+        controller: str = "",
         *,
         user: str = "",
         token_file: str = "",
@@ -169,8 +182,12 @@ class IrisJobs:
     ) -> None: ...
     @property
     def controller(self) -> str: ...
-    @property
-    def user(self) -> str: ...
+    def user(self) -> str:
+        """Whose jobs are meant: who has logged in, else who was given."""
+
+    def is_own(self) -> bool:
+        """Whether this process runs in a task of this cluster."""
+
     def resolve(self, job: str) -> str:
         """The id of a job that is named by its id, or is one of the user's."""
 
@@ -191,6 +208,9 @@ class IrisJobs:
 
     def wait(self, job: str, timeout: float | None = None) -> dict[str, object]:
         """What the controller knows of a job once it has ended."""
+
+    def wait_all(self, jobs: Sequence[str], timeout: float | None = None) -> bool:
+        """Whether all of these jobs have ended in time."""
 
     def stop(self, job: str) -> bool:
         """Asks a job and its children to end; false when it had."""

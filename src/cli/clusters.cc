@@ -13,6 +13,8 @@
 #include "client/job_client.h"
 #include "cluster/spec.h"
 #include "http/job_environment.h"
+#include "iris/iris_jobs.h"
+#include "iris/job_order.h"
 #include "os/spawn.h"
 #include "ray/ray_jobs.h"
 
@@ -71,6 +73,23 @@ OpenedJobs open_ray(const Spec& spec, const ClusterChoice&) {
   return std::unique_ptr<cluster::Jobs>(std::make_unique<ray::RayJobs>(std::move(endpoint)));
 }
 
+// ---- Iris
+
+Status complete_for_iris(JobSpec& spec) {
+  std::error_code error;
+  if (!spec.folder.empty()) spec.folder = fs::absolute(spec.folder, error).lexically_normal().string();
+  if (!spec.folder.empty() && !fs::is_directory(spec.folder, error)) {
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("there is no folder {}; --folder names the one that is sent along", spec.folder));
+  }
+  return iris::request_of(spec).status();
+}
+
+OpenedJobs open_iris(const Spec& spec, const ClusterChoice&) {
+  FRAY_ASSIGN_OR_RETURN(iris::Jobs jobs, iris::jobs_of(spec, was_interrupted));
+  return std::unique_ptr<cluster::Jobs>(std::make_unique<iris::IrisJobs>(std::move(jobs)));
+}
+
 struct Kind {
   std::string_view scheme;
   OpenedJobs (*open)(const Spec& spec, const ClusterChoice& choice);
@@ -79,6 +98,7 @@ struct Kind {
 constexpr Kind kClusters[] = {
     {"local", open_node, complete_for_node},
     {"ray", open_ray, complete_for_ray},
+    {"iris", open_iris, complete_for_iris},
 };
 constexpr const Kind& kNode = kClusters[0];
 
@@ -92,8 +112,8 @@ Result<Spec> said_spec(const std::string& text) {
   FRAY_ASSIGN_OR_RETURN(Spec spec, Spec::parse(text));
   if (kind_of(spec.scheme) == nullptr) {
     return Status(StatusCode::kInvalidArgument,
-                  fmt::format("there are no jobs on '{}'; --cluster takes local, local?address=ADDRESS or "
-                              "ray?address=http://HOST:PORT",
+                  fmt::format("there are no jobs on '{}'; --cluster takes local, local?address=ADDRESS, "
+                              "ray?address=http://HOST:PORT or iris?controller=http://HOST:PORT",
                               text));
   }
   const bool is_node = spec.scheme == kNode.scheme;

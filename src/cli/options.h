@@ -21,8 +21,8 @@ inline CLI::Option* add_node_option(CLI::App& command, NodeOption& socket, bool 
 inline void add_cluster_options(CLI::App& command, ClusterChoice& choice) {
   CLI::Option* cluster =
       command.add_option("--cluster", choice.cluster,
-                         "local, local?address=ADDRESS, or ray?address=http://HOST:PORT; by default what "
-                         "FRAY_CLUSTER_SPEC says, else a node");
+                         "local, local?address=ADDRESS, ray?address=http://HOST:PORT or "
+                         "iris?controller=http://HOST:PORT; by default what FRAY_CLUSTER_SPEC says, else a node");
   add_node_option(command, choice.socket, false)->excludes(cluster);
 }
 

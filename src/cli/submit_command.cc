@@ -77,13 +77,16 @@ void add_options(CLI::App& command, SubmitArguments& arguments) {
   command.add_option("--name", spec.name, "For people; on a node by default from the command");
   command.add_option("--id,--submission-id", spec.id,
                      "The job's id, so that a second submission is refused; by default a new one");
-  command.add_option("--folder,--working-dir", spec.folder,
-                     "Where it runs; by default here. To a Ray cluster it is sent along, an archive too, or is a URI; "
-                     "by default nothing is");
+  command.add_option(
+      "--folder,--working-dir", spec.folder,
+      "Where it runs; by default here. To another cluster it is sent along, and by default nothing is; to "
+      "Ray an archive too, or a URI");
   command.add_option("--cpus", arguments.cpus, "CPUs of each replica; by default 1, on a Ray cluster none");
   command.add_option("--gpus", arguments.gpus, "GPUs of each replica");
   command.add_option("--memory", arguments.memory, "Memory of each replica, such as 8GiB; more than that ends the job");
-  command.add_option("--resources", arguments.resources, R"(Further resources: {"TPU": 4} or TPU:4,head_node:1)");
+  command.add_option(
+      "--resources", arguments.resources,
+      R"(Further resources: {"TPU": 4} or TPU:4,head_node:1; on Iris the device by its kind, such as H100:8)");
   command.add_option("--env", arguments.variables, "NAME=VALUE, or NAME for this shell's own value; again for more")
       ->take_all()
       ->allow_extra_args(false);

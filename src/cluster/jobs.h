@@ -1,4 +1,5 @@
-// Jobs: the jobs of a cluster, whichever it is: a node (client/job_client.h), a Ray (ray/ray_jobs.h).
+// Jobs: the jobs of a cluster, whichever it is: a node (client/job_client.h), a Ray (ray/ray_jobs.h), an Iris
+// (iris/iris_jobs.h).
 //
 //   FRAY_ASSIGN_OR_RETURN(JobInfo job, jobs.submit(spec, patience));
 //   FRAY_ASSIGN_OR_RETURN(std::unique_ptr<JobLog> log, jobs.open_log({.id = job.id(), .follow = true}, patience));

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kFirstRest{200};
 constexpr std::chrono::milliseconds kLongestRest{5'000};
+constexpr std::chrono::milliseconds kLeastLimit{1'000};  // of one try
 constexpr int kMostInternalErrors = 3;
 constexpr unsigned kFoundPage = 200;
 constexpr unsigned kNotFoundPage = 404;
@@ -60,9 +61,10 @@ Refusal Controller::explain(const Method& method, std::string_view what, const h
 }
 
 Refusal Controller::try_with(const Method& method, std::string_view what, const std::string& question,
-                             const Token& token, std::string* answer) const {
+                             const Token& token, std::chrono::milliseconds limit, std::string* answer) const {
   Endpoint asker = endpoint_;
   asker.token = token;
+  asker.answer_limit = std::min(asker.answer_limit, std::max(limit, kLeastLimit));
   http_client::Request request{.method = "POST", .path = std::string(method.path), .body = question};
   request.type = kProtobuf;
   request.headers =
@@ -83,7 +85,7 @@ Result<std::string> Controller::try_bytes(const Method& method, std::string_view
   *is_final = true;
   FRAY_ASSIGN_OR_RETURN(const Token used, token());
   std::string answer;
-  const Refusal refused = try_with(method, what, question, used, &answer);
+  const Refusal refused = try_with(method, what, question, used, patience_, &answer);
   if (refused.status.is_ok()) return answer;
   const bool is_renewed = refused.code == "unauthenticated" && renew(used);
   *is_final = !refused.is_passing && !is_renewed && refused.code != "internal" && refused.code != "unknown";
@@ -93,12 +95,13 @@ Result<std::string> Controller::try_bytes(const Method& method, std::string_view
 // ---- As long as the patience lasts
 
 Refusal Controller::ask_patiently(const Method& method, std::string_view what, const std::string& question,
-                                  const Token& token, std::string* answer) const {
-  http_client::Backoff backoff(endpoint_, {kFirstRest, kLongestRest, patience_});
+                                  const Token& token, std::chrono::milliseconds limit, std::string* answer) const {
+  limit = std::min(limit, patience_);
+  http_client::Backoff backoff(endpoint_, {kFirstRest, kLongestRest, limit});
   int internal_errors = 0;
   Refusal refused;
   do {
-    refused = try_with(method, what, question, token, answer);
+    refused = try_with(method, what, question, token, limit, answer);
     if (refused.code == "internal" && ++internal_errors < kMostInternalErrors) continue;
     if (!refused.is_passing) return refused;
   } while (backoff.rest());
@@ -109,14 +112,14 @@ Refusal Controller::ask_patiently(const Method& method, std::string_view what, c
   return refused;
 }
 
-Result<std::string> Controller::ask_bytes(const Method& method, std::string_view what,
-                                          const std::string& question) const {
+Result<std::string> Controller::ask_bytes(const Method& method, std::string_view what, const std::string& question,
+                                          std::chrono::milliseconds limit) const {
   FRAY_ASSIGN_OR_RETURN(Token used, token());
   std::string answer;
-  Refusal refused = ask_patiently(method, what, question, used, &answer);
+  Refusal refused = ask_patiently(method, what, question, used, limit, &answer);
   if (refused.code == "unauthenticated" && renew(used)) {
     FRAY_ASSIGN_OR_RETURN(used, token());
-    refused = ask_patiently(method, what, question, used, &answer);
+    refused = ask_patiently(method, what, question, used, limit, &answer);
   }
   FRAY_RETURN_IF_ERROR(refused.status);
   return answer;
@@ -147,7 +150,7 @@ Status Controller::log_in(Session& session) const {
   const std::string_view what = "take the login";
   std::string body;
   const auto question = encode(wire::LoginRequest{endpoint_.token.value});
-  const Refusal refused = ask_patiently(kLogin, what, question, {}, &body);
+  const Refusal refused = ask_patiently(kLogin, what, question, {}, patience_, &body);
   if (refused.code == "unauthenticated" || refused.code == "permission_denied") {
     return Status(StatusCode::kPermissionDenied,
                   fmt::format("{} does not take the token from {}; get a new one and put it there",
@@ -157,6 +160,7 @@ Status Controller::log_in(Session& session) const {
   FRAY_ASSIGN_OR_RETURN(const auto answer, read<wire::LoginResponse>(what, body));
   session.token = {answer.token, endpoint_.token.origin};
   session.from_login = true;
+  session.user = answer.user_id;
   return Status::ok();
 }
 
@@ -165,13 +169,14 @@ Status Controller::open(Session& session) const {
   FRAY_RETURN_IF_ERROR(http_client::check_token(endpoint_.token));
   const std::string_view what = "say how to log in";
   std::string body;
-  Refusal refused = try_with(kGetAuthInfo, what, "", {}, &body);
+  Refusal refused = try_with(kGetAuthInfo, what, "", {}, patience_, &body);
   if (!refused.status.is_ok()) {
     if (!refused.is_passing || !refused.has_answered) return refused.status;
-    FRAY_RETURN_IF_ERROR(ask_patiently(kGetAuthInfo, what, "", {}, &body).status);
+    FRAY_RETURN_IF_ERROR(ask_patiently(kGetAuthInfo, what, "", {}, patience_, &body).status);
   }
   FRAY_ASSIGN_OR_RETURN(const auto answer, read<wire::GetAuthInfoResponse>(what, body));
-  if (!answer.provider.empty()) {
+  session.is_of_somebody = !answer.provider.empty();
+  if (session.is_of_somebody) {
     session.token = endpoint_.token;
     if (!endpoint_.token.value.empty() && !is_signed(endpoint_.token.value)) FRAY_RETURN_IF_ERROR(log_in(session));
   }
@@ -188,6 +193,19 @@ Result<Token> Controller::token() const {
   FRAY_RETURN_IF_ERROR(enter());
   MutexLock lock(session_mutex_);
   return session_.token;
+}
+
+Result<std::string> Controller::user() const {
+  FRAY_RETURN_IF_ERROR(enter());
+  {
+    MutexLock lock(session_mutex_);
+    if (!session_.is_of_somebody || !session_.user.empty()) return session_.user;
+  }
+  FRAY_ASSIGN_OR_RETURN(const auto answer,
+                        ask<wire::GetCurrentUserResponse>(kGetCurrentUser, "say who it takes this for", wire::Empty{}));
+  MutexLock lock(session_mutex_);
+  session_.user = answer.user_id;
+  return session_.user;
 }
 
 // A login elsewhere revokes ours. Whether there is another token now than the one that was refused.

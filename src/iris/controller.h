@@ -34,6 +34,7 @@ struct Method {
 
 inline constexpr Method kGetAuthInfo{"/iris.cluster.ControllerService/GetAuthInfo", "12 March 2026"};
 inline constexpr Method kLogin{"/iris.cluster.ControllerService/Login", "12 March 2026"};
+inline constexpr Method kGetCurrentUser{"/iris.cluster.ControllerService/GetCurrentUser", "12 March 2026"};
 inline constexpr Method kLaunchJob{"/iris.cluster.ControllerService/LaunchJob", ""};
 inline constexpr Method kGetJobStatus{"/iris.cluster.ControllerService/GetJobStatus", ""};
 inline constexpr Method kGetJobState{"/iris.cluster.ControllerService/GetJobState", "27 March 2026"};
@@ -52,10 +53,12 @@ class Controller {
   const Endpoint& endpoint() const { return endpoint_; }
   std::chrono::milliseconds patience() const { return patience_; }
 
-  // For questions that change nothing, or may arrive twice. `what` completes "refused to".
+  // For questions that change nothing, or may arrive twice. `what` completes "refused to". Lost ones are asked again for no
+  // longer than `limit`, nor than the patience.
   template <typename Answer, typename Question>
-  Result<Answer> ask(const Method& method, std::string_view what, const Question& question) const {
-    FRAY_ASSIGN_OR_RETURN(const std::string bytes, ask_bytes(method, what, encode(question)));
+  Result<Answer> ask(const Method& method, std::string_view what, const Question& question,
+                     std::chrono::milliseconds limit = std::chrono::milliseconds::max()) const {
+    FRAY_ASSIGN_OR_RETURN(const std::string bytes, ask_bytes(method, what, encode(question), limit));
     return read<Answer>(what, bytes);
   }
   // One try. What is not final may have been carried out, or not; `*is_final` is false then.
@@ -67,15 +70,17 @@ class Controller {
   }
   // Whether there is something at a path that a plain GET would fetch.
   Result<bool> has(std::string_view what, const std::string& path) const;
-  // Logs in, if that was not done. try_once() and has() need it to have been.
-  Status enter() const;
+  // Whom the controller knows this client as; nobody, where anybody may ask.
+  Result<std::string> user() const;
 
  private:
   // What a login has given.
   struct Session {
     bool is_open = false;
-    bool from_login = false;  // the token was exchanged for another one
+    bool is_of_somebody = false;  // the controller wants to know who comes
+    bool from_login = false;      // the token was exchanged for another one
     Token token;
+    std::string user;  // once it was asked after
   };
 
   template <typename Answer>
@@ -85,13 +90,15 @@ class Controller {
     return answer;
   }
   Status no_protobuf(std::string_view what) const;
-  Result<std::string> ask_bytes(const Method& method, std::string_view what, const std::string& question) const;
+  Result<std::string> ask_bytes(const Method& method, std::string_view what, const std::string& question,
+                                std::chrono::milliseconds limit) const;
   Result<std::string> try_bytes(const Method& method, std::string_view what, const std::string& question,
                                 bool* is_final) const;
   Refusal ask_patiently(const Method& method, std::string_view what, const std::string& question, const Token& token,
-                        std::string* answer) const;
+                        std::chrono::milliseconds limit, std::string* answer) const;
   Refusal try_with(const Method& method, std::string_view what, const std::string& question, const Token& token,
-                   std::string* answer) const;
+                   std::chrono::milliseconds limit, std::string* answer) const;
+  Status enter() const;
   Status open(Session& session) const FRAY_REQUIRES(session_mutex_);
   Status log_in(Session& session) const FRAY_REQUIRES(session_mutex_);
   Result<Token> token() const;

@@ -4,7 +4,7 @@
 
 #include "iris/base64.h"
 #include "iris/endpoint.h"
-#include "iris/job_details.h"
+#include "iris/job_order.h"
 #include "iris/messages.h"
 #include "iris/names.h"
 #include "iris/refusal.h"
@@ -16,6 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   wire::GetJobStatusResponse job;
   if (decode(text, job)) {
     (void)fray::json_text(details_of(job).to_json());
+    (void)info_of(details_of(job));
     // What was understood is understood again.
     wire::GetJobStatusResponse again;
     if (!decode(encode(job), again) || encode(again) != encode(job)) __builtin_trap();

@@ -1,10 +1,13 @@
 #include "iris/job_details.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
-#include "iris/job_request.h"
+#include "iris/job_program.h"
 #include "iris/messages.h"
+#include "iris/names.h"
+#include "model/json_text.h"
 
 namespace fray::iris {
 
@@ -38,6 +41,59 @@ int index_of(std::string_view task_id) {
 
 std::int64_t ms_of(const std::optional<wire::Timestamp>& time) { return time ? time->epoch_ms : 0; }
 
+// Iris's numbers of tasks' states are those of jobs', and two more.
+fray::JobState status_of_task(int number) {
+  if (number == wire::TASK_STATE_PREEMPTED) return fray::JobState::kFailed;
+  return status_of(job_state(number));
+}
+
+std::map<std::string, std::string> metadata_in(const std::string& text) {
+  std::map<std::string, std::string> metadata;
+  const json document = parse_json(text);
+  if (!document.is_object()) return metadata;
+  for (const auto& [name, value] : document.items()) {
+    if (value.is_string()) metadata[name] = value.get<std::string>();
+  }
+  return metadata;
+}
+
+// What nobody could ask for is left out.
+ResourceSet resources_in(const wire::ResourceSpec& spec) {
+  ResourceSet resources;
+  auto add = [&resources](std::string_view name, double amount) { (void)resources.set(name, amount).is_ok(); };
+  add("CPU", spec.cpu_millicores / 1000.0);
+  add("memory", static_cast<double>(spec.memory_bytes));
+  add("disk", static_cast<double>(spec.disk_bytes));
+  if (!spec.device) return resources;
+  if (spec.device->gpu)
+    add(spec.device->gpu->variant.empty() ? "GPU" : spec.device->gpu->variant, spec.device->gpu->count);
+  if (spec.device->tpu) add(spec.device->tpu->variant, spec.device->tpu->count);
+  return resources;
+}
+
+Band band_in(int number) {
+  const bool is_known = number >= 0 && number <= static_cast<int>(Band::kBatch);
+  return is_known ? static_cast<Band>(number) : Band::kDefault;
+}
+
+void add_request(const wire::LaunchJobRequest& request, JobDetails* job) {
+  if (request.entrypoint && request.entrypoint->run_command) {
+    job->argv = command_in(request.entrypoint->run_command->argv);
+  }
+  if (request.resources) job->resources = resources_in(*request.resources);
+  job->max_failures = request.max_retries_failure;
+  job->max_preemptions = request.max_retries_preemption;
+  job->timeout_ms = request.timeout ? request.timeout->milliseconds : 0;
+  job->band = band_in(request.priority_band);
+  if (!request.environment) return;
+  const auto& variables = request.environment->env_vars;
+  if (const auto mark = variables.find(kSubmissionVariable); mark != variables.end()) job->mark = mark->second;
+  if (const auto told = variables.find(kMetadataVariable); told != variables.end()) {
+    job->metadata = metadata_in(told->second);
+    if (auto name = job->metadata.extract(kNameInMetadata)) job->name = name.mapped();
+  }
+}
+
 json time_or_null(std::int64_t ms) { return ms > 0 ? json(ms) : json(nullptr); }
 
 }  // namespace
@@ -47,6 +103,26 @@ std::string_view to_string(JobState state) { return kJobStates[static_cast<std::
 JobState job_state(int number) {
   const bool is_known = number >= 0 && static_cast<std::size_t>(number) < kJobStates.size();
   return is_known ? static_cast<JobState>(number) : JobState::kUnknown;
+}
+
+fray::JobState status_of(JobState state) {
+  switch (state) {
+    case JobState::kRunning:
+      return fray::JobState::kRunning;
+    case JobState::kSucceeded:
+      return fray::JobState::kSucceeded;
+    case JobState::kFailed:
+    case JobState::kWorkerFailed:
+    case JobState::kUnschedulable:
+      return fray::JobState::kFailed;
+    case JobState::kKilled:
+      return fray::JobState::kStopped;
+    case JobState::kUnknown:
+    case JobState::kPending:
+    case JobState::kBuilding:
+      break;
+  }
+  return fray::JobState::kPending;
 }
 
 std::optional<int> JobDetails::exit_code() const {
@@ -71,6 +147,7 @@ json TaskDetails::to_json() const {
   return {{"id", id},
           {"index", index},
           {"state", state},
+          {"status", fray::to_string(status)},
           {"exit_code", exit_code ? json(*exit_code) : json(nullptr)},
           {"error", error},
           {"worker", worker},
@@ -84,7 +161,10 @@ json JobDetails::to_json() const {
   for (const TaskDetails& task : tasks) task_documents.push_back(task.to_json());
   const std::optional<int> code = exit_code();
   return {{"id", id},
+          {"name", name},
+          {"metadata", metadata},
           {"state", to_string(state)},
+          {"status", fray::to_string(status_of(state))},
           {"error", error},
           {"pending_reason", pending_reason},
           {"submitted_ms", time_or_null(submitted_ms)},
@@ -105,6 +185,7 @@ TaskDetails details_of(const wire::TaskStatus& status) {
   task.id = status.task_id;
   task.index = index_of(task.id);
   task.state = task_state(status.state);
+  task.status = status_of_task(status.state);
   if (has_exit_code(status.state)) task.exit_code = shell_code(status.exit_code);
   task.error = status.error;
   task.worker = status.worker_id;
@@ -120,6 +201,7 @@ TaskDetails details_of(const wire::TaskStatus& status) {
 JobDetails details_of(const wire::JobStatus& status) {
   JobDetails job;
   job.id = status.job_id;
+  job.name = stem_of(name_in(job.id));
   job.state = job_state(status.state);
   job.error = status.error;
   // Of a job that has ended, controllers repeat the error here.
@@ -137,11 +219,7 @@ JobDetails details_of(const wire::JobStatus& status) {
 
 JobDetails details_of(const wire::GetJobStatusResponse& answer) {
   JobDetails job = details_of(answer.job.value_or(wire::JobStatus{}));
-  const wire::LaunchJobRequest request = answer.request.value_or(wire::LaunchJobRequest{});
-  if (request.entrypoint && request.entrypoint->run_command) job.argv = request.entrypoint->run_command->argv;
-  if (!request.environment) return job;
-  const auto& variables = request.environment->env_vars;
-  if (const auto mark = variables.find(kSubmissionVariable); mark != variables.end()) job.mark = mark->second;
+  if (answer.request) add_request(*answer.request, &job);
   return job;
 }
 

@@ -14,6 +14,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "iris/job_request.h"
+#include "model/job_info.h"
+#include "model/resource_set.h"
+
 namespace fray::iris {
 
 namespace wire {
@@ -36,6 +40,8 @@ enum class JobState {
 std::string_view to_string(JobState state);  // "RUNNING"
 JobState job_state(int number);
 inline bool is_over(JobState state) { return state >= JobState::kSucceeded; }
+// As all clusters have it.
+fray::JobState status_of(JobState state);
 
 struct AttemptDetails {
   int number = 0;
@@ -49,7 +55,8 @@ struct AttemptDetails {
 struct TaskDetails {
   std::string id;
   int index = 0;
-  std::string state;             // "RUNNING", "PREEMPTED", ...
+  std::string state;  // "RUNNING", "PREEMPTED", ...
+  fray::JobState status = fray::JobState::kPending;
   std::optional<int> exit_code;  // of its last attempt, once its program has ended; 137 after SIGKILL
   std::string error;
   std::string worker;
@@ -62,6 +69,7 @@ struct TaskDetails {
 
 struct JobDetails {
   std::string id;
+  std::string name;  // without what made it new
   JobState state = JobState::kUnknown;
   std::string error;
   std::string pending_reason;  // of one that waits
@@ -76,6 +84,12 @@ struct JobDetails {
   // Only where one job was asked after.
   std::vector<std::string> argv;
   std::string mark;  // of its submission
+  std::map<std::string, std::string> metadata;
+  ResourceSet resources;  // of each replica, as request_of() takes them
+  int max_failures = 0;
+  int max_preemptions = 0;
+  std::int64_t timeout_ms = 0;
+  Band band = Band::kDefault;
   std::vector<TaskDetails> tasks;
 
   // Of the first task that failed; 0 when the job has succeeded; nothing before its end, and where no program has failed.

@@ -1,20 +1,23 @@
 #include "iris/job_request.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
-#include <sys/random.h>
+#include <nlohmann/json.hpp>
 
 #include "base/utf8.h"
+#include "iris/job_program.h"
 #include "iris/messages.h"
+#include "iris/tpu_slice.h"
+#include "model/json_text.h"
 
 namespace fray::iris {
 
 namespace {
 
-constexpr std::size_t kMarkBytes = 16;
+constexpr std::int32_t kMillicoresOfDevices = 32'000;  // at least, as Iris's own client asks for it
 
 Status wrong_request(std::string what) { return Status(StatusCode::kInvalidArgument, std::move(what)); }
 
@@ -40,6 +43,15 @@ Status check_texts(std::string_view what, const std::vector<std::string>& texts)
   for (const std::string& text : texts) {
     if (!is_utf8(text))
       return wrong_request(fmt::format("{} has bytes that are no UTF-8, which Iris does not take", what));
+  }
+  return Status::ok();
+}
+
+Status check_metadata(const std::map<std::string, std::string>& metadata) {
+  for (const auto& [name, text] : metadata) {
+    if (!is_utf8(name) || !is_utf8(text)) {
+      return wrong_request("the metadata have bytes that are no UTF-8, which Iris does not take");
+    }
   }
   return Status::ok();
 }
@@ -115,6 +127,7 @@ wire::EnvironmentConfig environment_of(const JobRequest& request, const std::str
   environment.pip_packages = request.pip_packages;
   environment.env_vars = request.env_vars;
   environment.env_vars[kSubmissionVariable] = mark;
+  if (!request.metadata.empty()) environment.env_vars[kMetadataVariable] = json_text(request.metadata);
   environment.extras = request.extras;
   environment.python_version = request.python_version;
   return environment;
@@ -151,16 +164,35 @@ Status check(const JobRequest& request) {
   FRAY_RETURN_IF_ERROR(check_texts("an extra", request.extras));
   FRAY_RETURN_IF_ERROR(check_texts("the name of a port", request.ports));
   FRAY_RETURN_IF_ERROR(check_files(request.files));
+  FRAY_RETURN_IF_ERROR(check_metadata(request.metadata));
   return check_variables(request.env_vars);
 }
 
-std::string new_mark() {
-  std::array<unsigned char, kMarkBytes> drawn{};
-  while (::getrandom(drawn.data(), drawn.size(), 0) != static_cast<ssize_t>(drawn.size())) {
+Constraint any_of(std::string key, std::vector<std::string> values) {
+  const auto op = values.size() == 1 ? Constraint::Op::kEq : Constraint::Op::kIn;
+  return {std::move(key), op, std::move(values)};
+}
+
+Status complete(JobRequest* request) {
+  const bool has_packages = !request->pip_packages.empty() || !request->extras.empty();
+  if (request->setup.empty() && has_packages) {
+    std::vector<std::string> packages = request->runner_packages;
+    packages.insert(packages.end(), request->pip_packages.begin(), request->pip_packages.end());
+    FRAY_ASSIGN_OR_RETURN(request->setup, setup_lines(packages, request->extras, request->python_version));
   }
-  std::string mark;
-  for (unsigned char byte : drawn) mark += fmt::format("{:02x}", byte);
-  return mark;
+  if (request->device.kind == Device::Kind::kCpu) return Status::ok();
+  request->cpu_millicores = std::max(request->cpu_millicores, kMillicoresOfDevices);
+  const TpuSlice* slice =
+      request->device.kind == Device::Kind::kTpu ? find_tpu_slice(request->device.variant) : nullptr;
+  if (slice == nullptr || slice->machines == 1) return Status::ok();
+  if (request->replicas == 1) request->replicas = slice->machines;
+  if (request->replicas % slice->machines != 0) {
+    return wrong_request(
+        fmt::format("{} replicas fill no number of slices: each {} has {} machines, with a replica on each",
+                    request->replicas, slice->name, slice->machines));
+  }
+  if (request->group_by.empty()) request->group_by = "tpu-name";
+  return Status::ok();
 }
 
 wire::LaunchJobRequest launch_question(const JobRequest& request, const std::string& id, const std::string& mark,

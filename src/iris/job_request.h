@@ -35,6 +35,8 @@ struct Constraint {
   std::vector<std::string> values;  // several for kIn, none for kExists and kNotExists
   bool preferred = false;           // ranks machines, and leaves none out
 };
+// Machines whose attribute is one of some values.
+Constraint any_of(std::string key, std::vector<std::string> values);
 
 // What is done with a job of the same id.
 enum class Existing {
@@ -49,15 +51,17 @@ struct JobRequest {
   std::string name;
   std::string parent;  // the id of the job whose child it is
   std::vector<std::string> argv;
-  std::vector<std::string> setup;            // shell lines that run before it
+  std::vector<std::string> setup;            // shell lines that run before it; by default those that packages need
   std::map<std::string, std::string> files;  // put beside the workspace, by relative path
   std::string workspace;                     // a folder that is sent along
   std::string bundle_id;                     // or one that was sent before
 
   std::map<std::string, std::string> env_vars;
+  std::map<std::string, std::string> metadata;  // shown with the job
   std::vector<std::string> pip_packages;
+  std::vector<std::string> runner_packages;  // installed too where others are; children do not inherit them
   std::vector<std::string> extras;
-  std::string python_version;
+  std::string python_version;  // of the environment that packages are installed into
 
   std::int32_t cpu_millicores = 1000;
   std::int64_t memory_bytes = 0;
@@ -65,7 +69,7 @@ struct JobRequest {
   Device device;
   std::vector<Constraint> constraints;
   std::int32_t replicas = 1;
-  std::string group_by;  // attribute that the machines of all replicas share
+  std::string group_by;  // attribute that the machines of all replicas share; by default as the device needs it
   std::vector<std::string> ports;
 
   std::int32_t max_retries_failure = 0;
@@ -77,13 +81,17 @@ struct JobRequest {
   std::string task_image;
 };
 
-// The variable under which a submission is known again; not shown to users.
+// Variables of a task that are its job's own, which its children do not inherit: under which a submission is known again, and
+// its metadata as JSON.
 inline constexpr const char* kSubmissionVariable = "FRAY_SUBMISSION";
+inline constexpr const char* kMetadataVariable = "FRAY_JOB_METADATA";
+inline constexpr const char* kNameInMetadata = "name";  // for people, of a job whose id was given
 
 Status check(const JobRequest& request);
 
-// A random text that no other submission has.
-std::string new_mark();
+// Fills in what follows from the rest: set-up lines, the processors and replicas of a device. kInvalidArgument for replicas that
+// no number of slices has.
+Status complete(JobRequest* request);
 
 // `today` as controllers want it, who refuse clients that have not been updated for two weeks.
 wire::LaunchJobRequest launch_question(const JobRequest& request, const std::string& id, const std::string& mark,

@@ -45,6 +45,29 @@ Jobs::Jobs(Endpoint endpoint, std::string user, std::chrono::milliseconds patien
 
 const Endpoint& Jobs::endpoint() const { return controller_->endpoint(); }
 
+// ---- Who asks
+
+Result<std::string> Jobs::user() const {
+  FRAY_ASSIGN_OR_RETURN(std::string known, controller_->user());
+  return known.empty() ? user_ : std::move(known);
+}
+
+Result<std::string> Jobs::resolve(const std::string& job) const {
+  if (job.starts_with('/')) return resolve_id("", job);
+  FRAY_ASSIGN_OR_RETURN(const std::string own, user());
+  return resolve_id(own, job);
+}
+
+Result<std::optional<OwnTask>> Jobs::own_task() const {
+  std::optional<OwnTask> task = OwnTask::find();
+  if (!task) return task;
+  auto address = parse_address(task->controller);
+  if (address.is_ok() && address->text() == endpoint().address.text()) return task;
+  FRAY_ASSIGN_OR_RETURN(const auto known, states({task->job}));
+  if (!known.contains(task->job)) task.reset();
+  return task;
+}
+
 // ---- Launching
 
 // The id of the job, if it is there and was launched with this mark; kAlreadyExists when it is another one, which is in the
@@ -97,8 +120,14 @@ Status Jobs::launch(const JobRequest& request, const std::string& id, Bundle bun
 
 Result<std::string> Jobs::submit(JobRequest request) const {
   FRAY_RETURN_IF_ERROR(check(request));
-  FRAY_ASSIGN_OR_RETURN(const std::string id, job_id(user_, request.parent, request.name));
-  FRAY_RETURN_IF_ERROR(controller_->enter());
+  FRAY_RETURN_IF_ERROR(job_id(user_, request.parent, request.name).status());
+  if (request.parent.empty()) {
+    FRAY_ASSIGN_OR_RETURN(const std::optional<OwnTask> task, own_task());
+    if (task) task->adopt(&request);
+  }
+  FRAY_RETURN_IF_ERROR(complete(&request));
+  FRAY_ASSIGN_OR_RETURN(const std::string own, user());
+  FRAY_ASSIGN_OR_RETURN(const std::string id, job_id(own, request.parent, request.name));
   Bundle bundle;
   if (!request.workspace.empty()) {
     FRAY_ASSIGN_OR_RETURN(bundle, make_bundle(request.workspace));
@@ -160,9 +189,11 @@ Result<TaskDetails> Jobs::task(const std::string& name, int index) const {
   return details_of(answer.task.value_or(wire::TaskStatus{}));
 }
 
-Result<std::map<std::string, JobState>> Jobs::states(const std::vector<std::string>& ids) const {
-  FRAY_ASSIGN_OR_RETURN(const auto answer, controller_->ask<wire::GetJobStateResponse>(kGetJobState, "say how jobs are",
-                                                                                       wire::GetJobStateRequest{ids}));
+Result<std::map<std::string, JobState>> Jobs::states(const std::vector<std::string>& ids,
+                                                     std::chrono::milliseconds limit) const {
+  const wire::GetJobStateRequest question{ids};
+  FRAY_ASSIGN_OR_RETURN(const auto answer,
+                        controller_->ask<wire::GetJobStateResponse>(kGetJobState, "say how jobs are", question, limit));
   std::map<std::string, JobState> states;
   for (const auto& [id, state] : answer.states) states[id] = job_state(state);
   return states;
@@ -173,23 +204,28 @@ Status Jobs::not_there(const std::string& id) const {
                 fmt::format("{} has no job {}; the list of jobs shows the ids", endpoint().address.text(), id));
 }
 
-Result<JobDetails> Jobs::wait(const std::string& name, std::optional<std::chrono::milliseconds> timeout) const {
-  FRAY_ASSIGN_OR_RETURN(const std::string id, resolve(name));
-  const auto longest = std::chrono::hours(24 * 365);
-  http_client::Backoff backoff(endpoint(), {kFirstLook, kLongestLook, timeout.value_or(longest)});
-  JobState state = JobState::kUnknown;
-  do {
-    FRAY_ASSIGN_OR_RETURN(const auto known, states({id}));
-    const auto found = known.find(id);
-    if (found == known.end()) return not_there(id);
-    state = found->second;
-    if (is_over(state)) return get(id);
-  } while (backoff.rest());
-  if (backoff.was_interrupted()) {
-    return Status(StatusCode::kCancelled, fmt::format("interrupted while the job {} was {}", id, to_string(state)));
+Result<bool> Jobs::wait(const std::vector<std::string>& names, std::optional<std::chrono::milliseconds> timeout) const {
+  std::vector<std::string> going;
+  for (const std::string& name : names) {
+    FRAY_ASSIGN_OR_RETURN(std::string id, resolve(name));
+    going.push_back(std::move(id));
   }
-  return Status(StatusCode::kTimedOut, fmt::format("the job {} is still {} after {} s", id, to_string(state),
-                                                   std::chrono::duration<double>(timeout.value_or(longest)).count()));
+  const std::chrono::milliseconds limit = timeout.value_or(std::chrono::hours(24 * 365));
+  const auto end = std::chrono::steady_clock::now() + limit;
+  http_client::Backoff backoff(endpoint(), {kFirstLook, kLongestLook, limit});
+  do {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+    auto known = states(going, std::max(left, kFirstLook));
+    if (!known.is_ok() && timeout && backoff.is_over()) return false;
+    if (!known.is_ok()) return known.status();
+    for (const std::string& id : going) {
+      if (!known->contains(id)) return not_there(id);
+    }
+    std::erase_if(going, [&](const std::string& id) { return is_over(known->at(id)); });
+    if (going.empty()) return true;
+  } while (backoff.rest());
+  if (!backoff.was_interrupted()) return false;
+  return Status(StatusCode::kCancelled, fmt::format("interrupted while the job {} goes on", going.front()));
 }
 
 Result<bool> Jobs::stop(const std::string& name) const {

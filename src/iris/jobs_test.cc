@@ -110,8 +110,8 @@ TEST(IrisJobsTest, a_job_is_launched_with_what_was_asked_for) {
   request.cpu_millicores = 500;
   request.device = {Device::Kind::kTpu, "v5litepod-16", "4x4", 4};
   request.constraints = {{"region", Constraint::Op::kIn, {"here", "there"}}};
-  request.group_by = "tpu-name";
   request.replicas = 4;
+  request.metadata = {{"owner", "me"}};
   request.files = {{"x.bin", std::string("\0\1", 2)}};
   request.band = Band::kBatch;
   auto id = controller.jobs().submit(request);
@@ -120,7 +120,8 @@ TEST(IrisJobsTest, a_job_is_launched_with_what_was_asked_for) {
   const wire::LaunchJobRequest& sent = controller.launched("/bob/train");
   EXPECT_THAT(sent.entrypoint->run_command->argv, ElementsAre("python", "a b.py"));
   EXPECT_EQ(sent.environment->env_vars.at("A"), "1");
-  EXPECT_EQ(sent.resources->cpu_millicores, 500);
+  EXPECT_EQ(sent.environment->env_vars.at("FRAY_JOB_METADATA"), R"({"owner":"me"})");
+  EXPECT_EQ(sent.resources->cpu_millicores, 32'000);  // which come with a device
   EXPECT_EQ(sent.resources->device->tpu->topology, "4x4");
   EXPECT_EQ(sent.resources->device->tpu->count, 4);
   EXPECT_EQ(sent.constraints[0].op, wire::CONSTRAINT_OP_IN);

@@ -28,10 +28,7 @@ Result<std::vector<LogLine>> LogFollower::read() {
 Status LogFollower::look_at_job() {
   FRAY_ASSIGN_OR_RETURN(const auto states, jobs_.states({job_}));
   const auto found = states.find(job_);
-  if (found == states.end()) {
-    return Status(StatusCode::kNotFound, fmt::format("{} has no job {}; the list of jobs shows the ids",
-                                                     jobs_.endpoint().address.text(), job_));
-  }
+  if (found == states.end()) return jobs_.not_there(job_);
   if (fray::iris::is_over(found->second)) ended_ = Clock::now();
   return Status::ok();
 }

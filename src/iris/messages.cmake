@@ -1,4 +1,5 @@
-# fray_iris_messages: the messages of iris/*.proto as C++ structs, iris/messages.h.
+# fray_iris_messages: what is written by scripts: the messages of iris/*.proto as C++ structs, iris/messages.h, and the table
+# of TPU slices, iris/tpu_slices.inc, which Python's own package has.
 find_package(Python3 3.11 REQUIRED COMPONENTS Interpreter)
 
 set(protos iris/time.proto iris/job.proto iris/controller.proto iris/log.proto)  # what is used comes first
@@ -12,7 +13,17 @@ add_custom_command(
   DEPENDS ${protos} ${generator}
   WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}
   VERBATIM)
-add_library(fray_iris_messages STATIC ${messages}/iris/messages.cc ${CMAKE_CURRENT_SOURCE_DIR}/iris/protobuf.cc)
+
+set(slices ${PROJECT_SOURCE_DIR}/python/fray/cluster/tpu_topology.py)
+set(slice_writer ${PROJECT_SOURCE_DIR}/tools/tpu_slices.py)
+add_custom_command(
+  OUTPUT ${messages}/iris/tpu_slices.inc
+  COMMAND ${Python3_EXECUTABLE} ${slice_writer} ${slices} --output ${messages}/iris/tpu_slices.inc
+  DEPENDS ${slices} ${slice_writer}
+  VERBATIM)
+
+add_library(fray_iris_messages STATIC ${messages}/iris/messages.cc ${CMAKE_CURRENT_SOURCE_DIR}/iris/protobuf.cc
+                                      ${messages}/iris/tpu_slices.inc)
 target_include_directories(fray_iris_messages PUBLIC ${messages} ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(fray_iris_messages PRIVATE fray_warnings)
 target_compile_options(fray_iris_messages PRIVATE $<$<CONFIG:Develop>:-O1> $<$<CONFIG:Release>:-Os>)

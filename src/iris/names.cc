@@ -1,11 +1,13 @@
 #include "iris/names.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
 
 #include <fmt/format.h>
 #include <pwd.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/utf8.h"
@@ -15,6 +17,8 @@ namespace fray::iris {
 namespace {
 
 constexpr std::size_t kLongestName = 200;
+constexpr std::size_t kMarkBytes = 16;
+constexpr std::size_t kEndDigits = 8;  // of a new name
 
 Status wrong_name(std::string_view what, std::string_view given, std::string_view why) {
   return Status(StatusCode::kInvalidArgument, fmt::format("{} \"{}\" cannot be used on Iris: {}", what, given, why));
@@ -85,6 +89,33 @@ Result<std::string> resolve_id(const std::string& user, const std::string& text)
 }
 
 bool is_child(std::string_view id) { return std::count(id.begin(), id.end(), '/') > 2; }
+
+std::string_view parent_in(std::string_view id) { return id.substr(0, id.rfind('/')); }
+
+std::string_view name_in(std::string_view id) { return id.substr(id.rfind('/') + 1); }
+
+std::string_view user_in(std::string_view id) {
+  id.remove_prefix(id.starts_with('/') ? 1 : 0);
+  return id.substr(0, id.find('/'));
+}
+
+std::string new_mark() {
+  std::array<unsigned char, kMarkBytes> drawn{};
+  while (::getrandom(drawn.data(), drawn.size(), 0) != static_cast<ssize_t>(drawn.size())) {
+  }
+  std::string mark;
+  for (unsigned char byte : drawn) mark += fmt::format("{:02x}", byte);
+  return mark;
+}
+
+std::string new_name(std::string_view stem) { return fmt::format("{}-{}", stem, new_mark().substr(0, kEndDigits)); }
+
+std::string_view stem_of(std::string_view name) {
+  const std::size_t dash = name.rfind('-');
+  const bool has_end = dash != std::string_view::npos && dash > 0 && name.size() - dash - 1 == kEndDigits &&
+                       name.find_first_not_of("0123456789abcdef", dash + 1) == std::string_view::npos;
+  return has_end ? name.substr(0, dash) : name;
+}
 
 std::optional<AttemptName> parse_attempt(std::string_view key) {
   const std::size_t colon = key.rfind(':');

@@ -22,6 +22,17 @@ Result<std::string> job_id(const std::string& user, const std::string& parent, c
 Result<std::string> resolve_id(const std::string& user, const std::string& text);
 
 bool is_child(std::string_view id);
+// Of an id: "/bob/train" for "/bob/train/eval", "/bob" for a root job; "eval"; "bob".
+std::string_view parent_in(std::string_view id);
+std::string_view name_in(std::string_view id);
+std::string_view user_in(std::string_view id);
+
+// A random text that no other submission has.
+std::string new_mark();
+// A name that no other job has: `stem` with an end of eight digits, for Iris never lets the name of a stopped job go.
+std::string new_name(std::string_view stem);
+// What new_name() was given; another name as it is.
+std::string_view stem_of(std::string_view name);
 
 struct AttemptName {
   std::string_view job;

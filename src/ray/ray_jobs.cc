@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cluster/command_text.h"
 #include "model/json_text.h"
-#include "ray/command_text.h"
 #include "ray/log_follower.h"
 
 namespace fray::ray {
@@ -135,7 +135,7 @@ Result<Endpoint> endpoint_of(const cluster::Spec& spec, std::function<bool()> in
 Result<JobRequest> request_of(const JobSpec& spec) {
   FRAY_RETURN_IF_ERROR(check_numbers_unset(spec));
   JobRequest request;
-  FRAY_ASSIGN_OR_RETURN(request.entrypoint, command_text(spec.command));
+  FRAY_ASSIGN_OR_RETURN(request.entrypoint, cluster::command_text(spec.command));
   request.submission_id = spec.id;
   request.metadata = spec.metadata;
   if (!spec.name.empty()) request.metadata["name"] = spec.name;

@@ -6,6 +6,7 @@ import pickle
 import re
 import sys
 import threading
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,7 +19,6 @@ from fray.cluster import create_cluster
 
 from tests.iris.conftest import Cluster
 from tests.iris.controller import Controller
-from tests.iris.waiting import wait_until
 from tests.iris.worker import slice_of
 
 SMALL = ResourceConfig(cpu=0.1, ram="64m", disk="0")
@@ -159,16 +159,63 @@ def test_a_cluster_pickles_and_a_spec_makes_one(iris: IrisCluster, cluster: Clus
     assert made.poll(job).status is JobStatus.SUCCEEDED
 
 
-def test_jobs_of_a_task_are_children_of_its_job(
-    iris: IrisCluster, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+def call(function: Callable[[], None], env_vars: dict[str, str], **fields: object) -> JobRequest:
+    """A job that runs a function, in the folder of this process."""
+    environment = create_environment(env_vars=env_vars)
+    entrypoint = Entrypoint.from_callable(function)
+    return JobRequest(name="parent", entrypoint=entrypoint, resources=SMALL, environment=environment, **fields)
+
+
+def test_the_cluster_of_a_task_is_its_own_and_jobs_there_are_children_and_inherit(
+    iris: IrisCluster, tmp_path: Path
 ) -> None:
-    parent = cluster.submit("sleep 600")
-    wait_until(lambda: cluster.jobs.get(parent)["state"] == "RUNNING")
-    monkeypatch.setenv("IRIS_TASK_ID", f"{parent}/0")
-    child = iris.launch(shell("true"))
-    assert child.startswith(f"{parent}/job-")
-    iris.wait(child, timeout=60)
-    cluster.jobs.stop(parent)
+    def launch_child() -> None:
+        import fray
+        from fray import Entrypoint, JobRequest, ResourceConfig, create_environment
+
+        cluster = fray.current_cluster()
+        script = "cat data.txt; echo $KEPT $OWN $TOKENIZERS_PARALLELISM"
+        for environment in (None, create_environment(env_vars={"OWN": "own"})):
+            request = JobRequest(
+                name="child",
+                entrypoint=Entrypoint.from_binary("sh", ["-c", script]),
+                resources=ResourceConfig(cpu=0.1, ram="64m", disk="0"),
+                environment=environment,
+            )
+            job = cluster.launch(request)
+            print("".join(cluster.follow(job)) + job, flush=True)
+
+    (tmp_path / "data.txt").write_text("of the parent\n")
+    variables = {"KEPT": "kept", "TOKENIZERS_PARALLELISM": "true"}
+    job = iris.launch(call(launch_child, variables, metadata={"not": "inherited"}))
+    lines = "".join(iris.follow(job)).splitlines()
+    assert [lines[0], lines[1], lines[3], lines[4]] == ["of the parent", "kept true", "of the parent", "kept own false"]
+    assert [line.rpartition("-")[0] for line in (lines[2], lines[5])] == [f"{job}/child"] * 2
+    assert iris.wait(job).status is JobStatus.SUCCEEDED
+
+
+def test_tasks_of_a_program_in_a_task_stay_on_its_machine(iris: IrisCluster) -> None:
+    def show() -> None:
+        import fray
+
+        print(type(fray.get_job_context()).__name__)
+
+    job = iris.launch(call(show, {}))
+    assert "".join(iris.follow(job)) == "NativeJobContext\n"
+
+
+def test_a_cluster_without_an_address_is_that_of_a_task_alone() -> None:
+    with pytest.raises(ValueError, match="this is no task of Iris"):
+        create_cluster("iris")
+
+
+def test_an_id_is_taken_once_and_metadata_stay_with_the_job(iris: IrisCluster) -> None:
+    name = f"once-{uuid.uuid4().hex}"
+    job = iris.launch(shell("true", id=name, metadata={"owner": "me"}))
+    assert job == f"/tester/{name}"
+    with pytest.raises(fray.errors.JobExistsError):
+        iris.launch(shell("true", id=name))
+    assert iris.wait(job, timeout=60).name == "job"
 
 
 def test_what_iris_lacks_is_refused_by_name(iris: IrisCluster) -> None:

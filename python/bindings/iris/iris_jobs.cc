@@ -12,7 +12,11 @@
 #include <nanobind/stl/vector.h>
 
 #include "cluster_client.h"
+#include "iris/iris_jobs.h"
+#include "iris/job_order.h"
+#include "iris/job_program.h"
 #include "iris/log_follower.h"
+#include "model/job_json.h"
 #include "one_interpreter.h"
 
 namespace nb = nanobind;
@@ -37,11 +41,16 @@ class IrisJobs {
  public:
   IrisJobs(const std::string& controller, const std::string& user, const std::string& token_file, double timeout,
            double patience, const std::string& ca_file, bool verify)
-      : jobs_(endpoint(controller, token_file, timeout, ca_file, verify), user.empty() ? iris::current_user() : user,
+      : jobs_(endpoint(controller, token_file, timeout, ca_file, verify), user.empty() ? iris::usual_user() : user,
               time_limit(patience)) {}
 
   std::string controller() const { return jobs_.endpoint().address.text(); }
-  std::string user() const { return jobs_.user(); }
+  std::string user() const {
+    return value_of(without_gil([&] { return jobs_.user(); }));
+  }
+  bool is_own() const {
+    return value_of(without_gil([&] { return jobs_.own_task(); })).has_value();
+  }
 
   std::string submit(const iris::JobRequest& request) const {
     return value_of(without_gil([&] { return jobs_.submit(request); }));
@@ -59,6 +68,16 @@ class IrisJobs {
     }
     return as_python(documents);
   }
+  // Whether all have ended in time.
+  bool wait_all(const std::vector<std::string>& jobs, std::optional<double> timeout) const {
+    std::optional<milliseconds> limit;
+    if (timeout) limit = *timeout > 0 ? time_limit(*timeout) : milliseconds(0);
+    return value_of(without_gil([&] { return jobs_.wait(jobs, limit); }));
+  }
+  nb::object wait(const std::string& job, std::optional<double> timeout) const {
+    if (wait_all({job}, timeout)) return get(job);
+    raise(Status(StatusCode::kTimedOut, fmt::format("the job {} is still going on after {} s", job, *timeout)));
+  }
   std::map<std::string, std::string> states(const std::vector<std::string>& ids) const {
     std::map<std::string, std::string> names;
     for (const auto& [id, state] : value_of(without_gil([&] { return jobs_.states(ids); }))) {
@@ -66,27 +85,22 @@ class IrisJobs {
     }
     return names;
   }
-  nb::object wait(const std::string& job, std::optional<double> timeout) const {
-    std::optional<milliseconds> limit;
-    if (timeout) limit = time_limit(*timeout);
-    return as_python(value_of(without_gil([&] { return jobs_.wait(job, limit); })).to_json());
-  }
   bool stop(const std::string& job) const {
     return value_of(without_gil([&] { return jobs_.stop(job); }));
   }
   nb::object logs(const std::string& job) const {
     return lines_of(value_of(without_gil([&] { return jobs_.logs(job); })));
   }
-  std::string resolve(const std::string& job) const { return value_of(jobs_.resolve(job)); }
+  std::string resolve(const std::string& job) const {
+    return value_of(without_gil([&] { return jobs_.resolve(job); }));
+  }
 
   const iris::Jobs& jobs() const { return jobs_; }
 
  private:
   static iris::Endpoint endpoint(const std::string& controller, const std::string& token_file, double timeout,
                                  const std::string& ca_file, bool verify) {
-    iris::Endpoint made;
-    made.address = value_of(iris::parse_address(controller));
-    made.token = value_of(iris::find_token(made.address, token_file));
+    iris::Endpoint made = value_of(iris::endpoint_at(controller, token_file));
     made.answer_limit = time_limit(timeout);
     made.ca_file = ca_file;
     made.verify = verify;
@@ -114,6 +128,15 @@ class IrisJobLog {
  private:
   iris::LogFollower follower_;
 };
+
+iris::JobRequest request_of(const nb::dict& order) {
+  Members members(as_json(order));
+  JobSpec spec;
+  Status taken = take_job_spec(members, &spec);
+  if (taken.is_ok()) taken = members.end();
+  if (!taken.is_ok()) raise(taken);
+  return value_of(iris::request_of(spec));
+}
 
 void add_request(nb::module_& module) {
   using iris::Constraint;
@@ -144,6 +167,9 @@ void add_request(nb::module_& module) {
       .value("IN", Constraint::Op::kIn);
   nb::class_<JobRequest>(module, "IrisJobRequest", "A job as it is asked for.")
       .def(nb::init<>())
+      .def_static("of", &request_of, "order"_a, nb::sig("def of(order: dict[str, object]) -> IrisJobRequest"),
+                  "What a job that all clusters could run is on Iris: the keys are the fields of JobSpec in "
+                  "src/model/job_spec.h.")
       .def_rw("name", &JobRequest::name)
       .def_rw("parent", &JobRequest::parent)
       .def_rw("argv", &JobRequest::argv)
@@ -152,6 +178,7 @@ void add_request(nb::module_& module) {
       .def_rw("bundle_id", &JobRequest::bundle_id)
       .def_rw("env_vars", &JobRequest::env_vars)
       .def_rw("pip_packages", &JobRequest::pip_packages)
+      .def_rw("runner_packages", &JobRequest::runner_packages)
       .def_rw("extras", &JobRequest::extras)
       .def_rw("python_version", &JobRequest::python_version)
       .def_rw("cpu_millicores", &JobRequest::cpu_millicores)
@@ -186,6 +213,12 @@ void add_request(nb::module_& module) {
           },
           "key"_a, "op"_a, "values"_a, "preferred"_a = false, "Which machines will do.")
       .def(
+          "choose",
+          [](JobRequest& request, const std::string& key, const std::vector<std::string>& values) {
+            request.constraints.push_back(iris::any_of(key, values));
+          },
+          "key"_a, "values"_a, "Machines whose attribute is one of these will do.")
+      .def(
           "set_timeouts",
           [](JobRequest& request, double run, double scheduling) {
             if (run > 0) request.timeout = time_limit(run);
@@ -207,10 +240,11 @@ NB_MODULE(_iris_jobs, module) {
   nb::class_<IrisJobs>(module, "IrisJobs", "The jobs of an Iris cluster, as its controller serves them.")
       .def(nb::init<const std::string&, const std::string&, const std::string&, double, double, const std::string&,
                     bool>(),
-           "controller"_a, nb::kw_only(), "user"_a = "", "token_file"_a = "", "timeout"_a = 60.0, "patience"_a = 120.0,
-           "ca_file"_a = "", "verify"_a = true)
+           "controller"_a = "", nb::kw_only(), "user"_a = "", "token_file"_a = "", "timeout"_a = 60.0,
+           "patience"_a = 120.0, "ca_file"_a = "", "verify"_a = true)
       .def_prop_ro("controller", &IrisJobs::controller)
-      .def_prop_ro("user", &IrisJobs::user)
+      .def("user", &IrisJobs::user, "Whose jobs are meant: who has logged in, else who was given.")
+      .def("is_own", &IrisJobs::is_own, "Whether this process runs in a task of this cluster.")
       .def("resolve", &IrisJobs::resolve, "job"_a, "The id of a job that is named by its id, or is one of the user's.")
       .def("submit", &IrisJobs::submit, "request"_a, "Launches a job, once, and returns its id.")
       .def("get", &IrisJobs::get, "job"_a, nb::sig("def get(self, job: str) -> dict[str, object]"),
@@ -226,6 +260,8 @@ NB_MODULE(_iris_jobs, module) {
       .def("wait", &IrisJobs::wait, "job"_a, "timeout"_a = nb::none(),
            nb::sig("def wait(self, job: str, timeout: float | None = None) -> dict[str, object]"),
            "What the controller knows of a job once it has ended.")
+      .def("wait_all", &IrisJobs::wait_all, "jobs"_a, "timeout"_a = nb::none(),
+           "Whether all of these jobs have ended in time.")
       .def("stop", &IrisJobs::stop, "job"_a, "Asks a job and its children to end; false when it had.")
       .def("logs", &IrisJobs::logs, "job"_a,
            nb::sig("def logs(self, job: str) -> list[tuple[str, int, int, str, int, str]]"),

@@ -9,9 +9,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "cluster/command_text.h"
 #include "cluster_client.h"
 #include "one_interpreter.h"
-#include "ray/command_text.h"
 #include "ray/jobs.h"
 #include "ray/log_follower.h"
 
@@ -46,7 +46,7 @@ class RayJobs {
     if (nb::isinstance<nb::str>(entrypoint)) {
       request.entrypoint = nb::cast<std::string>(entrypoint);
     } else {
-      request.entrypoint = value_of(ray::command_text(nb::cast<std::vector<std::string>>(entrypoint)));
+      request.entrypoint = value_of(cluster::command_text(nb::cast<std::vector<std::string>>(entrypoint)));
     }
     request.submission_id = submission_id;
     request.runtime_env = as_json(runtime_env);

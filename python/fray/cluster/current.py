@@ -1,8 +1,8 @@
 """The cluster that programs launch jobs on where they name none.
 
 In this order: the one set in this flow of control, the one set for the process, then what was chosen once from the
-surroundings: the node of the job that this process runs in, an initialised Ray, ``FRAY_CLUSTER_SPEC``, else this
-machine.
+surroundings: the node of the job that this process runs in, an initialised Ray, ``FRAY_CLUSTER_SPEC``, the Ray or the
+Iris that started this program, else this machine.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def current_cluster() -> Cluster:
         return cluster
     with _lock:
         if _Process.chosen is None or getattr(_Process.chosen, "closed", False):
-            _Process.chosen = _build(resolve())
+            _Process.chosen = _build(resolve(for_jobs=True))
         return _Process.chosen
 
 

@@ -10,7 +10,7 @@ from fray.backend import BACKENDS, Backend, backend_named
 from fray.errors import UnsupportedError
 from fray.job.context import JobContext
 from fray.job.spec import Spec, parse_spec
-from fray.job.surroundings import is_ray_job, ray_is_initialized
+from fray.job.surroundings import is_iris_task, is_ray_job, ray_is_initialized
 
 __all__ = ["build", "create_job_ctx", "resolve", "worker_context"]
 
@@ -77,10 +77,11 @@ def _later(backend: Backend, settings: dict[str, Any]) -> JobContext:
     return cast("JobContext", _context_class(backend).later(**settings))
 
 
-def resolve() -> Spec:
+def resolve(for_jobs: bool = False) -> Spec:
     """Return what this process's surroundings say.
 
-    In this order: its job's node, an initialised Ray, the spec, the Ray that started it as a job, else ``local``.
+    In this order: its job's node, an initialised Ray, the spec, the Ray that started it as a job, else ``local``. Where
+    it is asked for the place of whole jobs, the Iris that started this program as a task comes before ``local``.
     """
     address = node_of_this_job()
     if address is not None:
@@ -90,7 +91,9 @@ def resolve() -> Spec:
     text = cluster_spec()
     if text is not None:
         return parse_spec(text)
-    return Spec("ray" if is_ray_job() else "local", {})
+    if is_ray_job():
+        return Spec("ray", {})
+    return Spec("iris" if for_jobs and is_iris_task() else "local", {})
 
 
 def build(spec: Spec) -> JobContext:

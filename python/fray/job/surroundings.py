@@ -1,4 +1,4 @@
-"""What this process's surroundings say about Ray, asked without importing it."""
+"""What this process's surroundings say about Ray and Iris, asked without importing either."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Any
 
-__all__ = ["is_ray_job", "is_ray_worker", "ray_is_initialized"]
+__all__ = ["is_iris_task", "is_ray_job", "is_ray_worker", "ray_is_initialized"]
 
 
 def ray_is_initialized() -> bool:
@@ -31,3 +31,9 @@ def _module(name: str) -> Any:
 def is_ray_job() -> bool:
     """Return whether Ray has started this program, or what started it, as a job; its environment then names both."""
     return bool(os.environ.get("RAY_JOB_CONFIG_JSON_ENV_VAR") and os.environ.get("RAY_ADDRESS"))
+
+
+def is_iris_task() -> bool:
+    """Return whether Iris has started this program, or what started it, as a task; its environment then names both."""
+    controller = os.environ.get("IRIS_CONTROLLER_URL") or os.environ.get("IRIS_CONTROLLER_ADDRESS")
+    return bool(os.environ.get("IRIS_TASK_ID") and controller)

@@ -56,6 +56,18 @@ def test_node_of_the_job_comes_before_ray(monkeypatch, fake_native):
     assert fray.get_job_context().settings == {"address": "/run/node"}
 
 
+def test_a_task_of_iris_launches_jobs_there_unless_something_else_is_said(monkeypatch):
+    monkeypatch.setenv("IRIS_TASK_ID", "/bob/train/0")
+    assert resolve(for_jobs=True) == Spec("local", {})  # whose controller, nobody says
+    monkeypatch.setenv("IRIS_CONTROLLER_URL", "http://127.0.0.1:10000")
+    assert resolve(for_jobs=True) == Spec("iris", {})
+    assert resolve() == Spec("local", {})
+    monkeypatch.setenv("FRAY_CLUSTER_SPEC", "local?cpus=2")
+    assert resolve(for_jobs=True) == Spec("local", {"cpus": 2})
+    monkeypatch.setenv("FRAY_NODE", "/run/node")
+    assert resolve(for_jobs=True) == Spec("local", {"address": "/run/node"})
+
+
 def test_worker_comes_before_what_was_chosen(fake_native, monkeypatch):
     chosen = fray.get_job_context()
     worker = LocalJobContext()

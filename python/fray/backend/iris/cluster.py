@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import getpass
 import os
-import time
-import uuid
+import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, overload
 
-from fray import errors
-from fray._iris_jobs import Band, ConstraintOp, DeviceKind, IrisJobRequest, IrisJobs
+from fray._iris_jobs import DeviceKind, IrisJobRequest, IrisJobs
 from fray.backend.iris.program import program_of
-from fray.backend.iris.resources import launch_millicores, spec_of
+from fray.backend.iris.resources import spec_of
 from fray.cluster.client_errors import client_errors
 from fray.cluster.cluster import Cluster
 from fray.cluster.entrypoint import Entrypoint
@@ -29,41 +26,31 @@ __all__ = ["IrisCluster"]
 
 _PATIENCE_SECONDS = 1.0
 """How long a read of a log waits for lines; Ctrl-C is heard meanwhile."""
-_FIRST_LOOK_SECONDS = 0.1
-_LONGEST_LOOK_SECONDS = 2.0
-_SUFFIX_DIGITS = 8
-"""Of what makes a name new: the name of a job that was stopped can never be used again."""
-_STATUSES = {
-    "SUCCEEDED": JobStatus.SUCCEEDED,
-    "FAILED": JobStatus.FAILED,
-    "WORKER_FAILED": JobStatus.FAILED,
-    "UNSCHEDULABLE": JobStatus.FAILED,
-    "PREEMPTED": JobStatus.FAILED,
-    "KILLED": JobStatus.STOPPED,
-    "RUNNING": JobStatus.RUNNING,
-}
-"""What Iris's states are here; all others are PENDING."""
+_SAME = ("id", "name", "metadata", "priority", "deadline_seconds")
+"""Fields that a request and an order both have; None leaves them as they are by themselves."""
 _DEVICES = {"cpu": DeviceKind.CPU, "gpu": DeviceKind.GPU, "tpu": DeviceKind.TPU}
 
 
 class IrisCluster(Cluster):
     """Starts, watches and ends jobs on Iris, which need not be installed here. Jobs live by themselves. Thread-safe.
 
-    A job launched inside a task of Iris is a child of that task's job, and ends with it.
+    A job launched inside a task of the same cluster is a child of that task's job, and ends with it. It has the
+    variables, packages, extras, regions and workspace of that job where its request says nothing else.
 
     Args:
-        controller: URL of the cluster's controller.
-        user: whose jobs these are; by default the user of this process. Where logging in is wanted, it is who logs in.
+        controller: URL of the cluster's controller; inside a task of Iris by default its own.
+        user: whose jobs these are; by default the user of this process, or of the task that it is in. Where logging in
+            is wanted, it is who logs in.
         token_file: file with a token; by default ``FRAY_IRIS_TOKEN``, else what Iris's own command line has stored.
 
     Raises:
         ValueError: no address of a controller, or no token in the file.
     """
 
-    def __init__(self, controller: str, user: str | None = None, token_file: str | None = None) -> None:
-        self._user = user or getpass.getuser()
+    def __init__(self, controller: str | None = None, user: str | None = None, token_file: str | None = None) -> None:
+        self._user = user
         self._token_file = token_file
-        self._jobs = IrisJobs(controller, user=self._user, token_file=token_file or "")
+        self._jobs = IrisJobs(controller or "", user=user or "", token_file=token_file or "")
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel as one that asks the same controller."""
@@ -80,10 +67,16 @@ class IrisCluster(Cluster):
             UnsupportedError: what Iris cannot do.
             NodeDiedError: no controller answers.
         """
-        order = order_of(request, create_environment() if request.environment is None else request.environment)
-        order.parent = parent_job() or ""
+        environment = request.environment
+        if environment is None and not self._is_own():
+            environment = create_environment()
+        order = order_of(request, environment)
         with client_errors():
             return JobId(self._jobs.submit(order))
+
+    def _is_own(self) -> bool:
+        with client_errors():
+            return self._jobs.is_own()
 
     def create_job(self, entrypoint: str, env: RuntimeEnv | None = None) -> JobId:
         """Start a shell command in a copy of this process's folder and return the job's id."""
@@ -103,7 +96,7 @@ class IrisCluster(Cluster):
     def list_jobs(self) -> list[JobInfo]:
         """Return how this user's jobs are doing, those first that were accepted first; without their tasks."""
         with client_errors():
-            found = self._jobs.list_jobs(prefix=f"/{self._user}/")
+            found = self._jobs.list_jobs(prefix=f"/{self._jobs.user()}/")
         return [info_of(job) for job in reversed(found)]
 
     def logs(self, job_id: str) -> str:
@@ -139,32 +132,15 @@ class IrisCluster(Cluster):
         """Wait for the end of a job, or of all jobs of a sequence, as `Cluster.wait` does."""
         ids = wanted_ids(job_id)
         check_timeout(timeout)
-        self._wait_for(ids, timeout)
+        with client_errors():
+            in_time = self._jobs.wait_all(ids, timeout)
         infos = [self.poll(one) for one in ids]
+        if not in_time:
+            raise time_is_over(infos)
         error = jobs_failed(infos) if raise_on_failure else None
         if error is not None:
             raise error
         return infos[0] if isinstance(job_id, str) else infos
-
-    def _wait_for(self, ids: list[str], timeout: float | None) -> None:
-        deadline = None if timeout is None else time.monotonic() + timeout
-        pause = _FIRST_LOOK_SECONDS
-        with client_errors():
-            going = [self._jobs.resolve(one) for one in ids]
-        while True:
-            with client_errors():
-                states = self._jobs.states(going)
-            missing = [one for one in going if one not in states]
-            if missing:
-                raise errors.JobNotFoundError(f"{self._jobs.controller} has no job {missing[0]}")
-            going = [one for one in going if not JobStatus.finished(_status(states[one]))]
-            if not going:
-                return
-            left = None if deadline is None else deadline - time.monotonic()
-            if left is not None and left <= 0:
-                raise time_is_over([JobInfo(JobId(one), _status(states[one])) for one in going])
-            time.sleep(pause if left is None else min(pause, left))
-            pause = min(pause * 1.5, _LONGEST_LOOK_SECONDS)
 
     # ---- ending
 
@@ -181,62 +157,48 @@ class IrisCluster(Cluster):
         """Do nothing: jobs live longer than this object."""
 
 
-def order_of(request: JobRequest, environment: EnvironmentConfig) -> IrisJobRequest:
-    """Return what the controller is asked for, under a name that is new."""
+def order_of(request: JobRequest, environment: EnvironmentConfig | None) -> IrisJobRequest:
+    """Return what the controller is asked for; without an `environment` what is inherited is not named."""
     _refuse_what_iris_lacks(request)
     spec = spec_of(request.resources, request.replicas)
-    program = program_of(request.entrypoint, environment)
-    order = IrisJobRequest()
-    order.name = f"{request.name}-{uuid.uuid4().hex[:_SUFFIX_DIGITS]}"
-    order.argv, order.setup = program.argv, program.setup
+    program = program_of(request.entrypoint)
+    fields = {name: getattr(request, name) for name in _SAME}
+    retries = {"max_failures": request.max_retries_failure, "max_preemptions": request.max_retries_preemption}
+    order = IrisJobRequest.of({**fields, **retries, "command": program.command})
     for name, content in program.files.items():
         order.add_file(name, content)
-    order.workspace = os.path.abspath(environment.workspace) if environment.workspace else ""
-    order.task_image = spec.task_image or environment.docker_image or ""
-    order.env_vars = {**request.resources.device.default_env_vars(), **environment.env_vars}
-    order.pip_packages, order.extras = list(environment.pip_packages), list(environment.extras)
-    order.cpu_millicores = launch_millicores(spec)
-    order.memory_bytes, order.disk_bytes = spec.memory_bytes, spec.disk_bytes
+    order.runner_packages = program.packages
+    order.python_version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    order.env_vars = request.resources.device.default_env_vars()
+    order.replicas, order.task_image = spec.replicas, spec.task_image
+    if environment is not None:
+        _add_environment(order, environment)
+    order.cpu_millicores, order.memory_bytes, order.disk_bytes = spec.cpu_millicores, spec.memory_bytes, spec.disk_bytes
     if spec.device != "cpu":
         order.set_device(_DEVICES[spec.device], spec.variant, spec.count, spec.topology)
     for constraint in spec.constraints:
-        op = ConstraintOp.EQ if len(constraint.values) == 1 else ConstraintOp.IN
-        order.add_constraint(constraint.key, op, list(constraint.values))
-    order.replicas, order.group_by = spec.replicas, spec.group_by
-    order.max_retries_failure = request.max_retries_failure
-    order.max_retries_preemption = request.max_retries_preemption
-    order.band = Band.BATCH if request.priority < 0 else Band.DEFAULT
-    order.set_timeouts(run=request.deadline_seconds or 0.0)
+        order.choose(constraint.key, list(constraint.values))
     return order
 
 
-def parent_job() -> str | None:
-    """Return the id of the job in whose task this process runs; None elsewhere."""
-    task = os.environ.get("IRIS_TASK_ID")
-    return task.rpartition("/")[0] if task else None
+def _add_environment(order: IrisJobRequest, environment: EnvironmentConfig) -> None:
+    order.workspace = os.path.abspath(environment.workspace) if environment.workspace else ""
+    order.task_image = order.task_image or environment.docker_image or ""
+    order.env_vars = {**order.env_vars, **environment.env_vars}
+    order.pip_packages, order.extras = list(environment.pip_packages), list(environment.extras)
 
 
 def info_of(job: dict[str, Any]) -> JobInfo:
     """Return what the controller says of a job."""
     return JobInfo(
         job_id=JobId(job["id"]),
-        status=_status(job["state"]),
-        tasks=[TaskStatus(_status(task["state"]), task["error"] or None) for task in job["tasks"]],
-        name=_name_in(job["id"]),
+        status=JobStatus(job["status"]),
+        tasks=[TaskStatus(JobStatus(task["status"]), task["error"] or None) for task in job["tasks"]],
+        name=job["name"],
         error_message=job["error"] or None,
         pending_reason=job["pending_reason"] or None,
         exit_code=job["exit_code"],
     )
-
-
-def _name_in(job_id: str) -> str:
-    name = job_id.rpartition("/")[2]
-    stem, _, suffix = name.rpartition("-")
-    return stem if stem and len(suffix) == _SUFFIX_DIGITS else name
-
-
-def _status(state: str) -> JobStatus:
-    return _STATUSES.get(state, JobStatus.PENDING)
 
 
 def _text(lines: list[tuple[str, int, int, str, int, str]], replicas: int) -> str:

@@ -1,21 +1,18 @@
-"""What an Iris task runs for a `JobRequest`: its command, its files, and what is set up before it."""
+"""What an Iris task runs for a `JobRequest`: its command, and the files that the command needs."""
 
 from __future__ import annotations
 
-import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fray._unpicklable import serialization_error
 from fray.cluster.entrypoint import CallableEntrypoint, Entrypoint
-from fray.cluster.environment import EnvironmentConfig
 
 __all__ = ["Program", "program_of"]
 
 _CALL = "_fray_call.pkl"
 _RUNNER = "_fray_runner.py"
-_IN_WORKDIR = 'cd "$IRIS_WORKDIR" && exec "$@"'
 
 _RUNNER_TEXT = """\
 # Runs the call of a job. The versions must be those of the program that pickled it: code is pickled as bytecode.
@@ -39,49 +36,33 @@ function(*args, **kwargs)
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What a task runs.
+    """What a task runs, in the folder of its files.
 
     Args:
-        argv: its command.
-        setup: shell lines that run before it, where Iris runs such.
+        command: its words.
         files: put beside the workspace.
+        packages: what its Python must have, beside what the job names, where one is set up.
     """
 
-    argv: list[str]
-    setup: list[str] = field(default_factory=list[str])
+    command: list[str]
     files: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    packages: Sequence[str] = ()
 
 
-def program_of(entrypoint: Entrypoint, environment: EnvironmentConfig) -> Program:
+def program_of(entrypoint: Entrypoint) -> Program:
     """Return the program of an entrypoint.
 
     Raises:
         SerializationError: its function cannot be pickled.
     """
-    setup = setup_lines(environment)
     called = entrypoint.callable_entrypoint
     if called is not None:
         runner = _RUNNER_TEXT.format(version=sys.version_info[:2], call=_CALL)
         files = {_CALL: _pickled(called), _RUNNER: runner.encode()}
-        script = f'cd "$IRIS_WORKDIR" && exec "$IRIS_PYTHON" -u {_RUNNER}'
-        return Program(["bash", "-c", script], setup, files)
+        return Program(["sh", "-c", f'exec "$IRIS_PYTHON" -u {_RUNNER}'], files, ("cloudpickle",))
     binary = entrypoint.binary_entrypoint
     assert binary is not None
-    return Program(["bash", "-c", _IN_WORKDIR, "bash", binary.command, *binary.args], setup)
-
-
-def setup_lines(environment: EnvironmentConfig) -> list[str]:
-    """Return the lines that make the environment with uv; none where nothing was asked for."""
-    if not environment.pip_packages and not environment.extras:
-        return []
-    lines = ['cd "$IRIS_WORKDIR"', f"uv venv --quiet --python {sys.version_info[0]}.{sys.version_info[1]}"]
-    lines.append("source .venv/bin/activate")
-    if environment.extras:
-        extras = ",".join(environment.extras)
-        lines.append(f"uv pip install --quiet {shlex.quote(f'.[{extras}]')}")
-    packages = " ".join(shlex.quote(package) for package in ["cloudpickle", *environment.pip_packages])
-    lines.append(f"uv pip install --quiet {packages}")
-    return lines
+    return Program([binary.command, *binary.args])
 
 
 def _pickled(called: CallableEntrypoint) -> bytes:

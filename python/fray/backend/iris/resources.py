@@ -10,8 +10,6 @@ from fray.cluster.tpu_topology import get_tpu_topology
 
 __all__ = ["Constraint", "ResourceSpec", "config_of", "spec_of"]
 
-_DEVICE_MILLICORES = 32_000
-"""What a task with an accelerator gets at least, as Iris's own client asks for it."""
 _UNITS = (("t", 2**40), ("g", 2**30), ("m", 2**20), ("k", 2**10))
 
 
@@ -36,7 +34,6 @@ class ResourceSpec:
         count: GPUs of a task, or chips on one machine of a TPU.
         topology: how the chips of a TPU are arranged.
         replicas: tasks.
-        group_by: the attribute that the machines of all tasks share.
         constraints: which machines will do.
         task_image: container image.
     """
@@ -49,7 +46,6 @@ class ResourceSpec:
     count: int = 0
     topology: str = ""
     replicas: int = 1
-    group_by: str = ""
     constraints: tuple[Constraint, ...] = field(default_factory=tuple)
     task_image: str = ""
 
@@ -58,16 +54,13 @@ def spec_of(resources: ResourceConfig, replicas: int | None = None) -> ResourceS
     """Return what Iris is asked for."""
     device = resources.device
     kind, variant, count, topology = "cpu", "", 0, ""
-    group_by = ""
     replicas = resources.replicas if replicas is None else replicas
     if isinstance(device, GpuConfig):
         kind, count = "gpu", device.count
         variant = "" if device.variant == "auto" else device.variant.lower()
     elif isinstance(device, TpuConfig):
         kind, variant, topology = "tpu", device.variant.lower(), device.topology or ""
-        shape = get_tpu_topology(device.variant)
-        count = shape.chips_per_vm
-        group_by = "tpu-name" if shape.vm_count > 1 else ""
+        count = get_tpu_topology(device.variant).chips_per_vm
     return ResourceSpec(
         cpu_millicores=round(resources.cpu * 1000),
         memory_bytes=resources.ram_bytes(),
@@ -77,15 +70,9 @@ def spec_of(resources: ResourceConfig, replicas: int | None = None) -> ResourceS
         count=count,
         topology=topology,
         replicas=replicas,
-        group_by=group_by,
         constraints=tuple(_constraints(resources, variant)),
         task_image=resources.image or "",
     )
-
-
-def launch_millicores(spec: ResourceSpec) -> int:
-    """Return the processors that are asked for with the device."""
-    return spec.cpu_millicores if spec.device == "cpu" else max(spec.cpu_millicores, _DEVICE_MILLICORES)
 
 
 def config_of(spec: ResourceSpec) -> ResourceConfig:

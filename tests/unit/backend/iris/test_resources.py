@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from fray import ResourceConfig
-from fray.backend.iris.resources import Constraint, config_of, launch_millicores, spec_of
+from fray.backend.iris.resources import Constraint, config_of, spec_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,15 +46,9 @@ def test_alternatives_are_a_choice_of_variants() -> None:
     assert config_of(spec_of(gpus)) == gpus
 
 
-def test_a_slice_of_several_machines_runs_on_one_slice() -> None:
+def test_a_slice_has_a_replica_on_each_machine() -> None:
     whole = spec_of(ResourceConfig.with_tpu("v5litepod-16"))
-    assert (whole.replicas, whole.count, whole.group_by) == (4, 4, "tpu-name")
-    assert spec_of(ResourceConfig.with_tpu("v4-8")).group_by == ""
-
-
-def test_a_device_comes_with_processors() -> None:
-    assert launch_millicores(spec_of(ResourceConfig.with_gpu("H100"))) == 32_000
-    assert launch_millicores(spec_of(ResourceConfig(cpu=0.5))) == 500
+    assert (whole.replicas, whole.count) == (4, 4)
 
 
 def test_a_constraint_that_nobody_knows_is_no_resource() -> None:

@@ -10,8 +10,8 @@
 
 #include "base/status.h"
 
-namespace fray::ray {
+namespace fray::cluster {
 
 Result<std::string> command_text(const std::vector<std::string>& words);
 
-}  // namespace fray::ray
+}  // namespace fray::cluster

@@ -1,4 +1,4 @@
-#include "ray/command_text.h"
+#include "cluster/command_text.h"
 
 #include <array>
 #include <cstdio>
@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace fray::ray {
+namespace fray::cluster {
 namespace {
 
 // What `sh -c "printf '%s\0' <text>"` prints, split at the zero bytes.
@@ -48,4 +48,4 @@ TEST(CommandTextTest, no_words_and_zero_bytes_are_refused) {
 }
 
 }  // namespace
-}  // namespace fray::ray
+}  // namespace fray::cluster

@@ -1,11 +1,11 @@
-#include "ray/command_text.h"
+#include "cluster/command_text.h"
 
 #include <algorithm>
 #include <string_view>
 
 #include <fmt/format.h>
 
-namespace fray::ray {
+namespace fray::cluster {
 
 namespace {
 
@@ -51,4 +51,4 @@ Result<std::string> command_text(const std::vector<std::string>& words) {
   return text;
 }
 
-}  // namespace fray::ray
+}  // namespace fray::cluster
