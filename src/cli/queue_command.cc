@@ -59,9 +59,10 @@ Result<http_client::Endpoint> endpoint_of(const NodeOption& socket) {
   const std::string folder = node.socket.substr(0, node.socket.rfind('/'));
   auto url = os::read_file(folder + "/http.url");
   if (!url.is_ok()) {
-    return Status(StatusCode::kUnavailable,
-                  fmt::format("the node at {} answers no HTTP, and so keeps no queues; `fray start` starts one that does",
-                              node.socket));
+    return Status(
+        StatusCode::kUnavailable,
+        fmt::format("the node at {} answers no HTTP, and so keeps no queues; `fray start` starts one that does",
+                    node.socket));
   }
   const std::string line = url->substr(0, url->find('\n'));
   http_client::Endpoint endpoint;
@@ -155,7 +156,8 @@ Command::Run add_queue(CLI::App& command) {
       ->required();
   CLI::App* purge = add("purge", "Remove the items of a queue that wait");
   purge->add_option("NAME", arguments->name, "The queue")->required();
-  purge->add_flag("--leased", arguments->leased, "Items that are leased, too; their holders are told with their next word");
+  purge->add_flag("--leased", arguments->leased,
+                  "Items that are leased, too; their holders are told with their next word");
   return [arguments] { return run_queue(*arguments); };
 }
 

@@ -51,7 +51,8 @@ Status take_caller(Members& members, queue::Caller* caller) {
   if (caller->client.empty() && sequence.is_null()) return Status::ok();
   if (caller->client.empty() || !sequence.is_number_unsigned() || sequence.get<std::uint64_t>() < 1 ||
       sequence.get<std::uint64_t>() > INT64_MAX) {
-    return wrong("client and sequence come together: a text, and a whole number from 1 on that rises with each request");
+    return wrong(
+        "client and sequence come together: a text, and a whole number from 1 on that rises with each request");
   }
   sequence.get_to(caller->sequence);
   return Status::ok();
@@ -60,16 +61,17 @@ Status take_caller(Members& members, queue::Caller* caller) {
 Status take_items(Members& members, std::vector<std::string>* items) {
   FRAY_RETURN_IF_ERROR(members.text_list("items", items));
   if (items->empty() || items->size() > queue::kMostAtOnce) {
-    return wrong(fmt::format("items must be a list of 1 to {} texts in base64, got {}", queue::kMostAtOnce,
-                             items->size()));
+    return wrong(
+        fmt::format("items must be a list of 1 to {} texts in base64, got {}", queue::kMostAtOnce, items->size()));
   }
   for (std::size_t i = 0; i < items->size(); ++i) {
     auto bytes = bytes_of_base64((*items)[i]);
     if (!bytes) return wrong(fmt::format("item {} of items is no text in base64", i));
     if (bytes->size() > queue::kMostItemBytes) {
-      return wrong(fmt::format("item {} of items has {}, and an item may have {} at most; put larger ones into a file "
-                               "and push its name",
-                               i, bytes_text(bytes->size()), bytes_text(queue::kMostItemBytes)));
+      return wrong(
+          fmt::format("item {} of items has {}, and an item may have {} at most; put larger ones into a file "
+                      "and push its name",
+                      i, bytes_text(bytes->size()), bytes_text(queue::kMostItemBytes)));
     }
     (*items)[i] = std::move(*bytes);
   }

@@ -68,8 +68,8 @@ TEST_F(QueueRoutesTest, items_outlive_the_node_and_so_do_their_leases) {
 TEST_F(QueueRoutesTest, who_waits_is_answered_when_an_item_comes) {
   os::Fd fd = world.connect();
   const std::string body = R"({"wait":30})";
-  HttpWorld::send(fd, "POST /api/v1/queues/q/pop HTTP/1.1\r\n" + world.headers() + "Content-Length: " +
-                          std::to_string(body.size()) + "\r\n\r\n" + body);
+  HttpWorld::send(fd, "POST /api/v1/queues/q/pop HTTP/1.1\r\n" + world.headers() +
+                          "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
   while (world.json("GET /api/v1/queues/q")["waiters"] != 1) continue;
   (void)world.json("POST /api/v1/queues/q/push", items({"one"}));
   const std::string text =
@@ -79,8 +79,8 @@ TEST_F(QueueRoutesTest, who_waits_is_answered_when_an_item_comes) {
 
 TEST_F(QueueRoutesTest, who_leaves_while_it_waits_takes_nothing_with_it) {
   const std::string body = R"({"wait":30})";
-  const std::string request = "POST /api/v1/queues/q/pop HTTP/1.1\r\n" + world.headers() + "Content-Length: " +
-                              std::to_string(body.size()) + "\r\n\r\n" + body;
+  const std::string request = "POST /api/v1/queues/q/pop HTTP/1.1\r\n" + world.headers() +
+                              "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
   os::Fd gone = world.connect();
   HttpWorld::send(gone, request);
   os::Fd half_closed = world.connect();

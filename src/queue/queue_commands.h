@@ -53,8 +53,8 @@ struct KeepMemory {
   std::string client = {};
   std::uint64_t sequence = 0;
   Verb verb = Verb::kPush;
-  Number first_lease = 0;  // kPop: the leases have numbers in a row
-  std::uint64_t count = 0;  // of what the answer told
+  Number first_lease = 0;    // kPop: the leases have numbers in a row
+  std::uint64_t count = 0;   // of what the answer told
   std::string invalid = {};  // kDone, kRelease: places of leases in the request that were not valid, a space after each
   std::int64_t unix_ns = 0;
 };

@@ -205,8 +205,8 @@ void QueueTable::forget_old(std::int64_t unix_ns) {
 }
 
 QueueView QueueTable::view(const Queue& queue) const {
-  return {queue.record.name,   queue.items.waiting(), queue.items.leased(), queue.items.bytes(),
-          queue.waiters.size(), queue.record.made_unix_ns};
+  return {queue.record.name,   queue.items.waiting(), queue.items.leased(),
+          queue.items.bytes(), queue.waiters.size(),  queue.record.made_unix_ns};
 }
 
 void QueueTable::list(AskId ask, const Request& request, Now now) {

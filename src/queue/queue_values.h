@@ -39,17 +39,17 @@ struct Request {
   Caller caller = {};
   std::vector<std::string> items = {};   // kPush
   std::vector<std::string> leases = {};  // kDone, kRelease: their ids
-  std::uint32_t most = 1;           // kPop: leases at once
-  Moment lease_time{0};             // kPop: how long a lease lasts
-  Moment wait{0};                   // kPop: how long to wait for an item
-  bool leased_too = false;          // kPurge: items that are leased, too
+  std::uint32_t most = 1;                // kPop: leases at once
+  Moment lease_time{0};                  // kPop: how long a lease lasts
+  Moment wait{0};                        // kPop: how long to wait for an item
+  bool leased_too = false;               // kPurge: items that are leased, too
 };
 
 struct GivenItem {
   Number item = 0;
-  std::string lease_id = {};         // empty for kPeek
+  std::string lease_id = {};  // empty for kPeek
   std::int64_t begun_unix_ns = 0;
-  std::string bytes = {};            // of the item: whoever keeps the items fills it in
+  std::string bytes = {};  // of the item: whoever keeps the items fills it in
 };
 
 struct QueueView {
@@ -62,7 +62,7 @@ struct QueueView {
 };
 
 struct Answer {
-  std::uint64_t count = 0;           // kPush, kDone, kRelease, kPurge: items
+  std::uint64_t count = 0;                // kPush, kDone, kRelease, kPurge: items
   std::vector<GivenItem> given = {};      // kPop, kPeek
   std::vector<std::string> invalid = {};  // kDone, kRelease: leases that are not valid any more
   std::vector<QueueView> queues = {};     // kList, kShow, kMake, kRemove

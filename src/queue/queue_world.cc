@@ -245,8 +245,8 @@ void QueueWorld::given(Client& client, const Request& request, const Answer& ans
 void QueueWorld::ended(Client& client, const Request& request, const Answer& answer) {
   const std::set<std::string> invalid(answer.invalid.begin(), answer.invalid.end());
   for (const std::string& lease : request.leases) {
-    auto held = std::find_if(client.held.begin(), client.held.end(),
-                             [&](const Held& each) { return each.lease_id == lease; });
+    auto held =
+        std::find_if(client.held.begin(), client.held.end(), [&](const Held& each) { return each.lease_id == lease; });
     if (held == client.held.end()) continue;  // named twice
     Fate& fate = fates_[held->text];
     if (request.verb == Verb::kDone && !invalid.contains(lease)) {
@@ -303,9 +303,10 @@ void QueueWorld::compare_with_disk() {
   const auto& others = std::get<Answered>(commands.back()).answer.queues;
   check(mine.size() == others.size(), "queues are missing on the disk");
   for (std::size_t i = 0; i < mine.size(); ++i) {
-    check(mine[i].waiting == others[i].waiting && mine[i].leased == others[i].leased && mine[i].bytes == others[i].bytes,
-          fmt::format("queue {}: {} wait and {} are leased, on the disk {} and {}", mine[i].name, mine[i].waiting,
-                      mine[i].leased, others[i].waiting, others[i].leased));
+    check(
+        mine[i].waiting == others[i].waiting && mine[i].leased == others[i].leased && mine[i].bytes == others[i].bytes,
+        fmt::format("queue {}: {} wait and {} are leased, on the disk {} and {}", mine[i].name, mine[i].waiting,
+                    mine[i].leased, others[i].waiting, others[i].leased));
     check(mine[i].waiters == 0 || mine[i].waiting == 0, "somebody waits beside an item that waits");
   }
 }

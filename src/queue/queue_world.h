@@ -54,7 +54,7 @@ class QueueWorld {
   // What is known of an item from outside.
   struct Fate {
     std::set<Number> numbers;
-    bool pushed = false;     // acknowledged
+    bool pushed = false;       // acknowledged
     bool may_be_gone = false;  // done or purged, as far as was asked
     bool gone = false;         // acknowledged
     std::string lease_id;      // the newest that was told of

@@ -102,7 +102,7 @@ class Link:
         if body is not None:
             session.sequence += 1
             data = json.dumps({**body, "client": session.client, "sequence": session.sequence}).encode()
-        rest, end, refused = _FIRST_REST, 0.0, ""
+        rest, end, refused = 0.0, 0.0, ""  # a connection that rested for long was closed: no rest before the second try
         while True:
             try:
                 status, document = self._exchange(session, method, path, data, wait)
@@ -122,7 +122,7 @@ class Link:
                         "has the address"
                     ) from None
             time.sleep(rest)
-            rest = min(rest * 2, _LONGEST_REST)
+            rest = min(max(rest * 2, _FIRST_REST), _LONGEST_REST)
 
     def _exchange(
         self, session: _Session, method: str, path: str, data: bytes | None, wait: float
@@ -206,9 +206,18 @@ class Link:
     def _take(self) -> _Session:
         with self._lock:
             if self._pid != os.getpid():  # the connections are those of the process that this one was forked from
-                self._resting.clear()
+                self._close()
                 self._pid = os.getpid()
             return self._resting.pop() if self._resting else _Session(uuid.uuid4().hex)
+
+    def _close(self) -> None:
+        while self._resting:
+            self._resting.pop().close()
+
+    def __del__(self) -> None:
+        """Close the connections that rest; one that is in use is its user's."""
+        if "_resting" in self.__dict__:
+            self._close()
 
     def _give_back(self, session: _Session) -> None:
         with self._lock:

@@ -7,6 +7,7 @@ import http.server
 import json
 import os
 import pickle
+import select
 import signal
 import socket
 import subprocess
@@ -61,7 +62,9 @@ class Home:
         self.pid, self.url, self.token_file = told["pid"], told["url"], told["token_file"]
 
     def kill(self) -> None:
-        os.kill(self.pid, signal.SIGKILL)
+        descriptor = os.pidfd_open(self.pid)
+        signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+        wait_for_end(descriptor)
 
     def command(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run([fray_program(), *words], env=self._environment, capture_output=True, text=True)
@@ -98,6 +101,11 @@ def answering(answer: Callable[[http.server.BaseHTTPRequestHandler], None]) -> I
         finally:
             server.shutdown()
             thread.join()
+
+
+def wait_for_end(descriptor: int) -> None:
+    assert select.select([descriptor], [], [], 60)[0]
+    os.close(descriptor)
 
 
 def ask(queue: HttpQueue[Any], token_file: str, verb: str, body: dict[str, object]) -> dict[str, Any]:
@@ -339,13 +347,13 @@ def test_wrong_token_is_told_without_it(queue_node: QueueNode, tmp_path: Path):
     wrong = tmp_path / "token"
     wrong.write_text("hidden-word\n")
     queue: HttpQueue[str] = HttpQueue(queue_node.server.url, "pages", wrong)
-    with pytest.raises(PermissionError, match="refuses the token in .*token: the token is not this node's") as raised:
+    with pytest.raises(PermissionError, match=r"refuses the token in .*token: the token is not this node's") as raised:
         queue.push("a")
     assert "hidden-word" not in str(raised.value)
     wrong.write_text("two words\n")
     with pytest.raises(PermissionError, match="holds no token"):
         HttpQueue(queue_node.server.url, "pages", wrong).size()
-    with pytest.raises(NodeDiedError, match="the token file .* is not there"):
+    with pytest.raises(NodeDiedError, match=r"the token file .* is not there"):
         HttpQueue(queue_node.server.url, "pages", tmp_path / "nothing", patience=0).size()
     with pytest.raises(PermissionError, match="give token_file="):
         HttpQueue(queue_node.server.url, "pages").size()
@@ -428,14 +436,8 @@ def test_server_ends_with_a_program_that_is_killed(tmp_path_factory: pytest.Temp
     folder = tmp_path_factory.mktemp("q")
     ended = subprocess.run([sys.executable, "-c", program, folder], capture_output=True, text=True)
     assert ended.returncode == -signal.SIGKILL
-    descriptor = None
-    with contextlib.suppress(ProcessLookupError):
-        descriptor = os.pidfd_open(int(ended.stdout))
-    if descriptor is not None:
-        import select
-
-        assert select.select([descriptor], [], [], 60)[0]
-        os.close(descriptor)
+    with contextlib.suppress(ProcessLookupError):  # it has ended already
+        wait_for_end(os.pidfd_open(int(ended.stdout)))
 
 
 def test_server_on_a_port_that_is_taken_says_so():
