@@ -1,5 +1,6 @@
 #include "node/queue_store.h"
 
+#include <algorithm>
 #include <variant>
 
 #include <fmt/format.h>
@@ -101,6 +102,10 @@ Result<Kept> QueueStore::read() {
 }
 
 Status QueueStore::apply(const std::vector<queue::Command>& commands) {
+  const bool changes_nothing = std::all_of(commands.begin(), commands.end(), [](const queue::Command& command) {
+    return std::holds_alternative<queue::Answered>(command);
+  });
+  if (changes_nothing) return Status::ok();
   return database_->change([&] {
     for (const queue::Command& command : commands) {
       FRAY_RETURN_IF_ERROR(std::visit([this](const auto& each) { return apply_one(each); }, command));

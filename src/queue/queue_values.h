@@ -76,7 +76,7 @@ Status check_name(const std::string& name);
 inline constexpr std::uint32_t kMostAtOnce = 1000;
 inline constexpr std::uint64_t kMostItemBytes = std::uint64_t{4} << 20;  // of one item, and of what one pop returns
 inline constexpr Moment kLongestWait = std::chrono::seconds(60);         // whoever wants more asks again
-inline constexpr Moment kLongestLease = std::chrono::hours(24 * 365);
+inline constexpr Moment kLongestLease = std::chrono::hours(24 * 365 * 100);
 inline constexpr std::size_t kLongestClient = 64;
 
 }  // namespace fray::queue

@@ -25,6 +25,7 @@ Item = TypeVar("Item")
 # As src/queue/queue_values.h has them, so that a batch is cut before it is sent.
 _MOST_AT_ONCE = 1000
 _MOST_ITEM_BYTES = 4 << 20
+_LONGEST_LEASE = 100 * 365 * 86_400.0  # seconds
 _LONGEST_WAIT = 20.0  # seconds of one request: so a node that has gone is noticed
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
@@ -119,7 +120,7 @@ class HttpQueue(Generic[Item]):
         leased until the time is over, and the others wait again.
         """
         most = min(check_most(most), _MOST_AT_ONCE)
-        seconds = check_seconds("lease_timeout", lease_timeout)
+        seconds = min(check_seconds("lease_timeout", lease_timeout), _LONGEST_LEASE)
         end = time.monotonic() + check_seconds("wait", wait)
         while True:
             left = max(0.0, end - time.monotonic())

@@ -193,7 +193,7 @@ class Link:
             return document
         message = str(document.get("error", {}).get("message", document))
         if status == 404:
-            raise QueueNotFoundError(message)
+            raise QueueNotFoundError(f"{message} (asked at {self._url})")
         if status in (401, 403):
             where = self._token_file or "http.token of the started node of this home"
             raise PermissionError(f"the node at {self._url} refuses the token in {where}: {message}")

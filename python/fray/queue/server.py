@@ -94,7 +94,10 @@ class HttpQueueServer:
         if folder is None:
             folder = Path(tempfile.mkdtemp(prefix="fray-queues-"))
             undone.callback(shutil.rmtree, folder, ignore_errors=True)
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise NodeDiedError(f"the folder {folder} for queues cannot be made: {error.strerror}") from None
         environment = {name: value for name, value in os.environ.items() if name != "FRAY_NODE"}
         environment["FRAY_HOME"] = str(folder)
         messages = undone.enter_context((folder / "server.log").open("w+"))

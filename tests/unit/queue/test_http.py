@@ -20,8 +20,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import fray
 import pytest
 from fray import NodeDiedError, QueueNotFoundError
+from fray.backend.native import NativeJobContext
 from fray.backend.native.programs import fray_program
 from fray.errors import FrayError
 from fray.queue import HttpQueue, HttpQueueServer, Lease
@@ -438,6 +440,41 @@ def test_server_ends_with_a_program_that_is_killed(tmp_path_factory: pytest.Temp
     assert ended.returncode == -signal.SIGKILL
     with contextlib.suppress(ProcessLookupError):  # it has ended already
         wait_for_end(os.pidfd_open(int(ended.stdout)))
+
+
+def test_server_in_what_is_no_folder_says_so(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NodeDiedError, match="file for queues cannot be made: File exists"):
+        HttpQueueServer(tmp_path / "file").__enter__()
+
+
+def test_interrupted_wait_takes_no_item(queue_node: QueueNode):
+    queue = queue_node.new_queue()
+    program = "import sys\nfrom fray.queue import HttpQueue\nHttpQueue(*sys.argv[1:4]).pop(60, wait=60)\n"
+    words = [sys.executable, "-c", program, queue.url, queue.name, queue_node.server.token_file]
+    with subprocess.Popen(words, stderr=subprocess.PIPE) as process:
+        wait_for_waiters(queue, queue_node.server.token_file, 1)
+        process.send_signal(signal.SIGINT)
+        assert b"KeyboardInterrupt" in process.communicate()[1]
+    wait_for_waiters(queue, queue_node.server.token_file, 0)
+    queue.push("a")
+    assert (queue.size(), queue.pending()) == (1, 0)
+
+
+@pytest.mark.parametrize("make", [fray.LocalJobContext, fray.ThreadContext, lambda: NativeJobContext(cpus=2)])
+def test_tasks_of_any_context_share_a_queue(queue_node: QueueNode, make: Callable[[], fray.JobContext]):
+    queue = queue_node.new_queue()
+
+    def work(shared: HttpQueue[int]) -> list[int]:
+        leases = shared.pop_many(3)
+        shared.done_many(leases)
+        return [lease.item for lease in leases]
+
+    queue.push_many(range(9))
+    with make() as context:
+        items = context.get([context.run(work, queue) for _ in range(3)])
+    assert sorted(item for each in items for item in each) == list(range(9))
+    assert (queue.size(), queue.pending()) == (0, 0)
 
 
 def test_server_on_a_port_that_is_taken_says_so():
