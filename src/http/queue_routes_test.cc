@@ -101,7 +101,7 @@ TEST_F(QueueRoutesTest, what_cannot_be_is_told_in_a_sentence) {
            {"push", {{"items", "AA=="}}, "must be a list of texts"},
            {"push", {{"items", {"AA==", "not base64"}}}, "item 1 of items is no text in base64"},
            {"push", {{"items", too_many}}, "got 1001"},
-           {"push", {{"item", 1}}, "there is no key \\\"item\\\"; the keys are items, client, sequence"},
+           {"push", {{"items", {"AA=="}}, {"item", 1}}, "there is no key \\\"item\\\"; the keys are items, client, sequence"},
            {"push", {{"items", {"AA=="}}, {"client", "me"}}, "client and sequence come together"},
            {"push", {{"items", {"AA=="}}, {"sequence", 1}}, "client and sequence come together"},
            {"push", {{"items", {"AA=="}}, {"client", "me"}, {"sequence", 0}}, "from 1 on"},

@@ -94,6 +94,7 @@ void QueueCarrier::done(QueueKeeper::Done done) {
     table_->restore(done.kept, queue_now());
     state_ = State::kReady;
   }
+  trouble_.clear();
   for (queue::Answered& each : done.answers) {
     answer(each.ask, each.status.is_ok() ? Result<queue::Answer>(std::move(each.answer)) : std::move(each.status));
   }
@@ -108,7 +109,8 @@ void QueueCarrier::answer(AskId ask, Result<queue::Answer> answer) {
 // What was decided is not what is on the disk: those who were not answered learn why, and the next one who asks has
 // everything read anew.
 void QueueCarrier::fail_everything(const Status& why) {
-  log_line("fray node: the queues cannot be kept: {}\n", why.message());
+  if (why.message() != trouble_) log_line("fray node: the queues cannot be kept: {}\n", why.message());
+  trouble_ = why.message();
   state_ = State::kUnread;
   table_ = std::make_unique<queue::QueueTable>();
   unwritten_.clear();

@@ -64,7 +64,8 @@ class QueueCarrier {
   std::unordered_map<AskId, OnAnswer> askers_;
   AskId last_ask_ = 0;
   State state_ = State::kUnread;
-  bool busy_ = false;  // the keeper
+  bool busy_ = false;    // the keeper
+  std::string trouble_;  // that was logged last
   event::TimerId work_timer_ = 0;
   event::TimerId due_timer_ = 0;
   QueueKeeper keeper_;
