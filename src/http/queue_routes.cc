@@ -1,5 +1,6 @@
 #include "http/queue_routes.h"
 
+#include <memory>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -37,27 +38,39 @@ void answer(Verb verb, const Responder& responder, const Result<queue::Answer>& 
                                  : error_response(told.status()));
 }
 
-void ask(node::NodeView& node, Verb verb, const Request& http, const Responder& responder) {
-  auto request = parse_queue_request(verb, http.captures.empty() ? "" : http.captures[0], http.body);
-  if (!request.is_ok()) return responder.respond(error_response(request.status()));
-  const bool waits = request->wait > queue::Moment(0);
-  const queue::AskId ask = node.ask_queue(
-      std::move(*request), [verb, responder](Result<queue::Answer> told) { answer(verb, responder, told); });
-  if (!waits) return;
-  // One that only closed its side of the connection is answered: there was nothing for it.
-  responder.when_gone([&node, verb, ask, responder] {
+// One that only closed its side of the connection is answered: there was nothing for it.
+void wait(node::NodeView& node, queue::Request request, const Responder& responder,
+          const std::shared_ptr<std::size_t>& waiters) {
+  const Verb verb = request.verb;
+  ++*waiters;
+  const queue::AskId ask = node.ask_queue(std::move(request), [verb, responder, waiters](Result<queue::Answer> told) {
+    --*waiters;
+    answer(verb, responder, told);
+  });
+  responder.when_gone([&node, verb, ask, responder, waiters] {
+    --*waiters;
     node.withdraw_from_queue(ask);
     answer(verb, responder, queue::Answer{});
   });
 }
 
+void ask(node::NodeView& node, Verb verb, const Request& http, const Responder& responder,
+         const std::shared_ptr<std::size_t>& waiters) {
+  auto request = parse_queue_request(verb, http.captures.empty() ? "" : http.captures[0], http.body);
+  if (!request.is_ok()) return responder.respond(error_response(request.status()));
+  if (*waiters >= kMostQueueWaiters) request->wait = queue::Moment(0);
+  if (request->wait > queue::Moment(0)) return wait(node, std::move(*request), responder, waiters);
+  node.ask_queue(std::move(*request), [verb, responder](Result<queue::Answer> told) { answer(verb, responder, told); });
+}
+
 }  // namespace
 
 void add_queue_routes(RouteTable& routes, node::NodeView& node) {
+  auto waiters = std::make_shared<std::size_t>(0);
   for (const QueueRoute& route : kQueueRoutes) {
     routes.add_json(route.method, route.pattern, route.summary, queue_schema(route.verb),
-                    [&node, verb = route.verb](Request request, const Responder& responder) {
-                      ask(node, verb, request, responder);
+                    [&node, verb = route.verb, waiters](Request request, const Responder& responder) {
+                      ask(node, verb, request, responder, waiters);
                     });
   }
 }

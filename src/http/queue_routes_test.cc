@@ -94,6 +94,25 @@ TEST_F(QueueRoutesTest, who_leaves_while_it_waits_takes_nothing_with_it) {
   EXPECT_EQ(pop(), "one");
 }
 
+TEST_F(QueueRoutesTest, one_who_waits_beside_too_many_is_told_at_once_that_there_is_nothing) {
+  const std::string body = R"({"wait":60})";
+  const std::string request = "POST /api/v1/queues/q/pop HTTP/1.1\r\n" + world.headers() +
+                              "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+  std::vector<os::Fd> waiting;
+  for (std::size_t i = 0; i < kMostQueueWaiters; ++i) {
+    waiting.push_back(world.connect());
+    HttpWorld::send(waiting.back(), request);
+    world.loop->run_once(std::chrono::milliseconds(0));
+  }
+  while (world.json("GET /api/v1/queues/q")["waiters"] != kMostQueueWaiters) continue;
+  EXPECT_EQ(world.json("POST /api/v1/queues/q/pop", {{"wait", 60}})["leases"], json::array());
+  waiting.pop_back();
+  while (world.json("GET /api/v1/queues/q")["waiters"] != kMostQueueWaiters - 1) continue;
+  waiting.push_back(world.connect());
+  HttpWorld::send(waiting.back(), request);
+  while (world.json("GET /api/v1/queues/q")["waiters"] != kMostQueueWaiters) continue;
+}
+
 TEST_F(QueueRoutesTest, what_cannot_be_is_told_in_a_sentence) {
   const json too_many = json::array_t(1001, json("AA=="));
   for (const auto& [path, body, words] : std::initializer_list<std::tuple<const char*, json, const char*>>{
@@ -101,7 +120,9 @@ TEST_F(QueueRoutesTest, what_cannot_be_is_told_in_a_sentence) {
            {"push", {{"items", "AA=="}}, "must be a list of texts"},
            {"push", {{"items", {"AA==", "not base64"}}}, "item 1 of items is no text in base64"},
            {"push", {{"items", too_many}}, "got 1001"},
-           {"push", {{"items", {"AA=="}}, {"item", 1}}, "there is no key \\\"item\\\"; the keys are items, client, sequence"},
+           {"push",
+            {{"items", {"AA=="}}, {"item", 1}},
+            "there is no key \\\"item\\\"; the keys are items, client, sequence"},
            {"push", {{"items", {"AA=="}}, {"client", "me"}}, "client and sequence come together"},
            {"push", {{"items", {"AA=="}}, {"sequence", 1}}, "client and sequence come together"},
            {"push", {{"items", {"AA=="}}, {"client", "me"}, {"sequence", 0}}, "from 1 on"},

@@ -27,6 +27,7 @@ _MOST_AT_ONCE = 1000
 _MOST_ITEM_BYTES = 4 << 20
 _LONGEST_LEASE = 100 * 365 * 86_400.0  # seconds
 _LONGEST_WAIT = 20.0  # seconds of one request: so a node that has gone is noticed
+_REST = 0.25  # seconds until it is asked again, where too many wait already
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
 
@@ -123,11 +124,15 @@ class HttpQueue(Generic[Item]):
         seconds = min(check_seconds("lease_timeout", lease_timeout), _LONGEST_LEASE)
         end = time.monotonic() + check_seconds("wait", wait)
         while True:
-            left = max(0.0, end - time.monotonic())
-            body = {"most": most, "lease_timeout": seconds, "wait": min(left, _LONGEST_WAIT)}
-            given: list[dict[str, Any]] = self._post("pop", body, wait=body["wait"])["leases"]
-            if given or left <= _LONGEST_WAIT:
+            began = time.monotonic()
+            some = min(max(0.0, end - began), _LONGEST_WAIT)
+            body = {"most": most, "lease_timeout": seconds, "wait": some}
+            given: list[dict[str, Any]] = self._post("pop", body, wait=some)["leases"]
+            now = time.monotonic()
+            if given or now >= end:
                 return self._unpickled(given)
+            if now < began + some:  # so many wait there that the node keeps no more
+                time.sleep(min(_REST, end - now))
 
     def done(self, lease: Lease[Item]) -> None:
         """Take the item of a lease out of the queue for good; ValueError if the lease is not valid any more."""

@@ -13,7 +13,6 @@ import json
 import os
 import socket
 import ssl
-import threading
 import time
 import uuid
 from dataclasses import dataclass
@@ -65,8 +64,7 @@ class Link:
         self._url = url
         self._token_file = token_file
         self._patience = patience
-        self._lock = threading.Lock()
-        self._resting: list[_Session] = []
+        self._resting: list[_Session] = []  # without a lock, which a process could be forked with
         self._pid = os.getpid()
 
     def ask(self, method: str, path: str, body: dict[str, Any] | None = None, *, wait: float = 0.0) -> dict[str, Any]:
@@ -92,7 +90,7 @@ class Link:
         except BaseException:
             session.close()  # what it asked for may still be under way
             raise
-        self._give_back(session)
+        self._resting.append(session)
         return answer
 
     def _ask(
@@ -204,11 +202,13 @@ class Link:
         raise FrayError(f"the node at {self._url} answered {status}: {message}")
 
     def _take(self) -> _Session:
-        with self._lock:
-            if self._pid != os.getpid():  # the connections are those of the process that this one was forked from
-                self._close()
-                self._pid = os.getpid()
-            return self._resting.pop() if self._resting else _Session(uuid.uuid4().hex)
+        if self._pid != os.getpid():  # the connections are those of the process that this one was forked from
+            self._close()
+            self._pid = os.getpid()
+        try:
+            return self._resting.pop()
+        except IndexError:
+            return _Session(uuid.uuid4().hex)
 
     def _close(self) -> None:
         while self._resting:
@@ -218,10 +218,6 @@ class Link:
         """Close the connections that rest; one that is in use is its user's."""
         if "_resting" in self.__dict__:
             self._close()
-
-    def _give_back(self, session: _Session) -> None:
-        with self._lock:
-            self._resting.append(session)
 
 
 def check_url(url: object) -> str:
