@@ -104,12 +104,15 @@ void handle_signals(int fd, event::Loop& loop, Node& node) {
 
 // The end of the input is the end of whoever wrote to it, however that ended.
 Status follow_input(event::Loop& loop) {
-  return loop.add(STDIN_FILENO, EPOLLIN, [&loop](std::uint32_t) {
+  const Status added = loop.add(STDIN_FILENO, EPOLLIN, [&loop](std::uint32_t) {
     char ignored[256];
     if (::read(STDIN_FILENO, ignored, sizeof(ignored)) > 0) return;
     loop.remove(STDIN_FILENO);
     loop.stop();
   });
+  if (added.is_ok()) return added;
+  return Status(StatusCode::kInvalidArgument,
+                "to end with its standard input the node needs a pipe there, and no file");
 }
 
 Status serve(const NodeArguments& arguments, SessionOptions options, bool* ready) {

@@ -477,6 +477,16 @@ def test_tasks_of_any_context_share_a_queue(queue_node: QueueNode, make: Callabl
     assert (queue.size(), queue.pending()) == (0, 0)
 
 
+def test_node_that_is_to_end_with_its_input_needs_a_pipe(tmp_path_factory: pytest.TempPathFactory):
+    environment = {**os.environ, "FRAY_HOME": str(tmp_path_factory.mktemp("q"))}
+    words = [fray_program(), "start", "--foreground", "--until-eof"]
+    refused = subprocess.run(words, stdin=subprocess.DEVNULL, env=environment, capture_output=True, text=True)
+    assert refused.returncode == 1
+    assert "needs a pipe there" in refused.stderr
+    alone = subprocess.run([fray_program(), "start", "--until-eof"], env=environment, capture_output=True, text=True)
+    assert alone.returncode == 2
+
+
 def test_server_on_a_port_that_is_taken_says_so():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
