@@ -66,11 +66,9 @@ void QueueCarrier::write_down() {
 
 void QueueCarrier::submit(QueueKeeper::Work work) {
   busy_ = true;
-  const bool reads = work.reads;
   if (Status submitted = keeper_.submit(std::move(work)); !submitted.is_ok()) {
     QueueKeeper::Done failed;
     failed.status = std::move(submitted);
-    failed.reads = reads;
     done(std::move(failed));
   }
 }
@@ -89,9 +87,8 @@ void QueueCarrier::keep_time() {
 void QueueCarrier::done(QueueKeeper::Done done) {
   busy_ = false;
   if (!done.status.is_ok()) return fail_everything(done.status);
-  if (done.reads) {
-    table_ = std::make_unique<queue::QueueTable>();
-    table_->restore(done.kept, queue_now());
+  if (done.table) {
+    table_ = std::move(done.table);
     state_ = State::kReady;
   }
   trouble_.clear();

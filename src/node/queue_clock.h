@@ -3,7 +3,7 @@
 // FRAY_QUEUE_CLOCK, in the node's environment, may name a file with the seconds that the clock is ahead: tests of leases
 // move it in place of waiting (docs/reference/faults.md).
 //
-// Threading:  the node's loop.
+// Threading:  any thread.
 // Ownership:  none.
 // Failure:    none; a file that cannot be read adds nothing.
 #pragma once

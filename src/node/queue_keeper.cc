@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "node/queue_clock.h"
 #include "os/run_folder.h"
 
 namespace fray::node {
@@ -76,12 +77,14 @@ Status QueueKeeper::open() {
 
 QueueKeeper::Done QueueKeeper::carry_out(Work work) {
   Done done;
-  done.reads = work.reads;
   done.status = open();
   if (done.status.is_ok() && work.reads) {
     auto kept = store_->read();
     done.status = kept.status();
-    if (kept.is_ok()) done.kept = std::move(kept).value();
+    if (kept.is_ok()) {
+      done.table = std::make_unique<queue::QueueTable>();
+      done.table->restore(kept.value(), queue_now());
+    }
   }
   if (done.status.is_ok() && !work.commands.empty()) done.status = store_->apply(work.commands);
   for (queue::Command& command : work.commands) {

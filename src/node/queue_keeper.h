@@ -20,20 +20,20 @@
 #include "node/queue_store.h"
 #include "os/fd.h"
 #include "queue/queue_commands.h"
+#include "queue/queue_table.h"
 
 namespace fray::node {
 
 class QueueKeeper {
  public:
   struct Work {
-    bool reads = false;  // everything that is kept; opens the database where it is not open
+    bool reads = false;  // makes a table of what is kept; opens the database where it is not open
     std::vector<queue::Command> commands;
   };
   struct Done {
     Status status;
-    bool reads = false;
-    queue::Kept kept;
-    std::vector<queue::Answered> answers;  // in the order of the commands
+    std::unique_ptr<queue::QueueTable> table;  // that was read: a large one takes its time
+    std::vector<queue::Answered> answers;      // in the order of the commands
   };
   using OnDone = std::function<void(Done done)>;
 
