@@ -31,6 +31,7 @@ class StartedNode:
     cluster: Any = None
     url: str = ""
     token: str = ""
+    token_file: str = ""
     environment: dict[str, str] = field(default_factory=dict[str, str])
 
     def start(self) -> None:
@@ -41,7 +42,8 @@ class StartedNode:
         done = subprocess.run(command, check=True, capture_output=True, env=self.environment)
         started = json.loads(done.stdout)
         self.pid, self.url = started["pid"], started["url"]
-        self.token = Path(started["token_file"]).read_text().strip()
+        self.token_file = started["token_file"]
+        self.token = Path(self.token_file).read_text().strip()
         self.cluster = LocalCluster(self.home)
 
     def run(self, *command: str) -> str:

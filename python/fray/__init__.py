@@ -93,6 +93,7 @@ __all__ = [
     "OutOfMemoryError",
     "OwnerDiedError",
     "PendingCallsLimitError",
+    "QueueNotFoundError",
     "RemoteTraceback",
     "ResourceConfig",
     "RuntimeEnv",

@@ -26,6 +26,7 @@ A task's own exception reaches the caller as itself (``except ValueError`` works
     ├── ForeignRefError             the ref or handle belongs to another context (also ValueError)
     ├── JobFailedError              a job that was waited for did not succeed (also RuntimeError)
     ├── JobNotFoundError            there is no job of that id (also KeyError)
+    ├── QueueNotFoundError          there is no queue of that name (also KeyError)
     ├── JobExistsError              there is a job of that id, or a living one of that name (also RuntimeError)
     ├── SettingsError               an unknown scheme, key or value in the settings (also ValueError)
     ├── AlreadyInitializedError     a second `init` asks for other settings (also RuntimeError)
@@ -58,6 +59,7 @@ __all__ = [
     "OutOfMemoryError",
     "OwnerDiedError",
     "PendingCallsLimitError",
+    "QueueNotFoundError",
     "RemoteTraceback",
     "RuntimeEnvError",
     "SerializationError",
@@ -204,6 +206,14 @@ class JobFailedError(FrayError, RuntimeError):
 
 class JobNotFoundError(FrayError, KeyError):
     """There is no job of that id."""
+
+    def __str__(self) -> str:
+        """Return the message as it is; KeyError would quote it."""
+        return str(self.args[0]) if self.args else ""
+
+
+class QueueNotFoundError(FrayError, KeyError):
+    """The node has no queue of that name."""
 
     def __str__(self) -> str:
         """Return the message as it is; KeyError would quote it."""

@@ -34,6 +34,7 @@ struct StartArguments {
   std::uint16_t http_port = 0;  // 0: any that is free
   bool json = false;
   bool foreground = false;
+  bool until_eof = false;
 };
 
 using nlohmann::json;
@@ -111,6 +112,7 @@ std::string as_json(const StartedNode& node) {
 int run_in_foreground(const StartArguments& arguments, const json& options) {
   node::NodeArguments node;
   node.foreground = true;
+  node.until_eof = arguments.until_eof;
   node.release = FRAY_VERSION;
   node.options_json = json_text(options);
   node.attach = with_http(arguments.http_port);
@@ -149,7 +151,10 @@ Command::Run add_start(CLI::App& command) {
   command.add_option("--resources", arguments->resources, R"(Further resources: {"TPU": 4} or TPU:4,head_node:1)");
   command.add_option("--max-workers", arguments->max_workers, "Most worker processes at once");
   command.add_option("--http-port", arguments->http_port, "Port of the HTTP API on 127.0.0.1; any if not given");
-  command.add_flag("--foreground", arguments->foreground, "Run the node in this process, until Ctrl-C");
+  CLI::Option* foreground =
+      command.add_flag("--foreground", arguments->foreground, "Run the node in this process, until Ctrl-C");
+  command.add_flag("--until-eof", arguments->until_eof, "End when standard input ends, which must be a pipe")
+      ->needs(foreground);
   command.add_flag("--json", arguments->json, "One JSON document");
   return [arguments] { return run_start(*arguments); };
 }

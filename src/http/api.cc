@@ -8,6 +8,7 @@
 #include "http/job_documents.h"
 #include "http/log_stream.h"
 #include "http/metrics.h"
+#include "http/queue_routes.h"
 #include "model/job_json.h"
 #include "model/json_text.h"
 #include "websocket/frames.h"
@@ -139,6 +140,7 @@ Api::Api(event::Loop& loop, node::NodeView& node, std::string packages_folder)
   add_log_routes();
   add_ray_routes();
   add_package_routes();
+  add_queue_routes(routes_, node_);
 }
 
 std::unique_ptr<JobLog> Api::log_of(const std::string& id, LogPlace place) {

@@ -19,6 +19,11 @@ void Responder::respond(const Response& response) const {
   if (auto connection = connection_.lock()) connection->respond(request_, response);
 }
 
+void Responder::when_gone(std::function<void()> on_gone) const {
+  if (auto connection = connection_.lock()) return connection->when_gone(request_, std::move(on_gone));
+  on_gone();
+}
+
 void Responder::stream(const Response& head, std::shared_ptr<Stream> stream) const {
   if (auto connection = connection_.lock()) connection->stream(request_, head, std::move(stream));
 }
@@ -58,6 +63,7 @@ void Connection::end() {
   loop_.cancel(std::exchange(timer_, 0));
   loop_.remove(socket_.get());
   socket_.reset();
+  gone();
   if (const auto stream = std::exchange(stream_, nullptr)) stream->abandoned();
   owner_.connection_ended(*this);
 }
@@ -75,6 +81,7 @@ void Connection::read() {
   if (got <= 0) {
     // A client that has asked and closed its side may still want the answer.
     half_closed_ = true;
+    gone();
     if (got < 0 || state_ == State::kReading || state_ == State::kStreaming) return end();
     return watch();
   }
@@ -144,8 +151,19 @@ void Connection::refuse(const Response& response) {
   respond(++request_, response);
 }
 
+void Connection::when_gone(std::uint64_t request, std::function<void()> on_gone) {
+  if (request != request_ || state_ != State::kHandling) return;
+  on_gone_ = std::move(on_gone);
+  if (half_closed_) gone();
+}
+
+void Connection::gone() {
+  if (const auto on_gone = std::exchange(on_gone_, nullptr)) on_gone();
+}
+
 void Connection::respond(std::uint64_t request, const Response& response) {
   if (request != request_ || state_ != State::kHandling) return;
+  on_gone_ = nullptr;
   const bool keeps = parser_.keeps_alive() && !close_after_ && !half_closed_;
   close_after_ = !keeps;
   out_ += response_head(response, keeps, true) + response.body;

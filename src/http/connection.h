@@ -52,6 +52,8 @@ class Responder {
       : connection_(std::move(connection)), request_(request) {}
 
   void respond(const Response& response) const;
+  // Calls back when the client goes before it was answered, at once if it has gone already.
+  void when_gone(std::function<void()> on_gone) const;
   // The head, then what the stream sends.
   void stream(const Response& head, std::shared_ptr<Stream> stream) const;
 
@@ -93,6 +95,8 @@ class Connection : public std::enable_shared_from_this<Connection>, private Stre
   enum class State { kReading, kHandling, kWriting, kStreaming, kEnded };
 
   void respond(std::uint64_t request, const Response& response);
+  void when_gone(std::uint64_t request, std::function<void()> on_gone);
+  void gone();
   void stream(std::uint64_t request, const Response& head, std::shared_ptr<Stream> stream);
   void send(std::string_view bytes) override;
   void finish() override;
@@ -119,6 +123,7 @@ class Connection : public std::enable_shared_from_this<Connection>, private Stre
   std::shared_ptr<Stream> stream_;
   std::shared_ptr<BodySink> sink_;  // of the present request
   std::uint64_t request_ = 0;       // number of the present one
+  std::function<void()> on_gone_;   // of the present one, until it was answered
   std::uint32_t watched_ = 0;
   event::TimerId timer_ = 0;
   bool parsing_ = false;

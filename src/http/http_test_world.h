@@ -21,6 +21,7 @@
 #include "http/api.h"
 #include "http/server.h"
 #include "node/node_view.h"
+#include "node/queue_carrier.h"
 #include "os/fd.h"
 
 namespace fray::http {
@@ -84,6 +85,10 @@ class FakeNode : public node::NodeView {
     return last_reader_;
   }
   void cancel_read(ReaderId reader) override { readers.erase(reader); }
+  queue::AskId ask_queue(queue::Request request, OnQueueAnswer on_answer) override {
+    return queues->ask(std::move(request), std::move(on_answer));
+  }
+  void withdraw_from_queue(queue::AskId ask) override { queues->withdraw(ask); }
 
   void print(const std::string& id, const std::string& text) {
     jobs[id].output[jobs[id].attempt] += text;
@@ -104,6 +109,7 @@ class FakeNode : public node::NodeView {
                              {"actors", {{{"class", "Counter"}, {"state", "alive"}}}}};
   std::map<std::string, Job> jobs;
   std::map<ReaderId, std::pair<wire::ReadJobLog, OnPieces>> readers;  // that wait
+  std::unique_ptr<node::QueueCarrier> queues;                         // as every node has them
 
  private:
   static Status none(const std::string& id) { return Status(StatusCode::kNotFound, "no job " + id); }
@@ -159,12 +165,14 @@ class HttpWorld {
              ("fray-http-" + std::to_string(::getpid()) + "-" + std::to_string(++count_));
     std::filesystem::create_directories(folder);
     loop = event::Loop::create().value();
+    node->queues = std::make_unique<node::QueueCarrier>(*loop, folder / "queues", false);
     api.emplace(*loop, *node, folder / "packages");
     server = Server::start(*loop, 0, kToken, api->routes()).value();
   }
   ~HttpWorld() {
     server.reset();
     api.reset();
+    node.reset();
     std::filesystem::remove_all(folder);
   }
 

@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "iris/base64.h"
+#include "base/base64.h"
 #include "iris/endpoint.h"
 #include "iris/job_order.h"
 #include "iris/messages.h"
@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     (void)refusal(Endpoint{}, "fuzz", {status, text.substr(0, 20), "", text});
   }
   (void)expiry_note(text);
-  if (decode_base64(text).size() > text.size()) __builtin_trap();
+  if (fray::decode_base64(text).size() > text.size()) __builtin_trap();
   if (auto id = resolve_id("bob", text); id.is_ok()) {
     if (*resolve_id("ann", *id) != *id) __builtin_trap();
   }

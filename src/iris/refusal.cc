@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "iris/base64.h"
+#include "base/base64.h"
 #include "model/json_text.h"
 
 namespace fray::iris {

@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "iris/base64.h"
-
 namespace fray::iris {
 namespace {
 
@@ -92,13 +90,6 @@ TEST(IrisRefusalTest, only_protobuf_with_status_200_is_a_success) {
   EXPECT_FALSE(is_success({200, "application/json", "", "{}"}));
   EXPECT_FALSE(is_success({200, "text/html", "", ""}));
   EXPECT_FALSE(is_success({500, "application/proto", "", ""}));
-}
-
-TEST(IrisRefusalTest, base64_is_read_in_both_alphabets) {
-  EXPECT_EQ(decode_base64("aGVsbG8="), "hello");
-  EXPECT_EQ(decode_base64("aGVsbG8"), "hello");
-  EXPECT_EQ(decode_base64("-_8"), decode_base64("+/8"));
-  EXPECT_EQ(decode_base64("!"), "");
 }
 
 }  // namespace

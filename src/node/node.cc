@@ -75,17 +75,23 @@ Node::Node(event::Loop& loop, Settings settings, SessionFolder folder)
       environments_(loop, *settings_.spawner),
       jobs_(loop, *settings_.spawner, roster_, leases_, actors_, job_settings()),
       watch_(loop, processes_, leases_.table(),
-             [this](ProcessId worker, const std::string& line) { logs_.note(worker, line); }) {
+             [this](ProcessId worker, const std::string& line) { logs_.note(worker, line); }),
+      queues_(loop, lasting_folder() + "/queues", lasts()) {
   actors_.set_root_of_driver([this](ProcessId driver) { return root_of_driver(driver); });
   jobs_.set_environments(&environments_);
   jobs_.set_tree_of([this](pid_t pid) { return tree_of_worker(pid); });
   loop_.set_round_hook([this](bool complete) { end_round(complete); });
 }
 
+// Whether this is the home's started node, whose jobs and queues the next one takes over.
+bool Node::lasts() const { return !settings_.embedded && folder_.path() == os::started_node_folder(); }
+
+std::string Node::lasting_folder() const { return lasts() ? os::home_path() : folder_.path(); }
+
 JobCarrier::Settings Node::job_settings() const {
   JobCarrier::Settings settings;
-  settings.embedded = settings_.embedded || folder_.path() != os::started_node_folder();
-  settings.folder = (settings.embedded ? folder_.path() : os::home_path()) + "/jobs";
+  settings.embedded = !lasts();
+  settings.folder = lasting_folder() + "/jobs";
   settings.node_address = folder_.socket_path();
   settings.total = settings_.options.total;
   settings.gpus = settings_.options.gpus;

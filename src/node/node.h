@@ -1,6 +1,6 @@
 // Node: the engine's one process per session: wires decisions to processes, sockets and shared memory.
 //
-// Threading:  one loop, and the Spiller's thread for copying.
+// Threading:  one loop, the Spiller's thread for copying, and the QueueKeeper's for writing queues down.
 // Ownership:  owns every part, in the order of the members: each may use those before it.
 // Failure:    create() returns why the node cannot start. After that nothing that a peer does ends it: a peer that breaks
 //             the rules is disconnected. An embedded node ends when its last driver is gone, however it died.
@@ -20,6 +20,7 @@
 #include "node/memory_carrier.h"
 #include "node/node_view.h"
 #include "node/object_carrier.h"
+#include "node/queue_carrier.h"
 #include "node/roster.h"
 #include "node/session_folder.h"
 #include "node/session_options.h"
@@ -62,6 +63,10 @@ class Node : public NodeView {
     return jobs_.logs().read(std::move(request), std::move(on_pieces));
   }
   void cancel_read(ReaderId reader) override { jobs_.logs().cancel(reader); }
+  queue::AskId ask_queue(queue::Request request, OnQueueAnswer on_answer) override {
+    return queues_.ask(std::move(request), std::move(on_answer));
+  }
+  void withdraw_from_queue(queue::AskId ask) override { queues_.withdraw(ask); }
 
   // Ends the jobs of the home's started node, those of nodes before it among them.
   void stop_all_jobs();
@@ -88,6 +93,8 @@ class Node : public NodeView {
   std::string report();
   bool is_ours(pid_t child) const;
   JobCarrier::Settings job_settings() const;
+  bool lasts() const;
+  std::string lasting_folder() const;
   ProcessId root_of_driver(ProcessId driver) const;
   ProcessId tree_of_worker(pid_t pid) const;
   std::size_t drivers_outside_jobs() const;
@@ -109,6 +116,7 @@ class Node : public NodeView {
   JobCarrier jobs_;
   JobRequests job_requests_{jobs_};
   WorkerWatch watch_;
+  QueueCarrier queues_;
   Connection* first_ = nullptr;  // until it ends
 };
 

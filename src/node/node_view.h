@@ -3,7 +3,7 @@
 // Threading:  the node's loop.
 // Ownership:  the node must outlive those who ask. A question about output that waits is the asker's to cancel.
 // Failure:    kNotFound for a job that is not there, kAlreadyExists for an id that is taken, kInvalidArgument for what cannot
-//             be, kIoError when a job cannot be recorded.
+//             be, kIoError when a job, or what is asked of a queue, cannot be recorded.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 
 #include "base/status.h"
 #include "model/job_spec.h"
+#include "queue/queue_commands.h"
 #include "wire/job.h"
 
 namespace fray::node {
@@ -39,6 +40,11 @@ class NodeView {
   // Calls back once: at once, and returns 0 then, or later.
   virtual ReaderId read_job_log(wire::ReadJobLog request, OnPieces on_pieces) = 0;
   virtual void cancel_read(ReaderId reader) = 0;
+
+  using OnQueueAnswer = std::function<void(Result<queue::Answer> answer)>;
+  // Calls back once, later: what the answer tells of is sure to survive the node then.
+  virtual queue::AskId ask_queue(queue::Request request, OnQueueAnswer on_answer) = 0;
+  virtual void withdraw_from_queue(queue::AskId ask) = 0;
 };
 
 }  // namespace fray::node

@@ -102,6 +102,19 @@ void handle_signals(int fd, event::Loop& loop, Node& node) {
   node.reap_children();
 }
 
+// The end of the input is the end of whoever wrote to it, however that ended.
+Status follow_input(event::Loop& loop) {
+  const Status added = loop.add(STDIN_FILENO, EPOLLIN, [&loop](std::uint32_t) {
+    char ignored[256];
+    if (::read(STDIN_FILENO, ignored, sizeof(ignored)) > 0) return;
+    loop.remove(STDIN_FILENO);
+    loop.stop();
+  });
+  if (added.is_ok()) return added;
+  return Status(StatusCode::kInvalidArgument,
+                "to end with its standard input the node needs a pipe there, and no file");
+}
+
 Status serve(const NodeArguments& arguments, SessionOptions options, bool* ready) {
   FRAY_ASSIGN_OR_RETURN(os::Fd signals, block_signals(arguments.foreground));
   FRAY_ASSIGN_OR_RETURN(std::unique_ptr<event::Loop> loop, event::Loop::create());
@@ -118,6 +131,7 @@ Status serve(const NodeArguments& arguments, SessionOptions options, bool* ready
   if (arguments.attach) {
     FRAY_ASSIGN_OR_RETURN(attached, arguments.attach(*loop, *node, node->session_folder()));
   }
+  if (arguments.until_eof) FRAY_RETURN_IF_ERROR(follow_input(*loop));
   *ready = true;
   if (arguments.ready_fd >= 0) tell_ready(*node, attached.news);
   if (arguments.on_ready) arguments.on_ready(node->socket_path(), attached.news);

@@ -29,6 +29,7 @@ struct Attachment {
 struct NodeArguments {
   bool embedded = false;
   bool foreground = false;  // stays what it is: no fork, no new session, output where it went, SIGHUP ends it
+  bool until_eof = false;   // ends when its standard input does: a pipe that whoever started it holds the other end of
   int client_fd = -1;
   int ready_fd = -1;  // gets one line of JSON: {"socket", "pid", news} once clients are accepted, or {"error", "code"}
   int log_fd = 2;

@@ -11,7 +11,7 @@ import pytest
 GUIDES = Path(__file__).parents[2] / "docs" / "guides"
 BLOCKS = [
     pytest.param(page, block, id=f"{page}-{number}")
-    for page in ("actors.md", "contexts.md", "from-ray.md")
+    for page in ("actors.md", "contexts.md", "from-ray.md", "queues.md")
     for number, block in enumerate(re.findall(r"```python\n(.*?)```", (GUIDES / page).read_text(), re.DOTALL))
 ]
 

@@ -84,7 +84,7 @@ def test_import_brings_few_modules_and_no_heavy_one():
         ),
         ("fray.cluster.base", ("JobRequest", "ResourceConfig", "TpuTopologyInfo", "TpuType", "ClusterContext")),
         ("fray.cluster.device_flops", ("device_flops", "device_flops_for_jax_device")),
-        ("fray.queue", ("MemoryQueue", "FileQueue", "Lease", "Queue")),
+        ("fray.queue", ("MemoryQueue", "FileQueue", "HttpQueue", "HttpQueueServer", "Lease", "Queue")),
         ("fray.v2", ("JobRequest", "ResourceConfig", "BinaryEntrypoint", "CallableEntrypoint", "ActorContext")),
         ("fray.v2.types", ("JobRequest", "ResourceConfig", "create_environment", "DeviceConfig")),
         ("fray", (*NEEDS_RAY, "Client")),

@@ -1,7 +1,23 @@
 """Queues whose items are leased: one that a worker took and never finished comes back."""
 
+from typing import TYPE_CHECKING, Any
+
+from fray._lazy import lazy_attribute
 from fray.queue.base import Lease, Queue
 from fray.queue.file import FileQueue
 from fray.queue.memory import MemoryQueue
 
-__all__ = ["FileQueue", "Lease", "MemoryQueue", "Queue"]
+if TYPE_CHECKING:
+    from fray.queue.http import HttpQueue
+    from fray.queue.server import HttpQueueServer
+
+__all__ = ["FileQueue", "HttpQueue", "HttpQueueServer", "Lease", "MemoryQueue", "Queue"]
+
+_LAZY = {
+    "HttpQueue": ("fray.queue.http", "HttpQueue"),
+    "HttpQueueServer": ("fray.queue.server", "HttpQueueServer"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    return lazy_attribute(__name__, name, _LAZY)

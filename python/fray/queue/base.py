@@ -14,12 +14,17 @@ ValueError. One that has run out but was not taken back yet is still valid.
 from __future__ import annotations
 
 import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-__all__ = ["Lease", "Queue", "check_lease_timeout", "invalid_lease"]
+__all__ = ["Lease", "Queue", "QueueOfOne", "check_most", "check_seconds", "end_all", "invalid_lease"]
 
 Item = TypeVar("Item")
+
+_FIRST_REST, _LONGEST_REST = 0.01, 0.5  # seconds between two looks at an empty queue
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,26 +43,47 @@ class Lease(Generic[Item]):
 
 
 class Queue(Protocol[Item]):
-    """A queue with leases. All methods return at once and may be called from any thread."""
+    """A queue with leases. Its methods may be called from any thread, and return at once unless they are to wait."""
 
     def push(self, item: Item) -> None:
         """Add an item at the end."""
+        ...
+
+    def push_many(self, items: Iterable[Item]) -> None:
+        """Add items at the end, in their order."""
         ...
 
     def peek(self) -> Item | None:
         """Return the item that `pop` would lease, None if no item waits."""
         ...
 
-    def pop(self, lease_timeout: float = 60.0) -> Lease[Item] | None:
-        """Lease the oldest waiting item for `lease_timeout` seconds; None if no item waits."""
+    def pop(self, lease_timeout: float = 60.0, wait: float = 0.0) -> Lease[Item] | None:
+        """Lease the oldest waiting item for `lease_timeout` seconds.
+
+        Args:
+            lease_timeout: seconds after which the item waits again, unless it is done or released before.
+            wait: seconds to wait for an item where none waits; None is returned when they are over.
+        """
+        ...
+
+    def pop_many(self, most: int, lease_timeout: float = 60.0, wait: float = 0.0) -> list[Lease[Item]]:
+        """Lease the oldest waiting items: up to `most`, as many as wait; `wait` is for the first of them."""
         ...
 
     def done(self, lease: Lease[Item]) -> None:
         """Take the item of a lease out of the queue for good; ValueError if the lease is not valid any more."""
         ...
 
+    def done_many(self, leases: Iterable[Lease[Item]]) -> None:
+        """Do the same for several; ValueError names those that are not valid any more, the others are done."""
+        ...
+
     def release(self, lease: Lease[Item]) -> None:
         """Let the item of a lease wait again; ValueError if the lease is not valid any more."""
+        ...
+
+    def release_many(self, leases: Iterable[Lease[Item]]) -> None:
+        """Do the same for several; ValueError names those that are not valid any more, the others are released."""
         ...
 
     def size(self) -> int:
@@ -69,15 +95,103 @@ class Queue(Protocol[Item]):
         ...
 
 
-def check_lease_timeout(seconds: object) -> float:
-    """Return `seconds` if a lease can last that long."""
+class QueueOfOne(ABC, Generic[Item]):
+    """What batches and waits are made of, in queues that take one item at a time and tell nobody of a new one."""
+
+    @abstractmethod
+    def push(self, item: Item) -> None:
+        """Add an item at the end."""
+
+    @abstractmethod
+    def done(self, lease: Lease[Item]) -> None:
+        """Take the item of a lease out of the queue for good; ValueError if the lease is not valid any more."""
+
+    @abstractmethod
+    def release(self, lease: Lease[Item]) -> None:
+        """Let the item of a lease wait again; ValueError if the lease is not valid any more."""
+
+    @abstractmethod
+    def _lease(self, seconds: float) -> Lease[Item] | None:
+        """Lease the oldest waiting item, None if no item waits."""
+
+    def push_many(self, items: Iterable[Item]) -> None:
+        """Add items at the end, in their order."""
+        for item in items:
+            self.push(item)
+
+    def pop(self, lease_timeout: float = 60.0, wait: float = 0.0) -> Lease[Item] | None:
+        """Lease the oldest waiting item for `lease_timeout` seconds.
+
+        Args:
+            lease_timeout: seconds after which the item waits again, unless it is done or released before.
+            wait: seconds to wait for an item where none waits; None is returned when they are over.
+        """
+        seconds = check_seconds("lease_timeout", lease_timeout)
+        end = time.monotonic() + check_seconds("wait", wait)
+        rest = _FIRST_REST
+        while (lease := self._lease(seconds)) is None:
+            left = end - time.monotonic()
+            if left <= 0:
+                return None
+            self._rest(min(rest, left))
+            rest = min(rest * 2, _LONGEST_REST)
+        return lease
+
+    def pop_many(self, most: int, lease_timeout: float = 60.0, wait: float = 0.0) -> list[Lease[Item]]:
+        """Lease the oldest waiting items: up to `most`, as many as wait; `wait` is for the first of them."""
+        check_most(most)
+        leases: list[Lease[Item]] = []
+        while len(leases) < most and (lease := self.pop(lease_timeout, 0.0 if leases else wait)) is not None:
+            leases.append(lease)
+        return leases
+
+    def done_many(self, leases: Iterable[Lease[Item]]) -> None:
+        """Do the same as `done` for several; ValueError names those that are not valid any more."""
+        end_all(self.done, leases)
+
+    def release_many(self, leases: Iterable[Lease[Item]]) -> None:
+        """Do the same as `release` for several; ValueError names those that are not valid any more."""
+        end_all(self.release, leases)
+
+    def _rest(self, seconds: float) -> None:
+        """Wait until there may be an item, at most so long."""
+        time.sleep(seconds)
+
+
+def end_all(end: Callable[[Lease[Item]], None], leases: Iterable[Lease[Item]]) -> None:
+    """Call `end` for each lease; those that are not valid any more are named by one error at the end."""
+    invalid: list[str] = []
+    for lease in leases:
+        try:
+            end(lease)
+        except ValueError:
+            invalid.append(lease.lease_id)
+    if invalid:
+        raise invalid_lease(*invalid)
+
+
+def check_seconds(name: str, seconds: object) -> float:
+    """Return `seconds` if somebody can wait that long."""
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
-        raise TypeError(f"lease_timeout must be a number of seconds, got {seconds!r}")
+        raise TypeError(f"{name} must be a number of seconds, got {seconds!r}")
     if not math.isfinite(seconds) or seconds < 0:
-        raise ValueError(f"lease_timeout must be a finite number of seconds of at least 0, got {seconds!r}")
+        raise ValueError(f"{name} must be a finite number of seconds of at least 0, got {seconds!r}")
     return seconds
 
 
-def invalid_lease(lease_id: str) -> ValueError:
-    """Return the error for a lease that is not valid any more."""
-    return ValueError(f"Invalid lease: {lease_id} not found (already done or released, or expired and taken back)")
+def check_most(most: object) -> int:
+    """Return `most` if it is a number of leases."""
+    if isinstance(most, bool) or not isinstance(most, int):
+        raise TypeError(f"most must be a whole number of leases, got {most!r}")
+    if most < 1:
+        raise ValueError(f"most must be at least 1, got {most!r}")
+    return most
+
+
+def invalid_lease(*lease_ids: str) -> ValueError:
+    """Return the error for leases that are not valid any more."""
+    shown: Sequence[str] = lease_ids[:10]
+    more = f" and {len(lease_ids) - len(shown)} more" if len(lease_ids) > len(shown) else ""
+    return ValueError(
+        f"Invalid lease: {', '.join(shown)}{more} not found (already done or released, or expired and taken back)"
+    )

@@ -24,9 +24,9 @@ import pickle
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
-from fray.queue.base import Lease, check_lease_timeout, invalid_lease
+from fray.queue.base import Lease, QueueOfOne, invalid_lease
 from fray.queue.folder import open_folder
 
 __all__ = ["FileQueue"]
@@ -37,8 +37,11 @@ _WAITING, _LEASED = "pending", "processing"
 _EXPIRY = "__expiry_"
 
 
-class FileQueue(Generic[Item]):
+class FileQueue(QueueOfOne[Item]):
     """A `Queue` in a folder. It can be pickled: the copy works on the same items.
+
+    Where the item that `pop` leases cannot be unpickled, that error is raised, and the item stays leased until the time
+    is over. A `pop` that waits looks again and again, at first after 10 ms, later twice a second.
 
     Reading an item unpickles it, so only those may write to the folder whose code the readers would run.
 
@@ -76,12 +79,7 @@ class FileQueue(Generic[Item]):
                 continue  # somebody else has leased it
         return None
 
-    def pop(self, lease_timeout: float = 60.0) -> Lease[Item] | None:
-        """Lease the oldest waiting item for `lease_timeout` seconds; None if no item waits.
-
-        Where the item cannot be unpickled, that error is raised, and the item stays leased until the time is over.
-        """
-        seconds = check_lease_timeout(lease_timeout)
+    def _lease(self, seconds: float) -> Lease[Item] | None:
         self._take_back()
         for name in self._folder.names(_WAITING):
             now = self._clock()

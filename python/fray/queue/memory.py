@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable
 from typing import Generic, NoReturn, TypeVar
 
-from fray.queue.base import Lease, check_lease_timeout, invalid_lease
+from fray.queue.base import Lease, QueueOfOne, invalid_lease
 
 __all__ = ["MemoryQueue"]
 
@@ -30,7 +30,7 @@ class _Entry(Generic[Item]):
         return self.place < other.place
 
 
-class MemoryQueue(Generic[Item]):
+class MemoryQueue(QueueOfOne[Item]):
     """A `Queue` for the threads of one process. Items are kept, not copied.
 
     To share one between processes, put it into an actor, or use a `FileQueue`.
@@ -42,6 +42,7 @@ class MemoryQueue(Generic[Item]):
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
+        self._pushed = threading.Condition(self._lock)
         self._places = itertools.count()
         self._waiting: list[_Entry[Item]] = []  # a heap
         self._leased: dict[str, tuple[_Entry[Item], float]] = {}
@@ -50,6 +51,7 @@ class MemoryQueue(Generic[Item]):
         """Add an item at the end."""
         with self._lock:
             heapq.heappush(self._waiting, _Entry(next(self._places), item))
+            self._pushed.notify()
 
     def peek(self) -> Item | None:
         """Return the item that `pop` would lease, None if no item waits."""
@@ -57,9 +59,7 @@ class MemoryQueue(Generic[Item]):
             self._take_back()
             return self._waiting[0].item if self._waiting else None
 
-    def pop(self, lease_timeout: float = 60.0) -> Lease[Item] | None:
-        """Lease the oldest waiting item for `lease_timeout` seconds; None if no item waits."""
-        seconds = check_lease_timeout(lease_timeout)
+    def _lease(self, seconds: float) -> Lease[Item] | None:
         with self._lock:
             self._take_back()
             if not self._waiting:
@@ -78,6 +78,7 @@ class MemoryQueue(Generic[Item]):
         """Let the item of a lease wait again; ValueError if the lease is not valid any more."""
         with self._lock:
             heapq.heappush(self._waiting, self._end(lease))
+            self._pushed.notify()
 
     def size(self) -> int:
         """Return the number of items that wait."""
@@ -93,6 +94,11 @@ class MemoryQueue(Generic[Item]):
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a MemoryQueue stays in its process; put it into an actor, or use a FileQueue")
+
+    def _rest(self, seconds: float) -> None:
+        with self._lock:
+            if not self._waiting:
+                self._pushed.wait(seconds)
 
     def _end(self, lease: Lease[Item]) -> _Entry[Item]:
         entry, _ = self._leased.pop(lease.lease_id, (None, 0.0))

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from fray.queue import FileQueue, Lease, MemoryQueue, Queue
+
+from .conftest import QueueNode
 
 
 class Clock:
     """Seconds that pass when a test says so."""
 
     def __init__(self) -> None:
-        self.now = 1000.0
+        self._now = 1000.0
         self._ticks = 0
+        self.server: QueueNode | None = None
+
+    @property
+    def now(self) -> float:
+        return self._now
+
+    @now.setter
+    def now(self, seconds: float) -> None:
+        if self.server is not None:
+            self.server.pass_time(seconds - self._now)
+        self._now = seconds
 
     def seconds(self) -> float:
         return self.now
@@ -30,8 +45,11 @@ def clock() -> Clock:
     return Clock()
 
 
-@pytest.fixture(params=["memory", "file", "file through fsspec", "object store"])
+@pytest.fixture(params=["memory", "file", "file through fsspec", "object store", "http"])
 def queue(request: pytest.FixtureRequest, clock: Clock, tmp_path: Path) -> Queue[object]:
+    if request.param == "http":
+        clock.server = request.getfixturevalue("queue_node")
+        return clock.server.new_queue()
     if request.param == "memory":
         return MemoryQueue(clock.seconds)
     if request.param == "object store":  # one that has no folders and lives in this process
@@ -167,7 +185,100 @@ def test_counts_tell_waiting_from_leased(queue: Queue[object]):
     assert (queue.size(), queue.pending()) == (2, 1)
 
 
-@pytest.mark.parametrize("queue", ["memory", "file"], indirect=True)
+@pytest.mark.parametrize(
+    ("wait", "kind"), [(-1, ValueError), (float("inf"), ValueError), (None, TypeError), (True, TypeError)]
+)
+def test_impossible_waits_are_refused(queue: Queue[object], wait, kind):
+    queue.push("a")
+    with pytest.raises(kind, match="wait must be a"):
+        queue.pop(60, wait)
+    with pytest.raises(kind, match="wait must be a"):
+        queue.pop_many(2, 60, wait)
+    assert queue.size() == 1
+
+
+@pytest.mark.parametrize(("most", "kind"), [(0, ValueError), (-1, ValueError), (1.5, TypeError), (True, TypeError)])
+def test_impossible_numbers_of_leases_are_refused(queue: Queue[object], most, kind):
+    queue.push("a")
+    with pytest.raises(kind, match="most must be"):
+        queue.pop_many(most)
+    assert queue.size() == 1
+
+
+def test_batches_are_in_order(queue: Queue[object]):
+    queue.push("a")
+    queue.push_many(iter(["b", None, "d"]))
+    queue.push_many([])
+    assert [lease.item for lease in queue.pop_many(3)] == ["a", "b", None]
+    assert [lease.item for lease in queue.pop_many(3)] == ["d"]
+    assert queue.pop_many(3) == []
+
+
+def test_leases_of_a_batch_are_ended_together(queue: Queue[object]):
+    queue.push_many("abcd")
+    leases = queue.pop_many(4)
+    assert len({lease.lease_id for lease in leases}) == 4
+    queue.release_many(leases[2:])
+    queue.done_many(iter(leases[:2]))
+    queue.done_many([])
+    assert (queue.size(), queue.pending()) == (2, 0)
+    assert [lease.item for lease in queue.pop_many(4)] == ["c", "d"]
+
+
+@pytest.mark.parametrize("end", ["done_many", "release_many"])
+def test_leases_of_a_batch_that_are_not_valid_are_named_and_the_others_end(queue: Queue[object], end: str):
+    queue.push_many("abc")
+    leases = queue.pop_many(3)
+    queue.done(leases[1])
+    with pytest.raises(ValueError, match=f"Invalid lease: {re.escape(leases[1].lease_id)} not found"):
+        getattr(queue, end)(leases)
+    assert queue.pending() == 0
+    assert queue.size() == (2 if end == "release_many" else 0)
+
+
+def test_wait_is_over_when_there_is_nothing(queue: Queue[object]):
+    assert queue.pop(60, wait=0.05) is None
+    assert queue.pop_many(5, wait=0.05) == []
+
+
+def test_who_waits_gets_what_is_pushed(queue: Queue[object]):
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(queue.pop, 60, 60)
+        queue.push("a")
+        lease = waiting.result(60)
+        assert lease is not None
+        assert lease.item == "a"
+        queue.done(lease)
+        several = pool.submit(queue.pop_many, 5, 60, 60)
+        queue.push_many("bc")
+        leases = several.result(60)
+    assert "".join(str(each.item) for each in leases) in ("b", "bc")
+
+
+def test_who_waits_gets_what_is_released(queue: Queue[object]):
+    queue.push("a")
+    lease = leased(queue)
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(queue.pop, 60, 60)
+        queue.release(lease)
+        again = waiting.result(60)
+    assert again is not None
+    assert again.item == "a"
+
+
+@pytest.mark.parametrize("kind", ["memory", "file", "http"])
+def test_who_waits_gets_an_item_whose_lease_runs_out(kind: str, request: pytest.FixtureRequest, tmp_path: Path):
+    queue: Queue[object] = MemoryQueue() if kind == "memory" else FileQueue(tmp_path)
+    if kind == "http":
+        queue = request.getfixturevalue("queue_node").new_queue()
+    queue.push("a")
+    leased(queue, 0.1)
+    again = queue.pop(60, wait=60)
+    assert again is not None
+    assert again.item == "a"
+
+
+@pytest.mark.parametrize("queue", ["memory", "file", "http"], indirect=True)
 def test_threads_get_every_item_once(queue: Queue[object]):
     items = range(60)
     got: list[object] = []
