@@ -28,9 +28,16 @@ namespace fray::supervisor {
 struct LogLimits {
   std::uint64_t segment_bytes = 64u << 20;
   std::uint32_t segments = 8;  // of each stream; the oldest goes when there is one more
+
+  static void visit(auto& limits, auto&& field) {
+    field("segment_bytes", limits.segment_bytes);
+    field("segments", limits.segments);
+  }
 };
 
 struct Order {
+  static constexpr std::uint32_t kFormat = 2;
+
   std::string job;
   std::uint32_t attempt = 1;
   std::uint32_t replicas = 1;
@@ -42,6 +49,20 @@ struct Order {
   pid_t dies_with = 0;  // the process that starts it: everything is killed when that ends; 0: nobody
   LogLimits log;
   os::LimitRequest limits;  // of all replicas together, but for files
+
+  static void visit(auto& order, auto&& field) {
+    field("job", order.job);
+    field("attempt", order.attempt);
+    field("replicas", order.replicas);
+    field("command", order.command);
+    field("folder", order.folder);
+    field("environment_file", order.environment_file);
+    field("variables", order.variables);
+    field("grace_seconds", order.grace_seconds);
+    field("dies_with", order.dies_with);
+    field("log", order.log);
+    field("limits", order.limits);
+  }
 
   Status write(const std::string& path) const;
   static Result<Order> read(const std::string& path);

@@ -38,13 +38,6 @@ namespace fray::wire {
 template <typename T>
 concept ListsFields = requires(T& value) { T::visit(value, [](const char*, auto&) {}); };
 
-// Encodes and decodes itself.
-template <typename T>
-concept EncodesItself = requires(const T& value, ByteWriter& out, std::string_view body) {
-  value.encode(out);
-  T::decode(body);
-};
-
 // Travels as its bytes in memory: there is nothing between its parts, and all of them mean something.
 template <typename T>
 concept Plain =
@@ -82,11 +75,6 @@ void encode(ByteWriter& out, T value) {
 template <ListsFields T>
 void encode(ByteWriter& out, const T& value) {
   T::visit(value, [&out](const char*, const auto& field) { encode(out, field); });
-}
-
-template <EncodesItself T>
-void encode(ByteWriter& out, const T& value) {
-  value.encode(out);
 }
 
 template <typename A, typename B>
@@ -176,11 +164,6 @@ void decode(ByteReader& in, std::map<K, V, Less>& items) {
 }
 
 // A message that its body fits exactly.
-template <EncodesItself Message>
-Result<Message> decode(std::string_view body) {
-  return Message::decode(body);
-}
-
 template <ListsFields Message>
 Result<Message> decode(std::string_view body) {
   ByteReader in(body);
