@@ -317,8 +317,8 @@ PyObject* raise_actor_died(std::string_view bytes) {
     return nullptr;
   }
   if (imported(&slot, "fray.backend.native.failures", "actor_died") == nullptr) return nullptr;
-  Owned error(PyObject_CallFunction(slot, "isss#y#", static_cast<int>(death->executed), death->class_name.c_str(),
-                                    death->name.c_str(), death->text.data(),
+  Owned error(PyObject_CallFunction(slot, "iisss#y#", static_cast<int>(death->executed), static_cast<int>(death->fate),
+                                    death->class_name.c_str(), death->name.c_str(), death->text.data(),
                                     static_cast<Py_ssize_t>(death->text.size()), death->error.data(),
                                     static_cast<Py_ssize_t>(death->error.size())));
   if (error) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
