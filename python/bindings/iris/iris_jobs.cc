@@ -2,7 +2,7 @@
 //
 // Threading:  any thread; the GIL is released while a cluster is asked, and Ctrl-C is heard.
 // Ownership:  Python owns the client and the logs; a log holds its client.
-// Failure:    the exceptions of cluster_client.h.
+// Failure:    the exceptions of cluster_answers.h.
 #include "iris/jobs.h"
 
 #include <nanobind/nanobind.h>
@@ -69,7 +69,10 @@ class IrisJobs {
   nb::object wait(const std::string& job, std::optional<double> timeout) const {
     std::optional<milliseconds> limit;
     if (timeout) limit = time_limit(*timeout);
-    return as_python(value_of(without_gil([&] { return jobs_.wait(job, limit); })).to_json());
+    auto ended = without_gil([&] { return jobs_.wait(job, limit); });
+    // The time limit of a wait is the caller's own, as it is with a node.
+    const bool is_late = ended.status().code() == StatusCode::kTimedOut;
+    return as_python(value_of(std::move(ended), is_late ? Peer::kNode : Peer::kForeignCluster).to_json());
   }
   bool stop(const std::string& job) const {
     return value_of(without_gil([&] { return jobs_.stop(job); }));

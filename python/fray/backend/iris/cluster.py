@@ -14,7 +14,6 @@ from fray import errors
 from fray._iris_jobs import Band, ConstraintOp, DeviceKind, IrisJobRequest, IrisJobs
 from fray.backend.iris.program import program_of
 from fray.backend.iris.resources import launch_millicores, spec_of
-from fray.cluster.client_errors import client_errors
 from fray.cluster.cluster import Cluster
 from fray.cluster.entrypoint import Entrypoint
 from fray.cluster.environment import EnvironmentConfig, create_environment
@@ -82,8 +81,7 @@ class IrisCluster(Cluster):
         """
         order = order_of(request, create_environment() if request.environment is None else request.environment)
         order.parent = parent_job() or ""
-        with client_errors():
-            return JobId(self._jobs.submit(order))
+        return JobId(self._jobs.submit(order))
 
     def create_job(self, entrypoint: str, env: RuntimeEnv | None = None) -> JobId:
         """Start a shell command in a copy of this process's folder and return the job's id."""
@@ -97,29 +95,25 @@ class IrisCluster(Cluster):
 
     def poll(self, job_id: str) -> JobInfo:
         """Return how a job is doing."""
-        with client_errors():
-            return info_of(self._jobs.get(job_id))
+        return info_of(self._jobs.get(job_id))
 
     def list_jobs(self) -> list[JobInfo]:
         """Return how this user's jobs are doing, those first that were accepted first; without their tasks."""
-        with client_errors():
-            found = self._jobs.list_jobs(prefix=f"/{self._user}/")
+        found = self._jobs.list_jobs(prefix=f"/{self._user}/")
         return [info_of(job) for job in reversed(found)]
 
     def logs(self, job_id: str) -> str:
         """Return what all attempts of the job have printed so far, and reached the controller."""
-        with client_errors():
-            replicas = self._replicas(job_id)
-            return _text(self._jobs.logs(job_id), replicas)
+        replicas = self._replicas(job_id)
+        return _text(self._jobs.logs(job_id), replicas)
 
     def follow(self, job_id: str) -> Iterator[str]:
         """Yield what the job prints, as it comes, to its end."""
-        with client_errors():
-            replicas = self._replicas(job_id)
-            log = self._jobs.follow(job_id)
-            while (lines := log.read(_PATIENCE_SECONDS)) is not None:
-                if lines:
-                    yield _text(lines, replicas)
+        replicas = self._replicas(job_id)
+        log = self._jobs.follow(job_id)
+        while (lines := log.read(_PATIENCE_SECONDS)) is not None:
+            if lines:
+                yield _text(lines, replicas)
 
     def _replicas(self, job_id: str) -> int:
         replicas: Any = self._jobs.get(job_id)["replicas"]
@@ -149,11 +143,9 @@ class IrisCluster(Cluster):
     def _wait_for(self, ids: list[str], timeout: float | None) -> None:
         deadline = None if timeout is None else time.monotonic() + timeout
         pause = _FIRST_LOOK_SECONDS
-        with client_errors():
-            going = [self._jobs.resolve(one) for one in ids]
+        going = [self._jobs.resolve(one) for one in ids]
         while True:
-            with client_errors():
-                states = self._jobs.states(going)
+            states = self._jobs.states(going)
             missing = [one for one in going if one not in states]
             if missing:
                 raise errors.JobNotFoundError(f"{self._jobs.controller} has no job {missing[0]}")
@@ -170,8 +162,7 @@ class IrisCluster(Cluster):
 
     def terminate(self, job_id: str) -> None:
         """Ask a job and its children to end; no effect on one that has ended."""
-        with client_errors():
-            self._jobs.stop(job_id)
+        self._jobs.stop(job_id)
 
     def delete_job(self, job_id: str) -> None:
         """Ask a job to end. One that has ended stays: Iris forgets jobs by itself."""
