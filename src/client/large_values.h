@@ -2,8 +2,7 @@
 //
 // Threading:  any thread; takes the client's mutex itself.
 // Ownership:  owns rooms that were handed out and have not become objects. An object that is returned has a count for
-//             the
-//             caller.
+//             the caller.
 // Failure:    kStoreFull when the store is full, kUnavailable when the node is gone, kObjectLost when nobody has it.
 #pragma once
 

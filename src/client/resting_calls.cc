@@ -1,9 +1,11 @@
-// Calls whose own thread does not wait in Fray, but joins a thread that does, or sleeps in an event loop that awaits refs.
+// Resting calls: those whose own thread does not wait in Fray, but joins a thread that does, or sleeps in an event loop
+// that awaits refs.
 //
-// Nobody can see what such a thread waits for. But when all threads of the process sleep, and only this process could wake
-// them (os/thread_rest.h), then nothing in it goes on before one of its waits in Fray ends. So each of its calls waits for one
-// of all that those are for, and that is what the node hears. It stays true until a wait ends or begins: no thread runs
-// before. When the node answers that it can never be, the wait that began last is the one that gets the error.
+// Fray cannot see what such a thread waits for. But when all threads of the process sleep, and only this process could
+// wake them (os/thread_rest.h), then none of them goes on before one of the process's waits in Fray ends. So each
+// resting call waits for any one of the objects that those waits are for, and that is what the node is told. It stays
+// true until a wait ends or begins, because no thread runs before. When the node answers that this wait can never end,
+// the wait in Fray that began last gets the error.
 #include <algorithm>
 #include <utility>
 
@@ -17,7 +19,7 @@ namespace fray::client {
 using namespace std::chrono_literals;
 
 namespace {
-constexpr auto kLookAfter = 50ms;  // since waits have begun or ended
+constexpr auto kLookAfter = 50ms;  // after a wait has begun or ended
 constexpr auto kLookAgainMost = 1s;
 }  // namespace
 
@@ -85,7 +87,7 @@ void CallWaits::look_for_resting(std::span<const RunningCall> calls) {
   }
 }
 
-// The coroutine or thread whose wait began last gets the error.
+// Gives the error to the coroutine or thread whose wait began last.
 bool CallWaits::refuse_resting(std::uint64_t wait, std::string& why) {
   if (std::find(resting_.begin(), resting_.end(), wait) == resting_.end()) return false;
   for (auto last = loop_sleepers_.rbegin(); last != loop_sleepers_.rend(); ++last) {
@@ -99,7 +101,7 @@ bool CallWaits::refuse_resting(std::uint64_t wait, std::string& why) {
   if (sleepers_.empty()) return true;
   sleepers_.back()->refused = true;
   sleepers_.back()->why = std::move(why);
-  kernel_.note_news();  // so that whoever waits looks
+  kernel_.note_news();  // so that its thread wakes up and checks
   return true;
 }
 

@@ -1,5 +1,5 @@
-// Messages about actors, between a client and the node. Calls themselves are task frames on a direct socket
-// (wire/direct.h): TaskHead::function is the hash of the method's name, which is the frame's name.
+// Messages about actors, between a client and the node. Calls of actors do not pass through the node: they are frames
+// of tasks on a direct socket (wire/direct.h), in which TaskHead::function is the hash of the method's name.
 //
 // Threading:  values.
 // Ownership:  messages own their strings.
