@@ -1,5 +1,5 @@
-// ActorCarrier: carries out what the ActorTable decides: gets workers from the lease table, sends constructors, connects
-// callers, tells them of losses; and keeps what actors are made of.
+// ActorCarrier: carries out what the ActorTable decides: asks the lease table for workers, sends constructors, connects
+// callers, and tells them of lost incarnations. It keeps the constructors of actors for their restarts.
 //
 // Threading:  the node's loop.
 // Ownership:  owns the table, constructors and exceptions of constructors. Roster, leases and objects must outlive it.

@@ -1,13 +1,14 @@
-// JobCarrier: carries out what the JobTable decides: keeps records, starts and stops supervisors, holds what jobs hold in the
-// lease table, tells who waits. Those who ask about jobs come through JobRequests (sockets) and the HTTP API.
+// JobCarrier: carries out what the JobTable decides: keeps the records of jobs, starts and stops their supervisors,
+// takes their resources in the lease table, and tells those that wait for them. Questions about jobs come from
+// JobRequests (sockets) and from the HTTP API.
 //
 //   Result<std::string> id = jobs.submit(spec, pid_of_the_submitter);
 //   jobs.wait({*id}, [](Result<std::vector<JobInfo>> jobs) { ... });
 //
 // Threading:  the node's loop.
 // Ownership:  owns the table, the records and the supervisors' pidfds. Roster, leases and actors must outlive it.
-// Failure:    submit() refuses what cannot be kept, and leaves nothing. Later records that cannot be written are tried again
-//             each second while the jobs go on; trouble() says so.
+// Failure:    submit() refuses a job that cannot be recorded, and leaves nothing of it. Later changes of a record that
+//             cannot be written are tried again each second while the jobs go on; trouble() says so.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,8 @@
-// LeaseCarrier: carries out what the LeaseTable decides: starts and stops workers, hands out leases, tells clients.
+// LeaseCarrier: carries out what the LeaseTable decides: starts and stops workers, hands out leases, and tells clients
+// of lost workers and refused demands.
 //
-// Commands are carried out once a round, after all that was read in it has been told to the table.
+// Commands are carried out once a round of the loop, after the table was told of everything that was read in the round.
+// So the table decides on all demands of a round together, and not in the order in which sockets happened to be read.
 //
 // Threading:  the node's loop.
 // Ownership:  owns the table; roster and processes must outlive it.
