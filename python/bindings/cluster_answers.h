@@ -54,8 +54,8 @@ inline nanobind::object exception_of(StatusCode code, Peer peer) {
   // An interrupted wait has its exception set already: what the signal's handler raised.
   if (!PyErr_Occurred()) {
     const std::string& message = status.message();  // may name files, whose names are any bytes
-    auto text = nanobind::steal(
-        PyUnicode_DecodeFSDefaultAndSize(message.data(), static_cast<Py_ssize_t>(message.size())));
+    auto text =
+        nanobind::steal(PyUnicode_DecodeFSDefaultAndSize(message.data(), static_cast<Py_ssize_t>(message.size())));
     PyErr_SetObject(exception_of(status.code(), peer).ptr(), text.ptr());
   }
   throw nanobind::python_error();
