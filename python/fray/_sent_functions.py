@@ -1,4 +1,4 @@
-"""A table of what was made of functions to send them, each for as long as workers would run the same code."""
+"""A table of functions in the form in which they were sent, each kept for as long as it would be sent the same way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How errors get Ray's types: of tasks where they are raised, of the engine where the program gets them."""
+"""Gives errors Ray's types: those of tasks where they are raised, those of the engine where the program gets them."""
 
 # pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
