@@ -1,12 +1,13 @@
-// Order: what a supervisor is to do: the file `order` of an attempt's folder, written by the node.
+// Order: what a supervisor is to do. The node writes it as the file `order` into an attempt's folder; its format is in
+// docs/formats/job-order.md.
 //
 //   <jobs folder>/<id>/environment            NAME=VALUE, each ended by NUL; mode 0600
 //                      attempt-<n>/order
 //                                  lock              flock'ed while the supervisor lives
-//                                  supervisor.json   who it is
+//                                  supervisor.json   pid and start time of the supervisor
 //                                  0.out.0 ...       output (supervisor/log_files.h)
-//                                  0.error           what replica 0 says of its failure, if it does
-//                                  exit.json         how it ended (supervisor/exit_report.h)
+//                                  0.error           the reason that replica 0 gives for its failure, if any
+//                                  exit.json         how the attempt ended (supervisor/exit_report.h)
 //
 // Threading:  a value.
 // Ownership:  owns its strings.
