@@ -1,13 +1,12 @@
-// JobStore: the records of jobs in an SQLite database, one row a job. A record is written before the node acts on it.
+// JobStore: the records of jobs in an SQLite database, one row a job, written before anything follows from them.
 //
-// A database that SQLite finds damaged, or that a later release wrote, is moved aside (`jobs.db.damaged-<time>`). The
-// caller then rebuilds it from the jobs' folders, as it does where there is none.
+// A database that SQLite finds damaged, or that a later release wrote, is moved aside (`jobs.db.damaged-<time>`). The caller
+// rebuilds it from the jobs' folders, as one that is not there.
 //
 // Threading:  the node's loop; a commit syncs, which takes a fraction of a millisecond on a disk with a cache.
 // Ownership:  owns the database.
-// Failure:    keep() is all or nothing. kResourceExhausted when the disk is full: nothing is changed, and later calls
-//             may succeed. kIoError when the disk failed: what was written is not known then, and every later call
-//             fails.
+// Failure:    keep() is all or nothing. kResourceExhausted when the disk is full: nothing is changed, and later calls may
+//             succeed. kIoError when the disk failed: then nothing is certain, and every later call fails.
 #pragma once
 
 #include <cstdint>

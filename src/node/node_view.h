@@ -1,11 +1,9 @@
-// NodeView: the interface through which other parts of the node's process, above all its HTTP API, read and use the
-// node.
+// NodeView: what the parts of a node's own process may ask it, such as its HTTP API. They see nothing else of it.
 //
 // Threading:  the node's loop.
-// Ownership:  the node must outlive its users. A question about output that waits has to be cancelled by the one who
-//             asked it.
-// Failure:    kNotFound for a job that is not there, kAlreadyExists for an id that is taken, kInvalidArgument for an
-//             order that the node cannot run, kIoError when a job cannot be recorded.
+// Ownership:  the node must outlive those who ask. A question about output that waits is the asker's to cancel.
+// Failure:    kNotFound for a job that is not there, kAlreadyExists for an id that is taken, kInvalidArgument for what cannot
+//             be, kIoError when a job cannot be recorded.
 #pragma once
 
 #include <cstdint>

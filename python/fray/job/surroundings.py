@@ -1,4 +1,4 @@
-"""Finds out from variables and loaded modules whether this process runs on Ray, without importing Ray."""
+"""What this process's surroundings say about Ray, asked without importing it."""
 
 from __future__ import annotations
 
