@@ -1,4 +1,4 @@
-// ActorDescription: what every handle of an actor knows, and what its worker is told, where one side is not Python.
+// ActorDescription: describes an actor to its handles and its worker, where one of them is not Python.
 //
 // As bytes it is "FRAY", a version of one byte, and the fields in the order of visit(), encoded as those of messages
 // (wire/codec.h). Python's own descriptions are pickles, which begin with another byte; a handle made of one has the
