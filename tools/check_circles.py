@@ -15,10 +15,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def imports(root: Path) -> dict[str, set[str]]:
-    """Each file of the package, with the files of the package that it imports; paths from the root."""
+def imports(root: Path, *folders: str) -> dict[str, set[str]]:
+    """Each file of the folders, with the files of them that it imports; paths from the root."""
     ruff = [sys.executable, "-m", "ruff", "analyze", "graph", "--quiet", "--type-checking-imports"]
-    command = [*ruff, "--direction", "dependencies", "python/fray"]
+    command = [*ruff, "--direction", "dependencies", *folders]
     result = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True)
     graph: dict[str, list[str]] = json.loads(result.stdout)
     return {name: {other for other in found if other in graph} for name, found in graph.items()}
@@ -40,7 +40,7 @@ def circles(graph: dict[str, set[str]]) -> list[list[str]]:
 
 
 def check_circles(root: Path) -> list[str]:
-    return ["a circle of imports: " + " imports ".join(circle) for circle in circles(imports(root))]
+    return ["a circle of imports: " + " imports ".join(circle) for circle in circles(imports(root, "python/fray"))]
 
 
 def main() -> int:

@@ -46,20 +46,7 @@ void host_dealloc(PyObject* self) {
 
 // ---- The constructor ----
 
-struct Constructor {
-  std::string_view function;
-  std::string_view settings;
-  std::string_view body;
-};
-
-Constructor constructor_of(const Host& host) {
-  wire::ByteReader in(host.actor.constructor);
-  Constructor parts;
-  parts.function = in.get_string();
-  parts.settings = in.get_string();
-  parts.body = in.get_raw(in.left());
-  return parts;
-}
+wire::ConstructorView constructor_of(const Host& host) { return wire::ConstructorView::of(host.actor.constructor); }
 
 PyObject* host_settings(PyObject* self, PyObject*) {
   std::string_view settings = constructor_of(*as_host(self)).settings;
@@ -96,7 +83,7 @@ PyObject* host_open(PyObject* self, PyObject* args) {
 // load_class() -> the class
 PyObject* host_load_class(PyObject* self, PyObject*) {
   Host& host = *as_host(self);
-  const Constructor parts = constructor_of(host);
+  const auto parts = constructor_of(host);
   if (parts.function.size() < wire::kPayloadPrefix) {
     PyErr_SetString(PyExc_RuntimeError, "the actor's class did not arrive");
     return nullptr;
@@ -110,7 +97,7 @@ PyObject* host_load_class(PyObject* self, PyObject*) {
 // construct() -> the instance
 PyObject* host_construct(PyObject* self, PyObject*) {
   Host& host = *as_host(self);
-  const Constructor parts = constructor_of(host);
+  const auto parts = constructor_of(host);
   Owned cls(host_load_class(self, nullptr));
   if (!cls) return nullptr;
   wire::ByteReader in(parts.body);

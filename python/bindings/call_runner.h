@@ -1,4 +1,5 @@
-// CallRunner: one call in a worker, between its frame and its answer: arguments in, results or the exception out.
+// CallRunner: runs one call in a worker: decodes its arguments, calls the function, and encodes its results or its
+// exception.
 //
 // Threading:  any thread with the GIL.
 // Ownership:  borrows the client and the support module (fray.backend.native.worker), which outlive it.

@@ -1,9 +1,8 @@
-// What the extensions share that ask foreign clusters: errors as exceptions, waits without the GIL, documents as dicts.
+// What the extensions share that ask foreign clusters: documents as dicts, and time limits.
 //
-// Threading:  any thread with the GIL, which without_gil() releases.
+// Threading:  any thread with the GIL.
 // Ownership:  values.
-// Failure:    exceptions by kind: ValueError, PermissionError, TimeoutError, ConnectionError, of fray.errors
-//             JobNotFoundError (a KeyError), JobExistsError and VersionMismatchError; RuntimeError otherwise.
+// Failure:    the exceptions of cluster_answers.h.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -13,63 +12,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/status.h"
-#include "gil.h"
+#include "cluster_answers.h"
 #include "model/json_text.h"
 
 namespace fray::python {
-
-inline nanobind::object exception_of(StatusCode code) {
-  const char* module = "builtins";
-  const char* name = "RuntimeError";
-  switch (code) {
-    case StatusCode::kInvalidArgument:
-    case StatusCode::kResourceExhausted:
-      name = "ValueError";
-      break;
-    case StatusCode::kNotFound:
-      module = "fray.errors", name = "JobNotFoundError";
-      break;
-    case StatusCode::kAlreadyExists:
-      module = "fray.errors", name = "JobExistsError";
-      break;
-    case StatusCode::kVersionMismatch:
-      module = "fray.errors", name = "VersionMismatchError";
-      break;
-    case StatusCode::kPermissionDenied:
-      name = "PermissionError";
-      break;
-    case StatusCode::kTimedOut:
-      name = "TimeoutError";
-      break;
-    case StatusCode::kUnavailable:
-      name = "ConnectionError";
-      break;
-    default:
-      break;
-  }
-  return nanobind::module_::import_(module).attr(name);
-}
-
-[[noreturn]] inline void raise(const Status& status) {
-  // An interrupted wait has its exception set already: what the signal's handler raised.
-  if (!PyErr_Occurred()) {
-    PyErr_SetObject(exception_of(status.code()).ptr(), nanobind::str(status.message().c_str()).ptr());
-  }
-  throw nanobind::python_error();
-}
-
-template <typename T>
-T value_of(Result<T> result) {
-  if (!result.is_ok()) raise(result.status());
-  return std::move(result).value();
-}
-
-// Runs without the GIL.
-template <typename Work>
-auto without_gil(Work work) {
-  GilReleased released;
-  return work();
-}
 
 inline nanobind::object as_python(const nlohmann::json& document) {
   const std::string text = json_text(document);

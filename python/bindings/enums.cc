@@ -53,6 +53,7 @@ int add_enums(PyObject* module) {
                      add_enum<wire::FunctionKind>(module, int_enum.get(), "FunctionKind") &&
                      add_enum<wire::TaskStatus>(module, int_enum.get(), "TaskStatus") &&
                      add_enum<wire::ActorDeath::Executed>(module, int_enum.get(), "Executed") &&
+                     add_enum<wire::ActorFate>(module, int_enum.get(), "ActorFate") &&
                      add_enum<worker::TaskLoop::Interrupt>(module, int_enum.get(), "Interrupt") &&
                      add_enum<worker::ActorLoop::Mode>(module, int_enum.get(), "ActorMode");
   return added ? 0 : -1;

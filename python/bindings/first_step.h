@@ -1,7 +1,7 @@
 // The first step of a coroutine: what it does before it waits for anything.
 //
 // Threading:  with the GIL.
-// Ownership:  the step holds what it names.
+// Ownership:  the step holds references to the objects that it names.
 // Failure:    kRaised with the Python exception set.
 #pragma once
 

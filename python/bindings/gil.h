@@ -1,8 +1,8 @@
-// Letting go of the GIL and taking it again, safe at the end of the interpreter.
+// Releases the GIL and takes it again, also while the interpreter ends.
 //
-// Once the interpreter is going, Python up to 3.13 ends a daemon thread that asks for the GIL, by pthread_exit(), which
+// When the interpreter ends, Python up to 3.13 ends a daemon thread that asks for the GIL, by pthread_exit(), which
 // unwinds the thread's stack: destructors of ours would then drop references and buffers without the GIL, while the main
-// thread takes the objects apart. So a thread that does not get the GIL any more sleeps here until the process ends, as
+// thread destroys the objects. So a thread that does not get the GIL any more sleeps here until the process ends, as
 // all threads do from Python 3.14 on. User code that runs inside a call of ours may end its thread in the same way; the
 // sources of this folder are therefore compiled without clean-up code for exceptions (see python/CMakeLists.txt), so that
 // such an unwinding passes through their functions and destroys nothing.

@@ -2,7 +2,7 @@
 //
 // Threading:  any thread with the GIL, which calls that wait release; signals of the main thread are looked at meanwhile.
 // Ownership:  Python owns the client, and with it its connections.
-// Failure:    errors of the engine become those of fray.backend.native.job_failures.
+// Failure:    the exceptions of cluster_answers.h.
 #include "client/job_client.h"
 
 #include <nanobind/nanobind.h>
@@ -13,9 +13,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cluster/log_lines.h"
+#include "cluster_answers.h"
 #include "model/job_json.h"
 #include "model/json_text.h"
-#include "python_client.h"
 
 namespace nb = nanobind;
 
@@ -27,28 +27,10 @@ using client::JobClient;
 
 std::string text_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
-[[noreturn]] void raise(const Status& status) {
-  if (PyErr_Occurred() != nullptr) throw nb::python_error();
-  nb::object make = nb::module_::import_("fray.backend.native.job_failures").attr("job_error");
-  nb::object error = make(static_cast<int>(status.code()), nb::steal(text_of_message(status.message())));
-  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
-  throw nb::python_error();
-}
-
-template <typename T>
-T taken(Result<T> result) {
-  if (!result.is_ok()) raise(result.status());
-  return std::move(result).value();
-}
-
-// Runs `call` without the GIL.
-template <typename Call>
-auto without_gil(Call call) {
-  auto result = [&] {
-    GilReleased released;
-    return call();
-  }();
-  return taken(std::move(result));
+// What the node answers to a question that is asked without the GIL.
+template <typename Ask>
+auto answer_to(Ask ask) {
+  return value_of(without_gil(std::move(ask)), Peer::kNode);
 }
 
 // A call of the main thread gives up when a signal's handler raises; all give up at the deadline.
@@ -91,26 +73,26 @@ std::string submit(JobClient& self, const nb::dict& order) {
   JobSpec spec;
   Status taken = take_job_spec(members, &spec, true);
   if (taken.is_ok()) taken = members.end();
-  if (!taken.is_ok()) raise(taken);
-  return json_text(job_json(without_gil([&] { return self.submit(std::move(spec), patience_of()); })));
+  if (!taken.is_ok()) raise(taken, Peer::kNode);
+  return json_text(job_json(answer_to([&] { return self.submit(std::move(spec), patience_of()); })));
 }
 
 // Jobs as JSON text.
 template <typename Ask>
 std::string told(Ask ask) {
-  return json_text(job_list_json(without_gil(ask)));
+  return json_text(job_list_json(answer_to(ask)));
 }
 
 // A job's output as text, line by line; of several replicas with their numbers.
 class LogText {
  public:
   LogText(JobClient& jobs, const std::string& id, bool follow)
-      : log_(without_gil([&] { return jobs.open_log({.id = id, .follow = follow}, patience_of()); })) {}
+      : log_(answer_to([&] { return jobs.open_log({.id = id, .follow = follow}, patience_of()); })) {}
 
   // The next whole lines; nothing at the end.
   nb::bytes read() {
     while (text_.empty() && !over_) {
-      const LogBatch batch = without_gil([&] { return log_->next(patience_of()); });
+      const LogBatch batch = answer_to([&] { return log_->next(patience_of()); });
       over_ = batch.pieces.empty();
       if (over_) {
         lines_.finish();

@@ -1,4 +1,5 @@
-// The extensions keep their types and tables once in a process, so that one interpreter can have them: the main one.
+// Lets only the main interpreter of a process import an extension, because extensions keep their types and tables in
+// static variables, once a process.
 //
 //   #define PyInit__native FRAY_UNCHECKED(_native)
 //   NB_MODULE(_native, module) { ... }

@@ -1,4 +1,5 @@
-// Portable values: the few Python types that other languages read, as MessagePack (see docs/formats/portable-values.md).
+// Portable values: encodes the few Python types that other languages can read, as MessagePack
+// (docs/formats/portable-values.md).
 //
 // Threading:  any thread with the GIL.
 // Ownership:  packing fills buffers and counted refs of its caller; unpacking returns new references.

@@ -1,9 +1,9 @@
-// PythonClient: the client as Python holds it, and what the hot functions need to find quickly.
+// PythonClient: the Python object that holds the client, and helpers that all files of this folder use.
 //
 // Threading:  any thread with the GIL.
 // Ownership:  Python owns it; refs and views hold a reference, so it lives until the last of them is gone.
 // Failure:    functions set a Python exception and return null, as the C API wants it.
-// GIL:        waits release it; nothing is called with the client's mutex held that could want it.
+// GIL:        waits release it; while the client's mutex is held nothing is called that could take it.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN

@@ -13,8 +13,8 @@ namespace fray::python {
 
 namespace {
 
-// What ref_reduce fills while a value is pickled, and what nested refs are read from while one is unpickled. A pickle can
-// run user code that pickles again, so they are stacks of one per call.
+// The side table of refs: ref_reduce fills it while a value is pickled, and nested refs are read from it while one is
+// unpickled. Pickling can run user code that pickles another value, so there is a stack of tables, one for each call.
 struct PickleContext {
   PythonClient* owner;
   std::vector<client::Object*>* nested;
@@ -43,13 +43,15 @@ PyObject* slot_became_object = nullptr;
 PyObject* slot_from_signal = nullptr;
 PyObject* protocol_five = nullptr;
 
-// Collects the out-of-band buffers of one pickle: buffer_callback needs a Python callable.
+// Collects the out-of-band buffers of one pickle. It is a Python object because buffer_callback has to be a callable.
 struct CollectorObject {
   PyObject_HEAD vectorcallfunc call;
   std::vector<Py_buffer>* buffers;
 };
 
-// A true answer keeps a buffer inside the pickle: small ones, and those that are not one stretch of memory.
+// A true answer keeps a buffer inside the pickle. That is so for small ones, for which a place of their own in shared
+// memory would cost more than a copy, for those that are not one stretch of memory, and after the pickle is done: user
+// code may have kept the callback.
 PyObject* collector_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject*) {
   std::vector<Py_buffer>* buffers = reinterpret_cast<CollectorObject*>(self)->buffers;
   if (PyVectorcall_NARGS(nargsf) != 1 || buffers == nullptr) Py_RETURN_TRUE;
@@ -97,7 +99,8 @@ bool is_foreign_ref_error() {
   return foreign;
 }
 
-// Whether what is raised came out of a signal's handler that ran meanwhile: that is no failure to pickle.
+// Whether the exception came out of the handler of a signal that arrived while user code ran. It is no failure to
+// pickle then, and has to reach the program as it is.
 bool is_from_signal() {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
@@ -188,7 +191,7 @@ bool Encoded::encode_simple(PythonClient* owner, PyObject* value) {
       bytes_.assign(text, static_cast<std::size_t>(size));
       return true;
     }
-    PyErr_Clear();  // lone surrogates: pickle can take them
+    PyErr_Clear();  // a text with lone surrogates has no UTF-8; pickle can take it
   } else if (PyList_CheckExact(value) && take_refs(owner, value)) {
     encoding_ = Encoding::kRefs;
     return true;
@@ -205,7 +208,8 @@ bool Encoded::pack(PythonClient* owner, PyObject* value, const char* what) {
   return static_cast<bool>(whole_);
 }
 
-// False, with nothing taken, when something else than refs of this client is in the list.
+// Takes a list that has nothing but refs of this client in it. Such lists are common, and pickling thousands of refs
+// one by one would be slow. False: something else is in the list, and nothing was taken.
 bool Encoded::take_refs(PythonClient* owner, PyObject* list) {
   const Py_ssize_t size = PyList_GET_SIZE(list);
   for (Py_ssize_t i = 0; i < size; ++i) {
@@ -229,6 +233,10 @@ bool Encoded::dump(PyObject* function, PyObject* value, PyObject* callback) {
   return static_cast<bool>(whole_);
 }
 
+// Plain pickle comes first, because it is written in C and many times faster than cloudpickle. Its result does not do
+// when it refers to `__main__`, which is another script in a worker; cloudpickle then sends these classes and functions
+// by value. Whether it refers to it is a search through the bytes: a text that happens to have the word in it costs a
+// second pickling, no more.
 bool Encoded::pickle(PythonClient* owner, PyObject* value, const char* what) {
   if (imported(&slot_dumps, "_pickle", "dumps") == nullptr) return false;
   auto* collector = PyObject_New(CollectorObject, collector_type);
@@ -288,7 +296,8 @@ client::Object* Encoded::store(PythonClient* owner) {
   return made.value();
 }
 
-// The array whose memory it is becomes read-only. `buffer`: the memoryview of it that was pickled.
+// Makes the array read-only whose memory became an object: other processes may read it from now on. `buffer` is the
+// memoryview of the array that was pickled.
 bool Encoded::became_object(PyObject* buffer) {
   PyObject* array = PyMemoryView_Check(buffer) ? PyMemoryView_GET_BUFFER(buffer)->obj : buffer;
   if (imported(&slot_became_object, "fray.backend.native.rooms", "became_object") == nullptr) return false;
@@ -317,8 +326,8 @@ PyObject* raise_actor_died(std::string_view bytes) {
     return nullptr;
   }
   if (imported(&slot, "fray.backend.native.failures", "actor_died") == nullptr) return nullptr;
-  Owned error(PyObject_CallFunction(slot, "isss#y#", static_cast<int>(death->executed), death->class_name.c_str(),
-                                    death->name.c_str(), death->text.data(),
+  Owned error(PyObject_CallFunction(slot, "iisss#y#", static_cast<int>(death->executed), static_cast<int>(death->fate),
+                                    death->class_name.c_str(), death->name.c_str(), death->text.data(),
                                     static_cast<Py_ssize_t>(death->text.size()), death->error.data(),
                                     static_cast<Py_ssize_t>(death->error.size())));
   if (error) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
@@ -389,7 +398,8 @@ PyObject* decode_refs(PythonClient* owner, const std::vector<client::Object*>& o
   return refs.release();
 }
 
-// A value whose bytes are at hand. `object` and `pin` keep views alive; null for inline values.
+// Decodes a value from its bytes. `object` and `pin` keep views into shared memory alive; they are null for inline
+// values, whose bytes lie in a frame that goes away, and so are copied.
 PyObject* decode_bytes(PythonClient* owner, wire::Encoding encoding, std::string_view bytes, client::Object* object,
                        const store::Pin& pin, std::vector<client::Object*>* nested) {
   using wire::Encoding;

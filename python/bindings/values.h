@@ -1,4 +1,4 @@
-// Values in and out: Python objects to encoded values and back.
+// Encodes Python objects as values that travel, and decodes them.
 //
 // Simple values (None, bool, int of 64 bits, float, str, bytes, lists of refs) have encodings of their own; all else is pickled
 // (protocol 5), with cloudpickle where plain pickle cannot, or where the pickle would refer to `__main__`. Buffers of large

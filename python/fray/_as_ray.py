@@ -1,4 +1,4 @@
-"""`import ray` gives `fray.ray`: a finder in front of all others, and the variable that has workers install it too."""
+"""Lets `import ray` give `fray.ray`, by an import finder and a variable by which workers install the finder too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an extra of Fray brings, and the error of whoever uses it without."""
+"""The packages of each extra of Fray, and the error of a program that uses an extra which is not installed."""
 
 from __future__ import annotations
 

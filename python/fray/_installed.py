@@ -1,4 +1,4 @@
-"""Whether packages are installed here, with everything that they need."""
+"""Tells whether packages are installed in this environment, with everything that they need."""
 
 from __future__ import annotations
 

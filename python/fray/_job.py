@@ -1,4 +1,4 @@
-"""``python -m fray._job``: what the process of a job becomes that runs a function.
+"""``python -m fray._job``: the program of a job that runs a function.
 
 The call lies in the file that FRAY_JOB_CALL names. What the function raises is printed as Python prints it, and its
 last line goes into the file that FRAY_JOB_ERROR_FILE names, for whoever waits for the job.

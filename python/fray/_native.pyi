@@ -85,6 +85,13 @@ class Executed(enum.IntEnum):
 
     UNKNOWN = 2
 
+class ActorFate(enum.IntEnum):
+    ENDED = 0
+
+    CONSTRUCTOR_FAILED = 1
+
+    LIVES_ON = 2
+
 class Interrupt(enum.IntEnum):
     NONE = 0
 

@@ -1,4 +1,4 @@
-"""Text for people that must never end the program which shows it."""
+"""Writes text for people to a stream, and ignores errors of the stream: they must not end the program."""
 
 from __future__ import annotations
 

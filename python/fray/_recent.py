@@ -1,4 +1,4 @@
-"""A table of what was used lately, bounded by bytes."""
+"""A table of the entries that were used lately, bounded by their bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The error of a ref that is pickled by somebody else than Fray, who would not count it."""
+"""The error of a ref that something else than Fray pickles, which would not count it."""
 
 from __future__ import annotations
 

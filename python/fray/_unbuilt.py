@@ -1,4 +1,4 @@
-"""Runtime environments where none is built: what is installed here is taken as given, the rest is said once."""
+"""Runtime environments in contexts that build none: installed packages will do; of the rest one warning is given."""
 
 from __future__ import annotations
 

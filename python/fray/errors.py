@@ -13,7 +13,7 @@ A task's own exception reaches the caller as itself (``except ValueError`` works
     ├── NodeDiedError               the node died, and with it every object and actor it held
     ├── OwnerDiedError              the process that submitted the task died before the task ended
     ├── ObjectLostError             the object's bytes are gone
-    ├── ActorDiedError              the actor of the call has ended
+    ├── ActorDiedError              the actor of the call has ended, or was started again without it
     ├── ActorNotFoundError          no actor has that name (also ValueError)
     ├── NameTakenError              another actor has that name (also ValueError)
     ├── PendingCallsLimitError      the actor has as many unanswered calls as its options allow
@@ -127,11 +127,14 @@ class ObjectLostError(FrayError):
 
 
 class ActorDiedError(FrayError):
-    """The actor of the call has ended: its constructor raised, its process died, it was killed, or nobody held it.
+    """The actor of the call cannot answer it: its constructor raised, its process died, or it was killed or given up.
 
     Attributes:
         executed: ``"no"`` when the method never started, ``"yes"`` when it ran to its end and only its result is
             lost, ``"unknown"`` when it had started: it may have done all, some or nothing.
+        fate: ``"ended"``; ``"constructor_failed"`` when it ended because its constructor raised, or was given what had
+            failed; ``"lives_on"`` when the call alone is lost, and a later one reaches the actor again: in another
+            process where `max_restarts` allowed one.
         class_name: name of the actor's class.
         actor_name: name of the actor, None for one without.
     """
@@ -141,11 +144,13 @@ class ActorDiedError(FrayError):
         message: str,
         *,
         executed: Literal["yes", "no", "unknown"] = "unknown",
+        fate: Literal["ended", "constructor_failed", "lives_on"] = "ended",
         class_name: str = "",
         actor_name: str | None = None,
     ) -> None:
         super().__init__(message)
         self.executed: Literal["yes", "no", "unknown"] = executed
+        self.fate: Literal["ended", "constructor_failed", "lives_on"] = fate
         self.class_name = class_name
         self.actor_name = actor_name
 

@@ -1,4 +1,4 @@
-"""A function as a program: its call in a file, and ``python -m fray.fn_thunk FILE``, which runs it."""
+"""Runs a function as a program: writes its call to a file, which ``python -m fray.fn_thunk FILE`` runs."""
 
 from __future__ import annotations
 

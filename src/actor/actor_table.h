@@ -1,4 +1,5 @@
-// ActorTable: decides when actors start, restart and end, who has which name, and which clients are connected to whom.
+// ActorTable: decides when actors start, restart and end, which actor has which name, and which clients are connected
+// to it.
 //
 //   table.client_joined(1);
 //   Result<ActorId> actor = table.create(spec);    // RequestWorker{actor, home}
@@ -21,16 +22,17 @@
 //                                                     │              is left)
 //                                                     └─ forgotten ──▶ (none)
 //
-// To everybody else an ending actor is dead: its name is free, its clients were told. Only its worker is still there:
-// killed, or (unreferenced, exits, constructor raised) left to finish what it has.
+// To its callers an ending actor is dead: its name is free, and they were told. Only its worker is still there: it was
+// killed, or (unreferenced, exits, constructor raised) it finishes the calls that it has.
 //
-// Rules (docs/concepts/actors.md). An actor that is not detached ends with its root, whoever created it, and, unnamed,
-// when no handle is left outside itself. A constructor that raises ends it at once; a worker that dies is replaced
-// max_restarts times, as actor/restart_policy.h has it. Whoever connects is told Connect or ReportDead, in the order
-// of connecting; who is connected when a worker is lost is told ReportLost and needs not ask again.
+// Rules (docs/concepts/actors.md). An actor that is not detached ends with its root, whichever process created it; one
+// without a name also ends when no handle is left outside itself. A constructor that raises ends it at once; a worker
+// that dies is replaced max_restarts times, as actor/restart_policy.h says. A client that connects is told Connect or
+// ReportDead, in the order of connecting. A client that is connected when a worker is lost is told ReportLost, and is
+// connected to the next incarnation without asking again.
 //
-// Whoever gets an id from create() or find() has to be made a holder of that object by the node in the same step. As
-// long as anybody holds it, a dead actor can say why it is dead.
+// The node has to make a process that gets an id from create() or find() a holder of that object in the same step. As
+// long as the object has a holder, the table knows why a dead actor has ended.
 //
 // Threading:  confined to the node's loop (or a test).
 // Ownership:  values only; refers to processes by number. Constructors and exceptions are kept by the node until Forget.

@@ -2,7 +2,8 @@
 //
 // Threading:  confined to the ActorTable that owns it.
 // Ownership:  owns its names.
-// Failure:    a name that is no name, or that nobody has, is answered with a Status that says what would do.
+// Failure:    for a text that cannot be a name, and for a name that no actor has, the Status says which names there can
+//             be.
 #pragma once
 
 #include <map>

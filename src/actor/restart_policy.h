@@ -1,8 +1,8 @@
 // RestartPolicy: whether an actor whose worker is gone gets another one, and when.
 //
 // The first restart comes at once, the next after 100 ms, then each after twice the time of the one before, 10 s at
-// most. An incarnation that answered for a while (kSteady), or was ended by kill(), takes the delay back to nothing. An
-// actor that dies in its constructor again and again so costs next to nothing.
+// most. After an incarnation that answered calls for a while (kSteady), or was ended by kill(), the next restart comes
+// at once again. So an actor that dies in its constructor again and again costs the machine next to nothing.
 //
 // Threading:  confined to its owner.
 // Ownership:  numbers.

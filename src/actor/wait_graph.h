@@ -1,21 +1,22 @@
-// WaitGraph: which of the waits that are known can never end.
+// WaitGraph: finds the waits that can never end, among those that the node knows.
 //
 //   graph.add({worker, 1}, wait);
 //   std::set<WaitKey> stuck = graph.stuck(worker_of);
 //   for (const WaitStep& step : graph.circle(stuck, worker_of)) ...   // each waits for the next, the last for the first
 //
-// A wait ends when enough of what it needs comes. What is waited for never comes when the call that makes it is stuck in a
-// wait itself, or when it is to run in an actor all of whose places are taken by calls that are stuck. All else may come:
-// what a task computes, what an actor with a free place runs, what nothing is known of. So the waits that can never end
-// are the largest set in which each lacks something that only others of the set could give (a greatest fixed point).
+// A wait ends when enough of the objects that it needs are ready. An object is never ready when the call that makes it
+// is itself in a wait that can never end, or is to run in an actor all of whose places are taken by such calls. Any
+// other object may become ready: one that a task computes, one of a call in an actor with a free place, one of which
+// nothing is known. So the waits that can never end are the largest set in which each wait lacks an object that only
+// others of the set could make (a greatest fixed point).
 //
-// What clients say is true when they say it, and may be old when it is looked at. Such a set is a suspicion only; it is
-// certain once each wait in it was said again, unchanged, after the last of them was said: then there was a moment at
-// which all of them stood, and what stands in it stands for ever.
+// A wait that a client tells is true at that moment, and may be over when the graph is searched. So such a set is only
+// a suspicion. It is certain once each wait in it was told again, unchanged, after the last of them had been told: then
+// there was a moment at which all of them existed together, and waits that only each other could end exist for ever.
 //
 // Threading:  confined to the node's loop (or a test).
 // Ownership:  values only; refers to processes by number.
-// Failure:    a wait that names what nobody knows is one that may end.
+// Failure:    a wait for an object of which nothing is known counts as one that may end.
 #pragma once
 
 #include <cstdint>

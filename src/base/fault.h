@@ -1,5 +1,5 @@
-// FRAY_FAULT("name", error): true, with errno set, where the named fault is to happen now; so that tests can have the
-// kernel refuse what it never refuses on a good day.
+// FRAY_FAULT("name", error): true, with errno set, when the named fault is to happen now. So tests can see what happens
+// when the kernel refuses a call that it hardly ever refuses.
 //
 //   if (FRAY_FAULT("socketpair", EMFILE) || ::socketpair(...) != 0) return failed("socketpair");
 //

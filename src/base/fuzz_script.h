@@ -1,4 +1,4 @@
-// FuzzScript: the bytes of a fuzz target's input, read as choices. Past the end every choice is the first one.
+// FuzzScript: reads the input of a fuzz target as a list of choices. Past its end every choice is the first one.
 //
 // Threading:  one thread.
 // Ownership:  looks into the input, which must outlive it.

@@ -1,4 +1,4 @@
-// log_line(): a line for whoever reads this process's log, on standard error.
+// log_line(): writes a line to this process's log, which is its standard error.
 //
 // Threading:  any; a line is one write.
 // Ownership:  none.

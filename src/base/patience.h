@@ -1,8 +1,8 @@
-// Patience: how long somebody waits, and what ends the wait before.
+// Patience: how long a call may wait, and what ends the wait before.
 //
 // Threading:  a value; `interrupted` is called on the thread that waits.
 // Ownership:  a value.
-// Failure:    none. Whoever waits returns kTimedOut at the deadline and kCancelled when `interrupted` says so.
+// Failure:    none. A call that waits returns kTimedOut at the deadline, and kCancelled when `interrupted` says so.
 #pragma once
 
 #include <chrono>

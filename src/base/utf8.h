@@ -1,8 +1,8 @@
-// UTF-8: taking texts apart, and telling what is none.
+// UTF-8: decodes texts character by character, and recognises bytes that are no UTF-8.
 //
 // Threading:  any thread.
 // Ownership:  none.
-// Failure:    nothing for bytes that are no UTF-8: cut sequences, longer ones than needed, surrogates, what is beyond U+10FFFF.
+// Failure:    nullopt for bytes that are no UTF-8: cut or overlong sequences, surrogates, and numbers beyond U+10FFFF.
 #pragma once
 
 #include <cstdint>

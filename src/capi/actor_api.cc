@@ -85,7 +85,7 @@ Result<fray_actor*> create(fray_session& session, std::int32_t language, std::st
     FRAY_ASSIGN_OR_RETURN(limits.shape.key, hold_worker_key(session, language, {}));
   }
   ActorDescription description;
-  description.language = language;
+  description.language = static_cast<std::uint8_t>(language);
   description.class_name = class_name;
   if (language == FRAY_PYTHON)
     description.class_name = class_name.substr(class_name.find(':') + 1);  // without its module

@@ -1,10 +1,8 @@
-// ActorDescription: what every handle of an actor knows, and what its worker is told, where one side is not Python.
+// ActorDescription: describes an actor to its handles and its worker, where one of them is not Python.
 //
-//   "FRAY" version(1) language(1)  string class  string name  string namespace
-//   max_task_retries(4) max_concurrency(4) max_pending_calls(8)
-//
-// Python's own descriptions are pickles, which begin with another byte; a handle made of one has the defaults.
-// fray.backend.native.portable_description reads and writes the same.
+// As bytes it is "FRAY", a version of one byte, and the fields in the order of visit(), encoded as those of messages
+// (wire/codec.h). Python's own descriptions are pickles, which begin with another byte; a handle made of one has the
+// defaults. python/fray/backend/native/actors.py reads and writes the same.
 //
 // Threading:  a value.
 // Ownership:  owns its strings.
@@ -21,13 +19,23 @@
 namespace fray::capi {
 
 struct ActorDescription {
-  std::int32_t language = FRAY_CPP;
+  std::uint8_t language = FRAY_CPP;
   std::string class_name;
   std::string name;  // empty: none
   std::string name_space;
   std::int32_t max_task_retries = 0;
   std::int32_t max_concurrency = 1;
   std::int64_t max_pending_calls = -1;
+
+  static void visit(auto& description, auto&& field) {
+    field("language", description.language);
+    field("class_name", description.class_name);
+    field("name", description.name);
+    field("name_space", description.name_space);
+    field("max_task_retries", description.max_task_retries);
+    field("max_concurrency", description.max_concurrency);
+    field("max_pending_calls", description.max_pending_calls);
+  }
 
   std::string encode() const;
   static std::optional<ActorDescription> decode(std::string_view bytes);

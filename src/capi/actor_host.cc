@@ -37,14 +37,8 @@ class ActorHost {
   void* instance_ = nullptr;
 };
 
-std::string_view settings_of(const wire::HostActor& actor) {
-  wire::ByteReader in(actor.constructor);
-  in.get_string();
-  return in.get_string();
-}
-
 ActorDescription describe(const wire::HostActor& actor) {
-  return ActorDescription::decode(settings_of(actor)).value_or(ActorDescription());
+  return ActorDescription::decode(wire::ConstructorView::of(actor.constructor).settings).value_or(ActorDescription());
 }
 
 ActorHost::ActorHost(fray_session& session, worker::Page& page, const wire::HostActor& actor)
@@ -52,10 +46,9 @@ ActorHost::ActorHost(fray_session& session, worker::Page& page, const wire::Host
       actor_(actor),
       description_(describe(actor)),
       loop_(*session.client, page, description_.class_name) {
-  wire::ByteReader in(actor.constructor);
-  class_payload_ = in.get_string();
-  in.get_string();
-  body_ = in.get_raw(in.left());
+  const auto parts = wire::ConstructorView::of(actor.constructor);
+  class_payload_ = parts.function;
+  body_ = parts.body;
 }
 
 void ActorHost::run() {

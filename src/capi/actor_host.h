@@ -1,4 +1,4 @@
-// host_actor(): builds an actor's instance in this worker and runs its calls until the node lets go of it.
+// host_actor(): makes an actor's instance in this worker and runs its calls until the node ends the worker.
 //
 // Threading:  the worker's main thread; with max_concurrency n it starts n - 1 further ones, which end with the process.
 // Ownership:  owns the instance.

@@ -1,8 +1,8 @@
-// fray_function: what can be submitted: a function of some language, with its options.
+// fray_function: a function that can be submitted, of any language, with its options.
 //
 // Threading:  immutable once made.
 // Ownership:  counted; keeps its session.
-// Failure:    cpp_name_of() says of which language a payload is that is not C++.
+// Failure:    for a payload that is not C++ the Status of cpp_name_of() says which language it is.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Where things are: Fray's own programs beside this library, and what workers of this process are to run.
+// Finds Fray's own programs beside this library, and the program or library that workers of this process are to run.
 //
 // A worker key names the file that workers run and a hash of its content, so a program that was built anew gets new
 // workers. The host program checks the hash before it runs or loads the file.

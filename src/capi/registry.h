@@ -1,9 +1,9 @@
 // Registry: the tasks and actors that this process can run, by name.
 //
 // Threading:  any thread; filled while static objects are made, before main() or inside dlopen().
-// Ownership:  owns entries; names belong to whoever registered them.
-// Failure:    a name that was registered with two bodies is ambiguous, and running it says so: nobody could tell which one
-//             the caller meant.
+// Ownership:  owns the entries; the text of a name belongs to the code that registered it.
+// Failure:    a name that was registered with two bodies is ambiguous: running it fails, because it is not known which
+//             one the caller means.
 #pragma once
 
 #include <string>

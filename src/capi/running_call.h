@@ -1,13 +1,12 @@
-// fray_call: one call that runs in this worker: its arguments, and the answer that it leaves.
+// fray_call: one call that runs in this worker: its arguments and its answer.
 //
 //   RunningCall call(session, task, duty, interrupted);
 //   body(&call, context);                 // which uses fray_call_argument() and fray_call_return()
 //   call.finish(&outcome);
 //
 // Threading:  one thread; it is that thread's current call while it lives.
-// Ownership:  looks into the task's frame, which must outlive it. What arguments hold in shared memory is pinned by their
-//             views.
-// Failure:    a body that answers nothing has returned None; arguments that do not fit their format fail the call.
+// Ownership:  looks into the task's frame, which must outlive it. Arguments in shared memory are pinned by their views.
+// Failure:    a body that gives no answer has returned None; arguments that do not fit their format fail the call.
 #pragma once
 
 #include <functional>

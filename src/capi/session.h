@@ -1,10 +1,12 @@
 // fray_session: this process's connection to a node, as a driver or as a worker.
 //
-// Threading:  any thread. What is not atomic here is set before the session is handed out, or guarded by `keys_mutex`.
-// Ownership:  counted; whoever keeps a ref, a function, a pin or a handle of a session keeps the session. close() disconnects;
-//             the client itself goes with the last of them.
-// Failure:    when the node is gone every call fails with kUnavailable. In a child of fork() so does every call that needs
-//             the parent's session, and nothing is given back: threads that the child has not may hold its locks.
+// Threading:  any thread. Members that are not atomic are set before the session is handed out, or guarded by
+//             `keys_mutex`.
+// Ownership:  counted: each ref, function, pin and handle keeps its session. close() disconnects; the client itself is
+//             destroyed with the last of them.
+// Failure:    when the node is gone every call fails with kUnavailable. In a child of fork() so does every call that
+//             needs the parent's session, and nothing is given back: a thread that the child does not have may hold its
+//             locks.
 #pragma once
 
 #include <atomic>

@@ -137,7 +137,8 @@ int fail_as(Encoding encoding, std::string_view bytes) {
     if (!death.is_ok()) return fail(death.status());
     static constexpr const char* kRan[] = {"the call did not run", "the call ran", "the call may have run"};
     std::string who = death->class_name + (death->name.empty() ? "" : " '" + death->name + "'");
-    return fail(FRAY_ACTOR_DIED, fmt::format("actor {} has ended: {} ({})", who, death->text,
+    const char* what = death->fate == wire::ActorFate::kLivesOn ? "lost the call" : "has ended";
+    return fail(FRAY_ACTOR_DIED, fmt::format("actor {} {}: {} ({})", who, what, death->text,
                                              kRan[static_cast<std::size_t>(death->executed) % 3]));
   }
   // A task that Python submitted: its exception is a pickle.

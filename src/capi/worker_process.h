@@ -1,4 +1,4 @@
-// A C++ worker: the fork server's loop, and in each forked child tasks until the node lets go of it.
+// A C++ worker: the loop of its fork server, and in each forked child the loop of tasks, until the node ends it.
 //
 // The host program (fray-cpp-worker) becomes the driver's program, or loads its library, with the node's socket named in
 // the environment. There fray_serve() finds it.

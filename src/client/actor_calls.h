@@ -1,9 +1,10 @@
-// ActorCalls: actors as this process makes, finds, calls and ends them, and what it says of itself if it is one.
+// ActorCalls: makes, finds, calls and ends actors, and says what the node has to know of this process if it is an
+// actor.
 //
 // Threading:  any thread; takes the client's mutex itself.
 // Ownership:  a found actor is an object with a count for the caller.
-// Failure:    kUnavailable when the node is gone or does not answer, kAlreadyExists for a taken name, kResourceExhausted for
-//             too many calls without an answer.
+// Failure:    kUnavailable when the node is gone or does not answer, kAlreadyExists for a taken name,
+//             kResourceExhausted for too many calls without an answer.
 #pragma once
 
 #include <cstdint>
@@ -44,10 +45,10 @@ class ActorCalls {
   Result<FoundActor> find_actor(std::string_view name_space, std::string_view name, WaitHooks& hooks);
   // The named actors of every namespace.
   Result<wire::ActorNames> list_actors(WaitHooks& hooks);
-  // Returns when the node has done it: later calls of this process fail.
+  // Returns when the node has ended the actor: calls that this process makes later fail.
   Status kill_actor(Object* actor, bool no_restart, WaitHooks& hooks);
   bool is_actor_call(const Object* object) const;
-  // `places`: calls that it runs at once.
+  // `places`: how many calls the actor runs at once.
   void become_actor(ActorId self, std::uint32_t places);
   void say_actor_failed(const wire::ActorFailure& failure);
 

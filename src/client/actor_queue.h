@@ -1,4 +1,4 @@
-// ActorQueue: the calls of one actor that this process made and that were not sent yet, and the connection to the actor.
+// ActorQueue: the calls that this process has made of one actor and has not sent yet, and the connection to the actor.
 //
 //            call          ActorConnected
 //   kIdle ─────────▶ kAsked ────────────▶ kConnected ─┐ ActorLost, another incarnation comes
@@ -6,8 +6,9 @@
 //                      └──────────────────────────────┘      from any: ActorLost, dead ──▶ kDead
 //
 // Threading:  guarded by Client's mutex.
-// Ownership:  ActorTable owns it, from the first call until the last handle in this process goes. It holds a count of the
-//             actor's object while calls are unfinished: an actor that is called is not unreferenced.
+// Ownership:  ActorTable owns it, from the first call until the last handle in this process goes. It holds a count of
+//             the actor's object while calls are unfinished, so that the actor does not end for want of handles during
+//             them.
 // Failure:    `death` says why an actor is dead; every later call fails with it.
 #pragma once
 

@@ -87,10 +87,8 @@ void ActorTable::advance(ActorQueue* queue) {
 void ActorTable::send_constructor(Task* task) {
   wire::ConstructActor message;
   message.actor = task->actor->object->id;
-  wire::ByteWriter out(message.constructor);
-  out.put_string(*task->function->payload);
-  out.put_string(settings_[task]);
-  out.put_raw(std::string_view(task->frame).substr(sizeof(wire::FrameHeader)));
+  const std::string_view body = std::string_view(task->frame).substr(sizeof(wire::FrameHeader));
+  message.constructor = wire::ConstructorView{*task->function->payload, settings_[task], body}.bytes();
   if (task->extra) {
     for (const Object* held : task->extra->held) message.held.push_back(held->id);
   }
@@ -164,6 +162,7 @@ void ActorTable::connected(const wire::ActorConnected& message, os::Fd fd) {
   if (queue->connection) {
     wire::ActorLost cut;
     cut.last_started = wire::ActorLost::kUnknown;
+    queue->death.fate = cut.fate;
     queue->death.text = "its connection broke while it ran the call";
     sort_out(queue, cut);
   }
@@ -211,12 +210,13 @@ void ActorTable::lost(const wire::ActorLost& message) {
   ActorQueue* queue = found->second.get();
   forget_pause(message.actor);  // the node connects us to the next incarnation of itself
   queue->state = ActorQueue::State::kAsked;
+  queue->death.fate = message.fate;
   queue->death.class_name = message.class_name;
   queue->death.name = message.name;
   queue->death.text = message.cause;
   queue->death.error = message.error.encoding == wire::Encoding::kException ? message.error.bytes : "";
   if (queue->connection) ledger_.receive(queue->connection.get());  // what it still answered
-  if (message.dead) queue->state = ActorQueue::State::kDead;
+  if (message.is_end()) queue->state = ActorQueue::State::kDead;
   sort_out(queue, message);
   advance(queue);
 }
@@ -241,7 +241,8 @@ void ActorTable::sort_out(ActorQueue* queue, const wire::ActorLost& lost) {
     Task* task = *it;
     task->lease = nullptr;
     const bool started = task->number() <= lost.last_started;
-    const bool again = !lost.dead && !task->cancelled && (!started || (task->retries_left != 0 && !task->generator));
+    const bool again =
+        !lost.is_end() && !task->cancelled && (!started || (task->retries_left != 0 && !task->generator));
     if (!again) {
       failed.push_back(task);
       continue;

@@ -37,9 +37,10 @@ class ActorTable : private TaskSender {
 
   void clear();  // the node is gone; TaskLedger fails every task
 
-  // Lets go of actors whose last call has ended. Not from within the reading of a socket, which may be theirs.
+  // Releases the actors whose last call has ended. Not to be called while a socket is read: the socket may be that of
+  // such an actor, and would be closed.
   void collect();
-  // Asks again for connections that could not be made.
+  // Asks the node again for connections that could not be made for lack of descriptors.
   void tick(Clock::time_point now);
 
  private:

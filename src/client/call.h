@@ -34,7 +34,7 @@ struct ActorRequest {
   bool get_if_exists = false;
   bool detached = false;
   std::int32_t max_restarts = 0;  // -1: no limit
-  bool event_loop = false;        // one runs its calls
+  bool event_loop = false;        // the calls run in an event loop
   std::string class_name;
   std::string description;  // what a handle made by name needs
   std::string settings;     // what the worker needs

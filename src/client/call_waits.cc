@@ -8,16 +8,18 @@
 
 namespace fray::client {
 
-// What is said has to be true at the moment at which it is said. So answers go out before a wait is told, lest somebody
-// waits for what lies here; and a probe is answered after a look at the sockets, where an answer may lie that ends a wait.
+// A wait that is told has to be true at that moment, or the node would find circles that there are not. So the answers
+// of calls that have ended are sent before a wait is told, because others may wait for them; and a probe is answered
+// after the sockets were read, because an answer that ends the wait may have arrived.
 
 namespace {
 constexpr std::size_t kMostAwaited = 1000;  // of one wait; a wait for all of more than these is told of the first
 constexpr int kDeepestArguments = 20;
 }  // namespace
 
-// What makes this object. False: nothing certain can be said of it now. A task whose arguments are missing waits for each
-// of them: `all` of those are added, or the first, without which it does not come either.
+// Adds the call that makes this object. False: nothing certain can be said of it now. A task whose arguments are
+// missing waits for each of them: with `all` each is added, else the first one, which is enough to keep the object from
+// coming.
 bool CallWaits::add_awaited(const Object* object, bool all, int depth, CallWait* wait) const {
   if (wait->awaited.size() >= kMostAwaited) return true;
   const Task* task = object->producer;
@@ -84,7 +86,7 @@ void CallWaits::tell_all_again(std::uint64_t probe) {
   for (KnownWait* known : known_waits_) {
     wire::CallWaits message;
     message.probe = probe;
-    if (known->refused || !describe(*known, &message.wait)) continue;  // it ends, or another time says more
+    if (known->refused || !describe(*known, &message.wait)) continue;  // it ends, or is told at a later probe
     connection_.link().send(wire::ControlType::kCallWaits, known->number, message);
   }
   connection_.link().flush();
@@ -96,7 +98,7 @@ void CallWaits::refused(std::uint64_t wait, std::string why) {
     known->refused = true;
     if (refuse_resting(wait, why)) return;
     known->why = std::move(why);
-    kernel_.note_news();  // so that whoever waits looks
+    kernel_.note_news();  // so that its thread wakes up and checks
     if (!known->of_loop.empty() && seat_.is_taken()) seat_.duty()->wake();
     return;
   }

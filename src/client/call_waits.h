@@ -1,13 +1,14 @@
-// CallWaits: what the calls that run in this process wait for, as the node hears of it: it looks for circles among them, which
-// can never end (actor/wait_graph.h, docs/decisions/0013-waits.md).
+// CallWaits: tells the node what the calls that run in this process wait for. The node looks for circles of such waits,
+// which can never end (actor/wait_graph.h, docs/decisions/0013-waits.md).
 //
-// Three sorts are told: a thread of a call that has waited for some time (UserWait), a call of an event loop that waits and
-// says so (say_loop_wait), and calls that rest: whose own thread does not wait in Fray, but joins one that does
-// (resting_calls.cc).
+// Three kinds of waits are told: that of a thread of a call, once it has lasted for some time (UserWait); that of a
+// call in an event loop, when the call says so (say_loop_wait); and that of a *resting* call, whose own thread does not
+// wait in Fray but joins a thread that does (resting_calls.cc).
 //
-// Threading:  functions that say so need the client's mutex; the others take it.
-// Ownership:  waits of event loops hold counts of what they are for; those of threads belong to the thread that waits.
-// Failure:    what cannot be told for certain is not told: the wait lasts as it did.
+// Threading:  functions that are declared so need the client's mutex; the others take it.
+// Ownership:  a wait of an event loop holds counts of the objects that it waits for; that of a thread belongs to the
+//             thread.
+// Failure:    a wait of which nothing certain can be said is not told. It then lasts until it ends by itself.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +32,7 @@ namespace fray::client {
 
 class CallWaits {
  public:
-  // A wait that the node knows of, or will.
+  // A wait that the node has been told of, or will be.
   struct KnownWait {
     RunningCall call;
     Awaited awaited;
@@ -41,7 +42,7 @@ class CallWaits {
     std::vector<Object*> of_loop;  // what `awaited` looks at, for a call of an event loop; counted
     std::string name;              // what `call` looks at, likewise
   };
-  // A thread that sleeps until refs come, and nothing else.
+  // A thread that sleeps until refs are ready, and that nothing else wakes.
   struct Sleeper {
     pid_t thread = 0;
     RunningCall call;
@@ -72,29 +73,29 @@ class CallWaits {
   // The number of the wait, by which it is said again and forgotten; 0: nothing certain can be said now.
   std::uint64_t say_call_waits(std::uint64_t known, const RunningCall& call, std::vector<Object*> objects);
   void forget_call_wait(std::uint64_t wait);
-  // Those among them that can never end, with why, since the last time.
+  // The waits that can never end, with the reason, that were refused since the last time.
   std::vector<std::pair<std::uint64_t, std::string>> take_refused_waits();
   // A coroutine waits for `object`, of which `queue` tells its event loop. The number of the wait; 0: nobody wants to know.
   std::uint64_t begin_side_wait(Object* object, CompletionQueue* queue);
-  // Why it could never end; empty: it could.
+  // The reason why the wait could never end; empty: it could.
   std::string end_side_wait(std::uint64_t wait);
   // Queues that event loops read.
   void add_loop(CompletionQueue* queue);
   void forget_loop(CompletionQueue* queue);
 
   // ---- Calls that rest (resting_calls.cc) ----
-  // Of the calls that run in this process, those that can only go on when one of the waits of this process ends are told
-  // to the node. For the backup thread, when it is time to look at all threads again.
+  // Tells the node of those calls that can only go on when one of the waits of this process ends. Called by the backup
+  // thread when it is time to look at all threads again.
   bool is_time_to_look() const;
   void look_for_resting(std::span<const RunningCall> calls);
-  // The same for the calls of an event loop, which go on when the wait of its thread ends: a get() in an async method keeps
-  // the loop from running any of them, and those that come.
+  // Does the same for the calls of an event loop that its own thread blocks: a get() in an async method keeps the loop from
+  // running any call, those that come included.
   void look_for_blocked_loop(std::span<const RunningCall> calls);
-  // -1: nothing may come to rest.
+  // -1: no call of this process can be resting.
   int milliseconds_to_look() const FRAY_REQUIRES(client_mutex);
 
   // ---- From the node ----
-  // After a look at the sockets: an answer that lies there may end a wait.
+  // To be called after the sockets were read: an answer that has arrived already may end a wait.
   void tell_all_again(std::uint64_t probe) FRAY_REQUIRES(client_mutex);
   void refused(std::uint64_t wait, std::string why) FRAY_REQUIRES(client_mutex);
 
@@ -121,7 +122,7 @@ class CallWaits {
     const bool calls_may_rest = side_waits_.count().lasting > 0 || seat_.places() > 1 || blocked_loop() != nullptr;
     return seat_.is_taken() && resting_.empty() && calls_may_rest && !(sleepers_.empty() && loop_sleepers_.empty());
   }
-  void changed() FRAY_REQUIRES(client_mutex);  // what was seen of resting calls says nothing any more
+  void changed() FRAY_REQUIRES(client_mutex);  // what was found out about resting calls holds no longer
   bool refuse_resting(std::uint64_t wait, std::string& why) FRAY_REQUIRES(client_mutex);
   void refuse(Sleeper& sleeper, std::string& why) FRAY_REQUIRES(client_mutex);
 

@@ -13,12 +13,13 @@
 //                                                                  │
 //                                                            NodeConnection
 //
-// Threading:  every method of what it gives may be called from any thread unless it says otherwise. A thread that waits
-//             reads the sockets itself, others sleep until it tells them, and one backup thread serves what nobody waits for
-//             (client/wait_kernel.h); it never calls back into a language runtime. One mutex guards all tables; it is never
-//             held in a blocking system call.
+// Threading:  every method of the parts may be called from any thread unless it says otherwise. A thread that waits
+//             reads the sockets itself, others sleep until it tells them, and one backup thread serves the sockets
+//             while nobody waits (client/wait_kernel.h); it never calls back into a language runtime. One mutex guards
+//             all tables; it is never held in a blocking system call.
 // Ownership:  owns the parts. Objects are counted. A closed client lives on until its last object is released.
-// Failure:    when the node is gone every waiter gets kUnavailable, and so does every later call; kClosed after close().
+// Failure:    when the node is gone every waiter gets kUnavailable, and so does every later call; kClosed after
+//             close().
 #pragma once
 
 #include <memory>
@@ -44,7 +45,7 @@ struct ClientOptions {
   ProcessId process = 0;  // workers
   wire::WorkerKey key;    // drivers: what this process is like
   std::uint32_t prestart = 0;
-  door::Patience hello;            // with the node's answer to our hello; the door's own limit where it has no deadline
+  door::Patience hello;            // how long the node may take to answer our hello; by default the door's own limit
   OutputWriter* output = nullptr;  // takes what workers print; null: it is dropped
   bool fold_output = true;         // see client/line_folder.h
 };
@@ -76,15 +77,16 @@ class Client {
   void abandon_after_fork() FRAY_UNCHECKED_LOCKING;  // there is one thread, and the mutex may be locked for ever
 
   // ---- The worker's side ----
-  // What this thread runs from now on: its waits are that call's.
+  // The task or call that this thread runs from now on: waits of the thread count as waits of that call.
   static void set_call(const RunningCall& call) { current_call = call; }
-  void set_duty(WorkerDuty* duty);  // the one before is not called any more when this returns
-  void wake_backup();               // a task begins; after the duty has noted it
-  // Records a result that is sealed or has refs inside in the name of the client that owns it.
+  void set_duty(WorkerDuty* duty);  // when this returns, the duty that was set before is not called any more
+  void wake_backup();               // for a task that begins; called after the duty has noted the task
+  // Tells the node of a result that is sealed or has refs inside, in the name of the client that owns the result.
   void record_result(ObjectId id, ProcessId holder, wire::Value& value, Object* made);
   void say(wire::ControlType type) { connection_.say(type); }  // kBlocked, kUnblocked, kRetiring
   void flush_link() { connection_.flush(); }
-  void task_ended();  // before its answer leaves: records go out, leases that it used go back
+  // Called before the answer of a task is sent: sends records, and gives back leases that the task has used.
+  void task_ended();
   SideWaits::Count side_waits() const;
 
  private:

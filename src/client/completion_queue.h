@@ -1,7 +1,7 @@
 // CompletionQueue: tells an event loop which objects became ready, through an eventfd.
 //
 // Threading:  add() from any thread under Client's mutex; take() and forget() from the loop's thread, under the same.
-// Ownership:  owns the eventfd; holds no counts: the loop keeps its refs.
+// Ownership:  owns the eventfd; holds no counts of objects, because the loop keeps its refs.
 // Failure:    none; a full eventfd counter is readable all the same.
 #pragma once
 

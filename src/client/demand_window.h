@@ -1,12 +1,13 @@
-// DemandWindow: of demands that differ in their worker key alone, those that the node is told; the others wait in line.
+// DemandWindow: decides which demands the node is told of, among those that differ only in their worker key. The others
+// wait in line.
 //
-//   if (!window.admit(demand)) return;             // in line now; it is given by a later next()
+//   if (!window.admit(demand)) return;             // it stands in line now, and a later next() returns it
 //   ...
-//   window.leave(demand);                          // it wants nothing more, or lets others go first
-//   while (auto next = window.next()) ...          // is to be told, or has nothing to tell any more
+//   window.leave(demand);                          // it asks for nothing more, or lets others go first
+//   while (auto next = window.next()) ...          // the node is to be told of it, if it still asks for anything
 //
-// The node looks at every demand in each of its decisions, and a program may have a runtime env for each of ten thousand
-// tasks. More of them at once than workers could ever serve are of no use to it.
+// The node looks at every demand in each of its decisions, and a program may have a runtime env of its own for each of
+// ten thousand tasks. Demands beyond what all workers together could serve would only cost the node time.
 //
 // Threading:  guarded by the client's mutex.
 // Ownership:  numbers only. One that is in line may have nothing to tell, or be gone, when its turn comes.

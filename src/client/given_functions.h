@@ -4,12 +4,13 @@
 //     for (std::uint64_t other : given.add(id, bytes)) ...  // kForget, then kFunction
 //   }
 //
-// What a worker keeps is bounded by bytes: for a new function, those that were used least recently make room. The
-// client decides and says it on the socket, in the order of the tasks, so that neither side can be wrong about the other.
+// A worker keeps functions up to a number of bytes; those that were used least recently make room for a new one. The
+// client decides which, and says so on the socket in the order of the tasks, so that both sides always agree on what is
+// kept.
 //
 // Threading:  guarded by Client's mutex.
 // Ownership:  knows ids and sizes only.
-// Failure:    none; a function that is larger than the limit is the only one then.
+// Failure:    none; a function that is larger than the limit is kept alone.
 #pragma once
 
 #include <cstdint>

@@ -11,8 +11,7 @@ Result<Reply> JobClient::exchange(ControlType type, const Message& message, cons
     return Status(StatusCode::kTimedOut, "the time is up");
   }
   if (!answer.is_ok()) return answer.status();
-  FRAY_ASSIGN_OR_RETURN(Reply reply, Reply::decode(answer->body));
-  return reply;
+  return wire::decode<Reply>(answer->body);
 }
 
 Result<JobClient::Infos> JobClient::ask(ControlType type, const Ids& ids, const Patience& patience) {

@@ -1,7 +1,8 @@
-// LargeValues: values that lie in shared memory: what this process puts there, and views of what others did.
+// LargeValues: values in shared memory: those that this process puts there, and views of those of other processes.
 //
 // Threading:  any thread; takes the client's mutex itself.
-// Ownership:  owns rooms that were handed out and have not become objects. Objects are the caller's, with one count.
+// Ownership:  owns rooms that were handed out and have not become objects. An object that is returned has a count for
+//             the caller.
 // Failure:    kStoreFull when the store is full, kUnavailable when the node is gone, kObjectLost when nobody has it.
 #pragma once
 
@@ -25,8 +26,8 @@ class LargeValues {
                             std::span<const std::span<const std::byte>> buffers, WaitHooks& hooks);
   // The bytes of a ready, sealed object, as long as the view's pin lives. Keep a count of the object as well.
   Result<store::View> view(Object* object, WaitHooks& hooks);
-  // Memory in the store for `bytes` that the user fills; leave_room() unless put_in_place() makes an object of it. Null
-  // from put_in_place(): `buffer` is no such room.
+  // Memory in the store for `bytes` that the user fills. Either put_in_place() makes an object of it, or leave_room()
+  // gives it back. put_in_place() returns null where `buffer` does not lie in such a room.
   Result<Room> make_room(std::uint64_t bytes, WaitHooks& hooks);
   void leave_room(const std::byte* data);
   Object* put_in_place(wire::Encoding encoding, std::span<const std::byte> pickle, std::span<const std::byte> buffer);

@@ -3,8 +3,8 @@
 //
 // Threading:  guarded by the client's mutex.
 // Ownership:  TaskTable owns leases, an ActorQueue its connection; tasks in `sent` belong to TaskLedger.
-// Failure:    `dead` is set when the socket ended. A worker whose socket has ended is of no use to anybody, alive or not:
-//             the node is told to end it, and the lease stays until the node said how it ended (WorkerLost).
+// Failure:    `dead` is set when the socket ended. A worker whose socket has ended is of no use to anybody, alive or
+//             not: the node is told to end it, and the lease stays until the node said how it ended (WorkerLost).
 #pragma once
 
 #include <chrono>
@@ -19,14 +19,13 @@ namespace fray::client {
 
 using Clock = std::chrono::steady_clock;
 
-// A worker or an actor is connected by a descriptor, and this process may have none free: it asks again after a pause, and
-// gives up what waits after so many times in a row (5 s).
+// A connection to a worker or an actor takes a descriptor, and this process may have none left. It then asks again
+// after a pause; after so many times in a row (5 s) the tasks that wait for the connection fail.
 inline constexpr std::chrono::milliseconds kPauseWithoutDescriptors{50};
 inline constexpr std::uint32_t kMostTimesWithoutDescriptors = 100;
 inline constexpr const char* kWithoutDescriptors =
     "this process had no descriptor left for the connection to a worker for some seconds; close some, or raise its "
-    "limit "
-    "of open files (ulimit -n), and submit again";
+    "limit of open files (ulimit -n), and submit again";
 
 struct Lease {
   LeaseId id = 0;

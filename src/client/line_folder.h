@@ -1,10 +1,11 @@
-// LineFolder: decides which lines of the workers' output are shown: what a hundred workers say at the same moment is shown
-// twice, and then once more with how often.
+// LineFolder: decides which lines of the workers' output are shown. A line that a hundred workers print at the same
+// moment is shown twice, and then once more with the number of times.
 //
-// A text is counted from when it is first seen, for kWindow, whoever prints it. The first kShown of it pass; the others
-// are held back, and when the window is over one line stands for them. Empty and very long lines always pass.
+// A text is counted for kWindow from when it is first seen, whichever worker prints it. Its first kShown lines pass;
+// the others are held back, and when the window is over one line stands for all of them. Empty and very long lines
+// always pass.
 //
-// Threading:  confined; time comes from outside.
+// Threading:  one thread at a time; the time is an argument.
 // Ownership:  values only.
 // Failure:    beyond kMostTexts in one window, further texts are not remembered and pass.
 #pragma once

@@ -1,5 +1,6 @@
-// LogWalk: how a reader goes through the output of a job on a node: which question comes next, and what an answer changes.
-// Those who wait for answers in a call (client/job_client.h) and those who are called back (http/job_log.h) ask as it says.
+// LogWalk: how a reader goes through the output of a job on a node: which question comes next, and what an answer
+// changes. Both readers use it: the one that waits for answers (client/job_client.h) and the one that is called back
+// (http/job_log.h).
 //
 //   LogWalk walk(request);
 //   while (!walk.is_over()) {
@@ -7,7 +8,7 @@
 //     else batch = walk.read(ask(walk.to_read()));
 //   }
 //
-// An attempt is read to its end before the next one is opened: always the newest.
+// An attempt is read to its end before another one is opened, which is always the newest then.
 //
 // Threading:  a value; no I/O.
 // Ownership:  owns its strings.
@@ -31,7 +32,8 @@ class LogWalk {
   bool has_to_open() const { return !is_open_; }
   const wire::OpenJobLog& to_open() const { return open_; }
   const wire::ReadJobLog& to_read() const { return read_; }
-  // Of the attempt that is open. Whoever wants some streams alone, or not from their beginnings, changes it.
+  // Places in the streams of the attempt that is open. A reader of some streams alone, or not from their beginnings,
+  // changes them.
   std::vector<LogCursor>& cursors() { return read_.cursors; }
   std::uint32_t attempt() const { return read_.attempt; }
   // From the next question on.

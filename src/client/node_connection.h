@@ -1,11 +1,13 @@
-// NodeConnection: a client's node as long as it is there: the socket, what the node said of itself, and what it is asked.
+// NodeConnection: a client's connection to its node: the socket, what the node said of itself, and questions to the
+// node.
 //
 //   const door::Ticket ticket = connection.ask(ControlType::kReserve, message, unwanted);    // under the mutex
 //   FRAY_ASSIGN_OR_RETURN(door::Answer answer, connection.await_answer(ticket, deadline, hooks));
 //
-// Threading:  is_open(), session() and total() from any thread; what else takes no lock itself needs the client's mutex.
+// Threading:  is_open(), session() and total() from any thread; other functions as they are declared.
 // Ownership:  owns the socket and the answers that nobody has taken.
-// Failure:    once the node is gone, or the client closed, every question ends with why_closed(): kUnavailable or kClosed.
+// Failure:    once the node is gone, or the client closed, every question ends with why_closed(): kUnavailable or
+//             kClosed.
 #pragma once
 
 #include <atomic>
@@ -35,7 +37,7 @@ class NodeConnection {
   NodeConnection(ClientMutex& mutex, ReadingKernel& kernel, os::Fd control);
   ~NodeConnection();
 
-  // The node's answer to our hello. Before there is another thread.
+  // Waits for the node's answer to our hello. Called before there is another thread.
   Status await_welcome(const door::Patience& patience);
   const wire::Session& session() const { return session_; }
   const ResourceSet& total() const { return *total_; }  // of the node

@@ -1,7 +1,8 @@
 // NodeLink: the control socket to the node, and the ordered stream of object records on it.
 //
-// Runs of records of one kind (holds, releases, ...) are gathered into one frame; their order among kinds is kept, for the
-// node's counting rests on it. flush() before any frame that carries a ref leaves on another socket.
+// Successive records of one kind (holds, releases, ...) are gathered into one frame. The order of records of different
+// kinds is kept, because the node's counting relies on it. Call flush() before a frame with a ref is sent on another
+// socket: the node must have heard of the ref before its receiver can speak of it.
 //
 // Threading:  guarded by Client's mutex.
 // Ownership:  owns the socket.

@@ -2,8 +2,8 @@
 //
 // Threading:  any thread; return_memory() under the client's mutex.
 // Ownership:  owns the segments (client/shared_memory.h) and what is still to be returned to the node.
-// Failure:    kStoreFull when the store is full and the node finds nothing to spill. Memory that is granted to nobody,
-//             for the question was interrupted, goes back.
+// Failure:    kStoreFull when the store is full and the node finds nothing to spill. Memory that is granted after the
+//             question was interrupted is given back.
 #pragma once
 
 #include <string>
@@ -21,7 +21,8 @@ class NodeMemory {
       : mutex_(mutex), connection_(connection), memory_(callbacks()) {}
 
   SharedMemory& memory() { return memory_; }
-  // What the pool gave up goes to the node; the pool may say so with or without the client's mutex held, so it is queued.
+  // Sends the node what the pool has given up. The pool may say so with or without the client's mutex held, so its
+  // messages are queued until then.
   void return_memory() FRAY_REQUIRES(client_mutex);
 
   // The hooks of the call in progress, for the pool's question to the node in the middle of it.

@@ -1,4 +1,4 @@
-// Object: what one process knows of one object: its value once there is one, and who in this process still uses it.
+// Object: what one process knows of one object: its value, once it is known, and how often this process still uses it.
 //
 // Threading:  `references`, `state` and `linked` are atomic; `state` becomes kReady once, after everything else was
 //             written, and from then on the value is immutable and may be read without a lock. All other fields are
@@ -31,7 +31,7 @@ struct ItemStream {
   std::atomic<std::size_t> available{0};  // size of `items`, for looks without the mutex
 };
 
-// What few objects need.
+// The parts that only few objects need.
 struct ObjectDetail {
   std::vector<Object*> nested;              // refs inside a value made here; counted
   std::vector<ObjectId> nested_ids;         // refs inside a value made elsewhere; the node counts them for us

@@ -29,7 +29,7 @@ class ObjectTable {
     epoch_ = epoch;
     process_ = process;
   }
-  // The actor that this process is. A handle that it only keeps does not count: it would hold itself.
+  // The actor that this process is. A handle of itself that it only keeps is not counted: the actor would hold itself.
   void set_self(ActorId self) { self_ = self; }
   const ActorId& self() const { return self_; }
   // Called when the last handle of an actor that was called goes.
@@ -51,7 +51,7 @@ class ObjectTable {
   Object* adopt(ObjectId id);
   // The refs inside a ready object, with one more count each.
   std::vector<Object*> nested(Object* object);
-  // A result whose maker has recorded it at the node in our name already (sealed, or with refs inside).
+  // A result (sealed, or with refs inside) of which its maker has told the node already, in the name of this process.
   void adopt_result(Object* object);
   // Asks the node for the value of an object that others will make.
   void want(Object* object);

@@ -1,4 +1,4 @@
-// ObjectWaits: waiting for objects, for items of generators, and for queues that say which objects became ready.
+// ObjectWaits: waits for objects, for items of generators, and for queues that tell which objects became ready.
 //
 // Threading:  any thread; takes the client's mutex itself. A wait lets go of it while it sleeps (client/wait_kernel.h).
 // Ownership:  items that are handed out carry a count; queues are the caller's.
@@ -35,17 +35,18 @@ class ObjectWaits {
         side_waits_(side_waits),
         call_waits_(call_waits) {}
 
-  // Until `needed` of `objects` are ready.
+  // Waits until `needed` of `objects` are ready.
   WaitResult wait(std::span<Object* const> objects, std::size_t needed, Deadline deadline, WaitHooks& hooks);
-  // Next item of a generator task: kDone with `*item` null at the end.
+  // Waits for the next item of a generator task. At the end it is kDone, and `*item` is null.
   WaitResult next_item(Object* stream, Object** item, Deadline deadline, WaitHooks& hooks);
-  // Waits for the end of a generator task; the items that were not taken, with counts. They stay in the stream.
+  // Waits for the end of a generator task, and gives the items that were not taken, with counts. They stay in the
+  // stream.
   WaitResult all_items(Object* stream, std::vector<Object*>* items, Deadline deadline, WaitHooks& hooks);
   void lift_item_limit(Object* stream);
   // `queue` is told when `object` is ready, at once if it is. Without `flush`, frames that are buffered behind running
   // tasks stay so until somebody waits.
   void listen(Object* object, CompletionQueue* queue, bool flush = true);
-  // Until something has arrived in `queue`.
+  // Waits until something has arrived in `queue`.
   WaitResult wait_completed(CompletionQueue* queue, Deadline deadline, WaitHooks& hooks);
   void forget_listener(CompletionQueue* queue, std::span<Object* const> objects);
   std::vector<Object*> take_completed(CompletionQueue* queue);

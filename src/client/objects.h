@@ -1,6 +1,8 @@
-// Objects: the objects of this process as its users count them: small values made here, refs that arrived, and their end.
+// Objects: the objects of this process as its users hold them: makes small values, takes over refs that arrive, and
+// releases them.
 //
-// Threading:  any thread; takes the client's mutex itself, but not for the last count of an object that nobody else knows.
+// Threading:  any thread; takes the client's mutex itself, but not for the last count of an object that nobody else
+//             knows.
 // Ownership:  what is returned carries a count for the caller; release() ends one.
 // Failure:    none.
 #pragma once
@@ -32,7 +34,7 @@ class Objects {
   Object* adopt_sealed(const wire::ValueView& value);  // a large argument or item
   void release(Object* object);
   ObjectId new_object_id();
-  // The node knows them from now on, before they travel.
+  // Tells the node of objects that are about to leave this process.
   void share(std::span<Object* const> objects);
 
  private:

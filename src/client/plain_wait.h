@@ -1,4 +1,5 @@
-// PlainWait: a wait of which nobody needs to know: the hooks around its sleep, and nothing else. See client/wait_kernel.h.
+// PlainWait: a wait that nobody is told of, such as one for an answer of the node: it calls the hooks around its sleep,
+// and does nothing else. See client/wait_kernel.h.
 //
 // Threading:  as a `Waiter` of WaitKernel.
 // Ownership:  borrows the hooks.

@@ -1,10 +1,11 @@
-// Reading: what a client's threads read, and what follows from it: frames go to the parts that they are for, objects that
-// became ready to those that wait for them. Which thread reads, and when, is for the WaitKernel, whose `Sources` this is.
+// Reading: reads a client's sockets and acts on what arrives: it hands each frame to the part of the client that it is
+// for, and tells those that wait for an object when the object became ready. Which thread reads, and when, is decided
+// by the WaitKernel, whose `Sources` this is.
 //
 // Threading:  under the client's mutex.
-// Ownership:  counts objects that became ready until settle() has told of them; borrows all parts.
-// Failure:    a frame that breaks the format, or the end of the socket, is the end of the node: what is unfinished fails,
-//             and every wait ends.
+// Ownership:  holds a count of each object that became ready until settle() has told of it; borrows all parts.
+// Failure:    a frame that breaks the format, or the end of the socket, is the end of the node: what is unfinished
+//             fails, and every wait ends.
 #pragma once
 
 #include <string>
@@ -56,7 +57,8 @@ class Reading {
 
   // ---- What became ready ----
   void became_ready(Object* object) FRAY_REQUIRES(client_mutex);
-  void settle() FRAY_REQUIRES(client_mutex);  // works off what became ready
+  // Tells of all objects that became ready, which may make further ones ready, until there are none.
+  void settle() FRAY_REQUIRES(client_mutex);
   // Fails what is unfinished and ends every wait.
   void end(Status why) FRAY_REQUIRES(client_mutex);
 

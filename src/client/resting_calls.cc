@@ -1,9 +1,11 @@
-// Calls whose own thread does not wait in Fray, but joins a thread that does, or sleeps in an event loop that awaits refs.
+// Resting calls: those whose own thread does not wait in Fray, but joins a thread that does, or sleeps in an event loop
+// that awaits refs.
 //
-// Nobody can see what such a thread waits for. But when all threads of the process sleep, and only this process could wake
-// them (os/thread_rest.h), then nothing in it goes on before one of its waits in Fray ends. So each of its calls waits for one
-// of all that those are for, and that is what the node hears. It stays true until a wait ends or begins: no thread runs
-// before. When the node answers that it can never be, the wait that began last is the one that gets the error.
+// Fray cannot see what such a thread waits for. But when all threads of the process sleep, and only this process could
+// wake them (os/thread_rest.h), then none of them goes on before one of the process's waits in Fray ends. So each
+// resting call waits for any one of the objects that those waits are for, and that is what the node is told. It stays
+// true until a wait ends or begins, because no thread runs before. When the node answers that this wait can never end,
+// the wait in Fray that began last gets the error.
 #include <algorithm>
 #include <utility>
 
@@ -17,10 +19,9 @@ namespace fray::client {
 using namespace std::chrono_literals;
 
 namespace {
-constexpr auto kLookAfter = 50ms;  // since waits have begun or ended
+constexpr auto kLookAfter = 50ms;  // after a wait has begun or ended
 constexpr auto kLookAgainMost = 1s;
-constexpr std::size_t kMostOfLoop =
-    100;  // calls of a blocked loop that are told; others are known to wait for its actor
+constexpr std::size_t kMostOfLoop = 100;  // calls that are told of a blocked loop; callers of others name its actor
 }  // namespace
 
 void CallWaits::changed() {
@@ -112,8 +113,8 @@ void CallWaits::look_for_blocked_loop(std::span<const RunningCall> calls) {
   }
 }
 
-// A thread that runs an event loop gets the error when it waits itself, for no coroutine can; else the coroutine or thread
-// whose wait began last.
+// Gives the error to the thread that runs an event loop when that thread waits itself, for no coroutine can take it then;
+// else to the coroutine or thread whose wait began last.
 bool CallWaits::refuse_resting(std::uint64_t wait, std::string& why) {
   if (std::find(resting_.begin(), resting_.end(), wait) == resting_.end()) return false;
   if (Sleeper* loop = blocked_loop()) {
@@ -135,7 +136,7 @@ bool CallWaits::refuse_resting(std::uint64_t wait, std::string& why) {
 void CallWaits::refuse(Sleeper& sleeper, std::string& why) {
   sleeper.refused = true;
   sleeper.why = std::move(why);
-  kernel_.note_news();  // so that whoever waits looks
+  kernel_.note_news();  // so that its thread wakes up and checks
 }
 
 }  // namespace fray::client

@@ -1,4 +1,4 @@
-// SharedMemory: the segments that this process writes and the maps of those it reads, with the node's leave.
+// SharedMemory: the segments that this process writes, with the node's permission, and the maps of those that it reads.
 //
 // Threading:  any thread; publish() under Client's mutex, so that a segment is announced before any location in it.
 // Ownership:  owns segments and maps; a View's pin keeps its map alive on its own, after everything else.
@@ -28,7 +28,7 @@ struct Room {
 
 class SharedMemory : public store::MemoryBudget {
  public:
-  // Asks the node for, or tells it of, memory. `ask` may block; called without any lock.
+  // How the node is asked for memory, and told of memory. `ask` may block; all are called without any lock held.
   struct Node {
     std::function<Status(std::uint64_t bytes)> ask;
     std::function<void(std::uint64_t bytes)> give_back;
@@ -44,8 +44,8 @@ class SharedMemory : public store::MemoryBudget {
   void free(const Location& location, bool reuse = true);
   // Room for `bytes` behind enough space for a header and a small pickle.
   Result<Room> make_room(std::uint64_t bytes);
-  // The room's memory becomes the object [data - prefix, data + bytes); later locations of it are known as that. Whoever
-  // goes on writing to the room writes to a copy.
+  // The room's memory from data - prefix to data + bytes becomes the object. A user who goes on writing to the room
+  // writes to a copy from then on.
   Result<Location> take_room(const Room& room, std::uint64_t prefix);
   static constexpr std::uint64_t kRoomPrefix = 4096;
 

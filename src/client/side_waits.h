@@ -1,8 +1,10 @@
-// SideWaits: waits during which the CPUs of this process may go to others, though no thread of a task says so itself.
+// SideWaits: counts waits during which other tasks may have the CPUs of this process, although the thread that runs its
+// task does not wait itself.
 //
-// *Side waits* are those for others that do not stop the thread that runs a worker's task: waits of its other threads, which
-// UserWait counts, and of coroutines. They belong to the task during which they began; the task loop asks how many last.
-// *Long waits* are those of a process of a job: while it waits, the job's CPUs are lent (Blocked, Unblocked).
+// A *side wait* is a wait for values of other processes that does not stop the thread that runs a worker's task: a wait
+// of another thread, which UserWait counts, or of a coroutine. It belongs to the task during which it began; the task
+// loop asks how many there are. A *long wait* is one of a process of a job: while it lasts, the job's CPUs are lent
+// (kBlocked, kUnblocked).
 //
 // Threading:  under the client's mutex.
 // Ownership:  values.
@@ -27,7 +29,7 @@ class SideWaits {
       : connection_(connection), kernel_(kernel), seat_(seat) {}
 
   static constexpr std::uint64_t kNoTask = ~std::uint64_t{0};
-  // The task that it belongs to; kNoTask: nobody wants to know.
+  // The task that the wait belongs to; kNoTask: there is none, and the wait does not count.
   std::uint64_t add() FRAY_REQUIRES(client_mutex);
   void drop(std::uint64_t task) FRAY_REQUIRES(client_mutex);
   void task_ended() FRAY_REQUIRES(client_mutex);
@@ -36,7 +38,8 @@ class SideWaits {
   bool is_in_job() const { return connection_.session().in_job; }
   void begin_long_wait() FRAY_REQUIRES(client_mutex);
   void end_long_wait() FRAY_REQUIRES(client_mutex);
-  // The program of a job that awaits its tasks in an event loop sleeps where nobody sees it.
+  // Lends the CPUs of a job whose program awaits its tasks in an event loop: the loop sleeps in the program's own code,
+  // so no wait of this client tells of it.
   void lend(Clock::time_point now) FRAY_REQUIRES(client_mutex);
 
  private:

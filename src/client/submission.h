@@ -1,4 +1,5 @@
-// Submission: tasks as they are submitted, and what becomes of them before they run: worker keys, checks, results, cancels.
+// Submission: submits tasks: checks them, gives them their results and the numbers of their worker keys, and cancels
+// them.
 //
 // Threading:  any thread; takes the client's mutex itself where nothing else is said.
 // Ownership:  a task is the client's once it is accepted. Results carry a count for the caller.
@@ -42,18 +43,19 @@ class Submission {
   // node may end what it has for a key that no task or actor uses, and makes it anew at the next use.
   std::uint32_t define_key(const wire::WorkerKey& key);
   void hold_key(std::uint32_t number);
-  // Whoever held it once will submit nothing with this number any more. Tasks that were go on.
+  // One of those that hold the key will submit nothing more with it. Tasks that were submitted with it go on.
   void forget_key(std::uint32_t number);
   // Depth of tasks that this thread submits.
   static void set_depth(std::uint32_t depth);
   static std::uint32_t depth();
 
   // ---- For calls of actors ----
-  // `resources`: that this node may lack; null: it has them.
+  // `resources` are compared with those of the node; null: they are known to fit.
   Status why_refused(const Task& task, const ResourceSet* resources, std::string_view kind) const
       FRAY_REQUIRES(client_mutex);
   std::vector<Object*> make_results(Task* task, const TaskOptions& options) FRAY_REQUIRES(client_mutex);
-  // Lets go of a task unless it was accepted meanwhile. Destroyed without the mutex.
+  // Releases the arguments of a task at the end of its scope, unless the task was accepted by then. To be destroyed
+  // without the mutex held.
   struct Unaccepted {
     Submission& submission;
     std::unique_ptr<Task>& task;

@@ -39,7 +39,7 @@ struct ArgumentPart {
 };
 
 struct Task {
-  // kWithdrawn: it was cancelled, and only its queue's `ready` still has it, without its parts.
+  // kWithdrawn: it was cancelled; its parts are released, and only `ready` of its queue still has it.
   enum class State : std::uint8_t { kWaiting, kQueued, kSent, kDone, kWithdrawn };
 
   State state = State::kWaiting;
@@ -69,7 +69,8 @@ struct Task {
   std::uint64_t number() const { return first_result->id.sequence; }
 };
 
-// The largest pieces of memory that glibc hands out and takes back fast. There is one of each for every task.
+// The largest piece of memory that glibc keeps in its lists of small freed chunks (fast bins). Each task takes one such
+// piece for itself and one for its frame; larger ones would cost more at every task.
 inline constexpr std::size_t kFastBytes = 120;
 inline constexpr std::size_t kUsualFrameBytes = kFastBytes - 1;  // a string ends with a zero
 static_assert(sizeof(Task) <= kFastBytes);

@@ -1,4 +1,5 @@
-// The leases of a TaskTable: how many are asked for, when one is given back, and what a slow one hands on.
+// The leases of a TaskTable: how many the node is asked for, when one is given back, and which tasks a slow worker
+// returns.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -14,8 +15,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto kStealAfter = 2ms;         // a worker silent for so long gives up what it has not started
-constexpr std::size_t kWorthSharing = 8;  // fewer short tasks are done before another worker has them
+constexpr auto kStealAfter = 2ms;         // a worker that has not answered for so long returns what it has not started
+constexpr std::size_t kWorthSharing = 8;  // fewer short tasks would have ended before another worker gets them
 
 }  // namespace
 
@@ -55,7 +56,7 @@ void TaskTable::tell_next(DemandWindow& window) {
   }
 }
 
-// It has got a lease, and demands for other workers wait that the node was not told of.
+// Called when a queue has got a lease: it leaves its place in the window to demands that the node was not told of yet.
 void TaskTable::let_others_ask(TaskQueue* queue) {
   if (!queue->window->others_wait()) return;
   send_demand(queue, 0);
@@ -94,7 +95,7 @@ void TaskTable::granted(LeaseId id, const wire::Grant& grant, os::Fd fd) {
     link_.send(wire::ControlType::kReturnLease, id);
     return;
   }
-  queue->told = kUnknownDemand;  // the grant may have crossed our last word on the road
+  queue->told = kUnknownDemand;  // the grant may have crossed our last demand: what the node knows is not certain
   if (!fd.is_open()) {           // no descriptor was free for it: try again when some may be
     link_.send(wire::ControlType::kReturnLease, id);
     if (queue->leases.empty() && ++queue->times_without_descriptors >= kMostTimesWithoutDescriptors) {

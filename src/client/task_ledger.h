@@ -1,5 +1,5 @@
-// TaskLedger: every task that this process has submitted and that has not ended, whoever sends it, and the sockets over which
-// they are sent and answered.
+// TaskLedger: all tasks that this process has submitted and that have not ended, whether leased workers or actors run
+// them, and the sockets over which they are sent and answered.
 //
 //   ledger.submit(task);             // its frame is made as soon as its arguments are ready; then sender->ready(task)
 //   ledger.send(lease, task);        // by its sender, when it is its turn
@@ -15,7 +15,8 @@
 // Threading:  guarded by the client's mutex.
 // Ownership:  owns tasks from submission to their end. Sockets belong to the leases of their senders.
 // Failure:    a broken frame of a worker, or the end of its socket, is its death: the node kills it. Every task ends in
-//             exactly one of: its results, an exception of its code, cancelled, timed out, worker died, deadlock, node gone.
+//             exactly one of: its results, an exception of its code, cancelled, timed out, worker died, deadlock, node
+//             gone.
 #pragma once
 
 #include <cstdint>
@@ -39,11 +40,12 @@ inline constexpr const char* kCancelledUnsent = "the task was cancelled before i
 // Whoever sends a task.
 struct TaskSender {
   virtual ~TaskSender() = default;
-  // Its arguments are there and its frame is whole. `again`: it goes before those that were never sent.
+  // The task's arguments are there and its frame is whole. `again`: it was sent before, and goes before tasks that were
+  // not.
   virtual void ready(Task* task, bool again) = 0;
-  virtual void ended(Task* task) = 0;     // it is about to be deleted
-  virtual void withdraw(Task* task) = 0;  // it was cancelled before it was sent, and fails
-  // All that its socket had was handled; it may be dead now.
+  virtual void ended(Task* task) = 0;     // the task is about to be deleted
+  virtual void withdraw(Task* task) = 0;  // the task was cancelled before it was sent, and is to fail
+  // Everything that had arrived on the lease's socket was handled; the lease may be dead now.
   virtual void was_read(Lease* lease, bool answered) = 0;
   virtual void handle(Lease* lease, const wire::Incoming& frame) = 0;  // a frame that is neither result nor item
 };
@@ -55,7 +57,7 @@ class TaskLedger {
   TaskLedger(NodeLink& link, ObjectTable& objects, Timeline& timeline, std::function<void(Object*)> ready);
 
   void set_most_body_bytes(std::uint64_t bytes) { most_body_bytes_ = bytes; }  // of a message
-  // Not ok: the task's function or arguments are more than a message may carry.
+  // Fails when the task's function or arguments are larger than a message may be.
   Status check_size(const Task& task) const;
   void submit(Task* task);
   void argument_ready(Object* object);  // tasks that waited for it

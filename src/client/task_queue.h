@@ -29,7 +29,7 @@ struct TaskQueue {
   std::uint32_t most_leases = 1;                 // how many such workers could ever run at once
   std::uint32_t told = 0;                        // the demand that the node knows, or kUnknownDemand
   bool asks = false;                             // for leases, as last told
-  std::uint32_t owed = 0;                        // leases that the node asked back and did not get
+  std::uint32_t owed = 0;                        // leases that the node has asked back and not been given yet
   std::optional<Clock::time_point> pause_until;  // no demand before; the process was out of descriptors
   std::uint32_t times_without_descriptors = 0;   // grants in a row that could not be used
   std::deque<Task*> ready;                       // with tasks that were cancelled here; see TaskTable::withdraw()

@@ -1,9 +1,9 @@
-// Timeline: the last task runs of this client, and why tasks failed, for fray.timeline() and fray.report().
+// Timeline: the latest runs of this client's tasks, and why tasks failed, for fray.timeline() and fray.report().
 //
 //   timeline.add("train.step", run);
 //   auto [runs, names] = timeline.runs();  // names[run.name] is "train.step"
 //
-// A name is kept once for all of its runs. Of functions nothing else is kept: their payloads may be large.
+// A name is kept once for all of its runs. Nothing else is kept of functions, because their payloads may be large.
 //
 // Threading:  guarded by Client's mutex.
 // Ownership:  values.

@@ -1,4 +1,5 @@
-// UserWait: a wait for what others make. The node may have to know of it, and who lends CPUs or looks for circles as well.
+// UserWait: a wait for values that other processes make. While it lasts, its process may lend its CPUs (SideWaits), and
+// the node may have to be told of it, so that it finds circles of waits (CallWaits).
 //
 // Threading:  as a `Waiter` of WaitKernel.
 // Ownership:  borrows everything; one for each wait.
@@ -16,7 +17,7 @@ namespace fray::client {
 
 class UserWait {
  public:
-  // `awaited`: what an endless wait is for; null: nobody is told of that.
+  // `awaited`: what the wait is for, if it has no limit of time; null: nobody is told.
   UserWait(WaitHooks& hooks, const Awaited* awaited, WorkerSeat& seat, SideWaits& side_waits, CallWaits& call_waits)
       : hooks_(hooks),
         plain_(hooks),
@@ -45,7 +46,7 @@ class UserWait {
   SideWaits& side_waits_;
   CallWaits& call_waits_;
 
-  std::optional<CallWaits::KnownWait> known_;  // a wait that ends by itself is nobody's affair
+  std::optional<CallWaits::KnownWait> known_;  // nothing for a wait with a deadline, which ends by itself
   Clock::time_point tell_at_ = Clock::time_point::max();
   Clock::duration tell_again_{};
   std::optional<CallWaits::Sleeper> sleeper_;

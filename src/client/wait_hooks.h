@@ -1,4 +1,5 @@
-// WaitHooks: what a thread that waits in a client does around its sleep. RunningCall and Awaited: who waits, and for what.
+// WaitHooks: what a thread that waits in a client does before and after its sleep. RunningCall and Awaited say who
+// waits, and for what.
 //
 // Threading:  called on the thread that waits, without a lock.
 // Ownership:  the caller's; they outlive the wait.
@@ -22,7 +23,7 @@ struct WaitHooks {
   virtual ~WaitHooks() = default;
   virtual void before_sleep() {}
   virtual void after_sleep() {}
-  virtual bool interrupted() { return false; }            // asked after each sleep, with the hooks undone
+  virtual bool interrupted() { return false; }            // called after each sleep and after_sleep()
   virtual bool is_main_thread() const { return false; }   // wakes up now and then to ask interrupted()
   virtual WorkerDuty* duty() { return nullptr; }          // set on the thread that runs a worker's tasks
   virtual bool waits_for_others() const { return true; }  // false: only for the node itself

@@ -6,9 +6,11 @@
 //   std::thread backup([&] { kernel.run_backup(); });
 //   kernel.wait([&] { return object->is_ready(); }, deadline, waiter);
 //
-// A thread that waits *leads* when nobody else does: it sleeps in a poll of all sockets, reads what comes for everybody,
-// and looks whether what it waits for is there. The others *follow*: they sleep on a condition until the leader, or the
-// backup thread, has read something that somebody may wait for, or until nobody leads any more.
+// A thread that waits *leads* when no other thread does: it sleeps in a poll of all sockets, reads the frames of
+// everybody, and checks whether its own condition holds. The other threads *follow*: they sleep on a condition variable
+// until the leader, or the backup thread, has read something that somebody may wait for, or until nobody leads any
+// more. One reader at a time is enough, and it spares the usual case, one thread that waits for one result, a second
+// thread and a wake-up.
 //
 //            nobody reads                        its condition holds, deadline, interrupt, closed
 //   wait() ────────────────▶ spin ─▶ lead ─────────────────────────────────────────────────────▶ returns
@@ -16,14 +18,16 @@
 //     │ somebody reads         │      ▼ │ read                                                       │
 //     └────────────────▶ follow┘    asleep in poll                     its condition holds, deadline ─┘
 //
-// The backup thread serves what nobody waits for. It ticks each millisecond as long as something was read or its duty has
-// something to do; after System::ticks_before_sleep() ticks without either it sleeps in a poll as well.
+// The backup thread serves the sockets while no thread waits. It ticks each millisecond as long as frames were read or
+// the worker's duty has something to do; after System::ticks_before_sleep() ticks without either it sleeps in a poll as
+// well.
 //
-// What a sleeper watches, and for how long, is fixed when it falls asleep. So whoever changes something under the mutex
-// says changed() before it lets go of it, and sleepers that would miss the change are woken. Leader and backup thread have
-// a bell each: of two that sleep on one, the first to take a ring would leave the other asleep.
+// What a sleeping thread watches, and for how long, is fixed when it falls asleep. So a thread that changes something
+// under the mutex calls changed() before it releases the mutex, which wakes the sleepers that would miss the change.
+// The leader and the backup thread have a bell each: if both slept on one bell, the first to take a ring would leave
+// the other asleep.
 //
-// Threading:  any thread, under the client's mutex where it says so. The mutex is let go of for every sleep.
+// Threading:  any thread, under the client's mutex where it says so. The mutex is released during every sleep.
 // Ownership:  borrows the mutex and the sources; owns the bells.
 // Failure:    once the sources are closed every wait ends with kClosed. stop() ends run_backup().
 #pragma once
@@ -45,12 +49,12 @@ enum class WaitResult { kDone, kTimedOut, kInterrupted, kClosed, kDeadlock };
 // What ended a sleep.
 enum class Woke { kTime, kSignal, kEvent };
 
-// What the backup thread has to do without being woken, as of now.
+// When the backup thread has to look by itself, without being woken.
 template <typename TimePoint>
 struct BackupPlan {
   int tick = -1;                 // milliseconds between looks; -1: none is needed
-  int look = -1;                 // the same, for what needs no waking when it comes to be
-  std::optional<TimePoint> due;  // of a single look
+  int look = -1;                 // the same, for looks that nobody wakes the thread for when they become necessary
+  std::optional<TimePoint> due;  // the moment of a single look
 
   bool is_before(const BackupPlan& other) const {
     return (tick >= 0 && (other.tick < 0 || tick < other.tick)) || (due && (!other.due || *due < *other.due));
@@ -59,25 +63,26 @@ struct BackupPlan {
 
 // `Sources`, all under the mutex:
 //   is_open()                         false: every wait ends
-//   flush()                           what is buffered is sent: somebody is about to wait for its answers
-//   read_all(), read_workers()        reads what has come, of all sockets or of those of workers, and acts on it
+//   flush()                           sends what is buffered: a thread is about to wait for its answers
+//   read_all(), read_workers()        reads what has arrived, on all sockets or on those of workers, and acts on it
 //   watch(set), watch_version()       the sockets to sleep on, and a number that grows when one joins them
-//   watch_node(set)                   the node's alone
-//   watch_duty(set)                   what the duty wants watched while the backup thread sleeps
-//   deliver()                         hands on what reading has gathered for others than those who wait
-//   serve(now)                        what is done from time to time, by the backup thread
+//   watch_node(set)                   the node's socket alone
+//   watch_duty(set)                   what the worker's duty wants watched while the backup thread sleeps
+//   deliver()                         hands on what was read for nobody who waits, such as the output of workers
+//   serve(now)                        work of the backup thread that is due from time to time
 //   plan()                            a BackupPlan
-//   tick_duty()                       lets go of the mutex meanwhile; true: keep ticking
+//   tick_duty()                       lets the duty work, without the mutex; true: keep ticking
 //
 // `Waiter`, for one wait:
 //   is_main_thread()                  signals land on this thread: it is asked whether to give up every 25 to 50 ms
-//   begin(), end()                    under the mutex: the wait does not end at once; it ends
-//   is_refused()                      under the mutex: it can never end
+//   begin(), end()                    under the mutex: around a wait that does not end at once
+//   is_refused()                      under the mutex: whether the node has said that the wait can never end
 //   due(), fell_due()                 under the mutex: a moment at which something is to be done for this wait
-//   fall_asleep()                     under the mutex, before the first sleep; before_sleep() is called after it, without
-//   before_sleep(), after_sleep()     without the mutex; the latter once for the former
-//   interrupted(asleep)               without the mutex: whether to give up; undoes before_sleep() meanwhile, for good if so
-//   silent()                          under the mutex: a whole sleep has passed in which nothing came
+//   fall_asleep()                     under the mutex, before the first sleep; then before_sleep() is called without it
+//   before_sleep(), after_sleep()     without the mutex, in pairs
+//   interrupted(asleep)               without the mutex: whether to give up. It undoes before_sleep() for the question, and
+//                                     for good when the answer is yes
+//   silent()                          under the mutex: a whole sleep has passed in which nothing arrived
 template <typename System, typename Sources>
 class WaitKernel {
  public:
@@ -87,15 +92,18 @@ class WaitKernel {
   using Deadline = std::optional<TimePoint>;
   using Plan = BackupPlan<TimePoint>;
 
+  // About as long as falling asleep and being woken take together: a task that answers within it costs no switch of
+  // threads.
   static constexpr std::chrono::microseconds kSpin{20};
-  static constexpr std::chrono::milliseconds kAskInterrupt{
-      25};  // a waiting main thread asks within twice that whether to give up
+  // A waiting main thread asks within twice this time whether it is to give up.
+  static constexpr std::chrono::milliseconds kAskInterrupt{25};
+  // Bounds what a lost wake-up could cost. After one such sleep without news a wait counts as silent.
   static constexpr std::chrono::milliseconds kLongestSleep{1000};
   static constexpr std::chrono::milliseconds kTick{1};
 
   WaitKernel(Mutex& mutex, Sources& sources) : mutex_(mutex), sources_(sources) {}
 
-  // Until `condition` holds, which is asked under the mutex, more than once: it must only look.
+  // Returns when `condition` holds. It is called under the mutex, more than once, and must change nothing.
   template <typename Waiter>
   WaitResult wait(FunctionRef<bool()> condition, Deadline deadline, Waiter& waiter) {
     Lock lock(mutex_);
@@ -130,12 +138,13 @@ class WaitKernel {
     if (news_ != told_ && !FRAY_MUTANT(40)) tell();
     wake_stale();
   }
-  // Whoever sleeps looks again at everything.
+  // All sleeping threads wake up and check everything again.
   void wake_all() FRAY_REQUIRES(client_mutex) {
     tell();
     backup_bell_.ring();
   }
-  // The duty has something to watch that it had not before. Without the mutex, after the duty has noted it.
+  // The worker's duty has a socket to watch that it had not before. Called without the mutex, after the duty has noted
+  // it.
   void wake_backup() {
     if (backup_asleep_) backup_bell_.ring();
   }
@@ -158,7 +167,8 @@ class WaitKernel {
       if (stopping_) return;
       if (busy || backup.idle_ticks < System::ticks_before_sleep()) {
         lock.unlock();
-        System::nap(backup.set, kTick);  // leases and lost workers are not kept waiting for the next tick
+        // The nap ends early for frames of the node: leases and lost workers do not wait for the next tick.
+        System::nap(backup.set, kTick);
         continue;
       }
       const int timeout = prepare_backup_sleep(backup);
@@ -166,7 +176,7 @@ class WaitKernel {
       sleep_as_backup(backup, timeout);
     }
   }
-  // run_backup() returns soon. False: it was told before.
+  // Makes run_backup() return soon. False: it had been told so before.
   bool stop() {
     if (stopping_.exchange(true)) return false;
     backup_bell_.ring();
@@ -175,7 +185,7 @@ class WaitKernel {
   // In a child of fork(), where there is no such thread and the bells are the parent's.
   void abandon() { stopping_ = true; }
 
-  // Whether somebody follows though nobody leads, or is about to.
+  // Whether a thread follows while none leads. The simulator asks: it must be false whenever all threads sleep.
   bool is_leaderless() const FRAY_REQUIRES(client_mutex) { return followers_ > 0 && !reader_busy_; }
 
  private:
@@ -206,7 +216,7 @@ class WaitKernel {
 
   // ---- A thread that waits ----
 
-  // Nothing: it goes on.
+  // Why the wait ends; nothing while it goes on.
   template <typename Waiter>
   std::optional<WaitResult> outcome(Turn<Waiter>& turn) FRAY_REQUIRES(client_mutex) {
     if (turn.condition()) return WaitResult::kDone;
@@ -222,6 +232,8 @@ class WaitKernel {
     return turn.condition() || !sources_.is_open() || turn.waiter.is_refused();
   }
 
+  // Prepares the first sleep of a wait. before_sleep() runs without the mutex because it may take other locks, such as
+  // Python's when it releases the GIL; so the caller has to check its condition again afterwards.
   template <typename Waiter>
   void fall_asleep(Turn<Waiter>& turn) FRAY_REQUIRES(client_mutex) {
     if (turn.asleep) return;
@@ -244,7 +256,8 @@ class WaitKernel {
   template <typename Waiter>
   std::optional<WaitResult> follow(Turn<Waiter>& turn, Lock& lock) FRAY_REQUIRES(client_mutex) {
     fall_asleep(turn);
-    // The mutex was let go of: who led may have left, and told nobody that we wait.
+    // The mutex was released for a moment. The leader may have stepped down in it, when this thread was not yet among
+    // the followers that it tells; and what this thread waits for may have arrived.
     if (!reader_busy_ || (is_over(turn) && !FRAY_MUTANT(41))) return std::nullopt;
     TimePoint until = System::now() + std::chrono::milliseconds(turn.longest_sleep());
     if (turn.deadline && *turn.deadline < until && !FRAY_MUTANT(42)) until = *turn.deadline;
@@ -261,9 +274,10 @@ class WaitKernel {
   std::optional<WaitResult> lead(Turn<Waiter>& turn) FRAY_REQUIRES(client_mutex) {
     reader_busy_ = true;
     if (!std::exchange(turn.spun, true) && spin(turn)) return WaitResult::kDone;
+    // fall_asleep() releases the mutex, so another thread may lead from then on, or the condition may hold.
     step_down();
     fall_asleep(turn);
-    if (reader_busy_ || (is_over(turn) && !FRAY_MUTANT(55))) return std::nullopt;  // meanwhile
+    if (reader_busy_ || (is_over(turn) && !FRAY_MUTANT(55))) return std::nullopt;
     reader_busy_ = true;
     sources_.flush();
     const Woke woke = sleep_as_leader(turn);
@@ -271,7 +285,8 @@ class WaitKernel {
     sources_.deliver();
     if (!FRAY_MUTANT(43)) wake_stale();
     if (woke == Woke::kTime) turn.waiter.silent();
-    // A signal that lands outside of the poll interrupts nothing, and while answers stream in it always finds some.
+    // A signal that arrives outside of the poll interrupts no sleep, and while answers stream in the poll never ends by
+    // time. So the main thread also asks by the clock.
     const bool is_time_to_ask = turn.waiter.is_main_thread() && System::now() >= turn.ask && !FRAY_MUTANT(44);
     if (woke == Woke::kEvent && !is_time_to_ask) return std::nullopt;
     if (interrupted(turn)) return WaitResult::kInterrupted;
@@ -279,7 +294,8 @@ class WaitKernel {
     return std::nullopt;
   }
 
-  // Short tasks answer sooner than a thread falls asleep and wakes up. True: what it waits for came.
+  // Reads without sleeping for kSpin: short tasks answer sooner than a thread falls asleep and is woken. True: the
+  // condition holds.
   template <typename Waiter>
   bool spin(Turn<Waiter>& turn) FRAY_REQUIRES(client_mutex) {
     const TimePoint end = System::now() + kSpin;
@@ -313,7 +329,8 @@ class WaitKernel {
     return woke;
   }
 
-  // Nobody reads now. One of the followers leads next; the others look at what has been read.
+  // No thread reads from now on. All followers are woken: the first one leads next, the others check what has been
+  // read.
   void step_down() FRAY_REQUIRES(client_mutex) {
     reader_busy_ = false;
     told_ = news_;
@@ -322,10 +339,12 @@ class WaitKernel {
 
   // ---- The backup thread ----
 
-  // How long it may sleep.
+  // What the backup thread watches in its sleep, and how long the sleep may be, in milliseconds; -1: for ever.
   int prepare_backup_sleep(Backup& backup) FRAY_REQUIRES(client_mutex) {
     backup.set.clear();
-    if (!reader_busy_ || !FRAY_MUTANT(48)) sources_.watch(backup.set);  // whoever leads may leave meanwhile
+    // It watches all sockets even while a thread leads: the leader may stop waiting during this sleep, and nobody would
+    // read.
+    if (!reader_busy_ || !FRAY_MUTANT(48)) sources_.watch(backup.set);
     asleep_version_ = sources_.watch_version();
     asleep_plan_ = sources_.plan();
     int timeout = asleep_plan_.tick;
@@ -334,7 +353,8 @@ class WaitKernel {
       timeout = std::clamp(milliseconds_until(*asleep_plan_.due), 1, timeout < 0 ? 1000 : timeout);
     }
     if (!sources_.is_open()) timeout = 1000;
-    if (!FRAY_MUTANT(50)) backup_asleep_ = true;  // before the duty is asked: a task that begins meanwhile wakes us
+    // Noted before the duty is asked what it watches: a task that begins after the question rings the bell.
+    if (!FRAY_MUTANT(50)) backup_asleep_ = true;
     sources_.watch_duty(backup.set);
     return timeout;
   }
@@ -358,8 +378,8 @@ class WaitKernel {
   void wake_stale() FRAY_REQUIRES(client_mutex) {
     const std::uint64_t version = sources_.watch_version();
     if (leader_asleep_ && leader_version_ != version && !FRAY_MUTANT(52)) leader_bell().ring();
-    if (!backup_asleep_) return;  // it looks at everything before it sleeps
-    // A leader watches the sockets in its place, but not the time.
+    if (!backup_asleep_) return;  // it checks everything before it falls asleep
+    // A leader watches the sockets in place of the backup thread, but not the times at which that is to do something.
     const bool unwatched = !reader_busy_ && asleep_version_ != version && !FRAY_MUTANT(53);
     if (unwatched || sources_.plan().is_before(asleep_plan_)) backup_bell_.ring();
   }
@@ -371,7 +391,7 @@ class WaitKernel {
   int followers_ FRAY_GUARDED_BY(client_mutex) = 0;
   std::uint64_t progress_ FRAY_GUARDED_BY(client_mutex) = 0;  // frames handled
   std::uint64_t news_ FRAY_GUARDED_BY(client_mutex) = 0;
-  std::uint64_t told_ FRAY_GUARDED_BY(client_mutex) = 0;  // of the news: what sleepers have been told
+  std::uint64_t told_ FRAY_GUARDED_BY(client_mutex) = 0;  // the value of news_ when sleepers were told last
 
   typename System::Bell leader_bell_;
   bool leader_asleep_ FRAY_GUARDED_BY(client_mutex) = false;
@@ -379,7 +399,7 @@ class WaitKernel {
 
   typename System::Bell backup_bell_;
   typename System::Flag backup_asleep_{false};
-  std::uint64_t asleep_version_ FRAY_GUARDED_BY(client_mutex) = 0;  // what it fell asleep with
+  std::uint64_t asleep_version_ FRAY_GUARDED_BY(client_mutex) = 0;  // of the sockets that the backup thread watches
   Plan asleep_plan_ FRAY_GUARDED_BY(client_mutex);
   typename System::Flag stopping_{false};
 };

@@ -52,7 +52,8 @@ struct WaitSystem {
   static TimePoint now() { return Clock::now(); }
   static void yield() { ::sched_yield(); }
 
-  // Until a socket of `set` has something, the bell is rung, a signal lands here, or the time is over; -1: for ever.
+  // Sleeps until a socket of `set` is ready, the bell is rung, a signal arrives at this thread, or the time is over
+  // (-1: never).
   static Woke sleep(Watched& set, Bell& bell, int milliseconds) {
     set.push_back({bell.fd(), POLLIN, 0});
     const int events = ::poll(set.data(), set.size(), milliseconds);

@@ -16,7 +16,8 @@ struct WorkerDuty {
   virtual ~WorkerDuty() = default;
   virtual void lease_arrived(LeaseId lease, ProcessId client, double cpus, os::Fd fd) = 0;
   virtual void actor_arrived(wire::HostActor actor) = 0;  // the worker becomes an actor
-  // The devices of this process, for ever; told before the lease or the actor that they are for.
+  // The devices of this process for the rest of its life. Called before the lease or the actor that they are for
+  // arrives.
   virtual void devices_bound(const wire::BindDevices& binding) = 0;
   virtual void node_gone() = 0;
   // Called by the backup thread about each millisecond while it ticks, without the client's mutex. True: keep ticking.

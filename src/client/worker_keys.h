@@ -1,10 +1,10 @@
 // WorkerKeys: the numbers by which a client names worker keys to its node, and how often each is held.
 //
 //   auto [number, is_new] = keys.hold(key);    // is_new: the node is to be told
-//   if (keys.release(number)) ...              // nobody will name it any more
+//   if (keys.release(number)) ...              // that was the last hold: the node can be told to forget the number
 //
 // Threading:  guarded by the client's mutex.
-// Ownership:  owns copies of the keys. A number that was let go is never given again.
+// Ownership:  owns copies of the keys. A number that was released by all is never used again.
 // Failure:    none; numbers that nobody holds are ignored.
 #pragma once
 

@@ -1,4 +1,5 @@
-// WorkerOutput: what the workers of this client print, from the node's messages to the program's own output.
+// WorkerOutput: takes what the workers of this client print out of the node's messages, and hands it to the program's
+// output.
 //
 // Threading:  under the client's mutex, but for drain(), which waits.
 // Ownership:  owns lines that are held back (client/line_folder.h); borrows the writer.
@@ -17,7 +18,7 @@ namespace fray::client {
 
 class WorkerOutput {
  public:
-  // `writer`: null where nobody wants it. `fold`: lines that repeat are told once.
+  // `writer`: null where the output is not wanted. `fold`: lines that repeat are shown once, with their number.
   WorkerOutput(ClientMutex& mutex, NodeConnection& connection, OutputWriter* writer, bool fold)
       : mutex_(mutex), connection_(connection), writer_(writer), fold_(fold) {}
 
@@ -27,8 +28,8 @@ class WorkerOutput {
   // When a line that is held back is to be delivered.
   std::optional<Clock::time_point> next_due() const FRAY_REQUIRES(client_mutex) { return folder_.next_due(); }
   bool is_held() const FRAY_REQUIRES(client_mutex) { return held_; }
-  // Waits, shortly, for what workers had written before their results came, and as long as somebody reads it, until it is
-  // written.
+  // Waits a short time for output that workers wrote before their results arrived, and then, as long as somebody reads
+  // the program's output, until all of it is written.
   void drain(WaitHooks& hooks);
 
  private:

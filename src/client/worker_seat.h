@@ -1,11 +1,12 @@
-// WorkerSeat: where a worker's duty sits while it is there, and what the node sends for it meanwhile.
+// WorkerSeat: the place of a worker's duty in its client, which keeps what the node sends for the duty until there is
+// one.
 //
-//   seat.lease_arrived(id, message, fd);    // kept until somebody takes the seat
+//   seat.lease_arrived(id, message, fd);    // kept until a duty takes the seat
 //   seat.set_duty(&task_loop);
 //
-// Threading:  under the client's mutex, but for set_duty() and tick(), which wait for each other: the duty that was there
-//             is not called any more when set_duty() returns.
-// Ownership:  owns what has arrived for nobody; borrows the duty.
+// Threading:  under the client's mutex. set_duty() waits for the end of a tick(), which releases the mutex: when it
+//             returns, the duty that was set before is not called any more.
+// Ownership:  owns what has arrived while there was no duty; borrows the duty.
 // Failure:    none.
 #pragma once
 
@@ -24,9 +25,9 @@ class WorkerSeat {
 
   bool is_taken() const FRAY_REQUIRES(client_mutex) { return duty_ != nullptr; }
   WorkerDuty* duty() FRAY_REQUIRES(client_mutex) { return duty_; }  // null: nobody
-  // Lets go of the mutex while the duty that is there ticks.
+  // Releases the mutex while it waits for the tick of the duty that was set before.
   void set_duty(WorkerDuty* duty, ClientLock& lock) FRAY_REQUIRES(client_mutex);
-  // By the backup thread. Lets go of the mutex meanwhile. True: keep ticking.
+  // Called by the backup thread. Releases the mutex during the tick. True: keep ticking.
   bool tick() FRAY_REQUIRES(client_mutex);
   // Places for calls that the process runs at once.
   std::uint32_t places() const FRAY_REQUIRES(client_mutex) { return places_; }

@@ -1,8 +1,8 @@
-// LogLines: the lines of a job's output, put together from the pieces of its streams.
+// LogLines: makes the lines of a job's output out of the pieces of its streams.
 //
 // Threading:  one thread.
 // Ownership:  keeps lines that have not ended, up to 1 MiB of each stream; a longer one is cut there.
-// Failure:    what is missing is said in its place.
+// Failure:    a line says how many bytes are missing, where some are.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
-// Spec: which cluster is meant, as one line of text: `local`, `ray?address=http://10.0.0.5:8265&verify=false`.
+// Spec: names a cluster in one line of text: `local`, `ray?address=http://10.0.0.5:8265&verify=false`.
 //
 // Threading:  a value.
 // Ownership:  owns its strings.
-// Failure:    kInvalidArgument for a key without a value. Which schemes and keys there are, the clusters say.
+// Failure:    kInvalidArgument for a key without a value. Schemes and keys are checked by the clusters.
 #pragma once
 
 #include <map>

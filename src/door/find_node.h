@@ -1,4 +1,4 @@
-// find_node(): which node is meant, by one rule for every command and every language.
+// find_node(): finds the node that is meant, by one rule for every command and every language.
 //
 //   1. the address that was given: "auto" for the started node of this home, a socket, or the folder of a node or a home;
 //   2. FRAY_NODE, which a node sets for the processes of its jobs;
@@ -8,7 +8,7 @@
 // Threading:  any thread; reads the environment and the run folder.
 // Ownership:  values.
 // Failure:    kInvalidArgument for an address that can be none, and for a FRAY_HOME that depends on the current folder;
-//             kUnavailable when no node is found. Whether the one that is found still answers, only connecting tells.
+//             kUnavailable when no node is found. A node that is found may still not answer.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// The way in: a connection to a node, and the hello on it.
+// Connects to a node, and exchanges the first messages with it.
 //
 //   FRAY_ASSIGN_OR_RETURN(os::Fd fd, connect_to_node(path, patience));
 //   wire::FrameSocket socket(std::move(fd));
@@ -7,9 +7,9 @@
 //
 // Threading:  any thread; the waits block in poll().
 // Ownership:  the caller owns the socket. A node that closes its end while we wait is seen at once.
-// Failure:    kUnavailable when nobody answers at the path, when who listens there is another user, or when the node goes
-//             away; kResourceExhausted without a free descriptor; kTimedOut and kCancelled as Patience says; what the node
-//             says when it refuses us, kVersionMismatch above all.
+// Failure:    kUnavailable when nothing listens at the path, when the listener belongs to another user, or when the
+//             node goes away; kResourceExhausted without a free descriptor; kTimedOut and kCancelled as Patience says;
+//             the node's own reason when it refuses us, most often kVersionMismatch.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Observer: asks a node, over connections of its own, and waits for the answers.
+// Observer: asks a node questions over connections of its own, and waits for the answers.
 //
 //   Observer node(socket_path);
 //   FRAY_ASSIGN_OR_RETURN(Answer answer, node.ask(ControlType::kGetJobs, names, ControlType::kJobAnswer, patience));
@@ -7,7 +7,7 @@
 // Ownership:  owns its connections. A question that is withdrawn takes its connection along, so that the node forgets what
 //             it was asked.
 // Failure:    as door/greeting.h, and kUnavailable when the node goes away; kInvalidArgument for a question that is larger
-//             than any message. What the node says to a question is in its answer.
+//             than any message. A refusal of the node is in its answer.
 #pragma once
 
 #include <string>

@@ -1,17 +1,18 @@
-// Questions: what was asked over a connection and is not answered yet, by ticket.
+// Questions: the questions that were asked over a connection and are not answered yet, by ticket.
 //
 //   const Ticket ticket = questions.ask();             // goes into the frame's header, and comes back in the answer's
 //   questions.answered(ticket, {type, body});     // by whoever reads the socket
 //   if (questions.is_answered(ticket)) use(questions.take(ticket));
 //   else questions.withdraw(ticket);                   // the deadline has passed, or the user interrupts
 //
-// An answer may give something that has to be given back, such as memory or an actor. So who asks says what is to be done
-// with an answer that nobody takes, and that is done whenever it comes: before the question is withdrawn, or after.
+// An answer may grant something that has to be given back, such as memory or an actor. So a caller says with its
+// question what is to be done with an answer that it does not take (`unwanted`), and that is done whether the answer
+// comes before the question is withdrawn or after.
 //
-// Threading:  whoever owns it says which lock guards it; `unwanted` is called under that lock.
-// Ownership:  owns the answers. Descriptors that come with one are taken by whoever reads the socket.
-// Failure:    an answer to no question is refused. When the connection is lost nobody answers any more: end() forgets the
-//             questions that were withdrawn, and those who still wait withdraw theirs.
+// Threading:  its owner says which lock guards it; `unwanted` is called under that lock.
+// Ownership:  owns the answers. The reader of the socket takes the descriptors that come with them.
+// Failure:    an answer to no question is refused. When the connection is lost no answers come any more: end() forgets
+//             the questions that were withdrawn, and callers that still wait withdraw theirs.
 #pragma once
 
 #include <cstdint>

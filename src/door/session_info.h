@@ -1,14 +1,15 @@
-// SessionInfo: what a node's folder says of the node that lives in it, for those who look for one.
+// SessionInfo: what the folder of a node tells about it, for programs that look for a node.
 //
 //   <run folder>/<session>/node.lock   flock'ed while the node lives
 //                          node.sock
 //                          node.json   {"pid": ..., "started_ticks": ..., "socket": ..., "release": ...}, mode 0600
 //
-// The lock is what counts: who holds it lives, whatever node.json says. node/session_folder.h writes all this.
+// Only the lock counts: a node lives while its lock is held, whatever node.json says. node/session_folder.h writes the
+// files.
 //
 // Threading:  any thread; reads the run folder, and holds a node's lock shared for an instant.
 // Ownership:  values.
-// Failure:    what cannot be read is passed over.
+// Failure:    a folder that cannot be read is skipped.
 #pragma once
 
 #include <ctime>

@@ -1,4 +1,4 @@
-// Starting nodes: the program `fray node` in a process of its own, which is nobody's child.
+// Starts nodes: the program `fray node` in a process of its own, which is no child of its starter.
 //
 // Threading:  any thread; blocks until the node has left its starter, and start_lasting_node() until it accepts clients.
 // Ownership:  the caller owns the socket. The node owns itself.

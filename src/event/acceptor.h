@@ -1,15 +1,16 @@
-// Acceptor: takes the connections that wait at a listening socket, and hands each on.
+// Acceptor: accepts the connections at a listening socket, and hands each to a callback.
 //
 //   acceptor.start(listener.fd(), [](os::Fd socket) { ... });
 //
-// Where the kernel gives no descriptor, those who wait go on waiting in the listener's queue: the acceptor looks away for
-// kPause, for the listener stays readable all that time, and tries again. What each round of the loop costs stays bounded.
+// When the kernel has no descriptor for a connection, the peer goes on waiting in the listener's queue. The acceptor
+// then stops watching the listener for kPause, because it stays readable and would make each round of the loop end at
+// once, and tries again.
 //
 // Threading:  the loop's.
 // Ownership:  the listening socket is the caller's and is closed after the acceptor's end. A socket that was handed on is
 //             the callback's; the callback must not end the acceptor.
 // Failure:    start() returns kIoError when the kernel refuses to watch. A lack of descriptors or of memory delays, and
-//             on_shortage says so, that the owner can close what it needs least.
+//             on_shortage tells the owner, which can then close the connections that it needs least.
 #pragma once
 
 #include <chrono>

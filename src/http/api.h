@@ -1,8 +1,8 @@
-// Api: what a started node answers over HTTP: its own routes under /api/v1, and Ray's job routes beside them.
+// Api: the routes of a started node's HTTP API: its own under /api/v1, and those of Ray's job API beside them.
 //
 // Threading:  the loop's.
 // Ownership:  the node must outlive it.
-// Failure:    a failure of the node's is answered as error_response() has it.
+// Failure:    a Status of the node becomes an answer by error_response().
 #pragma once
 
 #include <memory>

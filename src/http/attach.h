@@ -4,7 +4,8 @@
 //                    http.url     where it answers, one line
 //
 // Threading:  the loop's.
-// Ownership:  what is returned owns server, routes and files, and must go before the node and the loop.
+// Ownership:  the object that is returned owns server, routes and files, and must be destroyed before the node and the
+//             loop.
 // Failure:    kIoError when there is no port, or the files cannot be written.
 #pragma once
 

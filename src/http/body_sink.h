@@ -1,8 +1,8 @@
-// BodySink: takes the body of a request as it comes, where it is too large to be kept in memory.
+// BodySink: takes the body of a request piece by piece, where it may be too large to be kept in memory.
 //
 // Threading:  the loop's.
-// Ownership:  the request holds it; whatever it has made of a body that never became whole, it removes.
-// Failure:    write() returns why no more is taken: the request is answered with it.
+// Ownership:  the request holds it. Its destructor removes what was made of a body that never became complete.
+// Failure:    write() returns why it takes no more; the request is answered with that.
 #pragma once
 
 #include <string_view>

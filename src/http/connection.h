@@ -1,4 +1,4 @@
-// Connection: one HTTP client: requests in, one at a time, and answers or streams out.
+// Connection: the connection of one HTTP client: reads requests, one at a time, and writes answers or streams.
 //
 //   reading ──▶ (head: the guard) ──▶ reading the body ──▶ handling ──▶ writing ──▶ reading
 //                                                             └──────▶ streaming ──▶ closed

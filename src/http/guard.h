@@ -1,4 +1,4 @@
-// Guard: who may ask. Looked at once a request's head is there, before its body is read or its path looked up.
+// Guard: decides whether a request is allowed, by its head alone, before its body is read or its path looked up.
 //
 //   Host            127.0.0.1, localhost or [::1], with the server's port: a name that a web page rebinds is another (421)
 //   Origin          none, or this server's own; Sec-Fetch-Site none or same-origin: other sites' pages are refused (403)
@@ -8,7 +8,7 @@
 //
 // Threading:  a value.
 // Ownership:  owns the token.
-// Failure:    a refusal is a Response; which part of a token was wrong cannot be told from the time it takes.
+// Failure:    a refusal is a Response. Tokens are compared in a time that does not depend on where they differ.
 #pragma once
 
 #include <cstdint>

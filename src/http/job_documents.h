@@ -1,6 +1,8 @@
-// Bodies that ask for a job, and Ray's documents: at this rim Ray's job API becomes a JobSpec, and a JobInfo becomes Ray's.
+// Reads the bodies of requests for jobs, and translates between Ray's job API and ours: its requests become a JobSpec,
+// and a JobInfo becomes one of its documents.
 //
-// What is left out is as a program has it that is started where the node was: its variables, and the user's home as folder.
+// Where a request leaves them out, a job has the variables that the node was started with, and the user's home as
+// folder.
 //
 // Threading:  any thread.
 // Ownership:  values.

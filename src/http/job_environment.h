@@ -1,6 +1,5 @@
-// What a job wants around it, as the node builds it (model/runtime_env_spec.h).
-//
-// Two forms are read: that of `fray.RuntimeEnv`, and Ray's. A key that is not known, or not supported, is refused by its name.
+// Reads the runtime env of a job, in the form of `fray.RuntimeEnv` or in Ray's, as the spec that the node builds
+// (model/runtime_env_spec.h). A key that is not known, or not supported, is refused by its name.
 //
 // Threading:  functions.
 // Ownership:  none.

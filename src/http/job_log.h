@@ -1,7 +1,7 @@
 // JobLog: reads a job's output, from attempt to attempt, to the job's end.
 //
 // Threading:  the loop's.
-// Ownership:  the node must outlive it. A reader who leaves takes the question along.
+// Ownership:  the node must outlive it. Its destructor withdraws the question that waits.
 // Failure:    the callback gets the status: kNotFound for a job or a replica that is not there.
 #pragma once
 

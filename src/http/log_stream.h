@@ -1,14 +1,14 @@
-// LogStream: a job's output as it comes, as server-sent events or as a WebSocket's text.
+// LogStream: sends a job's output as it comes, as server-sent events or as text on a WebSocket.
 //
 //   events      id: <offset after it>, data: {"replica", "stream", "offset", "missing", "text"}; at the end `event: end`
 //   WebSocket   text frames, at the end a close frame 1000, as Ray's dashboard has it
 //
-// Asks for more only when everything was sent, so a slow reader costs one piece of memory. While nothing comes, a sign of life
-// is sent now and then, which finds out whether the reader is still there.
+// It asks for more only when everything was sent, so that a slow reader costs the memory of one piece. While there is
+// no output it sends a comment or a ping now and then, which finds out whether the reader is still there.
 //
 // Threading:  the loop's.
-// Ownership:  owns the log. Kept alive by itself while it is called, for sending may end its client.
-// Failure:    what the reader says of a failure is the last event; a WebSocket is closed with 1001.
+// Ownership:  owns the log. It keeps itself alive while it is called, because sending may end its client.
+// Failure:    the last event says why reading has failed; a WebSocket is closed with 1001.
 #pragma once
 
 #include <memory>

@@ -1,8 +1,8 @@
-// metrics_text(): a node's status document as Prometheus reads it.
+// metrics_text(): translates a node's status document into metrics in the text format of Prometheus.
 //
 // Threading:  any thread.
 // Ownership:  values.
-// Failure:    what is missing in the document is left out.
+// Failure:    metrics whose values are missing in the document are left out.
 #pragma once
 
 #include <string>

@@ -1,14 +1,16 @@
-// PackageStore: what clients upload before they submit a job: archives, each a file of the home's folder `packages`.
+// PackageStore: the archives that clients upload before they submit a job, each a file in the home's folder `packages`.
 //
 //   auto draft = store.begin("gcs", "_ray_pkg_0123456789abcdef.zip");   // a BodySink: bytes as they come
 //   (*draft)->finish();                                                 // checked, and there
 //
-// A name that holds the SHA-1 or SHA-256 of the archive is checked against its bytes. The shorter names that Ray gives to
-// folders are made of the files, not of the archive; there the first upload stays, for who finds a package sends none.
+// A name that contains the SHA-1 or SHA-256 of the archive is checked against its bytes. The shorter names that Ray
+// gives to folders are hashes of the files and not of the archive, and cannot be checked. There the first upload stays:
+// a client that finds a package of that name sends none.
 //
 // Threading:  one thread.
 // Ownership:  the files outlive it; a draft that is not finished is removed.
-// Failure:    kInvalidArgument for protocols and names that are none, and for bytes that are not the name's;
+// Failure:    kInvalidArgument for an unknown protocol, an impossible name, and bytes that do not have the hash in the
+//             name;
 //             kResourceExhausted when the disk is full: nothing is left behind.
 #pragma once
 

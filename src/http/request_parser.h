@@ -1,9 +1,9 @@
-// RequestParser: bytes of a connection become requests, one after the other.
+// RequestParser: makes requests, one after the other, of the bytes of a connection.
 //
 // Threading:  one thread.
 // Ownership:  owns what it has parsed so far.
-// Failure:    kBad, with the status to answer (400, 413, 431, 501): the connection must then end, for where the next request
-//             begins is not known.
+// Failure:    kBad, with the status to answer (400, 413, 431, 501). The connection must then end, because it is not
+//             known where the next request begins.
 #pragma once
 
 #include <memory>

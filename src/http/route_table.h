@@ -1,8 +1,8 @@
-// RouteTable: which handler answers which method and path, with what the OpenAPI document says of it. The document and the
-// tests walk the same table that answers requests, so none of the three can know a route that the others do not.
+// RouteTable: the handler of each method and path, with its description for the OpenAPI document. The document and the
+// tests read the same table that answers requests, so none of the three can know a route that the others do not know.
 //
 // Threading:  the loop's.
-// Ownership:  owns the routes; handlers refer to what answers them.
+// Ownership:  owns the routes. Objects that handlers refer to must outlive it.
 // Failure:    an unknown path is 404, a known one with another method 405; both name what there is.
 #pragma once
 

@@ -1,10 +1,11 @@
-// Server: the HTTP API of a started node: a listening socket on loopback, its connections, and what they may ask.
+// Server: serves the HTTP API of a started node: a listening socket on loopback, and its connections.
 //
 // Threading:  the loop's.
 // Ownership:  owns the listener and all connections; the routes are the caller's and outlive it.
-// Failure:    start() returns kIoError when there is no port. Past kMostConnections, and while the node has no descriptors
-//             left, the oldest whose client has not shown a token is closed to make room. When all have, the newest past
-//             kMostConnections is closed, and who finds no descriptors waits.
+// Failure:    start() returns kIoError when there is no port. Beyond kMostConnections, and while the node has no
+//             descriptors left, the oldest connection whose client has not shown a token is closed to make room. When
+//             all have shown one, the newest beyond kMostConnections is closed; without a free descriptor new clients
+//             wait.
 #pragma once
 
 #include <cstdint>

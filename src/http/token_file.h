@@ -1,4 +1,4 @@
-// TokenFile: the secret that a started node's HTTP API asks for, in a file that its user alone can read.
+// TokenFile: the token that clients of a started node's HTTP API need, in a file that only its user can read.
 //
 // Threading:  one thread.
 // Ownership:  removes the file at its end.

@@ -1,5 +1,6 @@
-// JobRecord: what is known of a job and is kept when the node goes: what was asked, how far it is, how it ended. As JSON it
-// is a row of the database and a file of the job's folder. What clients are told is a JobInfo (model/job_info.h).
+// JobRecord: the part of a job that outlives the node: its spec, how far it has come, and how it ended. As JSON it is a
+// row of the database and a file in the job's folder. Clients are told a JobInfo (model/job_info.h), which is made of
+// it.
 //
 // Threading:  values.
 // Ownership:  they own their strings.

@@ -20,7 +20,8 @@
 // Failures and preemptions have a budget each (job/retry_policy.h). Children of an attempt are stopped when it ends. A
 // deadline counts from the first start.
 //
-// Every change is a Record command, which comes before whatever follows from the change.
+// Every change gives a Record command, which comes before the commands that carry out the change: a node that dies in
+// between finds in its records what it was about to do.
 //
 // Threading:  confined to the node's loop (or a test).
 // Ownership:  values only.

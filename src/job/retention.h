@@ -1,5 +1,6 @@
-// Retention: which jobs that have ended are remembered. More than `jobs`, or older than `age`: the ones that ended first are
-// forgotten. Too many alone is no reason within an hour of their end: whoever started them may still ask.
+// Retention: which of the jobs that have ended are remembered. Jobs that ended longer ago than `age` are forgotten, and when
+// there are more than `jobs`, those that ended first, but not within an hour of their end: programs that started them
+// may still ask.
 //
 // Threading:  a value.
 // Ownership:  none.

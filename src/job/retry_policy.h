@@ -1,7 +1,8 @@
 // RetryPolicy: whether a job gets another attempt, and when.
 //
-// Failures and preemptions have a budget each. The first preemption is made good at once; every other attempt comes
-// after a pause that begins at a second and doubles up to a minute. An attempt that ran for a minute takes it back.
+// Failures and preemptions have a budget each. After the first preemption the next attempt comes at once. Every other
+// attempt comes after a pause, which begins at a second and doubles up to a minute; after an attempt that ran for a
+// minute it begins at a second again.
 //
 // Threading:  confined to its owner.
 // Ownership:  numbers.

@@ -1,7 +1,7 @@
 // JobInfo: what a cluster tells of a job at one moment. Times are numbers and ends are codes; words are made of them where
 // somebody reads them (model/job_json.h, cli/job_text.h).
 //
-//   JobInfo::visit(info, [](auto& value) { ... });   // every field but the spec, for messages
+//   JobInfo::visit(info, [](const char* name, auto& value) { ... });   // every field, for messages
 //
 // Threading:  a value.
 // Ownership:  owns its strings.
@@ -18,6 +18,7 @@
 namespace fray {
 
 enum class JobState : std::uint8_t { kPending, kRunning, kSucceeded, kFailed, kStopped };
+constexpr JobState last_of(JobState) { return JobState::kStopped; }
 std::string_view to_string(JobState state);
 inline bool is_final(JobState state) { return state >= JobState::kSucceeded; }
 
@@ -31,6 +32,7 @@ enum class JobPhase : std::uint8_t {
   kStopping,
   kEnded,
 };
+constexpr JobPhase last_of(JobPhase) { return JobPhase::kEnded; }
 std::string_view to_string(JobPhase phase);
 
 // How the process of one replica ended.
@@ -76,21 +78,22 @@ struct JobInfo {
 
   template <typename Info, typename Visitor>
   static void visit(Info& info, Visitor&& visitor) {
-    visitor(info.state);
-    visitor(info.phase);
-    visitor(info.pending_reason);
-    visitor(info.message);
-    visitor(info.exit_code);
-    visitor(info.replicas);
-    visitor(info.attempt);
-    visitor(info.failures);
-    visitor(info.preemptions);
-    visitor(info.parent);
-    visitor(info.supervisor_pid);
-    visitor(info.submitted_unix_ns);
-    visitor(info.started_unix_ns);
-    visitor(info.ended_unix_ns);
-    visitor(info.further);
+    visitor("spec", info.spec);
+    visitor("state", info.state);
+    visitor("phase", info.phase);
+    visitor("pending_reason", info.pending_reason);
+    visitor("message", info.message);
+    visitor("exit_code", info.exit_code);
+    visitor("replicas", info.replicas);
+    visitor("attempt", info.attempt);
+    visitor("failures", info.failures);
+    visitor("preemptions", info.preemptions);
+    visitor("parent", info.parent);
+    visitor("supervisor_pid", info.supervisor_pid);
+    visitor("submitted_unix_ns", info.submitted_unix_ns);
+    visitor("started_unix_ns", info.started_unix_ns);
+    visitor("ended_unix_ns", info.ended_unix_ns);
+    visitor("further", info.further);
   }
 
   const std::string& id() const { return spec.id; }

@@ -15,6 +15,13 @@ struct LogCursor {
   std::uint32_t replica = 0;
   std::uint8_t stream = 1;
   std::uint64_t offset = 0;  // of the next byte to read, counted from the stream's beginning
+
+  static void visit(auto& cursor, auto&& field) {
+    field("replica", cursor.replica);
+    field("stream", cursor.stream);
+    field("offset", cursor.offset);
+  }
+
   friend bool operator==(const LogCursor&, const LogCursor&) = default;
 };
 
@@ -22,6 +29,12 @@ struct LogPiece {
   LogCursor at;               // of its first byte
   std::uint64_t missing = 0;  // bytes before it that are gone: rotated away, or lost to a full disk
   std::string bytes;
+
+  static void visit(auto& piece, auto&& field) {
+    field("at", piece.at);
+    field("missing", piece.missing);
+    field("bytes", piece.bytes);
+  }
 };
 
 // What was read at once, of one attempt.

@@ -22,12 +22,15 @@
 
 namespace fray {
 
-// A field of a JobSpec: its name in JSON, what it means to somebody who submits a job, and the range of a number.
+// A field of a JobSpec: its name in JSON, what it means to somebody who submits a job, and the range of a number. A visitor
+// that needs no more than the name, such as that of wire/codec.h, may take a `const char*` in its place.
 struct JobField {
   const char* name;
   const char* meaning;
   double least = 0;
   double most = 0;
+
+  operator const char*() const { return name; }  // NOLINT: it stands for its name
 };
 
 using Texts = std::map<std::string, std::string>;

@@ -77,7 +77,7 @@ void ActorCarrier::refuse(Connection& client, const ActorId& actor, const std::s
                           const std::string& reason) {
   wire::ActorLost message;
   message.actor = actor;
-  message.dead = true;
+  message.fate = wire::ActorFate::kEnded;
   message.class_name = class_name;
   message.cause = reason;
   client.send(wire::ControlType::kActorLost, 0, message);
@@ -346,9 +346,10 @@ void ActorCarrier::report(const actor::ReportDead& command) {
   Connection* client = roster_.find(command.client);
   if (client == nullptr) return;
   wire::ActorLost message = lost_message(command.actor, command.client);
-  message.dead = true;
+  message.fate = wire::ActorFate::kEnded;
   message.cause = command.death.text;
   if (auto kept = kept_.find(command.actor); kept != kept_.end()) message.error = kept->second.error;
+  if (wire::is_failure(message.error.encoding)) message.fate = wire::ActorFate::kConstructorFailed;
   client->send(wire::ControlType::kActorLost, 0, message);
 }
 

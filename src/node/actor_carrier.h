@@ -1,5 +1,5 @@
-// ActorCarrier: carries out what the ActorTable decides: gets workers from the lease table, sends constructors, connects
-// callers, tells them of losses; and keeps what actors are made of.
+// ActorCarrier: carries out what the ActorTable decides: asks the lease table for workers, sends constructors, connects
+// callers, and tells them of lost incarnations. It keeps the constructors of actors for their restarts.
 //
 // Threading:  the node's loop.
 // Ownership:  owns the table, constructors and exceptions of constructors. Roster, leases and objects must outlive it.
@@ -32,7 +32,7 @@ class ActorCarrier {
  public:
   ActorCarrier(event::Loop& loop, Roster& roster, LeaseCarrier& leases, ObjectCarrier& objects);
 
-  // Messages of clients. Not ok: the connection breaks the rules.
+  // Messages of clients. A Status that is not ok ends the connection: the message contradicts the protocol.
   Status create(Connection& client, std::uint64_t ticket, wire::CreateActor message);
   Status construct(ProcessId client, wire::ConstructActor message);
   void connect(ProcessId client, ActorId actor);
@@ -43,7 +43,7 @@ class ActorCarrier {
   Status constructed(ProcessId worker);
   Status constructor_raised(ProcessId worker, wire::ActorFailure failure);
 
-  // Whose end ends the actors of a driver's tree; by default the driver's.
+  // Tells for a driver which process's end also ends the actors of its tree; by default that of the driver itself.
   void set_root_of_driver(std::function<ProcessId(ProcessId driver)> root_of_driver) {
     root_of_driver_ = std::move(root_of_driver);
   }
@@ -60,7 +60,7 @@ class ActorCarrier {
   const actor::ActorTable& table() const { return table_; }
 
  private:
-  // What the table does not need to know.
+  // The parts of an actor that the table does not need for its decisions.
   struct Kept {
     ProcessId creator = 0;
     std::string description;

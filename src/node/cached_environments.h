@@ -3,8 +3,9 @@
 // uv, conda and podman run in the node's own environment. A job's Python processes find packages and snapshot by PYTHONPATH.
 //
 // Threading:  the node's loop.
-// Ownership:  holds the cache's entries of a job from on_done, or hold(), until forget(). Between two nodes nobody does.
-// Failure:    on_done gets kRuntimeEnv with the last lines of what failed.
+// Ownership:  holds the cache's entries of a job from on_done, or hold(), until forget(). While no node runs nothing
+//             holds them.
+// Failure:    on_done gets kRuntimeEnv with the last lines of output of the program that failed.
 #pragma once
 
 #include <map>

@@ -1,10 +1,11 @@
-// Connection: one control connection of the node: frames in and out, and who is at the other end.
+// Connection: one control connection of the node: its frames, and the process at its other end.
 //
 // Threading:  the node's loop.
 // Ownership:  owns its socket and the peer's pidfd; the owner (Roster) owns the connection and outlives it.
-// Failure:    ends once, for one reason: EOF, the peer's death (whichever is noticed first; what it had written is read
-//             before), a broken or forbidden frame, or a peer that does not read while more than kMostBacklog bytes wait
-//             for it, large frames aside: each of those was asked for. Sending to an ended connection does nothing.
+// Failure:    it ends once, for one reason: EOF or the peer's death, whichever is noticed first (what the peer had
+//             written is read before); a broken or forbidden frame; or a peer that does not read while more than
+//             kMostBacklog bytes wait for it. Large frames do not count, because the peer has asked for each of them.
+//             Sending to an ended connection does nothing.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// DeviceNames: what a worker's environment says about the devices that it is bound to.
+// DeviceNames: the environment variables that tell the libraries of a worker which devices it is bound to.
 //
 //   {"GPU": [0, 2]}  ->  CUDA_VISIBLE_DEVICES=0,2    with the node's own names where it has other ones
 //   {"TPU": [1]}     ->  TPU_VISIBLE_CHIPS=1

@@ -1,16 +1,16 @@
-// EnvPreparation: one runtime env being made, by a process of its own (runtime_env/prepare_protocol.h), so that the node's
+// EnvPreparation: makes one runtime env in a process of its own (runtime_env/prepare_protocol.h), so that the node's
 // loop never waits for it.
 //
 //   EnvPreparation making(loop, spawner, spec, environment, {on_state, on_end});
 //   making.start();
 //
-// on_end is called once. After success the process stays, and with it its hold on the cache, until let_go() or the end of
-// this object: whoever uses the environment takes holds of its own before that.
+// on_end is called once. After success the process stays until let_go() or the end of this object, and holds the
+// environment in the cache. Users of the environment have to take holds of their own before that.
 //
 // Threading:  the node's loop.
 // Ownership:  owns the socket; the process ends with it. The node reaps it like any child.
-// Failure:    start() returns why there is no process; a process that dies without an answer is kRuntimeEnv with its last
-//             words.
+// Failure:    start() returns why there is no process; a process that dies without an answer is kRuntimeEnv, with the
+//             last lines of its output.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,5 @@
-// ForkServerCommand: how a fork server of a worker key is started, in the environment that was prepared for it.
+// ForkServerCommand: the command line with which the fork server of a worker key is started in its prepared
+// environment.
 //
 // Threading:  a value.
 // Ownership:  owns its texts.

@@ -1,4 +1,4 @@
-// ForkServerLink: the node's end of one fork server: its process, the socket to it, and what it says when it fails.
+// ForkServerLink: the node's side of one fork server: its process, the socket to it, and its last lines of output.
 //
 // Threading:  the node's loop.
 // Ownership:  owns the socket and the pipe of its output. The process is killed at the end of the link.

@@ -1,13 +1,14 @@
-// JobCarrier: carries out what the JobTable decides: keeps records, starts and stops supervisors, holds what jobs hold in the
-// lease table, tells who waits. Those who ask about jobs come through JobRequests (sockets) and the HTTP API.
+// JobCarrier: carries out what the JobTable decides: keeps the records of jobs, starts and stops their supervisors,
+// takes their resources in the lease table, and tells those that wait for them. Questions about jobs come from
+// JobRequests (sockets) and from the HTTP API.
 //
 //   Result<std::string> id = jobs.submit(spec, pid_of_the_submitter);
 //   jobs.wait({*id}, [](Result<std::vector<JobInfo>> jobs) { ... });
 //
 // Threading:  the node's loop.
 // Ownership:  owns the table, the records and the supervisors' pidfds. Roster, leases and actors must outlive it.
-// Failure:    submit() refuses what cannot be kept, and leaves nothing. Later records that cannot be written are tried again
-//             each second while the jobs go on; trouble() says so.
+// Failure:    submit() refuses a job that cannot be recorded, and leaves nothing of it. Later changes of a record that
+//             cannot be written are tried again each second while the jobs go on; trouble() says so.
 #pragma once
 
 #include <cstdint>
@@ -50,15 +51,17 @@ class JobCarrier {
 
   // Reads the records of nodes before this one and finds their jobs.
   void restore();
-  // Whoever builds environments; by default jobs that ask for one are refused.
+  // Builds the environments of jobs. Without it jobs that ask for one are refused.
   void set_environments(JobEnvironments* environments) { environments_ = environments; }
-  // Asked for processes that are no job's own: the tree in the lease table that a worker's process belongs to, or 0.
+  // Tells for a process that no job has started to which tree of the lease table it belongs, if it is a worker's; else
+  // 0.
   void set_tree_of(std::function<ProcessId(pid_t pid)> tree_of) { tree_of_ = std::move(tree_of); }
 
-  // ---- Requests. `submitter`: a process, to know whether it belongs to a job; 0: nobody's. Returns the id.
+  // ---- Requests. `submitter` is a process: if it belongs to a job, the new job is a child of that. 0: none. Returns
+  // the id.
   Result<std::string> submit(JobSpec spec, pid_t submitter);
   Result<std::string> find(std::string_view beginning) const { return table_.find(beginning); }
-  // What is known of jobs; of all for no ids.
+  // Jobs as clients are told of them; all of them where no ids are given.
   Result<std::vector<JobInfo>> infos(const std::vector<std::string>& ids) const;
   Status stop(const std::string& id, const std::string& reason = "it was stopped");
   Status remove(const std::string& id);
@@ -70,19 +73,19 @@ class JobCarrier {
   JobLogs& logs() { return logs_; }
 
   bool carry_out();  // true when there was something to do
-  // All jobs are stopped, and have ended when it returns.
+  // Stops all jobs, and returns when they have ended.
   void stop_all();
 
   // ---- Which processes belong to which job
   bool is_supervisor(pid_t pid) const { return !processes_.job_of(pid).empty(); }
   // The home (scheduler/job_shares.h) of the job that this process belongs to; 0: none.
   ProcessId home_of_process(pid_t pid) const;
-  // That of the top of its tree of jobs, as far as that runs.
+  // The home of the topmost running job above the job of this home.
   ProcessId top_home(ProcessId home) const;
 
   const job::JobTable& table() const { return table_; }
   pid_t supervisor_of(const std::string& job) const { return processes_.pid(job); }
-  // What is wrong with the records; empty when nothing is.
+  // What is wrong with the records, for `fray status`; empty when nothing is.
   const std::string& trouble() const { return records_.trouble(); }
   const std::string& rebuilt() const { return records_.rebuilt(); }
 

@@ -1,9 +1,9 @@
-// JobEnvironments: makes what a job's runtime env asks for, before its first attempt of this node's life, and changes
-// what its processes are started with.
+// JobEnvironments: makes the runtime env of a job, before the first attempt that this node starts, and changes the
+// command, folder and variables of the job's processes accordingly.
 //
-// Threading:  the node's loop. Whoever implements it works elsewhere and comes back to the loop to answer.
+// Threading:  the node's loop. An implementation does its work in other processes, and answers on the loop.
 // Ownership:  the implementation owns what it makes; a job uses it until forget().
-// Failure:    on_done gets the reason. After forget() nothing is said of the job any more.
+// Failure:    on_done gets the reason. After forget() on_done is not called for the job any more.
 #pragma once
 
 #include <functional>

@@ -1,11 +1,11 @@
-// JobLogs: answers those who read the output of jobs, at once or when there is more.
+// JobLogs: answers readers of the output of jobs, at once or when there is more output.
 //
 // Nothing is kept in memory: each answer is read from the files of the supervisor. Followers are woken by inotify.
 //
 // Threading:  the node's loop.
 // Ownership:  owns the inotify descriptor and the readers that wait. Table and folders must outlive it.
 // Failure:    without inotify (too many instances) followers look ten times a second. What is missing from a stream is said
-//             in the piece after the gap.
+//             by the piece after the gap.
 #pragma once
 
 #include <cstdint>

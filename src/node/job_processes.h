@@ -1,9 +1,9 @@
-// JobProcesses: the supervisors of attempts that run: started, adopted, told to stop, and heard of at their end.
+// JobProcesses: the supervisors of attempts: starts them, adopts those that a node before this one has started, signals
+// them, and reports how they ended.
 //
 // Threading:  the node's loop.
 // Ownership:  owns a pidfd for each. The supervisors outlive it, unless they were started to die with this process.
-// Failure:    start() says why there is none. look() is told in the order of its cases; a supervisor that is gone without a
-//             report is a lost attempt.
+// Failure:    start() returns why there is no supervisor. An attempt whose supervisor is gone without a report is lost.
 #pragma once
 
 #include <chrono>

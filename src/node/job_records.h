@@ -1,7 +1,7 @@
-// JobRecords: what is kept of jobs on the disk: the database of their records, and when what is written to it.
+// JobRecords: the records of jobs on the disk: the database, and when which record is written to it.
 //
-//   FRAY_RETURN_IF_ERROR(records.keep_accepted(spec));  // before the submitter hears of it
-//   records.keep(commands);                             // before what the table decided is carried out
+//   FRAY_RETURN_IF_ERROR(records.keep_accepted(spec));  // before the submitter is answered
+//   records.keep(commands);                             // before the commands of the table are carried out
 //
 // Threading:  the node's loop.
 // Ownership:  owns the database; loop, table and folders must outlive it.

@@ -39,22 +39,22 @@ Result<JobRequests::Infos> JobRequests::remove(const Ids& ids) {
 Status JobRequests::handle(Connection& connection, ControlType type, wire::Incoming& frame) {
   const std::uint64_t ticket = frame.header.id;
   if (type == ControlType::kSubmitJob) {
-    FRAY_ASSIGN_OR_RETURN(wire::SubmitJob message, wire::SubmitJob::decode(frame.body));
+    FRAY_ASSIGN_OR_RETURN(wire::SubmitJob message, wire::decode<wire::SubmitJob>(frame.body));
     Result<JobInfo> job = submit(std::move(message.spec), connection.pid);
     answer(connection, ticket, job.is_ok() ? Result<Infos>(Infos{*job}) : job.status());
     return Status::ok();
   }
   if (type == ControlType::kOpenJobLog) {
-    FRAY_ASSIGN_OR_RETURN(wire::OpenJobLog message, wire::OpenJobLog::decode(frame.body));
+    FRAY_ASSIGN_OR_RETURN(wire::OpenJobLog message, wire::decode<wire::OpenJobLog>(frame.body));
     connection.send(ControlType::kJobLogOpened, ticket, jobs_.logs().open(message));
     return Status::ok();
   }
   if (type == ControlType::kReadJobLog) {
-    FRAY_ASSIGN_OR_RETURN(wire::ReadJobLog message, wire::ReadJobLog::decode(frame.body));
+    FRAY_ASSIGN_OR_RETURN(wire::ReadJobLog message, wire::decode<wire::ReadJobLog>(frame.body));
     read_log(connection, ticket, std::move(message));
     return Status::ok();
   }
-  FRAY_ASSIGN_OR_RETURN(wire::JobNames names, wire::JobNames::decode(frame.body));
+  FRAY_ASSIGN_OR_RETURN(wire::JobNames names, wire::decode<wire::JobNames>(frame.body));
   if (type == ControlType::kWaitJobs) {
     wait(connection, ticket, names);
     return Status::ok();

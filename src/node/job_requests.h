@@ -1,8 +1,8 @@
-// JobRequests: the verbs of jobs, and what sockets ask with them.
+// JobRequests: answers requests about jobs (submit, get, wait, stop, delete, read a log) that arrive on sockets.
 //
 // Threading:  the node's loop.
 // Ownership:  `jobs` must outlive it, and so must the connections, until connection_ended().
-// Failure:    handle() is not ok when the connection breaks the rules. What a request asks wrongly is in its answer.
+// Failure:    handle() is not ok when the connection breaks the format. An error in a request itself is in its answer.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// JobRules: what a node holds all its jobs to, read from its environment when it starts.
+// JobRules: the limits of a node for all of its jobs, read from its environment when it starts.
 //
 //   FRAY_JOB_PROCESSES   processes and threads of a job that asks for no limit of its own; 0, if not given: no limit
 //   FRAY_KEEP_JOBS       jobs that have ended and are remembered; 1000 if not given

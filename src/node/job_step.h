@@ -2,7 +2,7 @@
 //
 // Threading:  any.
 // Ownership:  none.
-// Failure:    the process is killed when the fault of that name is asked for.
+// Failure:    the process kills itself when the fault of that name was asked for.
 #pragma once
 
 #include <csignal>

@@ -69,7 +69,8 @@ Status LeaseCarrier::define_key(ProcessId client, const wire::DefineKey& message
   const auto [slot, is_new] = keys_.try_emplace({client, message.key}, key);
   if (!is_new) undefine(std::exchange(slot->second, key));
   keys_changed_ = true;
-  // What the client itself is like is wanted soon; of its runtime envs a program may define many and use few.
+  // Workers like the client itself (key 0) are wanted soon. Of other keys, which are runtime envs, a program may define
+  // many and use few.
   if (message.key == 0) {
     use_again(key);
     processes_.warm_up(key);
@@ -85,7 +86,8 @@ void LeaseCarrier::forget_key(ProcessId client, std::uint32_t number) {
   keys_.erase(found);
 }
 
-// A key that nobody names any more is forgotten when it rests, which one that is awake does sooner or later.
+// A key that no client names any more is forgotten as soon as it rests (has no fork server). A key in use comes to rest
+// some time after its last use.
 void LeaseCarrier::undefine(WorkerKeyId key) {
   auto found = definitions_.find(key);
   if (found == definitions_.end() || --found->second > 0) return;

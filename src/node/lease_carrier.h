@@ -1,6 +1,8 @@
-// LeaseCarrier: carries out what the LeaseTable decides: starts and stops workers, hands out leases, tells clients.
+// LeaseCarrier: carries out what the LeaseTable decides: starts and stops workers, hands out leases, and tells clients
+// of lost workers and refused demands.
 //
-// Commands are carried out once a round, after all that was read in it has been told to the table.
+// Commands are carried out once a round of the loop, after the table was told of everything that was read in the round.
+// So the table decides on all demands of a round together, and not in the order in which sockets happened to be read.
 //
 // Threading:  the node's loop.
 // Ownership:  owns the table; roster and processes must outlive it.
@@ -40,7 +42,7 @@ class LeaseCarrier {
   void worker_ready(ProcessId worker);
   void worker_gone(ProcessId worker, bool expected, const wire::ExitFacts& facts);
 
-  // Messages. Not ok: the connection breaks the rules.
+  // Messages of clients. A Status that is not ok ends the connection: the message contradicts the protocol.
   Status define_key(ProcessId client, const wire::DefineKey& message);
   void forget_key(ProcessId client, std::uint32_t number);
   Status demand(ProcessId client, const wire::Demand& message);
@@ -51,13 +53,13 @@ class LeaseCarrier {
   void unblocked(ProcessId worker) { table_.worker_unblocked(worker); }
   void retiring(ProcessId worker);
 
-  // Homes of actors (scheduler/lease_table.h): their leases are told to this.
+  // Where leases of homes of actors (scheduler/lease_table.h) are reported.
   struct Homes {
     std::function<void(ProcessId home, LeaseId lease, ProcessId worker)> granted;
     std::function<void(ProcessId home, StatusCode code, const std::string& reason)> refused;
   };
   void set_homes(Homes homes) { homes_events_ = std::move(homes); }
-  // From now on until close_home() the key is known, whoever forgets it.
+  // Keeps a key until close_home(), even when its client forgets it.
   void keep_key(ProcessId home, WorkerKeyId key);
   void demand_for_home(ProcessId home, ProcessId root, WorkShape shape);
   void close_home(ProcessId home);
@@ -66,18 +68,20 @@ class LeaseCarrier {
   void job_waits(ProcessId home, bool begins) { table_.job_waits(home, begins); }
   void job_ended(ProcessId home) { table_.job_ended(home); }
   Result<WorkerKeyId> key_of(ProcessId client, std::uint32_t number) const;
-  // An event loop will run the calls of an actor that gets a worker of this key.
+  // Announces that an event loop will run the calls of an actor with a worker of this key, so that fork servers load
+  // what event loops need.
   void expect_loop(WorkerKeyId key) { processes_.expect_loop(key); }
 
   void carry_out();
-  // The environment of a worker key has been made, or cannot be.
+  // To be called when the environment of a worker key was made, or could not be made.
   void env_settled(WorkerKeyId key);
   std::size_t known_keys() const { return definitions_.size(); }  // that clients or homes have named
-  // What a demand waits for besides workers and resources; empty: nothing.
+  // The state of the environment that a demand waits for; empty: it waits for none.
   std::string env_reason(ProcessId client, std::uint32_t demand) const;
 
   const scheduler::LeaseTable& table() const { return table_; }
-  // The driver at the root of a process's tree, or what `is_root` says of first on the way there; 0 when it is gone.
+  // The driver at the root of a process's tree, or the first process on the way there for which `is_root` is true; 0
+  // when that is gone.
   ProcessId root_of(ProcessId process, const std::function<bool(ProcessId)>& is_root = nullptr) const;
 
  private:

@@ -1,9 +1,11 @@
-// LogRelay: what workers print: forwarded to drivers in whole lines, the end of it kept for when the worker dies.
+// LogRelay: forwards what workers print to their drivers, in whole lines, and keeps the last lines for the report of a
+// worker's death.
 //
 // Threading:  the node's loop.
 // Ownership:  owns the reading ends of the workers' pipes.
-// Failure:    a line without an end is cut at kLongestLine. While a driver has more than kPauseBacklog unread, or says that
-//             it cannot write what it has, no pipe is read: whoever prints then waits in write(), and nothing is lost.
+// Failure:    a line without an end is cut at kLongestLine. While a driver has more than kPauseBacklog bytes unread, or
+//             says that it cannot write what it has, no pipe is read: a worker that prints then waits in write(), and
+//             nothing is lost.
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
-// MemoryCarrier: shared memory as the node sees it: who may have how much, segments and their descriptors, spilling.
+// MemoryCarrier: the node's side of shared memory: grants it to clients, keeps the segments' descriptors, and spills
+// segments.
 //
 // A reservation that does not fit waits while segments are spilled: the longest unused one is asked back from its writer
 // (Evict), copied to disk by the Spiller, and its descriptor replaced. When nothing more can be spilled the reservation is
@@ -6,10 +7,10 @@
 //
 // Threading:  the node's loop.
 // Ownership:  owns the segment table (and so the descriptors) and the Spiller; the roster must outlive it.
-// Failure:    claims that contradict the table break the connection that made them (kCorruption). Each segment costs the
-//             node a descriptor: where these run short clients give back what they keep for reuse, and then further
-//             segments are refused before anything else lacks a descriptor. One that arrives without its descriptor all
-//             the same is lost: who asks for an object in it is told so.
+// Failure:    a claim that contradicts the table ends the connection that made it (kCorruption). Each segment takes a
+//             descriptor of the node. When descriptors run short, clients give back the segments that they keep for
+//             reuse; then further segments are refused, so that workers and sockets still have descriptors. A segment
+//             that arrives without its descriptor all the same is lost, and readers of its objects are told so.
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,13 @@
 // MemoryGuard: kills workers for their memory: one whose task uses more than it asked for, and, when the machine or its
 // container runs short, the one that choose_victim() names.
 //
-// What counts is private memory of the worker and its children; objects in shared memory are the store's affair. A task
-// that asked for `memory` may use that and what an interpreter with its libraries takes besides (kAllowance).
+// The private memory of the worker and its children counts; objects in shared memory are limited by the store. A task
+// that asked for `memory` may use that, and kAllowance besides for the interpreter and its libraries.
 //
 // Threading:  the node's loop.
 // Ownership:  refers to processes and leases, which must outlive it.
-// Failure:    memory that is taken faster than it is looked at is the kernel's to deny: it kills, and that is recognised.
+// Failure:    a worker may take memory faster than the guard looks. The kernel then kills it, which is recognised as
+//             such.
 #pragma once
 
 #include <cstdint>

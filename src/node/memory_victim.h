@@ -2,7 +2,7 @@
 //
 // Threading:  pure.
 // Ownership:  values.
-// Failure:    none of them, when killing one would gain nothing.
+// Failure:    it names no worker when killing one would free nothing.
 #pragma once
 
 #include <cstddef>

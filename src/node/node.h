@@ -1,4 +1,5 @@
-// Node: the engine's one process per session: wires decisions to processes, sockets and shared memory.
+// Node: the one process of a session that decides: it connects the decision modules to processes, sockets and shared
+// memory.
 //
 // Threading:  one loop, the Spiller's thread for copying, and the QueueKeeper's for writing queues down.
 // Ownership:  owns every part, in the order of the members: each may use those before it.

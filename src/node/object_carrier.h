@@ -1,9 +1,10 @@
-// ObjectCarrier: registered objects: the holder table decides who has which, this keeps the values and answers who asks.
+// ObjectCarrier: the node's side of registered objects: keeps their values and sends them to the processes that ask,
+// while the HolderTable decides how long each object is needed.
 //
 // Threading:  the node's loop.
 // Ownership:  owns the table and the inline values; bytes in shared memory belong to the MemoryCarrier, which must outlive
 //             it, as must the roster.
-// Failure:    a value whose bytes lie where nothing was announced breaks the connection that sent it (kCorruption).
+// Failure:    a value in a segment that was never announced ends the connection that sent it (kCorruption).
 #pragma once
 
 #include <cstdint>

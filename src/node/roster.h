@@ -1,10 +1,11 @@
-// Roster: everybody connected to the node, by process number, and the door through which they come.
+// Roster: all connections of the node, by process number, and the listening socket that accepts them.
 //
 // Threading:  the node's loop.
 // Ownership:  owns all connections and the listening socket. A Connection* is valid until the end of the round in which
 //             the connection ended.
-// Failure:    a peer of another user is turned away before its first byte is read; one that breaks the format, too, and
-//             is counted. Failures of single connections never reach the node. Who finds it without descriptors waits.
+// Failure:    a peer of another user is disconnected before its first byte is read. A peer that breaks the format is
+//             disconnected and counted. Failures of single connections never reach the node. A peer that connects while
+//             the node has no descriptor left waits.
 #pragma once
 
 #include <cstdint>

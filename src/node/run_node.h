@@ -5,7 +5,7 @@
 // serves that socket. Failures to start are told on the socket (Refused) as well as in the log.
 //
 // Threading:  called once, by a process with one thread.
-// Ownership:  closes every descriptor that it was not told of.
+// Ownership:  closes all descriptors that it inherits, but for those that its options name.
 // Failure:    returns the program's exit code: 0 ended as it should, 1 could not start, 2 wrong options.
 #pragma once
 

@@ -1,7 +1,8 @@
-// SessionFolder: a node's own folder: its socket, a lock that says that it lives, and node.json for those who look for it.
+// SessionFolder: a node's own folder: its socket, a lock that is held while the node lives, and node.json, which
+// describes it.
 //
-// What lies in it is in door/session_info.h, for those who look for nodes. The lock is taken before anything in the folder is
-// changed or removed, by whoever does so.
+// The names of these files are in door/session_info.h, for programs that look for nodes. A process takes the lock
+// before it changes or removes anything in the folder.
 //
 // Threading:  one thread.
 // Ownership:  owns the folder and the lock; removes the folder and what it put there at the end.

@@ -1,4 +1,4 @@
-// SessionOptions: what a node is started with, with everything unsaid filled in from the machine.
+// SessionOptions: the options that a node is started with. Options that were not given come from the machine.
 //
 //   parse_options(R"({"cpus": 2, "resources": {"TPU": 4}})")
 //

@@ -1,4 +1,5 @@
-// status_report(): what runs, what waits and why, as the JSON document behind `fray status`.
+// status_report(): the JSON document behind `fray status`: which tasks, actors and jobs run, and which wait, and for
+// what.
 //
 // Threading:  the node's loop.
 // Ownership:  reads the parts of the node, keeps nothing.

@@ -1,11 +1,12 @@
-// WaitCarrier: keeps what clients say of waits that last, and ends one of each circle with a DeadlockError.
+// WaitCarrier: keeps the waits that clients tell the node of, and ends one wait of each circle with a DeadlockError.
 //
-// A suspicion of the WaitGraph is put to the processes concerned, which look at their sockets and say their waits anew. Only
-// when all of them were said again, unchanged, is the circle told: to the wait that closed it.
+// When the WaitGraph finds a circle, some of its waits may have ended meanwhile. So the node asks the processes
+// concerned (kProbeWaits), which read their sockets and tell their waits anew. Only when all of them were told again,
+// unchanged, is there a circle; the wait that closed it is refused.
 //
 // Threading:  the node's loop.
 // Ownership:  owns the graph; roster and the table of actors must outlive it.
-// Failure:    a process that does not answer confirms nothing, and nobody is told anything.
+// Failure:    while a process does not answer the probe, nothing is known of the circle, and no wait is refused.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,11 @@
 // WorkerProcesses: the processes that run tasks: a fork server for each worker key, and the workers forked by it.
 //
-// A key has a fork server from its first start() on, and until rest(). One with a runtime env has none until its environment
-// is there (env_state): start() may be called once it is kReady, make_env() when it is kMissing.
+// A key has a fork server from its first start() until rest(). The environment of a key with a runtime env has to be
+// made before (env_state): make_env() is to be called when it is kMissing, and start() once it is kReady.
 //
-// A worker is gone when three things have happened: its exit was reported, its output was read to the end, and what it had
-// said on its control socket was heard. Only then on_gone is called, with the facts of its end.
+// A worker is gone when three things have happened: its exit was reported, its output was read to the end, and so was
+// its control socket. Only then on_gone is called, with the facts of its end; so nothing of a worker arrives after its
+// end.
 //
 // Threading:  the node's loop.
 // Ownership:  owns fork servers, pidfds and worker pages. Connections of workers belong to the Roster.

@@ -1,9 +1,8 @@
-// WorkerWatch: looks at the processes that run tasks. A death announces itself; what does not is looked for: a worker
-// that is stopped, and one that uses too much memory.
+// WorkerWatch: looks for what no event tells the node about its workers: that one is stopped, or uses too much memory.
 //
 // It looks ten times a second while leased workers run something, less often while they do not, and never without a
 // lease: an idle node sleeps. A worker that is stopped (by a signal or a debugger) is not dead: its tasks wait, `fray
-// status` says so, and after two seconds those who see its output are told once.
+// status` says so, and after two seconds the drivers that get its output are told once.
 //
 // Threading:  the node's loop.
 // Ownership:  refers to the parts of the node, which must outlive it; owns its timer.

@@ -1,5 +1,5 @@
-// The children of this process: finding, killing and reaping them. With become_subreaper(), orphans of descendants
-// become children, so that nothing started below can hide.
+// Finds, kills and reaps the children of this process. With become_subreaper(), orphaned descendants become children of
+// this process, so that it can find every process that was started below it.
 //
 // Threading:  one thread of the process reaps.
 // Ownership:  none.

@@ -1,4 +1,4 @@
-// content_hash(): what a file's content is known by: 16 hexadecimal digits.
+// content_hash(): a hash of a file's content, as 16 hexadecimal digits.
 //
 // Threading:  any thread.
 // Ownership:  none.

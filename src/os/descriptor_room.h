@@ -1,11 +1,12 @@
-// DescriptorRoom: whether this process could open some more descriptors and keep enough for everything else.
+// DescriptorRoom: tells whether this process could open some more descriptors and still have enough for everything
+// else.
 //
 //   DescriptorRoom room;
 //   if (!room.has_room_for(promised + 1)) ...     // several were promised to others and are not open yet
 //
 // Threading:  one thread.
 // Ownership:  none.
-// Failure:    a process that cannot even count its descriptors has no room.
+// Failure:    where the descriptors cannot be counted, there is no room.
 #pragma once
 
 #include <cstddef>

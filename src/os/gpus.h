@@ -1,7 +1,7 @@
 // The GPUs that this process may use, by the names that CUDA_VISIBLE_DEVICES takes.
 //
-// Those whose device files are here (a container has only its own), as CUDA_VISIBLE_DEVICES and NVIDIA_VISIBLE_DEVICES
-// narrow them. No library is asked.
+// They are those that have device files here (a container has only its own), as far as CUDA_VISIBLE_DEVICES and
+// NVIDIA_VISIBLE_DEVICES allow them. No library of the driver is needed.
 //
 // Threading:  any thread; reads the environment and /dev.
 // Ownership:  values.

@@ -28,6 +28,12 @@ struct LimitRequest {
   // RLIMIT_NPROC counts all of the user's processes: no means for a limit that nobody asked for.
   bool processes_by_group_only = false;
 
+  static void visit(auto& request, auto&& field) {
+    field("memory_bytes", request.memory_bytes);
+    field("processes", request.processes);
+    field("files", request.files);
+    field("processes_by_group_only", request.processes_by_group_only);
+  }
   bool empty() const { return memory_bytes == 0 && processes == 0 && files == 0; }
 };
 

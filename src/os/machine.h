@@ -1,8 +1,8 @@
-// What this machine gives to this process: CPUs and memory, as affinity and control groups (v1 and v2) limit them.
+// The CPUs and the memory that this process may use, as affinity and control groups (v1 and v2) limit them.
 //
 // Threading:  any thread; reads /proc and /sys.
 // Ownership:  none.
-// Failure:    what cannot be read does not limit.
+// Failure:    a limit that cannot be read counts as none.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 //
 // Threading:  any thread; reads /proc and /sys.
 // Ownership:  knows the groups that this process was in when it was made.
-// Failure:    what cannot be read does not limit.
+// Failure:    a limit that cannot be read counts as none.
 #pragma once
 
 #include <cstdint>

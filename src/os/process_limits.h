@@ -1,5 +1,5 @@
-// What a node changes about itself and must not hand down: its priority with the out-of-memory killer and its limit of
-// open files.
+// Limits that a node changes for itself and that its workers must not inherit: its priority with the out-of-memory
+// killer and its limit of open files.
 //
 // Threading:  at the start of a process, before it has threads.
 // Ownership:  a value; knows what was before.

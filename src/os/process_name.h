@@ -1,4 +1,5 @@
-// ProcessName: the name of one process for ever: its number and when it started. A number alone is given out again.
+// ProcessName: a name that only one process ever has: its number and the time of its start. The kernel uses a number
+// again when the process has ended.
 //
 // Threading:  any thread; reads /proc.
 // Ownership:  a value.

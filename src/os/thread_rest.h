@@ -1,17 +1,20 @@
-// thread_rest: whether all threads of this process sleep in waits that only a thread of this process could end.
+// all_threads_rest(): tells whether all threads of this process sleep in waits that only a thread of this process could
+// end.
 //
 //   ThreadRest rest;
-//   rest.looker = ::gettid();
-//   rest.waiting = {…};       // of these the caller knows what ends their waits
+//   rest.ignored = {::gettid()};
+//   rest.waiting = {…};       // threads of whose waits the caller knows what ends them
 //   if (all_threads_rest(rest)) ...
 //
 // The kernel says of each thread in which system call it sleeps, and with which arguments. A futex in memory of this
 // process alone, without a timeout, is woken by a thread of this process or by nobody: so sleep locks, conditions and
 // joins. An epoll without a timeout is woken by the descriptors that it watches; some of them only this process writes to.
-// Any other sleep, and any thread that runs, may go on by itself, and so may all if a timer or a child process sends a signal.
+// Any other sleep may end by itself, a thread that runs goes on, and a signal of a timer or a child process may wake
+// any of them.
 //
-// Threads are looked at one after the other, so each is looked at twice: who has not run between the looks slept at the
-// moment between them. That holds for all of them at that one moment, and nobody was left to change it.
+// Threads are looked at one after the other. So all of them are looked at twice: a thread that has not run between its
+// two looks slept at the moment between the first round of looks and the second. When that holds for all threads, they
+// all slept at that one moment, and none of them was left that could wake another.
 //
 // Threading:  any thread.
 // Ownership:  values, and the names of the last own sockets of the process; reads /proc.

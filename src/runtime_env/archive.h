@@ -1,9 +1,10 @@
-// unpack_archive(): unpacks a zip, a tar or whatever else libarchive reads, packed in whatever way, and trusts nothing in it.
+// unpack_archive(): unpacks a zip, a tar or any other archive that libarchive reads, and trusts nothing in it.
 //
-// Refused, with the name of the entry: absolute paths, `..`, names with a zero byte or a backslash, links that lead out of
-// the folder (through other links, too), devices and pipes, more bytes or entries than the limits, and bytes out of proportion to the archive's own
-// (a bomb). Files are opened below the folder without following links (openat2), so nothing is written through a link that
-// an earlier entry made. Owners and special bits are not taken over.
+// It refuses, with the name of the entry: absolute paths, `..`, names with a zero byte or a backslash, links that lead
+// out of the folder (through other links, too), devices and pipes, more bytes or entries than the limits allow, and
+// contents out of proportion to the size of the archive (a bomb). Files are opened below the folder without following
+// links (openat2), so that nothing is written through a link that an earlier entry made. Owners and special bits are
+// not taken over.
 //
 // Names are bytes or, where the archive says so, UTF-8, and become file names as they are, whatever the locale.
 //

@@ -1,10 +1,10 @@
-// BuildWatch: what a build tells of its progress, and how it learns that nobody wants it any more; and run_program(),
-// which runs one of its programs under that watch.
+// BuildWatch: takes the progress of a build, and tells the build when its result is not wanted any more. run_program()
+// runs a program of the build under that watch.
 //
 // Threading:  one thread.
 // Ownership:  the caller owns the descriptor. run_program() kills and reaps what it started before it returns.
-// Failure:    kCancelled when nobody wants the build any more; kNotFound when the program cannot be started. How the program
-//             ended is a value, not a failure.
+// Failure:    kCancelled when the result is not wanted any more; kNotFound when the program cannot be started. How the
+//             program ended is a value, not a failure.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// list_folder(): what of a folder belongs into a snapshot of it.
+// list_folder(): lists the files of a folder that belong into a snapshot of it.
 //
 // Left out: what .gitignore and .frayignore files say (those in a folder hold for what is below it; .frayignore wins),
 // .git and other version control, __pycache__, virtual environments, and what is no file, folder or link. Links are kept

@@ -2,11 +2,11 @@
 //
 //   auto rules = IgnoreFile::parse("*.log\n!keep.log\n/build/\ndata/**/raw\n");
 //   rules.decide("a/b.log", false)   -> true: ignored
-//   rules.decide("keep.log", false)  -> false: taken, whatever files further up say
-//   rules.decide("b.txt", false)     -> nothing: it says nothing of it
+//   rules.decide("keep.log", false)  -> false: taken, even where an ignore file further up ignores it
+//   rules.decide("b.txt", false)     -> nullopt: no pattern of this file matches
 //
-// Paths are relative to the folder that the file lies in. What lies in an ignored folder is not asked about: it cannot be
-// taken back.
+// Paths are relative to the folder of the ignore file. As with git, a pattern cannot take back a path inside an ignored
+// folder, so callers do not ask about such paths.
 //
 // Threading:  a value.
 // Ownership:  owns its patterns.

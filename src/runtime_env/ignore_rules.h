@@ -1,5 +1,6 @@
-// IgnoreRules: which files of a folder are left out, while somebody walks it: the ignore files of the folders from the root
-// down to the present one. A deeper one wins over those above it; of one folder, the later entered.
+// IgnoreRules: decides during a walk through a folder which of its files are left out. It holds the ignore files of the
+// folders from the root down to the present one. A deeper one wins over those above it; of one folder, the one that was
+// entered later.
 //
 //   rules.enter("", IgnoreFile::parse("*.log"));
 //   rules.enter("src", IgnoreFile::parse("!keep.log"));

@@ -1,4 +1,4 @@
-// prepare(): makes what a runtime env asks for and says what a process must be started with to have it.
+// prepare(): makes a runtime env, and returns how a process has to be started to run in it.
 //
 //   RuntimeEnvSpec ──▶ snapshot of working_dir ──▶ packages by uv, or by conda ──▶ PreparedEnv
 //                  └─▶ container_image: the command of a container instead; of the others only a snapshot counts

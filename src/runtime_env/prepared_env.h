@@ -1,4 +1,5 @@
-// PreparedEnv: what a runtime env became on this machine, and how it changes what a process is started with.
+// PreparedEnv: a runtime env as it was made on this machine, and how it changes the command, folder and variables of a
+// process.
 //
 //   PreparedEnv prepared = ...;
 //   folder = prepared.folder_instead_of(folder);
@@ -6,7 +7,8 @@
 //   command = prepared.wrapped(command);
 //
 // Threading:  a value.
-// Ownership:  owns its texts. What it names lies in the cache; whoever uses it holds each of `in_use` (EnvUse) meanwhile.
+// Ownership:  owns its texts. The entries of the cache that it names are in `in_use`; a user of the environment has to
+//             hold each of them (EnvUse) as long as it uses them.
 // Failure:    parse_prepared_env() answers kCorruption.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What is shown of the output of programs that build environments: the last lines, without passwords in addresses.
+// The last lines of output of programs that build environments, without the passwords in addresses, for messages.
 //
 // Threading:  any thread.
 // Ownership:  values.

@@ -1,4 +1,5 @@
-// What the LeaseTable decides once the events of a round are in: refuse, grant, start, stop, ask back.
+// The decisions of the LeaseTable, made once a round, after all of its events: which demands are refused or granted,
+// which workers start or stop, and which leases are asked back.
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -13,6 +14,10 @@
 
 namespace fray::scheduler {
 
+// The order of the steps matters. What jobs lend is free for all that follows. A demand without hope must not keep
+// resources from others, and devices of served workers come free, before anything is granted. An idle worker is granted
+// before another one is started. start_for_demands() counts the workers that are needed, which are those that
+// stop_surplus() keeps. Leases are asked back last, for what is missing after all this.
 std::vector<Command> LeaseTable::take_commands() {
   if (changed_) {
     changed_ = false;
@@ -44,7 +49,8 @@ void LeaseTable::refuse_given_up() {
   }
 }
 
-// In the order of service, without those whose workers cannot be started, or whose devices actors have shares of.
+// The demands in the order of service, but for those whose workers cannot be started, and those for whole devices of
+// which actors have shares: neither can be served however long it keeps resources from others.
 std::vector<Demand*> LeaseTable::servable() {
   std::vector<Demand*> ordered = in_order_of_service(demands_, ledger_, now_);
   std::erase_if(ordered, [this](const Demand* demand) {
@@ -63,11 +69,14 @@ void LeaseTable::grant_all() {
     const KeyInfo& info = workers_.key(demand->wanted.shape.key);
     if (demand->wanted.at_once() && !info.idle.empty()) grant(*demand, info.idle.back());
   }
+  // One lease at a time: each grant changes the order of service, in which a tree that has nothing comes first.
   while (!demands_.empty() && grant_first()) {
   }
 }
 
-// Grants one lease to the first demand that can have it. Those before it keep what they will need.
+// Grants one lease to the first demand that can have it. The demands before it keep what they will need: `available` is
+// lessened by it even where it does not suffice, and may become negative. Otherwise small demands would take each bit
+// that comes free, and a large one would wait for ever.
 bool LeaseTable::grant_first() {
   ResourceSet available = ledger_.free();
   std::int64_t places_left = places();
@@ -80,13 +89,14 @@ bool LeaseTable::grant_first() {
       grant(*demand, info.idle.back());
       return true;
     }
-    if (covered && !demand->wanted.dedicated) --places_left;  // it waits for a worker of its key only
+    if (covered && !demand->wanted.dedicated) --places_left;  // it lacks only a worker of its key
     available.subtract(demand->wanted.shape.resources);
   }
   return false;
 }
 
-// Workers that could be leased, now or once others made room for them.
+// How many more workers could be leased. Idle workers are counted in, because they can be stopped to make room for
+// those of other keys.
 std::int64_t LeaseTable::places() const {
   const std::uint32_t leased = FRAY_MUTANT(9) ? workers_.count(WorkerState::kLeased) : workers_.leased();
   return static_cast<std::int64_t>(limits_.max_workers) - static_cast<std::int64_t>(leased) -
@@ -132,7 +142,7 @@ void LeaseTable::start_for_demands() {
       if (dedicated || workers_.living() < limits_.max_workers + needed_dedicated_) {
         start(key);
       } else if (ending > 0) {
-        --ending;  // its place will do
+        --ending;  // a worker that is about to end leaves its place
       } else {
         make_room(needed_);
       }
@@ -140,13 +150,14 @@ void LeaseTable::start_for_demands() {
   }
 }
 
-// One more worker of this key is needed, and none is there or on its way.
+// Notes that one more worker of this key is needed. True: neither an idle one nor one that starts will do.
 bool LeaseTable::lacks_worker(WorkerKeyId key) {
   const KeyInfo& info = workers_.key(key);
   return ++needed_[key] > info.idle.size() + info.on_their_way() && !workers_.given_up(key);
 }
 
-// Stops an idle worker that is not needed: one without work of its own if there is one, of the key used longest ago.
+// Stops an idle worker that no demand needs: preferably one whose own tasks have all ended, of the key that was used
+// longest ago.
 bool LeaseTable::make_room(const std::map<WorkerKeyId, std::uint32_t>& needed) {
   std::tuple<bool, std::uint64_t> best;
   ProcessId chosen = 0;
@@ -188,9 +199,10 @@ void LeaseTable::replace_lost() {
   }
 }
 
-// Of the keys used last, as many idle workers are kept as CPUs could use, and one for each blocked worker (when it
-// resumes, others end); of other keys none. What demands need now is kept in any case. A worker that was started for an
-// actor which is gone by now may be one too many.
+// Of the keys that were used last, as many idle workers are kept as there are CPUs, and one more for each blocked worker,
+// in whose place another one may run until it resumes. Of other keys none are kept. Workers that demands need now are
+// kept in any case. The first loop stops those above max_workers: a worker that was started for an actor which has ended
+// since may be one too many.
 void LeaseTable::stop_surplus() {
   const std::uint32_t staying = workers_.living() - workers_.count(WorkerState::kEnding);
   const std::uint32_t allowed = limits_.max_workers + needed_dedicated_;

@@ -12,8 +12,8 @@
 // cannot be served keeps what it will need from those behind it. A blocked worker's resources are free; a resumed one
 // takes them back even below zero, and what needs them is not granted until they are not. Workers are started for
 // demands whose resources are there, never more than max_workers; to stay below, idle workers of another key are
-// stopped. A worker that dies with a lease is replaced before anybody asks: its tasks are about to be tried again. Idle
-// workers beyond what could be used are stopped as well, unless their own tasks still run.
+// stopped. A worker that dies with a lease is replaced before a demand comes, because its tasks are about to be tried
+// again. Idle workers beyond what CPUs could use are stopped as well, unless tasks that they submitted still run.
 //
 // A dedicated lease is an actor's. It is asked for in the name of a home: a client without a process, one for each
 // actor, below the actor's root. Its worker does not count towards max_workers, keeps its resources while it is blocked,
@@ -69,11 +69,11 @@ class LeaseTable {
   // Clients: drivers, workers once they are ready (a task may submit tasks), and homes of actors. `parent`: of a home,
   // the process to whose tree its worker and all below it belong; 0: a tree of its own.
   void client_joined(ProcessId client, ProcessId parent = 0);
-  // Its demands vanish and its leased workers are killed: their tasks have nobody to answer to. A worker that is no
-  // client any more gets no further lease.
+  // The client's demands vanish and the workers that it leases are killed, because nobody is left who could take the
+  // results of their tasks. A worker that is no client any more gets no further lease.
   void client_left(ProcessId client);
   void demand_changed(ProcessId client, const DemandChange& demand);
-  // At most so many workers of this key are started before anybody asks, no more than the CPUs could use.
+  // Starts up to `count` workers of this key before there is a demand for them, but not more than the CPUs could use.
   void prestart(WorkerKeyId key, std::uint32_t count);
 
   // Keys that a demand waits for, that workers are leased for, or that have some on their way.
@@ -113,8 +113,8 @@ class LeaseTable {
   // CPUs from them, as a flood of tasks would for ever.
   ResourceSet room_for_jobs() const;
 
-  // What time it is, before the decisions of a round. Time alone changes the order of what waits: the node calls it at
-  // next_due() too, if there is one.
+  // Sets the time, before the decisions of a round. Waiting demands gain priority by time alone, so the node also calls
+  // it at next_due(), if there is one.
   void tick(Moment now);
   std::optional<Moment> next_due() const { return next_due_; }
   std::vector<Command> take_commands();

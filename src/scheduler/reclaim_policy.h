@@ -1,9 +1,11 @@
-// ReclaimPolicy: whom to ask for leases so that those who wait get theirs. Pure: state in, requests out.
+// ReclaimPolicy: which clients are asked to give leases back, so that waiting demands get theirs. Pure: state in,
+// requests out.
 //
 // Order of service. A tree (a driver and the workers below it) that has nothing running goes first, the one that had
-// nothing for longest at the front; then deeper demands; then those of the higher priority; then the client with fewer
-// running leases; then the demand that waits longer. A grant or a returned lease puts a demand behind its equals. (Dedicated demands for no resources take
-// nothing from anybody; they are served before all others, in no order.)
+// nothing for longest at the front; then deeper demands, because tasks that are less deep may wait for them; then those
+// of the higher priority; then the client with fewer running leases; then the demand that waits longer. A grant or a
+// returned lease puts a demand behind its equals. (Dedicated demands for no resources take nothing from anybody; they
+// are served before all others, in no order.)
 //
 // The priority of a demand is that of its shape, and a step for each whole second that it waited since it came or last got
 // a lease, up to the highest that waits or runs (actors apart). So none waits for ever, and a backlog of a low priority,

@@ -1,10 +1,10 @@
 // ExitReport: how an attempt ended, as its supervisor wrote it last of all: the file `exit.json`.
 //
-// The room for it is taken before anything starts, so a full disk does not lose it; it is there whole or not at all, and
-// when it is there it is on the disk.
+// Room for the file is taken before anything starts, so that a full disk does not lose the report. The file is there
+// whole or not at all, and when it is there it has reached the disk.
 //
 // Threading:  values; one writer.
-// Ownership:  reserve() leaves a file that write() uses up.
+// Ownership:  reserve() leaves a draft in the folder, which write() renames.
 // Failure:    as Status; read() returns kNotFound while there is none.
 #pragma once
 

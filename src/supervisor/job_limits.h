@@ -1,5 +1,5 @@
-// JobLimits: holds the replicas of one attempt to what their order allows, and knows afterwards whether the memory was not
-// enough.
+// JobLimits: holds the replicas of one attempt to the limits of their order, and tells afterwards whether one was
+// killed for its memory.
 //
 // Control groups where they can be made, else limits of each process; os/limit_plan.h has the table. Which groups were made
 // is written beside the attempt, so that a node can remove those of a supervisor that was killed.

@@ -3,12 +3,12 @@
 //   0.out.0, 0.out.67108864, ...   replica 0, standard output; the number is the offset of the file's first byte
 //   0.out.times                    pairs of (unix time in nanoseconds, offset), about one a second
 //
-// Offsets count from the stream's beginning for ever. Bytes between one file's end and the next one's beginning, and before
-// the first file, are missing: lost to a full disk, or rotated away.
+// Offsets count from the beginning of the stream, also after old files were removed. Bytes between one file's end and
+// the next one's beginning, and before the first file, are missing: they were lost to a full disk, or rotated away.
 //
 // Threading:  any thread; files may grow, appear and vanish meanwhile.
 // Ownership:  none.
-// Failure:    what cannot be read is as if it were not there.
+// Failure:    a file that cannot be read counts as missing.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // LogWriter: keeps one stream of one replica in files (supervisor/log_files.h), rotates them, and survives a full disk.
 //
-// What a full disk does not take is lost, and counted in the offsets: a new file begins where the stream is once there is
-// room again, so readers see the gap. Half a second passes between tries.
+// Output that a full disk does not take is lost, and counted in the offsets: once there is room again a new file begins
+// at the stream's present offset, so that readers see the gap. Half a second passes between tries.
 //
 // Threading:  one thread.
 // Ownership:  owns the open file; the folder's descriptor must outlive it.

@@ -1,4 +1,4 @@
-// Replica: one process of a job: started, read from, and remembered once it has ended.
+// Replica: one process of a job: starts it, reads its output, and keeps how it ended.
 //
 // Threading:  one thread.
 // Ownership:  owns the reading ends of its pipes; the process belongs to the Supervisor's reaping.

@@ -1,9 +1,10 @@
-// Supervisor: runs one attempt of a job to its end and writes down how it ended, whatever becomes of the node.
+// Supervisor: runs one attempt of a job to its end and writes down how it ended, also when the node dies meanwhile.
 //
 //   SIGTERM   stop: SIGINT to the replicas' groups, SIGTERM to everything below after half the grace time, SIGKILL at its end
 //   SIGHUP    kill everything now (also sent by the kernel when the process in Order::dies_with ends)
 //
-// It is a subreaper: what double-forks or leaves its session becomes its child, and ends with the attempt.
+// It is a subreaper: a process of the job that double-forks or leaves its session becomes its child, and ends with the
+// attempt.
 //
 // Threading:  one thread.
 // Ownership:  owns the lock, the replicas and the loop's watches.

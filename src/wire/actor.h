@@ -1,5 +1,5 @@
-// Messages about actors, between a client and the node. Calls themselves are task frames on a direct socket
-// (wire/direct.h): TaskHead::function is the hash of the method's name, which is the frame's name.
+// Messages about actors, between a client and the node. Calls of actors do not pass through the node: they are frames
+// of tasks on a direct socket (wire/direct.h), in which TaskHead::function is the hash of the method's name.
 //
 // Threading:  values.
 // Ownership:  messages own their strings.
@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,7 +23,7 @@ namespace fray::wire {
 struct ConstructActor {
   static constexpr ControlType kType = ControlType::kConstructActor;
   ActorId actor;
-  std::string constructor;     // as in HostActor
+  std::string constructor;     // a ConstructorView
   std::vector<ObjectId> held;  // refs among and inside the arguments
   Value failure;               // is_failure(): an argument failed, and so does the actor
 
@@ -101,11 +102,19 @@ struct ActorConnected {
   }
 };
 
+// What becomes of an actor whose incarnation is gone.
+enum class ActorFate : std::uint8_t {
+  kEnded = 0,
+  kConstructorFailed = 1,  // it has ended because its constructor raised, or an argument of it had failed
+  kLivesOn = 2,            // a later call reaches it again: another incarnation takes its place, or only a socket broke
+};
+constexpr ActorFate last_of(ActorFate) { return ActorFate::kLivesOn; }
+
 struct ActorLost {
   static constexpr ControlType kType = ControlType::kActorLost;
   static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
   ActorId actor;
-  bool dead = false;               // else another incarnation comes
+  ActorFate fate = ActorFate::kLivesOn;
   std::uint64_t last_started = 0;  // call of this client; those after it never started. kUnknown: nobody can tell
   std::uint64_t last_ended = 0;    // call of this client; it and those before it ran to their end
   std::string class_name;
@@ -113,9 +122,11 @@ struct ActorLost {
   std::string cause;  // one sentence and the last lines of the log, for people
   Value error;        // is_failure(): what the constructor raised
 
+  bool is_end() const { return fate != ActorFate::kLivesOn; }
+
   static void visit(auto& message, auto&& field) {
     field("actor", message.actor);
-    field("dead", message.dead);
+    field("fate", message.fate);
     field("last_started", message.last_started);
     field("last_ended", message.last_ended);
     field("class_name", message.class_name);
@@ -130,6 +141,7 @@ struct ActorDeath {
   enum class Executed : std::uint8_t { kNo = 0, kYes = 1, kUnknown = 2 };
   friend constexpr Executed last_of(Executed) { return Executed::kUnknown; }
   Executed executed = Executed::kNo;
+  ActorFate fate = ActorFate::kEnded;
   std::string class_name;
   std::string name;   // empty: none
   std::string text;   // the cause, for people
@@ -137,10 +149,35 @@ struct ActorDeath {
 
   static void visit(auto& message, auto&& field) {
     field("executed", message.executed);
+    field("fate", message.fate);
     field("class_name", message.class_name);
     field("name", message.name);
     field("text", message.text);
     field("error", message.error);
+  }
+};
+
+// What ConstructActor::constructor and HostActor::constructor hold, in the bytes that they lie in.
+struct ConstructorView {
+  std::string_view function;  // the class, as a function's payload
+  std::string_view settings;  // the creator's, which the node does not read
+  std::string_view body;      // a task's: head, name, arguments
+
+  static ConstructorView of(std::string_view constructor) {
+    ByteReader in(constructor);
+    ConstructorView parts;
+    parts.function = in.get_string();
+    parts.settings = in.get_string();
+    parts.body = in.get_raw(in.left());
+    return parts;
+  }
+  std::string bytes() const {
+    std::string constructor;
+    ByteWriter out(constructor);
+    out.put_string(function);
+    out.put_string(settings);
+    out.put_raw(body);
+    return constructor;
   }
 };
 
@@ -149,7 +186,7 @@ struct HostActor {
   ActorId actor;
   std::uint32_t incarnation = 0;
   double cpus = 0;          // what the actor holds
-  std::string constructor;  // a string: the class as a function's payload; a string: settings; then a task's body
+  std::string constructor;  // a ConstructorView
 
   static void visit(auto& message, auto&& field) {
     field("actor", message.actor);

@@ -1,9 +1,10 @@
-// ByteWriter and ByteReader: fixed structures, strings and lists in and out of a byte string.
+// ByteWriter and ByteReader: write fixed structures, strings and counts to a byte string, and read them from one.
 //
 // Threading:  values; one thread each.
 // Ownership:  ByteWriter appends to a string it does not own; ByteReader looks into bytes that must outlive it, and so
 //             must the string_views it returns.
-// Failure:    a reader that runs past the end returns zeros and empty views and stays failed; check ok() once at the end.
+// Failure:    a reader that runs past the end returns zeros and empty views and stays failed, so that a caller need
+//             check ok() only once, at the end.
 #pragma once
 
 #include <cstdint>
@@ -60,8 +61,8 @@ class ByteReader {
     return taken;
   }
   std::string_view get_string() { return get_raw(get<std::uint32_t>()); }
-  // A count that is followed by that many items of at least `item_size` bytes; fails early on nonsense, so that a
-  // caller may reserve memory for it.
+  // A count that is followed by that many items of at least `item_size` bytes. It fails when there are not so many
+  // bytes, so that a caller may reserve memory for the items.
   std::uint32_t get_count(std::size_t item_size) {
     auto count = get<std::uint32_t>();
     if (item_size != 0 && count > bytes_.size() / item_size) {

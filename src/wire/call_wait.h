@@ -12,10 +12,11 @@
 
 namespace fray::wire {
 
-// A call waits, with no limit of time. id: the process's number of the wait. Sent again when the node asks.
+// A call waits, with no limit of time. id: the number that the process gives to the wait. The message is sent again for
+// each probe of the node.
 struct CallWaits {
   static constexpr ControlType kType = ControlType::kCallWaits;
-  std::uint64_t probe = 0;  // that this answers; 0: none
+  std::uint64_t probe = 0;  // the probe that this answers; 0: none
   CallWait wait;
 
   static void visit(auto& message, auto&& field) {

@@ -1,4 +1,4 @@
-// The encoding of whatever lists its fields: each field in the order of the list, without anything between them.
+// The encoding of structs that list their fields: the fields in the order of the list, without anything between them.
 //
 //   struct Grant {
 //     std::uint32_t demand = 0;
@@ -11,9 +11,10 @@
 //   encode(out, grant);
 //   FRAY_ASSIGN_OR_RETURN(Grant grant, decode<Grant>(body));
 //
-// A number or an id travels as its bytes, a bool and an enum as one byte, a string as a length of 32 bits and its bytes,
-// a list or a map as a count of 32 bits and its items. What has a format of its own has an overload of encode() and
-// decode(): Value, ResourceSet. wire/messages.h has all messages.
+// A number or an id travels as its bytes, a bool and an enum as one byte, a string as a length of 32 bits and its
+// bytes, a list or a map as a count of 32 bits and its items. There are no tags and no padding, and fields cannot be
+// left out: client and node are of one release (Hello), and what a release changes, both change. A type with a format
+// of its own has an overload of encode() and decode(): Value, ResourceSet. wire/messages.h has all messages.
 //
 // Threading:  values.
 // Ownership:  a decoded message owns its strings.
@@ -38,14 +39,8 @@ namespace fray::wire {
 template <typename T>
 concept ListsFields = requires(T& value) { T::visit(value, [](const char*, auto&) {}); };
 
-// Encodes and decodes itself.
-template <typename T>
-concept EncodesItself = requires(const T& value, ByteWriter& out, std::string_view body) {
-  value.encode(out);
-  T::decode(body);
-};
-
-// Travels as its bytes in memory: there is nothing between its parts, and all of them mean something.
+// Travels as its bytes in memory. It must have no padding, whose bytes are undefined: they would carry memory of this
+// process to another one, and equal values would be encoded differently.
 template <typename T>
 concept Plain =
     !ListsFields<T> && !std::is_enum_v<T> && !std::is_same_v<T, bool> && !std::is_pointer_v<T> &&
@@ -82,11 +77,6 @@ void encode(ByteWriter& out, T value) {
 template <ListsFields T>
 void encode(ByteWriter& out, const T& value) {
   T::visit(value, [&out](const char*, const auto& field) { encode(out, field); });
-}
-
-template <EncodesItself T>
-void encode(ByteWriter& out, const T& value) {
-  value.encode(out);
 }
 
 template <typename A, typename B>
@@ -154,7 +144,8 @@ void decode(ByteReader& in, std::pair<A, B>& pair) {
   decode(in, pair.second);
 }
 
-// Memory is taken as items come, so a count that promises more than there is takes none.
+// Memory is taken as items are read, so a count that promises more items than there are bytes takes none. Items that
+// travel as their bytes are copied at once.
 template <typename T>
 void decode(ByteReader& in, std::vector<T>& items) {
   if constexpr (Plain<T>) {
@@ -175,12 +166,7 @@ void decode(ByteReader& in, std::map<K, V, Less>& items) {
   }
 }
 
-// A message that its body fits exactly.
-template <EncodesItself Message>
-Result<Message> decode(std::string_view body) {
-  return Message::decode(body);
-}
-
+// The message that these bytes are; kCorruption when they are too few, too many, or no such message.
 template <ListsFields Message>
 Result<Message> decode(std::string_view body) {
   ByteReader in(body);

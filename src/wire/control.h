@@ -103,7 +103,8 @@ enum class ControlType : std::uint8_t {
 };
 constexpr ControlType last_of(ControlType) { return ControlType::kLoadLoop; }
 
-// A whole frame: header and body. `fds` says how many descriptors will travel with it. Empty: see set_length().
+// A whole frame, header and body. `fds` says how many descriptors travel with it. The string is empty when the body is
+// larger than a message may be (set_length()).
 template <typename Message>
 std::string frame(ControlType type, std::uint64_t id, const Message& message, std::uint8_t fds = 0) {
   FrameHeader header;

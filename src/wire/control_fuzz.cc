@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <random>
 #include <vector>
 
 #include "wire/direct.h"
 #include "wire/failure.h"
+#include "wire/message_changer_test.h"
 #include "wire/messages.h"
 
 namespace {
@@ -33,67 +33,6 @@ void for_each_body(auto&& visit) {
   visit.template operator()<Returned>();
 }
 
-// Changes one field of a message, or of what is in it.
-class Changer {
- public:
-  explicit Changer(std::uint32_t seed) : random_(seed) {}
-
-  std::uint32_t below(std::size_t limit) { return static_cast<std::uint32_t>(random_() % limit); }
-
-  template <ListsFields T>
-  void change(T& value) {
-    std::size_t fields = 0;
-    T::visit(value, [&](const char*, auto&) { ++fields; });
-    if (fields == 0) return;
-    std::size_t left = below(fields);
-    T::visit(value, [&](const char*, auto& field) {
-      if (left-- == 0) change(field);
-    });
-  }
-
-  void change(std::string& text) {
-    if (!text.empty() && below(3) == 0) return text.resize(below(text.size()));
-    text.insert(below(text.size() + 1), 1 + below(8), static_cast<char>(below(256)));
-  }
-  void change(bool& flag) { flag = !flag; }
-  template <Plain T>
-  void change(T& value) {
-    auto* bytes = reinterpret_cast<unsigned char*>(&value);
-    bytes[below(sizeof(T))] = static_cast<unsigned char>(below(256));
-  }
-  template <typename T>
-    requires std::is_enum_v<T>
-  void change(T& value) {
-    value = static_cast<T>(below(static_cast<std::size_t>(last_of(T())) + 1));
-  }
-  template <typename A, typename B>
-  void change(std::pair<A, B>& pair) {
-    below(2) == 0 ? change(pair.first) : change(pair.second);
-  }
-  template <typename T>
-  void change(std::vector<T>& items) {
-    if (items.empty() || below(3) == 0) items.emplace_back();
-    if (below(4) == 0) return items.pop_back();
-    change(items[below(items.size())]);
-  }
-  template <typename K, typename V, typename Less>
-  void change(std::map<K, V, Less>& items) {
-    std::pair<K, V> item;
-    change(item.first);
-    change(item.second);
-    items.insert_or_assign(std::move(item.first), std::move(item.second));
-  }
-  void change(Value& value) {
-    change(value.encoding);
-    change(value.bytes);
-    change(value.nested);
-  }
-  void change(fray::ResourceSet& resources) { resources.set_units("CPU", below(100'000)); }
-
- private:
-  std::minstd_rand random_;
-};
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -112,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 // A message that the bytes are, or else a new one, with one field changed; now and then with a byte changed after all.
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most,
                                                unsigned int seed) {
-  Changer changer(seed);
+  MessageChanger changer(seed);
   const std::string_view given(reinterpret_cast<const char*>(data), size);
   std::vector<std::size_t> readable;
   std::size_t bodies = 0;

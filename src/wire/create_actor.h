@@ -1,4 +1,4 @@
-// What a new actor is to be. Its class and arguments follow in ConstructActor (wire/actor.h).
+// The request for a new actor. Its class and arguments follow in ConstructActor (wire/actor.h), once they are ready.
 //
 // Threading:  values.
 // Ownership:  messages own their strings.
@@ -21,7 +21,7 @@ struct CreateActor {
   std::int32_t max_restarts = 0;  // -1: no limit
   bool detached = false;
   bool get_if_exists = false;
-  bool event_loop = false;  // one will run its calls
+  bool event_loop = false;  // the calls will run in an event loop
   WorkShape shape;
   std::string name_space;
   std::string name;  // empty: none

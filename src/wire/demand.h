@@ -13,8 +13,8 @@
 
 namespace fray::wire {
 
-// How many *more* leases the client could use now, for one shape. Absolute; replaces the last one of
-// the same number. A grant lowers it by one.
+// How many *more* leases the client could use now, for one shape. It replaces the last message with the same number,
+// and each grant lowers it by one.
 struct Demand {
   static constexpr ControlType kType = ControlType::kDemand;
   std::uint32_t demand = 0;  // the client's own number

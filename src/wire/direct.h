@@ -36,14 +36,15 @@ enum class DirectType : std::uint8_t {
   kUnblocked,  // no body: the worker takes tasks again
 };
 
-// What a function counts as for those who keep it: its payload, and what the loaded callable takes besides. The client
-// and the worker count alike, so that what the client lets a worker keep is what the worker has room for.
+// The size that a kept function counts with is that of its payload, and this for the loaded callable. Client and worker
+// count alike, so that the functions that the client lets a worker keep are those that the worker has room for.
 inline constexpr std::size_t kFunctionOverheadBytes = 4096;
 inline constexpr std::size_t kMostFunctionBytes = std::size_t{64} << 20;  // that a worker keeps for one client
 
 enum class ReturnReason : std::uint8_t { kBlocked = 0, kRecalled = 1, kRetiring = 2 };
 constexpr ReturnReason last_of(ReturnReason) { return ReturnReason::kRetiring; }
-// kRetry: it raised what its options let it try again after; there are no values, and nothing of it was recorded.
+// kRetry: the task raised an exception after which its options let it be tried again. There are no values, and the node
+// was told of none.
 enum class TaskStatus : std::uint8_t { kOk = 0, kFailed = 1, kCancelled = 2, kTimedOut = 3, kRetry = 4 };
 constexpr TaskStatus last_of(TaskStatus) { return TaskStatus::kRetry; }
 

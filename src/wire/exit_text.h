@@ -1,4 +1,4 @@
-// What a user is told when a process that worked for him is gone.
+// The text that a user reads when a worker process has ended.
 //
 // Threading:  pure.
 // Ownership:  values.

@@ -37,7 +37,7 @@ bool set_length(std::string& out, std::size_t begin) {
   return true;
 }
 
-// The reader's limit leaves room for what stands around a value.
+// Below the reader's limit by 1 MiB, for the fields beside the value in the same message.
 std::uint64_t most_body_bytes(std::uint64_t store_limit_bytes) {
   constexpr std::uint64_t kAround = 1u << 20;
   return std::clamp<std::uint64_t>(store_limit_bytes, kUsualBodyBytes, kMaxBodyBytes - kAround);

@@ -11,7 +11,7 @@
 // Threading:  values.
 // Ownership:  none.
 // Failure:    validate() refuses another version and lengths above the limit; the connection must then be closed.
-//             set_length() is what every writer of frames calls: a body that no reader takes is not written.
+//             Every writer of frames calls set_length(), which refuses a body that is too large for readers.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ namespace fray::wire {
 // High byte: Fray; low byte: wire version, raised with every release in which a message reads differently or is new.
 inline constexpr std::uint16_t kVersion = 0xF103;
 inline constexpr std::uint32_t kMaxBodyBytes = 2u << 30;     // a frame is never larger; see set_length()
-inline constexpr std::uint64_t kUsualBodyBytes = 64u << 20;  // what may travel whatever the store's limit is
+inline constexpr std::uint64_t kUsualBodyBytes = 64u << 20;  // allowed whatever the limit of the store is
 inline constexpr std::size_t kMaxFdsPerFrame = 4;
 
 struct FrameHeader {
@@ -39,8 +39,8 @@ static_assert(sizeof(FrameHeader) == 16);
 
 Status validate(const FrameHeader& header);
 
-// Writes the length of the body, everything after the header at `begin`, into that header. False: the body is larger than
-// a reader takes; the frame is removed from `out` then.
+// Writes the length of the body, which is everything after the header at `begin`, into that header. False: the body is
+// larger than kMaxBodyBytes; the frame is then removed from `out`.
 bool set_length(std::string& out, std::size_t begin);
 // The most that a sender may put into one body, in a session whose store has this limit.
 std::uint64_t most_body_bytes(std::uint64_t store_limit_bytes);

@@ -1,10 +1,11 @@
-// The payload of a function, as it travels to workers: what it is, and when its worker retires.
+// The payload of a function, as it travels to workers: its kind, after how many calls its worker retires, and the
+// function.
 //
 //   kind(1) max_calls(4) what the kind says
 //
 // Threading:  pure.
 // Ownership:  a payload is a string.
-// Failure:    kind_of() of what is no payload is kPickle, which no worker can then read.
+// Failure:    kind_of() of bytes that are no payload is kPickle; the worker then fails to unpickle them, and says so.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +29,7 @@ constexpr bool is_cpp(FunctionKind kind) {
   return kind == FunctionKind::kCpp || kind == FunctionKind::kCppMethod || kind == FunctionKind::kCppRetrying;
 }
 
-// Before what the kind says. `max_calls`: calls after which a worker of Python retires; 0: it does not.
+// The bytes before the function itself. `max_calls`: calls after which a Python worker retires; 0: it does not retire.
 inline constexpr std::size_t kPayloadPrefix = 1 + sizeof(std::uint32_t);
 
 inline std::string function_payload(FunctionKind kind, std::uint32_t max_calls, std::string_view what) {

@@ -3,7 +3,7 @@
 //
 // Threading:  values.
 // Ownership:  messages own their strings.
-// Failure:    decode() returns kCorruption when the body does not fit; the connection must then be closed.
+// Failure:    as in wire/codec.h.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,7 @@
 #include "model/job_log.h"
 #include "model/job_spec.h"
 #include "wire/control.h"
+#include "wire/resources.h"
 
 namespace fray::wire {
 
@@ -24,8 +25,11 @@ using fray::LogPiece;
 struct SubmitJob {
   static constexpr ControlType kType = ControlType::kSubmitJob;
   JobSpec spec;
-  void encode(ByteWriter& out) const;
-  static Result<SubmitJob> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("spec", message.spec);
+    JobSpec::visit_secrets(message.spec, field);
+  }
 };
 
 // kGetJobs: none for all. Answered with them, in the order of acceptance or as asked.
@@ -35,8 +39,8 @@ struct SubmitJob {
 // A name may be the beginning of an id, as long as no other job's begins so.
 struct JobNames {
   std::vector<std::string> ids;
-  void encode(ByteWriter& out) const;
-  static Result<JobNames> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) { field("ids", message.ids); }
 };
 
 struct JobAnswer {
@@ -44,8 +48,12 @@ struct JobAnswer {
   StatusCode code = StatusCode::kOk;
   std::string message;
   std::vector<JobInfo> jobs;
-  void encode(ByteWriter& out) const;
-  static Result<JobAnswer> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("code", message.code);
+    field("message", message.message);
+    field("jobs", message.jobs);
+  }
 };
 
 // Which output, and from where. The streams of replicas are independent; 1 is standard output, 2 standard error.
@@ -56,8 +64,13 @@ struct OpenJobLog {
   std::uint32_t attempt = 0;        // 0: the newest
   std::uint64_t tail_lines = kAll;  // of each stream
   std::int64_t since_unix_ns = 0;   // what came before is left out, to the second
-  void encode(ByteWriter& out) const;
-  static Result<OpenJobLog> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("id", message.id);
+    field("attempt", message.attempt);
+    field("tail_lines", message.tail_lines);
+    field("since_unix_ns", message.since_unix_ns);
+  }
 };
 
 struct JobLogOpened {
@@ -67,8 +80,14 @@ struct JobLogOpened {
   std::string id;             // in full
   std::uint32_t attempt = 0;  // 0: none was started yet
   std::vector<LogCursor> cursors;
-  void encode(ByteWriter& out) const;
-  static Result<JobLogOpened> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("code", message.code);
+    field("message", message.message);
+    field("id", message.id);
+    field("attempt", message.attempt);
+    field("cursors", message.cursors);
+  }
 };
 
 // Answered when there is something to read, when the attempt's output has ended, or at once without `wait`.
@@ -79,8 +98,14 @@ struct ReadJobLog {
   std::uint32_t most_bytes = 256u << 10;  // of each stream
   bool wait = false;
   std::vector<LogCursor> cursors;
-  void encode(ByteWriter& out) const;
-  static Result<ReadJobLog> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("id", message.id);
+    field("attempt", message.attempt);
+    field("most_bytes", message.most_bytes);
+    field("wait", message.wait);
+    field("cursors", message.cursors);
+  }
 };
 
 struct JobLogPieces {
@@ -91,8 +116,15 @@ struct JobLogPieces {
   bool job_ended = false;    // nor in another attempt
   std::uint32_t newest = 0;  // attempt
   std::vector<LogPiece> pieces;
-  void encode(ByteWriter& out) const;
-  static Result<JobLogPieces> decode(std::string_view body);
+
+  static void visit(auto& message, auto&& field) {
+    field("code", message.code);
+    field("message", message.message);
+    field("ended", message.ended);
+    field("job_ended", message.job_ended);
+    field("newest", message.newest);
+    field("pieces", message.pieces);
+  }
 };
 
 }  // namespace fray::wire

@@ -33,7 +33,7 @@ struct Grant {  // id: lease
 struct Lease {  // id: lease
   static constexpr ControlType kType = ControlType::kLease;
   ProcessId client = 0;
-  double cpus = 0;  // what the lease holds
+  double cpus = 0;  // that the lease holds
 
   static void visit(auto& message, auto&& field) {
     field("client", message.client);
@@ -41,7 +41,7 @@ struct Lease {  // id: lease
   }
 };
 
-// The worker's devices for the rest of its life, and what its environment is to say about them.
+// The worker's devices for the rest of its life, and the environment variables that tell of them.
 struct BindDevices {
   static constexpr ControlType kType = ControlType::kBindDevices;
   DeviceSet devices;
@@ -53,7 +53,8 @@ struct BindDevices {
   }
 };
 
-// Others wait: give back up to `count` leases, idle ones at once, busy ones when what was sent to them is done.
+// Other clients wait for workers: give back up to `count` leases, idle ones at once, and busy ones when the tasks that
+// were sent to them have ended.
 struct Reclaim {
   static constexpr ControlType kType = ControlType::kReclaim;
   std::uint32_t count = 0;

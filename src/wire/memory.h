@@ -27,7 +27,7 @@ struct SegmentInfo {  // kAnnounceSegment (client -> node), kSegmentOpened (node
 
 struct SegmentName {  // kOpenSegment, kEvict, kEvicted, kForgetSegment
   SegmentId segment;
-  bool ok = true;  // kEvicted: the writer has no map and no view of it any more
+  bool ok = true;  // kEvicted: the writer has unmapped it; false: it is still viewed there
 
   static void visit(auto& message, auto&& field) {
     field("segment", message.segment);
@@ -65,7 +65,9 @@ struct Reserved {
 
 struct YieldMemory {
   static constexpr ControlType kType = ControlType::kYieldMemory;
-  bool announce = true;  // memory is short: announce what is yours alone, so that it can be spilled
+  // Memory is short: announce the segments that only you know, so that the node can spill them. False: descriptors are
+  // short, and it is enough to give back what is kept for reuse.
+  bool announce = true;
 
   static void visit(auto& message, auto&& field) { field("announce", message.announce); }
 };

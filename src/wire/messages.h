@@ -1,4 +1,5 @@
-// Every message between a client and the node, and between the node and its fork servers, with what it carries, once.
+// The table of all messages between a client and the node, and between the node and its fork servers, with their
+// bodies.
 //
 //   visit_messages([](const auto& message) {
 //     message.kType; message.id;                         // its number, and what FrameHeader::id names

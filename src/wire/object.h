@@ -1,4 +1,4 @@
-// Records of objects: who holds them, and what became of them.
+// Messages about objects: which process holds them, their values, and their loss.
 //
 // Threading:  values.
 // Ownership:  messages own their strings.
@@ -21,8 +21,9 @@ struct ObjectIds {  // kRegister, kHold, kRelease, kWant
   static void visit(auto& message, auto&& field) { field("ids", message.ids); }
 };
 
-// The object's value is known. Sent by whoever made it: the worker (large results, results with refs inside) or the
-// owner (its registered objects). Registers the object with `holder` as its holder if it was not known.
+// The object's value is known. Sent by the process that made it: the worker (large results, results with refs inside)
+// or the owner (its registered objects). It registers the object with `holder` as its holder if the node did not know
+// it.
 struct Complete {
   static constexpr ControlType kType = ControlType::kComplete;
   ObjectId object;

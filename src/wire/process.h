@@ -1,4 +1,4 @@
-// Processes of a fork server, and what workers print.
+// Messages of a fork server about its processes, and the output of workers.
 //
 // Threading:  values.
 // Ownership:  messages own their strings.

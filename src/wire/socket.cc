@@ -95,7 +95,7 @@ void FrameSocket::compact_output() {
   }
 }
 
-// The whole of a large frame gets its memory at once: growing by halves would take up to twice as much.
+// Memory for the whole of a large frame is taken at once: a string that grows by factors could take twice as much.
 void FrameSocket::make_room_to_read() {
   if (in_.size() >= in_size_ + kReadChunk) return;
   if (in_size_ >= sizeof(FrameHeader)) {
@@ -147,14 +147,15 @@ Status FrameSocket::fill(std::size_t limit, bool* drained) {
         received_.emplace_back(fd);
       }
     }
-    // No number was free for the descriptor: a closed one stands in its place, and whoever reads the frame sees that.
-    // One read brings the descriptors of one frame at most; frames with several are refused when some are missing.
+    // This process has no descriptor left, and the kernel has dropped the one that came. A closed Fd stands in its
+    // place, so that the reader of the frame notices, and later descriptors stay with their frames. One read brings the
+    // descriptors of one frame at most; a frame with several is refused when some are missing.
     if ((message.msg_flags & MSG_CTRUNC) != 0 && received_.size() == received_before) received_.emplace_back();
     if (got == 0) return peer_gone(0);
     in_size_ += static_cast<std::size_t>(got);
     total += static_cast<std::size_t>(got);
-    // A short read means the kernel's queue was empty a moment ago; the next poll will tell of more. Reading again only
-    // to be told EAGAIN would cost a system call for every message.
+    // A short read means that the kernel's queue was empty a moment ago; the next poll tells of further bytes. A second
+    // read, which would mostly return EAGAIN, would cost a system call for each message.
     if (drained == nullptr && static_cast<std::size_t>(got) < part.iov_len) return Status::ok();
   }
   return Status::ok();
@@ -174,7 +175,7 @@ Result<bool> FrameSocket::next(Incoming* incoming) {
     incoming->fds.push_back(std::move(received_.front()));
     received_.pop_front();
   }
-  if (incoming->header.fds == 0 && whole == in_size_ - parsed_) received_.clear();  // nobody asked for these
+  if (incoming->header.fds == 0 && whole == in_size_ - parsed_) received_.clear();  // no frame has announced these
   incoming->body = std::string_view(in_.data() + parsed_ + sizeof(FrameHeader), incoming->header.length);
   parsed_ += whole;
   return true;

@@ -1,4 +1,4 @@
-// FrameSocket: frames in and out of one non-blocking Unix stream socket, with descriptors beside them.
+// FrameSocket: sends and receives frames, and descriptors beside them, over one non-blocking Unix stream socket.
 //
 //   socket.queue(frame(...));           // or with descriptors
 //   socket.flush();                     // sends what the kernel takes; the rest waits for POLLOUT
@@ -52,8 +52,8 @@ class FrameSocket {
   Status fill(std::size_t limit = 1u << 20, bool* drained = nullptr);
   // The next whole frame, if there is one. kCorruption when its header is wrong.
   Result<bool> next(Incoming* incoming);
-  // The body of the frame that next() gave last, for a reader who keeps it. A large one is not copied where that can be
-  // avoided; `incoming` has no body any more then.
+  // The body of the frame that next() returned last, for a reader who keeps it; `incoming` has no body afterwards. A
+  // large body that is alone in the buffer is not copied: the buffer itself is given away.
   std::string take_body(Incoming& incoming);
 
   void close();

@@ -1,12 +1,13 @@
 // Value: an encoded Python or C++ value on its way between processes, with the ids of the refs inside it.
 //
-// Small values are inline; large ones lie in shared memory and only their place travels. What the bytes mean is the
-// encoding's business; the engine never looks inside (and never unpickles).
+// Small values are inline; large ones lie in shared memory, and only their place travels. The encoding says how the
+// bytes are to be read. The engine itself never reads them: nothing is unpickled in the node.
 //
 //   encoding(1) kind(1) reserved(2) nested(4) size(4)  bytes (size) | ObjectId Location   nested x ObjectId
 //
 // Threading:  a value; ValueView looks into a frame that must outlive it.
-// Ownership:  Value owns its bytes, ValueView does not. Nested ids are ids only: holding them is the caller's business.
+// Ownership:  Value owns its bytes, ValueView does not. Nested ids are ids only: the caller sees to the counts of the
+//             objects.
 // Failure:    decode() marks the reader failed on anything that does not fit.
 #pragma once
 

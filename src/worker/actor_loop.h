@@ -1,17 +1,18 @@
-// ActorLoop: the actor's side of its callers' sockets: calls come out in the order of arrival, answers go back.
+// ActorLoop: the actor's side of its callers' sockets: gives out calls in the order of arrival, and sends their
+// answers.
 //
 //   ActorLoop loop(client, page, "Counter");
 //   while (ActorCall* call = loop.next(true, hooks)) { run it; loop.answer(call, outcome); }
 //
-// Any number of threads may run this `while`: whoever finds no call reads the sockets for all (the leader), others sleep
-// until it has something. An event loop calls next(false) instead, whenever event_fd() is readable.
+// Any number of threads may run this `while`. A thread that finds no call reads the sockets for all (the leader), and
+// the others sleep until it has read one. An event loop calls next(false) instead, whenever event_fd() is readable.
 //
 // Threading:  next(), answer() and send_item() from any thread; the client's backup thread calls tick(). `mutex_` guards
 //             everything; the client is never called with it held, for the client's own mutex comes first.
 // Ownership:  owns the callers' sockets and the calls that were handed out, each until its answer.
-// Failure:    the calls of a caller that is gone are dropped, those that run end unheard. When the node is gone next()
-//             returns null, and the process exits if a call is running: nobody is left to answer to. It exits, too, when
-//             a call has closed its descriptors.
+// Failure:    calls of a caller that is gone are dropped; the answers of those that run are not sent. When the node is
+//             gone next() returns null, and the process exits if a call is running, because nobody is left to answer
+//             to. It also exits when a call has closed its descriptors.
 #pragma once
 
 #include <deque>

@@ -3,8 +3,8 @@
 //   ForkedWorker worker = run_fork_server(fd, callbacks);   // returns only in the forked children, once in each
 //
 // Speaks kServerReady, kSpawn, kSpawned (with the worker's pidfd), kExited and kLoadLoop with the node. Each worker has a
-// guardian (guardian.h), which ends what the worker leaves behind. The process is a subreaper as well: what guardians that
-// were killed leave lands here and is killed.
+// guardian (guardian.h), which ends the processes that the worker leaves behind. The fork server is a subreaper as
+// well: it inherits what a guardian leaves that was killed, and kills it.
 //
 // Threading:  the process must have one thread. Blocks SIGCHLD while it runs; children get the mask that was before.
 // Ownership:  takes the node's socket; a forked child owns what ForkedWorker names and has no other descriptor but 0 to 2.

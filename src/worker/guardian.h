@@ -1,14 +1,16 @@
-// fork_guarded(): a worker below a guardian: a process of the worker's own that all it leaves behind lands at.
+// fork_guarded(): forks a worker below a guardian, a process that inherits, and ends, whatever processes the worker
+// leaves behind.
 //
 //   fork server ── guardian ── worker ── what its tasks start
 //                     └── what those have detached (a double fork, a parent that has ended)
 //
-// A process whose parent ends is handed to the nearest subreaper above it, and nothing tells that one where it comes from.
-// So that it is known whose it is, each worker has a subreaper to itself: what is left when the worker has ended was the
-// worker's, what others have left is not touched, and a task may start programs that have sessions of their own. The
-// worker cannot be the subreaper: its user's code would meet children in wait() that it never started.
+// A process whose parent ends is given to the nearest subreaper above it, which cannot tell where the process comes
+// from. So each worker has a subreaper to itself: the processes that are left when the worker has ended were the
+// worker's, those that other workers have left are not touched, and a task may start programs with sessions of their
+// own. The worker cannot be the subreaper itself: user code in it would get children from wait() that it never started.
 //
-// When the worker has ended, the guardian says so, asks what is left to end (SIGTERM), kills it kEndLimit later, and ends.
+// When the worker has ended, the guardian reports it, sends SIGTERM to the processes that are left, kills them
+// kEndLimit later, and ends.
 //
 // Threading:  the process that forks must have one thread.
 // Ownership:  the caller owns the link, waits for the guardian, and says released() once it needs the worker's number no

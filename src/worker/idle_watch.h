@@ -1,13 +1,14 @@
-// IdleWatch: whether a process in which something waits for others uses its CPU meanwhile.
+// IdleWatch: tells whether a process uses its CPU while one of its threads or coroutines waits for values of others.
 //
 //   IdleWatch watch;
 //   watch.restart(now_ns, cpu_ns);
 //   if (watch.look(now_ns, cpu_ns)) ...      // a while later: the process is idle, its CPU may go to others
 //
-// Nobody can see what the threads of a task wait for: a thread that joins another, an event loop in its select, a future.
-// What can be seen is whether the process computes. A process that uses less than a quarter of a CPU for one window is
-// idle; one that uses more than half of one is not any more. When something has waited for kPatienceNs the process counts
-// as idle whatever it does: it may be spinning until the wait ends, and that may need the very CPU that it spins on.
+// Fray cannot see what the threads of a task wait for: a thread may join another, an event loop sleeps in its select.
+// But it can see whether the process computes. A process that uses less than a quarter of a CPU for one window is idle;
+// one that uses more than half of one is busy again. When a wait has lasted for kPatienceNs the process counts as idle
+// even if it computes: it may be spinning until the wait ends, and the task that would end it may need the very CPU
+// that it spins on.
 //
 // Threading:  one thread.
 // Ownership:  values only.

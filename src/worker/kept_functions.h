@@ -1,5 +1,5 @@
-// KeptFunctions: which functions a worker keeps, and which it drops: all that the client of its lease has given it and not
-// told it to forget, and of former leases as many as there is room for, so that the next lease finds them loaded.
+// KeptFunctions: decides which functions a worker keeps: all that the client of its lease has given it and not told it
+// to forget, and as many of former leases as there is room for, so that the next lease finds them loaded.
 //
 //   for (std::uint64_t dropped : kept.give(id, bytes)) ...  // kFunction arrived
 //   for (std::uint64_t dropped : kept.forget(id)) ...       // kForget arrived

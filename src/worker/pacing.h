@@ -1,4 +1,5 @@
-// How long the loops of workers wait, and how much they collect, before they act: the same for tasks and actors.
+// The times that the loops of workers wait, and the amounts that they collect, before they act; the same for tasks and
+// actors.
 //
 // Threading:  constants.
 // Ownership:  none.

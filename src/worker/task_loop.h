@@ -1,11 +1,12 @@
 // TaskLoop: the worker's side of a lease: reads tasks from the direct socket, has them run, and answers.
 //
 //   TaskLoop loop(client, executor, page);
-//   loop.run();                         // until the node lets go of this worker, or makes an actor of it
+//   loop.run();                         // until the node ends this worker, or makes an actor of it
 //
-// Threading:  lock order: the client's mutex before this one, so the client is never called with `mutex_` held. run() belongs to the task thread. The client's backup thread calls tick() about each millisecond while
-//             tasks run: it sends out finished results when the running task is slow, reads cancels and recalls, and
-//             enforces timeouts. `mutex_` guards the socket, the inbox and what is said about the running task.
+// Threading:  run() belongs to the task thread. The client's backup thread calls tick() about each millisecond while
+//             tasks run: it sends finished results when the running task is slow, reads cancels and recalls, and
+//             enforces timeouts. `mutex_` guards the socket, the inbox and the state of the running task. Lock order:
+//             the client's mutex is taken before `mutex_`, so the client is never called with `mutex_` held.
 // Ownership:  owns the direct socket; the client, the executor and the page must outlive it.
 // Failure:    when the client that leased this worker is gone, unstarted tasks are dropped and the next lease is waited
 //             for (a running task's worker is killed by the node). When the node is gone the process exits, and so it

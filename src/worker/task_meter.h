@@ -1,7 +1,8 @@
 // TaskMeter: what a task costs: CPU time of this process and its children, and the peak of its memory.
 //
-// Reading the clocks costs a microsecond and the memory ten, so tasks are measured only where that is little: functions
-// whose last run was long, and each function the first time. What was not measured is said to be so.
+// Reading the clocks takes one microsecond, and reading the memory ten. So only those tasks are measured for which that
+// is little: functions whose last run was long, and each function the first time. Other runs are marked as not
+// measured.
 //
 // Threading:  the task thread alone. begin() and end() take turns.
 // Ownership:  remembers the last duration of each function.

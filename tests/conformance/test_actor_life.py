@@ -236,7 +236,7 @@ def test_constructor_that_raises_ends_the_actor(ctx: JobContext):
     for _ in range(2):
         with pytest.raises(ActorDiedError, match="no luck") as caught:
             ctx.get(broken.get())
-        assert caught.value.executed == "no"
+        assert (caught.value.executed, caught.value.fate) == ("no", "constructor_failed")
         assert (caught.value.class_name, caught.value.actor_name) == ("Broken", "t104")
         assert isinstance(caught.value.__cause__, RuntimeError)
     assert ctx.list_named_actors() == []
@@ -253,7 +253,7 @@ def test_call_on_a_killed_actor_fails_at_once(ctx: JobContext, kind):
     ref = actor.open(None) if kind is Counter else actor.open()
     with pytest.raises(ActorDiedError, match="killed") as caught:
         ctx.get(ref, timeout=60)
-    assert caught.value.actor_name == "t105"
+    assert (caught.value.actor_name, caught.value.fate) == ("t105", "ended")
     with pytest.raises(ActorNotFoundError):
         ctx.get_actor("t105")
 
@@ -315,6 +315,6 @@ def test_calls_over_a_restart(ctx: JobContext, gate, tmp_path, retries: int):
     else:
         with pytest.raises(ActorDiedError) as caught:
             ctx.get(running)
-        assert caught.value.executed == "unknown"
+        assert (caught.value.executed, caught.value.fate) == ("unknown", "lives_on")
     assert ctx.get(waiting) == "waiting"
     assert journal.lines() == ["made", "running", "made", *["running"] * retries, "waiting"]

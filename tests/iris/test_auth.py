@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import fray
 import pytest
 
 from tests.iris.conftest import Cluster, client_of
@@ -30,7 +31,7 @@ def _store(tmp_path: Path, url: str, token: str) -> None:
 
 
 def test_without_a_token_nobody_gets_in_and_is_told_what_to_do(guarded: Controller) -> None:
-    with pytest.raises(PermissionError, match="FRAY_IRIS_TOKEN"):
+    with pytest.raises(fray.NodeDiedError, match="FRAY_IRIS_TOKEN"):
         client_of(guarded.url).list_jobs()
 
 
@@ -67,20 +68,20 @@ def test_the_login_of_iriss_own_command_line_is_used(guarded: Controller, tmp_pa
 
 def test_a_stored_login_for_another_cluster_is_not_shown_to_this_one(guarded: Controller, tmp_path: Path) -> None:
     _store(tmp_path, "http://127.0.0.1:1", guarded.auth.login("static-of-bob")[0])
-    with pytest.raises(PermissionError, match="no token was given"):
+    with pytest.raises(fray.NodeDiedError, match="no token was given"):
         client_of(guarded.url).list_jobs()
 
 
 def test_a_token_that_has_expired_is_told_as_such(guarded: Controller, tmp_path: Path) -> None:
     key = guarded.auth.login("static-of-bob")[1]
     _store(tmp_path, guarded.url, guarded.auth.sign("bob", key, int(time.time()) - 60))
-    with pytest.raises(PermissionError, match=r"tokens\.json \(cluster ours\), which expired on 20"):
+    with pytest.raises(fray.NodeDiedError, match=r"tokens\.json \(cluster ours\), which expired on 20"):
         client_of(guarded.url).list_jobs()
 
 
 def test_a_wrong_token_is_never_repeated(guarded: Controller, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FRAY_IRIS_TOKEN", "hidden-word")
-    with pytest.raises(PermissionError, match="does not take the token from FRAY_IRIS_TOKEN") as raised:
+    with pytest.raises(fray.NodeDiedError, match="does not take the token from FRAY_IRIS_TOKEN") as raised:
         client_of(guarded.url).list_jobs()
     assert "hidden-word" not in str(raised.value)
 
@@ -103,7 +104,7 @@ def test_other_peoples_jobs_are_not_ones_own(guarded: Controller, monkeypatch: p
     monkeypatch.setenv("FRAY_IRIS_TOKEN", "static-of-bob")
     bob = client_of(guarded.url)
     logins = guarded.server.count("Login")
-    with pytest.raises(PermissionError, match="does not own"):
+    with pytest.raises(fray.NodeDiedError, match="does not own"):
         bob.stop(job)
     assert guarded.server.count("Login") == logins + 1
     ann.jobs.stop(job)

@@ -6,12 +6,14 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 PROGRAM = """
 import sys
+import threading
 import ray
 from ray.util.queue import Queue
 
@@ -109,6 +111,71 @@ def test_errors_travel_by_pickle(fray_as_ray: object) -> None:
     assert isinstance(infeasible.value, fray.InfeasibleError)
     again = pickle.loads(pickle.dumps(infeasible.value))
     assert type(again) is type(infeasible.value) and str(again) == str(infeasible.value)
+
+
+def test_what_cannot_be_placed_is_told_by_where_it_was_created_and_not_by_its_name(fray_as_ray: object) -> None:
+    import fray.ray as ray
+
+    @ray.remote(num_cpus=50)
+    def actor_constructor() -> None: ...
+
+    @ray.remote(num_cpus=50)
+    class Large: ...
+
+    with pytest.raises(ray.exceptions.TaskUnschedulableError) as of_task:
+        ray.get(actor_constructor.remote())
+    with pytest.raises(ray.exceptions.ActorUnschedulableError, match="50") as of_actor:
+        Large.remote()
+    for error in (of_task.value, of_actor.value):
+        assert type(pickle.loads(pickle.dumps(error))) is type(error)
+
+
+def test_an_actor_that_died_is_told_by_its_fate_and_not_by_words_of_its_class(fray_as_ray: object) -> None:
+    import fray.ray as ray
+
+    @ray.remote
+    class Misleading:
+        """Its name and its errors have the words of other ends in them."""
+
+        def __init__(self, fails: bool) -> None:
+            if fails:
+                raise ValueError("another incarnation takes its place")
+
+        def answer(self) -> int:
+            return 1
+
+    with pytest.raises(ray.exceptions.ActorDiedError) as never_made:
+        ray.get(Misleading.remote(True).answer.remote())
+    assert never_made.value.actor_init_failed and never_made.value.fate == "constructor_failed"
+    actor = Misleading.options(name="the constructor").remote(False)
+    assert ray.get(actor.answer.remote()) == 1
+    ray.kill(actor)
+    with pytest.raises(ray.exceptions.ActorDiedError) as killed:
+        while True:
+            ray.get(actor.answer.remote())
+    assert not killed.value.actor_init_failed and killed.value.fate == "ended"
+
+
+def test_a_timeout_of_a_task_itself_is_raised_while_others_are_awaited(fray_as_ray: object) -> None:
+    import fray
+    import fray.ray as ray
+
+    @ray.remote
+    def late() -> None:
+        raise fray.GetTimeoutError("get: in the task")
+
+    @ray.remote(num_cpus=0)
+    class Waiting:
+        def __init__(self) -> None:
+            self.door = threading.Event()
+
+        def wait(self) -> None:
+            self.door.wait()
+
+    waiting = Waiting.remote()
+    with pytest.raises(fray.GetTimeoutError, match="in the task"):
+        ray.get([waiting.wait.remote(), late.remote()], timeout=30)
+    ray.kill(waiting)
 
 
 def test_importing_is_fast() -> None:

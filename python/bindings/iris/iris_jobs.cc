@@ -2,7 +2,7 @@
 //
 // Threading:  any thread; the GIL is released while a cluster is asked, and Ctrl-C is heard.
 // Ownership:  Python owns the client and the logs; a log holds its client.
-// Failure:    the exceptions of cluster_client.h.
+// Failure:    the exceptions of cluster_answers.h.
 #include "iris/jobs.h"
 
 #include <nanobind/nanobind.h>
@@ -76,7 +76,8 @@ class IrisJobs {
   }
   nb::object wait(const std::string& job, std::optional<double> timeout) const {
     if (wait_all({job}, timeout)) return get(job);
-    raise(Status(StatusCode::kTimedOut, fmt::format("the job {} is still going on after {} s", job, *timeout)));
+    // The time limit of a wait is the caller's own, as it is with a node.
+    raise({StatusCode::kTimedOut, fmt::format("the job {} is still going on after {} s", job, *timeout)}, Peer::kNode);
   }
   std::map<std::string, std::string> states(const std::vector<std::string>& ids) const {
     std::map<std::string, std::string> names;

@@ -2,7 +2,7 @@
 //
 // Threading:  any thread; the GIL is released while a cluster is asked, and Ctrl-C is heard.
 // Ownership:  Python owns the client and the logs; a log holds its client.
-// Failure:    the exceptions of cluster_client.h.
+// Failure:    the exceptions of cluster_answers.h.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>

@@ -1,4 +1,4 @@
-"""`fray.report`: what a program's tasks did and cost, as one HTML file to look at and to send."""
+"""`fray.report`: writes what a program's tasks did and cost, as one HTML file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``python -m fray._run [--json] [--debug] TARGET ARGUMENT...``: what the program `fray run` becomes."""
+"""``python -m fray._run [--json] [--debug] TARGET ARGUMENT...``: the Python program that `fray run` executes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The three verbs that every place has which starts jobs."""
+"""The three verbs that everything that starts jobs has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cluster that programs launch jobs on where they name none.
+"""The cluster that a program launches jobs on when it names none.
 
 In this order: the one set in this flow of control, the one set for the process, then what was chosen once from the
 surroundings: the node of the job that this process runs in, an initialised Ray, ``FRAY_CLUSTER_SPEC``, the Ray or the

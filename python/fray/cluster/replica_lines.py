@@ -1,4 +1,4 @@
-"""How the output of several replicas is told apart."""
+"""Marks the lines of several replicas' output with the number of the replica."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every cluster's `wait` is given, and what it raises."""
+"""Checks the arguments of every cluster's `wait`, and makes the errors that it raises."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Executor`: the front of a `CallPool`, as `concurrent.futures` wants it."""
+"""`Executor`: the interface of `concurrent.futures` to a `CallPool`."""
 
 from __future__ import annotations
 

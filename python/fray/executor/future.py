@@ -1,4 +1,4 @@
-"""`TaskFuture`: the `concurrent.futures.Future` of a task, made and ended at little cost.
+"""`TaskFuture`: the `concurrent.futures.Future` of a task, cheap to make and to end.
 
 A plain Future has a condition of its own, which costs more than a task does. This one has a lock in its place, under
 the same name, for `wait` and `as_completed` take it; a thread that waits in `result` brings a lock of its own to sleep

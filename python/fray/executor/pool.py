@@ -1,4 +1,4 @@
-"""`CallPool`: the calls of one executor, and the thread that serves their ends.
+"""`CallPool`: the calls of one executor, and the thread that ends their futures.
 
 No thread waits for a single future: the context tells one watch of all that has arrived. The pool knows nothing of the
 `Executor` in front of it, so that one that is dropped can be collected while its last calls run.

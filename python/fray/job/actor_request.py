@@ -1,4 +1,4 @@
-"""What `create_actor` and `get_actor` are asked for, and their answers where a name says no."""
+"""The checked arguments of `create_actor` and `get_actor`, and the errors about names of actors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ContextConfig`: what `create_job_ctx` is called with, as a value that can be kept and passed on."""
+"""`ContextConfig`: the arguments of `create_job_ctx` as a value that can be kept and passed on."""
 
 from __future__ import annotations
 

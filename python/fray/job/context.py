@@ -37,15 +37,15 @@ class JobContext:
     Pickled, in an argument, a result or a captured variable, it is the context of the process where it arrives.
 
     Args:
-        engine: what it is the door of; `create_job_ctx` and the contexts of the backends bring their own.
+        engine: runs the tasks; `create_job_ctx` and the contexts of the backends bring their own.
     """
 
     namespace: str = "default"
-    """Where names of actors live that do not say so."""
+    """The namespace of actors that are created or looked up without one."""
 
     _engine: Engine
     _closed: bool = False
-    """Whether there is something to be done, or to be said, before the engine can be used; see `_not_open`."""
+    """Whether the engine cannot be used as it is: it was closed, or has not begun; see `_not_open`."""
     _own_name: str = ""
 
     def __init__(self, engine: Engine) -> None:
@@ -53,7 +53,7 @@ class JobContext:
 
     @property
     def engine(self) -> Engine:
-        """What is behind this door, for libraries that have checked what they ask for; see `fray.job.engine`.
+        """The engine behind this context, for libraries that check arguments themselves; see `fray.job.engine`.
 
         Raises:
             ContextClosedError: the context was closed.
@@ -64,7 +64,7 @@ class JobContext:
 
     @property
     def begun_engine(self) -> Engine | None:
-        """The engine, of a context that was closed too; None where nothing was begun, so that nothing ran."""
+        """The engine, also after the context was closed; None where it has not begun, so that nothing has run."""
         return self._engine
 
     # ---- tasks
@@ -420,7 +420,7 @@ class JobContext:
         return self._own_name
 
     def session_name(self) -> str:
-        """Return what tells apart where objects lie."""
+        """Return a name of the place where objects lie; contexts that share their objects have the same one."""
         return self.own_name()
 
     def __reduce__(self) -> Any:

@@ -1,4 +1,4 @@
-"""`Engine`: what runs tasks and holds objects behind a `JobContext`, and what libraries on top of it stand on.
+"""`Engine`: the protocol of what runs tasks and holds objects behind a `JobContext`; libraries use it as well.
 
 `JobContext` is for programs: it checks what it is given and says what is wrong. An engine does what it is told. A
 backend implements it, and `JobContext.map`, `fray.Executor`, joblib, Dask and `fray.ray` use it, by ``context.engine``.

@@ -1,4 +1,4 @@
-"""What the code of a cancelled task is interrupted with; a layer above may choose something else than the default."""
+"""The exception that interrupts the code of a cancelled task; a layer above may choose another one than the default."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What expressions stand for: remote functions, actors, refs, or plain values.
+"""Finds out what an expression stands for: a remote function, an actor, a ref, or a plain value.
 
 The kind of a variable is that of everything that is ever assigned to it, and the kind of a parameter that of everything
 it is called with, in all programs that are looked at. What does not agree is `UNKNOWN`.

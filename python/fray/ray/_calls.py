@@ -1,4 +1,4 @@
-"""What runs in a worker around the functions of a program, and what is known there about the running call."""
+"""Runs the functions of a program in a worker, and keeps what the program may ask about the running call."""
 
 # pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false

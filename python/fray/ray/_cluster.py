@@ -1,4 +1,4 @@
-"""What the machine has and what ran on it: `nodes`, resources, GPUs and the timeline."""
+"""`nodes`, resources, GPUs and the timeline: the machine and what ran on it, in Ray's form."""
 
 from __future__ import annotations
 

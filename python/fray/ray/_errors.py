@@ -1,4 +1,4 @@
-"""How errors get Ray's types: of tasks where they are raised, of the engine where the program gets them."""
+"""Gives errors Ray's types: those of tasks where they are raised, those of the engine where the program gets them."""
 
 # pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
@@ -36,8 +36,6 @@ _KINDS: list[tuple[type[Exception], type[Exception]]] = [
     (errors.FrayError, ray_errors.RaySystemError),
 ]
 _LEFT_ALONE = (errors.SerializationError, errors.UnsupportedError, errors.ForeignRefError, errors.ActorNotFoundError)
-_RESTARTING = "another incarnation takes its place"
-"""Of the engine's message for a call that ran in an actor which is started again."""
 _FRAMES_OF_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
@@ -48,17 +46,20 @@ class _TwoTyped:
     """An error of the engine that is one of Ray's as well; it travels as the engine's."""
 
     ours: type[Exception]
+    rays: type[Exception]
 
     def __reduce__(self) -> Any:
         error: Any = self
-        return _as_rays, (self.ours, error.args, dict(vars(error)))
+        return _as_rays, (self.ours, self.rays, error.args, dict(vars(error)))
 
 
-def _as_rays(kind: type[Exception], args: tuple[Any, ...], attributes: dict[str, Any]) -> Exception:
+def _as_rays(
+    kind: type[Exception], rays: type[Exception], args: tuple[Any, ...], attributes: dict[str, Any]
+) -> Exception:
     error = kind.__new__(kind, *args)
     error.args = args
     error.__dict__.update(attributes)
-    return _add_type(error)
+    return _add_type(error, rays)
 
 
 @cache
@@ -66,18 +67,22 @@ def _two_typed(kind: type[Exception], rays: type[Exception]) -> type[Exception]:
     bases: tuple[type[Any], ...] = (_TwoTyped, rays, kind)
     if rays is ray_errors.TaskCancelledError:  # of a task that ran, Ray's is an error of the task as well
         bases = (_TwoTyped, RayTaskError, rays, kind)
-    return cast("type[Exception]", type(rays.__name__, bases, {"__module__": rays.__module__, "ours": kind}))
+    return cast(
+        "type[Exception]", type(rays.__name__, bases, {"__module__": rays.__module__, "ours": kind, "rays": rays})
+    )
 
 
-def _add_type(error: errors.FrayError | Exception) -> Exception:
-    kind = type(error)
-    rays = next(rays for ours, rays in _KINDS if issubclass(kind, ours))
-    if isinstance(error, errors.ActorDiedError) and _may_answer_later(error):
-        rays = ray_errors.ActorUnavailableError
-    if issubclass(kind, errors.InfeasibleError) and "actor" in str(error):
-        rays = ray_errors.ActorUnschedulableError
+def _type_of_rays(error: Exception, *, creates_actor: bool) -> type[Exception]:
+    if isinstance(error, errors.ActorDiedError) and error.fate == "lives_on":
+        return ray_errors.ActorUnavailableError
+    if isinstance(error, errors.InfeasibleError) and creates_actor:
+        return ray_errors.ActorUnschedulableError
+    return next(rays for ours, rays in _KINDS if isinstance(error, ours))
+
+
+def _add_type(error: Exception, rays: type[Exception]) -> Exception:
     text = str(error)
-    made: Any = _two_typed(kind, rays)
+    made: Any = _two_typed(type(error), rays)
     error = _copy(error, made.__new__(made, *error.args))
     if isinstance(error, RayTaskError):
         error.__dict__["traceback_str"] = text
@@ -85,7 +90,7 @@ def _add_type(error: errors.FrayError | Exception) -> Exception:
         if hasattr(rays, field):
             error.__dict__[field] = text
     if isinstance(error, errors.ActorDiedError):
-        error.__dict__["actor_init_failed"] = "constructor raised" in text or "constructor" in text
+        error.__dict__["actor_init_failed"] = error.fate == "constructor_failed"
     return error
 
 
@@ -96,12 +101,13 @@ def _copy(error: Exception, made: Exception) -> Exception:
     return made
 
 
-def _may_answer_later(error: errors.ActorDiedError) -> bool:
-    return _RESTARTING in str(error)
+def translated(error: BaseException, *, creates_actor: bool = False) -> BaseException:
+    """Return what a program that was written for Ray gets in place of `error`; itself, with one type more, mostly.
 
-
-def translated(error: BaseException) -> BaseException:
-    """Return what a program that was written for Ray gets in place of `error`; itself, with one type more, mostly."""
+    Args:
+        error: what an engine raised.
+        creates_actor: whether it was raised where an actor was created.
+    """
     if isinstance(error, RayError):
         if isinstance(error.__cause__, errors.RemoteTraceback):
             error.__cause__ = None  # its text is the error's own
@@ -115,12 +121,12 @@ def translated(error: BaseException) -> BaseException:
         return RayTaskError(error.task_name, text, RayError(str(error)))
     if isinstance(error, _LEFT_ALONE) or not isinstance(error, errors.FrayError):
         return error
-    return _add_type(error)
+    return _add_type(error, _type_of_rays(error, creates_actor=creates_actor))
 
 
-def raise_translated(error: BaseException) -> NoReturn:
+def raise_translated(error: BaseException, *, creates_actor: bool = False) -> NoReturn:
     """Raise what `translated` returns, without a word of the error that it stood for."""
-    again = translated(error)
+    again = translated(error, creates_actor=creates_actor)
     if again is error:
         raise error
     raise again from None

@@ -1,4 +1,4 @@
-"""What an actor's process holds: the instance of the user's class, with each method as callers of Ray know it.
+"""The object in an actor's process: it holds the instance of the user's class, and calls its methods as Ray does.
 
 The instance itself is untouched, so what its methods call on `self` goes past this.
 """

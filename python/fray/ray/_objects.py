@@ -75,9 +75,7 @@ def _get_several(context: Any, refs: Sequence[Any], timeout: float | None) -> li
         left = _LOOK_SECONDS if end is None else min(_LOOK_SECONDS, end - time.monotonic())
         try:
             return _get_list(context, refs, max(left, 0))
-        except GetTimeoutError as error:
-            if not str(error).startswith("get: "):  # a task's own
-                raise
+        except GetTimeoutError:  # of this wait, or what a task itself has raised
             unique = list(dict.fromkeys(refs))
             ready, _ = context.wait(unique, len(unique), 0)
             if len(ready) != settled:

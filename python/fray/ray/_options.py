@@ -1,4 +1,4 @@
-"""The options of remote functions, classes and methods: which there are, what is refused, and what they are here."""
+"""The options of remote functions, classes and methods: checks them, and translates them into Fray's."""
 
 # pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false

@@ -1,4 +1,4 @@
-"""What is not here, by name, with what to do instead."""
+"""The names of Ray that `fray.ray` does not have, each with what to do instead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether arguments fit a function, found out at the call, as Ray does; at little cost where they do."""
+"""Checks at the call whether arguments fit a function, as Ray does; the check of fitting arguments is cheap."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the processes that workers are forked from load ahead, named to them by FRAY_PRELOAD; see `_session`."""
+"""The modules that fork servers load before they fork workers; FRAY_PRELOAD names this one to them (see `_session`)."""
 
 from __future__ import annotations
 

@@ -295,7 +295,7 @@ class _Wrapper:
             else:
                 link = context.engine.create_actor(self._host, arguments, {}, chosen, self._kinds)
         except Exception as error:
-            raise_translated(error)
+            raise_translated(error, creates_actor=True)
         return ActorHandle._of(FrayHandle(link))
 
     def _prepare(self) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from pathlib import Path
 
 import fray
 import pytest
-from fray._native import Executed, FunctionKind, Interrupt, StatusCode, TaskStatus
+from fray._native import ActorFate, Executed, FunctionKind, Interrupt, StatusCode, TaskStatus
 from fray.backend.native.failures import actor_died, can_pickle, engine_error
 
 SOURCES = Path(__file__).resolve().parents[3] / "src"
@@ -81,9 +82,18 @@ def test_an_error_is_told_by_its_code_whatever_its_words_say(code: StatusCode) -
 
 @pytest.mark.parametrize("executed", Executed)
 def test_the_death_of_an_actor_says_whether_the_call_ran(executed: Executed) -> None:
-    error = actor_died(executed, "Counter", "", "it was killed", b"")
+    error = actor_died(executed, ActorFate.ENDED, "Counter", "", "it was killed", b"")
     assert isinstance(error, fray.ActorDiedError)
     assert error.executed == executed.name.lower()
+
+
+@pytest.mark.parametrize("fate", ActorFate)
+def test_the_death_of_an_actor_says_what_becomes_of_it(fate: ActorFate) -> None:
+    error = actor_died(Executed.UNKNOWN, fate, "Counter", "", "its process died", b"")
+    assert isinstance(error, fray.ActorDiedError)
+    assert error.fate == fate.name.lower()
+    assert ("has ended" in str(error)) == (fate != ActorFate.LIVES_ON)
+    assert pickle.loads(pickle.dumps(error)).fate == error.fate
 
 
 def test_can_pickle_never_raises() -> None:

@@ -11,7 +11,6 @@ from typing import Any, overload
 from fray._iris_jobs import DeviceKind, IrisJobRequest, IrisJobs
 from fray.backend.iris.program import program_of
 from fray.backend.iris.resources import spec_of
-from fray.cluster.client_errors import client_errors
 from fray.cluster.cluster import Cluster
 from fray.cluster.entrypoint import Entrypoint
 from fray.cluster.environment import EnvironmentConfig, create_environment
@@ -68,15 +67,9 @@ class IrisCluster(Cluster):
             NodeDiedError: no controller answers.
         """
         environment = request.environment
-        if environment is None and not self._is_own():
+        if environment is None and not self._jobs.is_own():
             environment = create_environment()
-        order = order_of(request, environment)
-        with client_errors():
-            return JobId(self._jobs.submit(order))
-
-    def _is_own(self) -> bool:
-        with client_errors():
-            return self._jobs.is_own()
+        return JobId(self._jobs.submit(order_of(request, environment)))
 
     def create_job(self, entrypoint: str, env: RuntimeEnv | None = None) -> JobId:
         """Start a shell command in a copy of this process's folder and return the job's id."""
@@ -90,29 +83,25 @@ class IrisCluster(Cluster):
 
     def poll(self, job_id: str) -> JobInfo:
         """Return how a job is doing."""
-        with client_errors():
-            return info_of(self._jobs.get(job_id))
+        return info_of(self._jobs.get(job_id))
 
     def list_jobs(self) -> list[JobInfo]:
         """Return how this user's jobs are doing, those first that were accepted first; without their tasks."""
-        with client_errors():
-            found = self._jobs.list_jobs(prefix=f"/{self._jobs.user()}/")
+        found = self._jobs.list_jobs(prefix=f"/{self._jobs.user()}/")
         return [info_of(job) for job in reversed(found)]
 
     def logs(self, job_id: str) -> str:
         """Return what all attempts of the job have printed so far, and reached the controller."""
-        with client_errors():
-            replicas = self._replicas(job_id)
-            return _text(self._jobs.logs(job_id), replicas)
+        replicas = self._replicas(job_id)
+        return _text(self._jobs.logs(job_id), replicas)
 
     def follow(self, job_id: str) -> Iterator[str]:
         """Yield what the job prints, as it comes, to its end."""
-        with client_errors():
-            replicas = self._replicas(job_id)
-            log = self._jobs.follow(job_id)
-            while (lines := log.read(_PATIENCE_SECONDS)) is not None:
-                if lines:
-                    yield _text(lines, replicas)
+        replicas = self._replicas(job_id)
+        log = self._jobs.follow(job_id)
+        while (lines := log.read(_PATIENCE_SECONDS)) is not None:
+            if lines:
+                yield _text(lines, replicas)
 
     def _replicas(self, job_id: str) -> int:
         replicas: Any = self._jobs.get(job_id)["replicas"]
@@ -132,8 +121,7 @@ class IrisCluster(Cluster):
         """Wait for the end of a job, or of all jobs of a sequence, as `Cluster.wait` does."""
         ids = wanted_ids(job_id)
         check_timeout(timeout)
-        with client_errors():
-            in_time = self._jobs.wait_all(ids, timeout)
+        in_time = self._jobs.wait_all(ids, timeout)
         infos = [self.poll(one) for one in ids]
         if not in_time:
             raise time_is_over(infos)
@@ -146,8 +134,7 @@ class IrisCluster(Cluster):
 
     def terminate(self, job_id: str) -> None:
         """Ask a job and its children to end; no effect on one that has ended."""
-        with client_errors():
-            self._jobs.stop(job_id)
+        self._jobs.stop(job_id)
 
     def delete_job(self, job_id: str) -> None:
         """Ask a job to end. One that has ended stays: Iris forgets jobs by itself."""

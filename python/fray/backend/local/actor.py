@@ -176,7 +176,7 @@ class LocalActor(ActorLink):
                     self._watch(successor)
             self.runner.wake()
         for call in lost:
-            call.fail(self._died(call, "unknown", ("it was started anew, without this call", None)))
+            call.fail(self._died(call, "unknown", lives_on=True))
         for call in running:
             call.stop()
         del instance
@@ -217,13 +217,16 @@ class LocalActor(ActorLink):
         self,
         call: ActorCall,
         executed: Literal["no", "unknown"],
-        why: tuple[str, Exception | None] | None = None,
+        *,
+        lives_on: bool = False,
     ) -> ActorDiedError:
-        reason, cause = why or self.death or ("", None)
+        reason, cause = self.death or ("", None)
+        what = "was started anew, without this call" if lives_on else f"has ended: {reason}"
         had = "it had not started" if executed == "no" else "it had started, and how far it came is not known"
         error = ActorDiedError(
-            f"{call.name} has no result, because {describe(self)} has ended: {reason}; {had}",
+            f"{call.name} has no result, because {describe(self)} {what}; {had}",
             executed=executed,
+            fate="lives_on" if lives_on else "ended" if cause is None else "constructor_failed",
             class_name=self.class_name,
             actor_name=self.name,
         )

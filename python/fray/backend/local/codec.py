@@ -1,4 +1,4 @@
-"""How values pass between caller and task in this process: as they are, or through pickle as the native engine does.
+"""How values pass between caller and task in this process: as the same objects, or through pickle.
 
 A codec turns a value into a *packed* one, which is opened anew for every reader. `PlainCodec` hands the same object to
 everybody. `PickleCodec` makes copies; buffers of arrays arrive read-only, and functions of ``__main__`` and closures

@@ -1,4 +1,4 @@
-"""What a call finds around it inside one process: the variables of `RuntimeEnv.env`, and no event loop of its caller.
+"""The surroundings of a call inside one process: the variables of `RuntimeEnv.env`, and no event loop of its caller.
 
 The variables are set around the call and put back after it. They belong to the whole process, so tasks that set some
 run one at a time, and other tasks that run meanwhile see them. A task that blocks puts its variables back and lets the

@@ -1,4 +1,4 @@
-"""What a worker process does that has become an actor."""
+"""The Python side of a worker process that has become an actor."""
 
 from __future__ import annotations
 

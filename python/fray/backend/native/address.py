@@ -1,4 +1,4 @@
-"""Where a node is: the rule is the engine's, the words for it are Python's."""
+"""Finds the address of a node by the engine's rule, and says in Python's words what is wrong with one."""
 
 from __future__ import annotations
 

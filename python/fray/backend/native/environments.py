@@ -1,4 +1,4 @@
-"""What the node is told of a `RuntimeEnv`, beside its environment variables."""
+"""A `RuntimeEnv` as the node is told of it; its environment variables travel apart."""
 
 from __future__ import annotations
 

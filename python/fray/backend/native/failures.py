@@ -9,7 +9,7 @@ from types import CodeType, TracebackType
 from typing import Any, Literal, NoReturn
 
 from fray import errors
-from fray._native import Executed, StatusCode
+from fray._native import ActorFate, Executed, StatusCode
 
 __all__ = ["actor_died", "can_pickle", "engine_error", "is_from_signal", "raise_unpicklable", "task_error"]
 
@@ -38,6 +38,11 @@ _EXECUTED: dict[int, tuple[Literal["no", "yes", "unknown"], str]] = {
     Executed.YES: ("yes", "the call had ended, its result is lost"),
     Executed.UNKNOWN: ("unknown", "the call may have run"),
 }
+_FATES: dict[int, Literal["ended", "constructor_failed", "lives_on"]] = {
+    ActorFate.ENDED: "ended",
+    ActorFate.CONSTRUCTOR_FAILED: "constructor_failed",
+    ActorFate.LIVES_ON: "lives_on",
+}
 
 
 def engine_error(code: int, message: str) -> Exception:
@@ -45,13 +50,15 @@ def engine_error(code: int, message: str) -> Exception:
     return _ERRORS.get(code, errors.FrayError)(message + _ADVICE.get(code, ""))
 
 
-def actor_died(executed: int, class_name: str, name: str, cause: str, packed: bytes) -> Exception:
+def actor_died(executed: int, fate: int, class_name: str, name: str, cause: str, packed: bytes) -> Exception:
     """Return the error of a call that has no result; `packed` is what the actor's constructor raised, or empty."""
+    became = _FATES[fate]
     answer, ran = _EXECUTED[executed]
     who = f"actor {class_name}" + (f" {name!r}" if name else "") if class_name else "the actor"
     error = errors.ActorDiedError(
-        f"{who} has ended: {cause} ({ran})",
+        f"{who} {'lost the call' if became == 'lives_on' else 'has ended'}: {cause} ({ran})",
         executed=answer,
+        fate=became,
         class_name=class_name,
         actor_name=name or None,
     )

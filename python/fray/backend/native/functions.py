@@ -15,10 +15,11 @@ from typing import Any
 
 from fray import _native
 from fray._cpp_library import CppFunction
-from fray._function_state import is_importable, large_function_message, name_of, same_state, state_of
+from fray._function_state import is_importable, large_function_message, name_of, state_of
 from fray._native import FunctionKind
 from fray._recent import Recent
 from fray._ref_outside import RefOutsideError
+from fray._sent_functions import SentFunctions
 from fray.backend.native.failures import can_pickle, is_from_signal
 from fray.job.frozen import Frozen
 
@@ -49,9 +50,7 @@ class FunctionTable:
 
     def __init__(self) -> None:
         self._by_name: Recent[Any, tuple[Any, bool]] = Recent(_MOST_NAME_BYTES, _size_by_name)
-        self._by_value: Recent[Any, tuple[tuple[Any, ...], tuple[Any, bool]]] = Recent(
-            _MOST_VALUE_BYTES, _size_by_value
-        )
+        self._by_value: SentFunctions[tuple[Any, bool]] = SentFunctions(_MOST_VALUE_BYTES, _size_by_value)
 
     def handle(self, fn: Any, name: str | None, max_calls: int) -> tuple[Any, bool]:
         """Return (native handle, whether it is a generator function) of `fn`.
@@ -77,23 +76,20 @@ class FunctionTable:
             if type(fn) is Frozen:
                 return self.frozen(fn, name, max_calls) or self._freeze(key, fn, name, max_calls)
             return _pickled(fn, name, max_calls)
+        known = self._by_value.find(fn, key)
+        if known is not None:
+            return known
         state = state_of(fn)
-        cached = self._by_value[key]
-        if cached is not None and state is not None and same_state(cached[0], state):
-            return cached[1]
         handle = _pickled(fn, name, max_calls)
-        if state is not None:
-            self._by_value.keep(key, (state, handle))
-        return handle
+        return handle if state is None else self._by_value.note(key, state, handle)
 
     def frozen(self, fn: Frozen, name: str | None, max_calls: int) -> tuple[Any, bool] | None:
         """Return what `handle` returned for it, as long as that is kept."""
-        cached = self._by_value[fn, name, max_calls]
-        return None if cached is None else cached[1]
+        return self._by_value.find(fn, (fn, name, max_calls))
 
     def _freeze(self, key: Any, fn: Frozen, name: str | None, max_calls: int) -> tuple[Any, bool]:
         handle, _ = _pickled(fn.fn, name or fn.__qualname__, max_calls)
-        return self._by_value.keep(key, ((), (handle, fn.is_generator)))[1]
+        return self._by_value.note(key, None, (handle, fn.is_generator))
 
 
 def cpp_function(name: str, label: str | None = None, retrying: bool = False) -> Any:
@@ -118,9 +114,9 @@ def _size_by_name(key: Any, known: tuple[Any, bool]) -> int:
     return _ENTRY_BYTES + sys.getsizeof(known[0]) + sys.getsizeof(key[1])
 
 
-def _size_by_value(key: Any, known: tuple[tuple[Any, ...], tuple[Any, bool]]) -> int:
+def _size_by_value(key: Any, known: tuple[Any, bool]) -> int:
     # What the function captures is held too, and takes about as much as its pickle.
-    return _ENTRY_BYTES + 2 * sys.getsizeof(known[1][0]) + sys.getsizeof(key[1])
+    return _ENTRY_BYTES + 2 * sys.getsizeof(known[0]) + sys.getsizeof(key[1])
 
 
 def _make(kind: FunctionKind, payload: bytes, fn: Any, name: str | None, max_calls: int) -> tuple[Any, bool]:

@@ -1,4 +1,4 @@
-"""What the node is told of a job's environment, beside its environment variables."""
+"""The environment of a job as the node is told of it; its environment variables travel apart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a node is told to start for a `JobRequest`: the fields of JobSpec in src/model/job_spec.h, by name."""
+"""A `JobRequest` as the order that a node takes: the fields of JobSpec in src/model/job_spec.h, by name."""
 
 from __future__ import annotations
 

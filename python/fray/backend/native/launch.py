@@ -1,4 +1,4 @@
-"""Opening a node, and telling it what this process is like."""
+"""Opens a connection to a node, and tells the node which interpreter, folder and variables this process has."""
 
 from __future__ import annotations
 

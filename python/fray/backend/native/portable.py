@@ -1,4 +1,4 @@
-"""Values that other languages read, as far as Python has to help: arrays, handles, and what is refused."""
+"""The Python part of portable values, which other languages can read: arrays, handles, refusals of other types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a ref of the native engine does besides being held: `result` and `await`."""
+"""The methods of a ref of the native engine: `result` and `await`."""
 
 from __future__ import annotations
 

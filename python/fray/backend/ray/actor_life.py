@@ -1,4 +1,4 @@
-"""Where Ray's actors are in their lives, and who has which name. Ray does much of this behind the caller's back."""
+"""The states and names of Ray's actors, which Ray changes without telling its callers."""
 
 from __future__ import annotations
 

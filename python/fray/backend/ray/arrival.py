@@ -1,4 +1,4 @@
-"""Where a context of Ray's arrives. Imports Ray only where it has been imported: the pickle may be read elsewhere."""
+"""Reads the pickle of a Ray context. There may be no Ray where it is read, so it is used only if it was imported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This process's connection to Ray: made here, or by the program."""
+"""This process's connection to Ray, which the context has made, or the program before it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ending tasks of Ray that still run: asked first, forced when they do not listen."""
+"""Ends tasks of Ray that still run: asks them first, and forces them when they do not end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runtime environments of whole jobs on Ray: `build_runtime_env` and what it is made of.
+"""Runtime environments of whole jobs on Ray: `build_runtime_env` and its parts.
 
 Three ways, in this order. Local: Ray's workers share the driver's disk and packages, so variables are all that there is
 to say. Heavy: packages or extras mean that Ray builds an environment and gets the workspace packed. Light: variables,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Literal
 
 from fray import errors
 from fray._failures import summary, unpack_exception
@@ -53,16 +53,19 @@ def actor_died(error: Any, class_name: str = "", name: str | None = None) -> Exc
     reason = _task_failed(cause) if cause is not None else None
     never_ran = reason is not None or "never ran" in str(error)
     who = f"actor {class_name}" + (f" {name!r}" if name else "") if class_name else "the actor"
+    fate: Literal["ended", "constructor_failed", "lives_on"] = "ended"
     if isinstance(error, theirs.ActorUnavailableError):
+        fate = "lives_on"
         text = f"{who} cannot be reached: {_text(error)}"
     elif reason is not None:
+        fate = "constructor_failed"
         text = f"{who} has ended: its constructor raised {summary(reason)}"
     elif "killed by `ray.kill`" in str(error):
         text = f"{who} has ended: it was killed"
     else:
         text = f"{who} has ended: {_text(error)}"
     died = errors.ActorDiedError(
-        text, executed="no" if never_ran else "unknown", class_name=class_name, actor_name=name
+        text, executed="no" if never_ran else "unknown", fate=fate, class_name=class_name, actor_name=name
     )
     died.__cause__ = reason
     return died

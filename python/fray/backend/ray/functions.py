@@ -17,11 +17,11 @@ from fray._function_state import (
     is_importable,
     large_function_message,
     name_of,
-    same_state,
     send_main_by_value,
     state_of,
 )
 from fray._ref_outside import RefOutsideError
+from fray._sent_functions import SentFunctions
 from fray.backend.ray.capacity import Capacity
 from fray.backend.ray.failures import RetryableFailure
 from fray.backend.ray.library import cloudpickle, ray
@@ -56,8 +56,8 @@ class FunctionTable:
     def __init__(self, namespace: str, capacity: Capacity) -> None:
         self._namespace = namespace
         self._capacity = capacity
-        self._known: dict[Any, Submitter] = {}
-        self._exported: dict[Any, tuple[tuple[Any, ...] | None, Any]] = {}
+        self._known: SentFunctions[Submitter] = SentFunctions(_MOST_KNOWN, _one)
+        self._exported: SentFunctions[Any] = SentFunctions(_MOST_KNOWN, _one)
 
     def submitter(self, fn: Callable[..., Any], options: TaskOptions) -> Submitter:
         """Return how to submit a task of `fn`.
@@ -69,21 +69,13 @@ class FunctionTable:
         """
         key = (fn, id(options))
         try:
-            known = self._known.get(key)
+            known = self._known.find(fn, key)
         except TypeError:  # not hashable: a callable object with __eq__
             return self._make(fn, options, as_argument=True)
         if known is not None:
-            if known.state is None:
-                return known
-            state = state_of(fn) if type(fn) is FunctionType else None
-            if state is not None and same_state(known.state, state):
-                return known
+            return known
         made = self._make(fn, options)
-        if made.state is not None or made.as_argument is False:
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
-            self._known[key] = made
-        return made
+        return made if made.as_argument else self._known.note(key, made.state, made)
 
     def as_argument(self, fn: Callable[..., Any], options: TaskOptions) -> Submitter:
         """Return how to submit a task whose arguments stand for generators."""
@@ -120,25 +112,25 @@ class FunctionTable:
     ) -> Any:
         """Return Ray's remote function, None for a function that holds refs or handles."""
         key = (fn, setting, max_calls)
-        exported = self._exported.get(key)
-        if exported is not None and (state is None or (exported[0] is not None and same_state(exported[0], state))):
-            return exported[1]
+        exported = self._exported.find(fn, key)
+        if exported is not None:
+            return exported
         wrapper = _wrapper(fn, setting, streams)
         if state is not None and not _check_picklable(fn, wrapper):
             return None
-        remote = _remote(wrapper, setting, max_calls)
-        if len(self._exported) >= _MOST_KNOWN:
-            self._exported.clear()
-        self._exported[key] = (state, remote)
-        return remote
+        return self._exported.note(key, state, _remote(wrapper, setting, max_calls))
 
     def _generic(self, setting: TaskSetting, max_calls: int | None, streams: bool) -> Any:
         key = (None, setting, max_calls, streams)
-        exported = self._exported.get(key)
+        exported = self._exported.find(None, key)
         if exported is None:
             wrapper = _stream_of_argument(setting) if streams else _task_of_argument(setting)
-            exported = self._exported[key] = (None, _remote(wrapper, setting, max_calls))
-        return exported[1]
+            exported = self._exported.note(key, None, _remote(wrapper, setting, max_calls))
+        return exported
+
+
+def _one(key: object, made: object) -> int:
+    return 1
 
 
 def can_pickle(value: object) -> bool:

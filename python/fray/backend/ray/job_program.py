@@ -1,4 +1,4 @@
-"""How a job is called and what its program is started with, on a Ray: pure."""
+"""The name of a job on Ray, and the command, variables and metadata that it is submitted with. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes the environment of a program whole for another machine: what it names on this disk travels as its content.
+"""Makes the environment of a program complete for other machines: files that it names on this disk travel along.
 
 A file of requirements becomes its lines. Wheels, archives and folders among the packages become part of the package
 that the working folder is sent as, in a folder of their own, and pip finds them there.

@@ -1,4 +1,4 @@
-"""What a replica of a function job is in the worker process that runs it: its variables, folder, output and end."""
+"""A replica of a function job in the worker process that runs it: its variables, folder, output and end."""
 
 from __future__ import annotations
 

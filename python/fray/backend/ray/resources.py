@@ -1,4 +1,4 @@
-"""What a `ResourceConfig` means to Ray's own decorator, for programs that use both."""
+"""A `ResourceConfig` as the keywords of Ray's own decorator, for programs that use both."""
 
 from __future__ import annotations
 

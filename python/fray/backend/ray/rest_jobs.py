@@ -7,7 +7,6 @@ from typing import Any
 
 from fray._ray_jobs import RayJobs
 from fray.backend.ray.jobs_api import JobDetails, SubmitOrder
-from fray.cluster.client_errors import client_errors
 from fray.cluster.status import JobStatus
 
 __all__ = ["RestJobs"]
@@ -32,51 +31,43 @@ class RestJobs:
         self.address = address
 
     def submit(self, order: SubmitOrder) -> str:
-        with client_errors():
-            return self._client.submit(
-                order.entrypoint,
-                submission_id=order.submission_id,
-                runtime_env=dict(order.runtime_env),
-                metadata=dict(order.metadata),
-                cpus=order.cpus,
-                gpus=order.gpus,
-                memory_bytes=order.memory_bytes,
-                resources=dict(order.resources),
-            )
+        return self._client.submit(
+            order.entrypoint,
+            submission_id=order.submission_id,
+            runtime_env=dict(order.runtime_env),
+            metadata=dict(order.metadata),
+            cpus=order.cpus,
+            gpus=order.gpus,
+            memory_bytes=order.memory_bytes,
+            resources=dict(order.resources),
+        )
 
     def get(self, job_id: str) -> JobDetails:
-        with client_errors():
-            return _details(self._client.get(job_id))
+        return _details(self._client.get(job_id))
 
     def list(self) -> list[JobDetails]:
-        with client_errors():
-            return [_details(job) for job in self._client.list_jobs()]
+        return [_details(job) for job in self._client.list_jobs()]
 
     def stop(self, job_id: str) -> bool:
-        with client_errors():
-            return self._client.stop(job_id)
+        return self._client.stop(job_id)
 
     def delete(self, job_id: str) -> None:
-        with client_errors():
-            self._client.delete(job_id)
+        self._client.delete(job_id)
 
     def logs(self, job_id: str) -> str:
-        with client_errors():
-            return self._client.logs(job_id)
+        return self._client.logs(job_id)
 
     def follow(self, job_id: str) -> Iterator[str]:
         if JobStatus.finished(self.get(job_id).status):  # Ray takes seconds to end the log of a job that has ended
             yield self.logs(job_id)
             return
-        with client_errors():
-            log = self._client.follow(job_id)
-            while (text := log.read(_PATIENCE_SECONDS)) is not None:
-                if text:
-                    yield text
+        log = self._client.follow(job_id)
+        while (text := log.read(_PATIENCE_SECONDS)) is not None:
+            if text:
+                yield text
 
     def nodes(self) -> Sequence[dict[str, float]]:
-        with client_errors():
-            return self._client.nodes()
+        return self._client.nodes()
 
 
 def _details(job: dict[str, Any]) -> JobDetails:

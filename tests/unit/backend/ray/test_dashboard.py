@@ -469,20 +469,20 @@ def test_job_and_its_log_travel_over_tls(
 
 def test_certificate_that_nobody_vouches_for_is_refused(secure: Dashboard):
     jobs = RayJobs(secure.url, CANARY)
-    with pytest.raises(PermissionError, match=r"certificate.*ca_file"):
+    with pytest.raises(fray.NodeDiedError, match=r"certificate.*ca_file"):
         jobs.submit("true")
     assert secure.requests == []
 
 
 def test_certificate_of_another_host_is_refused(secure: Dashboard, certificate: Path):
     jobs = RayJobs(secure.url.replace("localhost", "127.0.0.1"), CANARY, ca_file=str(certificate))
-    with pytest.raises(PermissionError, match="certificate"):
+    with pytest.raises(fray.NodeDiedError, match="certificate"):
         jobs.submit("true")
     assert secure.requests == []
 
 
 def test_plain_http_at_a_port_of_tls_and_the_reverse_are_told(secure: Dashboard, dashboard: Dashboard):
-    with pytest.raises(ConnectionError, match="write https://"):
+    with pytest.raises(fray.NodeDiedError, match="write https://"):
         RayJobs(secure.url.replace("https", "http")).list_jobs()
-    with pytest.raises(ConnectionError, match="or is it http://"):
+    with pytest.raises(fray.NodeDiedError, match="or is it http://"):
         RayJobs(dashboard.url.replace("http", "https")).list_jobs()

@@ -1,0 +1,49 @@
+"""A table of functions in the form in which they were sent, each kept for as long as it would be sent the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, TypeVar
+
+from fray._function_state import same_state, state_of
+from fray._recent import Recent
+
+__all__ = ["SentFunctions"]
+
+M = TypeVar("M")
+
+
+class SentFunctions(Recent[Any, "tuple[tuple[Any, ...] | None, M]"]):
+    """What was made of functions used lately, beside the state that each function had then.
+
+    Guarded by the GIL: what two threads make twice is equal.
+
+    Args:
+        most: of the sizes of all entries together.
+        size_of: size of an entry, given its key and what was made.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, most: int, size_of: Callable[[Any, M], int]) -> None:
+        super().__init__(most, lambda key, entry: size_of(key, entry[1]))
+
+    def find(self, fn: Any, key: Any) -> M | None:
+        """Return what was made under `key`; None where nothing was, or where `fn` could be another function by now.
+
+        Raises:
+            TypeError: the key cannot be hashed.
+        """
+        entry = self[key]
+        if entry is None:
+            return None
+        state, made = entry
+        if state is None:
+            return made
+        now = state_of(fn) if type(fn) is FunctionType else None
+        return made if now is not None and same_state(state, now) else None
+
+    def note(self, key: Any, state: tuple[Any, ...] | None, made: M) -> M:
+        """Keep and return what was made of a function in this state; None for one that is sent by name."""
+        return self.keep(key, (state, made))[1]
