@@ -9,6 +9,7 @@
 
 #include "http_client/backoff.h"
 #include "iris/controller.h"
+#include "iris/job_secret.h"
 #include "iris/messages.h"
 #include "iris/names.h"
 
@@ -99,6 +100,7 @@ Result<std::string> Jobs::submit(JobRequest request) const {
   FRAY_RETURN_IF_ERROR(check(request));
   FRAY_ASSIGN_OR_RETURN(const std::string id, job_id(user_, request.parent, request.name));
   FRAY_RETURN_IF_ERROR(controller_->enter());
+  give_secret(&request);
   Bundle bundle;
   if (!request.workspace.empty()) {
     FRAY_ASSIGN_OR_RETURN(bundle, make_bundle(request.workspace));

@@ -50,6 +50,8 @@ class Jobs {
   Jobs(Endpoint endpoint, std::string user, std::chrono::milliseconds patience = kPatience);
 
   const Endpoint& endpoint() const;
+  // For what else is asked there, over the same login.
+  std::shared_ptr<const Controller> controller() const { return controller_; }
   const std::string& user() const { return user_; }
 
   // Sends the workspace if the controller has not got it, then the job. The id under which it goes: where logging in is
