@@ -10,7 +10,7 @@ from fray.backend import BACKENDS, Backend, backend_named
 from fray.errors import UnsupportedError
 from fray.job.context import JobContext
 from fray.job.spec import Spec, parse_spec
-from fray.job.surroundings import is_ray_job, ray_is_initialized
+from fray.job.surroundings import is_iris_task, is_ray_job, ray_is_initialized
 
 __all__ = ["build", "create_job_ctx", "resolve", "worker_context"]
 
@@ -39,7 +39,9 @@ def create_job_ctx(context_type: str = "auto", *, max_workers: int = 1, **option
     """
     backend = backend_named(context_type)
     if context_type == "auto":
-        spec = Spec("local", {}) if _of_worker(BACKENDS["local"]) is not None else resolve()
+        of_worker = (name for name in ("iris", "local") if _of_worker(BACKENDS[name]) is not None)
+        worker = next(of_worker, None)
+        spec = resolve() if worker is None else Spec(worker, {})
         backend, options = spec.backend, {**spec.settings, **_settings(spec.backend, options)}
     elif backend is None:
         known = ", ".join(["auto", *(name for row in BACKENDS.values() for name in (row.name, *row.aliases))])
@@ -80,7 +82,8 @@ def _later(backend: Backend, settings: dict[str, Any]) -> JobContext:
 def resolve() -> Spec:
     """Return what this process's surroundings say.
 
-    In this order: its job's node, an initialised Ray, the spec, the Ray that started it as a job, else ``local``.
+    In this order: its job's node, an initialised Ray, the spec, the Ray or the Iris that started it as a job, else
+    ``local``.
     """
     address = node_of_this_job()
     if address is not None:
@@ -90,7 +93,9 @@ def resolve() -> Spec:
     text = cluster_spec()
     if text is not None:
         return parse_spec(text)
-    return Spec("ray" if is_ray_job() else "local", {})
+    if is_ray_job():
+        return Spec("ray", {})
+    return Spec("iris", {"controller": os.environ["IRIS_CONTROLLER_URL"]}) if is_iris_task() else Spec("local", {})
 
 
 def build(spec: Spec) -> JobContext:
@@ -103,8 +108,11 @@ def build(spec: Spec) -> JobContext:
 
 
 def worker_context() -> JobContext | None:
-    """Return the context of the worker process that this is, or None anywhere else."""
-    for backend in BACKENDS.values():
+    """Return the context of the worker process that this is, or None anywhere else.
+
+    The rows are looked at from the last to the first: a worker of Iris is one of a native engine as well.
+    """
+    for backend in reversed(BACKENDS.values()):
         context = _of_worker(backend)
         if context is not None:
             return context

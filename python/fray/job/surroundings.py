@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Any
 
-__all__ = ["is_ray_job", "is_ray_worker", "ray_is_initialized"]
+__all__ = ["is_iris_task", "is_ray_job", "is_ray_worker", "ray_is_initialized"]
 
 
 def ray_is_initialized() -> bool:
@@ -26,6 +26,11 @@ def _module(name: str) -> Any:
     """Return a module of Ray itself; what stands for it (`fray.ray`) has that name in `sys.modules` only."""
     module = sys.modules.get(name)
     return module if getattr(module, "__name__", None) == name else None
+
+
+def is_iris_task() -> bool:
+    """Return whether Iris has started this program, or what started it, as a task of a job."""
+    return bool(os.environ.get("IRIS_TASK_ID") and os.environ.get("IRIS_CONTROLLER_URL"))
 
 
 def is_ray_job() -> bool:
