@@ -15,7 +15,14 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["IRIS_WORKER_VARIABLE", "NAMESPACE_VARIABLE", "PRELOAD_VARIABLE", "cluster_spec", "default_namespace", "node_of_this_job"]
+__all__ = [
+    "IRIS_WORKER_VARIABLE",
+    "NAMESPACE_VARIABLE",
+    "PRELOAD_VARIABLE",
+    "cluster_spec",
+    "default_namespace",
+    "node_of_this_job",
+]
 
 PRELOAD_VARIABLE = "FRAY_PRELOAD"
 """Modules, with commas between, that the processes load which workers are forked from."""

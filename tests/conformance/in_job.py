@@ -1,7 +1,7 @@
 """The suite inside jobs: its tests run in one job of each cluster, and each is reported where it was asked for.
 
-The job's function is pytest itself, which a variable tells where it is; `get_job_context()` there finds the job's node, or
-the machine of the Iris task.
+The job's function is pytest itself, which a variable tells where it is; `get_job_context()` there finds the job's node,
+or the machine of the Iris task.
 """
 
 from __future__ import annotations

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from fray.backend.iris.directory import actor_of
+from fray.backend.iris.names import actor_of
 from fray.backend.iris.task import current_task
 from fray.errors import UnsupportedError
 from fray.job.actor_methods import MethodKind
 from fray.job.actors import ActorHandle, ActorLink, CallOptions
 from fray.types import ActorOptions
 
-__all__ = ["Description", "IrisActorLink", "LinkMaker", "reduce_leaving", "restore_handle"]
+__all__ = ["Description", "IrisActorLink", "LinkFinder", "LinkMaker", "reduce_leaving", "restore_handle"]
 
 
 class Description(NamedTuple):
@@ -54,16 +53,20 @@ class Description(NamedTuple):
         return cls(class_name, name, namespace, {key: MethodKind(kind) for key, kind in methods.items()}, *rest)
 
 
-@runtime_checkable
 class LinkMaker(Protocol):
-    """What a link asks its engine for."""
-
-    def link_to(self, job: str, description: Description) -> IrisActorLink:
-        """Return the link to the actor that a job hosts."""
-        ...
+    """What a link asks its maker for."""
 
     def relay_of(self, link: IrisActorLink) -> ActorLink:
         """Return the link of the actor of this machine that passes calls on."""
+        ...
+
+
+@runtime_checkable
+class LinkFinder(Protocol):
+    """An engine that knows actors which jobs host."""
+
+    def link_to(self, job: str, description: Description) -> IrisActorLink:
+        """Return the link to the actor that a job hosts."""
         ...
 
 
@@ -91,7 +94,9 @@ class IrisActorLink(ActorLink):
         self._maker = maker
         self._relay: ActorLink | None = None
         self._named: dict[tuple[str, CallOptions], CallOptions] = {}
-        self.actor_id = hashlib.sha256(job.encode()).hexdigest()[:32]
+        from hashlib import sha256  # costs every worker some milliseconds otherwise
+
+        self.actor_id = sha256(job.encode()).hexdigest()[:32]
         self.class_name, self.name = description.class_name, description.name
         self.methods, self.annotations = description.methods, description.annotations
 
@@ -101,6 +106,10 @@ class IrisActorLink(ActorLink):
         if self._relay is None:
             self._relay = self._maker.relay_of(self)
         return self._relay
+
+    def forget_relay(self) -> None:
+        """Begin anew in a child of fork(), which is connected to its machine's engine by itself."""
+        self._relay = None
 
     def belongs_to(self, maker: LinkMaker) -> bool:
         """Return whether it was made by that engine."""
@@ -143,10 +152,10 @@ def restore_handle(job: str, description: str) -> ActorHandle:
     """
     from fray.job.current import get_job_context
 
-    maker = get_job_context().engine
-    if not isinstance(maker, LinkMaker):
+    engine = get_job_context().engine
+    if not isinstance(engine, LinkFinder):
         raise UnsupportedError(
             f"the handle of the actor that the Iris job {job} hosts was read in a process that is no task of its root "
             "job, or that has set another context; only tasks of that job can call it"
         )
-    return ActorHandle(maker.link_to(job, Description.read(json.loads(description))))
+    return ActorHandle(engine.link_to(job, Description.read(json.loads(description))))

@@ -1,7 +1,7 @@
 """`Channel`: frames over a socket, both ways. A frame has a kind, the number of a call, a body, and buffers.
 
-Buffers are read into memory that is made for them, and sent from where they lie, so that an array is copied once on each
-side: by the kernel.
+Buffers are read into memory that is made for them, and sent from where they lie, so that an array is copied once on
+each side: by the kernel.
 """
 
 from __future__ import annotations

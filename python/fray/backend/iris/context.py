@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, ClassVar
 
-from fray._settings import IRIS_WORKER_VARIABLE
+from fray._settings import IRIS_WORKER_VARIABLE, PRELOAD_VARIABLE
 from fray.backend import BACKENDS
 from fray.backend.iris.engine import IrisEngine
 from fray.backend.iris.task import current_task, node_settings
@@ -18,8 +18,8 @@ __all__ = ["IrisJobContext"]
 class IrisJobContext(JobContext):
     """Runs tasks, and actors without a name, on the machine of the Iris task that this process is part of.
 
-    They have the CPUs, the memory and the devices that Iris gave the task. Actors with a name are shared by all tasks of
-    the root job and its children: each is hosted by an Iris job of its own, and called over HTTP.
+    They have the CPUs, the memory and the devices that Iris gave the task. Actors with a name are shared by all tasks
+    of the root job and its children: each is hosted by an Iris job of its own, and called over HTTP.
 
     Args:
         controller: ignored, as are the others: a task has the controller that started it. They are here so that one
@@ -95,7 +95,7 @@ class IrisJobContext(JobContext):
         return self._native.closed
 
     def close(self) -> None:
-        """End the context: tasks that have not ended are cancelled. Actors with names live on, as others may call them."""
+        """End the context: tasks that have not ended are cancelled. Actors with names live on: others may call them."""
         self._native.close()
 
 
@@ -104,4 +104,7 @@ def _native() -> Any:
 
 
 def _node() -> dict[str, Any]:
-    return {**node_settings(), "worker_env": {IRIS_WORKER_VARIABLE: str(os.getpid())}}
+    """Return the settings of the task's node, whose workers have such a context too, loaded before they are forked."""
+    preloaded = ",".join(filter(None, [os.environ.get(PRELOAD_VARIABLE), __name__]))
+    environment = {IRIS_WORKER_VARIABLE: str(os.getpid()), PRELOAD_VARIABLE: preloaded}
+    return {**node_settings(), "worker_env": environment}

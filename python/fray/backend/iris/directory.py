@@ -1,8 +1,8 @@
 """`ActorDirectory`: which named actors the tree of a root job has, and where.
 
-An actor is hosted by a job of its own, a child of the root job. The job's name says which actor it is, and a number that
-grows by one with each new actor of that name, for Iris never lets the name of a stopped job go. Launching a job under a
-name that is taken is refused, so that of many who create an actor at once one succeeds.
+An actor is hosted by a job of its own, a child of the root job. The job's name says which actor it is, and a number
+that grows by one with each new actor of that name, for Iris never lets the name of a stopped job go. Launching a job
+under a name that is taken is refused, so that of many who create an actor at once one succeeds.
 
 The host registers the job's id as an endpoint when it can be called, with the actor's description, and a second one,
 ``.../ended``, once the actor has ended, which is before its job has. Both vanish with the attempt of the host.
@@ -14,32 +14,19 @@ import json
 import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
-from urllib.parse import quote, unquote
 
 from fray import errors
 from fray._iris_jobs import IrisJobRequest, IrisJobs
+from fray.backend.iris.names import PREFIX, ActorName, actor_of, job_prefix
 from fray.backend.iris.task import IrisTask
 from fray.cluster.client_errors import client_errors
 
-__all__ = ["ENDED", "ActorDirectory", "ActorName", "Host", "actor_of"]
+__all__ = ["ENDED", "ActorDirectory", "Host"]
 
 ENDED = "/ended"
-_PREFIX = "fray-actor"
 _OVER = ("SUCCEEDED", "FAILED", "KILLED", "WORKER_FAILED", "UNSCHEDULABLE")
 _FIRST_LOOK_SECONDS = 0.02
 _LONGEST_LOOK_SECONDS = 0.5
-
-
-class ActorName(NamedTuple):
-    """The name of an actor, and which of those that had it this one is."""
-
-    namespace: str
-    name: str
-    number: int
-
-    def job_name(self) -> str:
-        """Return the name of the job that hosts it."""
-        return f"{_job_prefix(self.namespace, self.name)}{self.number}"
 
 
 class Host(NamedTuple):
@@ -58,22 +45,6 @@ class Host(NamedTuple):
     description: Mapping[str, Any]
 
 
-def _job_prefix(namespace: str, name: str) -> str:
-    return ".".join([_PREFIX, _quoted(namespace), _quoted(name), ""])
-
-
-def _quoted(text: str) -> str:
-    return quote(text, safe="").replace(".", "%2E").replace("~", "%7E")
-
-
-def actor_of(job: str) -> ActorName | None:
-    """Return the actor that a job hosts; None for every other job."""
-    parts = job.rpartition("/")[2].split(".")
-    if len(parts) != 4 or parts[0] != _PREFIX or not parts[3].isdigit():
-        return None
-    return ActorName(unquote(parts[1]), unquote(parts[2]), int(parts[3]))
-
-
 class ActorDirectory:
     """Asks the controller for the actors of one tree of jobs. Thread-safe; every method asks, and may wait for it.
 
@@ -87,11 +58,11 @@ class ActorDirectory:
 
     def named(self) -> dict[tuple[str, str], str]:
         """Return the jobs of all living actors, by namespace and name."""
-        return {(actor.namespace, actor.name): job for actor, job in self._living(f"{_PREFIX}.")[0]}
+        return {(actor.namespace, actor.name): job for actor, job in self._living(f"{PREFIX}.")[0]}
 
     def find(self, namespace: str, name: str) -> tuple[str | None, ActorName]:
         """Return the job of the living actor of that name, if there is one, and the actor that would be next."""
-        living, last = self._living(_job_prefix(namespace, name))
+        living, last = self._living(job_prefix(namespace, name))
         return (living[-1][1] if living else None), ActorName(namespace, name, last + 1)
 
     def _living(self, prefix: str) -> tuple[list[tuple[ActorName, str]], int]:

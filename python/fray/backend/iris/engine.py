@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from fray import errors
-from fray._iris_jobs import IrisJobRequest, IrisJobs
 from fray.backend.iris.actors import Description, IrisActorLink
-from fray.backend.iris.directory import ActorDirectory
-from fray.backend.iris.hosting import host_order
-from fray.backend.iris.relay import CONNECT, KILL, Relay, methods_of_relay
-from fray.backend.iris.task import current_task, secret
 from fray.job.actor_methods import MethodKind
-from fray.job.actor_request import name_taken
-from fray.job.actors import ActorLink, CallOptions
-from fray.job.checks import foreign_ref
+from fray.job.actors import ActorLink
 from fray.job.context import JobContext
 from fray.job.engine import Engine
-from fray.job.refs import ObjectRef
 from fray.job.watch import Watch
-from fray.types import ActorOptions, Lifetime, TaskOptions
+from fray.types import ActorOptions, TaskOptions
+
+if TYPE_CHECKING:
+    from fray.backend.iris.named_actors import NamedActors
 
 __all__ = ["IrisEngine"]
-
-_RELAYS = "fray.iris"
-"""The namespace of relays on each machine."""
-_KILL_SECONDS = 10.0
-"""For an actor to end by itself before its job is stopped."""
-_PLAIN = CallOptions()
 
 
 class IrisEngine(Engine):
@@ -44,8 +31,6 @@ class IrisEngine(Engine):
 
     def __init__(self, context: JobContext, name: str) -> None:
         self._context, self._name = context, name
-        self._links: weakref.WeakValueDictionary[str, IrisActorLink] = weakref.WeakValueDictionary()
-        self._known: ActorDirectory | None = None
 
     @property
     def native(self) -> Engine:
@@ -114,12 +99,17 @@ class IrisEngine(Engine):
 
     # ---- actors
 
+    @cached_property
+    def _named(self) -> NamedActors:
+        # Imported when an actor with a name is first asked for: most workers never do, and start sooner.
+        from fray.backend.iris.named_actors import NamedActors
+
+        return NamedActors(self, self._name)
+
     @property
-    def _directory(self) -> ActorDirectory:
-        if self._known is None:
-            task = current_task()
-            self._known = ActorDirectory(IrisJobs(task.controller, user=task.user), task)
-        return self._known
+    def namespace(self) -> str:
+        """Where names of actors live that do not say so."""
+        return self._context.namespace
 
     def create_actor(
         self,
@@ -132,95 +122,23 @@ class IrisEngine(Engine):
         native = self.native
         if options.name is None:
             return native.create_actor(cls, args, kwargs, options, methods)
-        secret()
-        namespace = options.namespace or self._context.namespace
-        order: IrisJobRequest | None = None
-        while True:
-            job, following = self._directory.find(namespace, options.name)
-            if job is not None:
-                if not options.get_if_exists:
-                    raise name_taken(options.name, namespace)
-                link = self._link_of(job)
-                if link is not None:
-                    return link
-                continue  # it has ended meanwhile
-            if order is None:
-                about = Description.of(cls, options, namespace, methods)
-                args, kwargs = self._values(args, kwargs)
-                order = host_order(cls, args, kwargs, replace(options, namespace=namespace), methods, about)
-            job = self._directory.launch(order, following)
-            if job is not None:
-                link = self.link_to(job, Description.of(cls, options, namespace, methods))
-                link.relay.submit(CONNECT, (), {}, _PLAIN)
-                return link
-
-    def _values(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the arguments with values in the place of refs, which do not leave the machine."""
-
-        def value(argument: Any) -> Any:
-            if not isinstance(argument, ObjectRef):
-                return argument
-            if not self.owns(argument):
-                raise foreign_ref(argument, "create_actor", self._name)
-            return self.get(argument, None)
-
-        return tuple(map(value, args)), {key: value(argument) for key, argument in kwargs.items()}
+        return self._named.create(cls, args, kwargs, options, methods)
 
     def find_actor(self, name: str, namespace: str) -> ActorLink | None:
-        while True:
-            job, _ = self._directory.find(namespace, name)
-            if job is None:
-                return None
-            link = self._link_of(job)
-            if link is not None:
-                return link
-
-    def _link_of(self, job: str) -> ActorLink | None:
-        """Return a link to the actor that a job hosts, waiting until its host says what it is; None where it ends."""
-        known = self._links.get(job)
-        if known is not None:
-            return known
-        host = self._directory.wait_for_host(job)
-        return None if host is None else self.link_to(job, Description.read(host.description))
+        return self._named.find(name, namespace)
 
     def link_to(self, job: str, description: Description) -> IrisActorLink:
         """Return the link to the actor that a job hosts; see `restore_handle`."""
-        known = self._links.get(job)
-        if known is None:
-            known = self._links[job] = IrisActorLink(job, description, self)
-        return known
-
-    def relay_of(self, link: IrisActorLink) -> ActorLink:
-        """Return the link of the relay of this machine for an actor; see `LinkMaker`."""
-        options = ActorOptions(
-            name=link.actor_id,
-            namespace=_RELAYS,
-            get_if_exists=True,
-            lifetime=Lifetime.DETACHED,
-            max_restarts=-1,
-            max_task_retries=link.description.max_task_retries,
-            max_pending_calls=link.description.max_pending_calls,
-            max_concurrency=_MOST_CALLS,
-        )
-        args = (link.job, list(link.description))
-        return self.native.create_actor(Relay, args, {}, options, methods_of_relay(link.description))
+        return self._named.link_to(job, description)
 
     def named_actors(self) -> list[tuple[str, str]]:
-        return list(self._directory.named())
+        return self._named.names()
 
     def kill_actor(self, link: Any, no_restart: bool) -> None:
-        if not isinstance(link, IrisActorLink):
+        if isinstance(link, IrisActorLink):
+            self._named.kill(link, no_restart)
+        else:
             self.native.kill_actor(link, no_restart)
-            return
-        killed = link.relay.submit(KILL, (no_restart,), {}, _PLAIN)
-        try:
-            self.native.get(killed, _KILL_SECONDS)
-        except errors.GetTimeoutError:
-            if no_restart:
-                self._directory.stop(link.job)
 
     def owns_actor(self, link: Any) -> bool:
-        return link.belongs_to(self) if isinstance(link, IrisActorLink) else self.native.owns_actor(link)
-
-
-_MOST_CALLS = 1_000_000
+        return link.belongs_to(self._named) if isinstance(link, IrisActorLink) else self.native.owns_actor(link)

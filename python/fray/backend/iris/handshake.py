@@ -7,8 +7,8 @@
     GET /fray/actor            Authorization: Fray HMAC(secret, caller, C, S, actor), Upgrade: fray-actor
     101 Switching Protocols    frames from here on
 
-The secret itself never travels, so neither somebody who reads along nor a stranger who has registered the name of an actor
-learns it; and nothing that came from the other side is unpickled before it has shown its proof.
+The secret itself never travels, so neither somebody who reads along nor a stranger who has registered the name of an
+actor learns it; and nothing that came from the other side is unpickled before it has shown its proof.
 """
 
 from __future__ import annotations

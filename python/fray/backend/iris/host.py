@@ -1,7 +1,7 @@
 """The program of a job that hosts a named actor: it makes the actor on its own engine and serves calls of it.
 
-Concurrency, order, retries, restarts and the death of the actor's process are the engine's; what this adds is that callers
-come from other machines, and that the name goes with the actor.
+Concurrency, order, retries, restarts and the death of the actor's process are the engine's; what this adds is that
+callers come from other machines, and that the name goes with the actor.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class ActorOrder(NamedTuple):
 
 
 def command() -> list[str]:
-    """Return what a host's job runs. Its current folder is the workspace, which comes first where modules are sought."""
+    """Return what a host's job runs. It starts in the workspace, which comes first where modules are sought."""
     code = f"from {__name__} import main; main()"
     return ["bash", "-c", f'cd "$IRIS_WORKDIR" && exec "$IRIS_PYTHON" -u -c "{code}"']
 
@@ -94,7 +94,10 @@ class _Session:
 
 
 class _Host:
-    """Threading: frames come in the loop's thread, answers leave in that of `_answer_for_ever`, streams have their own."""
+    """Makes the actor, serves it and sees its end.
+
+    Threading: frames come in the loop's thread, answers leave in that of `_answer_for_ever`, streams have their own.
+    """
 
     def __init__(self, order: ActorOrder) -> None:
         self._order = order

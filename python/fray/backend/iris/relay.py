@@ -1,7 +1,7 @@
 """`Relay`: the actor of this machine that passes calls on to a named actor that another Iris job hosts.
 
-Each machine has one for each named actor that is called from it, under a name that the directory's users do not see. Its
-calls are the engine's own, so their refs can be waited for and handed on like all others; a caller's order is kept, since the
+Each machine has one for each named actor that is called from it, under a name that programs do not see. Its calls are
+the engine's own, so their refs can be waited for and handed on like all others; a caller's order is kept, since the
 engine starts calls in their order and each sends its frame in its first step.
 
 Its methods are those of the actor that it stands for; everything of its own has a name that no method can have.

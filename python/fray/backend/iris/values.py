@@ -17,6 +17,7 @@ __all__ = ["pack", "unpack"]
 _LEAST_BUFFER_BYTES = 4 << 10
 _MOST_BUFFERS = 1000
 
+
 class _Pickler(_by_value.Pickler):
     """Has handles say how they leave this machine."""
 
