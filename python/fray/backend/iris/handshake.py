@@ -145,7 +145,11 @@ async def _read_head(sock: socket.socket) -> tuple[str, dict[str, str]]:
 def _host_and_port(address: str) -> tuple[str, int]:
     from urllib.parse import urlsplit
 
-    parts = urlsplit(address if "://" in address else f"http://{address}")
-    if parts.hostname is None or parts.port is None:
+    try:
+        parts = urlsplit(address if "://" in address else f"http://{address}")
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = port = None
+    if host is None or port is None:
         raise HandshakeError(f"{address!r} is not the address of an actor's host, which is http://HOST:PORT")
-    return parts.hostname, parts.port
+    return host, port

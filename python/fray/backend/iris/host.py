@@ -32,6 +32,7 @@ from fray.cluster.client_errors import client_errors
 from fray.job.actor_methods import missing_method
 from fray.job.actors import CallOptions
 from fray.job.current import get_job_context
+from fray.job.engine import Engine
 
 __all__ = ["FILE", "PORT", "ActorOrder", "command", "main"]
 
@@ -121,7 +122,8 @@ class _Host:
         self._over, self._met = asyncio.Event(), asyncio.Event()
         with _listening() as listener:
             accepting = self._loop.create_task(self._accept_for_ever(listener))
-            self._engine = get_job_context().engine.native  # type: ignore[attr-defined]
+            context: Any = get_job_context()
+            self._engine: Engine = context.engine.native
             self._watch = self._engine.watch()
             order = self._order
             self._link = self._engine.create_actor(order.cls, order.args, order.kwargs, order.options, order.methods)
@@ -281,6 +283,10 @@ class _Host:
         self._was_killed = self._was_killed or no_restart
         self._engine.kill_actor(self._link, no_restart)
         await asyncio.to_thread(self._end_if_dead)
+        deadline = self._loop.time() + _LAST_WORDS_SECONDS
+        while no_restart and self._end is None and self._loop.time() < deadline:
+            await asyncio.sleep(0.01)
+            await asyncio.to_thread(self._end_if_dead)
         session.channel.send(Kind.VALUE, number, *pack(None))
         session.channel.flush()
 

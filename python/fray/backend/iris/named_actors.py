@@ -108,9 +108,10 @@ class NamedActors:
         def value(argument: Any) -> Any:
             if not isinstance(argument, ObjectRef):
                 return argument
-            if not native.owns(argument):
-                raise foreign_ref(argument, "create_actor", self._owner)
-            return native.get(argument, None)
+            ref: Any = argument  # pyright: ignore[reportUnknownVariableType]
+            if not native.owns(ref):
+                raise foreign_ref(ref, "create_actor", self._owner)
+            return native.get(ref, None)
 
         return tuple(map(value, args)), {key: value(argument) for key, argument in kwargs.items()}
 

@@ -292,6 +292,8 @@ class _Line:
                     self._end(error)
                 await asyncio.sleep(rest)
                 rest = min(rest * 2, _LONGEST_REST_SECONDS)
+            except Exception as error:  # such as an endpoint that is none of Fray's; or its calls would wait for ever
+                self._end(error)
 
     async def _job_is_over(self) -> Exception:
         why = await asyncio.to_thread(self._directory.why_over, self._job)
