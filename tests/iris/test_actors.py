@@ -102,17 +102,17 @@ def test_refs_of_calls_are_refs_of_the_machine(iris: IrisCluster) -> None:
 
 def _use_odd_names() -> list[Any]:
     ctx = get_job_context()
-    names = ["a/b", "a.b", "..", "%41 ~", "Zähler ✓", "x" * 60]
+    names = ["..", "a/b.c %41 ~", "Zähler ✓" + "x" * 60]
     found = [shared(name).add(number).result() for number, name in enumerate(names)]
     assert ctx.list_named_actors() == sorted(names)
     assert [ctx.get_actor(name).add(0).result() for name in names] == found
-    elsewhere = ctx.create_actor(Counter, 7, options=ActorOptions(name="a/b", namespace="a/b"))
-    assert ctx.get_actor("a/b", namespace="a/b").add().result() == elsewhere.add(0).result() == 8
+    elsewhere = ctx.create_actor(Counter, 7, options=ActorOptions(name="..", namespace="a/b"))
+    assert ctx.get_actor("..", namespace="a/b").add().result() == elsewhere.add(0).result() == 8
     return found
 
 
 def test_names_may_have_any_characters(iris: IrisCluster) -> None:
-    assert run(iris, _use_odd_names) == [0, 1, 2, 3, 4, 5]
+    assert run(iris, _use_odd_names) == [0, 1, 2]
 
 
 def _send_arrays() -> list[Any]:
@@ -200,10 +200,6 @@ def test_handles_travel_to_every_machine(iris: IrisCluster, tmp_path: Path) -> N
     total, text = run(iris, _hand_handles_on, str(tmp_path / "handles"))
     assert total == 5
     assert "actor Counter 'first'" in text
-
-
-def test_handles_are_of_no_use_outside_the_job(iris: IrisCluster, tmp_path: Path) -> None:
-    run(iris, _hand_handles_on, str(tmp_path / "handles"))
     with fray.fray_default_job_ctx(fray.LocalJobContext()), pytest.raises(fray.UnsupportedError, match="no task"):
         pickle.loads((tmp_path / "handles").read_bytes())
 
