@@ -98,7 +98,9 @@ class Counter:
         return other
 
     def count_to(self, n: int) -> Any:
-        yield from range(n)
+        for number in range(n):
+            self.value += 1
+            yield number
 
 
 class ShopError(Exception):

@@ -91,13 +91,15 @@ def _use_refs() -> list[Any]:
     refs = [counter.add(ctx.run(abs, -2)), counter.add(amount=ctx.put(3))]
     assert ctx.wait(refs, num_returns=2) == (refs, [])
     assert {ref.result() for ref in ctx.as_completed(refs)} == {2, 5}
-    assert ctx.get(list(counter.count_to(20))) == list(range(20))
+    stream, behind = counter.count_to(20), counter.add(0)
+    assert ctx.get(list(stream)) == list(range(20))
+    assert behind.result() == 25
     in_task = ctx.run(lambda handle, value: handle.add(value).result(), counter, counter.add())
     return [type(ctx).__name__, ctx.get(ctx.run(pow, 2, refs[1])), ctx.get(in_task)]
 
 
 def test_refs_of_calls_are_refs_of_the_machine(iris: IrisCluster) -> None:
-    assert run(iris, _use_refs) == ["IrisJobContext", 32, 12]
+    assert run(iris, _use_refs) == ["IrisJobContext", 32, 52]
 
 
 def _use_odd_names() -> list[Any]:

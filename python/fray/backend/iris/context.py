@@ -68,7 +68,7 @@ class IrisJobContext(JobContext):
     @property
     def engine(self) -> IrisEngine:
         """What is behind this door; see `JobContext.engine`."""
-        self._native.engine  # noqa: B018  (raises where it was closed)
+        self._check_open()
         engine: Any = self._engine
         return engine
 
@@ -88,6 +88,9 @@ class IrisJobContext(JobContext):
 
     def __reduce__(self) -> Any:
         return arrive, (self.session_name(), self.own_name())
+
+    def _check_open(self) -> None:
+        self._native.engine  # noqa: B018  (raises where it was closed)
 
     @property
     def closed(self) -> bool:

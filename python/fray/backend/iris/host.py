@@ -27,7 +27,7 @@ from fray.backend.iris.directory import ENDED, ActorDirectory
 from fray.backend.iris.frames import Kind
 from fray.backend.iris.handshake import accept
 from fray.backend.iris.task import current_task, secret
-from fray.backend.iris.values import pack, unpack
+from fray.backend.iris.values import memory_in, pack, unpack
 from fray.cluster.client_errors import client_errors
 from fray.job.actor_methods import missing_method
 from fray.job.actors import CallOptions
@@ -230,9 +230,8 @@ class _Host:
             for stream in session.streams.values():
                 stream.drop()
 
-        session.channel = Channel(
-            sock, self._loop, partial(self._on_frame, session), gone, lambda size: self._engine.empty(size, "uint8")
-        )
+        take = partial(self._on_frame, session)
+        session.channel = Channel(sock, self._loop, take, gone, memory_in(self._engine))
         self._sessions.add(session)
 
     def _on_frame(self, session: _Session, kind: int, number: int, body: Any, buffers: list[Any]) -> None:

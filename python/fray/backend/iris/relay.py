@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
+from weakref import finalize
 
 from fray import errors
 from fray._failures import unpack_exception
@@ -24,7 +25,7 @@ from fray.backend.iris.directory import ActorDirectory, Host
 from fray.backend.iris.frames import Kind
 from fray.backend.iris.handshake import HandshakeError, connect
 from fray.backend.iris.task import current_task, secret
-from fray.backend.iris.values import pack, unpack
+from fray.backend.iris.values import memory_in, pack, unpack
 from fray.job.actor_methods import MethodKind
 from fray.job.current import get_job_context
 
@@ -35,7 +36,8 @@ CONNECT, KILL = "_fray_connect", "_fray_kill"
 _STREAMS = (MethodKind.GENERATOR, MethodKind.ASYNC_GENERATOR)
 _ITEMS_AHEAD = 8
 _LOOK_SECONDS = 2.0
-"""Between looks whether the host of calls that have no answer is still there: a machine may go without a word."""
+"""Before the first look whether the host of calls that have no answer is still there: a machine may go silently."""
+_LONGEST_LOOK_SECONDS = 10.0
 _FIRST_REST_SECONDS = 0.05
 _LONGEST_REST_SECONDS = 1.0
 _MOST_REFUSALS = 6
@@ -172,8 +174,8 @@ class _Line:
             self._forget(number)
             raise
 
-    async def stream(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> AsyncIterator[Any]:
-        """Start a generator method; yield its items."""
+    def stream(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> AsyncIterator[Any]:
+        """Start a generator method at once, in the order of the calls; return the iterator of its items."""
         packed = pack((method, args, kwargs))
         if self._ended is not None:
             raise self._died(self._ended, "no")
@@ -183,6 +185,11 @@ class _Line:
         call = self._calls[number] = _Call(Kind.STREAM, packed, 0, stream)
         if self._channel is not None:
             self._send(number, call)
+        items = self._items(number, stream)
+        finalize(items, self._forget, number).atexit = False  # where nobody asks for the first one
+        return items
+
+    async def _items(self, number: int, stream: _Stream) -> AsyncIterator[Any]:
         try:
             while True:
                 while stream.items:
@@ -304,16 +311,18 @@ class _Line:
         """Connect to a host and send what waits; return when the connection is lost."""
         sock = await connect(host.address, host.job, self._secret)
         lost = asyncio.Event()
-        engine = get_job_context().engine
-        channel = Channel(sock, self._loop, self._on_frame, lost.set, lambda size: engine.empty(size, "uint8"))
+        memory = memory_in(get_job_context().engine)
+        channel = Channel(sock, self._loop, self._on_frame, lost.set, memory)
         self._channel = channel
         self._frame(Kind.HELLO, 0)
         for number, call in list(self._calls.items()):
             self._send_again(number, call)
+        rest = _LOOK_SECONDS
         try:
             while not lost.is_set():
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(lost.wait(), _LOOK_SECONDS)
+                    await asyncio.wait_for(lost.wait(), rest)
+                rest = min(rest * 1.5, _LONGEST_LOOK_SECONDS) if self._calls else _LOOK_SECONDS
                 if self._calls and not lost.is_set() and not await self._is_there(host):
                     channel.close()
         finally:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from fray import _by_value
 from fray._ref_outside import RefOutsideError
 from fray.backend.iris.actors import reduce_leaving
-from fray.errors import SerializationError
+from fray.errors import FrayError, SerializationError
 from fray.job.actors import ActorHandle
+from fray.job.engine import Engine
 
-__all__ = ["pack", "unpack"]
+__all__ = ["memory_in", "pack", "unpack"]
 
 _LEAST_BUFFER_BYTES = 4 << 10
 _MOST_BUFFERS = 1000
@@ -56,6 +57,18 @@ def pack(value: object) -> tuple[bytes, Sequence[Any]]:
         ) from None
     except Exception as error:
         raise SerializationError(f"it cannot be pickled: {type(error).__name__}: {error}") from error
+
+
+def memory_in(engine: Engine) -> Callable[[int], Any]:
+    """Return what makes the memory of a large buffer: in the store, where that has room and numpy is there."""
+
+    def make(size: int) -> Any:
+        try:
+            return engine.empty(size, "uint8")
+        except (ImportError, FrayError):
+            return bytearray(size)
+
+    return make
 
 
 def unpack(body: Any, buffers: Sequence[Any]) -> Any:
