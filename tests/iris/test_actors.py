@@ -526,6 +526,62 @@ def test_calls_need_no_controller(own_iris: IrisCluster, stand_in: Controller, t
     assert results(own_iris, job) == [["found", 10]]
 
 
+class Fragile(Counter):
+    def leave(self, code: int) -> None:
+        os._exit(code)
+
+
+class Broken:
+    def __init__(self, text: str) -> None:
+        raise KeyError(text)
+
+    def get(self) -> None: ...
+
+
+def _end_of(error: ActorDiedError) -> list[str]:
+    return [error.executed, str(error).partition("(")[2], type(error.__cause__).__name__]
+
+
+def _look_at_ends() -> list[Any]:
+    ctx = get_job_context()
+    found: list[Any] = []
+    fragile = ctx.create_actor(Fragile, name="fragile")
+    broken = ctx.create_actor(Broken, "no luck", name="broken")
+    running, waiting = fragile.leave(3), fragile.add()
+    for call in (lambda: running, lambda: waiting, fragile.add, broken.get, broken.get):
+        try:
+            ctx.get(call(), timeout=60)
+        except ActorDiedError as error:
+            found.append(_end_of(error))
+    assert ctx.list_named_actors() == []
+    killed = ctx.create_actor(Counter, name="fragile")
+    refs = [killed.add() for _ in range(500)]
+    ctx.kill(killed)
+    again = ctx.create_actor(Counter, name="fragile")
+    ends = set()
+    for ref in [*refs, killed.add()]:
+        try:
+            ctx.get(ref, timeout=60)
+            ends.add("done")
+        except ActorDiedError as error:
+            ends.add(error.executed)
+    found.append(again.add().result())
+    return [found, sorted(ends - {"done", "yes", "unknown"})]
+
+
+def test_ends_say_what_was_executed(iris: IrisCluster, cluster: Cluster) -> None:
+    job = launch(iris, _look_at_ends)
+    ((found, ends),) = results(iris, job)
+    assert found[0][:2] == ["unknown", "the call may have run)"]
+    assert [end[:2] for end in found[1:5]] == [["no", "the call had not started)"]] * 4
+    assert [end[2] for end in found[3:5]] == ["KeyError"] * 2
+    assert found[5] == 1
+    assert ends == ["no"]
+    host = f"{job}/fray-actor.default.broken.0"
+    wait_until(lambda: cluster.jobs.states([host])[host] == "FAILED")
+    assert "its constructor raised KeyError: 'no luck'" in str(cluster.jobs.get(host)["error"])
+
+
 # ---- refusals
 
 
@@ -535,6 +591,7 @@ def _refusals() -> list[str]:
         lambda: ctx.create_actor(Counter, options=ActorOptions(name="gpu", resources={"GPU": 1})),
         lambda: ctx.create_actor(Counter, threading.Lock(), name="lock"),
         lambda: ctx.get_actor("nobody"),
+        lambda: ctx.create_actor(Counter, name="é" * 100),
     ]
     found = []
     for each in wrong:
@@ -547,10 +604,11 @@ def _refusals() -> list[str]:
 
 
 def test_what_no_host_can_do_is_refused(iris: IrisCluster) -> None:
-    gpu, lock, nobody = run(iris, _refusals)
+    gpu, lock, nobody, long = run(iris, _refusals)
     assert gpu.startswith("UnsupportedError") and "GPU" in gpu
     assert lock.startswith("SerializationError") and "lock" in lock
     assert nobody.startswith("ActorNotFoundError: no actor named 'nobody'")
+    assert long.startswith("ValueError: the actor's name 'ééé") and "Iris takes 200" in long
 
 
 def test_there_is_no_such_context_outside_of_a_task(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,11 +6,12 @@ caller     HELLO, the first one                        nothing
            CALL, STREAM                                method, arguments and keywords
            NEXT: one more item of a stream             nothing
            CANCEL: a call, or a stream                 nothing
-           KILL                                        whether the actor may be started again
+           KILL                                        whether the actor may not be started again
+           BYE, after ENDED: no call comes any more    nothing
 host       VALUE of a call, ITEM of a stream           the value
            FAILURE of a call or stream                 the packed exception
            STOP: a stream has ended                    nothing
-           ENDED: the actor, and nothing comes after   the packed exception of every further call
+           ENDED: the actor                            the packed exception of every further call
 =========  ==========================================  ==================================================
 """
 
@@ -30,6 +31,7 @@ class Kind(IntEnum):
     NEXT = 4
     CANCEL = 5
     KILL = 6
+    BYE = 7
     VALUE = 10
     ITEM = 11
     FAILURE = 12

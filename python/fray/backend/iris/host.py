@@ -89,7 +89,7 @@ class _Session:
 
     def __init__(self) -> None:
         self.channel: Channel = None  # type: ignore[assignment]
-        self.said_hello = False
+        self.said_hello = self.said_bye = False
         self.refs: dict[int, Any] = {}
         self.streams: dict[int, _Stream] = {}
 
@@ -127,13 +127,16 @@ class _Host:
             self._watch = self._engine.watch()
             order = self._order
             self._link = self._engine.create_actor(order.cls, order.args, order.kwargs, order.options, order.methods)
-            threading.Thread(target=self._answer_for_ever, name="fray-answers", daemon=True).start()
+            answering = threading.Thread(target=self._answer_for_ever, name="fray-answers", daemon=True)
+            answering.start()
             await asyncio.to_thread(self._register, listener.getsockname()[1])
             await self._look_for_ever()
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._met.wait(), _FIRST_CALLER_SECONDS)
             await self._say_the_end()
             accepting.cancel()
+            context.close()  # which ends the thread
+            answering.join(_LAST_WORDS_SECONDS)
         if self._was_killed:
             return 0
         print(str(self._end), file=sys.stderr, flush=True)
@@ -195,14 +198,15 @@ class _Host:
         return errors.ActorDiedError(f"the actor {about.class_name} {about.name!r} has ended", executed="no")
 
     async def _say_the_end(self) -> None:
-        """Tell all callers, once their calls have got their own answers."""
+        """Tell all callers, and let them go once what they have sent has got its own answers."""
         deadline = self._loop.time() + _LAST_WORDS_SECONDS
-        while any(session.refs for session in self._sessions) and self._loop.time() < deadline:
-            await asyncio.sleep(0.01)
         for session in self._sessions:
             if session.said_hello:
                 self._send_end(session)
-        while not all(session.channel.is_idle for session in self._sessions) and self._loop.time() < deadline:
+        while self._sessions and self._loop.time() < deadline:
+            for session in list(self._sessions):
+                if session.said_bye and not session.refs and not session.streams and session.channel.is_idle:
+                    session.channel.close()
             await asyncio.sleep(0.01)
 
     def _send_end(self, session: _Session) -> None:
@@ -248,6 +252,8 @@ class _Host:
             session.streams[number].wanted.release()
         elif kind == Kind.CANCEL:
             self._cancel(session, number)
+        elif kind == Kind.BYE:
+            session.said_bye = True
         elif kind == Kind.KILL:
             killing = self._loop.create_task(self._kill(session, number, unpack(body, buffers)))
             self._tasks.add(killing)

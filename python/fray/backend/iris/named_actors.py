@@ -13,6 +13,7 @@ from fray._iris_jobs import IrisJobRequest, IrisJobs
 from fray.backend.iris.actors import Description, IrisActorLink
 from fray.backend.iris.directory import ActorDirectory
 from fray.backend.iris.hosting import host_order
+from fray.backend.iris.names import ActorName
 from fray.backend.iris.relay import CONNECT, KILL, Relay, methods_of_relay
 from fray.backend.iris.task import current_task, secret
 from fray.job.actor_methods import MethodKind
@@ -32,6 +33,8 @@ _RELAYS = "fray.iris"
 _KILL_SECONDS = 10.0
 """For an actor to end by itself before its job is stopped."""
 _MOST_CALLS = 1_000_000
+_MOST_JOB_NAME_BYTES = 200
+_MANY = 999_999
 _PLAIN = CallOptions()
 
 
@@ -81,6 +84,7 @@ class NamedActors:
         secret()
         self._machine.native  # noqa: B018  (raises where the context was closed)
         name, namespace = options.name or "", options.namespace or self._machine.namespace
+        _check_length(name, namespace)
         about = Description.of(cls, options, namespace, methods)
         order: IrisJobRequest | None = None
         while True:
@@ -167,6 +171,15 @@ class NamedActors:
         except errors.GetTimeoutError:
             if no_restart:
                 self._directory.stop(link.job)
+
+
+def _check_length(name: str, namespace: str) -> None:
+    size = len(ActorName(namespace, name, _MANY).job_name())
+    if size > _MOST_JOB_NAME_BYTES:
+        raise ValueError(
+            f"the actor's name {name!r} and the namespace {namespace!r} take {size} bytes in the name of the job that "
+            f"is to host it, and Iris takes {_MOST_JOB_NAME_BYTES}; choose shorter ones, of ASCII letters and digits"
+        )
 
 
 _every: weakref.WeakSet[NamedActors] = weakref.WeakSet()

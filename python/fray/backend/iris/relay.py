@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Any
 from weakref import finalize
@@ -237,7 +237,9 @@ class _Line:
 
     def _on_frame(self, kind: int, number: int, body: Any, buffers: list[Any]) -> None:
         if kind == Kind.ENDED:
-            self._end(unpack_exception(bytes(body)))
+            self._ended = unpack_exception(bytes(body))
+            self._fail(lambda call: not call.is_sent)
+            self._frame(Kind.BYE, 0)  # the host answers what was sent, and closes the connection
             return
         call = self._calls.get(number)
         if call is None:
@@ -271,15 +273,18 @@ class _Line:
         made.__cause__ = error.__cause__
         return made
 
+    def _fail(self, which: Callable[[_Call], bool]) -> None:
+        """Fail some of the calls with the actor's end."""
+        assert self._ended is not None
+        for number, call in [(number, call) for number, call in self._calls.items() if which(call)]:
+            del self._calls[number]
+            if not call.answer.done():
+                call.answer.set_exception(self._died(self._ended, "unknown" if call.is_sent else "no"))
+
     def _end(self, error: Exception) -> None:
         """Fail all calls, those to come too."""
-        self._ended = error
-        calls, self._calls = self._calls, {}
-        for call in calls.values():
-            if not call.answer.done():
-                call.answer.set_exception(self._died(error, "unknown" if call.is_sent else "no"))
-        if self._channel is not None:
-            self._channel.close()
+        self._ended = self._ended or error
+        self._fail(lambda call: True)
 
     # ---- the connection
 
@@ -301,6 +306,7 @@ class _Line:
                 rest = min(rest * 2, _LONGEST_REST_SECONDS)
             except Exception as error:  # such as an endpoint that is none of Fray's; or its calls would wait for ever
                 self._end(error)
+        self._end(self._ended)
 
     async def _job_is_over(self) -> Exception:
         why = await asyncio.to_thread(self._directory.why_over, self._job)
