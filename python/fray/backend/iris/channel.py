@@ -22,6 +22,13 @@ _SMALL_BYTES = 64 << 10
 _MOST_PARTS = 512
 _MOST_BYTES_A_READ = 8 << 20
 _SEND_BUFFER_BYTES = 4 << 20
+_KEPT_ALIVE = {
+    socket.TCP_KEEPIDLE: 60,
+    socket.TCP_KEEPINTVL: 15,
+    socket.TCP_KEEPCNT: 4,
+    socket.TCP_USER_TIMEOUT: 120_000,
+}
+"""Networks forget connections that are silent for some minutes, and a machine may go without a word."""
 
 OnFrame = Callable[[int, int, Any, list[Any]], None]
 
@@ -50,6 +57,9 @@ class Channel:
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER_BYTES)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for option, value in _KEPT_ALIVE.items():
+            sock.setsockopt(socket.IPPROTO_TCP, option, value)
         self._sock, self._loop, self._on_frame, self._on_end = sock, loop, on_frame, on_end
         self._allocate = allocate
         self._scratch = memoryview(bytearray(_SCRATCH_BYTES))
