@@ -389,8 +389,7 @@ def _outlive_host(started: str) -> list[Any]:
     counter = shared()
     host, first = ctx.get([counter.host_pid(), counter.task()])
     running, waiting = counter.wait_for_file(started, "/nonexistent"), counter.add()
-    while not os.path.exists(started):
-        time.sleep(0.01)
+    wait_until(lambda: os.path.exists(started))
     begun = time.monotonic()
     os.kill(host, signal.SIGKILL)
     found: list[Any] = []
@@ -490,8 +489,7 @@ def _lose_relay(started: str, door: str) -> list[Any]:
     ctx.get(counter.add())
     port = int(_host_address().rpartition(":")[2])
     running = counter.wait_for_file(started, door)
-    while not os.path.exists(started):
-        time.sleep(0.01)
+    wait_until(lambda: os.path.exists(started))
     links = [link for link in psutil.net_connections("tcp") if link.status == "ESTABLISHED"]
     (relay,) = [link.pid for link in links if link.raddr and link.raddr.port == port]
     os.kill(relay, signal.SIGKILL)
@@ -567,6 +565,36 @@ def _look_at_ends() -> list[Any]:
             ends.add(error.executed)
     found.append(again.add().result())
     return [found, sorted(ends - {"done", "yes", "unknown"})]
+
+
+def _kill_at_the_limit(started: str) -> list[Any]:
+    ctx = get_job_context()
+    options = ActorOptions(name="limited", max_pending_calls=1)
+    for _ in range(2):
+        counter = ctx.create_actor(Counter, options=options)
+        running = counter.wait_for_file(started, "/nonexistent")
+        wait_until(lambda: os.path.exists(started))
+        os.unlink(started)
+        try:
+            counter.add()
+        except fray.PendingCallsLimitError:
+            ctx.kill(counter)
+        try:
+            ctx.get(running)
+        except ActorDiedError as error:
+            executed = error.executed
+    stranger = fray.LocalJobContext().create_actor(Counter)
+    try:
+        ctx.create_actor(Counter, stranger, name="foreign")
+    except fray.ForeignRefError as error:
+        return [executed, ctx.list_named_actors(), str(error)]
+    return []
+
+
+def test_actor_with_too_many_calls_can_be_killed(iris: IrisCluster, tmp_path: Path) -> None:
+    executed, names, error = run(iris, _kill_at_the_limit, str(tmp_path / "started"))
+    assert (executed, names) == ("unknown", [])
+    assert "another context" in error
 
 
 def test_ends_say_what_was_executed(iris: IrisCluster, cluster: Cluster) -> None:

@@ -18,10 +18,11 @@ from fray.backend.iris.relay import CONNECT, KILL, Relay, methods_of_relay
 from fray.backend.iris.task import current_task, secret
 from fray.job.actor_methods import MethodKind
 from fray.job.actor_request import name_taken
-from fray.job.actors import ActorLink, CallOptions
-from fray.job.checks import foreign_ref
+from fray.job.actors import ActorHandle, ActorLink, CallOptions
+from fray.job.checks import foreign_actor, foreign_ref
+from fray.job.current import get_job_context
 from fray.job.refs import ObjectRef
-from fray.types import ActorOptions, Lifetime
+from fray.types import ActorOptions, Lifetime, TaskOptions
 
 if TYPE_CHECKING:
     from fray.job.engine import Engine
@@ -36,6 +37,7 @@ _MOST_CALLS = 1_000_000
 _MOST_JOB_NAME_BYTES = 200
 _MANY = 999_999
 _PLAIN = CallOptions()
+_NO_CPU = TaskOptions(resources={"CPU": 0})
 
 
 class Machine(Protocol):
@@ -102,7 +104,8 @@ class NamedActors:
             job = self._directory.launch(order, following)
             if job is not None:
                 link = self.link_to(job, about)
-                link.relay.submit(CONNECT, (), {}, _PLAIN)
+                # Waited for, so that it is none of the calls that the actor's max_pending_calls count.
+                self._machine.native.get(link.relay.submit(CONNECT, (), {}, _PLAIN), None)
                 return link
 
     def _values(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -110,6 +113,10 @@ class NamedActors:
         native = self._machine.native
 
         def value(argument: Any) -> Any:
+            if isinstance(argument, ActorHandle):
+                link: Any = argument._fray_link  # pyright: ignore[reportPrivateUsage]
+                if not (isinstance(link, IrisActorLink) or native.owns_actor(link)):
+                    raise foreign_actor(argument, "create_actor", self._owner)
             if not isinstance(argument, ObjectRef):
                 return argument
             ref: Any = argument  # pyright: ignore[reportUnknownVariableType]
@@ -165,12 +172,20 @@ class NamedActors:
 
     def kill(self, link: IrisActorLink, no_restart: bool) -> None:
         """End an actor, or its process; return when it has ended."""
-        killed = link.relay.submit(KILL, (no_restart,), {}, _PLAIN)
+        native = self._machine.native
         try:
-            self._machine.native.get(killed, _KILL_SECONDS)
+            killed = link.relay.submit(KILL, (no_restart,), {}, _PLAIN)
+        except errors.PendingCallsLimitError:  # of this process; another one has no pending calls
+            killed = native.submit(_kill_from_elsewhere, (ActorHandle(link), no_restart), {}, _NO_CPU)
+        try:
+            native.get(killed, _KILL_SECONDS)
         except errors.GetTimeoutError:
             if no_restart:
                 self._directory.stop(link.job)
+
+
+def _kill_from_elsewhere(actor: ActorHandle, no_restart: bool) -> None:
+    get_job_context().kill(actor, no_restart)
 
 
 def _check_length(name: str, namespace: str) -> None:
