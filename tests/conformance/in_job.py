@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from fray import Entrypoint, JobRequest, ResourceConfig, create_environment
-from fray.cluster import Cluster, LocalCluster
+from fray.cluster import Cluster, EnvironmentConfig, LocalCluster
 
 from tests.slowness import SLOWNESS
 
@@ -45,15 +45,22 @@ def _iris() -> Iterator[Cluster]:
 
 @dataclass(frozen=True)
 class Jobs:
-    """Where the job of a context runs, and what it asks for."""
+    """Where the job of a context runs, and what it asks for.
+
+    Args:
+        cluster: makes it.
+        resources: of the job.
+        is_copied: it runs in a copy of this folder; else in the folder itself, since each actor would have a copy.
+    """
 
     cluster: Callable[[], AbstractContextManager[Cluster]]
     resources: ResourceConfig
+    is_copied: bool = True
 
 
 JOBS = {
     "job": Jobs(_local, ResourceConfig(cpu=0, ram="0")),
-    "iris": Jobs(_iris, ResourceConfig(cpu=2, ram="2g", disk="0")),
+    "iris": Jobs(_iris, ResourceConfig(cpu=2, ram="2g", disk="0"), is_copied=False),
 }
 """The contexts that a job finds."""
 
@@ -105,9 +112,9 @@ def _run(name: str, ids: list[str], folder: Path) -> dict[str, str]:
     with JOBS[name].cluster() as cluster:
         request = JobRequest(
             "conformance",
-            Entrypoint.from_callable(_run_pytest, [ids, str(reports)]),
+            Entrypoint.from_callable(_run_pytest, [ids, str(reports), None if JOBS[name].is_copied else os.getcwd()]),
             JOBS[name].resources,
-            create_environment(env_vars={_INSIDE: name}),
+            _environment(name, folder),
         )
         info = cluster.wait(cluster.launch(request))
         log = cluster.logs(info.job_id)
@@ -116,7 +123,17 @@ def _run(name: str, ids: list[str], folder: Path) -> dict[str, str]:
     return {test: found.get(test, missing) for test in ids}
 
 
-def _run_pytest(ids: list[str], reports: str) -> None:
+def _environment(name: str, folder: Path) -> EnvironmentConfig:
+    if JOBS[name].is_copied:
+        return create_environment(env_vars={_INSIDE: name})
+    empty = folder / "workspace"
+    empty.mkdir()
+    return create_environment(workspace=str(empty), env_vars={_INSIDE: name, "PYTHONPATH": os.getcwd()})
+
+
+def _run_pytest(ids: list[str], reports: str, folder: str | None) -> None:
+    if folder is not None:
+        os.chdir(folder)
     known = "ignore::pytest.PytestAssertRewriteWarning"  # a job's process has Fray before pytest
     pytest.main(["-q", "-p", "no:cacheprovider", "-W", known, *ids], plugins=[_Recorder(reports)])
 

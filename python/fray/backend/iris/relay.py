@@ -114,10 +114,6 @@ class _Stream:
         self.end: BaseException | None = None
         self.came = asyncio.Event()
 
-    def cancelled(self) -> bool:
-        """Return whether nobody wants its items; as that of a future."""
-        return False
-
     def done(self) -> bool:
         """Return whether no item will come; as that of a future."""
         return self.end is not None
