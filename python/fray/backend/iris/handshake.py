@@ -20,8 +20,6 @@ import secrets
 import socket
 from collections.abc import Mapping
 
-from fray.errors import FrayError
-
 __all__ = ["HandshakeError", "accept", "connect"]
 
 PATH = "/fray/actor"
@@ -31,8 +29,8 @@ _MOST_HEAD_BYTES = 8 << 10
 _REASONS = {101: "Switching Protocols", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found"}
 
 
-class HandshakeError(FrayError):
-    """The other side is no host, or no caller, of this root job."""
+class HandshakeError(OSError):
+    """The other side is no host, or no caller, of this root job; users see an ActorDiedError that says so."""
 
 
 async def connect(address: str, actor: str, secret: bytes) -> socket.socket:

@@ -297,17 +297,21 @@ class _Line:
             except (OSError, errors.FrayError) as error:  # the host is gone or goes, or the controller is away
                 refusals += isinstance(error, HandshakeError)  # by who has the port of a host that is gone, maybe
                 if refusals == _MOST_REFUSALS:
-                    self._end(error)
+                    self._end(self._unreachable(error))
                 await asyncio.sleep(rest)
                 rest = min(rest * 2, _LONGEST_REST_SECONDS)
             except Exception as error:  # such as an endpoint that is none of Fray's; or its calls would wait for ever
-                self._end(error)
+                self._end(self._unreachable(error))
         self._end(self._ended)
 
     async def _job_is_over(self) -> Exception:
         why = await asyncio.to_thread(self._directory.why_over, self._job)
         about = self.description
         return errors.ActorDiedError(f"the actor {about.class_name} {about.name!r} has ended: {why}", executed="no")
+
+    def _unreachable(self, why: Exception) -> Exception:
+        about = self.description
+        return errors.ActorDiedError(f"the actor {about.class_name} {about.name!r} cannot be called: {why}")
 
     async def _serve(self, host: Host) -> None:
         """Connect to a host and send what waits; return when the connection is lost."""
