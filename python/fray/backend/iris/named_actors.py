@@ -14,7 +14,7 @@ from fray.backend.iris.actors import Description, IrisActorLink
 from fray.backend.iris.directory import ActorDirectory
 from fray.backend.iris.hosting import host_order
 from fray.backend.iris.names import ActorName
-from fray.backend.iris.relay import CONNECT, KILL, Relay, methods_of_relay
+from fray.backend.iris.relay import CONNECT, KILL, RELAYS, Relay, methods_of_relay, name_of_relay
 from fray.backend.iris.task import current_task, secret
 from fray.job.actor_methods import MethodKind
 from fray.job.actor_request import name_taken
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["NamedActors"]
 
-_RELAYS = "fray.iris"
-"""The namespace of relays on each machine."""
 _KILL_SECONDS = 10.0
 """For an actor to end by itself before its job is stopped."""
 _MOST_CALLS = 1_000_000
@@ -154,8 +152,8 @@ class NamedActors:
     def relay_of(self, link: IrisActorLink) -> ActorLink:
         """Return the link of the relay of this machine for an actor; see `LinkMaker`."""
         options = ActorOptions(
-            name=link.actor_id,
-            namespace=_RELAYS,
+            name=name_of_relay(link.job),
+            namespace=RELAYS,
             get_if_exists=True,
             lifetime=Lifetime.DETACHED,
             max_restarts=-1,

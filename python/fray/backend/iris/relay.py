@@ -29,7 +29,7 @@ from fray.backend.iris.values import memory_in, pack, unpack
 from fray.job.actor_methods import MethodKind
 from fray.job.current import get_job_context
 
-__all__ = ["CONNECT", "KILL", "Relay", "methods_of_relay"]
+__all__ = ["CONNECT", "KILL", "RELAYS", "Relay", "methods_of_relay", "name_of_relay"]
 
 CONNECT, KILL = "_fray_connect", "_fray_kill"
 """Methods of every relay."""
@@ -41,6 +41,15 @@ _LONGEST_LOOK_SECONDS = 10.0
 _FIRST_REST_SECONDS = 0.05
 _LONGEST_REST_SECONDS = 1.0
 _MOST_REFUSALS = 6
+_REMEMBERED_SECONDS = 60.0
+"""After an actor's end, for which its relay says how it ended."""
+RELAYS = "fray.iris"
+"""The namespace of relays on each machine."""
+
+
+def name_of_relay(job: str) -> str:
+    """Return the name of the relay for the actor that a job hosts."""
+    return job.rpartition("/")[2]
 
 
 def methods_of_relay(description: Description) -> dict[str, MethodKind]:
@@ -291,7 +300,7 @@ class _Line:
                 host = await asyncio.to_thread(self._directory.wait_for_host, self._job)
                 if host is None:
                     self._end(await self._job_is_over())
-                    return
+                    break
                 await self._serve(host)
                 rest, refusals = _FIRST_REST_SECONDS, 0
             except (OSError, errors.FrayError) as error:  # the host is gone or goes, or the controller is away
@@ -302,7 +311,17 @@ class _Line:
                 rest = min(rest * 2, _LONGEST_REST_SECONDS)
             except Exception as error:  # such as an endpoint that is none of Fray's; or its calls would wait for ever
                 self._end(self._unreachable(error))
-        self._end(self._ended)
+        if self._ended is not None:
+            self._end(self._ended)
+        await asyncio.sleep(_REMEMBERED_SECONDS)
+        await asyncio.to_thread(self._leave)
+
+    def _leave(self) -> None:
+        """End this relay, for one that nobody asks for any more is a process for nothing."""
+        engine: Any = get_job_context().engine
+        relay = engine.native.find_actor(name_of_relay(self._job), RELAYS)
+        if relay is not None:
+            engine.native.kill_actor(relay, True)
 
     async def _job_is_over(self) -> Exception:
         why = await asyncio.to_thread(self._directory.why_over, self._job)
