@@ -199,8 +199,18 @@ def test_missing_backends_say_so(monkeypatch):
     monkeypatch.setitem(sys.modules, "fray.backend.native", None)
     with pytest.raises(UnsupportedError, match="native engine cannot be loaded"):
         fray.get_job_context()
+    monkeypatch.setitem(sys.modules, "fray.backend.iris.context", None)
     with pytest.raises(NotImplementedError, match="no 'iris' backend yet"):
         fray.create_job_ctx("iris")
+
+
+def test_program_that_iris_started_is_on_iris_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("IRIS_TASK_ID", "/me/train/0:1")
+    assert resolve().scheme == "local"
+    monkeypatch.setenv("IRIS_CONTROLLER_URL", "http://10.0.0.1:10000")
+    assert resolve() == Spec("iris", {"controller": "http://10.0.0.1:10000"})
+    monkeypatch.setenv("FRAY_CLUSTER_SPEC", "thread?max_workers=2")
+    assert resolve() == Spec("thread", {"max_workers": 2})
 
 
 def test_create_job_ctx_sizes_contexts(fake_native):
