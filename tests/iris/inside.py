@@ -80,6 +80,15 @@ class Counter:
         with open(path, "a") as file:
             file.write(line + "\n")
 
+    def write(self, path: str, number: int, started: str) -> int:
+        """Write a number; the first time where a file is named, make it and go no further."""
+        with open(path, "a") as file:
+            file.write(f"{number}\n")
+        if started and not os.path.exists(started):
+            Path(started).write_text("")
+            time.sleep(600)
+        return number
+
     def wait_for_file(self, started: str, path: str) -> str:
         """Say that it has begun, and wait for a file."""
         Path(started).write_text("")

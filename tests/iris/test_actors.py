@@ -443,6 +443,51 @@ def test_machine_of_a_host_that_is_lost_is_a_restart(
     assert end == ":1"
 
 
+def _write_numbers(journal: str, started: str, retries: int) -> list[Any]:
+    """Write 600 numbers, and a 601st when those have ended; the machine is lost at the 300th."""
+    ctx = get_job_context()
+    writer = resilient(max_restarts=1, max_task_retries=retries, resources={"CPU": 1})
+    refs = [writer.write(journal, number, started if number == 300 else "") for number in range(600)]
+    ends: dict[str, list[int]] = {"done": [], "no": [], "yes": [], "unknown": []}
+    for number, ref in enumerate(refs):
+        try:
+            assert ctx.get(ref, timeout=60) == number
+            ends["done"].append(number)
+        except ActorDiedError as error:
+            ends[error.executed].append(number)
+    return [ends, writer.write(journal, 600, "").result(timeout=60)]
+
+
+@pytest.mark.parametrize("retries", [0, -1])
+def test_no_call_is_lost_or_out_of_order_over_the_loss_of_a_machine(
+    start: Callable[..., Controller], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, retries: int
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    machines = [Worker(f"worker-{number}", cpu_millicores=1000) for number in range(3)]
+    stand_in = start(machines[:2])
+    journal, started = tmp_path / "journal", tmp_path / "started"
+    with IrisCluster(stand_in.url, user="tester") as iris:
+        job = launch(iris, _write_numbers, str(journal), str(started), retries)
+        wait_until(started.exists)
+        stand_in.lose_worker(machines[1])
+        stand_in.add_worker(machines[2])
+        ends, last = results(iris, job)[0]
+    written = [int(line) for line in journal.read_text().split()]
+    assert last == written[-1] == 600
+    restart = written.index(300) + 1
+    before, after = written[:restart], written[restart:]
+    assert before == list(range(301))
+    assert after == sorted(set(after))
+    assert set(ends["done"]) <= set(written)
+    assert not set(ends["no"]) & set(written)
+    if retries:
+        assert ends["done"] == list(range(600))
+        assert written.count(300) == 2
+    else:
+        assert len(written) == len(set(written))
+        assert 300 in ends["unknown"]
+
+
 def _wait_for_a_stopped_host(started: str) -> list[Any]:
     counter = shared()
     running = counter.wait_for_file(started, "/nonexistent")
