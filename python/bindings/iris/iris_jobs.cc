@@ -262,8 +262,7 @@ NB_MODULE(_iris_jobs, module) {
       .def("register_endpoint", &IrisJobs::register_endpoint, "id"_a, "name"_a, "address"_a, "task"_a, "attempt"_a,
            "metadata"_a, "Puts a name of a running task into the registry.")
       .def("unregister_endpoint", &IrisJobs::unregister_endpoint, "id"_a, "Takes it out again.")
-      .def("endpoints", &IrisJobs::endpoints, "name"_a,
-           "exact"_a = false,
+      .def("endpoints", &IrisJobs::endpoints, "name"_a, "exact"_a = false,
            nb::sig("def endpoints(self, name: str, exact: bool = False) -> list[dict[str, object]]"),
            "Those of that name, or those whose names begin with it.")
       .def(
