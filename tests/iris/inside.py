@@ -17,12 +17,19 @@ SMALL = ResourceConfig(cpu=1, ram="512m", disk="0")
 _RESULT = "result: "
 
 
-def launch(iris: IrisCluster, function: Callable[..., Any], *args: Any, replicas: int = 1, **variables: str) -> str:
+def launch(
+    iris: IrisCluster,
+    function: Callable[..., Any],
+    *args: Any,
+    replicas: int = 1,
+    resources: ResourceConfig = SMALL,
+    **variables: str,
+) -> str:
     """Launch a job of a function; what it returns is JSON that `results` finds."""
     environment = create_environment(env_vars={"PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}", **variables})
     entrypoint = Entrypoint.from_callable(_print_result, [function, *args])
     name = function.__name__.strip("_").replace("_", "-")
-    return iris.launch(JobRequest(name, entrypoint, SMALL, environment, replicas=replicas))
+    return iris.launch(JobRequest(name, entrypoint, resources, environment, replicas=replicas))
 
 
 def results(iris: IrisCluster, job: str, timeout: float = 60) -> list[Any]:
@@ -66,6 +73,9 @@ class Counter:
     def host_pid(self) -> int:
         """The process of the host: the parent of the node that this worker belongs to is not it, so it is asked for."""
         return int(os.environ["FRAY_IRIS_WORKER"])
+
+    def variable(self, name: str) -> str | None:
+        return os.environ.get(name)
 
     def task(self) -> str:
         return os.environ["IRIS_TASK_ID"]

@@ -215,6 +215,34 @@ def test_host_is_a_child_of_the_root_job(iris: IrisCluster) -> None:
     assert its == mine.rpartition("/")[0] + "/fray-actor.default.shared.0/0"
 
 
+def _where_are_actors() -> list[Any]:
+    first = shared("first", num_cpus=1)
+    env = fray.RuntimeEnv(env={"WHO": "world"})
+    options = ActorOptions(name="second", resources={"CPU": 2, "memory": 1 << 30}, runtime_env=env)
+    second = get_job_context().create_actor(Counter, options=options)
+    found = [[actor.variable(name).result() for name in ("IRIS_WORKER_ID", "WHO")] for actor in (first, second)]
+    return [found, json.loads(second.variable("IRIS_TASK_RESOURCES").result())]
+
+
+def test_host_has_what_its_actor_asks_for_in_the_region_of_its_creator(
+    start: Callable[..., Controller], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    stand_in = start(
+        [
+            Worker("preemptible", attributes={"region": "here", "preemptible": "true"}),
+            Worker("elsewhere", attributes={"region": "there"}),
+            Worker("right", attributes={"region": "here"}),
+        ]
+    )
+    with IrisCluster(stand_in.url, user="tester") as iris:
+        where = fray.ResourceConfig(cpu=1, ram="512m", disk="0", regions=["here"])
+        found, resources = results(iris, launch(iris, _where_are_actors, resources=where))[0]
+    assert found == [["right", None], ["preemptible", "world"]]
+    assert int(resources["cpu_millicores"]) == 2000
+    assert int(resources["memory_bytes"]) == 2 << 30
+
+
 # ---- who is let in
 
 

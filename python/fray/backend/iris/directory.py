@@ -71,7 +71,8 @@ class ActorDirectory:
         with client_errors():
             names: set[str] = {entry["name"] for entry in _entries(self._jobs, start)}
             jobs: list[dict[str, Any]] = self._jobs.list_jobs(prefix=start)
-        found = [(actor_of(job["id"]), job) for job in jobs if job["id"].count("/") == 3]
+        jobs = [job for job in jobs if job["id"].startswith(start) and job["id"].count("/") == 3]
+        found = [(actor_of(job["id"]), job) for job in jobs]
         known = [(actor, job) for actor, job in found if actor is not None]
         living = [
             (actor, str(job["id"]))

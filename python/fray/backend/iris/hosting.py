@@ -70,6 +70,9 @@ def host_order(
     order.max_retries_preemption = _MOST_RESTARTS if options.max_restarts < 0 else options.max_restarts
     if options.schedule_on_head or "head_node" in options.resources:
         order.add_constraint("preemptible", ConstraintOp.EQ, ["false"])
+    region = os.environ.get("IRIS_WORKER_REGION")
+    if region:  # calls do not cross regions unless callers are in several
+        order.add_constraint("region", ConstraintOp.EQ, [region])
     inner = replace(
         options,
         get_if_exists=False,
