@@ -579,20 +579,22 @@ def test_calls_go_on_after_the_process_that_passes_them_on_has_died(iris: IrisCl
     assert run(iris, _lose_relay, str(tmp_path / "started"), str(tmp_path / "door")) == ["unknown", 3]
 
 
-def _call_while(started: str, door: str) -> list[Any]:
+def _call_while(started: str, door: str, ended: str) -> list[Any]:
     ctx = get_job_context()
     counter = shared()
     found = counter.wait_for_file(started, door).result(timeout=60)
-    return [found, ctx.get([counter.add() for _ in range(10)])[-1]]
+    last = ctx.get([counter.add() for _ in range(10)])[-1]
+    Path(ended).write_text("")
+    return [found, last]
 
 
 def test_calls_need_no_controller(own_iris: IrisCluster, stand_in: Controller, tmp_path: Path) -> None:
-    started, door = tmp_path / "started", tmp_path / "door"
-    job = launch(own_iris, _call_while, str(started), str(door))
+    started, door, ended = tmp_path / "started", tmp_path / "door", tmp_path / "ended"
+    job = launch(own_iris, _call_while, str(started), str(door), str(ended))
     wait_until(started.exists)
     stand_in.go_away()
     door.write_text("")
-    time.sleep(0)
+    wait_until(ended.exists)
     stand_in.come_back()
     assert results(own_iris, job) == [["found", 10]]
 
@@ -681,6 +683,35 @@ def test_ends_say_what_was_executed(iris: IrisCluster, cluster: Cluster) -> None
     host = f"{job}/fray-actor.default.broken.0"
     wait_until(lambda: cluster.jobs.states([host])[host] == "FAILED")
     assert "its constructor raised KeyError: 'no luck'" in str(cluster.jobs.get(host)["error"])
+
+
+def _end_while_the_controller_is_away(started: str, door: str, ended: str) -> list[Any]:
+    ctx = get_job_context()
+    fragile = ctx.create_actor(Fragile, name="fragile")
+    ctx.get(fragile.add())
+    Path(started).write_text("")
+    wait_until(lambda: os.path.exists(door))
+    begun = time.monotonic()
+    found: list[Any] = []
+    for ref in (fragile.leave(3), fragile.add()):
+        try:
+            ctx.get(ref, timeout=60)
+        except ActorDiedError as error:
+            found.append(error.executed)
+    seconds = time.monotonic() - begun
+    Path(ended).write_text("")
+    return [*found, seconds < 20]
+
+
+def test_end_is_told_while_the_controller_is_away(own_iris: IrisCluster, stand_in: Controller, tmp_path: Path) -> None:
+    started, door, ended = tmp_path / "started", tmp_path / "door", tmp_path / "ended"
+    job = launch(own_iris, _end_while_the_controller_is_away, str(started), str(door), str(ended))
+    wait_until(started.exists)
+    stand_in.go_away()
+    door.write_text("")
+    wait_until(ended.exists)
+    stand_in.come_back()
+    assert results(own_iris, job) == [["unknown", "no", True]]
 
 
 # ---- refusals

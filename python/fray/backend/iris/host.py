@@ -44,6 +44,8 @@ _ROOT_LOOKS = 25
 """So many of them between looks whether the root job lives."""
 _FIRST_CALLER_SECONDS = 5.0
 _LAST_WORDS_SECONDS = 3.0
+_BRIEF_SECONDS = 2.0
+"""For a controller that may be away, while callers wait to hear that their actor has ended."""
 _OPTIONS = CallOptions()
 
 
@@ -179,10 +181,11 @@ class _Host:
         with self._ending:
             if self._end is not None:
                 return
-            with suppress(errors.FrayError), client_errors():
+            with suppress(errors.FrayError), client_errors():  # or else the name is free when this job is over
                 name, task = self._task.job + ENDED, self._task
-                self._jobs.register_endpoint(str(uuid.uuid4()), name, "http://ended", task.task, task.attempt, {})
-                self._jobs.unregister_endpoint(self._endpoint)
+                jobs = IrisJobs(task.controller, user=task.user, timeout=_BRIEF_SECONDS, patience=_BRIEF_SECONDS)
+                jobs.register_endpoint(str(uuid.uuid4()), name, "http://ended", task.task, task.attempt, {})
+                jobs.unregister_endpoint(self._endpoint)
             self._end = self._why_dead()
         self._loop.call_soon_threadsafe(self._over.set)
 
