@@ -92,7 +92,7 @@ def _apart(folders: tuple[str, ...]) -> tuple[str, ...]:
 
 NORMAL_PARTS = (
     Part("unit C++", 60, cpp_build="dev"),
-    Part("unit and conformance Python", 300, folders=("tests/unit", "tests/conformance", "tests/gpu"), alone=False),
+    Part("unit and conformance Python", 420, folders=("tests/unit", "tests/conformance", "tests/gpu"), alone=False),
     # Ray 2.60 now and then ends a driver that cancels a task whose arguments have not arrived; see tests/conftest.py.
     Part(
         "on Ray",
@@ -108,7 +108,7 @@ NORMAL_PARTS = (
     Part("chaos of nodes and jobs", 360, folders=_CHAOS_OF_NODES, alone=False),
     Part("C++ API", 240, folders=("tests/cpp",), alone=False),
     Part("plugs", 180, folders=("tests/plugs", "tests/ray_api"), pytest_options=_apart((_LEAKING_TESTS,)), alone=False),
-    Part("Iris", 180, folders=("tests/iris",), alone=False),
+    Part("Iris", 300, folders=("tests/iris",), alone=False),
     Part("browser", 60, folders=("tests/browser",), alone=False),
     Part("packaging and examples", 90, folders=("tests/packaging", "tests/examples", _LEAKING_TESTS)),
 )

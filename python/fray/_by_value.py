@@ -40,11 +40,16 @@ class Pickler(_Base):
         return _with_slots(obj, _reduce(self, obj))
 
 
-def dumps(value: object, protocol: int = 5, buffer_callback: Callable[[Any], object] | None = None) -> bytes:
+def dumps(
+    value: object,
+    protocol: int = 5,
+    buffer_callback: Callable[[Any], object] | None = None,
+    pickler: type[Pickler] = Pickler,
+) -> bytes:
     """Return the pickle of `value`; what other processes cannot import is in it by value."""
     send_main_by_value(cloudpickle)
     with io.BytesIO() as file, pickling_by_value():
-        Pickler(file, protocol=protocol, buffer_callback=buffer_callback).dump(value)
+        pickler(file, protocol=protocol, buffer_callback=buffer_callback).dump(value)
         return file.getvalue()
 
 

@@ -218,6 +218,17 @@ class IrisJobs:
     def logs(self, job: str) -> list[tuple[str, int, int, str, int, str]]:
         """All lines so far, as IrisJobLog.read has them."""
 
+    def register_endpoint(
+        self, id: str, name: str, address: str, task: str, attempt: int, metadata: Mapping[str, str]
+    ) -> None:
+        """Puts a name of a running task into the registry."""
+
+    def unregister_endpoint(self, id: str) -> None:
+        """Takes it out again."""
+
+    def endpoints(self, name: str, exact: bool = False) -> list[dict[str, object]]:
+        """Those of that name, or those whose names begin with it."""
+
     def follow(self, job: str, cursor: int = 0, with_children: bool = False) -> IrisJobLog:
         """
         The output as it comes, from a cursor on, to what comes after the job's end.

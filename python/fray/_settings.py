@@ -6,6 +6,8 @@ FRAY_CLUSTER_SPEC         where programs run when they do not say so, such as ``
 FRAY_NAMESPACE            where names of actors live when nothing else is said; ``default`` if unset
 FRAY_AS_RAY               1 has ``import ray`` give `fray.ray`; read by `fray._as_ray`
 FRAY_PRELOAD              modules, with commas between, that processes load which workers are forked from
+FRAY_JOB_SECRET           what the tasks of an Iris job and its children show each other; set for each root job
+FRAY_IRIS_WORKER          set for the workers of an `IrisJobContext`, which have such a context too
 FRAY_NODE                 address of the node that this process's job runs on; set by the node for the jobs it starts
 ========================  ==========================================================================================
 """
@@ -14,11 +16,20 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["NAMESPACE_VARIABLE", "PRELOAD_VARIABLE", "cluster_spec", "default_namespace", "node_of_this_job"]
+__all__ = [
+    "IRIS_WORKER_VARIABLE",
+    "NAMESPACE_VARIABLE",
+    "PRELOAD_VARIABLE",
+    "cluster_spec",
+    "default_namespace",
+    "node_of_this_job",
+]
 
 PRELOAD_VARIABLE = "FRAY_PRELOAD"
 """Modules, with commas between, that the processes load which workers are forked from."""
 NAMESPACE_VARIABLE = "FRAY_NAMESPACE"
+IRIS_WORKER_VARIABLE = "FRAY_IRIS_WORKER"
+"""Set for the workers of an `IrisJobContext`, in which such a context is the current one as well."""
 
 
 def cluster_spec() -> str | None:

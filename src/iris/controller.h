@@ -42,6 +42,9 @@ inline constexpr Method kTerminateJob{"/iris.cluster.ControllerService/Terminate
 inline constexpr Method kListJobs{"/iris.cluster.ControllerService/ListJobs", ""};
 inline constexpr Method kListTasks{"/iris.cluster.ControllerService/ListTasks", ""};
 inline constexpr Method kGetTaskStatus{"/iris.cluster.ControllerService/GetTaskStatus", ""};
+inline constexpr Method kRegisterEndpoint{"/iris.cluster.ControllerService/RegisterEndpoint", ""};
+inline constexpr Method kUnregisterEndpoint{"/iris.cluster.ControllerService/UnregisterEndpoint", ""};
+inline constexpr Method kListEndpoints{"/iris.cluster.ControllerService/ListEndpoints", ""};
 // The second one is what controllers served before 28 April 2026, and still do.
 inline constexpr Method kFetchLogs{"/finelog.logging.LogService/FetchLogs", "28 April 2026"};
 inline constexpr Method kFetchLogsBefore{"/iris.logging.LogService/FetchLogs", "4 April 2026"};

@@ -9,6 +9,7 @@
 
 #include "http_client/backoff.h"
 #include "iris/controller.h"
+#include "iris/job_secret.h"
 #include "iris/messages.h"
 #include "iris/names.h"
 
@@ -126,6 +127,7 @@ Result<std::string> Jobs::submit(JobRequest request) const {
     if (task) task->adopt(&request);
   }
   FRAY_RETURN_IF_ERROR(complete(&request));
+  give_secret(&request);
   FRAY_ASSIGN_OR_RETURN(const std::string own, user());
   FRAY_ASSIGN_OR_RETURN(const std::string id, job_id(own, request.parent, request.name));
   Bundle bundle;

@@ -54,6 +54,8 @@ class Jobs {
   Jobs(Endpoint endpoint, std::string user, std::chrono::milliseconds patience = kPatience);
 
   const Endpoint& endpoint() const;
+  // For what else is asked there, over the same login.
+  std::shared_ptr<const Controller> controller() const { return controller_; }
   Result<std::string> user() const;
   // The task in which this process runs, if it is one of this cluster; its controller may have several addresses.
   Result<std::optional<OwnTask>> own_task() const;

@@ -17,6 +17,7 @@ import pytest
 from fray import JobContext, LocalJobContext, ThreadContext
 from fray._settings import node_of_this_job
 from fray.cluster import Cluster
+from fray.job.surroundings import is_iris_task
 
 from tests.conformance import in_job
 from tests.conformance.behaviours import Table, load
@@ -47,10 +48,10 @@ MAKERS: dict[str, Callable[[], JobContext]] = {
     "sync+serialize": lambda: LocalJobContext(serialize=True),
     "thread": lambda: ThreadContext(max_workers=2),
     "native": native,
-    in_job.NAME: fray.create_job_ctx,
+    **dict.fromkeys(in_job.JOBS, fray.create_job_ctx),
     "ray": on_ray,
 }
-SHARED = {"native": "fray_session_context", in_job.NAME: "job_context", "ray": "ray_context"}
+SHARED = {"native": "fray_session_context", **dict.fromkeys(in_job.JOBS, "job_context"), "ray": "ray_context"}
 """Where one engine, or one Ray, serves all tests: starting it is not what most of them are about."""
 RAY_MARKS = (pytest.mark.ray, pytest.mark.filterwarnings("default"))
 """Tests on Ray run in a part of their own; Ray warns of its own old ways."""
@@ -72,9 +73,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """
     if "context_name" in metafunc.fixturenames:
         names = places_of(metafunc, TABLES.contexts)
-        if in_job.is_inside():
-            names = [name for name in names if name == in_job.NAME]
-        built = [name for name in names if name not in ("native", in_job.NAME) or not NATIVE_IS_MISSING]
+        if in_job.inside():
+            names = [name for name in names if name == in_job.inside()]
+        built = [name for name in names if name not in ("native", *in_job.JOBS) or not NATIVE_IS_MISSING]
         values = [pytest.param(name, marks=RAY_MARKS) if name == "ray" else name for name in built]
         metafunc.parametrize("context_name", values, scope="session")
     elif "cluster_name" in metafunc.fixturenames:
@@ -96,17 +97,21 @@ def places_of(metafunc: pytest.Metafunc, table: Table) -> list[str]:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what only the native engine does, while it is not built; let a job run what is to run in one."""
-    if not in_job.is_inside():
-        items[:] = [in_job.JobItem.of(item) if runs_in_job(item) else item for item in items]
+    if not in_job.inside():
+        names = [context_of(item) for item in items]
+        items[:] = [
+            in_job.JobItem.of(item, name) if name in in_job.JOBS else item
+            for item, name in zip(items, names, strict=True)
+        ]
     if NATIVE_IS_MISSING:
         kept = [item for item in items if "[NOTSET" not in item.name]
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
         items[:] = kept
 
 
-def runs_in_job(item: pytest.Item) -> bool:
+def context_of(item: pytest.Item) -> str:
     call = getattr(item, "callspec", None)
-    return call is not None and call.params.get("context_name") == in_job.NAME
+    return "" if call is None else call.params.get("context_name", "")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -143,7 +148,7 @@ def end_named_actors(context: JobContext) -> None:
 @pytest.fixture(scope="session")
 def job_context() -> Iterator[JobContext]:
     """The context that a job finds by itself."""
-    assert node_of_this_job(), "this process is no job"
+    assert node_of_this_job() or is_iris_task(), "this process is no job"
     yield fray.get_job_context()
     fray.shutdown()
 

@@ -40,7 +40,7 @@ def test_choice_is_kept(monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.behaviour("T173")
 def test_context_of_an_imported_module_is_usable_in_the_task(ctx: fray.JobContext, context_name: str):
-    kind = {"native": "native", "job": "native", "ray": "ray"}.get(context_name, "sync")
+    kind = {"native": "native", "job": "native", "iris": "native", "ray": "ray"}.get(context_name, "sync")
     assert ctx.get(ctx.run(import_time.square, kind, 7)) == 49
     if kind == "sync":
         return  # a context of its own, whose refs are not the task's

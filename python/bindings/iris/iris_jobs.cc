@@ -12,6 +12,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "cluster_client.h"
+#include "iris/endpoint_registry.h"
 #include "iris/iris_jobs.h"
 #include "iris/job_order.h"
 #include "iris/job_program.h"
@@ -35,6 +36,10 @@ nb::object lines_of(const std::vector<iris::LogLine>& lines) {
     list.append(nb::make_tuple(line.job, line.task, line.attempt, line.stream, line.time_ms, line.text));
   }
   return list;
+}
+
+void done(const Status& status) {
+  if (!status.is_ok()) raise(status);
 }
 
 class IrisJobs {
@@ -96,6 +101,28 @@ class IrisJobs {
     return value_of(without_gil([&] { return jobs_.resolve(job); }));
   }
 
+  void register_endpoint(const std::string& id, const std::string& name, const std::string& address,
+                         const std::string& task, int attempt,
+                         const std::map<std::string, std::string>& metadata) const {
+    done(without_gil([&] { return registry().add({id, name, address, task, metadata}, attempt); }));
+  }
+  void unregister_endpoint(const std::string& id) const {
+    done(without_gil([&] { return registry().remove(id); }));
+  }
+  nb::object endpoints(const std::string& name, bool exact) const {
+    nb::list found;
+    for (const auto& each : value_of(without_gil([&] { return registry().list(name, exact); }))) {
+      nb::dict entry;
+      entry["id"] = each.id;
+      entry["name"] = each.name;
+      entry["address"] = each.address;
+      entry["task"] = each.task;
+      entry["metadata"] = nb::cast(each.metadata);
+      found.append(entry);
+    }
+    return found;
+  }
+
   const iris::Jobs& jobs() const { return jobs_; }
 
  private:
@@ -108,6 +135,8 @@ class IrisJobs {
     made.interrupted = signal_came;
     return made;
   }
+
+  iris::EndpointRegistry registry() const { return iris::EndpointRegistry(jobs_.controller()); }
 
   iris::Jobs jobs_;
 };
@@ -267,6 +296,12 @@ NB_MODULE(_iris_jobs, module) {
       .def("logs", &IrisJobs::logs, "job"_a,
            nb::sig("def logs(self, job: str) -> list[tuple[str, int, int, str, int, str]]"),
            "All lines so far, as IrisJobLog.read has them.")
+      .def("register_endpoint", &IrisJobs::register_endpoint, "id"_a, "name"_a, "address"_a, "task"_a, "attempt"_a,
+           "metadata"_a, "Puts a name of a running task into the registry.")
+      .def("unregister_endpoint", &IrisJobs::unregister_endpoint, "id"_a, "Takes it out again.")
+      .def("endpoints", &IrisJobs::endpoints, "name"_a, "exact"_a = false,
+           nb::sig("def endpoints(self, name: str, exact: bool = False) -> list[dict[str, object]]"),
+           "Those of that name, or those whose names begin with it.")
       .def(
           "follow",
           [](const IrisJobs& jobs, const std::string& job, std::int64_t cursor, bool with_children) {

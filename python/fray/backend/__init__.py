@@ -5,14 +5,16 @@ A row is all that the rest of Fray knows of a backend: nothing of its folder is 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
 
 from fray._resources import check_resources
+from fray._settings import IRIS_WORKER_VARIABLE
 from fray._units import parse_bytes
-from fray.job.surroundings import is_ray_worker
+from fray.job.surroundings import is_iris_task, is_ray_worker
 
 __all__ = ["BACKENDS", "Backend", "backend_named", "loaded"]
 
@@ -120,6 +122,10 @@ def _is_native_loaded() -> bool:
     return hasattr(sys.modules.get("fray.backend.native"), "NativeJobContext")
 
 
+def _is_iris_worker() -> bool:
+    return bool(os.environ.get(IRIS_WORKER_VARIABLE)) and is_iris_task() and _is_native_loaded()
+
+
 _NODE_KEYS: dict[str, Reader] = {
     "cpus": _cpus,
     "memory": parse_bytes,
@@ -145,7 +151,8 @@ BACKENDS = {row.name: row for row in (
             aliases=("native",), cluster_keys=("use_isolated_env",), workers_key="cpus", is_worker=_is_native_loaded),
     Backend("ray", _RAY_KEYS, "fray.backend.ray.context:RayJobContext", "fray.backend.ray.cluster:RayCluster",
             task_options="ray_options", is_worker=is_ray_worker),
-    Backend("iris", _IRIS_KEYS, "fray.backend.iris.context:IrisJobContext", "fray.backend.iris.cluster:IrisCluster"),
+    Backend("iris", _IRIS_KEYS, "fray.backend.iris.context:IrisJobContext", "fray.backend.iris.cluster:IrisCluster",
+            is_worker=_is_iris_worker),
 )}
 # fmt: on
 """Every backend, by its name."""

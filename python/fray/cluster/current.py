@@ -36,7 +36,7 @@ def current_cluster() -> Cluster:
         return cluster
     with _lock:
         if _Process.chosen is None or getattr(_Process.chosen, "closed", False):
-            _Process.chosen = _build(resolve(for_jobs=True))
+            _Process.chosen = _build(resolve())
         return _Process.chosen
 
 

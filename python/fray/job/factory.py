@@ -39,7 +39,9 @@ def create_job_ctx(context_type: str = "auto", *, max_workers: int = 1, **option
     """
     backend = backend_named(context_type)
     if context_type == "auto":
-        spec = Spec("local", {}) if _of_worker(BACKENDS["local"]) is not None else resolve()
+        of_worker = (name for name in ("iris", "local") if _of_worker(BACKENDS[name]) is not None)
+        worker = next(of_worker, None)
+        spec = resolve() if worker is None else Spec(worker, {})
         backend, options = spec.backend, {**spec.settings, **_settings(spec.backend, options)}
     elif backend is None:
         known = ", ".join(["auto", *(name for row in BACKENDS.values() for name in (row.name, *row.aliases))])
@@ -77,11 +79,11 @@ def _later(backend: Backend, settings: dict[str, Any]) -> JobContext:
     return cast("JobContext", _context_class(backend).later(**settings))
 
 
-def resolve(for_jobs: bool = False) -> Spec:
+def resolve() -> Spec:
     """Return what this process's surroundings say.
 
-    In this order: its job's node, an initialised Ray, the spec, the Ray that started it as a job, else ``local``. Where
-    it is asked for the place of whole jobs, the Iris that started this program as a task comes before ``local``.
+    In this order: its job's node, an initialised Ray, the spec, the Ray or the Iris that started it as a job, else
+    ``local``.
     """
     address = node_of_this_job()
     if address is not None:
@@ -93,7 +95,7 @@ def resolve(for_jobs: bool = False) -> Spec:
         return parse_spec(text)
     if is_ray_job():
         return Spec("ray", {})
-    return Spec("iris" if for_jobs and is_iris_task() else "local", {})
+    return Spec("iris" if is_iris_task() else "local", {})
 
 
 def build(spec: Spec) -> JobContext:
@@ -106,8 +108,11 @@ def build(spec: Spec) -> JobContext:
 
 
 def worker_context() -> JobContext | None:
-    """Return the context of the worker process that this is, or None anywhere else."""
-    for backend in BACKENDS.values():
+    """Return the context of the worker process that this is, or None anywhere else.
+
+    The rows are looked at from the last to the first: a worker of Iris is one of a native engine as well.
+    """
+    for backend in reversed(BACKENDS.values()):
         context = _of_worker(backend)
         if context is not None:
             return context

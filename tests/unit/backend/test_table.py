@@ -89,7 +89,7 @@ def test_errors_name_the_rows_and_the_keys_of_the_row(elsewhere: Backend) -> Non
         fray.create_job_ctx("elsewhere", grade=2, level=3)
 
 
-@pytest.mark.parametrize("name", ["sync", "thread", "local"])
+@pytest.mark.parametrize("name", ["sync", "thread", "local", "iris"])
 def test_keys_of_a_spec_are_keywords_of_the_context(name: str) -> None:
     row = BACKENDS[name]
     wanted = set(row.keys) - set(row.cluster_keys)
@@ -113,7 +113,8 @@ def test_names_of_backends_are_unique() -> None:
     assert backend_named("auto") is None
 
 
-def test_context_that_this_build_lacks_is_named() -> None:
+def test_context_that_this_build_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fray.backend.iris.context", None)
     with pytest.raises(UnsupportedError, match="no 'iris' backend yet"):
         fray.create_job_ctx("iris")
 

@@ -56,16 +56,15 @@ def test_node_of_the_job_comes_before_ray(monkeypatch, fake_native):
     assert fray.get_job_context().settings == {"address": "/run/node"}
 
 
-def test_a_task_of_iris_launches_jobs_there_unless_something_else_is_said(monkeypatch):
-    monkeypatch.setenv("IRIS_TASK_ID", "/bob/train/0")
-    assert resolve(for_jobs=True) == Spec("local", {})  # whose controller, nobody says
+def test_a_task_of_iris_is_where_its_program_runs_unless_something_else_is_said(monkeypatch):
+    monkeypatch.setenv("IRIS_TASK_ID", "/bob/train/0:1")
+    assert resolve() == Spec("local", {})  # whose controller, nobody says
     monkeypatch.setenv("IRIS_CONTROLLER_URL", "http://127.0.0.1:10000")
-    assert resolve(for_jobs=True) == Spec("iris", {})
-    assert resolve() == Spec("local", {})
+    assert resolve() == Spec("iris", {})
     monkeypatch.setenv("FRAY_CLUSTER_SPEC", "local?cpus=2")
-    assert resolve(for_jobs=True) == Spec("local", {"cpus": 2})
+    assert resolve() == Spec("local", {"cpus": 2})
     monkeypatch.setenv("FRAY_NODE", "/run/node")
-    assert resolve(for_jobs=True) == Spec("local", {"address": "/run/node"})
+    assert resolve() == Spec("local", {"address": "/run/node"})
 
 
 def test_worker_comes_before_what_was_chosen(fake_native, monkeypatch):
@@ -211,6 +210,7 @@ def test_missing_backends_say_so(monkeypatch):
     monkeypatch.setitem(sys.modules, "fray.backend.native", None)
     with pytest.raises(UnsupportedError, match="native engine cannot be loaded"):
         fray.get_job_context()
+    monkeypatch.setitem(sys.modules, "fray.backend.iris.context", None)
     with pytest.raises(NotImplementedError, match="no 'iris' backend yet"):
         fray.create_job_ctx("iris")
 

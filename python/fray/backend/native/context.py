@@ -48,6 +48,7 @@ class NativeJobContext(JobContext):
             `namespace` goes with it.
         max_workers: most worker processes at once, blocked ones included.
         debug: tasks may stop at ``breakpoint()``.
+        worker_env: variables of all workers, for contexts that stand on this one.
 
     Raises:
         NodeDiedError: the node cannot be started or reached.
@@ -76,9 +77,11 @@ class NativeJobContext(JobContext):
         address: str | None = None,
         max_workers: int | None = None,
         debug: bool = False,
+        worker_env: Mapping[str, str] | None = None,
     ) -> None:
         self.namespace = check_actor_name(default_namespace() if namespace is None else namespace, "namespace")
-        self._extra_env = {**namespace_env(self.namespace), **({DEBUG_VARIABLE: str(os.getpid())} if debug else {})}
+        debugging = {DEBUG_VARIABLE: str(os.getpid())} if debug else {}
+        self._extra_env = {**namespace_env(self.namespace), **debugging, **(worker_env or {})}
         if address is not None:
             given = {"cpus": cpus, "memory": memory, "store_memory": store_memory, "spill_dir": spill_dir}
             refuse_settings(address, {**given, "resources": resources, "max_workers": max_workers})
