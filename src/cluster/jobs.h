@@ -1,14 +1,14 @@
-// Jobs: the interface to the jobs of a cluster: of a node (client/job_client.h), of Ray (ray/ray_jobs.h) or of Iris
+// Jobs: the jobs of a cluster, whichever it is: a node (client/job_client.h), a Ray (ray/ray_jobs.h) or an Iris
 // (iris/iris_jobs.h).
 //
 //   FRAY_ASSIGN_OR_RETURN(JobInfo job, jobs.submit(spec, patience));
 //   FRAY_ASSIGN_OR_RETURN(std::unique_ptr<JobLog> log, jobs.open_log({.id = job.id(), .follow = true}, patience));
 //
-// An id may be given by its beginning, where no other job's id begins the same. A verb that takes several ids does
-// nothing when one of them is not there.
+// Ids may be the beginnings of some, as long as no other job's begins so. A verb that takes several of them does nothing when
+// one is not there.
 //
 // Threading:  as the implementation says; calls block.
-// Ownership:  the reader owns its log, which must not outlive the cluster that opened it.
+// Ownership:  a log is its reader's, and must not outlive the cluster that opened it.
 // Failure:    kNotFound, kAlreadyExists, kUnavailable (nobody answers), kPermissionDenied, kInvalidArgument for what the
 //             cluster cannot do, which the message names; kTimedOut and kCancelled as the patience says.
 #pragma once
