@@ -101,7 +101,10 @@ void QueueTable::restore(const Kept& kept, Now now) {
   std::vector<KeepMemory> memories = kept.memories;
   std::sort(memories.begin(), memories.end(),
             [](const KeepMemory& a, const KeepMemory& b) { return a.unix_ns < b.unix_ns; });
-  for (KeepMemory& memory : memories) keep_memory(std::move(memory));
+  for (KeepMemory& memory : memories) {
+    memory.unix_ns = now.unix_ns;  // while no node was there, nobody could ask again
+    keep_memory(std::move(memory));
+  }
 }
 
 QueueTable::Queue* QueueTable::find(const std::string& name) {

@@ -9,8 +9,8 @@
 // as soon as it is over. Who waits is served in the order of asking.
 //
 // A client that names itself is remembered with its newest request, so that one that is sent again changes nothing and gets
-// the same answer; of a pop those leases that are still valid. Memories of clients that have not asked for kMemory are
-// dropped.
+// the same answer; of a pop those leases that are still valid. Memories of clients that have not asked for kMemory, while a
+// node was there, are dropped.
 //
 // What changed is told by commands, each before the answers that follow from it.
 //
@@ -37,7 +37,7 @@ namespace fray::queue {
 
 class QueueTable {
  public:
-  static constexpr std::chrono::minutes kMemory{5};
+  static constexpr std::chrono::minutes kMemory{10};
 
   // What nodes before this one kept; before any other call.
   void restore(const Kept& kept, Now now);

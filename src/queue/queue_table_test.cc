@@ -188,10 +188,10 @@ TEST_F(QueueTableTest, names_that_no_path_can_have_are_refused) {
 
 TEST_F(QueueTableTest, clients_that_ask_no_more_are_forgotten) {
   ask({.verb = Verb::kPush, .queue = "q", .caller = {"old", 1}, .items = {"a"}});
-  now_ += 4min;
+  now_ += 8min;
   ask({.verb = Verb::kPush, .queue = "q", .caller = {"new", 1}, .items = {"a"}});
   EXPECT_EQ(table.memory_count(), 2u);
-  now_ += 2min;
+  now_ += 4min;
   view();
   EXPECT_EQ(table.memory_count(), 1u);
 }

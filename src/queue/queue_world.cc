@@ -264,7 +264,8 @@ void QueueWorld::kill_node() {
   for (Client& client : clients_) {
     if (client.pending) client.pending->ask = 0;
   }
-  const Moment away = std::chrono::milliseconds(random_.below(1000));
+  Moment away = std::chrono::milliseconds(random_.below(1000));
+  if (random_.percent(5)) away += 2 * QueueTable::kMemory;
   steady_ += away;
   unix_ns_ += away.count();
   table_ = std::make_unique<QueueTable>();

@@ -27,6 +27,7 @@ _MOST_AT_ONCE = 1000
 _MOST_ITEM_BYTES = 4 << 20
 _LONGEST_LEASE = 100 * 365 * 86_400.0  # seconds
 _LONGEST_WAIT = 20.0  # seconds of one request: so a node that has gone is noticed
+_LONGEST_PATIENCE = 240.0  # seconds: the node remembers a request for ten minutes
 _REST = 0.25  # seconds until it is asked again, where too many wait already
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
@@ -44,10 +45,10 @@ class HttpQueue(Generic[Item]):
         token_file: the file with the node's token; it is read where the queue is used, and read again when the node is
             started anew. None where `url` is that of the started node of this home.
         create: make the queue, where the node has none of that name.
-        patience: seconds for which a request is sent again while the node is away.
+        patience: seconds for which a request is sent again while the node is away, up to 240.
 
     Raises:
-        ValueError: `url` is no address, or `name` cannot be a queue's.
+        ValueError: `url` is no address, `name` cannot be a queue's, or `patience` is too long.
     """
 
     def __init__(
@@ -63,7 +64,7 @@ class HttpQueue(Generic[Item]):
             check_url(url),
             _check_name(name),
             None if token_file is None else os.path.abspath(os.path.expanduser(os.fsdecode(token_file))),
-            check_seconds("patience", patience),
+            _check_patience(patience),
         )
         url, _, token, patience = self._arguments
         self._link = Link(url, token, patience)
@@ -201,6 +202,16 @@ def _check_name(name: object) -> str:
             f"got {name!r}"
         )
     return name
+
+
+def _check_patience(seconds: object) -> float:
+    patience = check_seconds("patience", seconds)
+    if patience > _LONGEST_PATIENCE:
+        raise ValueError(
+            f"patience must be at most {_LONGEST_PATIENCE:g} s, got {seconds!r}: later the node may carry out "
+            "twice what is sent again; catch NodeDiedError, and decide what to do"
+        )
+    return patience
 
 
 def _pickled(item: object) -> bytes:

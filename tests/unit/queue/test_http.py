@@ -341,8 +341,9 @@ def test_values_of_other_types_are_refused():
     for arguments in ((None, "pages"), ("auto", None), (1, "pages")):
         with pytest.raises(TypeError):
             HttpQueue(*arguments)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="patience must be"):
-        HttpQueue("auto", "pages", patience=-1)
+    for patience in (-1, float("nan"), 241):
+        with pytest.raises(ValueError, match="patience must be"):
+            HttpQueue("auto", "pages", patience=patience)
 
 
 def test_wrong_token_is_told_without_it(queue_node: QueueNode, tmp_path: Path):
