@@ -166,6 +166,35 @@ class IrisJobRequest:
     def set_timeouts(self, run: float = 0.0, scheduling: float = 0.0) -> None:
         """Seconds for which a task may run, and wait; 0 for ever."""
 
+def actor_call(method: str, actor: str, args: bytes, kwargs: bytes) -> bytes:
+    """A call of one of Iris's own actors."""
+
+def read_actor_call(message: bytes) -> tuple[str, str, bytes, bytes]:
+    """The method, the actor, the arguments and the keywords of a call."""
+
+def actor_value(value: bytes) -> bytes:
+    """The answer of a call that has returned."""
+
+def actor_error(type: str, message: str, exception: bytes) -> bytes:
+    """The answer of a call that has failed."""
+
+def read_actor_response(message: bytes) -> tuple[bytes | None, tuple[str, str, bytes] | None]:
+    """
+    The value of a call, or the type, the message and the exception of its failure.
+    """
+
+def actor_methods_question(actor: str) -> bytes:
+    """Asks for the methods of an actor."""
+
+def actor_methods(methods: Sequence[tuple[str, str, str]]) -> bytes:
+    """Methods with their signatures and descriptions."""
+
+def read_actor_methods(message: bytes) -> list[str]:
+    """The names of methods."""
+
+def healthy() -> bytes:
+    """The answer of a host that lives."""
+
 class IrisJobs:
     """The jobs of an Iris cluster, as its controller serves them."""
 

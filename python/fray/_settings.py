@@ -7,6 +7,7 @@ FRAY_NAMESPACE            where names of actors live when nothing else is said; 
 FRAY_AS_RAY               1 has ``import ray`` give `fray.ray`; read by `fray._as_ray`
 FRAY_PRELOAD              modules, with commas between, that processes load which workers are forked from
 FRAY_JOB_SECRET           what the tasks of an Iris job and its children show each other; set for each root job
+FRAY_IRIS_OPEN_ACTORS     1 has actors of Iris jobs speak Iris's own protocol too; nobody has to show a secret then
 FRAY_IRIS_WORKER          set for the workers of an `IrisJobContext`, which have such a context too
 FRAY_NODE                 address of the node that this process's job runs on; set by the node for the jobs it starts
 ========================  ==========================================================================================

@@ -2,7 +2,8 @@
 # of TPU slices, iris/tpu_slices.inc, which Python's own package has.
 find_package(Python3 3.11 REQUIRED COMPONENTS Interpreter)
 
-set(protos iris/time.proto iris/job.proto iris/controller.proto iris/endpoint.proto iris/log.proto)  # what is used comes first
+set(protos iris/time.proto iris/job.proto iris/controller.proto iris/endpoint.proto iris/log.proto
+           iris/actor.proto)  # what is used comes first
 set(messages ${CMAKE_CURRENT_BINARY_DIR}/messages)
 file(MAKE_DIRECTORY ${messages}/iris)
 set(generator ${PROJECT_SOURCE_DIR}/tools/iris_messages.py)

@@ -12,6 +12,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "cluster_client.h"
+#include "iris/actor_messages.h"
 #include "iris/endpoint_registry.h"
 #include "iris/iris_jobs.h"
 #include "iris/job_order.h"
@@ -267,6 +268,7 @@ NB_MODULE(_iris_jobs, module) {
   using fray::python::IrisJobs;
   module.doc() = "A client of Iris's controller that needs no Iris.";
   fray::python::add_request(module);
+  fray::python::add_actor_messages(module);
   nb::class_<IrisJobs>(module, "IrisJobs", "The jobs of an Iris cluster, as its controller serves them.")
       .def(nb::init<const std::string&, const std::string&, const std::string&, double, double, const std::string&,
                     bool>(),

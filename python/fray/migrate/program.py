@@ -99,7 +99,7 @@ def _load(path: Path, asked: bool, direction: Direction) -> _Loaded:
         if module.code != program:
             raise RefusedError("has a form that cannot be written as it was")
         fixed = None if asked else "it is not among the files that were given"
-        if _imports(module, ("fray",)) and _imports(module, PACKAGES):
+        if _imports(module, PACKAGES) and (COMMENT in program or _imports(module, ("fray",))):
             loaded.refused = _mixed(program)
             fixed = "it uses Ray and Fray"
         elif asked:

@@ -95,6 +95,12 @@ class ActorDirectory:
         entry = entries[-1]
         return Host(job, entry["id"], entry["address"], json.loads(entry["metadata"].get("fray", "{}")))
 
+    def address(self, endpoint: str) -> str | None:
+        """Return the address of the endpoint of that name; None where there is none."""
+        with client_errors():
+            entries = _entries(self._jobs, endpoint, exact=True)
+        return entries[-1]["address"] if entries else None
+
     def is_over(self, job: str) -> bool:
         """Return whether a job has ended; one that the controller has forgotten has."""
         return self._jobs.states([job]).get(job, "KILLED") in _OVER

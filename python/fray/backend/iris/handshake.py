@@ -18,9 +18,10 @@ import hmac
 import re
 import secrets
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
-__all__ = ["HandshakeError", "accept", "connect"]
+__all__ = ["HandshakeError", "Request", "accept", "connect", "read_head"]
 
 PATH = "/fray/actor"
 PROTOCOL = "fray-actor"
@@ -31,6 +32,20 @@ _REASONS = {101: "Switching Protocols", 400: "Bad Request", 401: "Unauthorized",
 
 class HandshakeError(OSError):
     """The other side is no host, or no caller, of this root job; users see an ActorDiedError that says so."""
+
+
+class Request(NamedTuple):
+    """The beginning of a message of HTTP.
+
+    Args:
+        line: its first line.
+        headers: with names in lower case.
+        rest: what has come after them.
+    """
+
+    line: str
+    headers: Mapping[str, str]
+    rest: bytes
 
 
 async def connect(address: str, actor: str, secret: bytes) -> socket.socket:
@@ -58,28 +73,38 @@ async def connect(address: str, actor: str, secret: bytes) -> socket.socket:
 async def _introduce(sock: socket.socket, host: str, actor: str, secret: bytes) -> None:
     ours = secrets.token_hex(16)
     await _send(sock, f"GET {PATH} HTTP/1.1", {"Host": host, "Fray-Nonce": ours})
-    line, headers = await _read_head(sock)
+    line, headers, _ = await _read_head(sock)
     found = re.fullmatch(r'Fray nonce="(\w+)", proof="(\w+)"', headers.get("www-authenticate", ""))
     if not found or not hmac.compare_digest(found[2], _proof(secret, "host", ours, found[1], actor)):
         raise HandshakeError(f"{host} is no host of the actor {actor}, or does not know its job's secret ({line})")
     proof = _proof(secret, "caller", ours, found[1], actor)
     upgrade = {"Authorization": f"Fray {proof}", "Connection": "Upgrade", "Upgrade": PROTOCOL}
     await _send(sock, f"GET {PATH} HTTP/1.1", {"Host": host, "Fray-Nonce": ours, **upgrade})
-    line, _ = await _read_head(sock)
+    line, *_ = await _read_head(sock)
     if " 101 " not in line:
         raise HandshakeError(f"{host}, the host of the actor {actor}, refused this caller ({line})")
 
 
-async def accept(sock: socket.socket, actor: str, secret: bytes) -> bool:
+def _nothing_else(request: Request) -> bool:
+    del request
+    return False
+
+
+async def accept(
+    sock: socket.socket, actor: str, secret: bytes, is_other: Callable[[Request], bool] = _nothing_else
+) -> bool | Request:
     """Answer requests on a connection until its other side has shown that it knows the secret.
 
-    Returns whether it has; what asks for anything else, or proves nothing, is told so, and the connection is closed.
+    Returns whether it has, or the first request for which `is_other` is true; what asks for anything else, or proves
+    nothing, is told so, and the connection is closed.
     """
     theirs, ours = "", secrets.token_hex(16)
     try:
         async with asyncio.timeout(_SECONDS):
             while True:
-                line, headers = await _read_head(sock)
+                line, headers, _ = request = await _read_head(sock)
+                if is_other(request):
+                    return request
                 if not re.fullmatch(rf"GET {PATH} HTTP/1\.[01]", line):
                     return await _refuse(sock, 404, f"this is the host of an actor, which serves {PATH} to its own job")
                 if not theirs:
@@ -125,8 +150,8 @@ async def _send(sock: socket.socket, line: str, headers: Mapping[str, str], body
     await asyncio.get_running_loop().sock_sendall(sock, text.encode())
 
 
-async def _read_head(sock: socket.socket) -> tuple[str, dict[str, str]]:
-    """Return the first line of a message and its headers, whose names are in lower case.
+async def _read_head(sock: socket.socket) -> Request:
+    """Return the beginning of a message.
 
     No message of a handshake that goes well has a body, and neither side sends anything before it was answered.
     """
@@ -136,8 +161,15 @@ async def _read_head(sock: socket.socket) -> tuple[str, dict[str, str]]:
         data += more
         if not more or len(data) > _MOST_HEAD_BYTES:
             raise HandshakeError(f"the other side sent {len(data)} bytes that are no message of HTTP, and no more")
-    line, *lines = data.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")
-    return line, {name.strip().lower(): value.strip() for name, _, value in (each.partition(":") for each in lines)}
+    head, _, rest = data.partition(b"\r\n\r\n")
+    return read_head(head, rest)
+
+
+def read_head(head: bytes, rest: bytes = b"") -> Request:
+    """Return what the lines of a head say."""
+    line, *lines = head.decode("latin-1").split("\r\n")
+    fields = (each.partition(":") for each in lines)
+    return Request(line, {name.strip().lower(): value.strip() for name, _, value in fields}, rest)
 
 
 def _host_and_port(address: str) -> tuple[str, int]:

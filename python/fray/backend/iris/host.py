@@ -25,7 +25,8 @@ from fray.backend.iris.actors import Description
 from fray.backend.iris.channel import Channel
 from fray.backend.iris.directory import ENDED, ActorDirectory
 from fray.backend.iris.frames import Kind
-from fray.backend.iris.handshake import accept
+from fray.backend.iris.handshake import Request, accept
+from fray.backend.iris.open_service import OpenService, is_for_service, is_open, open_name
 from fray.backend.iris.task import current_task, secret
 from fray.backend.iris.values import memory_in, pack, unpack
 from fray.job.actor_methods import missing_method
@@ -122,12 +123,12 @@ class _Host:
         self._loop = asyncio.get_running_loop()
         self._over, self._met = asyncio.Event(), asyncio.Event()
         with _listening() as listener:
-            accepting = self._loop.create_task(self._accept_for_ever(listener))
             context: Any = get_job_context()
             self._engine: Engine = context.engine.native
             self._watch = self._engine.watch()
             order = self._order
             self._link = self._engine.create_actor(order.cls, order.args, order.kwargs, order.options, order.methods)
+            accepting = self._loop.create_task(self._accept_for_ever(listener))
             answering = threading.Thread(target=self._answer_for_ever, name="fray-answers", daemon=True)
             answering.start()
             await asyncio.to_thread(self._register, listener.getsockname()[1])
@@ -153,6 +154,10 @@ class _Host:
             self._task.attempt,
             {"fray": self._about.text()},
         )
+        if is_open():
+            self._jobs.register_endpoint(
+                str(uuid.uuid4()), self._open_name, address, self._task.task, self._task.attempt, {}
+            )
 
     async def _look_for_ever(self) -> None:
         """Return when the actor has ended, by itself or with its root job."""
@@ -226,7 +231,10 @@ class _Host:
             welcoming.add_done_callback(self._tasks.discard)
 
     async def _welcome(self, sock: socket.socket) -> None:
-        if not await accept(sock, self._task.job, self._secret):
+        accepted = await accept(sock, self._task.job, self._secret, is_for_service)
+        if isinstance(accepted, Request):
+            await OpenService(self._open_name, list(self._link.methods), self._call_for_others).serve(sock, accepted)
+        if accepted is not True:
             return
         session = _Session()
 
@@ -238,6 +246,14 @@ class _Host:
         take = partial(self._on_frame, session)
         session.channel = Channel(sock, self._loop, take, gone, memory_in(self._engine))
         self._sessions.add(session)
+
+    @property
+    def _open_name(self) -> str:
+        return open_name(self._task.root, self._about.name)
+
+    def _call_for_others(self, method: str, args: Any, kwargs: Any) -> Any:
+        """Call a method for a client of Iris's own; in a thread of its own."""
+        return self._engine.get(self._link.submit(method, tuple(args), dict(kwargs), _OPTIONS), None)
 
     def _on_frame(self, session: _Session, kind: int, number: int, body: Any, buffers: list[Any]) -> None:
         if kind == Kind.HELLO:

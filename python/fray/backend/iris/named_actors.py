@@ -12,8 +12,10 @@ from fray import errors
 from fray._iris_jobs import IrisJobRequest, IrisJobs
 from fray.backend.iris.actors import Description, IrisActorLink
 from fray.backend.iris.directory import ActorDirectory
+from fray.backend.iris.foreign import ForeignRelay, describe_foreign
 from fray.backend.iris.hosting import host_order
-from fray.backend.iris.names import ActorName
+from fray.backend.iris.names import ActorName, actor_of
+from fray.backend.iris.open_service import is_open, open_name
 from fray.backend.iris.relay import CONNECT, KILL, RELAYS, Relay, methods_of_relay, name_of_relay
 from fray.backend.iris.task import current_task, secret
 from fray.job.actor_methods import MethodKind
@@ -129,10 +131,18 @@ class NamedActors:
         while True:
             job, _ = self._directory.find(namespace, name)
             if job is None:
-                return None
+                return self._find_foreign(name)
             link = self._link_of(job)
             if link is not None:
                 return link
+
+    def _find_foreign(self, name: str) -> ActorLink | None:
+        """Return a link to the actor of that name that another program of the root job hosts by Iris's own protocol."""
+        if not is_open():
+            return None
+        endpoint = open_name(current_task().root, name)
+        about = describe_foreign(self._directory, endpoint)
+        return None if about is None else self.link_to(endpoint, about)
 
     def _link_of(self, job: str) -> ActorLink | None:
         """Return a link to the actor that a job hosts, waiting until its host says what it is; None where it ends."""
@@ -161,6 +171,9 @@ class NamedActors:
             max_pending_calls=link.description.max_pending_calls,
             max_concurrency=_MOST_CALLS,
         )
+        if actor_of(link.job) is None:
+            foreign = replace(options, max_concurrency=1)
+            return self._machine.native.create_actor(ForeignRelay, (link.job,), {}, foreign, link.methods)
         args = (link.job, list(link.description))
         return self._machine.native.create_actor(Relay, args, {}, options, methods_of_relay(link.description))
 
@@ -171,6 +184,8 @@ class NamedActors:
     def kill(self, link: IrisActorLink, no_restart: bool) -> None:
         """End an actor, or its process; return when it has ended."""
         native = self._machine.native
+        if actor_of(link.job) is None:
+            raise errors.UnsupportedError(f"the actor {link.job} is hosted by another program, which alone can end it")
         try:
             killed = link.relay.submit(KILL, (no_restart,), {}, _PLAIN)
         except errors.PendingCallsLimitError:  # of this process; another one has no pending calls
