@@ -97,8 +97,7 @@ class ActorDirectory:
 
     def address(self, endpoint: str) -> str | None:
         """Return the address of the endpoint of that name; None where there is none."""
-        with client_errors():
-            entries = _entries(self._jobs, endpoint, exact=True)
+        entries = _entries(self._jobs, endpoint, exact=True)
         return entries[-1]["address"] if entries else None
 
     def is_over(self, job: str) -> bool:
