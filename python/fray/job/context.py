@@ -161,6 +161,8 @@ class JobContext:
     def cancel(self, ref: ObjectRef[Any], force: bool = False) -> None:
         """Cancel the task of `ref`: getting it raises TaskCancelledError. A task that has ended stays as it is.
 
+        On the native engine only the process that has started a task can cancel it; for others this has no effect.
+
         Args:
             ref: any ref of the task.
             force: end the worker process, for a task that does not listen.
