@@ -39,6 +39,7 @@ class TaskProcess:
     log_batch: float
     _process: subprocess.Popen[bytes] | None = None
     _silent: bool = False
+    _is_killed: bool = False
     _output: Output | None = None
     _thread: threading.Thread = field(default_factory=threading.Thread)
 
@@ -48,6 +49,7 @@ class TaskProcess:
 
     def kill(self, silently: bool = False) -> None:
         self._silent = self._silent or silently
+        self._is_killed = True
         if self._process is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -76,7 +78,7 @@ class TaskProcess:
             self.logs.add(self.key, [("error", str(error), int(time.time() * 1000))])
             ended(1, f"Exit code: 1. stderr: {type(error).__name__}: {error}")
             return
-        if self._silent:
+        if self._is_killed:  # while it was being started
             self.kill()
         assert self._process.stdout is not None and self._process.stderr is not None
         self._output = Output(self.key, self.logs, self.log_batch, lambda: not self._silent, self.kill)

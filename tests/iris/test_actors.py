@@ -13,6 +13,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -386,7 +387,7 @@ def _call_what_a_stranger_registered(marker: str) -> str:
         body = pickle.dumps(Evil())
         while True:
             sock, _ = server.accept()
-            with sock:
+            with sock, suppress(OSError):  # it is not listened to until the end
                 sock.recv(4096)
                 proof = hashlib.sha256(b"guess").hexdigest()
                 head = f'HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Fray nonce="00", proof="{proof}"\r\n\r\n'
