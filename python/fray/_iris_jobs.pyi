@@ -166,6 +166,9 @@ class IrisJobRequest:
     def set_timeouts(self, run: float = 0.0, scheduling: float = 0.0) -> None:
         """Seconds for which a task may run, and wait; 0 for ever."""
 
+def usual_user() -> str:
+    """Whose jobs are meant where nobody is named."""
+
 class IrisJobs:
     """The jobs of an Iris cluster, as its controller serves them."""
 
