@@ -195,6 +195,9 @@ def read_actor_methods(message: bytes) -> list[str]:
 def healthy() -> bytes:
     """The answer of a host that lives."""
 
+def usual_user() -> str:
+    """Whose jobs are meant where nobody is named."""
+
 class IrisJobs:
     """The jobs of an Iris cluster, as its controller serves them."""
 

@@ -70,8 +70,8 @@ class Jobs {
   Result<TaskDetails> task(const std::string& job, int index) const;
   // By id; jobs that the controller does not know are left out. Cheap, for those who wait. A controller that is away is
   // waited for no longer than `limit`.
-  Result<std::map<std::string, JobState>> states(const std::vector<std::string>& ids,
-                                                 std::chrono::milliseconds limit = kPatience) const;
+  Result<std::map<std::string, JobState>> states(
+      const std::vector<std::string>& ids, std::chrono::milliseconds limit = std::chrono::milliseconds::max()) const;
   // Whether all of them have ended before `timeout`.
   Result<bool> wait(const std::vector<std::string>& jobs, std::optional<std::chrono::milliseconds> timeout) const;
   // The job and its children. False: it had ended.

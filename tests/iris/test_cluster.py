@@ -159,6 +159,17 @@ def test_a_cluster_pickles_and_a_spec_makes_one(iris: IrisCluster, cluster: Clus
     assert made.poll(job).status is JobStatus.SUCCEEDED
 
 
+def test_a_cluster_travels_with_the_user_whose_jobs_it_means(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LOGNAME", "ann")
+    packed = pickle.dumps(IrisCluster(cluster.url))
+    monkeypatch.setenv("LOGNAME", "bob")
+    assert pickle.loads(packed).launch(shell("true")).startswith("/ann/")
+    assert IrisCluster(cluster.url).launch(shell("true")).startswith("/bob/")
+
+
 def call(function: Callable[[], None], env_vars: dict[str, str], **fields: object) -> JobRequest:
     """A job that runs a function, in the folder of this process."""
     environment = create_environment(env_vars=env_vars)

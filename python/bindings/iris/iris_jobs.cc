@@ -269,6 +269,7 @@ NB_MODULE(_iris_jobs, module) {
   module.doc() = "A client of Iris's controller that needs no Iris.";
   fray::python::add_request(module);
   fray::python::add_actor_messages(module);
+  module.def("usual_user", &fray::iris::usual_user, "Whose jobs are meant where nobody is named.");
   nb::class_<IrisJobs>(module, "IrisJobs", "The jobs of an Iris cluster, as its controller serves them.")
       .def(nb::init<const std::string&, const std::string&, const std::string&, double, double, const std::string&,
                     bool>(),

@@ -166,7 +166,8 @@ def test_the_environment_says_the_cluster_and_options_come_before_it(
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["--cluster", "iris"], USAGE, "there are no jobs on 'iris'"),
+        (["--cluster", "slurm"], USAGE, "there are no jobs on 'slurm'"),
+        (["--cluster", "iris"], USAGE, "the address of the Iris controller is missing"),
         (["--cluster", "ray"], USAGE, "the address of the cluster's dashboard is missing"),
         (["--cluster", "ray?address"], USAGE, "address=VALUE"),
         (["--cluster", "ray?adress=http://a:1"], USAGE, 'no key "adress"'),

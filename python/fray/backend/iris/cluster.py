@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, overload
 
-from fray._iris_jobs import DeviceKind, IrisJobRequest, IrisJobs
+from fray._iris_jobs import DeviceKind, IrisJobRequest, IrisJobs, usual_user
 from fray.backend.iris.program import program_of
 from fray.backend.iris.resources import spec_of
 from fray.cluster.cluster import Cluster
@@ -47,9 +47,9 @@ class IrisCluster(Cluster):
     """
 
     def __init__(self, controller: str | None = None, user: str | None = None, token_file: str | None = None) -> None:
-        self._user = user
+        self._user = user or usual_user()
         self._token_file = token_file
-        self._jobs = IrisJobs(controller or "", user=user or "", token_file=token_file or "")
+        self._jobs = IrisJobs(controller or "", user=self._user, token_file=token_file or "")
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel as one that asks the same controller."""
