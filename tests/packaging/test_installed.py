@@ -10,8 +10,8 @@ import pytest
 
 from tests.packaging.conftest import ROOT, Installed
 
-IMPORT_SECONDS = 0.060
-"""The best of several: what an import costs when nobody else uses the machine."""
+IMPORT_SECONDS = 0.15
+"""The best of several. It is 0.035 where nobody else uses the machine, which is a row of the benchmarks: import_time."""
 
 
 def code_blocks(path: Path, language: str) -> list[str]:
