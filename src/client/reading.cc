@@ -200,6 +200,12 @@ void Reading::handle(wire::Incoming& frame) {
       if (!message.is_ok()) return broken(message.status());
       return tasks_.refused(message->demand, message->code, message->reason);
     }
+    case ControlType::kCancelWanted: {
+      auto message = wire::decode<wire::CancelObject>(frame.body);
+      if (!message.is_ok()) return broken(message.status());
+      if (Object* object = objects_.find(message->object)) ledger_.cancel(object, message->force);
+      return;
+    }
     case ControlType::kObjectReady: {
       auto message = wire::decode<wire::ObjectReady>(frame.body);
       if (!message.is_ok()) return broken(message.status());

@@ -114,6 +114,11 @@ std::vector<Object*> Submission::make_results(Task* task, const TaskOptions& opt
 bool Submission::cancel(Object* object, bool force) {
   ClientLock lock(mutex_);
   bool cancelled = ledger_.cancel(object, force);
+  if (!cancelled && !object->is_ready() && object->registered) {
+    NodeLink& link = connection_.link();
+    link.send(wire::ControlType::kCancelObject, 0, wire::CancelObject{object->id, force});
+    link.flush();
+  }
   reading_.settle();
   kernel_.changed();
   return cancelled;

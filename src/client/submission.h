@@ -36,6 +36,7 @@ class Submission {
   Result<std::vector<Object*>> submit(Call call);
   // Releases what the arguments of a task that was not accepted hold. submit() and its like do so themselves.
   void release_arguments(Task& task);
+  // Whether this process has submitted the task, and it has not ended. Another process that has is told, by way of the node.
   bool cancel(Object* object, bool force);
   // Whether the task of `object` was not sent to a worker yet; with `cancel` it never will be.
   bool is_waiting(Object* object, bool cancel);

@@ -255,6 +255,11 @@ Status Node::handle_client(Connection& connection, ControlType type, wire::Incom
       FRAY_ASSIGN_OR_RETURN(wire::ObjectIds message, wire::decode<wire::ObjectIds>(frame.body));
       return objects_.records(process, type, message);
     }
+    case ControlType::kCancelObject: {
+      FRAY_ASSIGN_OR_RETURN(wire::CancelObject message, wire::decode<wire::CancelObject>(frame.body));
+      objects_.cancel(message);
+      return Status::ok();
+    }
     case ControlType::kComplete: {
       FRAY_ASSIGN_OR_RETURN(wire::Complete message, wire::decode<wire::Complete>(frame.body));
       return objects_.complete(std::move(message));

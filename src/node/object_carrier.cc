@@ -49,6 +49,10 @@ Status ObjectCarrier::records(ProcessId process, wire::ControlType type, const w
   return Status::ok();
 }
 
+void ObjectCarrier::cancel(const wire::CancelObject& message) {
+  roster_.send(message.object.owner, wire::ControlType::kCancelWanted, 0, message);
+}
+
 Status ObjectCarrier::complete(wire::Complete message) {
   const ObjectId object = message.object;
   wire::Value& value = message.value;

@@ -36,6 +36,8 @@ class ObjectCarrier {
   // kRegister, kHold, kRelease, kWant.
   Status records(ProcessId process, wire::ControlType type, const wire::ObjectIds& message);
   Status complete(wire::Complete message);
+  // Tells the process that submitted the object's task. No effect when that process is gone, and its tasks with it.
+  void cancel(const wire::CancelObject& message);
 
   // After a round. True when another round must follow.
   bool end_round(bool complete);

@@ -49,6 +49,7 @@ enum class ControlType : std::uint8_t {
   kTakeOutput,
   kCallWaits,
   kCallWaitEnded,
+  kCancelObject,
   // client -> node, about actors
   kCreateActor = 40,
   kConstructActor,
@@ -85,6 +86,7 @@ enum class ControlType : std::uint8_t {
   kBindDevices,
   kProbeWaits,
   kWaitRefused,
+  kCancelWanted,
   // node -> client, about actors
   kActorAnswer = 100,
   kActorNames,

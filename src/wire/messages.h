@@ -78,6 +78,7 @@ void visit_messages_to_node(auto&& visit) {
   visit(Message<kTakeOutput>{kToNode, "", "go on"});
   visit(Message<kCallWaits, CallWaits>{kToNode, "wait", "a call waits, with no limit of time"});
   visit(Message<kCallWaitEnded>{kToNode, "wait"});
+  visit(Message<kCancelObject, CancelObject>{kToNode, "", "by a process that has not submitted the object's task"});
   visit(Message<kCreateActor, CreateActor>{kToNode, "ticket, or 0 when no answer is wanted"});
   visit(Message<kConstructActor, ConstructActor>{kToNode});
   visit(Message<kConnectActor, ActorName>{kToNode});
@@ -118,6 +119,7 @@ void visit_messages_to_client(auto&& visit) {
   visit(Message<kBindDevices, BindDevices>{kToClient, "", "to a worker, before the lease or the actor that it is for"});
   visit(Message<kProbeWaits>{kToClient, "probe", "says anew which calls wait"});
   visit(Message<kWaitRefused, Text>{kToClient, "wait", "why it can never end"});
+  visit(Message<kCancelWanted, CancelObject>{kToClient, "", "another process has cancelled a task of this one"});
   visit(Message<kActorAnswer, ActorAnswer>{kToClient, "ticket"});
   visit(Message<kActorNames, ActorNames>{kToClient, "ticket"});
   visit(Message<kActorConnected, ActorConnected>{kToClient, "", "with a socket to the actor"});

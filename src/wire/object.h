@@ -37,6 +37,17 @@ struct Complete {
   }
 };
 
+// Whoever submitted the task that makes the object shall cancel it.
+struct CancelObject {  // kCancelObject, kCancelWanted
+  ObjectId object;
+  bool force = false;  // the worker is killed if the task runs
+
+  static void visit(auto& message, auto&& field) {
+    field("object", message.object);
+    field("force", message.force);
+  }
+};
+
 struct ObjectReady {
   static constexpr ControlType kType = ControlType::kObjectReady;
   ObjectId object;

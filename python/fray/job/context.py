@@ -161,7 +161,7 @@ class JobContext:
     def cancel(self, ref: ObjectRef[Any], force: bool = False) -> None:
         """Cancel the task of `ref`: getting it raises TaskCancelledError. A task that has ended stays as it is.
 
-        On the native engine only the process that has started a task can cancel it; for others this has no effect.
+        Every process that has a ref of the task can cancel it.
 
         Args:
             ref: any ref of the task.
