@@ -11,7 +11,7 @@ import pytest
 from tests.packaging.conftest import ROOT, Installed
 
 IMPORT_SECONDS = 0.15
-"""The best of several. It is 0.035 where nobody else uses the machine, which is a row of the benchmarks: import_time."""
+"""The best of several. It is 0.035 where nobody else uses the machine; the row import_time of the benchmarks tells."""
 
 
 def code_blocks(path: Path, language: str) -> list[str]:
