@@ -80,7 +80,7 @@ def test_a_job_runs_in_its_folder_with_its_words_and_variables_and_ends_with_its
 
 def test_a_taken_id_is_refused_and_a_running_job_is_stopped(jobs: RayJobs) -> None:
     name = f"mine-{uuid.uuid4().hex[:8]}"
-    assert jobs.submit("echo up; sleep 1000", submission_id=name) == name
+    assert jobs.submit("echo up; exec sleep 1000", submission_id=name) == name
     with pytest.raises(JobExistsError, match="choose another submission id"):
         jobs.submit("true", submission_id=name)
     log = jobs.follow(name)

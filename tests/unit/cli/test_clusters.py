@@ -109,7 +109,7 @@ def test_failures_have_the_same_exit_codes(cluster: Cluster) -> None:
 
 
 def test_ctrl_c_leaves_the_job_and_says_how_to_come_back(cluster: Cluster) -> None:
-    words = ["job", "submit", "--cluster", cluster.option, "--", "sh", "-c", "echo begun; sleep 1000"]
+    words = ["job", "submit", "--cluster", cluster.option, "--", "sh", "-c", "echo begun; exec sleep 1000"]
     with subprocess.Popen(
         [program_path(), *words],
         stdout=subprocess.PIPE,
