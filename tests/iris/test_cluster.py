@@ -205,14 +205,14 @@ def test_the_cluster_of_a_task_is_its_own_and_jobs_there_are_children_and_inheri
     assert iris.wait(job).status is JobStatus.SUCCEEDED
 
 
-def test_tasks_of_a_program_in_a_task_stay_on_its_machine(iris: IrisCluster) -> None:
+def test_a_program_in_a_task_has_the_context_of_its_job(iris: IrisCluster) -> None:
     def show() -> None:
         import fray
 
         print(type(fray.get_job_context()).__name__)
 
     job = iris.launch(call(show, {}))
-    assert "".join(iris.follow(job)) == "NativeJobContext\n"
+    assert "".join(iris.follow(job)) == "IrisJobContext\n"
 
 
 def test_a_cluster_without_an_address_is_that_of_a_task_alone() -> None:
