@@ -273,7 +273,11 @@ class _Line:
         if not isinstance(error, errors.ActorDiedError):
             return error
         made = errors.ActorDiedError(
-            str(error), executed=executed, class_name=self.description.class_name, actor_name=self.description.name
+            str(error),
+            executed=executed,
+            fate=error.fate,
+            class_name=self.description.class_name,
+            actor_name=self.description.name,
         )
         made.__cause__ = error.__cause__
         return made
@@ -369,6 +373,7 @@ class _Line:
             f"the host of the actor {about.class_name} {about.name!r} was lost while the call may have run, and the "
             "actor's max_task_retries allow no further attempt",
             executed="unknown",
+            fate="lives_on",
             class_name=about.class_name,
             actor_name=about.name,
         )
