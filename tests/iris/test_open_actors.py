@@ -22,7 +22,7 @@ from fray.backend.iris.task import current_task
 
 from tests.iris import messages
 from tests.iris.conftest import Cluster
-from tests.iris.inside import Counter, ShopError, launch, results, run
+from tests.iris.inside import Counter, launch, make_shop_error, results, run
 from tests.iris.waiting import wait_until
 
 SERVICE = "/iris.actor.ActorService/"
@@ -105,10 +105,6 @@ def test_their_clients_call_our_actors(iris: IrisCluster, cluster: Cluster, tmp_
     client.connection.close()
     door.write_text("")
     assert results(iris, job) == [8]
-
-
-def make_shop_error() -> ShopError:
-    return ShopError("tea", left=3)
 
 
 # ---- theirs, called from here
