@@ -358,7 +358,9 @@ def test_only_the_last_lines_of_each_stream_are_shown_on_request(fray: Program) 
 
 def test_a_log_that_is_followed_goes_on_behind_its_last_lines(fray: Program) -> None:
     go = fray.folder / "go"
-    job = fray.start("--shell", "--", f"echo one; {APART}; echo two; while test ! -e {go}; do sleep 0.1; done; echo three")
+    job = fray.start(
+        "--shell", "--", f"echo one; {APART}; echo two; while test ! -e {go}; do sleep 0.1; done; echo three"
+    )
     wait_until(lambda: fray.job("logs", job).stdout == "one\ntwo\n")
     with fray.open("logs", "--follow", "--tail", 1, job) as follower:
         assert follower.stdout is not None
