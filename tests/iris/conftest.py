@@ -76,7 +76,7 @@ def _shared() -> Iterator[Controller | None]:
 def cluster(_shared: Controller | None) -> Cluster:
     """A real cluster where one was named, else the stand-in that all tests share."""
     if _shared is None:
-        return Cluster(REAL, client_of(REAL, timeout=60.0), slowness=5)
+        return Cluster(REAL, client_of(REAL, timeout=60.0, patience=120.0), slowness=5)
     return Cluster(_shared.url, client_of(_shared.url))
 
 

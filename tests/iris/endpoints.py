@@ -49,12 +49,12 @@ class EndpointTable:
         self._registered.pop(endpoint_id, None)
 
     def list(self, prefix: str, exact: bool) -> list[Any]:
-        """Those of attempts that live, and of the cluster itself."""
+        """Those of attempts that live, in no order; those of the cluster itself where their prefix is asked for."""
         self._drop_ended()
-        system = [
-            messages.Endpoint(endpoint_id=name, name=name, address=address) for name, address in self.system.items()
-        ]
-        every = [*system, *(endpoint for endpoint, _ in self._registered.values())]
+        if prefix.startswith("/system/"):
+            every = [messages.Endpoint(endpoint_id=name, name=name, address=at) for name, at in self.system.items()]
+        else:
+            every = [self._registered[endpoint_id][0] for endpoint_id in sorted(self._registered)]
         return [each for each in every if (each.name == prefix if exact else each.name.startswith(prefix))]
 
     def _drop_ended(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import time
@@ -9,10 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import fray
 from fray import ActorHandle, Entrypoint, JobRequest, JobStatus, ResourceConfig, create_environment, current_actor
 from fray.backend.iris.cluster import IrisCluster
 
 ROOT = Path(__file__).resolve().parents[2]
+PATHS = os.pathsep.join(map(str, (ROOT, ROOT / "tests", Path(fray.__file__).parents[1])))
+"""For PYTHONPATH: the tests, and Fray, which the Python of a task on a real cluster need not have."""
 SMALL = ResourceConfig(cpu=1, ram="512m", disk="0")
 _RESULT = "result: "
 
@@ -26,8 +30,8 @@ def launch(
     **variables: str,
 ) -> str:
     """Launch a job of a function; what it returns is JSON that `results` finds."""
-    environment = create_environment(env_vars={"PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}", **variables})
-    entrypoint = Entrypoint.from_callable(_print_result, [function, *args])
+    environment = create_environment(env_vars={"PYTHONPATH": PATHS, **variables})
+    entrypoint = Entrypoint.from_callable(_print_result, [_told(function), *args])
     name = function.__name__.strip("_").replace("_", "-")
     return iris.launch(JobRequest(name, entrypoint, resources, environment, replicas=replicas))
 
@@ -53,7 +57,16 @@ def run(iris: IrisCluster, function: Callable[..., Any], *args: Any, **variables
     return value
 
 
-def _print_result(function: Callable[..., Any], *args: Any) -> None:
+def _told(function: Callable[..., Any]) -> Callable[..., Any] | tuple[str, str]:
+    """Return where a function of a test module is: pytest calls its package `iris`, as Iris's own is called."""
+    package, _, module = getattr(function, "__module__", "").rpartition(".")
+    return (module, function.__qualname__) if package in ("iris", __package__) else function
+
+
+def _print_result(function: Callable[..., Any] | tuple[str, str], *args: Any) -> None:
+    if isinstance(function, tuple):
+        module, name = function
+        function = getattr(importlib.import_module(f"{__package__}.{module}"), name)
     print(_RESULT + json.dumps(function(*args)), flush=True)
 
 
@@ -128,3 +141,7 @@ class ShopError(Exception):
     def __init__(self, item: str, *, left: int) -> None:
         super().__init__(f"{item}: {left} left")
         self.item, self.left = item, left
+
+
+def make_shop_error() -> ShopError:
+    return ShopError("tea", left=3)

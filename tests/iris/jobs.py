@@ -21,6 +21,15 @@ TASK_ENDED = frozenset(
     TASK[name] for name in ("SUCCEEDED", "FAILED", "KILLED", "WORKER_FAILED", "UNSCHEDULABLE", "PREEMPTED")
 )
 _TASK_NAMES = {number: name for name, number in TASK.items()}
+_LAST_WORDS = {
+    JOB["SUCCEEDED"]: "Job finalized",
+    JOB["FAILED"]: "Job exceeded max_task_failures",
+    JOB["KILLED"]: "Job was terminated.",
+    JOB["UNSCHEDULABLE"]: "Job could not be scheduled.",
+    JOB["WORKER_FAILED"]: "Worker failed",
+}
+"""For what is killed because a job has ended."""
+_POLICY = enum("JobPreemptionPolicy")
 
 
 @dataclass
@@ -80,6 +89,12 @@ class Job:
     @property
     def has_unfinished_attempts(self) -> bool:
         return any(attempt.finished_ms == 0 for task in self.tasks for attempt in task.attempts)
+
+    @property
+    def takes_children_along(self) -> bool:
+        """Whether its children end when it does not succeed, or a task of it begins anew on another machine."""
+        policy = self.request.preemption_policy
+        return policy == _POLICY["TERMINATE_CHILDREN"] or (policy == _POLICY["UNSPECIFIED"] and len(self.tasks) == 1)
 
     def counts(self) -> Counter[int]:
         return Counter(task.state for task in self.tasks)
@@ -155,7 +170,10 @@ class JobTable:
         attempt.error, attempt.is_worker_failure = error, True
         self._finish(attempt, state, now_ms)
         task.preemptions += 1
-        self._ended_or_again(job, task, task.preemptions <= job.request.max_retries_preemption, now_ms)
+        again = task.preemptions <= job.request.max_retries_preemption
+        self._ended_or_again(job, task, again, now_ms)
+        if again and not job.is_over and job.takes_children_along:
+            self._kill_children(job, "Parent task preempted", now_ms)
 
     def killed(self, job_id: str, error: str, now_ms: int) -> None:
         """TerminateJob: the job and all below it. Jobs that have ended stay as they are."""
@@ -200,26 +218,31 @@ class JobTable:
         lost = counts[TASK["WORKER_FAILED"]] + counts[TASK["PREEMPTED"]]
         first_error = next((task.error for task in job.tasks if task.error), "")
         if counts[TASK["SUCCEEDED"]] == every:
-            self._end(job, JOB["SUCCEEDED"], "", now_ms)
+            self._finalize(job, JOB["SUCCEEDED"], "", now_ms)
         elif counts[TASK["FAILED"]] > job.request.max_task_failures:
-            self._fail(job, JOB["FAILED"], first_error, now_ms)
+            self._finalize(job, JOB["FAILED"], first_error, now_ms)
         elif counts[TASK["UNSCHEDULABLE"]]:
-            self._fail(job, JOB["UNSCHEDULABLE"], first_error, now_ms)
+            self._finalize(job, JOB["UNSCHEDULABLE"], first_error, now_ms)
         elif counts[TASK["KILLED"]]:
-            self._fail(job, JOB["KILLED"], first_error, now_ms)
+            self._finalize(job, JOB["KILLED"], first_error, now_ms)
         elif ended == every and lost:
-            self._fail(job, JOB["WORKER_FAILED"], first_error, now_ms)
+            self._finalize(job, JOB["WORKER_FAILED"], first_error, now_ms)
         elif job.started_ms or any(counts[TASK[name]] for name in ("ASSIGNED", "BUILDING", "RUNNING")):
             job.state = JOB["RUNNING"]
             job.started_ms = job.started_ms or now_ms
 
-    def _fail(self, job: Job, state: int, error: str, now_ms: int) -> None:
-        self._kill_tasks(job, "Job exceeded max_task_failures" if state == JOB["FAILED"] else "Job finalized")
+    def _finalize(self, job: Job, state: int, error: str, now_ms: int) -> None:
+        """Its other tasks end with a job; so do its children, except those of a job of several tasks that failed."""
+        self._kill_tasks(job, _LAST_WORDS[state])
         self._end(job, state, error, now_ms)
+        if state in (JOB["SUCCEEDED"], JOB["WORKER_FAILED"]) or job.takes_children_along:
+            self._kill_children(job, _LAST_WORDS[state], now_ms)
+
+    def _kill_children(self, job: Job, error: str, now_ms: int) -> None:
         for child in self.below(job.job_id):
-            if not child.is_over:
-                self._kill_tasks(child, "Parent ended")
-                self._end(child, JOB["KILLED"], "Parent ended", now_ms)
+            if child is not job and not child.is_over:
+                self._kill_tasks(child, error)
+                self._end(child, JOB["KILLED"], error, now_ms)
 
     def _kill_tasks(self, job: Job, error: str) -> None:
         """The attempts stay without an end: what their workers say of it later is dropped."""

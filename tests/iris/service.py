@@ -11,6 +11,7 @@ from tests.iris.auth import Caller
 from tests.iris.errors import ConnectError
 from tests.iris.jobs import JOB, TASK, Attempt, Job, Task
 from tests.iris.messages import enum
+from tests.iris.redaction import shown
 
 if TYPE_CHECKING:
     from tests.iris.controller import Controller
@@ -21,7 +22,6 @@ _MOST_ROWS = 500
 _MOST_OFFSET = 5000
 _SCOPE = enum("JobQueryScope")
 _SORT = enum("JobSortField")
-_SECRETS = ("TOKEN", "SECRET", "PASSWORD", "KEY", "CREDENTIAL")
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,8 @@ class Service:
             job = self._job(request.job_id)
             stored = messages.LaunchJobRequest()
             stored.CopyFrom(job.request)
-            for name in stored.environment.env_vars:
-                if any(word in name.upper() for word in _SECRETS):
-                    stored.environment.env_vars[name] = "[REDACTED]"
+            for name, value in job.request.environment.env_vars.items():
+                stored.environment.env_vars[name] = shown(name, value)
             stored.ClearField("client_revision_date")
             status = self._row(job)
             status.resources.CopyFrom(job.request.resources)

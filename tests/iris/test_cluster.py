@@ -19,6 +19,7 @@ from fray.cluster import create_cluster
 
 from tests.iris.conftest import Cluster
 from tests.iris.controller import Controller
+from tests.iris.inside import PATHS
 from tests.iris.worker import slice_of
 
 SMALL = ResourceConfig(cpu=0.1, ram="64m", disk="0")
@@ -172,7 +173,7 @@ def test_a_cluster_travels_with_the_user_whose_jobs_it_means(
 
 def call(function: Callable[[], None], env_vars: dict[str, str], **fields: object) -> JobRequest:
     """A job that runs a function, in the folder of this process."""
-    environment = create_environment(env_vars=env_vars)
+    environment = create_environment(env_vars={"PYTHONPATH": PATHS, **env_vars})
     entrypoint = Entrypoint.from_callable(function)
     return JobRequest(name="parent", entrypoint=entrypoint, resources=SMALL, environment=environment, **fields)
 

@@ -39,6 +39,8 @@ OK, FAILED, USAGE, NOT_FOUND, TIMED_OUT, UNREACHABLE, REFUSED, CONFLICT, DISK, I
     130,
 )
 SMALL = ("--cpus", "0.1", "--memory", "64MiB")
+APART = "sleep 0.3"
+"""Between two lines: of those that come at once a real worker without containers keeps all but one until more come."""
 TOLD = {
     "schema",
     "id",
@@ -346,7 +348,7 @@ def test_attempts_follow_each_other_and_each_has_its_own_log(fray: Program) -> N
 
 
 def test_only_the_last_lines_of_each_stream_are_shown_on_request(fray: Program) -> None:
-    job = fray.start("--shell", "--", "for i in 1 2 3; do echo out $i; echo err $i >&2; done; sleep 600")
+    job = fray.start("--shell", "--", f"for i in 1 2 3; do echo out $i; echo err $i >&2; {APART}; done; sleep 600")
     wait_until(lambda: len(fray.job("logs", "--json", job).stdout.splitlines()) == 6)
     done = fray.job("logs", "--tail", 2, job)
     assert (done.stdout, done.stderr) == ("out 2\nout 3\n", "err 2\nerr 3\n")
@@ -358,7 +360,9 @@ def test_only_the_last_lines_of_each_stream_are_shown_on_request(fray: Program) 
 
 def test_a_log_that_is_followed_goes_on_behind_its_last_lines(fray: Program) -> None:
     go = fray.folder / "go"
-    job = fray.start("--shell", "--", f"echo one; echo two; while test ! -e {go}; do sleep 0.1; done; echo three")
+    job = fray.start(
+        "--shell", "--", f"echo one; {APART}; echo two; while test ! -e {go}; do sleep 0.1; done; echo three"
+    )
     wait_until(lambda: fray.job("logs", job).stdout == "one\ntwo\n")
     with fray.open("logs", "--follow", "--tail", 1, job) as follower:
         assert follower.stdout is not None

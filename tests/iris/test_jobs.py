@@ -115,6 +115,24 @@ def test_stopping_ends_a_job_and_its_children_and_nothing_twice(cluster: Cluster
     assert cluster.jobs.get(parent)["exit_code"] is None
 
 
+@pytest.mark.parametrize(
+    ("replicas", "ending", "child_state"),
+    [(1, "true", "KILLED"), (2, "true", "KILLED"), (1, "false", "KILLED"), (2, "false", "RUNNING")],
+)
+def test_children_end_with_their_parent_but_not_where_it_has_replicas_and_fails(
+    cluster: Cluster, tmp_path: Path, replicas: int, ending: str, child_state: str
+) -> None:
+    door = tmp_path / "door"
+    wait_for_door = f"while test ! -e {door}; do sleep 0.05; done"
+    parent = cluster.submit(f"{wait_for_door}; {ending}", replicas=replicas)
+    child = cluster.submit("sleep 600", parent=parent)
+    wait_until(lambda: cluster.jobs.states([child])[child] == "RUNNING")
+    door.touch()
+    cluster.jobs.wait(parent, 60)
+    assert cluster.jobs.states([child])[child] == child_state
+    cluster.jobs.stop(child)
+
+
 def test_children_are_listed_under_their_parent(cluster: Cluster) -> None:
     parent = cluster.submit("sleep 600")
     child = cluster.submit("true", parent=parent)

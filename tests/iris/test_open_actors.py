@@ -22,7 +22,7 @@ from fray.backend.iris.task import current_task
 
 from tests.iris import messages
 from tests.iris.conftest import Cluster
-from tests.iris.inside import Counter, ShopError, launch, results, run
+from tests.iris.inside import Counter, launch, make_shop_error, results, run
 from tests.iris.waiting import wait_until
 
 SERVICE = "/iris.actor.ActorService/"
@@ -86,8 +86,9 @@ def test_their_clients_call_our_actors(iris: IrisCluster, cluster: Cluster, tmp_
     error = client.call("fail", make_shop_error)
     assert (error.error_type, error.message) == ("ShopError", "tea: 3 left")
     assert client.call("_secret").error_type == "NotFound"
-    client.actor = ""
-    assert client.call("add", 0) == 8
+    for known in ("", "counter"):
+        client.actor = known
+        assert client.call("add", 0) == 8
     client.actor = f"{job}/another"
     assert client.call("add", 1).error_type == "NotFound"
     names = messages.ListMethodsResponse.FromString(client.ask("ListMethods", b"")[1]).methods
@@ -105,10 +106,6 @@ def test_their_clients_call_our_actors(iris: IrisCluster, cluster: Cluster, tmp_
     client.connection.close()
     door.write_text("")
     assert results(iris, job) == [8]
-
-
-def make_shop_error() -> ShopError:
-    return ShopError("tea", left=3)
 
 
 # ---- theirs, called from here
@@ -129,14 +126,19 @@ class TheirActor:
 
 
 class TheirServer(BaseHTTPRequestHandler):
-    """Serves an actor as Iris does."""
+    """Serves actors as Iris does; without a name the first one is meant."""
 
-    actor = TheirActor()
+    actors: dict[str, object]
+
+    def instance(self, name: str) -> object | None:
+        return self.actors.get(name or next(iter(self.actors)))
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         if self.path == SERVICE + "ListMethods":
-            listed = [messages.MethodInfo(name=name) for name in ("add", "fail", "die", "refuse")]
+            found = self.instance(messages.ListMethodsRequest.FromString(body).actor_name)
+            names = () if found is None else ("add", "fail", "die", "refuse")
+            listed = [messages.MethodInfo(name=name) for name in names]
             return self.reply(messages.ListMethodsResponse(methods=listed).SerializeToString())
         call = messages.ActorCall.FromString(body)
         if call.method_name == "die":
@@ -145,7 +147,7 @@ class TheirServer(BaseHTTPRequestHandler):
             return self.reply(b'{"code": "unknown", "message": "cannot read that"}', 500)
         try:
             args, kwargs = pickle.loads(call.serialized_args), pickle.loads(call.serialized_kwargs)
-            value = getattr(self.actor, call.method_name)(*args, **kwargs)
+            value = getattr(self.instance(call.actor_name), call.method_name)(*args, **kwargs)
             answer = messages.ActorResponse(serialized_value=pickle.dumps(value))
         except Exception as error:
             failure = messages.ActorError(
@@ -163,9 +165,12 @@ class TheirServer(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None: ...
 
 
-def _call_theirs() -> list[Any]:
+def _call_theirs(known_as: str) -> list[Any]:
     ctx, task = get_job_context(), current_task()
     jobs = IrisJobs(task.controller)
+    TheirServer.actors = {known_as.format(root=task.root): TheirActor()}
+    if known_as != "chosen freely":
+        TheirServer.actors = {"another": object(), **TheirServer.actors}
     server = ThreadingHTTPServer(("127.0.0.1", 0), TheirServer)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"127.0.0.1:{server.server_port}"
@@ -196,9 +201,10 @@ def _call_theirs() -> list[Any]:
     return found
 
 
-def test_their_actors_are_called_in_order(iris: IrisCluster) -> None:
+@pytest.mark.parametrize("known_as", ["{root}/theirs", "theirs", "chosen freely"])
+def test_their_actors_are_called_in_order(iris: IrisCluster, known_as: str) -> None:
     in_order, twice, in_task, failed, died, refused, killed, gone, missing = run(
-        iris, _call_theirs, FRAY_IRIS_OPEN_ACTORS="1"
+        iris, _call_theirs, known_as, FRAY_IRIS_OPEN_ACTORS="1"
     )
     assert (in_order, twice, in_task) == (True, 42, 5)
     assert failed == "ValueError: theirs"

@@ -17,7 +17,7 @@ from fray import _by_value, _iris_jobs, errors
 from fray._iris_jobs import IrisJobs
 from fray.backend.iris.actors import Description
 from fray.backend.iris.directory import ActorDirectory
-from fray.backend.iris.open_service import SERVICE
+from fray.backend.iris.open_service import SERVICE, known_names
 from fray.backend.iris.task import current_task
 from fray.job.actor_methods import MethodKind
 
@@ -32,10 +32,9 @@ def describe_foreign(directory: ActorDirectory, endpoint: str) -> Description | 
     """Return what handles know of the actor that is registered as `endpoint`; None where nothing is."""
     if directory.address(endpoint) is None:
         return None
-    answer = _Line(endpoint, directory).ask("ListMethods", _iris_jobs.actor_methods_question(endpoint))
-    methods = dict.fromkeys(_iris_jobs.read_actor_methods(answer), MethodKind.PLAIN)
+    _, names = _Line(endpoint, directory).look()
     name = endpoint.rpartition("/")[2]
-    return Description(name, name, "default", methods, 0, -1, {})
+    return Description(name, name, "default", dict.fromkeys(names, MethodKind.PLAIN), 0, -1, {})
 
 
 class ForeignRelay:
@@ -66,10 +65,25 @@ class _Line:
 
     def __init__(self, endpoint: str, directory: ActorDirectory) -> None:
         self._endpoint, self._directory = endpoint, directory
+        self._actor: str | None = None
+
+    def look(self) -> tuple[str, list[str]]:
+        """Return what its server calls the actor, and its methods.
+
+        A server may host several, each under a name that its program chose; without a name its first one is asked.
+        """
+        for actor in (*known_names(self._endpoint), ""):
+            answer = self.ask("ListMethods", _iris_jobs.actor_methods_question(actor))
+            methods: list[str] = _iris_jobs.read_actor_methods(answer)
+            if methods:
+                return actor, methods
+        return "", []
 
     def call(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return what a method returns, or raise what it raises."""
-        message = _iris_jobs.actor_call(method, self._endpoint, _by_value.dumps(args), _by_value.dumps(kwargs))
+        if self._actor is None:
+            self._actor, _ = self.look()
+        message = _iris_jobs.actor_call(method, self._actor, _by_value.dumps(args), _by_value.dumps(kwargs))
         value, failure = _iris_jobs.read_actor_response(self.ask("Call", message))
         if failure is None:
             return pickle.loads(value) if value else None

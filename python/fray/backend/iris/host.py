@@ -184,7 +184,8 @@ class _Host:
         with self._ending:
             if self._end is not None:
                 return
-            with suppress(errors.FrayError):  # or else the name is free when this job is over
+            # Without it the name is free when this job is over; ValueError is the answer where it is that already.
+            with suppress(errors.FrayError, ValueError):
                 name, task = self._task.job + ENDED, self._task
                 jobs = IrisJobs(task.controller, user=task.user, timeout=_BRIEF_SECONDS, patience=_BRIEF_SECONDS)
                 jobs.register_endpoint(str(uuid.uuid4()), name, "http://ended", task.task, task.attempt, {})

@@ -19,7 +19,7 @@ from typing import Any
 from fray import _by_value, _iris_jobs
 from fray.backend.iris.handshake import Request, read_head
 
-__all__ = ["SERVICE", "OpenService", "is_for_service", "is_open", "open_name"]
+__all__ = ["SERVICE", "OpenService", "is_for_service", "is_open", "known_names", "open_name"]
 
 OPEN_VARIABLE = "FRAY_IRIS_OPEN_ACTORS"
 SERVICE = "/iris.actor.ActorService/"
@@ -38,6 +38,11 @@ def open_name(root: str, name: str) -> str:
     return f"{root}/{name}"
 
 
+def known_names(endpoint: str) -> tuple[str, str]:
+    """Return what the actor of an endpoint is called in calls: the endpoint's name, whole or without the root job."""
+    return endpoint, endpoint.split("/", 3)[-1]
+
+
 def is_for_service(request: Request) -> bool:
     """Return whether a request is one of this protocol."""
     return is_open() and _LINE.fullmatch(request.line) is not None
@@ -47,13 +52,14 @@ class OpenService:
     """Answers requests of one connection after the other's.
 
     Args:
-        actor: the endpoint's name, which callers may give, or leave out.
+        actor: the endpoint's name, which callers may give, whole or without the root job, or leave out.
         methods: of the actor.
         call: calls a method and returns its value, in a thread that may wait.
     """
 
     def __init__(self, actor: str, methods: list[str], call: Callable[[str, Any, Any], Any]) -> None:
         self._actor, self._methods, self._call = actor, methods, call
+        self._names = ("", *known_names(actor))
 
     async def serve(self, sock: socket.socket, request: Request) -> None:
         """Answer the requests of a connection, of which the first has begun to come."""
@@ -91,7 +97,7 @@ class OpenService:
             )
         try:
             method, actor, args, kwargs = _iris_jobs.read_actor_call(body)
-            if actor not in ("", self._actor):
+            if actor not in self._names:
                 return _missing(f"Actor {actor!r} not found")
             if method not in self._methods:
                 return _missing(f"Method {method!r} not found on {self._actor!r}")
