@@ -132,10 +132,21 @@ Result<Endpoint> endpoint_of(const cluster::Spec& spec, std::function<bool()> in
   return endpoint;
 }
 
+namespace {
+// Ray stops the shell and the children that it has at that moment: a program that it is just starting would live on. So the
+// program takes the shell's place.
+constexpr std::string_view kExec = "exec ";
+
+std::string without_exec(const std::string& entrypoint) {
+  return entrypoint.starts_with(kExec) ? entrypoint.substr(kExec.size()) : entrypoint;
+}
+}  // namespace
+
 Result<JobRequest> request_of(const JobSpec& spec) {
   FRAY_RETURN_IF_ERROR(check_numbers_unset(spec));
   JobRequest request;
-  FRAY_ASSIGN_OR_RETURN(request.entrypoint, cluster::command_text(spec.command));
+  FRAY_ASSIGN_OR_RETURN(const std::string line, cluster::command_text(spec.command));
+  request.entrypoint = std::string(kExec) + line;
   request.submission_id = spec.id;
   request.metadata = spec.metadata;
   if (!spec.name.empty()) request.metadata["name"] = spec.name;
@@ -166,7 +177,7 @@ JobInfo info_of(const JobDetails& details) {
   info.spec.metadata = details.metadata;
   info.spec.metadata.erase(kSubmissionKey);
   if (auto name = info.spec.metadata.extract("name")) info.spec.name = name.mapped();
-  if (!details.entrypoint.empty()) info.spec.command = {details.entrypoint};
+  if (!details.entrypoint.empty()) info.spec.command = {without_exec(details.entrypoint)};
   switch (details.status) {
     case JobStatus::kPending:
       info.pending_reason = details.message;

@@ -61,6 +61,14 @@ class ThreeJobs {
   ScriptedServer server_{[this](Visit& visit) { serve(visit); }};
 };
 
+TEST(RayOrderTest, the_command_that_is_shown_is_the_one_that_was_asked_for) {
+  JobSpec spec;
+  spec.command = {"python", "a b.py"};
+  JobDetails details;
+  details.entrypoint = request_of(spec)->entrypoint;
+  EXPECT_EQ(info_of(details).spec.command, std::vector<std::string>{"python 'a b.py'"});
+}
+
 TEST(RayOrderTest, an_order_becomes_what_ray_takes) {
   JobSpec spec = plain_spec();
   spec.id = "mine";
@@ -73,7 +81,7 @@ TEST(RayOrderTest, an_order_becomes_what_ray_takes) {
   ASSERT_TRUE(spec.resources.set("TPU", 4).is_ok());
   auto request = request_of(spec);
   ASSERT_TRUE(request.is_ok()) << request.status().message();
-  EXPECT_EQ(request->entrypoint, "python 'a b.py'");
+  EXPECT_EQ(request->entrypoint, "exec python 'a b.py'");
   EXPECT_EQ(request->submission_id, "mine");
   EXPECT_EQ(request->metadata, (std::map<std::string, std::string>{{"name", "train"}, {"owner", "me"}}));
   EXPECT_EQ(request->runtime_env,

@@ -16,6 +16,7 @@ from fray._ray_jobs import RayJobs
 from fray.errors import JobExistsError
 
 from tests.on_ray.head import RayHead
+from tests.on_ray.waiting import wait_until
 
 pytestmark = pytest.mark.ray
 
@@ -113,12 +114,15 @@ def test_the_command_line_ends_with_the_jobs_code_and_shows_its_output(fray_job:
     assert fray_job("delete", job).returncode == 0
 
 
-def test_a_submission_that_is_not_waited_for_prints_its_id(fray_job: Program) -> None:
-    started = fray_job("submit", "--no-wait", "--metadata", "owner", "me", "--", "sleep", "1000")
+def test_a_submission_that_is_not_waited_for_prints_its_id(fray_job: Program, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    sleeper = ["sh", "-c", f"touch {runs}; exec sleep 1000"]
+    started = fray_job("submit", "--no-wait", "--metadata", "owner", "me", "--", *sleeper)
     assert started.returncode == 0, started.stderr
     job = started.stdout.strip()
     assert json.loads(fray_job("status", "--json", job).stdout)["metadata"] == {"owner": "me"}
     assert fray_job("wait", "--timeout", "0.5s", job).returncode == 4
+    wait_until(runs.exists)
     assert fray_job("stop", job).returncode == 0
     assert fray_job("wait", job).returncode != 0
     assert json.loads(fray_job("list", "--json", job).stdout)["jobs"][0]["status"] == "stopped"
