@@ -11,7 +11,8 @@ Every step is one rename, which either happens or does not, so processes need no
 half-written item behind. Between machines their clocks must agree.
 
 At a URL that fsspec knows, such as ``gs://bucket/queue``, a rename is a copy and a removal. What holds there too: an
-item that was pushed is never lost, it is seen whole or not at all, and it is delivered at least once. What does not:
+item that was pushed is never lost, it is delivered at least once, and it is seen whole or not at all where the store
+writes so, as object stores do. What does not:
 two that pop at the same moment may both get the item, each with a lease of its own, and of the two calls of `done` both
 may succeed; a process that is killed inside a rename leaves the item both waiting and leased, so that it is delivered
 again. Work on items of such a queue has to bear being done twice.

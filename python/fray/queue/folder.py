@@ -142,6 +142,9 @@ def open_folder(path: str | os.PathLike[str], folders: tuple[str, ...], fs_args:
         UnsupportedError: a URL, and fsspec, or what it needs for that store, is not installed.
     """
     place = os.fspath(path)
+    scheme, _, rest = place.partition("://")
+    if rest and scheme in ("file", "local"):  # fsspec writes there in place, so that others see what is half written
+        return MountedFolder(rest, folders)
     if "://" in place:
         return RemoteFolder(place.rstrip("/"), folders, fs_args or {})
     if fs_args:

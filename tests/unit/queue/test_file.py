@@ -3,6 +3,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -129,3 +130,16 @@ def test_queue_at_a_url_can_be_pickled(tmp_path: Path):
     lease, copy = pickle.loads(pickle.dumps((queue.pop(), queue)))
     copy.release(lease)
     assert queue.peek() == "a"
+
+
+@pytest.mark.parametrize("scheme", ["", "file://", "local://"])
+def test_what_is_being_pushed_is_seen_whole_or_not_at_all(tmp_path: Path, scheme: str):
+    queue = FileQueue[bytes](f"{scheme}{tmp_path}/queue")
+    items = 15
+    with ThreadPoolExecutor(1) as pool:
+        pushing = pool.submit(lambda: [queue.push(bytes(8 << 20)) for _ in range(items)])
+        for _ in range(items):
+            lease = queue.pop(60, wait=60)
+            assert lease is not None
+            assert len(lease.item) == 8 << 20
+        pushing.result(60)

@@ -45,7 +45,7 @@ def clock() -> Clock:
     return Clock()
 
 
-@pytest.fixture(params=["memory", "file", "file through fsspec", "object store", "http"])
+@pytest.fixture(params=["memory", "file", "file at a URL", "object store", "http"])
 def queue(request: pytest.FixtureRequest, clock: Clock, tmp_path: Path) -> Queue[object]:
     if request.param == "http":
         clock.server = request.getfixturevalue("queue_node")
