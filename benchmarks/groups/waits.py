@@ -55,6 +55,6 @@ ROWS = (
         "higher",
         "the 1000 waits alone, all refs done",
         wait_only_1k,
-        targets=(TimesPeer(100, "ray"),),
+        targets=(TimesPeer(50, "ray"),),
     ),
 )

@@ -49,6 +49,37 @@ int advise(std::byte* data, std::uint64_t bytes, int advice) {
   }
 }
 
+// What one page of page tables covers. mremap() moves such a page whole when both places begin on a multiple of it, which
+// makes moving 800 MB a matter of 0.1 ms in place of 2.
+constexpr std::uint64_t kTableBytes = std::uint64_t{2} << 20;
+
+// Room for `bytes` of a mapping, reserved by one that nobody can read or write; nullptr when there is none. Large room
+// begins on a multiple of kTableBytes. The caller maps over it, or unmaps it.
+std::byte* reserve_place(std::uint64_t bytes) {
+  bytes = round_up_to_page(bytes);
+  const std::uint64_t spare = bytes >= kTableBytes ? kTableBytes : 0;
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  void* const reserved = ::mmap(nullptr, bytes + spare, PROT_NONE, kFlags, -1, 0);
+  if (reserved == MAP_FAILED) return nullptr;
+  auto* const start = static_cast<std::byte*>(reserved);
+  if (spare == 0) return start;
+  const std::uint64_t before = (kTableBytes - reinterpret_cast<std::uintptr_t>(start) % kTableBytes) % kTableBytes;
+  if (before != 0) ::munmap(start, before);
+  if (before != spare) ::munmap(start + before + bytes, spare - before);
+  return start + before;
+}
+
+// Moves the pages of a mapping to another place and leaves the mapping without them. Kernels before 5.13 refuse that for
+// shared memory; there another mapping of the same file is made, whose pages are mapped again when they are used.
+void* move_pages(std::byte* data, std::uint64_t bytes) {
+  if (std::byte* const place = reserve_place(bytes); place != nullptr) {
+    void* const moved = ::mremap(data, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, place);
+    if (moved != MAP_FAILED) return moved;
+    ::munmap(place, round_up_to_page(bytes));
+  }
+  return ::mremap(data, 0, bytes, MREMAP_MAYMOVE);
+}
+
 // For kernels before 5.14, which cannot populate: stores into every page leave its bytes as they are.
 void touch_pages(std::byte* data, std::uint64_t bytes) {
   for (std::uint64_t offset = 0; offset < bytes; offset += page_bytes()) {
@@ -72,15 +103,17 @@ class LinuxMemoryFiles : public MemoryFiles {
 
   Result<std::byte*> map(int descriptor, std::uint64_t bytes, Access access) override {
     const int protection = access == Access::kReadWrite ? PROT_READ | PROT_WRITE : PROT_READ;
-    void* data = ::mmap(nullptr, bytes, protection, MAP_SHARED, descriptor, 0);
-    if (data == MAP_FAILED) return failed("cannot map shared memory", bytes, errno);
-    return static_cast<std::byte*>(data);
+    std::byte* const place = access == Access::kReadWrite ? reserve_place(bytes) : nullptr;
+    const int flags = place == nullptr ? MAP_SHARED : MAP_SHARED | MAP_FIXED;
+    void* const data = ::mmap(place, bytes, protection, flags, descriptor, 0);
+    if (data != MAP_FAILED) return static_cast<std::byte*>(data);
+    const int error = errno;
+    if (place != nullptr) ::munmap(place, round_up_to_page(bytes));
+    return failed("cannot map shared memory", bytes, error);
   }
 
   Result<std::byte*> make_private(std::byte* data, std::uint64_t bytes, int descriptor) override {
-    // With the pages that are mapped already. Before Linux 5.13: another mapping of the same file, which maps them again.
-    void* moved = ::mremap(data, bytes, bytes, MREMAP_MAYMOVE | MREMAP_DONTUNMAP);
-    if (moved == MAP_FAILED) moved = ::mremap(data, 0, bytes, MREMAP_MAYMOVE);
+    void* const moved = move_pages(data, bytes);
     if (moved == MAP_FAILED) return failed("cannot move shared memory", bytes, errno);
     constexpr int kFlags = MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE;
     if (::mmap(data, bytes, PROT_READ | PROT_WRITE, kFlags, descriptor, 0) == MAP_FAILED) {

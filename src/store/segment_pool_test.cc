@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <random>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -303,6 +304,32 @@ TEST(SegmentPool, WhatIsWrittenToARoomAfterItWasTakenStaysPrivate) {
     EXPECT_TRUE(pool.free(room.location).is_ok());
     EXPECT_EQ(pool.usage().warm_bytes, 0u) << "somebody sees it: it is not reused";
   }
+}
+
+// Minor faults of this thread while it reads a byte of each page of `bytes`.
+std::int64_t faults_of_reading(std::span<const std::byte> bytes) {
+  rusage before{};
+  rusage after{};
+  ::getrusage(RUSAGE_THREAD, &before);
+  for (std::size_t at = 0; at < bytes.size(); at += os::page_bytes()) {
+    const volatile std::byte* const byte = &bytes[at];
+    static_cast<void>(*byte);
+  }
+  ::getrusage(RUSAGE_THREAD, &after);
+  return after.ru_minflt - before.ru_minflt;
+}
+
+TEST(SegmentPool, AnObjectMadeOfARoomIsReadWithoutMappingItsPagesAgain) {
+  constexpr std::uint64_t kSize = 16 * kMiB;
+  FakeBudget budget;
+  SegmentPool pool({1}, budget);
+  const Block room = pool.allocate_room(kSize).value();
+  fill(room, 1);
+  ASSERT_TRUE(pool.take_private(room.location).is_ok());
+  const View object = pool.view(room.location).value();
+  EXPECT_EQ(object.bytes.back(), std::byte{1});
+  EXPECT_LT(faults_of_reading(object.bytes), 64) << "of " << kSize / os::page_bytes() << " pages";
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(object.bytes.data()) % (2 * kMiB), 0u);
 }
 
 // Every system call fails once: the answer is an error or (after a second try) a block, and nothing leaks.
