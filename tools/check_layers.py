@@ -2,7 +2,8 @@
 
 C++: tools/layers.txt lists the modules of src/ from top to bottom. A file may include headers of its own module and of
 modules on lower lines. Public headers (include/fray) include only each other; modules from the client's line upwards
-may include them. The Python bindings may include the client, the worker and what is below.
+may include them. The Python bindings may include the client, the worker and what is below. Only simulators and tests
+include simulators (the folders `sim`).
 
 Python: the backends (fray.backend.*) never import each other, and `import fray` never imports Ray or numpy.
 """
@@ -49,7 +50,9 @@ def check_cpp(root: Path) -> list[str]:
     def check(path: Path, number: int, target: str, module: str, height: int, may_use_public: bool) -> None:
         where = f"{path.relative_to(root)}:{number}: {module}"
         owner = target.split("/", 1)[0]
-        if "/" not in target:
+        if "/sim/" in target and "/sim/" not in str(path) and not path.name.endswith("_test.cc"):
+            problems.append(f'{where} includes "{target}": simulators are for simulators and tests')
+        elif "/" not in target:
             if not (path.parent / target).exists():
                 problems.append(f'{where} includes "{target}": name the header by its path from src/')
         elif owner == "fray":

@@ -43,6 +43,8 @@ def test_include_downwards_is_accepted(tree: Path, name: str, include: str) -> N
     [
         ("src/base/status.cc", '#include "os/fd.h"', "os is above it"),
         ("src/scheduler/lease_table.cc", '#include "object/holders.h"', "object is beside it"),
+        ("src/scheduler/lease_table.cc", '#include "os/clock.h"', "os is above it"),
+        ("src/scheduler/lease_table.cc", '#include "scheduler/sim/lease_world.h"', "for simulators and tests"),
         ("src/node/node.cc", '#  include "client/client.h"', "client is beside it"),
         ("src/wire/frame.cc", '#include "fray/context.h"', "below the client"),
         ("src/wire/frame.cc", '#include "frame.h"', "by its path from src/"),
