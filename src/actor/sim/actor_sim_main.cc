@@ -1,6 +1,6 @@
 // actor_sim: the ActorTable under seeded schedules with faults. See actor/sim/actor_world.h.
 //
-// Built with -DFRAY_MUTANTS together with its own copy of actor/*.cc; FRAY_MUTANT=13..19 plants a bug.
+// Built with a copy of actor/*.cc in which the bugs of planted_bugs.txt are; FRAY_BUG=<name> switches one on.
 #include "actor/sim/actor_audit.h"
 #include "actor/sim/actor_world.h"
 #include "base/sim/simulation.h"

@@ -1,6 +1,6 @@
 // job_sim: the JobTable under seeded schedules with faults. See job/sim/job_world.h.
 //
-// Built with -DFRAY_MUTANTS together with its own copy of job/*.cc; FRAY_MUTANT=20..24 plants a bug.
+// Built with a copy of job/*.cc in which the bugs of planted_bugs.txt are; FRAY_BUG=<name> switches one on.
 #include "base/sim/simulation.h"
 #include "job/sim/job_world.h"
 

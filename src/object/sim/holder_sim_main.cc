@@ -1,6 +1,6 @@
 // holder_sim: the HolderTable under seeded schedules with faults. See object/sim/holder_world.h.
 //
-// Built with -DFRAY_MUTANTS together with its own copy of object/*.cc; FRAY_MUTANT=6..8 plants a bug.
+// Built with a copy of object/*.cc in which the bugs of planted_bugs.txt are; FRAY_BUG=<name> switches one on.
 #include "base/sim/simulation.h"
 #include "object/sim/holder_world.h"
 

@@ -1,6 +1,6 @@
 // queue_sim: the QueueTable under seeded schedules with faults. See queue/sim/queue_world.h.
 //
-// Built with -DFRAY_MUTANTS together with its own copy of queue/*.cc; FRAY_MUTANT=60..67 plants a bug.
+// Built with a copy of queue/*.cc in which the bugs of planted_bugs.txt are; FRAY_BUG=<name> switches one on.
 #include "base/sim/simulation.h"
 #include "queue/sim/queue_world.h"
 

@@ -1,6 +1,6 @@
 // lease_sim: the LeaseTable under seeded schedules with faults. See scheduler/sim/lease_world.h.
 //
-// Built with -DFRAY_MUTANTS together with its own copy of scheduler/*.cc; FRAY_MUTANT=1..5, 9..12, 25 and 26 plant a bug.
+// Built with a copy of scheduler/*.cc in which the bugs of planted_bugs.txt are; FRAY_BUG=<name> switches one on.
 #include "base/sim/simulation.h"
 #include "scheduler/sim/lease_audit.h"
 #include "scheduler/sim/lease_world.h"

@@ -69,6 +69,43 @@ def test_folder_that_the_table_does_not_know_is_reported(tree: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("#include <thread>", "<thread>"),
+        ("#include <fstream>", "<fstream>"),
+        ("#include <unistd.h>", "<unistd.h>"),
+        ("auto now = std::chrono::steady_clock::now();", "steady_clock::now"),
+        ("auto id = ::getpid();", "::getpid"),
+        ('if (std::getenv("FRAY_HOME")) return;', "getenv"),
+    ],
+)
+def test_decision_that_could_do_more_than_decide_is_reported(tree: Path, line: str, reason: str) -> None:
+    write(tree, "src/job/job_table.cc", f"{line}\n")
+    (problem,) = check_layers.check_decisions(tree)
+    assert problem.startswith("src/job/job_table.cc:")
+    assert reason in problem
+
+
+def test_decision_is_reported_for_what_a_header_below_it_includes(tree: Path) -> None:
+    write(tree, "src/queue/queue_table.cc", '#include "base/status.h"\n')
+    write(tree, "src/base/status.h", "#include <mutex>\n")
+    (problem,) = check_layers.check_decisions(tree)
+    assert problem.startswith("src/base/status.h: includes <mutex>")
+
+
+@pytest.mark.parametrize("name", ["src/actor/sim/actor_world.cc", "src/actor/actor_table_test.cc", "src/os/clock.h"])
+def test_simulators_tests_and_other_modules_need_not_be_pure(tree: Path, name: str) -> None:
+    write(tree, name, "#include <ctime>\nlong now() { return ::time(nullptr); }  // steady_clock::now\n")
+    assert check_layers.check_decisions(tree) == []
+
+
+def test_values_times_and_comments_on_clocks_are_accepted_in_decisions(tree: Path) -> None:
+    text = "#include <chrono>\n#include <map>\nvoid tick(Time now);  // steady_clock::now()\n::fray::Status told();\n"
+    write(tree, "src/job/job_table.h", text)
+    assert check_layers.check_decisions(tree) == []
+
+
+@pytest.mark.parametrize(
     "statement",
     ["from fray.backend.native import client", "import fray.backend.native", "from ..native import client"],
 )
