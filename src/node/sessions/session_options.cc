@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, 7> kKeys = {"cpus",      "memory_bytes", 
 constexpr std::uint32_t kFewestWorkers = 32;
 constexpr double kMostWorkers = 100'000;
 constexpr double kMostCpus = 100'000;
-constexpr double kMostBytes = 1e14;  // as a ResourceSet has it
+constexpr double kMostAmount = 1e14;  // as a ResourceSet has it
 // Made for large files that outlive nobody: /tmp and the run folder are often memory themselves.
 constexpr const char* kUsualSpillFolder = "/var/tmp";
 constexpr double kStoreShare = 0.3;  // of the memory, when nothing is said
@@ -37,7 +37,7 @@ Status wrong(std::string_view key, std::string_view expected) {
   return Status(StatusCode::kInvalidArgument, fmt::format("option {} must be {}", key, expected));
 }
 
-Result<double> number(const json& options, const char* key, double otherwise, double most = kMostBytes) {
+Result<double> number(const json& options, const char* key, double otherwise, double most = kMostAmount) {
   auto found = options.find(key);
   if (found == options.end() || found->is_null()) return otherwise;
   if (!found->is_number()) return wrong(key, "a number");

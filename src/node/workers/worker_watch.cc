@@ -12,7 +12,7 @@
 namespace fray::node {
 
 namespace {
-constexpr std::chrono::milliseconds kPause{100};
+constexpr std::chrono::milliseconds kShortestPause{100};
 constexpr std::chrono::milliseconds kLongestPause{2000};
 constexpr std::uint64_t kSeekStopsNs = 1'000'000'000;
 constexpr std::uint64_t kTellAfterNs = 2'000'000'000;
@@ -26,8 +26,8 @@ void WorkerWatch::follow_leases() {
   if (now == std::exchange(leases_, now)) return;
   if (now == 0) {
     loop_.cancel(std::exchange(timer_, 0));
-  } else if (timer_ == 0 || pause_ > kPause) {
-    plan(kPause);
+  } else if (timer_ == 0 || pause_ > kShortestPause) {
+    plan(kShortestPause);
   }
 }
 
@@ -47,7 +47,7 @@ void WorkerWatch::look() {
     look_for_stops();
     tell_of_stops();
   }
-  plan(works ? kPause : std::min(2 * pause_, kLongestPause));
+  plan(works ? kShortestPause : std::min(2 * pause_, kLongestPause));
 }
 
 bool WorkerWatch::somebody_works() const {

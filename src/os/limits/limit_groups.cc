@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <sstream>
 
 #include <fcntl.h>
@@ -36,9 +35,7 @@ bool write_text(const std::string& path, const std::string& text) {
   return file.is_open() && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
-std::uint64_t number_in(const std::string& path) { return std::strtoull(read_text(path).c_str(), nullptr, 10); }
-
-std::uint64_t field(const std::string& text, const std::string& name) {
+std::uint64_t counter_in(const std::string& text, const std::string& name) {
   std::istringstream words(text);
   std::string key;
   std::uint64_t value = 0;
@@ -145,9 +142,9 @@ GroupMemory LimitGroups::memory() const {
     auto file = [&](const char* version_2, const char* version_1) {
       return group.folder + (group.version_2 ? version_2 : version_1);
     };
-    memory.peak_bytes = number_in(file("/memory.peak", "/memory.max_usage_in_bytes"));
-    memory.limit_bytes = number_in(file("/memory.max", "/memory.limit_in_bytes"));
-    memory.killed = field(read_text(file("/memory.events", "/memory.oom_control")), "oom_kill");
+    memory.peak_bytes = read_number(file("/memory.peak", "/memory.max_usage_in_bytes"));
+    memory.limit_bytes = read_number(file("/memory.max", "/memory.limit_in_bytes"));
+    memory.killed = counter_in(read_text(file("/memory.events", "/memory.oom_control")), "oom_kill");
   }
   return memory;
 }

@@ -24,7 +24,7 @@ std::size_t present_gpus() {
   return count;
 }
 
-std::optional<std::string> variable(const char* name) {
+std::optional<std::string> listed_in(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
@@ -65,7 +65,7 @@ std::vector<std::string> choose_gpus(std::size_t present, const std::optional<st
 }
 
 std::vector<std::string> usable_gpus() {
-  return choose_gpus(present_gpus(), variable("CUDA_VISIBLE_DEVICES"), variable("NVIDIA_VISIBLE_DEVICES"));
+  return choose_gpus(present_gpus(), listed_in("CUDA_VISIBLE_DEVICES"), listed_in("NVIDIA_VISIBLE_DEVICES"));
 }
 
 }  // namespace fray::os

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string_view>
@@ -79,6 +80,8 @@ std::string read_text(const std::string& path) {
   text << file.rdbuf();
   return text.str();
 }
+
+std::uint64_t read_number(const std::string& path) { return std::strtoull(read_text(path).c_str(), nullptr, 10); }
 
 GroupLimits read_group_limits(const std::string& membership, const std::string& root) {
   GroupLimits limits;

@@ -37,5 +37,7 @@ std::vector<MemoryGroup> memory_groups(const std::string& membership, const std:
 
 // The text of a small file; empty when it cannot be read.
 std::string read_text(const std::string& path);
+// The number with which a file begins; 0 where there is none.
+std::uint64_t read_number(const std::string& path);
 
 }  // namespace fray::os

@@ -26,8 +26,6 @@ std::uint64_t field(const std::string& text, std::string_view name) {
   return 0;
 }
 
-std::uint64_t number_in(const std::string& path) { return std::strtoull(read_text(path).c_str(), nullptr, 10); }
-
 }  // namespace
 
 bool MemoryRoom::is_short() const { return available_bytes < reserve(limit_bytes); }
@@ -56,7 +54,7 @@ MemoryRoom MemoryGauge::room_of_machine() const {
 }
 
 MemoryRoom MemoryGauge::room_of(const MemoryGroup& group) const {
-  std::uint64_t used = number_in(group.folder + (group.version_2 ? "/memory.current" : "/memory.usage_in_bytes"));
+  std::uint64_t used = read_number(group.folder + (group.version_2 ? "/memory.current" : "/memory.usage_in_bytes"));
   MemoryRoom room{group.limit_bytes, group.limit_bytes - std::min(used, group.limit_bytes)};
   if (!room.is_short()) return room;
   // Caches count as used and are dropped when needed. Asked last: the kernel adds them up over all CPUs for this.

@@ -16,7 +16,7 @@ namespace fray::os {
 
 namespace {
 
-constexpr int kDeepestTree = 64;
+constexpr int kDeepestMeasured = 64;
 
 std::uint64_t private_memory(pid_t pid) {
   unsigned long long resident = 0;
@@ -36,7 +36,7 @@ std::uint64_t proportional_memory(pid_t pid) {
 
 std::uint64_t of_tree(std::uint64_t (*memory)(pid_t), pid_t pid, int depth = 0) {
   std::uint64_t bytes = memory(pid);
-  if (depth == kDeepestTree) return bytes;
+  if (depth == kDeepestMeasured) return bytes;
   for (pid_t child : children_of(pid)) bytes += of_tree(memory, child, depth + 1);
   return bytes;
 }
