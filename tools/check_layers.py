@@ -2,7 +2,11 @@
 
 C++: tools/layers.txt lists the modules of src/ from top to bottom. A file may include headers of its own module and of
 modules on lower lines. Public headers (include/fray) include only each other; modules from the client's line upwards
-may include them. The Python bindings may include the client, the worker and what is below.
+may include them. The Python bindings may include the client, the worker and what is below. Only simulators and tests
+include simulators (the folders `sim`).
+
+Decisions (DECISIONS) are pure: neither they nor any header that they reach include a header of the system with which
+one could do I/O, ask a clock, draw a random number or start a thread; and they name no clock and no system call.
 
 Python: the backends (fray.backend.*) never import each other, and `import fray` never imports Ray or numpy.
 """
@@ -17,6 +21,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAVY_PACKAGES = ("numpy", "ray")
+# The modules that only decide, and the headers that hold nothing but values and functions of values.
+DECISIONS = ("scheduler", "object", "actor", "job", "queue")
+_VALUES = frozenset(
+    "algorithm array bit bitset cctype charconv chrono cmath compare concepts cstddef cstdint cstring deque functional"
+    " initializer_list iterator limits list map memory numeric optional ranges set span string string_view tuple"
+    " type_traits unordered_map unordered_set utility variant vector fmt/format.h nlohmann/json.hpp"
+    " nlohmann/json_fwd.hpp".split()
+)
+_NO_PART_OF_DECISIONS = re.compile(r"_(test|fuzz|benchmark)\.cc$|_test_\w+\.h$|/sim/")
+# What asks a clock or the system; ::strsignal() only knows the words for a number.
+_IMPURE = re.compile(r"\b(?:\w+_clock\s*::\s*now|getenv)\b|(?<![\w>])::(?!(?:fray|strsignal)\b)[a-z_0-9]+\s*\(")
+_SYSTEM_INCLUDE = re.compile(r"^\s*#\s*include\s*<([^>]+)>", re.MULTILINE)
 _INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<(fray/[^>]+)>)')
 
 
@@ -49,7 +65,9 @@ def check_cpp(root: Path) -> list[str]:
     def check(path: Path, number: int, target: str, module: str, height: int, may_use_public: bool) -> None:
         where = f"{path.relative_to(root)}:{number}: {module}"
         owner = target.split("/", 1)[0]
-        if "/" not in target:
+        if "/sim/" in target and "/sim/" not in str(path) and not path.name.endswith("_test.cc"):
+            problems.append(f'{where} includes "{target}": simulators are for simulators and tests')
+        elif "/" not in target:
             if not (path.parent / target).exists():
                 problems.append(f'{where} includes "{target}": name the header by its path from src/')
         elif owner == "fray":
@@ -78,6 +96,30 @@ def check_cpp(root: Path) -> list[str]:
             if not ours and target.split("/", 1)[0] not in ("client", "worker"):
                 check(path, number, target, "bindings", siblings_top, True)
     return problems
+
+
+def check_decisions(root: Path) -> list[str]:
+    """What of the modules that only decide could do more than that."""
+    problems: list[str] = []
+    seen: set[Path] = set()
+    waiting = [path for module in DECISIONS for path in cpp_files(root / "src" / module)]
+    waiting = [path for path in waiting if not _NO_PART_OF_DECISIONS.search(str(path.relative_to(root)))]
+    while waiting:
+        path = waiting.pop()
+        if path in seen or not path.exists():
+            continue
+        seen.add(path)
+        text = path.read_text(errors="replace")
+        place = path.relative_to(root)
+        for header in _SYSTEM_INCLUDE.findall(text):
+            if header not in _VALUES:
+                problems.append(f"{place}: includes <{header}>, and decisions reach it, which may use values alone")
+        if place.parts[1] in DECISIONS:
+            for number, line in enumerate(text.splitlines(), start=1):
+                if found := _IMPURE.search(line.split("//")[0]):
+                    problems.append(f"{place}:{number}: {found[0].strip(' (')}: decisions ask neither clock nor system")
+        waiting += [root / "src" / target for _, target in includes(path)]
+    return sorted(problems)
 
 
 # ---- Python
@@ -174,7 +216,7 @@ def check_python(root: Path) -> list[str]:
 
 
 def main() -> int:
-    problems = check_cpp(ROOT) + check_python(ROOT)
+    problems = check_cpp(ROOT) + check_decisions(ROOT) + check_python(ROOT)
     print("\n".join(problems), end="\n" if problems else "")
     return 1 if problems else 0
 

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("src", "include", "python")
 _CPP = (".h", ".hpp", ".c", ".cc", ".cpp")
 _NO_PRODUCTION = re.compile(
-    r"(^|/)(tests?|testing|benchmarks?|examples?|build|\.[^/]+|[^/]*_corpus)/"
+    r"(^|/)(tests?|testing|benchmarks?|examples?|build|sim|\.[^/]+|[^/]*_corpus)/"
     r"|(^|/)(test_[^/]*|conftest\.py)$"
     r"|_(test|fuzz|benchmark|audit|world|world_[a-z]+|sim_main)\.[a-z]+$"
 )

@@ -16,7 +16,7 @@
 #include "client/output_writer.h"
 #include "door/find_node.h"
 #include "model/resource_set.h"
-#include "os/content_hash.h"
+#include "os/files/content_hash.h"
 #include "refs.h"
 
 namespace fray::python {

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "os/thread_rest.h"
+#include "os/process/thread_rest.h"
 #include "values.h"
 
 namespace fray::python {

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "actor/actor_table.h"
-#include "base/mutant.h"
 
 namespace fray::actor {
 
@@ -18,7 +17,7 @@ ActorTable::Actor* ActorTable::entry(ActorId actor) {
 
 ActorTable::Actor* ActorTable::running(ActorId id, std::uint32_t incarnation) {
   auto found = actors_.find(id);
-  if (found != actors_.end() && (found->second.incarnation == incarnation || FRAY_MUTANT(14))) {
+  if (found != actors_.end() && found->second.incarnation == incarnation) {
     const ActorState state = found->second.state;
     if (state == ActorState::kStarting || state == ActorState::kAlive) return &found->second;
   }
@@ -99,7 +98,6 @@ void ActorTable::worker_lost(ActorId id, ProcessId worker, std::string_view how,
     for (ProcessId client : actor->clients) {
       commands_.emplace_back(ReportLost{.client = client, .actor = id, .incarnation = actor->incarnation});
     }
-    if (FRAY_MUTANT(15)) actor->clients.clear();
   }
   if (*due <= now) return pend(*actor);
   actor->state = ActorState::kBackingOff;
@@ -144,11 +142,11 @@ void ActorTable::forgotten(ActorId id) {
 void ActorTable::end(Actor& actor, Death death, bool kill) {
   if (actor.state == ActorState::kDead) return;
   if (actor.state == ActorState::kEnding) {
-    if (kill && !FRAY_MUTANT(17)) kill_worker(actor);
+    if (kill) kill_worker(actor);
     return;
   }
   const ActorId id = actor.spec.id;
-  if (actor.spec.name && !FRAY_MUTANT(13)) names_.release(actor.spec.name_space, *actor.spec.name);
+  if (actor.spec.name) names_.release(actor.spec.name_space, *actor.spec.name);
   if (actor.state == ActorState::kBackingOff) due_.erase({actor.due, id});
   actor.state = ActorState::kEnding;
   actor.death = std::move(death);

@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "base/mutant.h"
-
 namespace fray::actor {
 
 void ActorTable::client_joined(ProcessId client) {
@@ -46,7 +44,7 @@ Result<ActorId> ActorTable::create(ActorSpec spec) {
     return Status(StatusCode::kInvalidArgument, "this actor, or its home, exists already");
   }
   if (spec.name) names_.claim(spec.name_space, *spec.name, id);
-  if (!spec.detached || FRAY_MUTANT(18)) roots_[spec.root].insert(id);
+  if (!spec.detached) roots_[spec.root].insert(id);
   if (spec.detached) clients_.try_emplace(spec.home);
   homes_[spec.home] = id;
   Actor& actor = actors_.try_emplace(id, std::move(spec)).first->second;

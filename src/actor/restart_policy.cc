@@ -2,19 +2,16 @@
 
 #include <algorithm>
 
-#include "base/mutant.h"
-
 namespace fray::actor {
 
 std::optional<Moment> RestartPolicy::worker_lost(Moment now, bool killed) {
   const bool steady = alive_since_ && now - *alive_since_ >= kSteady;
   alive_since_.reset();
-  const auto most = static_cast<std::uint32_t>(max_restarts_) + (FRAY_MUTANT(16) ? 1 : 0);
-  if (max_restarts_ >= 0 && restarts_ >= most) return std::nullopt;
+  if (max_restarts_ >= 0 && restarts_ >= static_cast<std::uint32_t>(max_restarts_)) return std::nullopt;
   ++restarts_;
   if (steady || killed) delay_ = Moment(0);
   const Moment due = now + delay_;
-  if (!FRAY_MUTANT(19)) delay_ = delay_.count() == 0 ? kFirstDelay : std::min(2 * delay_, kLongestDelay);
+  delay_ = delay_.count() == 0 ? kFirstDelay : std::min(2 * delay_, kLongestDelay);
   return due;
 }
 

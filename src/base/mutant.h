@@ -1,6 +1,6 @@
 // FRAY_MUTANT(n): true where planted bug `n` is switched on; used to prove that the simulators find bugs.
 //
-//   if (!FRAY_MUTANT(1)) free_.subtract(lease.resources);
+//   if (news_ != told_ && !FRAY_MUTANT(40)) tell();
 //
 // Compiled in only with -DFRAY_MUTANTS, as the simulators are; elsewhere the constant `false`. The environment variable
 // FRAY_MUTANT names the bug.

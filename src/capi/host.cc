@@ -14,7 +14,7 @@
 
 #include "capi/program.h"
 #include "capi/worker_process.h"
-#include "os/content_hash.h"
+#include "os/files/content_hash.h"
 
 namespace fray::capi {
 

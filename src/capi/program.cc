@@ -12,8 +12,8 @@
 #include <link.h>
 #include <unistd.h>
 
-#include "os/content_hash.h"
-#include "os/installation.h"
+#include "os/files/content_hash.h"
+#include "os/machine/installation.h"
 
 extern char** environ;
 

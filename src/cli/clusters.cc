@@ -15,7 +15,7 @@
 #include "http/job_environment.h"
 #include "iris/iris_jobs.h"
 #include "iris/job_order.h"
-#include "os/spawn.h"
+#include "os/process/spawn.h"
 #include "ray/ray_jobs.h"
 
 namespace fray::cli {

@@ -14,7 +14,7 @@
 #include "cli/command.h"
 #include "cli/exit_codes.h"
 #include "model/json_text.h"
-#include "os/run_folder.h"
+#include "os/files/run_folder.h"
 
 namespace fray::cli {
 

@@ -17,7 +17,7 @@
 #include "cli/exit_codes.h"
 #include "cli/node_session.h"
 #include "cli/options.h"
-#include "os/listener.h"
+#include "os/sockets/listener.h"
 
 namespace fray::cli {
 

@@ -26,11 +26,11 @@
 #include "cli/program_output.h"
 #include "cli/python_program.h"
 #include "model/json_text.h"
-#include "node/session_options.h"
+#include "node/sessions/session_options.h"
 #include "os/fd.h"
-#include "os/kernel.h"
-#include "os/machine.h"
-#include "os/run_folder.h"
+#include "os/files/run_folder.h"
+#include "os/machine/kernel.h"
+#include "os/machine/machine.h"
 
 namespace fray::cli {
 

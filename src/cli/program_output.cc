@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "os/fd.h"
-#include "os/spawn.h"
+#include "os/process/spawn.h"
 
 namespace fray::cli {
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "cli/exit_codes.h"
-#include "os/installation.h"
+#include "os/machine/installation.h"
 
 namespace fray::cli {
 

@@ -12,7 +12,7 @@
 
 namespace fray::cli {
 
-// `asked`, or where nothing was asked the one that goes with this program (os/installation.h).
+// `asked`, or where nothing was asked the one that goes with this program (os/machine/installation.h).
 Result<std::string> find_python(const std::string& asked);
 
 // As os::find_program(), beside this program.

@@ -23,7 +23,7 @@
 #include "door/find_node.h"
 #include "http_client/exchange.h"
 #include "model/json_text.h"
-#include "os/whole_file.h"
+#include "os/files/whole_file.h"
 
 namespace fray::cli {
 

@@ -16,9 +16,9 @@
 #include "cli/start_node.h"
 #include "model/json_text.h"
 #include "node/run_node.h"
-#include "node/session_folder.h"
-#include "node/session_options.h"
-#include "os/run_folder.h"
+#include "node/sessions/session_folder.h"
+#include "node/sessions/session_options.h"
+#include "os/files/run_folder.h"
 
 namespace fray::cli {
 

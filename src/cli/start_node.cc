@@ -14,9 +14,9 @@
 
 #include "door/start_node.h"
 #include "model/json_text.h"
-#include "node/session_folder.h"
+#include "node/sessions/session_folder.h"
 #include "os/fd.h"
-#include "os/run_folder.h"
+#include "os/files/run_folder.h"
 
 namespace fray::cli {
 

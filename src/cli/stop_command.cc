@@ -14,12 +14,12 @@
 #include "cli/command.h"
 #include "cli/exit_codes.h"
 #include "door/session_info.h"
-#include "node/session_folder.h"
-#include "os/child_processes.h"
-#include "os/listener.h"
-#include "os/peer.h"
-#include "os/pidfd.h"
-#include "os/run_folder.h"
+#include "node/sessions/session_folder.h"
+#include "os/files/run_folder.h"
+#include "os/process/child_processes.h"
+#include "os/process/pidfd.h"
+#include "os/sockets/listener.h"
+#include "os/sockets/peer.h"
 
 namespace fray::cli {
 

@@ -4,7 +4,7 @@
 
 #include "client/shared_memory.h"
 #include "client/task_ledger.h"
-#include "os/socket_pair.h"
+#include "os/sockets/socket_pair.h"
 
 namespace fray::client {
 namespace {

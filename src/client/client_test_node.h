@@ -13,7 +13,7 @@
 
 #include "client/client.h"
 #include "door/greeting.h"
-#include "os/socket_pair.h"
+#include "os/sockets/socket_pair.h"
 #include "wire/welcome.h"
 
 namespace fray::client {

@@ -2,7 +2,7 @@
 // that awaits refs.
 //
 // Fray cannot see what such a thread waits for. But when all threads of the process sleep, and only this process could
-// wake them (os/thread_rest.h), then none of them goes on before one of the process's waits in Fray ends. So each
+// wake them (os/process/thread_rest.h), then none of them goes on before one of the process's waits in Fray ends. So each
 // resting call waits for any one of the objects that those waits are for, and that is what the node is told. It stays
 // true until a wait ends or begins, because no thread runs before. When the node answers that this wait can never end,
 // the wait in Fray that began last gets the error.
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "client/call_waits.h"
-#include "os/thread_rest.h"
+#include "os/process/thread_rest.h"
 
 namespace fray::client {
 

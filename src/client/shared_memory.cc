@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "os/machine.h"
+#include "os/machine/machine.h"
 #include "store/segment_kind.h"
 #include "wire/memory.h"
 

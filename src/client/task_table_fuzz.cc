@@ -15,7 +15,7 @@
 #include "client/shared_memory.h"
 #include "client/task_table.h"
 #include "model/work_shape.h"
-#include "os/socket_pair.h"
+#include "os/sockets/socket_pair.h"
 #include "wire/lease.h"
 
 namespace fray::client {

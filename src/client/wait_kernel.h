@@ -1,6 +1,6 @@
 // WaitKernel: which of a client's threads reads its sockets, which sleep until they are told, and when the backup thread
 // takes over. It knows no socket, no table and no clock: `System` gives it locks, bells, sleep and time, and `Sources` is
-// what it reads. Both are types, so that a call costs nothing; the simulator (client/wait_world.h) puts its own in place.
+// what it reads. Both are types, so that a call costs nothing; the simulator (client/sim/wait_world.h) puts its own in place.
 //
 //   WaitKernel<WaitSystem, Reading> kernel(mutex, reading);
 //   std::thread backup([&] { kernel.run_backup(); });

@@ -23,8 +23,8 @@
 #include "base/check.h"
 #include "door/greeting.h"
 #include "door/session_info.h"
-#include "os/listener.h"
-#include "os/run_folder.h"
+#include "os/files/run_folder.h"
+#include "os/sockets/listener.h"
 #include "wire/welcome.h"
 
 namespace fray::door {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "os/run_folder.h"
+#include "os/files/run_folder.h"
 
 namespace fray::door {
 

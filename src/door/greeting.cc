@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "door/session_info.h"
-#include "os/listener.h"
-#include "os/peer.h"
+#include "os/sockets/listener.h"
+#include "os/sockets/peer.h"
 
 namespace fray::door {
 

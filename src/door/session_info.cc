@@ -12,8 +12,8 @@
 
 #include "model/json_text.h"
 #include "os/fd.h"
-#include "os/machine.h"
-#include "os/run_folder.h"
+#include "os/files/run_folder.h"
+#include "os/machine/machine.h"
 
 namespace fray::door {
 

@@ -4,7 +4,7 @@
 //                          node.sock
 //                          node.json   {"pid": ..., "started_ticks": ..., "socket": ..., "release": ...}, mode 0600
 //
-// Only the lock counts: a node lives while its lock is held, whatever node.json says. node/session_folder.h writes the
+// Only the lock counts: a node lives while its lock is held, whatever node.json says. node/sessions/session_folder.h writes the
 // files.
 //
 // Threading:  any thread; reads the run folder, and holds a node's lock shared for an instant.
@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "door/patience.h"
-#include "os/process_name.h"
+#include "os/process/process_name.h"
 
 namespace fray::door {
 

@@ -12,8 +12,8 @@
 #include <nlohmann/json.hpp>
 
 #include "model/json_text.h"
-#include "os/socket_pair.h"
-#include "os/spawn.h"
+#include "os/process/spawn.h"
+#include "os/sockets/socket_pair.h"
 
 namespace fray::door {
 

@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "os/listener.h"
+#include "os/sockets/listener.h"
 
 namespace fray::event {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "os/socket_pair.h"
+#include "os/sockets/socket_pair.h"
 
 namespace fray::event {
 namespace {

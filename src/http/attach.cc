@@ -9,7 +9,7 @@
 #include "http/server.h"
 #include "http/token_file.h"
 #include "os/fd.h"
-#include "os/run_folder.h"
+#include "os/files/run_folder.h"
 
 namespace fray::http {
 

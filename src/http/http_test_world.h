@@ -21,7 +21,7 @@
 #include "http/api.h"
 #include "http/server.h"
 #include "node/node_view.h"
-#include "node/queue_carrier.h"
+#include "node/queues/queue_carrier.h"
 #include "os/fd.h"
 
 namespace fray::http {

@@ -10,7 +10,7 @@
 #include "model/job_json.h"
 #include "model/json_text.h"
 #include "model/members.h"
-#include "os/spawn.h"
+#include "os/process/spawn.h"
 
 namespace fray::http {
 

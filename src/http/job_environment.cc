@@ -8,7 +8,7 @@
 #include "model/json_text.h"
 #include "model/members.h"
 #include "model/runtime_env_spec.h"
-#include "os/installation.h"
+#include "os/machine/installation.h"
 
 namespace fray::http {
 

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "base/mutant.h"
 #include "job/job_table.h"
 
 namespace fray::job {
@@ -42,8 +41,7 @@ JobTable::Job* JobTable::living(const std::string& id) {
 
 JobTable::Job* JobTable::in_attempt(const std::string& id, std::uint32_t attempt) {
   Job* job = living(id);
-  const bool present =
-      job != nullptr && job->record.attempt_open && (job->record.attempt == attempt || FRAY_MUTANT(22));
+  const bool present = job != nullptr && job->record.attempt_open && job->record.attempt == attempt;
   if (present) return job;
   contradict();
   return nullptr;
@@ -70,7 +68,7 @@ void JobTable::started(const std::string& id, std::uint32_t attempt, Now now) {
     set_deadline(*job, now);
   }
   note(*job);
-  if (!job->record.stop_asked || FRAY_MUTANT(23)) return;
+  if (!job->record.stop_asked) return;
   job->phase = JobPhase::kStopping;
   commands_.emplace_back(Stop{id, attempt});
 }
@@ -95,7 +93,7 @@ void JobTable::attempt_ended(const std::string& id, std::uint32_t attempt, Attem
   job->record.attempt_open = false;
   judge(*job, end, now);
   commands_.emplace_back(AttemptOver{id, attempt});
-  if (!FRAY_MUTANT(24)) stop_children(id, attempt, now);
+  stop_children(id, attempt, now);
 }
 
 void JobTable::judge(Job& job, const AttemptEnd& end, Now now) {

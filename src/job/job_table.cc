@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "base/amount_text.h"
-#include "base/mutant.h"
 
 namespace fray::job {
 
@@ -200,7 +199,7 @@ void JobTable::offer(const ResourceSet& free) {
     const ResourceSet needed = times(job.record.spec.resources, job.record.spec.replicas);
     if (!total_.covers(needed)) continue;  // a node before this one had more
     const bool fits = left.covers(needed);
-    if (!FRAY_MUTANT(21)) left.subtract(needed);  // kept for it, where it does not fit
+    left.subtract(needed);  // kept for it, where it does not fit
     if (!fits) continue;
     queue_.erase(where);
     job.phase = JobPhase::kStarting;

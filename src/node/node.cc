@@ -10,10 +10,10 @@
 
 #include "base/log_line.h"
 #include "node/status_report.h"
-#include "os/child_processes.h"
 #include "os/clock.h"
-#include "os/kernel.h"
-#include "os/run_folder.h"
+#include "os/files/run_folder.h"
+#include "os/machine/kernel.h"
+#include "os/process/child_processes.h"
 #include "wire/welcome.h"
 
 namespace fray::node {

@@ -18,7 +18,7 @@
 #include "base/check.h"
 #include "base/fuzz_script.h"
 #include "node/node.h"
-#include "os/socket_pair.h"
+#include "os/sockets/socket_pair.h"
 #include "wire/call_wait.h"
 #include "wire/welcome.h"
 

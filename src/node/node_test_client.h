@@ -19,10 +19,10 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
-#include "os/listener.h"
-#include "os/pidfd.h"
-#include "os/socket_pair.h"
-#include "os/spawn.h"
+#include "os/process/pidfd.h"
+#include "os/process/spawn.h"
+#include "os/sockets/listener.h"
+#include "os/sockets/socket_pair.h"
 #include "wire/control.h"
 #include "wire/demand.h"
 #include "wire/lease.h"

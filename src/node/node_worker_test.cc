@@ -2,8 +2,8 @@
 #include <csignal>
 
 #include "node/node_test_client.h"
-#include "os/child_processes.h"
-#include "os/pidfd.h"
+#include "os/process/child_processes.h"
+#include "os/process/pidfd.h"
 #include "wire/process.h"
 
 namespace fray::node {

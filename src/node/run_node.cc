@@ -15,8 +15,8 @@
 #include "base/log_line.h"
 #include "model/json_text.h"
 #include "node/node.h"
-#include "os/close_range.h"
-#include "os/run_folder.h"
+#include "os/files/run_folder.h"
+#include "os/process/close_range.h"
 
 namespace fray::node {
 

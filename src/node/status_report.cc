@@ -4,14 +4,14 @@
 #include <nlohmann/json.hpp>
 
 #include "model/json_text.h"
-#include "node/actor_carrier.h"
-#include "node/job_carrier.h"
-#include "node/lease_carrier.h"
-#include "node/memory_carrier.h"
-#include "node/object_carrier.h"
-#include "node/roster.h"
-#include "node/worker_processes.h"
-#include "node/worker_watch.h"
+#include "node/actors/actor_carrier.h"
+#include "node/jobs/job_carrier.h"
+#include "node/objects/memory_carrier.h"
+#include "node/objects/object_carrier.h"
+#include "node/sessions/roster.h"
+#include "node/workers/lease_carrier.h"
+#include "node/workers/worker_processes.h"
+#include "node/workers/worker_watch.h"
 #include "os/clock.h"
 
 namespace fray::node {

@@ -2,19 +2,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/mutant.h"
 #include "object/holder_table.h"
 
 namespace fray::object {
 
 void HolderTable::round_drained() {
   Removals due = removals_.next_round();
-  if (FRAY_MUTANT(6)) {  // no grace: what was just read takes effect as well
-    Removals early = removals_.next_round();
-    due.releases.insert(due.releases.end(), early.releases.begin(), early.releases.end());
-    due.departures.insert(due.departures.end(), early.departures.begin(), early.departures.end());
-    due.suspects.insert(due.suspects.end(), early.suspects.begin(), early.suspects.end());
-  }
   for (const Hold& hold : due.releases) apply_release(hold);
   if (!due.departures.empty()) apply_departures(due.departures);
   for (ObjectId object : due.suspects) apply_suspicion(object);
@@ -76,7 +69,7 @@ void HolderTable::collect() {
     if (forgotten.rare == nullptr) continue;
     for (ObjectId inner : forgotten.rare->nested) {
       auto contained = entries_.find(inner);
-      if (contained == entries_.end() || FRAY_MUTANT(7)) continue;
+      if (contained == entries_.end()) continue;
       if (--contained->second.containers == 0) unheld_.push_back(inner);
     }
   }

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "base/mutant.h"
-
 namespace fray::object {
 
 void RemovalQueue::release(const Hold& hold) {
@@ -13,10 +11,7 @@ void RemovalQueue::release(const Hold& hold) {
   fresh_orders_.push_back(order_);
 }
 
-void RemovalQueue::cancel(const Hold& hold) {
-  if (FRAY_MUTANT(8)) return;
-  waiting_.erase(hold);
-}
+void RemovalQueue::cancel(const Hold& hold) { waiting_.erase(hold); }
 
 bool RemovalQueue::empty() const {
   const auto none = [](const Removals& removals) {

@@ -1,7 +1,5 @@
 #include "queue/lease_queue.h"
 
-#include "base/mutant.h"
-
 namespace fray::queue {
 
 void LeaseQueue::add(Number item, std::uint64_t size) {
@@ -19,7 +17,7 @@ void LeaseQueue::restore_lease(Number item, Number lease, Moment ends, std::int6
 
 std::optional<Number> LeaseQueue::first() const {
   if (waiting_.empty()) return std::nullopt;
-  return FRAY_MUTANT(60) ? waiting_.rbegin()->first : waiting_.begin()->first;
+  return waiting_.begin()->first;
 }
 
 Number LeaseQueue::lease(Number lease, Now now, Moment length) {
@@ -33,11 +31,6 @@ Number LeaseQueue::lease(Number lease, Now now, Moment length) {
 
 std::map<Number, LeaseQueue::Held>::iterator LeaseQueue::find(Number item, Number lease) {
   auto found = leases_.find(lease);
-  if (FRAY_MUTANT(61) && found == leases_.end()) {
-    for (auto each = leases_.begin(); each != leases_.end(); ++each) {
-      if (each->second.item == item) return each;
-    }
-  }
   return found == leases_.end() || found->second.item != item ? leases_.end() : found;
 }
 

@@ -7,8 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "base/mutant.h"
-
 namespace fray::queue {
 
 namespace {
@@ -92,7 +90,7 @@ void QueueTable::restore(const Kept& kept, Now now) {
   }
   for (const KeepLease& lease : kept.leases) {
     auto queue = by_item.find(lease.item);
-    if (queue == by_item.end() || FRAY_MUTANT(62)) continue;
+    if (queue == by_item.end()) continue;
     // What is left of it; a wall clock that was set back gives nobody more than the whole.
     const std::int64_t left = lease.begun_unix_ns + lease.length_ns - now.unix_ns;
     const Moment rest(std::clamp<std::int64_t>(left, 0, lease.length_ns));
@@ -118,7 +116,7 @@ Number QueueTable::draw() {
 }
 
 std::vector<Command> QueueTable::take_commands() {
-  if (std::exchange(drawn_, false) && !FRAY_MUTANT(63)) commands_.insert(commands_.begin(), KeepNext{next_});
+  if (std::exchange(drawn_, false)) commands_.insert(commands_.begin(), KeepNext{next_});
   return std::exchange(commands_, {});
 }
 
@@ -155,7 +153,7 @@ bool QueueTable::repeat(AskId ask, const Request& request, Now now) {
   // It asks one thing at a time: what it asked before it does not wait for any more.
   withdraw_waiters_of(client);
   auto found = memories_.find(client);
-  if (found == memories_.end() || FRAY_MUTANT(64)) return false;
+  if (found == memories_.end()) return false;
   const KeepMemory memory = found->second.kept;
   if (request.caller.sequence > memory.sequence) return false;
   if (request.caller.sequence < memory.sequence || request.verb != memory.verb) {
@@ -185,7 +183,7 @@ void QueueTable::remember(const Caller& caller, KeepMemory memory, Now now) {
   memory.client = caller.client;
   memory.sequence = caller.sequence;
   memory.unix_ns = now.unix_ns;
-  if (!FRAY_MUTANT(65)) commands_.emplace_back(memory);
+  commands_.emplace_back(memory);
   keep_memory(std::move(memory));
 }
 
@@ -336,7 +334,7 @@ bool QueueTable::end_lease(Queue& queue, Verb verb, std::string_view id) {
     return true;
   }
   if (!queue.items.put_back(name->item, name->lease)) return false;
-  if (!FRAY_MUTANT(66)) commands_.emplace_back(DropLease{name->item});
+  commands_.emplace_back(DropLease{name->item});
   return true;
 }
 
@@ -346,7 +344,6 @@ void QueueTable::take_back(Queue& queue, Now now) {
 }
 
 void QueueTable::withdraw(AskId ask) {
-  if (FRAY_MUTANT(67)) return;
   for (auto& [name, queue] : queues_) {
     std::erase_if(queue.waiters, [&](const Waiter& waiter) { return waiter.ask == ask; });
   }

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/join.h"
-#include "os/machine.h"
+#include "os/machine/machine.h"
 #include "runtime_env/ignore_rules.h"
 #include "runtime_env/zip_writer.h"
 

@@ -11,10 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "os/child_processes.h"
 #include "os/fd.h"
-#include "os/socket_pair.h"
-#include "os/spawn.h"
+#include "os/process/child_processes.h"
+#include "os/process/spawn.h"
+#include "os/sockets/socket_pair.h"
 
 namespace fray::runtime_env {
 

@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "os/child_processes.h"
-#include "os/socket_pair.h"
+#include "os/process/child_processes.h"
+#include "os/sockets/socket_pair.h"
 
 namespace fray::runtime_env {
 namespace {

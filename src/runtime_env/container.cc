@@ -15,8 +15,8 @@
 
 #include "base/join.h"
 #include "model/json_text.h"
-#include "os/machine.h"
-#include "os/run_folder.h"
+#include "os/files/run_folder.h"
+#include "os/machine/machine.h"
 #include "runtime_env/digest.h"
 #include "runtime_env/package_build.h"
 #include "runtime_env/text_lines.h"

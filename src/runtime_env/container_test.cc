@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "os/machine.h"
+#include "os/machine/machine.h"
 
 namespace fray::runtime_env {
 namespace {

@@ -19,8 +19,8 @@
 
 #include "base/fault.h"
 #include "model/json_text.h"
-#include "os/machine.h"
-#include "os/run_folder.h"
+#include "os/files/run_folder.h"
+#include "os/machine/machine.h"
 
 namespace fray::runtime_env {
 

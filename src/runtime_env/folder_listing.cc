@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "os/machine.h"
+#include "os/machine/machine.h"
 #include "runtime_env/ignore_rules.h"
 
 namespace fray::runtime_env {

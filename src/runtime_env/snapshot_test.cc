@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "os/socket_pair.h"
+#include "os/sockets/socket_pair.h"
 
 namespace fray::runtime_env {
 namespace {

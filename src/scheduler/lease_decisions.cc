@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "base/amount_text.h"
-#include "base/mutant.h"
 #include "model/resource_text.h"
 #include "scheduler/lease_table.h"
 #include "scheduler/reclaim_policy.h"
@@ -98,8 +97,7 @@ bool LeaseTable::grant_first() {
 // How many more workers could be leased. Idle workers are counted in, because they can be stopped to make room for
 // those of other keys.
 std::int64_t LeaseTable::places() const {
-  const std::uint32_t leased = FRAY_MUTANT(9) ? workers_.count(WorkerState::kLeased) : workers_.leased();
-  return static_cast<std::int64_t>(limits_.max_workers) - static_cast<std::int64_t>(leased) -
+  return static_cast<std::int64_t>(limits_.max_workers) - static_cast<std::int64_t>(workers_.leased()) -
          static_cast<std::int64_t>(served_.size());
 }
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/mutant.h"
-
 namespace fray::scheduler {
 
 LeaseId LeaseLedger::grant(HeldLease lease) {
@@ -27,7 +25,7 @@ void LeaseLedger::end(LeaseId lease) {
   if (found == leases_.end()) return;
   HeldLease& held = found->second;
   if (held.holds_nothing()) --blocked_;
-  if (!held.holds_nothing() || FRAY_MUTANT(2)) free_.add(held.shape.resources);
+  if (!held.holds_nothing()) free_.add(held.shape.resources);
   if (held.dedicated) beside_actors_.add(held.shape.resources);
   if (!held.orphaned) leave_group(held, true);
   lease_of_worker_.erase(held.worker);
@@ -39,7 +37,8 @@ bool LeaseLedger::block(LeaseId lease) {
   if (found == leases_.end() || found->second.blocked) return false;
   HeldLease& held = found->second;
   held.blocked = true;
-  if (held.dedicated && !FRAY_MUTANT(10)) return true;
+  if (held.dedicated) return true;
+  ++blocked_;
   ++blocked_;
   free_.add(held.shape.resources);
   if (held.orphaned) return true;
@@ -56,7 +55,7 @@ bool LeaseLedger::unblock(LeaseId lease) {
   held.blocked = false;
   if (held.dedicated) return true;
   --blocked_;
-  if (!FRAY_MUTANT(1)) free_.subtract(held.shape.resources);
+  free_.subtract(held.shape.resources);
   if (held.orphaned) return true;
   LeaseGroup& group = groups_[{held.client, held.demand}];
   ++group.running;
@@ -88,8 +87,8 @@ void LeaseLedger::leave_group(const HeldLease& lease, bool given_back) {
   if (found == groups_.end()) return;
   LeaseGroup& group = found->second;
   --(lease.holds_nothing() ? group.blocked : group.running);
-  if (given_back && group.asked > 0 && !FRAY_MUTANT(5)) --group.asked;
-  if (group.running + group.blocked == 0 && !(FRAY_MUTANT(5) && group.asked > 0)) groups_.erase(found);
+  if (given_back && group.asked > 0) --group.asked;
+  if (group.running + group.blocked == 0) groups_.erase(found);
 }
 
 const HeldLease* LeaseLedger::find(LeaseId lease) const {

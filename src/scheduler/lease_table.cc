@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/mutant.h"
-
 namespace fray::scheduler {
 
 LeaseTable::LeaseTable(Limits limits) : limits_(std::move(limits)), ledger_(limits_.total), devices_(limits_.total) {}
@@ -123,7 +121,7 @@ void LeaseTable::lease_returned(ProcessId client, LeaseId lease) {
   const HeldLease* held = ledger_.find(lease);
   if (held == nullptr || held->client != client || held->orphaned) return contradict();
   const ProcessId worker = held->worker;
-  if (held->dedicated && !FRAY_MUTANT(11)) return workers_.find(worker)->doomed ? contradict() : stop(worker, false);
+  if (held->dedicated) return workers_.find(worker)->doomed ? contradict() : stop(worker, false);
   changed_ = true;
   demands_.goes_behind(client, held->demand);
   ledger_.end(lease);

@@ -5,8 +5,6 @@
 #include <map>
 #include <tuple>
 
-#include "base/mutant.h"
-
 namespace fray::scheduler {
 
 namespace {
@@ -36,7 +34,6 @@ class Ageing {
 
   std::int32_t priority(const Demand& demand) const {
     const std::int32_t own = demand.wanted.shape.priority;
-    if (FRAY_MUTANT(25)) return own;
     return static_cast<std::int32_t>(std::min<std::int64_t>(highest_, own + steps(demand)));
   }
   // When it gains the next step; none when it has gained all it can.
@@ -99,7 +96,7 @@ Planner::Planner(const DemandQueue& queue, const LeaseLedger& ledger, const Devi
     now_.running_of_tree[tree(name.first)] += staying;
     now_.running_of_client[name.first] += staying;
     now_.running_of_group[name] += staying;
-    if (!group.dedicated || FRAY_MUTANT(12)) now_.to_give[name] = staying;
+    if (!group.dedicated) now_.to_give[name] = staying;
   }
 }
 
@@ -229,7 +226,7 @@ std::vector<Demand*> in_order_of_service(DemandQueue& queue, const LeaseLedger& 
     const bool tree_runs = found != by_tree.end() && found->second > 0;
     return std::tuple(tree_runs, tree_runs ? 0 : ledger.last_served(tree),
                       -static_cast<std::int64_t>(demand.wanted.shape.depth),
-                      FRAY_MUTANT(26) ? 0 : -clock.priority(demand), ledger.running(demand.client), demand.since);
+                      -clock.priority(demand), ledger.running(demand.client), demand.since);
   };
   std::vector<std::pair<decltype(rank(std::declval<const Demand&>())), Demand*>> ranked;
   for (Demand* demand : queue.all()) {

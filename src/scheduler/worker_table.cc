@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/mutant.h"
-
 namespace fray::scheduler {
 
 void WorkerTable::start_asked(WorkerKeyId key) {
@@ -39,7 +37,6 @@ bool WorkerTable::start_failed(WorkerKeyId key) {
   KeyInfo& info = keys_[key];
   if (info.asked == 0) return false;
   ++info.failures;
-  if (FRAY_MUTANT(4)) return true;
   --info.asked;
   --asked_;
   return true;
@@ -163,7 +160,7 @@ std::vector<WorkerKeyId> WorkerTable::recent_keys(std::size_t count) const {
 void WorkerTable::remove_idle(ProcessId worker, WorkerKeyId key) { std::erase(keys_[key].idle, worker); }
 
 void WorkerTable::make_idle(ProcessId worker, Worker& entry) {
-  if (entry.doomed && !FRAY_MUTANT(3)) {
+  if (entry.doomed) {
     enter(entry, WorkerState::kEnding);
     return;
   }

@@ -16,7 +16,7 @@
 #include <memory>
 #include <span>
 
-#include "os/memory_file.h"
+#include "os/memory/memory_file.h"
 
 namespace fray::store {
 

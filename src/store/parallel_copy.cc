@@ -10,7 +10,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include "os/memory_file.h"
+#include "os/memory/memory_file.h"
 #include "store/mapping.h"
 #include "store/userfault_fill.h"
 #include "store/work_share.h"

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "os/memory_file.h"
+#include "os/memory/memory_file.h"
 #include "store/mapping.h"
 #include "store/work_share.h"
 

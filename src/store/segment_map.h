@@ -19,7 +19,7 @@
 #include "base/status.h"
 #include "model/ids.h"
 #include "os/fd.h"
-#include "os/memory_file.h"
+#include "os/memory/memory_file.h"
 #include "store/mapping.h"
 
 namespace fray::store {

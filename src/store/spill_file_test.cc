@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "os/memory_file.h"
+#include "os/memory/memory_file.h"
 #include "store/store_fakes.h"
 
 namespace fray::store {

@@ -7,7 +7,7 @@
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
-#include "os/memory_file.h"
+#include "os/memory/memory_file.h"
 #include "store/buffer_layout.h"
 #include "store/mapping.h"
 #include "store/parallel_copy.h"

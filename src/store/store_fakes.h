@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "os/memory_file.h"
+#include "os/memory/memory_file.h"
 #include "store/segment_pool.h"
 
 namespace fray::store {

@@ -9,7 +9,7 @@
 #include "base/fault.h"
 #include "model/json_text.h"
 #include "os/fd.h"
-#include "os/whole_file.h"
+#include "os/files/whole_file.h"
 #include "supervisor/order.h"
 
 namespace fray::supervisor {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/json_text.h"
-#include "os/whole_file.h"
+#include "os/files/whole_file.h"
 
 namespace fray::supervisor {
 

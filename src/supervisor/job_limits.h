@@ -1,7 +1,7 @@
 // JobLimits: holds the replicas of one attempt to the limits of their order, and tells afterwards whether one was
 // killed for its memory.
 //
-// Control groups where they can be made, else limits of each process; os/limit_plan.h has the table. Which groups were made
+// Control groups where they can be made, else limits of each process; os/limits/limit_plan.h has the table. Which groups were made
 // is written beside the attempt, so that a node can remove those of a supervisor that was killed.
 //
 // Threading:  one thread.
@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <string>
 
-#include "os/limit_groups.h"
-#include "os/limit_plan.h"
+#include "os/limits/limit_groups.h"
+#include "os/limits/limit_plan.h"
 #include "supervisor/exit_report.h"
 #include "supervisor/order.h"
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "os/fd.h"
-#include "os/whole_file.h"
+#include "os/files/whole_file.h"
 
 namespace fray::supervisor {
 

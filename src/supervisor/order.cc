@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "os/whole_file.h"
+#include "os/files/whole_file.h"
 #include "wire/codec.h"
 
 namespace fray::supervisor {

@@ -22,7 +22,7 @@
 #include <sys/types.h>
 
 #include "base/status.h"
-#include "os/limit_plan.h"
+#include "os/limits/limit_plan.h"
 
 namespace fray::supervisor {
 

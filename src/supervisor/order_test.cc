@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "os/whole_file.h"
+#include "os/files/whole_file.h"
 #include "wire/field_text_test.h"
 #include "wire/message_test.h"
 

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/fault.h"
-#include "os/close_range.h"
-#include "os/socket_pair.h"
+#include "os/process/close_range.h"
+#include "os/sockets/socket_pair.h"
 #include "supervisor/log_files.h"
 
 namespace fray::supervisor {

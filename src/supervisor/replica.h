@@ -14,8 +14,8 @@
 #include <sys/types.h>
 
 #include "base/status.h"
-#include "os/child_processes.h"
 #include "os/fd.h"
+#include "os/process/child_processes.h"
 #include "supervisor/exit_report.h"
 #include "supervisor/log_writer.h"
 #include "supervisor/order.h"

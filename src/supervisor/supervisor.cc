@@ -17,10 +17,10 @@
 
 #include "base/log_line.h"
 #include "model/json_text.h"
-#include "os/child_processes.h"
 #include "os/clock.h"
-#include "os/process_name.h"
-#include "os/whole_file.h"
+#include "os/files/whole_file.h"
+#include "os/process/child_processes.h"
+#include "os/process/process_name.h"
 
 namespace fray::supervisor {
 

@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "base/fault.h"
-#include "os/child_processes.h"
-#include "os/close_range.h"
-#include "os/pidfd.h"
+#include "os/process/child_processes.h"
+#include "os/process/close_range.h"
+#include "os/process/pidfd.h"
 #include "wire/control.h"
 #include "wire/process.h"
 #include "wire/socket.h"

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "model/worker_page.h"
-#include "os/memory_page.h"
+#include "os/memory/memory_page.h"
 #include "wire/control.h"
 #include "wire/session.h"
 #include "wire/socket.h"

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/fault.h"
-#include "os/close_range.h"
+#include "os/process/close_range.h"
 
 namespace fray::worker {
 

@@ -23,8 +23,8 @@
 
 #include <sys/types.h>
 
-#include "os/child_processes.h"
 #include "os/fd.h"
+#include "os/process/child_processes.h"
 
 namespace fray::worker {
 

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "os/pidfd.h"
+#include "os/process/pidfd.h"
 
 namespace fray::worker {
 namespace {

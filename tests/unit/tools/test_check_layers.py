@@ -43,6 +43,8 @@ def test_include_downwards_is_accepted(tree: Path, name: str, include: str) -> N
     [
         ("src/base/status.cc", '#include "os/fd.h"', "os is above it"),
         ("src/scheduler/lease_table.cc", '#include "object/holders.h"', "object is beside it"),
+        ("src/scheduler/lease_table.cc", '#include "os/clock.h"', "os is above it"),
+        ("src/scheduler/lease_table.cc", '#include "scheduler/sim/lease_world.h"', "for simulators and tests"),
         ("src/node/node.cc", '#  include "client/client.h"', "client is beside it"),
         ("src/wire/frame.cc", '#include "fray/context.h"', "below the client"),
         ("src/wire/frame.cc", '#include "frame.h"', "by its path from src/"),
@@ -64,6 +66,43 @@ def test_include_in_another_direction_is_reported_with_its_line(
 def test_folder_that_the_table_does_not_know_is_reported(tree: Path) -> None:
     write(tree, "src/extras/a.cc", "")
     assert check_layers.check_cpp(tree) == ["src/extras: the folder is not in tools/layers.txt"]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("#include <thread>", "<thread>"),
+        ("#include <fstream>", "<fstream>"),
+        ("#include <unistd.h>", "<unistd.h>"),
+        ("auto now = std::chrono::steady_clock::now();", "steady_clock::now"),
+        ("auto id = ::getpid();", "::getpid"),
+        ('if (std::getenv("FRAY_HOME")) return;', "getenv"),
+    ],
+)
+def test_decision_that_could_do_more_than_decide_is_reported(tree: Path, line: str, reason: str) -> None:
+    write(tree, "src/job/job_table.cc", f"{line}\n")
+    (problem,) = check_layers.check_decisions(tree)
+    assert problem.startswith("src/job/job_table.cc:")
+    assert reason in problem
+
+
+def test_decision_is_reported_for_what_a_header_below_it_includes(tree: Path) -> None:
+    write(tree, "src/queue/queue_table.cc", '#include "base/status.h"\n')
+    write(tree, "src/base/status.h", "#include <mutex>\n")
+    (problem,) = check_layers.check_decisions(tree)
+    assert problem.startswith("src/base/status.h: includes <mutex>")
+
+
+@pytest.mark.parametrize("name", ["src/actor/sim/actor_world.cc", "src/actor/actor_table_test.cc", "src/os/clock.h"])
+def test_simulators_tests_and_other_modules_need_not_be_pure(tree: Path, name: str) -> None:
+    write(tree, name, "#include <ctime>\nlong now() { return ::time(nullptr); }  // steady_clock::now\n")
+    assert check_layers.check_decisions(tree) == []
+
+
+def test_values_times_and_comments_on_clocks_are_accepted_in_decisions(tree: Path) -> None:
+    text = "#include <chrono>\n#include <map>\nvoid tick(Time now);  // steady_clock::now()\n::fray::Status told();\n"
+    write(tree, "src/job/job_table.h", text)
+    assert check_layers.check_decisions(tree) == []
 
 
 @pytest.mark.parametrize(

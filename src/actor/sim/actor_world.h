@@ -1,0 +1,145 @@
+// ActorWorld: a node, drivers, tasks and actors in miniature, to drive a real ActorTable through one seeded schedule.
+//
+// Clients (drivers, tasks below them, and the actors themselves) create actors, race for names, connect, hand handles
+// on, drop them, kill. Messages lie in channels until they are read, in any order between processes; constructors raise
+// or die, processes are killed at every moment, deaths are noticed late, a worker's last messages are read after its
+// death. The leases are played here: who asks for a worker gets one at some time or is refused; the scheduler has a
+// simulator of its own, with dedicated leases in it. So are the holders: what a process holds is known at once.
+//
+// At rest every living actor is alive and everybody is connected. Then all clients are killed and the detached actors
+// as well, and nothing may be left.
+//
+// Threading:  one thread.
+// Ownership:  owns everything it simulates.
+// Failure:    throws SimulationViolation.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "actor/sim/actor_audit.h"
+#include "base/sim/simulation.h"
+
+namespace fray::actor {
+
+class ActorWorld {
+ public:
+  ActorWorld(std::uint64_t seed, SimulationLog& log);
+  void run();
+
+ private:
+  enum class Kind : std::uint8_t {
+    kCreate,
+    kFind,
+    kConnect,
+    kDrop,
+    kKill,
+    kKillForRestart,  // of clients
+    kConstructed,
+    kRaised,
+    kExits,  // of the workers of actors
+    kStart,
+    kEnd,
+    kGot,  // from the node
+  };
+  struct Message {
+    Kind kind;
+    ActorId actor;
+    std::uint32_t incarnation = 0;
+    std::optional<ActorSpec> spec;
+    std::string name;
+  };
+  enum class Phase : std::uint8_t { kIdle, kConstructing, kServing };
+  struct Process {
+    bool is_worker = false;
+    bool is_driver = false;
+    bool alive = true;
+    bool noticed = false;  // the node knows of its death
+    std::uint32_t stopped_until = 0;
+    ProcessId root = 0;
+    std::uint32_t to_do = 0;
+    std::deque<Message> up;
+    std::deque<Message> down;
+    std::set<ActorId> handles;
+    // As the worker of an actor.
+    ActorId hosts;
+    std::uint32_t incarnation = 0;
+    Phase phase = Phase::kIdle;
+  };
+  struct Nature {              // of an actor's code
+    std::uint32_t raises = 0;  // in percent
+    std::uint32_t dies = 0;
+    std::uint32_t exits = 0;
+  };
+  enum class Act : std::uint8_t { kUp, kDown, kDo, kWork, kGrant, kNotice, kTick };
+  struct Choice {
+    Act act;
+    ProcessId process = 0;
+  };
+
+  // actor_world.cc: the schedule and the node.
+  std::vector<Choice> choices();
+  void step(const Choice& choice);
+  void inject_fault();
+  bool inject(std::uint32_t kind, const std::vector<ProcessId>& clients, const std::vector<ProcessId>& workers);
+  void read_up(ProcessId id);
+  void to_table(ProcessId id, const Message& message);
+  void create(ProcessId id, const Message& message);
+  void carry_out();
+  void carry_out(const RequestWorker& command);
+  void carry_out(const StartActor& command);
+  void carry_out(const EndWorker& command);
+  void carry_out(const KillWorker& command);
+  void carry_out(const CloseHome& command);
+  void carry_out(const Forget& command);
+  void carry_out(const Connect&) {}
+  void carry_out(const ReportLost&) {}
+  void carry_out(const ReportDead&) {}
+  void grant(ProcessId home);
+  ProcessId start_worker(ProcessId home, ActorId actor);
+  void notice(ProcessId id);
+  void release(ProcessId id, ActorId actor);
+  void look_for_handles(ActorId actor);
+  bool begin_end();
+  void check_nothing_is_left() const;
+
+  // actor_world_processes.cc: clients and actors.
+  Process& at(ProcessId id) { return processes_.at(id); }
+  bool active(const Process& process) const { return process.alive && process.stopped_until <= step_; }
+  bool has_work(const Process& process) const;
+  ProcessId add_client(bool driver, ProcessId root);
+  void read_down(ProcessId id);
+  void act(ProcessId id);
+  ActorSpec draw_spec(ProcessId id);
+  std::string draw_name();
+  void hand_on(ProcessId id, ActorId actor);
+  void work(ProcessId id);
+  void kill(ProcessId id);
+
+  SimulationRandom random_;
+  SimulationLog& log_;
+  std::uint32_t step_ = 0;
+  Moment now_{0};
+  std::uint32_t faults_left_ = 0;
+  std::uint32_t actors_left_ = 0;
+  bool home_holds_ = true;  // the actor's object, until the actor is dead
+  bool ending_ = false;
+  std::uint32_t refusals_ = 0;
+  std::uint64_t sequence_ = 0;
+  ProcessId next_process_ = 1;
+  std::map<ProcessId, Process> processes_;
+  std::map<ActorId, Nature> natures_;
+  std::map<ProcessId, ActorId> requests_;  // by home: wait for a worker
+  std::map<ProcessId, ProcessId> leases_;  // by home: the worker
+  std::map<ActorId, std::set<ProcessId>> holders_;
+  std::map<ActorId, ActorSpec> known_;  // until they are forgotten
+  std::set<ActorId> closed_;
+  AuditedActorTable table_;
+};
+
+}  // namespace fray::actor

@@ -1,0 +1,153 @@
+// WorkerProcesses: the processes that run tasks: a fork server for each worker key, and the workers forked by it.
+//
+// A key has a fork server from its first start() until rest(). The environment of a key with a runtime env has to be
+// made before (env_state): make_env() is to be called when it is kMissing, and start() once it is kReady.
+//
+// A worker is gone when three things have happened: its exit was reported, its output was read to the end, and so was
+// its control socket. Only then on_gone is called, with the facts of its end; so nothing of a worker arrives after its
+// end.
+//
+// Threading:  the node's loop.
+// Ownership:  owns fork servers, pidfds and worker pages. Connections of workers belong to the Roster.
+// Failure:    start() returns why no process can be made. A fork server that dies takes its workers with it; the next
+//             start() tries again, after a pause that grows (start_delay).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "event/loop.h"
+#include "model/worker_page.h"
+#include "node/environments/env_preparation.h"
+#include "node/workers/fork_server_link.h"
+#include "node/workers/log_relay.h"
+#include "os/limits/process_limits.h"
+#include "os/memory/memory_page.h"
+#include "os/process/child_processes.h"
+#include "runtime_env/env_cache.h"
+#include "wire/lease.h"
+#include "wire/process.h"
+
+namespace fray::node {
+
+struct WorkerProcess {
+  WorkerKeyId key = 0;
+  std::int32_t pid = 0;  // 0: not forked yet
+  os::Fd pidfd;
+  os::SharedPage page;
+  bool greeted = false;
+  bool expected = false;  // it was told to end, or said that it will
+  event::TimerId end_timer = 0;
+  std::string why_killed;  // for people; empty: it was not, or they know
+
+  const WorkerPage* view() const { return static_cast<const WorkerPage*>(page.data()); }
+};
+
+// Whether what a worker key asks for is there.
+enum class EnvState : std::uint8_t { kReady, kMissing, kMaking, kFailed };
+
+class WorkerProcesses {
+ public:
+  struct Events {
+    // The worker's end of the node: the socket it will say hello on.
+    std::function<bool(ProcessId worker, os::Fd control)> on_socket;
+    std::function<void(ProcessId worker, bool expected, const wire::ExitFacts& facts, const WorkerPage& page)> on_gone;
+  };
+
+  // The environment of a key, kMaking until now, is kReady or kFailed.
+  using OnEnv = std::function<void(WorkerKeyId key)>;
+
+  WorkerProcesses(event::Loop& loop, os::Spawner& spawner, LogRelay& logs, Events events);
+  ~WorkerProcesses();
+
+  void set_on_env(OnEnv on_env) { on_env_ = std::move(on_env); }
+  // Equal keys get equal numbers. The making of an environment begins at once.
+  WorkerKeyId define(const wire::WorkerKey& key);
+  // Starts the fork server, where there is none, ahead of the first start().
+  void warm_up(WorkerKeyId key);
+  // Ends the fork server of a key that has no workers, and lets go of its environment; the next start() makes both anew.
+  // False while it has workers.
+  bool rest(WorkerKeyId key);
+  // Of a key that rests.
+  void forget(WorkerKeyId key);
+  // Those with a fork server or an environment; the others cost nothing but their description.
+  std::vector<WorkerKeyId> awake_keys() const;
+  EnvState env_state(WorkerKeyId key) const;
+  // What is being done to make it, or why it cannot be made; else empty.
+  std::string env_text(WorkerKeyId key) const;
+  void make_env(WorkerKeyId key);
+  // One that has failed is made anew when it is wanted again.
+  void forgive_env(WorkerKeyId key);
+
+  Status start(WorkerKeyId key, ProcessId worker);
+  // How long to wait before the next start of this key.
+  std::chrono::milliseconds start_delay(WorkerKeyId key) const;
+  // Its fork server, on another socket, may not have said yet which process it is; what it prints is told with that.
+  void said_hello(ProcessId worker, std::int32_t pid) { logs_.set_pid(worker, pid); }
+  void started_well(ProcessId worker);
+  // Why its workers do not start: the last lines of its fork server or of a worker that died before it said hello.
+  std::string failure_reason(WorkerKeyId key) const;
+  // kRuntimeEnv where what the key asks for is to blame, else kWorkerDied: the node itself is well.
+  StatusCode failure_code(WorkerKeyId key) const;
+
+  // `why`: for those whose task it ran.
+  void kill(ProcessId worker, bool expected, const std::string& why = {});
+  // It was told to end, or said so; it is killed if it has not within a few seconds.
+  void will_end(ProcessId worker);
+  void expect_end(ProcessId worker);  // it will end by itself, when it has done what it runs
+  // A worker of this key will run an event loop. Where it is not the first, the fork server loads what all of them need.
+  void expect_loop(WorkerKeyId key);
+  // A child of the node has been reaped.
+  void child_ended(const os::Ended& ended);
+  // A fork server, or what makes the environment of one.
+  bool is_fork_server(pid_t pid) const;
+
+  const std::map<ProcessId, WorkerProcess>& workers() const { return workers_; }
+
+ private:
+  struct Key {
+    wire::WorkerKey description;
+    EnvState env = EnvState::kReady;
+    runtime_env::PreparedEnv prepared;
+    std::vector<runtime_env::EnvUse> uses;
+    std::unique_ptr<EnvPreparation> preparation;
+    std::string env_error;
+    std::unique_ptr<ForkServerLink> server;
+    std::vector<std::unique_ptr<ForkServerLink>> ended;  // until their callbacks have returned
+    std::uint32_t failures = 0;                          // in a row
+    std::string reason;
+    bool blames_env = false;
+    bool expects_loop = false;
+
+    bool is_awake() const { return server || preparation || !uses.empty(); }
+  };
+
+  Status ensure_server(WorkerKeyId number);
+  void env_made(WorkerKeyId number, Result<runtime_env::PreparedEnv> made);
+  Status use_env(Key& key, runtime_env::PreparedEnv prepared);
+  void server_frame(wire::Incoming& frame);
+  void server_ended(WorkerKeyId number);
+  void spawned(ProcessId worker, const wire::Spawned& message, wire::Incoming& frame);
+  void gone(ProcessId worker, int wait_status, std::uint64_t peak_memory_bytes);
+  void failed(Key& key, std::string reason, bool blames_env);
+  void failed(Key& key, const Status& why);
+
+  event::Loop& loop_;
+  os::Spawner& spawner_;
+  LogRelay& logs_;
+  Events events_;
+  OnEnv on_env_;
+  os::ProcessLimits limits_;
+  std::map<WorkerKeyId, Key> keys_;
+  std::map<wire::WorkerKey, WorkerKeyId> numbers_;
+  WorkerKeyId last_key_ = 0;
+  std::map<ProcessId, WorkerProcess> workers_;
+};
+
+}  // namespace fray::node

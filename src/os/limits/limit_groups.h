@@ -1,0 +1,56 @@
+// LimitGroups: the control groups of a LimitPlan: made, looked at and removed.
+//
+//   LimitPlan plan = plan_limits(request, find_group_places(), "fray-job-1");
+//   auto groups = LimitGroups::make(plan);       // then start processes that join plan.joins() and set plan.rlimits
+//   groups->memory().killed                      // was one of them killed for its memory?
+//   groups->remove()                             // when all of them have ended
+//
+// Threading:  any thread; one at a time.
+// Ownership:  none of the folders: they outlive the object, so that whoever adopts the processes finds them by the plan.
+// Failure:    make() returns why a limit cannot be set, and leaves no group behind. remove() leaves what still has processes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "os/limits/limit_plan.h"
+
+namespace fray::os {
+
+// Where this process can make groups: the nearest place of each controller, its own group first. Membership and root are
+// those of read_group_limits().
+std::vector<GroupPlace> find_group_places(const std::string& membership, const std::string& root);
+std::vector<GroupPlace> find_group_places();
+
+// "used 63.9 MiB of 64.0 MiB"
+std::string used_of(std::uint64_t bytes, std::uint64_t limit_bytes);
+
+struct GroupMemory {
+  std::uint64_t peak_bytes = 0;   // 0: not known
+  std::uint64_t limit_bytes = 0;  // 0: none, or not known
+  std::uint64_t killed = 0;       // processes that the kernel has killed at the limit
+
+  // "out of memory: used 63.9 MiB of 64.0 MiB"; empty when nobody was killed.
+  std::string verdict() const;
+};
+
+class LimitGroups {
+ public:
+  static Result<LimitGroups> make(const LimitPlan& plan);
+  // Those made earlier from this plan, perhaps by another process.
+  static LimitGroups of(const LimitPlan& plan) { return LimitGroups(plan.groups); }
+
+  GroupMemory memory() const;
+  void kill() const;  // every process in them
+  // False while one of them has processes.
+  bool remove() const;
+
+ private:
+  explicit LimitGroups(std::vector<LimitPlan::Group> groups) : groups_(std::move(groups)) {}
+
+  std::vector<LimitPlan::Group> groups_;
+};
+
+}  // namespace fray::os

@@ -1,0 +1,104 @@
+// AuditedLeaseTable: a LeaseTable whose commands are checked against bookkeeping of our own, for the simulator.
+//
+// Every event goes to the table and into the books; every command that comes out is checked: the worker granted is
+// ready, idle and of the right key, the resources were there, the demand existed, the limit of workers holds, a lost
+// lease is reported to its client once; and what the table calls free equals what the books say. Dedicated leases stand
+// beside the limit, keep what they hold, are never asked back, and end with their worker.
+//
+// Threading:  one thread.
+// Ownership:  owns the table.
+// Failure:    throws SimulationViolation.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/sim/simulation.h"
+#include "scheduler/lease_table.h"
+
+namespace fray::scheduler {
+
+class AuditedLeaseTable {
+ public:
+  AuditedLeaseTable(Limits limits, SimulationLog& log);
+
+  void client_joined(ProcessId client, ProcessId parent = 0);
+  void client_left(ProcessId client);
+  void demand_changed(ProcessId client, const DemandChange& demand);
+  void worker_starting(ProcessId worker, WorkerKeyId key);
+  void worker_ready(ProcessId worker);
+  void start_failed(WorkerKeyId key);
+  void worker_blocked(ProcessId worker);
+  void worker_unblocked(ProcessId worker);
+  void worker_retiring(ProcessId worker);
+  void worker_left(ProcessId worker);
+  void lease_returned(ProcessId client, LeaseId lease);
+  void lease_kill_asked(ProcessId client, LeaseId lease);
+  void tick(Moment now);
+  std::vector<Command> take_commands();
+
+  LeaseTable& table() { return table_; }
+  const LeaseTable& table() const { return table_; }
+  static void list_possible(SimulationLog& log);
+
+ private:
+  struct AuditedWorker {
+    WorkerKeyId key = 0;
+    bool ready = false;
+    bool doomed = false;
+    bool bound = false;  // to devices
+    LeaseId lease = 0;
+  };
+  struct AuditedLease {
+    ProcessId client = 0;
+    ProcessId worker = 0;
+    ResourceSet resources;
+    DeviceSet devices;
+    bool dedicated = false;
+    bool blocked = false;
+    bool orphaned = false;
+  };
+
+  std::string_view state_of(ProcessId worker) const;
+  void note(ProcessId worker, std::string_view event);
+  void forget_client(ProcessId client);
+  void close(LeaseId lease);
+  ResourceSet expected_free() const;
+  std::uint32_t dedicated_leases() const;
+  std::uint32_t dedicated_wanted(std::optional<WorkerKeyId> key) const;
+  void check_limit() const;
+  void check(const StartWorker& command);
+  void check(const StopWorker& command);
+  void check(const GrantLease& command);
+  void check_devices(const GrantLease& command, const ResourceSet& asked);
+  void check_priority(const GrantLease& command, const DemandChange& granted);
+  void check(const ReclaimLeases& command);
+  void check(const LeaseLost& command);
+  void check(const RefuseDemand& command);
+
+  Limits limits_;
+  SimulationLog& log_;
+  LeaseTable table_;
+  std::set<ProcessId> clients_;
+  std::map<std::pair<ProcessId, std::uint32_t>, DemandChange> demands_;
+  std::map<ProcessId, AuditedWorker> workers_;
+  struct Wait {
+    Moment since{0};
+    std::uint32_t passed_over = 0;  // by equals, when it had gained all it can
+  };
+  std::map<std::pair<ProcessId, std::uint32_t>, Wait> waits_;  // of demands with a count, as of the last decision
+  Moment now_{0};
+  std::map<LeaseId, AuditedLease> leases_;
+  std::set<std::pair<LeaseId, ProcessId>> to_report_;  // lost leases whose client must hear of it
+  std::set<ProcessId> to_stop_;                        // workers whose dedicated lease was returned
+  std::uint32_t asked_ = 0;
+  std::map<WorkerKeyId, std::uint32_t> asked_of_;
+  bool with_actors_ = false;
+  std::set<WorkerKeyId> failed_keys_;
+};
+
+}  // namespace fray::scheduler
