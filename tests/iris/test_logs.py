@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
+
 from tests.iris import messages
 from tests.iris.conftest import FAST, Cluster, client_of
 from tests.iris.controller import Controller
@@ -83,13 +85,26 @@ def test_bytes_that_are_no_text_end_the_task(cluster: Cluster) -> None:
     assert cluster.lines(job) == ["before"]
 
 
-def test_lines_that_come_after_the_end_of_the_job_are_not_lost(start: Callable[..., Controller]) -> None:
+def test_lines_that_come_after_the_end_of_the_job_are_not_lost(
+    start: Callable[..., Controller], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("FRAY_IRIS_LATE_SECONDS", raising=False)
     controller = start(times=replace(FAST, log_batch=1.0))
     own = Cluster(controller.url, client_of(controller.url))
     job = own.submit("echo last words")
     own.jobs.wait(job, 30)
     assert not controller.logs.fetch(messages.FetchLogsRequest(source="/")).entries
     assert own.lines(job) == ["last words"]
+
+
+@pytest.mark.parametrize("seconds", ["soon", "-1", "nan", "1.5 s"])
+def test_a_rest_that_is_no_number_of_seconds_is_refused(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, seconds: str
+) -> None:
+    job = cluster.submit("true")
+    monkeypatch.setenv("FRAY_IRIS_LATE_SECONDS", seconds)
+    with pytest.raises(ValueError, match=f"FRAY_IRIS_LATE_SECONDS must be a number of seconds.*'{seconds}'"):
+        cluster.lines(job)
 
 
 def test_a_controller_that_is_away_loses_no_line_and_repeats_none(own: Cluster, stand_in: Controller) -> None:
