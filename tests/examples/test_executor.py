@@ -21,6 +21,7 @@ executor = importlib.import_module("executor")
 
 EXAMPLE = "executor.py"
 HERE = Place("sync", {"FRAY_CLUSTER_SPEC": "sync"})
+LOCAL = Place("local", {"FRAY_CLUSTER_SPEC": "local"})
 RUNS_KNOWN = {"local": 1, "ray": 2, "iris": 1}
 """Of the second run: what the detached actor has seen, where it outlives the program."""
 
@@ -69,42 +70,44 @@ def reported(output: str) -> dict[int, float]:
     return {int(order): float(cost) for order, cost in re.findall(r"^ +(\d+) +[\d,]+ +([\d.]+)$", output, re.MULTILINE)}
 
 
-def test_steps_run_once_and_again_only_where_something_changed(place: Place, sources: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    options = ("--out", out, "--input", sources, "--orders", 1, 3)
-    output = run(place, EXAMPLE, *options)
-    assert "run 1: 7 steps, 0 kept" in output
-    assert reported(output) == {order: pytest.approx(bits(out, order), abs=0.0006) for order in (1, 3)}
-    before = folders_in(out)
-    again = run(place, EXAMPLE, *options)
-    assert f"run {RUNS_KNOWN[place.name]}: 7 steps, 7 kept" in again
-    assert reported(again) == reported(output)
-    assert folders_in(out) == before
-    more = run(place, EXAMPLE, *options, 2)
-    assert "9 steps, 6 kept" in more
-    assert sorted(reported(more)) == [1, 2, 3]
-    assert before.items() <= folders_in(out).items()
-    assert len(folders_in(out)) == len(before) + 3
-
-
-def test_run_whose_program_was_killed_goes_on_where_it_was(place: Place, tmp_path: Path) -> None:
-    out, sources = tmp_path / "out", write_sources(tmp_path / "sources", words=8000)
+def test_program_that_was_killed_is_gone_on_with(place: Place, tmp_path: Path) -> None:
+    out, sources = tmp_path / "out", write_sources(tmp_path / "sources", words=6000)
     options = ("--out", out, "--input", sources, "--orders", 1, 2, 3, 4)
     with running(place, EXAMPLE, *options) as program:
+        program.wait_for(r"run 1: 11 steps, 0 kept")
         program.wait_for(r"^train-\d +done")
         program.close()
     finished = {name: time for name, time in folders_in(out).items() if name[0] != "."}
     assert 3 <= len(finished) < 11
     output = run(place, EXAMPLE, *options)
+    assert reported(output)[2] == pytest.approx(bits(out, 2), abs=0.0006)
     assert sorted(reported(output)) == [1, 2, 3, 4]
     now = folders_in(out)
     assert len(now) == 11
     assert finished.items() <= now.items()
+    assert f"run {RUNS_KNOWN[place.name]}: 11 steps" in output
     if place.name == "iris":
         assert re.search(r"^job executor-\S+ is at it", output)
-    else:
-        again = {name for name in finished if re.search(f"^{name.rpartition('-')[0]} +runs", output, re.MULTILINE)}
-        assert not again
+        return
+    steps = {name.rpartition("-")[0] for name in finished}
+    assert not {step for step in steps if re.search(f"^{step} +runs", output, re.MULTILINE)}
+
+
+def test_steps_are_run_again_only_where_something_changed(sources: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    options = ("--out", out, "--input", sources, "--orders", 1, 3)
+    first = run(HERE, EXAMPLE, *options)
+    assert reported(first) == {order: pytest.approx(bits(out, order), abs=0.0006) for order in (1, 3)}
+    before = folders_in(out)
+    again = run(LOCAL, EXAMPLE, *options)
+    assert "run 1: 7 steps, 7 kept" in again
+    assert reported(again) == reported(first)
+    assert folders_in(out) == before
+    more = run(LOCAL, EXAMPLE, *options, 2)
+    assert "9 steps, 6 kept" in more
+    assert sorted(reported(more)) == [1, 2, 3]
+    assert before.items() <= folders_in(out).items()
+    assert len(folders_in(out)) == len(before) + 3
 
 
 def test_versions_follow_content_config_and_code(sources: Path, tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_children_are_left_out_unless_they_are_wanted(cluster: Cluster) -> None:
 
 
 def test_a_log_goes_on_from_a_cursor(cluster: Cluster) -> None:
-    job = cluster.submit(f"echo one; sleep {cluster.slowness}; echo two")
+    job = cluster.submit(f"echo one; sleep {0.3 * cluster.slowness}; echo two")
     log = cluster.jobs.follow(job)
     first: list[str] = []
     while not first:
@@ -78,7 +78,7 @@ def test_a_log_of_thousands_of_lines_is_whole(cluster: Cluster) -> None:
 
 
 def test_bytes_that_are_no_text_end_the_task(cluster: Cluster) -> None:
-    job = cluster.submit(rf"echo before; sleep {cluster.slowness}; printf 'a\377b\n'; sleep 600")
+    job = cluster.submit(rf"echo before; sleep {0.3 * cluster.slowness}; printf 'a\377b\n'; sleep 600")
     details = cluster.jobs.wait(job, 60)
     assert (details["state"], details["exit_code"]) == ("FAILED", 1)
     assert "can't decode byte 0xff" in details["error"]
@@ -108,7 +108,7 @@ def test_a_rest_that_is_no_number_of_seconds_is_refused(
 
 
 def test_a_controller_that_is_away_loses_no_line_and_repeats_none(own: Cluster, stand_in: Controller) -> None:
-    job = own.submit("for i in $(seq 1 40); do echo $i; sleep 0.05; done")
+    job = own.submit("for i in $(seq 1 40); do echo $i; sleep 0.03; done")
     log = own.jobs.follow(job)
     found: list[str] = []
     while len(found) < 5:
