@@ -222,7 +222,7 @@ def plan_of(options: argparse.Namespace) -> list[Step]:
     sources = Step("sources", read_sources, config={"files": [str(file) for file in files], "content": content})
     texts = Step("split", split, [sources], {"seed": options.seed})
     steps, scores = [sources, texts], []
-    for order in options.orders:
+    for order in sorted(set(options.orders)):
         model = Step(f"train-{order}", train, [texts], {"order": order})
         smooth = fray.RuntimeEnv(env={"SMOOTHING": "0.01"})
         scores.append(Step(f"score-{order}", score, [texts, model], {"order": order}, smooth))
@@ -297,4 +297,7 @@ def main() -> int | None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except (fray.FrayError, OSError) as error:
+        sys.exit(f"executor.py: {error}")

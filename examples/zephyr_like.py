@@ -310,4 +310,7 @@ def main() -> int | None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except (fray.FrayError, OSError) as error:
+        sys.exit(f"zephyr_like.py: {error}")

@@ -124,6 +124,28 @@ def test_folder_of_other_files_or_shards_is_refused(sources: Path, tmp_path: Pat
     assert [path.name for path in (tmp_path / "full").iterdir()] == ["mine"]
 
 
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [("iris?controller=http://127.0.0.1:1", "nobody listens"), ("cloud", "Unknown"), ("local?cpus=none", "cpus")],
+)
+def test_cluster_that_is_not_there_is_one_line(spec: str, words: str, sources: Path, tmp_path: Path) -> None:
+    place = Place("wrong", {"FRAY_CLUSTER_SPEC": spec})
+    with running(place, EXAMPLE, "--out", tmp_path / "out", "--input", sources) as program:
+        assert program.code() == 1
+        (line,) = program.output.splitlines()
+    assert line.startswith("zephyr_like.py: ")
+    assert words in line
+
+
+def test_file_that_cannot_be_an_output_folder_is_one_line(sources: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("precious")
+    for example in (EXAMPLE, "executor.py"):
+        with running(HERE, example, "--out", tmp_path / "out", "--input", sources) as program:
+            assert program.code() == 1
+            assert len(program.output.splitlines()) == 1
+    assert (tmp_path / "out").read_text() == "precious"
+
+
 @pytest.mark.parametrize("shards", [1, 3, 20])
 def test_library_does_what_plain_python_does(shards: int) -> None:
     words = ["to", "be", "or", "not", "to", "be", "that", "is", "the", "question"]
