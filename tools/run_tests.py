@@ -97,7 +97,7 @@ NORMAL_PARTS = (
     Part(
         "on Ray",
         720,
-        folders=("tests/conformance", "tests/on_ray", "tests/ray_api"),
+        folders=("tests/conformance", "tests/on_ray", "tests/ray_api", "tests/examples"),
         pytest_options=("-m", "ray and not long"),
         alone=False,
         runs_ray=True,

@@ -44,7 +44,7 @@ void ActorTable::refused(ActorId id, StatusCode code, std::string_view reason) {
   Actor* actor = entry(id);
   if (actor == nullptr) return;
   if (actor->state != ActorState::kPending) return contradict();
-  end(*actor, {DeathCause::kCannotStart, code, fmt::format("no worker could be had for it: {}", reason)}, false);
+  end(*actor, {DeathCause::kCannotStart, code, std::string(reason)}, false);
 }
 
 void ActorTable::constructed(ActorId id, std::uint32_t incarnation, Moment now) {

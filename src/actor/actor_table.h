@@ -100,7 +100,7 @@ class ActorTable {
   void unreferenced(ActorId actor);  // no handle is left outside the actor itself
   void forgotten(ActorId actor);     // its object is held by nobody, not even by the actor or its home
 
-  // The lease for `home` was granted, or can never be.
+  // The lease for `home` was granted; or it can never start, for a reason that is told as it is.
   void granted(ActorId actor, ProcessId worker);
   void refused(ActorId actor, StatusCode code, std::string_view reason);
   // Messages of its worker.

@@ -393,9 +393,8 @@ TEST_F(ActorTableTest, ActorWhoseWorkersCannotStartIsDeadWithTheReason) {
   const ActorId actor = create(spec(1));
   table.connect(kBob, actor);
   take();
-  table.refused(actor, StatusCode::kUnavailable, "the last 3 starts failed");
-  const Death refused{DeathCause::kCannotStart, StatusCode::kUnavailable,
-                      "no worker could be had for it: the last 3 starts failed"};
+  table.refused(actor, StatusCode::kUnavailable, "no worker could be had for it");
+  const Death refused{DeathCause::kCannotStart, StatusCode::kUnavailable, "no worker could be had for it"};
   EXPECT_EQ(take(), (Commands{ReportDead{kBob, actor, refused}, CloseHome{actor, kHome + 1}}));
 }
 

@@ -129,6 +129,11 @@ Band band_of(std::int32_t priority) {
   return priority < 0 ? Band::kBatch : Band::kProduction;
 }
 
+std::string name_for_people(const JobSpec& spec) {
+  if (!spec.name.empty()) return spec.name;
+  return spec.id.empty() ? job_name_of(spec.command) : spec.id;
+}
+
 // The name under which it goes, and where a name for people stays that is another one.
 Status add_name(const JobSpec& spec, JobRequest* request) {
   request->metadata = spec.metadata;
@@ -136,7 +141,7 @@ Status add_name(const JobSpec& spec, JobRequest* request) {
     request->name = spec.id;
     if (!spec.name.empty()) request->metadata.emplace(kNameInMetadata, spec.name);
   } else {
-    const std::string stem = spec.name.empty() ? job_name_of(spec.command) : spec.name;
+    const std::string stem = name_for_people(spec);
     FRAY_RETURN_IF_ERROR(job_id(kAnyUser, "", stem).status());
     request->name = new_name(stem);
   }
@@ -179,7 +184,7 @@ Result<JobRequest> request_of(const JobSpec& spec) {
   FRAY_RETURN_IF_ERROR(check_numbers(spec));
   FRAY_RETURN_IF_ERROR(check_what_iris_has(spec));
   JobRequest request;
-  if (!spec.command.empty()) request.argv = in_workdir(spec.command);
+  if (!spec.command.empty()) request.argv = in_workdir(name_for_people(spec), spec.command);
   FRAY_RETURN_IF_ERROR(add_name(spec, &request));
   request.workspace = spec.folder;
   request.env_vars = spec.environment;

@@ -12,21 +12,31 @@ namespace fray::iris {
 
 namespace {
 
-const std::vector<std::string> kInWorkdir = {"bash", "-c", R"(cd "$IRIS_WORKDIR" && exec "$@")", "bash"};
+// IRIS_TASK_ID is /user/job/0 in the first attempt and /user/job/0:2 in the third. The shell has no variables of its own
+// here: the program might have ones of the same names.
+constexpr const char* kStart = R"sh(export FRAY_JOB_NAME="$1" FRAY_JOB_ID="${IRIS_TASK_ID%/*}"
+export FRAY_JOB_ATTEMPT="${IRIS_TASK_ID##*/}:0" FRAY_REPLICA_COUNT="$IRIS_NUM_TASKS"
+export FRAY_REPLICA_ID="${FRAY_JOB_ATTEMPT%%:*}" FRAY_JOB_ATTEMPT="${FRAY_JOB_ATTEMPT#*:}"
+export FRAY_JOB_ATTEMPT="$((${FRAY_JOB_ATTEMPT%%:*} + 1))"
+shift; cd "$IRIS_WORKDIR" && exec "$@")sh";
+
+const std::vector<std::string> kStartInWorkdir = {"bash", "-c", kStart, "bash"};
 
 }  // namespace
 
-std::vector<std::string> in_workdir(const std::vector<std::string>& command) {
-  std::vector<std::string> argv = kInWorkdir;
+std::vector<std::string> in_workdir(const std::string& job_name, const std::vector<std::string>& command) {
+  std::vector<std::string> argv = kStartInWorkdir;
+  argv.push_back(job_name);
   argv.insert(argv.end(), command.begin(), command.end());
   return argv;
 }
 
 std::vector<std::string> command_in(const std::vector<std::string>& argv) {
+  const std::size_t before = kStartInWorkdir.size() + 1;
   const bool is_wrapped =
-      argv.size() > kInWorkdir.size() && std::equal(kInWorkdir.begin(), kInWorkdir.end(), argv.begin());
+      argv.size() > before && std::equal(kStartInWorkdir.begin(), kStartInWorkdir.end(), argv.begin());
   if (!is_wrapped) return argv;
-  return {std::next(argv.begin(), static_cast<std::ptrdiff_t>(kInWorkdir.size())), argv.end()};
+  return {std::next(argv.begin(), static_cast<std::ptrdiff_t>(before)), argv.end()};
 }
 
 Result<std::vector<std::string>> setup_lines(const std::vector<std::string>& packages,

@@ -12,8 +12,9 @@
 
 namespace fray::iris {
 
-// A command that runs where the workspace is, which is not everywhere where a task begins.
-std::vector<std::string> in_workdir(const std::vector<std::string>& command);
+// A command that runs where the workspace is, which is not everywhere where a task begins, and whose process is told which
+// job, attempt and replica it is (FRAY_JOB_ID and so on; see docs/concepts/jobs.md). `job_name` is the job's for people.
+std::vector<std::string> in_workdir(const std::string& job_name, const std::vector<std::string>& command);
 // What in_workdir() was given; another command as it is.
 std::vector<std::string> command_in(const std::vector<std::string>& argv);
 

@@ -11,7 +11,7 @@ using testing::IsEmpty;
 
 TEST(IrisJobProgramTest, a_command_runs_in_the_folder_of_its_files_and_is_told_as_it_was_given) {
   const std::vector<std::string> command = {"python", "a b.py", "$HOME"};
-  const std::vector<std::string> argv = in_workdir(command);
+  const std::vector<std::string> argv = in_workdir("train", command);
   EXPECT_EQ(argv.front(), "bash");
   EXPECT_EQ(command_in(argv), command);
   EXPECT_EQ(command_in(command), command);

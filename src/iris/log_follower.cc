@@ -1,6 +1,7 @@
 #include "iris/log_follower.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -12,6 +13,19 @@ namespace {
 
 constexpr std::chrono::milliseconds kShortestPause{100};
 constexpr std::chrono::milliseconds kLongestPause{1'000};
+constexpr double kUsuallyLate = 1.5;
+constexpr double kLatest = 3'600;
+
+// How long after the end of a job its lines may come.
+Result<std::chrono::duration<double>> late_limit() {
+  const char* text = std::getenv(LogFollower::kLateVariable);
+  if (text == nullptr || *text == '\0') return std::chrono::duration<double>(kUsuallyLate);
+  char* end = nullptr;
+  const double seconds = std::strtod(text, &end);
+  if (*end == '\0' && seconds >= 0 && seconds <= kLatest) return std::chrono::duration<double>(seconds);
+  return Status(StatusCode::kInvalidArgument, fmt::format("{} must be a number of seconds from 0 to {}, got '{}'",
+                                                          LogFollower::kLateVariable, kLatest, text));
+}
 
 }  // namespace
 
@@ -35,10 +49,11 @@ Status LogFollower::look_at_job() {
 
 Result<std::vector<LogLine>> LogFollower::next(std::chrono::milliseconds patience) {
   const auto deadline = Clock::now() + patience;
+  FRAY_ASSIGN_OR_RETURN(const auto late, late_limit());
   while (!is_over_) {
     // Looked at before it is read: what was there at the end is read after it.
     if (!ended_) FRAY_RETURN_IF_ERROR(look_at_job());
-    const bool is_last = ended_ && Clock::now() - *ended_ >= kLate;
+    const bool is_last = ended_ && Clock::now() - *ended_ >= late;
     FRAY_ASSIGN_OR_RETURN(std::vector<LogLine> lines, read());
     if (!lines.empty()) {
       pause_ = std::chrono::milliseconds(0);

@@ -8,11 +8,13 @@
 //   }
 //
 // Lines come some time after they were written, the last ones after the end of their job: so once the job is over it is
-// waited for a while longer, and what has come is read.
+// waited for a while longer, and what has come is read. How long, FRAY_IRIS_LATE_SECONDS says; 1.5 where it says nothing,
+// since workers send their lines once a second.
 //
 // Threading:  one thread; next() blocks for its patience, and as long as the controller may be away.
 // Ownership:  `jobs` must outlive it.
-// Failure:    as Jobs says. cursor() tells where to go on; the job itself may go on.
+// Failure:    as Jobs says. cursor() tells where to go on; the job itself may go on. kInvalidArgument for a variable that
+//             is no number of seconds.
 #pragma once
 
 #include <chrono>
@@ -27,7 +29,7 @@ namespace fray::iris {
 
 class LogFollower {
  public:
-  static constexpr std::chrono::milliseconds kLate{1'500};  // how long after the end lines may come
+  static constexpr const char* kLateVariable = "FRAY_IRIS_LATE_SECONDS";
 
   // `job` is an id; children are read too if that is wanted.
   LogFollower(const Jobs& jobs, std::string job, std::int64_t cursor, bool with_children = false)

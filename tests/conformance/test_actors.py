@@ -375,6 +375,7 @@ def test_refs_are_arguments_as_values(ctx: JobContext):
     with pytest.raises(fray.ActorDiedError) as caught:
         ctx.get(orphan.add())
     assert isinstance(caught.value.__cause__, ValueError)
+    assert "no worker" not in str(caught.value)
 
 
 @pytest.mark.behaviour("T131")

@@ -676,3 +676,10 @@ def test_priority_outside_of_its_range_is_refused(ctx: JobContext):
         for wrong in (True, 1.0, "high", None):
             with pytest.raises(TypeError, match="priority must be a whole number from -1000 to 1000, got "):
                 options(priority=wrong)
+
+
+@pytest.mark.behaviour("T092")
+def test_tasks_know_their_job(ctx: JobContext):
+    names = ["FRAY_JOB_ID", "FRAY_JOB_NAME", "FRAY_JOB_ATTEMPT", "FRAY_REPLICA_ID", "FRAY_REPLICA_COUNT"]
+    job, *others = ctx.get(ctx.run(lambda: [os.environ.get(name) for name in names]))
+    assert (job, others) == (os.environ["FRAY_JOB_ID"], ["conformance", "1", "0", "1"])

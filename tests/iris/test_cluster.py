@@ -115,6 +115,46 @@ def test_variables_reach_the_job(iris: IrisCluster) -> None:
     assert "".join(iris.follow(job)) == "world\n"
 
 
+_WHO = ["FRAY_JOB_ID", "FRAY_JOB_NAME", "FRAY_JOB_ATTEMPT", "FRAY_REPLICA_ID", "FRAY_REPLICA_COUNT"]
+
+
+def test_processes_know_their_job_and_which_attempt_and_replica_they_are(iris: IrisCluster) -> None:
+    script = f'echo "{" ".join(f"${name}" for name in _WHO)}"; test "$FRAY_JOB_ATTEMPT" = 2'
+    program = Entrypoint.from_binary("bash", ["-c", script])
+    job = iris.launch(JobRequest("計数", program, SMALL, replicas=2, max_retries_failure=1))
+    assert iris.wait(job, timeout=60).status is JobStatus.SUCCEEDED
+    told = sorted(line.partition("] ")[2] for line in "".join(iris.follow(job)).splitlines())
+    assert told == [f"{job} 計数 {attempt} {replica} 2" for attempt in (1, 2) for replica in (0, 1)]
+
+
+def test_a_function_knows_its_job_by_the_name_for_people(iris: IrisCluster) -> None:
+    def tell(names: list[str]) -> None:
+        import os
+
+        print(*(os.environ[name] for name in names))
+
+    taken = f"taken-{uuid.uuid4().hex}"
+    job = iris.launch(JobRequest("its-$a'name", Entrypoint.from_callable(tell, [_WHO]), SMALL, id=taken))
+    assert "".join(iris.follow(job)) == f"/tester/{taken} its-$a'name 1 0 1\n"
+
+
+def test_children_are_told_of_themselves_and_not_of_their_parent(iris: IrisCluster) -> None:
+    def launch_child(who: list[str]) -> None:
+        import fray
+
+        script = f"echo {' '.join(f'${name}' for name in who)}"
+        request = fray.JobRequest(
+            "child", fray.Entrypoint.from_binary("sh", ["-c", script]), fray.ResourceConfig(cpu=0)
+        )
+        job = fray.current_cluster().launch(request)
+        print("".join(fray.current_cluster().follow(job)) + job)
+
+    environment = create_environment(env_vars={"PYTHONPATH": PATHS})
+    request = JobRequest("parent", Entrypoint.from_callable(launch_child, [_WHO]), SMALL, environment)
+    told, child = "".join(iris.follow(iris.launch(request))).splitlines()
+    assert told == f"{child} child 1 0 1"
+
+
 def test_a_name_may_be_used_again_and_again(iris: IrisCluster) -> None:
     jobs = [iris.launch(shell("true")) for _ in range(2)]
     assert len(set(jobs)) == 2

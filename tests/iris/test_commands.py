@@ -375,7 +375,8 @@ def test_a_log_that_is_followed_goes_on_behind_its_last_lines(fray: Program) -> 
 def test_the_last_lines_are_shown_even_where_they_come_after_the_end(
     start: Callable[..., Controller], home: Path
 ) -> None:
-    fray = program_for(start(times=replace(FAST, log_batch=1.0)).url, home)
+    slow = start(times=replace(FAST, log_batch=1.0))
+    fray = program_for(slow.url, home, FRAY_IRIS_LATE_SECONDS="")
     done = fray.job("submit", "--json", *SMALL, "--", "echo", "late")
     job = json.loads(done.stdout)["id"]
     assert fray.job("logs", job).stdout == "late\n"

@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import fray.errors
 import pytest
@@ -88,13 +89,15 @@ def test_an_error_for_good_is_told_after_a_few_tries(own: Cluster, stand_in: Con
     assert stand_in.server.count("ListJobs") - before == 3
 
 
-def test_a_controller_that_is_away_ends_no_wait(own: Cluster, stand_in: Controller) -> None:
-    job = own.submit("sleep 1.5")
+def test_a_controller_that_is_away_ends_no_wait(own: Cluster, stand_in: Controller, tmp_path: Path) -> None:
+    door = tmp_path / "door"
+    job = own.submit(f"until test -e {door}; do sleep 0.02; done")
     ended: list[str] = []
     waiter = threading.Thread(target=lambda: ended.append(own.jobs.wait(job, 30)["state"]))
     waiter.start()
     wait_until(lambda: stand_in.server.count("GetJobState") > 0)
     stand_in.go_away()
+    door.touch()
     wait_until(lambda: stand_in.jobs.get(job).is_over)
     assert waiter.is_alive()
     stand_in.come_back()

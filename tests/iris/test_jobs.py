@@ -86,10 +86,14 @@ def test_a_name_that_is_taken_is_refused_while_the_job_runs_and_after_it(cluster
         cluster.jobs.submit(request)
 
 
-def test_a_job_that_runs_is_kept_on_request_and_one_that_has_ended_is_replaced(cluster: Cluster) -> None:
-    request = cluster.request('test -e "$IRIS_WORKDIR/stop" || sleep 1', existing=Existing.KEEP)
+def test_a_job_that_runs_is_kept_on_request_and_one_that_has_ended_is_replaced(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    door = tmp_path / "door"
+    request = cluster.request(f"until test -e {door}; do sleep 0.02; done", existing=Existing.KEEP)
     job = cluster.jobs.submit(request)
     assert cluster.jobs.submit(request) == job
+    door.touch()
     first = cluster.jobs.wait(job, 60)
     assert cluster.jobs.submit(request) == job
     second = cluster.jobs.wait(job, 60)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
+
 from tests.iris import messages
 from tests.iris.conftest import FAST, Cluster, client_of
 from tests.iris.controller import Controller
@@ -61,7 +63,7 @@ def test_children_are_left_out_unless_they_are_wanted(cluster: Cluster) -> None:
 
 
 def test_a_log_goes_on_from_a_cursor(cluster: Cluster) -> None:
-    job = cluster.submit(f"echo one; sleep {cluster.slowness}; echo two")
+    job = cluster.submit(f"echo one; sleep {0.3 * cluster.slowness}; echo two")
     log = cluster.jobs.follow(job)
     first: list[str] = []
     while not first:
@@ -76,14 +78,17 @@ def test_a_log_of_thousands_of_lines_is_whole(cluster: Cluster) -> None:
 
 
 def test_bytes_that_are_no_text_end_the_task(cluster: Cluster) -> None:
-    job = cluster.submit(rf"echo before; sleep {cluster.slowness}; printf 'a\377b\n'; sleep 600")
+    job = cluster.submit(rf"echo before; sleep {0.3 * cluster.slowness}; printf 'a\377b\n'; sleep 600")
     details = cluster.jobs.wait(job, 60)
     assert (details["state"], details["exit_code"]) == ("FAILED", 1)
     assert "can't decode byte 0xff" in details["error"]
     assert cluster.lines(job) == ["before"]
 
 
-def test_lines_that_come_after_the_end_of_the_job_are_not_lost(start: Callable[..., Controller]) -> None:
+def test_lines_that_come_after_the_end_of_the_job_are_not_lost(
+    start: Callable[..., Controller], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("FRAY_IRIS_LATE_SECONDS", raising=False)
     controller = start(times=replace(FAST, log_batch=1.0))
     own = Cluster(controller.url, client_of(controller.url))
     job = own.submit("echo last words")
@@ -92,8 +97,18 @@ def test_lines_that_come_after_the_end_of_the_job_are_not_lost(start: Callable[.
     assert own.lines(job) == ["last words"]
 
 
+@pytest.mark.parametrize("seconds", ["soon", "-1", "nan", "1.5 s"])
+def test_a_rest_that_is_no_number_of_seconds_is_refused(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, seconds: str
+) -> None:
+    job = cluster.submit("true")
+    monkeypatch.setenv("FRAY_IRIS_LATE_SECONDS", seconds)
+    with pytest.raises(ValueError, match=f"FRAY_IRIS_LATE_SECONDS must be a number of seconds.*'{seconds}'"):
+        cluster.lines(job)
+
+
 def test_a_controller_that_is_away_loses_no_line_and_repeats_none(own: Cluster, stand_in: Controller) -> None:
-    job = own.submit("for i in $(seq 1 40); do echo $i; sleep 0.05; done")
+    job = own.submit("for i in $(seq 1 40); do echo $i; sleep 0.03; done")
     log = own.jobs.follow(job)
     found: list[str] = []
     while len(found) < 5:

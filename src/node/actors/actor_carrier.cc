@@ -248,7 +248,7 @@ void ActorCarrier::granted(ProcessId home, LeaseId lease, ProcessId worker) {
 }
 
 void ActorCarrier::refused(ProcessId home, StatusCode code, const std::string& reason) {
-  if (auto actor = table_.actor_of_home(home)) table_.refused(*actor, code, reason);
+  if (auto actor = table_.actor_of_home(home)) table_.refused(*actor, code, "no worker could be had for it: " + reason);
 }
 
 void ActorCarrier::carry_out(const actor::StartActor& command) {
