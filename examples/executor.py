@@ -31,8 +31,8 @@ import random
 import shutil
 import sys
 import sysconfig
-import tempfile
 import time
+import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -113,24 +113,24 @@ def run_step(step: Step, out: Path, plan: str, status: fray.ActorHandle, *inputs
     """What a task does: call the function with a folder that gets its name when all is in it."""
     status.report(plan, step.name, f"runs in process {os.getpid()}").result()
     started = time.perf_counter()
-    unfinished = Path(tempfile.mkdtemp(prefix=f".{step.folder}.", dir=out))
+    folder, unfinished = out / step.folder, out / f".{step.folder}.{uuid.uuid4().hex}"
+    unfinished.mkdir()
     try:
         step.function(unfinished, *inputs, **step.config)
-        if not (out / step.folder).exists():  # by another run
-            unfinished.replace(out / step.folder)
+        unfinished.replace(folder)
     except Exception as error:
-        raise StepError(f"step {step.name}: {type(error).__name__}: {error}") from error
-    finally:
         shutil.rmtree(unfinished, ignore_errors=True)
+        if not folder.exists():  # else another run was first
+            raise StepError(f"step {step.name}: {type(error).__name__}: {error}") from error
+    for left in out.glob(f".{step.folder}.*"):  # by runs that were killed
+        shutil.rmtree(left, ignore_errors=True)
     status.report(plan, step.name, f"done in {time.perf_counter() - started:.1f} s").result()
-    return out / step.folder
+    return folder
 
 
 def execute(ctx: fray.JobContext, steps: Sequence[Step], out: Path) -> None:
     """Run the steps whose output is not there, and show what they do. Each stands behind those that it needs."""
     out.mkdir(parents=True, exist_ok=True)
-    for unfinished in out.glob(".*-*"):  # of a program that was killed
-        shutil.rmtree(unfinished, ignore_errors=True)
     plan = digest(str(out), [step.version for step in steps])
     status = ctx.create_actor(StatusActor, options=STATUS)
     kept = [step for step in steps if (out / step.folder).exists()]

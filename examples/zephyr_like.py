@@ -20,13 +20,14 @@ from __future__ import annotations
 import argparse
 import ast
 import json
-import os
 import sys
 import sysconfig
 import time
+import uuid
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from heapq import nlargest
@@ -105,10 +106,13 @@ def shard_of(key: object, shards: int) -> int:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Put `text` at `path` at once: whoever sees the file sees all of it."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    """Put `text` at `path` at once: whoever sees the file sees all of it. Several may write the same."""
+    unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     unfinished.write_text(text)
-    unfinished.replace(path)
+    with suppress(FileNotFoundError):  # another run was first, and has cleared up
+        unfinished.replace(path)
+    for left in path.parent.glob(f".{path.name}.*"):  # by runs that were killed
+        left.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
@@ -179,8 +183,6 @@ class Dataset:
             return [paths[shard]]
 
         folder.mkdir(exist_ok=True)
-        for unfinished in folder.glob(".part-*"):  # of a program that was killed
-            unfinished.unlink(missing_ok=True)
         last = replace(self.stages[-1], end=write_lines)
         missing = [shard for shard, path in enumerate(paths) if not path.exists()]
         if len(missing) < self.shards:
@@ -292,7 +294,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--files", metavar="N", type=int, help="read the first N only (default: all)")
     parser.add_argument("--strict", action="store_true", help="end at a file that this Python cannot read")
     options = parser.parse_args()
-    if options.shards < 1 or (options.files or 1) < 1:
+    if options.shards < 1 or (options.files is not None and options.files < 1):
         parser.error("--shards and --files must be at least 1")
     # Absolute, because a worker need not have this program's working folder.
     options.input = (options.input or Path(sysconfig.get_path("stdlib"))).absolute()

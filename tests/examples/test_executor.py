@@ -156,6 +156,23 @@ def test_step_that_fails_is_named_and_leaves_nothing(tmp_path: Path) -> None:
     assert len(folders_in(tmp_path)) == 3
 
 
+def be_overtaken(out: Path) -> None:
+    """Have another run finish the step, and clear up behind it, before this one does."""
+    other = out.with_name(out.name[1:].partition(".")[0])
+    other.mkdir()
+    (other / "theirs").write_text("whole")
+    (out / "ours").write_text("late")
+
+
+def test_step_that_another_run_finishes_first_is_taken_from_there(tmp_path: Path) -> None:
+    step = executor.Step("step", be_overtaken)
+    (tmp_path / f".{step.folder}.0123").mkdir()  # of a run that was killed
+    with fray.LocalJobContext() as ctx:
+        executor.execute(ctx, [step], tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [step.folder]
+    assert [path.name for path in (tmp_path / step.folder).iterdir()] == ["theirs"]
+
+
 def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
     for words, text in ((("--files", 0), "must be at least 1"), (("--input", tmp_path), "no Python files")):
         with running(HERE, EXAMPLE, "--out", tmp_path / "out", *words) as program:

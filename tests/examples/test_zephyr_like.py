@@ -137,6 +137,15 @@ def test_cluster_that_is_not_there_is_one_line(spec: str, words: str, sources: P
     assert words in line
 
 
+@pytest.mark.parametrize("words", [("--shards", 0), ("--files", 0), ("--files", "all"), ()])
+def test_options_that_make_no_sense_are_refused(words: tuple[object, ...], tmp_path: Path) -> None:
+    out = ("--out", tmp_path / "out") if words else ()
+    with running(HERE, EXAMPLE, *out, *words) as program:
+        assert program.code() == 2
+        program.wait_for(r"^zephyr_like\.py: error: ")
+    assert not (tmp_path / "out").exists()
+
+
 def test_file_that_cannot_be_an_output_folder_is_one_line(sources: Path, tmp_path: Path) -> None:
     (tmp_path / "out").write_text("precious")
     for example in (EXAMPLE, "executor.py"):
@@ -157,6 +166,19 @@ def test_library_does_what_plain_python_does(shards: int) -> None:
         assert plan.map(lambda pair: pair[0]).reduce("sum", sum).collect(ctx) == [sum(map(len, words))]
         assert plan.filter(lambda pair: False).reduce("none", sum).collect(ctx) == []
         assert len(plan.then(lambda items: [list(items)]).collect(ctx)) == shards
+
+
+def test_shard_that_another_run_writes_at_the_same_time_is_whole(tmp_path: Path) -> None:
+    (tmp_path / ".part-00000-of-00001.jsonl.0123").write_text("half")  # of a run that was killed
+
+    def write_too(item: int) -> int:
+        zephyr_like.Dataset.of("theirs", [1, 2], 1).write(ctx, tmp_path)
+        return item
+
+    with fray.LocalJobContext() as ctx:
+        zephyr_like.Dataset.of("ours", [1, 2], 1).map(write_too).write(ctx, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["part-00000-of-00001.jsonl"]
+    assert rows_in(tmp_path) == [1, 2]
 
 
 def test_error_of_a_group_names_stage_and_shard() -> None:

@@ -67,7 +67,7 @@ def _sooner() -> Iterator[None]:
     """The stand-ins' workers send lines ten times as often as Iris's, so their last ones are there sooner."""
     with pytest.MonkeyPatch.context() as patch:
         if not REAL:
-            patch.setenv("FRAY_IRIS_LATE_SECONDS", str(4 * FAST.log_batch))
+            patch.setenv("FRAY_IRIS_LATE_SECONDS", str(5 * FAST.log_batch))
         yield
 
 

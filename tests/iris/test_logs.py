@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -62,13 +63,15 @@ def test_children_are_left_out_unless_they_are_wanted(cluster: Cluster) -> None:
     assert sorted(cluster.lines(parent, with_children=True)) == ["child", "parent"]
 
 
-def test_a_log_goes_on_from_a_cursor(cluster: Cluster) -> None:
-    job = cluster.submit(f"echo one; sleep {0.3 * cluster.slowness}; echo two")
+def test_a_log_goes_on_from_a_cursor(cluster: Cluster, tmp_path: Path) -> None:
+    door = tmp_path / "door"
+    job = cluster.submit(f"echo one; until test -e {door}; do sleep 0.02; done; echo two")
     log = cluster.jobs.follow(job)
     first: list[str] = []
     while not first:
         first = [line[5] for line in log.read(5) or []]
     assert first == ["one"]
+    door.touch()
     assert cluster.lines(job, log.cursor) == ["two"]
 
 
@@ -77,8 +80,12 @@ def test_a_log_of_thousands_of_lines_is_whole(cluster: Cluster) -> None:
     assert cluster.lines(job) == [str(i) for i in range(1, 5001)]
 
 
-def test_bytes_that_are_no_text_end_the_task(cluster: Cluster) -> None:
-    job = cluster.submit(rf"echo before; sleep {0.3 * cluster.slowness}; printf 'a\377b\n'; sleep 600")
+def test_bytes_that_are_no_text_end_the_task(cluster: Cluster, tmp_path: Path) -> None:
+    door = tmp_path / "door"
+    job = cluster.submit(rf"echo before; until test -e {door}; do sleep 0.02; done; printf 'a\377b\n'; sleep 600")
+    log = cluster.jobs.follow(job)
+    wait_until(lambda: log.read(1))
+    door.touch()
     details = cluster.jobs.wait(job, 60)
     assert (details["state"], details["exit_code"]) == ("FAILED", 1)
     assert "can't decode byte 0xff" in details["error"]
