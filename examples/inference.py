@@ -12,7 +12,7 @@ in memory at a time. An actor that dies is started again, loads the model again 
 
 The model stands for any that is large and slow to load. It is a table of 64 MiB that says how probable each byte is after
 each two others, made from the first of the documents. The score of a document is how many bits each of its bytes takes:
-noise takes 8, and text that is unlike the others takes more than they do.
+the more, the less it is like the others.
 """
 
 from __future__ import annotations

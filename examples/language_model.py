@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from numpy.typing import NDArray
 
 VOCABULARY = 256
 BETA1, BETA2, EPSILON, DECAY, LARGEST_GRADIENT = 0.9, 0.95, 1e-8, 0.1, 1.0
@@ -54,8 +55,8 @@ class State(NamedTuple):
 
 def initial_state(settings: Settings) -> State:
     params = initial_params(settings)
-    mean, square = (jax.tree.map(jnp.zeros_like, params) for _ in range(2))
-    return State(jnp.int32(0), params, mean, square)
+    mean, square = (jax.tree.map(np.zeros_like, params) for _ in range(2))
+    return jax.device_put(State(np.int32(0), params, mean, square))
 
 
 def initial_params(settings: Settings) -> Params:
@@ -63,21 +64,24 @@ def initial_params(settings: Settings) -> Params:
     random = np.random.default_rng(settings.seed)
     width, layers = settings.width, settings.layers
 
-    def normal(*shape: int) -> jax.Array:
-        return jnp.asarray(random.normal(0.0, 0.02, shape), jnp.float32)
+    def normal(*shape: int) -> NDArray[np.float32]:
+        return random.normal(0.0, 0.02, shape).astype(np.float32)
+
+    def ones(*shape: int) -> NDArray[np.float32]:
+        return np.ones(shape, np.float32)
 
     return {
         "embedding": normal(VOCABULARY, width),
         "position": normal(settings.context, width),
         "layers": {
-            "attention_gain": jnp.ones((layers, width)),
+            "attention_gain": ones(layers, width),
             "query_key_value": normal(layers, width, 3 * width),
             "attention_out": normal(layers, width, width),
-            "mlp_gain": jnp.ones((layers, width)),
+            "mlp_gain": ones(layers, width),
             "mlp_in": normal(layers, width, 4 * width),
             "mlp_out": normal(layers, 4 * width, width),
         },
-        "gain": jnp.ones(width),
+        "gain": ones(width),
     }
 
 

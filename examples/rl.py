@@ -21,6 +21,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import os
 import pickle
 import sys
 import time
@@ -35,8 +36,6 @@ import numpy as np
 from cartpole import LESSONS, Learner, Lesson, Rollout, Weights
 from following import run_and_follow
 
-MOST_UNREAD = 2
-"""Rollouts of one job that wait for the trainer; with more, they would be of old weights."""
 PAUSE_SECONDS = 0.02
 PATIENCE_SECONDS = 120.0
 
@@ -60,6 +59,10 @@ class Config:
     def returns(self) -> Path:
         return self.out / "returns.jsonl"
 
+    @property
+    def processes(self) -> Path:
+        return self.out / "processes"
+
 
 # ---- the actors
 
@@ -68,6 +71,7 @@ class Curriculum:
     """Says what is played next: the hardest lesson that was reached, and now and then one before it."""
 
     def __init__(self, config: Config) -> None:
+        note_process(config, "curriculum")
         self._file = config.out / "lesson"
         self._random = np.random.default_rng(config.seed)
         self._reached = int(self._file.read_text()) if self._file.exists() else 0
@@ -91,6 +95,7 @@ class WeightTransfer:
     """Has the newest weights for the rollout jobs; their version is the number of updates behind them."""
 
     def __init__(self, config: Config) -> None:
+        note_process(config, "weight-transfer")
         learner = load_learner(config)
         self._version, self._weights = learner.updates, learner.weights
 
@@ -148,22 +153,24 @@ def request(name: str, cpus: float, function: Any, *args: Any) -> fray.JobReques
 
 
 def roll_out(config: Config, number: int) -> None:
-    """Play with the newest weights until this job is stopped, never far ahead of the trainer."""
+    """Play with the newest weights until this job is stopped, one rollout ahead of the trainer."""
+    note_process(config, f"rollout-{number}")
     curriculum, transfer = shared_actor(Curriculum, config), shared_actor(WeightTransfer, config)
     random = np.random.default_rng()
     version, weights = -1, Weights()
     while True:
+        while list(config.storage.glob(f"*-{number}.npz")):
+            time.sleep(PAUSE_SECONDS)
         version, weights = transfer.newer_than(version).result() or (version, weights)
         lesson = curriculum.sample_lesson().result()
         rollout = cartpole.play(weights, lesson, random, version)
         curriculum.update_lesson_stats(lesson.name, rollout.mean_return).result()
-        while len(list(config.storage.glob(f"*-{number}.npz"))) >= MOST_UNREAD:
-            time.sleep(PAUSE_SECONDS)
         rollout.save(config.storage / f"{time.time_ns()}-{number}.npz")
 
 
 def train(config: Config) -> None:
     """Learn from each round of rollouts, and publish the weights that come of it."""
+    note_process(config, "trainer")
     learner = load_learner(config)
     transfer = shared_actor(WeightTransfer, config)
     if learner.updates:
@@ -218,6 +225,12 @@ def report(config: Config, learner: Learner, rollouts: Sequence[Rollout], second
             f"update {learner.updates:3}/{config.updates}  return {now:5.1f} of {LESSONS[-1].steps}  "
             f"lesson {row['lesson']:6}  weights {lag:.1f} updates old  {seconds:5.1f} s"
         )
+
+
+def note_process(config: Config, name: str) -> None:
+    """Note where a job or an actor runs; a second line of the same name means that it was started again."""
+    with config.processes.open("a") as file:
+        file.write(f"{name}: process {os.getpid()} of {os.uname().nodename}\n")
 
 
 def forget_returns_after(config: Config, update: int) -> None:

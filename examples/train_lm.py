@@ -59,6 +59,10 @@ class Config:
         return self.out / "checkpoint.npz"
 
     @property
+    def compiled(self) -> Path:
+        return self.out / "compiled"
+
+    @property
     def metrics(self) -> Path:
         return self.out / "metrics.jsonl"
 
@@ -150,7 +154,8 @@ def train(config: Config) -> None:
     say(f"device {jax.devices()[0].device_kind}, process {os.getpid()} of {os.uname().nodename}")
     text, other_text = read_text(config.text)
     run = identity(config, text)
-    config.out.mkdir(parents=True, exist_ok=True)
+    config.compiled.mkdir(parents=True, exist_ok=True)
+    jax.config.update("jax_compilation_cache_dir", str(config.compiled))  # the next attempt begins sooner
     state = initial_state(config.model)
     if config.checkpoint.exists():
         state = load_checkpoint(config.checkpoint, run, state)

@@ -39,7 +39,8 @@ class Program:
         self._lines: list[str] = []
         self._changed = threading.Condition()
         self._ended = False
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     def _read(self) -> None:
         assert self._process.stdout is not None
@@ -81,6 +82,9 @@ class Program:
     def close(self) -> None:
         self._process.kill()
         self._process.wait()
+        self._reader.join()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
 
 
 @contextmanager
