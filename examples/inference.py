@@ -10,9 +10,9 @@ All of it is one job, which runs wherever FRAY_CLUSTER_SPEC says: `local` (the d
 `iris?controller=http://…`. Each actor loads the model once. A folder may be of any size, for only a few batches are
 in memory at a time. An actor that dies is started again, loads the model again and gets its batch again.
 
-The model stands for any that is large and slow to load. It is a table of 64 MiB that says how probable each byte is after
-each two others, made from the first of the documents. The score of a document is how many bits each of its bytes takes:
-the more, the less it is like the others.
+The model stands for any that is large and slow to load. It is a table of 64 MiB that says how probable each byte is
+after each two others, made from the first of the documents. The score of a document is how many bits each of its bytes
+takes: the more, the less it is like the others.
 """
 
 from __future__ import annotations
@@ -177,7 +177,9 @@ def run(config: Config) -> None:
     config.out.mkdir(parents=True, exist_ok=True)
     make_model(config)
     ctx = fray.get_job_context()
-    options = fray.ActorOptions(max_restarts=-1, max_task_retries=3)  # a batch that ends its actor four times ends the job
+    options = fray.ActorOptions(
+        max_restarts=-1, max_task_retries=3
+    )  # a batch that ends its actor four times ends the job
     scorers = [ctx.create_actor(Scorer, config.model, options=options) for _ in range(config.actors)]
     about = ctx.get([scorer.about() for scorer in scorers])
     for number, text in enumerate(about):

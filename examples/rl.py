@@ -9,9 +9,9 @@
                             └─▶ actor weight-transfer  the newest weights, from the trainer to the rollouts
 
 The jobs run wherever FRAY_CLUSTER_SPEC says: `local` (the default), `ray?address=…` or `iris?controller=http://…`. Both
-actors belong to the job `rl`, which does nothing but wait, and so they outlive all others. Whatever else dies is started
-again while the rest goes on: a rollout job begins anew, the trainer continues at its checkpoint, an actor reads what it
-has to know. Rollouts and checkpoint travel as files, so DIR must be on a file system that all machines see.
+actors belong to the job `rl`, which does nothing but wait, and so they outlive all others. Whatever else dies is
+started again while the rest goes on: a rollout job begins anew, the trainer continues at its checkpoint, an actor reads
+what it has to know. Rollouts and checkpoint travel as files, so DIR must be on a file system that all machines see.
 
 What is played and how the policy learns is in `cartpole.py`.
 """
@@ -250,10 +250,10 @@ def plot(config: Config, file: Path) -> None:
             x=[row["update"] for row in some],
             y=[row["return"] for row in some],
             mode="markers",
-            name=f"lesson “{lesson.name}”: {lesson.steps} steps",
+            name=f"lesson {lesson.name}: {lesson.steps} steps",
         )
     figure.update_layout(
-        title="Mean return of 32 episodes after each update", xaxis_title="update", yaxis_title="steps balanced"
+        template="plotly_white", height=460, xaxis_title="update", yaxis_title=f"mean return, of {LESSONS[-1].steps}"
     )
     figure.write_html(file)
     say(f"plot: {file}")

@@ -2,8 +2,8 @@
 
     python examples/train_lm.py --out DIR [--text FOLDER] [--steps N] [--gpu KIND]
 
-    this program ──launch──▶ job train-lm ──▶ [ batch_of ─▶ train_step ] × steps ──▶ DIR/checkpoint.npz
-          ▲                        │                                           └───▶ DIR/metrics.jsonl
+    this program ──launch──▶ job train-lm ──▶ N times: batch_of ─▶ train_step ──▶ DIR/checkpoint.npz
+          ▲                        │                                         └──▶ DIR/metrics.jsonl
           └──────── follow ────────┘ what it prints
 
 The job runs wherever FRAY_CLUSTER_SPEC says: `local` (the default), `ray?address=…` or `iris?controller=http://…`. What

@@ -29,9 +29,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]
     return scores(out)
 
 
-def test_actor_that_is_killed_loses_no_batch(
-    place: Place, undisturbed: list[dict[str, Any]], tmp_path: Path
-) -> None:
+def test_actor_that_is_killed_loses_no_batch(place: Place, undisturbed: list[dict[str, Any]], tmp_path: Path) -> None:
     with running(place, "inference.py", "--out", tmp_path, "--batch", 5) as program:
         os.kill(int(program.wait_for(r"^scorer 1: model of 64 MiB .* process (\d+)$")[1]), signal.SIGKILL)
         output = program.result()

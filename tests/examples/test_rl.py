@@ -24,7 +24,9 @@ def returns(out: Path) -> list[dict[str, Any]]:
 
 def processes(out: Path, name: str) -> list[int]:
     """The processes that a job or an actor has had, in their order."""
-    return [int(pid) for pid in re.findall(rf"^{name}: process (\d+) of", (out / "processes").read_text(), re.MULTILINE)]
+    return [
+        int(pid) for pid in re.findall(rf"^{name}: process (\d+) of", (out / "processes").read_text(), re.MULTILINE)
+    ]
 
 
 def test_return_rises_while_jobs_and_actors_are_killed(place: Place, tmp_path: Path) -> None:
@@ -41,7 +43,7 @@ def test_return_rises_while_jobs_and_actors_are_killed(place: Place, tmp_path: P
     assert [row["update"] for row in found] == list(range(1, UPDATES + 1))
     assert mean(row["return"] for row in found[:3]) < 60
     assert mean(row["return"] for row in found[-5:]) > 200, output
-    assert [row["lesson"] for row in found][0] == "short" and found[-1]["lesson"] != "short"
+    assert found[0]["lesson"] == "short" and found[-1]["lesson"] != "short"
 
 
 def test_run_goes_on_where_it_was_and_is_drawn(tmp_path: Path) -> None:
