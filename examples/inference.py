@@ -133,8 +133,9 @@ def make_model(config: Config) -> None:
 def documents_in(folder: Path) -> Iterator[Document]:
     """Read documents one by one, when they are asked for, always in the same order."""
     for path in sorted(folder.rglob("*.py")):
-        if path.is_file():
-            yield Document(str(path.relative_to(folder)), path.read_bytes())
+        name = path.relative_to(folder)
+        if path.is_file() and "site-packages" not in name.parts:
+            yield Document(str(name), path.read_bytes())
 
 
 def batched(documents: Iterator[Document], size: int) -> Iterator[list[Document]]:

@@ -23,7 +23,6 @@ import os
 import sys
 import sysconfig
 import time
-import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -104,18 +103,26 @@ def save_checkpoint(path: Path, run: str, state: State) -> None:
     unfinished.replace(path)
 
 
-def load_checkpoint(path: Path, run: str, like: State) -> State:
+def load_checkpoint(path: Path, like: State) -> State:
     """Return the state that was saved, which has the form of `like`."""
     with np.load(path) as saved:
-        if str(saved["run"]) != run:
-            raise ValueError(f"{path} is of another run, {saved['run']}; this one is {run}: choose another --out")
         leaves = [jnp.asarray(saved[f"arr_{number}"]) for number in range(len(saved.files) - 1)]
     return jax.tree.unflatten(jax.tree.structure(like), leaves)
 
 
-def identity(config: Config, text: Text) -> str:
+def identity(config: Config) -> str:
     """Return what a run has in common with the one whose checkpoint it may continue."""
-    return json.dumps({**asdict(config.model), "text": zlib.crc32(text.tobytes())})
+    return json.dumps({**asdict(config.model), "text": str(config.text or "library")})
+
+
+def check_run(config: Config) -> None:
+    """Raise ValueError where the checkpoint is of another run."""
+    if not config.checkpoint.exists():
+        return
+    with np.load(config.checkpoint) as saved:
+        run = str(saved["run"])
+    if run != identity(config):
+        raise ValueError(f"{config.out} is of another run, {run}; this one is {identity(config)}: choose another --out")
 
 
 def forget_metrics_after(path: Path, step: int) -> None:
@@ -152,13 +159,13 @@ def measured_flops(size: int = 1024) -> float:
 def train(config: Config) -> None:
     """Train to the end, from the checkpoint where there is one. This is what the job runs."""
     say(f"device {jax.devices()[0].device_kind}, process {os.getpid()} of {os.uname().nodename}")
+    check_run(config)
     text, other_text = read_text(config.text)
-    run = identity(config, text)
     config.compiled.mkdir(parents=True, exist_ok=True)
     jax.config.update("jax_compilation_cache_dir", str(config.compiled))  # the next attempt begins sooner
     state = initial_state(config.model)
     if config.checkpoint.exists():
-        state = load_checkpoint(config.checkpoint, run, state)
+        state = load_checkpoint(config.checkpoint, state)
         say(f"resumed at step {state.step}")
     forget_metrics_after(config.metrics, int(state.step))
     reports = Reports(config, len(text), sum(leaf.size for leaf in jax.tree.leaves(state.params)))
@@ -173,7 +180,7 @@ def train(config: Config) -> None:
         if step % config.every == 0 or step == config.model.steps:
             batches = [batch_of(config.model, other_text, 1, number) for number in range(EVAL_BATCHES)]
             reports.add(step, losses, [evaluate(state.params, batch) for batch in batches])
-            save_checkpoint(config.checkpoint, run, state)
+            save_checkpoint(config.checkpoint, identity(config), state)
             losses = []
     say(f"done: {config.checkpoint}")
 
@@ -235,6 +242,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Absolute, because the job need not have this program's working folder.
     text = options.text and options.text.absolute()
     config = Config(model, text, options.out.absolute(), options.every)
+    try:
+        check_run(config)  # here, where nothing has been started
+    except ValueError as error:
+        print(f"train_lm.py: {error}", file=sys.stderr)
+        return 2
     return run_and_follow(
         fray.JobRequest(
             name="train-lm",

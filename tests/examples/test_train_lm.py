@@ -19,8 +19,8 @@ from tests.examples.conftest import LOCAL
 from tests.examples.places import Place, Program, run, running, wait_until
 from tests.iris.controller import Controller
 
-STEPS, EVERY = 60, 5
-OPTIONS = ("--steps", STEPS, "--every", EVERY, "--width", 16)
+STEPS, EVERY = 80, 5
+OPTIONS = ("--steps", STEPS, "--every", EVERY, "--width", 32)
 
 
 def rows(out: Path) -> list[dict[str, Any]]:
@@ -73,8 +73,9 @@ def test_a_run_that_was_taken_away_ends_as_one_that_was_not(
 
 def test_loss_falls_below_what_counts_of_bytes_explain(undisturbed: Path) -> None:
     found = losses(undisturbed)
-    assert found[0][1] > nats_by_counts() > 2.9
-    assert found[-1][2] < 2.8
+    bound = nats_by_counts()
+    assert found[0][1] > bound > 2.9
+    assert found[-1][2] < bound - 0.2
     assert all(0.0 < row["mfu"] < 1.5 for row in rows(undisturbed))
 
 
@@ -82,6 +83,6 @@ def test_finished_run_is_not_run_again_and_one_of_other_settings_is_refused(undi
     before = losses(undisturbed)
     assert f"resumed at step {STEPS}\n" in run(LOCAL, "train_lm.py", "--out", undisturbed, *OPTIONS)
     with running(LOCAL, "train_lm.py", "--out", undisturbed, *OPTIONS, "--seed", 1) as program:
-        assert program.code() == 1
+        assert program.code() == 2
         assert "is of another run" in program.output
     assert losses(undisturbed) == before
