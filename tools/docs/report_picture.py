@@ -30,7 +30,7 @@ def run_corpus(folder: Path) -> None:
         raise RuntimeError("the corpus example failed")
 
 
-def take_picture(page: Path, picture: Path, profile: Path) -> None:
+def take_picture(page: Path, picture: Path, profile: Path, size: str = _SIZE) -> None:
     """Have Chromium show a page and write what it shows."""
     chromium = shutil.which("chromium")
     if chromium is None:
@@ -43,7 +43,7 @@ def take_picture(page: Path, picture: Path, profile: Path) -> None:
         "--disable-background-networking",
         "--hide-scrollbars",
         f"--user-data-dir={profile}",
-        f"--window-size={_SIZE}",
+        f"--window-size={size}",
         "--virtual-time-budget=8000",
         f"--screenshot={picture}",
         page.as_uri(),
