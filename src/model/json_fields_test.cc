@@ -32,17 +32,17 @@ struct Cart {
   friend bool operator==(const Cart&, const Cart&) = default;
 };
 
-Result<Cart> read(std::string_view text) { return read_fields<Cart>(text, "this is no cart"); }
+Result<Cart> read_cart(std::string_view text) { return read_fields<Cart>(text, "this is no cart"); }
 
 TEST(JsonFields, StructWithListsOfStructsComesBackAsItWas) {
   const Cart cart{"a \"b\"\n", true, {{12, "x"}, {16, ""}}};
-  auto again = read(fields_text(cart));
+  auto again = read_cart(fields_text(cart));
   ASSERT_TRUE(again.is_ok()) << again.status().message();
   EXPECT_EQ(*again, cart);
 }
 
 TEST(JsonFields, FieldOfALaterReleaseMayBeMissingAndKeepsItsDefault) {
-  auto cart = read(R"({"name": "c", "loaded": false, "wheels": [{"spokes": 8}], "of another release": 1})");
+  auto cart = read_cart(R"({"name": "c", "loaded": false, "wheels": [{"spokes": 8}], "of another release": 1})");
   ASSERT_TRUE(cart.is_ok()) << cart.status().message();
   EXPECT_EQ(cart->wheels, (std::vector<Wheel>{{8, "nobody"}}));
 }
@@ -54,7 +54,7 @@ TEST(JsonFields, TextThatIsNoSuchObjectIsRefusedInTheWordsOfTheCaller) {
         R"({"name": "c", "loaded": false, "wheels": [3]})",
         R"({"name": "c", "loaded": false, "wheels": [{"maker": "x"}]})",
         R"({"name": "c", "loaded": false, "wheels": [{"spokes": 1, "maker": null}]})"}) {
-    auto cart = read(text);
+    auto cart = read_cart(text);
     ASSERT_FALSE(cart.is_ok()) << text;
     EXPECT_EQ(cart.status().code(), StatusCode::kCorruption) << text;
     EXPECT_EQ(cart.status().message(), "this is no cart") << text;
