@@ -126,13 +126,15 @@ def stub_path(extension: str) -> Path:
 
 def generate_stub(extension: str, path: Path) -> list[str]:
     path.parent.mkdir(parents=True, exist_ok=True)
-    if problems := run(sys.executable, "-m", "nanobind.stubgen", "-q", "-m", f"fray.{extension}", "-o", path):
-        return problems
     # Functions of the plain C API have no signature that stubgen could see.
-    text = path.read_text().replace("*args, **kwargs", "*args: Any, **kwargs: Any")
-    path.write_text(text)
+    types = ROOT / "python" / "bindings" / f"{extension.strip('_')}_stub.txt"
+    options = ("-p", types) if types.exists() else ()
+    if problems := run(sys.executable, "-m", "nanobind.stubgen", "-q", "-m", f"fray.{extension}", *options, "-o", path):
+        return problems
+    text = path.read_text()
+    problems = [f"{types}: say which types {name}() has" for name in re.findall(r"def (\w+)\(\*args", text)]
     sort = ("check", "--select", "I", "--fix", "--quiet", "--no-respect-gitignore")
-    return run(BIN / "ruff", *sort, path) + run(BIN / "ruff", "format", "--quiet", path)
+    return problems + run(BIN / "ruff", *sort, path) + run(BIN / "ruff", "format", "--quiet", path)
 
 
 def stubs() -> list[str]:

@@ -504,9 +504,9 @@ PyObject* new_actor_host(PythonClient* owner, PyObject* support, wire::HostActor
   return reinterpret_cast<PyObject*>(self);
 }
 
-int add_actor_host(PyObject*) {
+int add_actor_host(PyObject* module) {
   host_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&host_spec));
-  return host_type == nullptr ? -1 : 0;
+  return host_type == nullptr ? -1 : PyModule_AddType(module, host_type);
 }
 
 }  // namespace fray::python

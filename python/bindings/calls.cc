@@ -225,6 +225,7 @@ int add_calls(PyObject* module) {
   function_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&function_spec));
   plan_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&plan_spec));
   if (function_type == nullptr || plan_type == nullptr) return -1;
+  if (PyModule_AddType(module, function_type) != 0 || PyModule_AddType(module, plan_type) != 0) return -1;
   return PyModule_AddFunctions(module, call_functions);
 }
 

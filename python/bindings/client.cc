@@ -346,6 +346,7 @@ int add_client(PyObject* module) {
   remember_main_thread();
   python_client_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&client_spec));
   if (python_client_type == nullptr) return -1;
+  if (PyModule_AddType(module, python_client_type) != 0) return -1;
   ::pthread_atfork(nullptr, nullptr, in_forked_child);
   return PyModule_AddFunctions(module, client_functions);
 }

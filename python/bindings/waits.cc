@@ -490,7 +490,7 @@ PyMethodDef wait_functions[] = {
 
 int add_waits(PyObject* module) {
   queue_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&queue_spec));
-  if (queue_type == nullptr) return -1;
+  if (queue_type == nullptr || PyModule_AddType(module, queue_type) != 0) return -1;
   return PyModule_AddFunctions(module, wait_functions);
 }
 

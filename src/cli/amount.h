@@ -2,7 +2,8 @@
 //
 // Threading:  any thread.
 // Ownership:  values.
-// Failure:    kInvalidArgument says what was given and what the form is. Sizes are read as fray.init reads them.
+// Failure:    kInvalidArgument says what was given and which forms are allowed. fray.init reads sizes by the same
+//             rules.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ namespace fray::cli {
 Result<std::uint64_t> parse_size(const std::string& option, const std::string& text);
 // Seconds: "90", "30s", "10m", "2h", "1d".
 Result<double> parse_span(const std::string& option, const std::string& text);
-// A JSON object of names and amounts, or NAME:AMOUNT,...
+// The names and amounts in a JSON object, or in a text of the form NAME:AMOUNT,...
 Result<nlohmann::json> parse_resources(const std::string& option, const std::string& text);
 
 }  // namespace fray::cli

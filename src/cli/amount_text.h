@@ -1,4 +1,4 @@
-// Lengths of time as people read them; amounts of memory and resources are of base/amount_text.h.
+// Lengths of time as people read them. Amounts of memory and resources are in base/amount_text.h.
 //
 // Threading:  any thread.
 // Ownership:  values.

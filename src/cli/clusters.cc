@@ -32,7 +32,8 @@ bool is_of_a_job(const std::string& name) {
   return name.starts_with("FRAY_JOB_") || name.starts_with("FRAY_REPLICA_") || name == "FRAY_NODE";
 }
 
-// This program's variables, and first those that were given; the programs of its own environment are found first.
+// The environment variables of a job: those that were given, and those of this program. PATH begins with the folder of
+// this program's own environment.
 void inherit_environment(Texts& environment) {
   const bool has_path = environment.contains("PATH");
   for (auto& [name, value] : os::own_environment()) {
@@ -124,7 +125,8 @@ Result<Spec> said_spec(const std::string& text) {
   return spec;
 }
 
-// What programs of this process's surroundings use. Of a node only that it is one: which, the rule of all commands says.
+// The cluster that programs started from here would use, by FRAY_CLUSTER_SPEC. Of a node it says only that it is a
+// node; which node is decided by the rule that all commands share.
 Result<Spec> spec_of_environment() {
   const char* text = std::getenv("FRAY_CLUSTER_SPEC");
   const std::string scheme = text == nullptr ? "" : std::string(text, std::strcspn(text, "?"));
@@ -159,7 +161,7 @@ int open_cluster(const std::string& command, const ClusterChoice& choice, OpenCl
   const Status complete = order == nullptr ? Status() : kind.complete(*order);
   if (!complete.is_ok()) return is_node ? report_usage(command, complete) : wrong(complete);
   auto jobs = kind.open(*spec, choice);
-  // A node has looked at its address; another cluster's is only read so far.
+  // A node has been reached at its address already. The address of another cluster has only been parsed.
   if (!jobs.is_ok()) return is_node ? report_failure(command, jobs.status()) : wrong(jobs.status());
   *cluster = {std::move(jobs).value(), option_of(choice)};
   return kExitOk;

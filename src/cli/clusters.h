@@ -1,11 +1,11 @@
-// Which cluster a command about jobs is about, and how it is reached. A cluster is a line in the table of clusters.cc.
+// Opens the cluster that a command about jobs is meant for. Each kind of cluster is a row of the table in clusters.cc.
 //
 //   OpenCluster cluster;
 //   if (int code = open_cluster("job list", choice, &cluster); code != kExitOk) return code;
 //
 // Threading:  one thread; reads the environment.
 // Ownership:  OpenCluster owns the client.
-// Failure:    open_cluster() says on standard error what failed, and returns the exit code.
+// Failure:    open_cluster() prints what failed on standard error, and returns the exit code.
 #pragma once
 
 #include <memory>
@@ -19,18 +19,19 @@
 namespace fray::cli {
 
 struct ClusterChoice {
-  std::optional<std::string> cluster;  // a spec (cluster/spec.h); else that of FRAY_CLUSTER_SPEC, else a node
-  NodeOption socket;                   // of the node
-  bool start_node = false;             // where none runs
+  std::optional<std::string> cluster;  // its spec; else FRAY_CLUSTER_SPEC decides, else a node
+  NodeOption socket;                   // which node is meant
+  bool start_node = false;             // start the node of this home if it does not run
 };
 
 struct OpenCluster {
   std::unique_ptr<cluster::Jobs> jobs;
-  std::string option;  // what a further command needs to reach it again: " --cluster '…'"; mostly nothing
+  std::string option;  // which a further command needs to reach the same cluster: " --cluster '…'"; mostly empty
 };
 
-// `order`: what is to be submitted there. What the command line left out is filled in as the cluster has it, and what it
-// cannot do is refused, before anything is asked or started.
+// `order` is the job that is to be submitted, if the command submits one. What the command line has left out is filled
+// in with the defaults of the cluster, and what the cluster cannot do is refused, before any request is sent and any
+// node is started.
 int open_cluster(const std::string& command, const ClusterChoice& choice, OpenCluster* cluster,
                  JobSpec* order = nullptr);
 

@@ -1,4 +1,5 @@
-// Command: one command of the program `fray`. A file <name>_command.cc has one, which is in the program by being linked.
+// Command: one command of the program `fray`. Each is a static object in a file <name>_command.cc, and a command is
+// part of the program because that file is linked into it.
 //
 //   Command::Run add_ps(CLI::App& command) {
 //     auto arguments = std::make_shared<PsArguments>();
@@ -7,10 +8,10 @@
 //   }
 //   const Command kPs("ps", "The processes of a node", add_ps);
 //
-// CLI11 takes seconds to compile, so that only these files and main.cc include it.
+// Only those files and main.cc include CLI11, because it takes seconds to compile.
 //
-// Threading:  made before main() begins; constant from then on.
-// Ownership:  static objects, in a list through themselves.
+// Threading:  constructed before main() begins, and constant from then on.
+// Ownership:  static objects, which form a linked list.
 // Failure:    a Run returns an exit code of cli/exit_codes.h.
 #pragma once
 
@@ -27,14 +28,14 @@ namespace fray::cli {
 class Command {
  public:
   using Run = std::function<int()>;
-  using Add = Run (*)(CLI::App& command);  // gives it its options
+  using Add = Run (*)(CLI::App& command);  // declares the command's options
 
   Command(const char* name, const char* description, Add add) noexcept
       : name_(name), description_(description), add_(add), next_(std::exchange(first_, this)) {}
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
 
-  static std::vector<const Command*> all();  // by name
+  static std::vector<const Command*> all();  // in the order of their names
 
   const char* name() const { return name_; }
   const char* description() const { return description_; }

@@ -1,8 +1,8 @@
-// `fray completion bash|zsh|fish`: a script that completes the commands and options of this program.
+// `fray completion bash|zsh|fish`: prints a shell script that completes the commands and options of this program.
 //
 //   eval "$(fray completion bash)"
 //
-// The script is written from the same tables that the parser uses.
+// The script is made from the same tables that the parser uses.
 #include <memory>
 #include <vector>
 
@@ -18,7 +18,7 @@ namespace {
 
 struct Words {
   std::string path;   // "fray job submit"
-  std::string words;  // what may follow
+  std::string words;  // the words that may follow
 };
 
 void collect(const CLI::App& app, const std::string& path, std::vector<Words>& found) {
@@ -34,7 +34,7 @@ void collect(const CLI::App& app, const std::string& path, std::vector<Words>& f
   found.push_back(std::move(own));
 }
 
-// The words so far without options are the path of the command.
+// The path of a command consists of the words so far, without options.
 constexpr const char* kBash = R"(_fray() {{
   local path=fray word
   for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
@@ -69,7 +69,7 @@ std::string fish(const std::vector<Words>& all) {
 }
 
 int run_completion(const CLI::App& app, const std::string& shell) {
-  std::vector<Words> all;  // commands before what they belong to
+  std::vector<Words> all;  // a subcommand stands before the command that it belongs to
   collect(app, "fray", all);
   if (shell == "fish") {
     fmt::print("{}", fish(all));

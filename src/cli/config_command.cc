@@ -1,4 +1,5 @@
-// `fray config`: where the C++ package is, for build systems, and the settings that hold here (`fray config show`).
+// `fray config`: prints where the C++ package is, for build systems; `fray config show` prints the settings that are in
+// effect.
 //
 //   cmake -D fray_DIR=$(fray config --cmake-dir) ...
 #include <cstdlib>

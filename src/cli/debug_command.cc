@@ -1,6 +1,7 @@
 // `fray debug`: connects this terminal to a task that waits at breakpoint().
 //
-// A worker that waits listens on <session folder>/debug-<driver>-<worker>.sock; who connects first talks to its pdb.
+// A worker whose task waits at a breakpoint listens on <session folder>/debug-<driver>-<worker>.sock. The first client
+// that connects talks to its pdb.
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
@@ -29,7 +30,7 @@ struct DebugArguments {
 
 namespace fs = std::filesystem;
 
-// The sockets of tasks that wait, the one that has waited longest first.
+// The sockets of waiting tasks; the task that has waited longest comes first.
 std::vector<fs::path> waiting_tasks(const fs::path& session_folder) {
   std::vector<std::pair<fs::file_time_type, fs::path>> found;
   std::error_code error;
@@ -61,7 +62,8 @@ bool write_all(int fd, const char* data, std::size_t size) {
   return true;
 }
 
-// Carries bytes from `from` to `to` once. False: `from` is at its end, or `to` takes nothing any more.
+// Copies what can be read from `from` at once to `to`. False when `from` is at its end, or `to` accepts nothing any
+// more.
 bool carry(int from, int to) {
   char buffer[16 << 10];
   ssize_t got = ::read(from, buffer, sizeof(buffer));
@@ -87,7 +89,7 @@ int run_debug(const DebugArguments& arguments) {
   fs::path folder = fs::path(node).parent_path();
   if (folder.empty()) folder = ".";
   std::vector<fs::path> waiting = waiting_tasks(folder);
-  // From inside the folder their paths are short enough for a socket's address.
+  // Relative to the folder the paths are short enough for the address of a socket.
   if (::chdir(folder.c_str()) != 0) waiting.clear();
   for (std::size_t i = 0; i < waiting.size(); ++i) {
     auto socket = os::connect_to(waiting[i].filename().string());

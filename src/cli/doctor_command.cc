@@ -1,4 +1,5 @@
-// `fray doctor`: looks at this machine and says line by line what is well, and what to do where it is not.
+// `fray doctor`: checks this machine, and prints for each check a line with the finding and, if there is a problem, a
+// remedy.
 #include <algorithm>
 #include <memory>
 

@@ -52,7 +52,7 @@ std::string first_line(const std::string& path) {
   return text.substr(0, text.find('\n'));
 }
 
-// The number after `name` in a file of "Name:  123 kB" lines; 0: not there.
+// The number in the line "NAME:  123 kB" of a file; 0 when there is no such line.
 std::uint64_t field(const std::string& text, const std::string& name, int base = 10) {
   std::size_t at = text.find("\n" + name + ":");
   if (at == std::string::npos) return 0;
@@ -150,7 +150,7 @@ int count_dead_sessions(const std::string& run_folder) {
   return dead;
 }
 
-// Looks, and makes nothing: the folder may not be there yet.
+// Only looks, and creates nothing: the folder need not exist yet.
 void read_run_folder(MachineFacts& facts) {
   facts.run_folder = os::run_folder_path();
   struct stat found {};

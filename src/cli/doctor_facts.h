@@ -1,8 +1,8 @@
-// MachineFacts: what `fray doctor` has found out about this machine, and read_machine_facts(), which finds it out.
+// MachineFacts: what `fray doctor` knows about this machine. read_machine_facts() collects it.
 //
 // Threading:  one thread.
 // Ownership:  a value.
-// Failure:    what cannot be read keeps its default, which stands for "not known" where a comment says so.
+// Failure:    a fact that cannot be read keeps its default, which means "not known" where a comment says so.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct MachineFacts {
   std::uint64_t swap_total = 0;
   std::uint64_t swap_free = 0;
   int overcommit = 0;           // /proc/sys/vm/overcommit_memory
-  std::string shmem_huge;       // the chosen word of shmem_enabled; empty: not known
+  std::string shmem_huge;       // the value that is selected in shmem_enabled; empty: not known
   std::uint64_t shm_total = 0;  // of /dev/shm; 0: there is none
   std::uint64_t shm_free = 0;
   std::string group_kind;  // "v1", "v2", "v1 and v2", "none"
@@ -52,7 +52,7 @@ struct MachineFacts {
 
   std::string release;         // of this program
   std::string python;          // its path; empty: not there
-  std::string python_problem;  // of finding or starting it, or of importing fray
+  std::string python_problem;  // why Python could not be found or started, or fray not be imported; empty: none
   std::string python_version;
   std::string package_release;
   std::string extension_release;

@@ -1,4 +1,5 @@
-// judge(): what of a machine is well, what is worth knowing and what stops the engine, each with the remedy.
+// judge(): decides from the facts about a machine what is in order, what the user should know, and what keeps the
+// engine from running, each with a remedy.
 //
 // Threading:  any thread.
 // Ownership:  values.
@@ -15,7 +16,7 @@ namespace fray::cli {
 enum class Verdict { kGood, kNotice, kBad };
 
 struct Finding {
-  std::string check;  // a short name that does not change
+  std::string check;  // the short name of the check, the same in every release
   Verdict verdict = Verdict::kGood;
   std::string found;
   std::string remedy;  // empty when there is nothing to do

@@ -1,4 +1,4 @@
-// What `fray doctor` has found, as text for people and as JSON.
+// The findings of `fray doctor`, as text for people and as JSON.
 //
 // Threading:  functions.
 // Ownership:  values.

@@ -1,9 +1,9 @@
-// `fray env`: the environments and snapshots in the cache: what there is, what may go, and making one.
+// `fray env`: lists, removes and makes the environments and snapshots in the cache.
 //
-//   fray env list               what is there, what was used last first
-//   fray env prune              what was used longest ago goes, until the limit is kept
-//   fray env snapshot FOLDER    a snapshot of it; prints where it is
-//   fray env prepare --fd N     the making of one for a node (runtime_env/prepare_protocol.h)
+//   fray env list               lists them; the one that was used last comes first
+//   fray env prune              removes those that were used longest ago, until the cache is within its limit
+//   fray env snapshot FOLDER    makes a snapshot of a folder and prints its path
+//   fray env prepare --fd N     prepares an environment for a node (runtime_env/prepare_protocol.h)
 #include <ctime>
 #include <memory>
 

@@ -24,9 +24,10 @@ inline constexpr const char* kExitCodesText =
     "Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 not found, 4 timed out, 5 no node answers, 6 refused login, "
     "7 there is one already";
 
-// What a failure ends the program with, where a command says nothing else of it.
+// The exit code for a failure, unless a command has a more specific one.
 int exit_code_of(StatusCode code);
-// The same for what a node answers. The words were right: the node refuses what they ask for, or has no room for it.
+// The exit code for a failure that a node has answered with. The command line itself was right then: the node refuses
+// what it asks for, or has no room for it.
 int exit_code_of_answer(StatusCode code);
 
 }  // namespace fray::cli

@@ -1,7 +1,8 @@
-// Ctrl-C as a question instead of an end, for commands that watch something that goes on without them.
+// Lets a command notice Ctrl-C instead of being ended by it. It is meant for commands that watch a job, which goes on
+// without them.
 //
-// Threading:  the handler runs on any thread; was_interrupted() on any.
-// Ownership:  a process has one; the first watch_for_interrupts() sets it up.
+// Threading:  was_interrupted() may be called on any thread; the signal handler may run on any.
+// Ownership:  there is one handler in a process, which the first call of watch_for_interrupts() installs.
 // Failure:    none. A second Ctrl-C ends the process as usual.
 #pragma once
 

@@ -1,4 +1,4 @@
-// `fray job …`: the verbs about jobs, on whichever cluster; `fray job submit` is of submit_command.cc.
+// `fray job …`: the commands about jobs, for every kind of cluster. `fray job submit` is in submit_command.cc.
 #include <ctime>
 #include <memory>
 
@@ -45,7 +45,7 @@ void print_list(const Infos& jobs) {
   fmt::print("{}\n", json_text({{"schema", "fray/v1"}, {"jobs", job_list_json(jobs)}}, 2));
 }
 
-// Asks, and shows the answer: as JSON or as the verb has it.
+// Sends the request of a command, and prints the answer, as JSON or in the command's own form.
 template <typename Ask, typename Show>
 int run_verb(const std::string& command, const JobArguments& arguments, Ask ask, Show show) {
   OpenCluster cluster;

@@ -1,8 +1,10 @@
-// JobOutput: prints a job's output as it comes: bytes as they are, or lines with a replica's number, filtered, or as JSON.
+// JobOutput: prints the output of a job while the job writes it: unchanged, or line by line with the number of the
+// replica, only the lines that match a pattern, or as JSON.
 //
 // Threading:  one thread.
-// Ownership:  keeps lines that have not ended, up to 1 MiB of each stream.
-// Failure:    what is missing is said in its place. A closed standard output ends the program as SIGPIPE does.
+// Ownership:  keeps the beginning of lines that are not complete, up to 1 MiB for each stream.
+// Failure:    where output is missing, a line in its place says so. When standard output is closed, the program ends as
+//             SIGPIPE would end it.
 #pragma once
 
 #include <optional>
@@ -24,7 +26,7 @@ class JobOutput {
 
   explicit JobOutput(Style style) : style_(std::move(style)) {}
 
-  // To the log's end.
+  // Prints until the log is at its end.
   Status print(cluster::JobLog& log, const Patience& patience);
 
  private:

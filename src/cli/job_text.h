@@ -1,8 +1,8 @@
-// Jobs as text for people, and the exit code that a job's end stands for.
+// Descriptions of jobs for people, and the exit code with which a command reports how a job has ended.
 //
-// Threading:  functions; they read the clock.
+// Threading:  any thread; the functions read the clock.
 // Ownership:  none.
-// Failure:    what is not known is shown as "-".
+// Failure:    what is not known appears as "-".
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ std::string job_table(const std::vector<JobInfo>& jobs);
 std::string job_page(const JobInfo& job);
 // "job train-01… succeeded after 3.2 s"
 std::string job_end_line(const JobInfo& job);
-// 0 for a success; else the job's own code, or kExitFailed where it has none.
+// 0 when the job has succeeded; otherwise its exit code, or kExitFailed when it has none.
 int exit_code_of_job(const JobInfo& job);
 
 }  // namespace fray::cli

@@ -1,8 +1,10 @@
-// Watching a job from the command line: its output, its end, and Ctrl-C, which leaves the job as it is.
+// Watches a job from the command line: prints its output and waits for its end. Ctrl-C ends the watching and leaves the
+// job running.
 //
 // Threading:  one thread, after watch_for_interrupts().
 // Ownership:  none.
-// Failure:    an exit code of cli/exit_codes.h, or that of the job, with the reason on standard error.
+// Failure:    the functions return an exit code of cli/exit_codes.h or that of the job, and print the reason on
+//             standard error.
 #pragma once
 
 #include <string>
@@ -12,10 +14,12 @@
 
 namespace fray::cli {
 
-// Prints the output; one that follows it tells how the job ended, and ends with its exit code.
+// Prints the job's output. When the request follows the output, it also prints how the job has ended, and returns the
+// job's exit code.
 int watch_job(const std::string& command, const OpenCluster& cluster, const cluster::LogRequest& request,
               JobOutput::Style style);
-// The exit code of a wait or a log that did not come to its end. After Ctrl-C it says how to come back.
+// The exit code of a command whose waiting or reading has failed. After Ctrl-C it also prints the commands that
+// continue.
 int watch_failed(const std::string& command, const Status& status, const std::string& id, const OpenCluster& cluster);
 
 }  // namespace fray::cli

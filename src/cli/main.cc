@@ -1,8 +1,9 @@
-// fray: the command line, and the node itself (`fray node`, started by clients). Its commands are in the files *_command.cc.
+// fray: the command line, and the node itself (`fray node`, started by clients). Its commands are in the files
+// *_command.cc.
 //
 // Threading:  one thread; a node starts more.
-// Ownership:  main() owns the parser; a command owns what it is parsed into.
-// Failure:    exit codes as in cli/exit_codes.h.
+// Ownership:  main() owns the parser; each command owns the variables into which its options are read.
+// Failure:    the exit codes of cli/exit_codes.h.
 #include <csignal>
 #include <exception>
 #include <utility>
@@ -44,7 +45,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  ::signal(SIGCHLD, SIG_DFL);  // who started this may ignore it, and children of those who do cannot be waited for
+  ::signal(SIGCHLD, SIG_DFL);  // where the parent ignored it, children could not be waited for
   try {
     return run(argc, argv);
   } catch (const std::exception& error) {

@@ -1,4 +1,5 @@
-// `fray migrate`: becomes the Python module that rewrites programs from Ray's API to Fray's, and back.
+// `fray migrate`: runs, in place of this process, the Python module that rewrites programs from Ray's API to Fray's,
+// and back.
 #include <memory>
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// `fray node`: the node itself, started by clients and not by people.
+// `fray node`: runs a node in this process. Clients start it; people use `fray start`.
 #include <cstdint>
 #include <memory>
 #include <optional>

@@ -1,8 +1,8 @@
-// with_http(): what makes a node that this program runs answer HTTP.
+// with_http(): a function that gives a node in this process its HTTP server.
 //
-// Threading:  the node's loop calls what is returned.
+// Threading:  the node's loop calls the function that is returned.
 // Ownership:  none.
-// Failure:    as http::attach().
+// Failure:    that of http::attach().
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace fray::cli {
 
-// `port` 0: any that is free.
+// With `port` 0 the server takes any port that is free.
 decltype(node::NodeArguments::attach) with_http(std::uint16_t port);
 
 }  // namespace fray::cli

@@ -1,11 +1,12 @@
-// NodeSession: a command's connection to the node that it is about.
+// NodeSession: the connection of a command to the node that it is meant for.
 //
 //   auto session = NodeSession::open(arguments.socket);
 //   if (!session.is_ok()) return report_failure("ps", session.status());
 //
 // Threading:  one thread.
 // Ownership:  owns the connections.
-// Failure:    open() as door::find_node(). report_failure() turns a status into words and an exit code.
+// Failure:    open() returns what door::find_node() returns. report_failure() turns a status into a message and an exit
+//             code.
 #pragma once
 
 #include <memory>
@@ -21,21 +22,22 @@ using NodeOption = std::optional<std::string>;
 
 class NodeSession {
  public:
-  // Which node is meant says door::find_node(); which others there were is said on standard error.
+  // Connects to the node that door::find_node() finds, and names on standard error the other nodes that were there.
   static Result<std::unique_ptr<NodeSession>> open(const NodeOption& socket);
-  // The same, but where this home has no node, one is started.
+  // The same, but starts a node when this home has none.
   static Result<std::unique_ptr<NodeSession>> open_or_start(const NodeOption& socket);
   explicit NodeSession(std::string socket) : jobs_(std::move(socket)) {}
 
   client::JobClient& jobs() { return jobs_; }
-  Result<std::string> status();  // the node's JSON
+  Result<std::string> status();  // the node's status document, as JSON
   const std::string& socket() { return jobs_.node().socket_path(); }
 
  private:
   client::JobClient jobs_;
 };
 
-// Says what failed, and returns the exit code: of what a node or a cluster answers, and of what was typed.
+// Prints what has failed and returns the exit code: one function for an answer of a node or a cluster, one for a
+// mistake in the command line.
 int report_failure(const std::string& command, const Status& status);
 int report_usage(const std::string& command, const Status& status);
 

@@ -1,8 +1,8 @@
-// The options that say which node, or which cluster, a command is about.
+// The options with which a user names the node or the cluster that a command is meant for.
 //
 // Threading:  one thread.
-// Ownership:  what they are read into outlives the parsing.
-// Failure:    the parser refuses both at once; door::find_node() and open_cluster() judge what was given.
+// Ownership:  the variables into which the options are read must outlive the parsing.
+// Failure:    the parser refuses both options at once; door::find_node() and open_cluster() check the values.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,7 +11,7 @@
 
 namespace fray::cli {
 
-// --socket, and for commands that take nothing else the same by its place.
+// --socket. For commands without other positional arguments the socket may be given as one, too.
 inline CLI::Option* add_node_option(CLI::App& command, NodeOption& socket, bool by_place) {
   return command.add_option(by_place ? "--socket,SOCKET" : "--socket", socket,
                             "The node: its socket, its home, or 'auto'; by default the one of this job, of this home, "

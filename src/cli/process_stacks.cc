@@ -38,7 +38,7 @@ bool parse_thread(const std::string& line, ThreadStack* thread) {
   std::size_t end = line.find(" (most recent");
   if (begin == std::string::npos || end == std::string::npos) return false;
   thread->name = line.substr(begin, end - begin);
-  // "Current" is the thread that got the signal, which may wait for the interpreter like any other.
+  // "Current" marks the thread that received the signal. It may wait for the GIL like any other.
   if (is_current) thread->name = "main";
   return true;
 }
@@ -75,7 +75,7 @@ std::vector<ThreadStack> parse_faulthandler(const std::string& text) {
       threads.back().frames.push_back(std::move(frame));
     }
   }
-  // The main thread is written last.
+  // The main thread comes last in the dump.
   std::stable_partition(threads.begin(), threads.end(), [](const ThreadStack& one) { return one.name == "main"; });
   return threads;
 }

@@ -1,8 +1,8 @@
-// ProcessStacks: the Python stacks of one process of a node, read from what faulthandler or py-spy wrote.
+// ProcessStacks: the Python stacks of one process of a node, parsed from what faulthandler or py-spy has written.
 //
 // Threading:  values.
 // Ownership:  owns its strings.
-// Failure:    lines that are not understood are left out.
+// Failure:    lines of an unknown form are left out.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ struct StackFrame {
 
 struct ThreadStack {
   std::string name;
-  bool holds_interpreter = false;  // the GIL, as far as it is known
+  bool holds_interpreter = false;  // whether it holds the GIL, where that is known
   std::vector<StackFrame> frames;  // the innermost first
 };
 
@@ -29,16 +29,16 @@ struct ProcessStacks {
   pid_t pid = 0;
   std::string role;  // "worker", "driver", "process"
   std::string state;
-  std::string task;  // empty: none runs
+  std::string task;  // the name of the running task; empty: none runs
   double running_seconds = 0;
   std::string source;   // "py-spy" or "faulthandler"
-  std::string problem;  // why there are no stacks; empty: there are
+  std::string problem;  // why the stacks could not be read; empty when they were
   std::vector<ThreadStack> threads;
 };
 
-// What Python's faulthandler writes for all threads.
+// Parses what Python's faulthandler writes for all threads of a process.
 std::vector<ThreadStack> parse_faulthandler(const std::string& text);
-// What `py-spy dump --json` prints.
+// Parses what `py-spy dump --json` prints.
 std::vector<ThreadStack> parse_py_spy(const std::string& text);
 
 std::string stacks_text(const std::vector<ProcessStacks>& processes);

@@ -50,7 +50,7 @@ bool read_some(const os::Fd& fd, std::string* out) {
   return got == 0;
 }
 
-// Reads both to their ends. False: not in time.
+// Reads both descriptors to their ends. False when the time is over before that.
 bool read_all(Pipe& out, Pipe& err, Clock::time_point deadline, std::string* out_text, std::string* err_text) {
   while (out.read.is_open() || err.read.is_open()) {
     pollfd set[] = {{out.read.get(), POLLIN, 0}, {err.read.get(), POLLIN, 0}};

@@ -1,9 +1,10 @@
 // program_output(): runs a program to its end and returns what it printed.
 //
-// Threading:  any thread; blocks, `patience` at most. Children of the process must not be reaped by others meanwhile.
+// Threading:  any thread; the call blocks for `patience` at most. Nothing else may reap children of this process during
+//             the call.
 // Ownership:  the program is killed and reaped before the call returns.
-// Failure:    kNotFound when it cannot be started; kTimedOut; kInvalidArgument with the last line of its error output
-//             when it ends with another code than 0.
+// Failure:    kNotFound when the program cannot be started; kTimedOut when it has not ended within `patience`;
+//             kInvalidArgument, with the last line that it has written to standard error, when its exit code is not 0.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// `fray ps`: the processes of a node, one a line: its jobs, actors and workers, and what each does.
+// `fray ps`: prints the processes of a node, one per line: its jobs, actors and workers, and what each of them does.
 #include <memory>
 
 #include <fmt/format.h>

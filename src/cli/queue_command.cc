@@ -1,10 +1,11 @@
-// `fray queue`: the queues that a started node keeps.
+// `fray queue`: shows and empties the queues that a started node keeps.
 //
-//   fray queue list               what there is
-//   fray queue show NAME          one of them
-//   fray queue purge NAME         its items that wait are removed; --leased: all of its items
+//   fray queue list               lists them
+//   fray queue show NAME          shows one of them
+//   fray queue purge NAME         removes its waiting items; with --leased all of its items
 //
-// Asks over HTTP, as every other client of queues does: address and token lie beside the node's socket.
+// The command uses HTTP, as every other client of queues does. It finds address and token in files beside the node's
+// socket.
 #include <chrono>
 #include <ctime>
 #include <memory>
@@ -53,7 +54,7 @@ int queue_failed(const QueueArguments& arguments, const Status& why, int code) {
   return code;
 }
 
-// Address and token of the node, from the files beside its socket.
+// The node's address and token, from the files beside its socket.
 Result<http_client::Endpoint> endpoint_of(const NodeOption& socket) {
   FRAY_ASSIGN_OR_RETURN(door::FoundNode node, door::find_node(socket, door::Others::kLeave));
   const std::string folder = node.socket.substr(0, node.socket.rfind('/'));

@@ -1,4 +1,5 @@
-// `fray ray`: becomes a Python program that was written for Ray, with `import ray` giving fray.ray.
+// `fray ray`: runs, in place of this process, a Python program that was written for Ray; `import ray` gives fray.ray
+// there.
 #include <memory>
 #include <utility>
 
@@ -15,7 +16,7 @@ namespace {
 
 struct RayArguments {
   std::string python;
-  std::vector<std::string> words;  // the program and its own
+  std::vector<std::string> words;  // the program and its arguments
 };
 
 int run_ray(const RayArguments& arguments) {
@@ -36,7 +37,7 @@ Command::Run add_ray(CLI::App& command) {
       "PROGRAM is a file, a folder or archive with a __main__.py, or: -m MODULE, -c TEXT.\n"
       "Exit codes: those of the program; 2 and 3 also where there is no such program");
   command.add_option("--python", arguments->python, "The interpreter; else that of this program's environment");
-  // Everything from the program on is the program's.
+  // Options after the name of the program belong to the program.
   command.prefix_command();
   command.callback([&command, arguments] {
     arguments->words = command.remaining();

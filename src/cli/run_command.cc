@@ -1,4 +1,4 @@
-// `fray run`: becomes the Python module that runs a function on the engine.
+// `fray run`: runs, in place of this process, the Python module that calls a function on the engine.
 #include <memory>
 #include <utility>
 
@@ -18,7 +18,7 @@ struct RunArguments {
   bool json = false;
   bool debug = false;
   std::string target;
-  std::vector<std::string> words;  // the function's own
+  std::vector<std::string> words;  // the arguments of the function
 };
 
 int run_run(const RunArguments& arguments) {
@@ -44,7 +44,7 @@ Command::Run add_run(CLI::App& command) {
   command.add_flag("--json", arguments->json, "Print the result as JSON");
   command.add_flag("--debug", arguments->debug, "Tasks may stop at breakpoint()");
   command.add_option("--python", arguments->python, "The interpreter; else that of this program's environment");
-  // Everything from the target on is the function's.
+  // Options after the name of the function belong to the function.
   command.prefix_command();
   command.callback([&command, arguments] {
     std::vector<std::string> rest = command.remaining();

@@ -1,5 +1,5 @@
-// `fray stack`: the Python stacks of a node's workers and drivers, by py-spy where it can, else by the processes
-// themselves.
+// `fray stack`: prints the Python stacks of a node's workers and drivers. py-spy reads them where it can; elsewhere
+// each process writes its own.
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -74,7 +74,7 @@ void read_stacks(const std::string& py_spy, ProcessStacks& process) {
   process.source = "faulthandler";
 }
 
-// A worker on its way in or out may have nothing to tell yet, or any more.
+// A worker that is just starting or ending may have no stacks to show.
 bool has_told_or_need_not(const ProcessStacks& process) {
   return process.problem.empty() || process.state == "starting" || process.state == "ending";
 }

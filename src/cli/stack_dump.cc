@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-// As python/fray/_stack_dump.py has them.
+// The same values as in python/fray/_stack_dump.py.
 constexpr std::string_view kFileName = "/memfd:fray-stacks";
 int stack_signal() { return SIGRTMIN + 11; }
 
@@ -38,7 +38,7 @@ struct ThreadState {
   std::uint64_t caught = 0;
 };
 
-// Of the main thread. False: it is gone.
+// Reads the state of the main thread. False when the process is gone.
 bool read_state(pid_t pid, ThreadState* out) {
   std::ifstream file(fmt::format("/proc/{0}/task/{0}/status", pid));
   if (!file) return false;

@@ -1,12 +1,14 @@
-// dump_stacks(): the Python stacks of a process, written by that process itself.
+// dump_stacks(): has a process write its own Python stacks, and reads them.
 //
 // Workers and drivers of Fray have a handler for kStackSignal that writes the stacks of all threads into a file in
 // memory (Python's faulthandler: it needs neither the interpreter's lock nor memory, so it answers from inside C code
 // too). The file is found among the process's descriptors. A process without the handler is never sent the signal.
 //
-// Threading:  one thread; blocks, `patience` at most. Callers of several processes take turns by a lock on the file.
+// Threading:  one thread; the call blocks for `patience` at most. When several processes ask at once, a lock on the
+//             file has them take turns.
 // Ownership:  none.
-// Failure:    kNotFound: the process is gone, or has no handler. kTimedOut: it does not answer; the message has its state.
+// Failure:    kNotFound when the process is gone or has no handler; kTimedOut when it does not answer, with the state
+//             of the process.
 #pragma once
 
 #include <chrono>
@@ -18,7 +20,7 @@
 
 namespace fray::cli {
 
-// What Python's faulthandler wrote.
+// Returns what Python's faulthandler has written.
 Result<std::string> dump_stacks(pid_t pid, std::chrono::milliseconds patience);
 
 }  // namespace fray::cli

@@ -1,5 +1,5 @@
-// `fray start`: starts the node of this home, which lives until `fray stop`. The command answers when the node accepts
-// clients; with --foreground it becomes the node.
+// `fray start`: starts the node of this home, which runs until `fray stop`. The command returns once the node accepts
+// clients. With --foreground this process itself becomes the node.
 #include <cstdio>
 #include <memory>
 
@@ -68,7 +68,7 @@ Result<json> node_options(const StartArguments& arguments) {
     options["spill_folder"] = arguments.spill_dir;
   }
   options["session_folder"] = os::started_node_folder();
-  // Mistakes are told here, where they were made.
+  // Mistakes in the options are reported by this process, before a node is started.
   FRAY_RETURN_IF_ERROR(node::parse_options(json_text(options)).status());
   if (arguments.cpus && *arguments.cpus <= 0) return Status(StatusCode::kInvalidArgument, "--cpus must be above 0");
   return options;

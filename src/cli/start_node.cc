@@ -25,13 +25,13 @@ namespace {
 using nlohmann::json;
 
 constexpr std::chrono::seconds kStartPatience{30};
-constexpr off_t kLargestLog = off_t{16} << 20;  // then it is put aside
+constexpr off_t kLargestLog = off_t{16} << 20;  // a larger one is renamed, and a new one is begun
 constexpr std::size_t kTailLines = 20;
 
 struct LogFile {
   std::string path;
   os::Fd fd;
-  off_t begin = 0;  // of what this start writes
+  off_t begin = 0;  // where the output of this start begins
 
   static Result<LogFile> open() {
     FRAY_ASSIGN_OR_RETURN(std::string folder, os::open_home_folder("logs"));

@@ -1,10 +1,12 @@
-// Starting the node of this home in the background: what `fray start` and `fray submit` do.
+// Starts the node of this home in the background, for `fray start` and `fray submit`.
 //
-// The node is a process of its own session that belongs to nobody; its messages go to logs/node.log in the home.
+// The node is a process in a session of its own, and has no parent that waits for it. It writes its messages to
+// logs/node.log in the home.
 //
-// Threading:  one thread; blocks until the node accepts clients.
+// Threading:  one thread; the call blocks until the node accepts clients.
 // Ownership:  none.
-// Failure:    kTimedOut with the place of the log; else the node's own words and the end of the log.
+// Failure:    kTimedOut with the path of the log; otherwise the reason that the node itself gives, and the end of the
+//             log.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +20,7 @@
 
 namespace fray::cli {
 
-// What a node says of itself once it runs.
+// What a running node says of itself.
 struct StartedNode {
   pid_t pid = 0;
   std::string socket;
@@ -27,12 +29,13 @@ struct StartedNode {
   std::string token_file;
 };
 
-// `options` as node::parse_options() reads them; `http_port` 0: any that is free.
+// `options` have the form that node::parse_options() reads. With `http_port` 0 the node takes any port that is free.
 Result<StartedNode> start_in_background(const nlohmann::json& options, std::uint16_t http_port);
-// The node of this home, once it accepts clients: of several that are started at once one goes on.
+// Starts the node of this home and returns once it accepts clients. When several are started at once, one of them goes
+// on.
 std::optional<door::SessionInfo> running_node();
-// Starts the node of this home with the settings that `fray start` has by itself, and says so on standard error; or
-// returns the one that somebody else starts at this moment.
+// Starts the node of this home with the default settings of `fray start`, and says so on standard error. When somebody
+// else is starting that node at the same moment, it returns their node.
 Result<door::SessionInfo> start_node_of_home();
 
 }  // namespace fray::cli

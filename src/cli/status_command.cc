@@ -1,4 +1,4 @@
-// `fray status`: what runs on a node, what waits and why.
+// `fray status`: prints what runs on a node, what waits, and why it waits.
 #include <memory>
 
 #include <fmt/format.h>

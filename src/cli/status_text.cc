@@ -72,7 +72,7 @@ std::string job_text(const json& job) {
   return line + "\n";
 }
 
-// What is wrong with the records of jobs.
+// The problem with writing the records of jobs down, if there is one.
 std::string records_text(const json& records) {
   std::string text;
   if (std::string trouble = records.value("trouble", ""); !trouble.empty()) {

@@ -1,8 +1,8 @@
-// status_text(): a node's status document as text for people.
+// status_text(): turns the status document of a node into text for people.
 //
 // Threading:  any thread.
 // Ownership:  values.
-// Failure:    what is missing in the document is left out.
+// Failure:    parts that are missing in the document are missing in the text.
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
-// `fray stop`: ends the started node of this home and everything below it.
+// `fray stop`: ends the started node of this home, and every process below it.
 //
-// Works with a node of any release: it asks the kernel who listens at the socket, and ends that process with a signal.
+// It works with a node of any release, because it asks the kernel which process listens at the socket, and ends that
+// process with a signal.
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -26,7 +27,7 @@ namespace fray::cli {
 namespace {
 
 struct StopArguments {
-  bool force = false;  // SIGKILL, all of them at once
+  bool force = false;  // send SIGKILL to all processes at once
 };
 
 constexpr std::chrono::seconds kStopPatience{15};
@@ -41,8 +42,8 @@ struct Target {
   os::Fd pidfd;
 };
 
-// The process that listens at the socket, as the kernel says; when it takes no connection, the one that node.json names
-// by number and start time.
+// The process that listens at the socket, as the kernel says. When it accepts no connection: the process that node.json
+// names by its number and start time.
 Result<Target> find_process(const door::SessionInfo& session) {
   if (auto socket = os::connect_to(session.socket); socket.is_ok()) {
     auto peer = os::peer_of(socket->get());
@@ -51,7 +52,8 @@ Result<Target> find_process(const door::SessionInfo& session) {
     }
   }
   FRAY_ASSIGN_OR_RETURN(os::Fd pidfd, os::open_pidfd(session.process.pid));
-  // Looked at after it was opened: the descriptor is that process's, or the start time differs.
+  // The start time is compared after the descriptor was opened. So either the descriptor is that of the right process,
+  // or the times differ.
   if (!session.process.exists()) {
     return Status(StatusCode::kNotFound, fmt::format("process {} is another one by now", session.process.pid));
   }
@@ -95,7 +97,7 @@ int run_stop(const StopArguments& arguments) {
                                    target->pid, kStopPatience.count()),
                        kExitTimedOut);
   }
-  node::remove_stale_sessions(os::run_folder_path());  // a killed one cannot tidy up
+  node::remove_stale_sessions(os::run_folder_path());  // a node that was killed leaves its folder behind
   fmt::print("stopped the node (pid {})\n", target->pid);
   return kExitOk;
 }

@@ -27,21 +27,21 @@ namespace {
 struct SubmitArguments {
   ClusterChoice choice;
   JobSpec spec;
-  std::map<std::string, std::string> spans;  // by the field's name
-  std::vector<std::string> variables;        // NAME=VALUE, or NAME for this program's own
+  std::map<std::string, std::string> spans;  // the spans of time in the spec, by the names of their fields
+  std::vector<std::string> variables;        // NAME=VALUE, or NAME for the value that it has in this process
   std::optional<double> cpus;
   std::optional<double> gpus;
   std::string memory;
   std::string resources;
   bool shell = false;
   bool no_wait = false;
-  bool follow = false;  // what happens without it, too
+  bool follow = false;  // accepted, and without effect: the command follows the output anyway
   bool json = false;
 };
 
 constexpr std::string_view kSeconds = "_seconds";
 
-// "--max-failures" for max_failures.
+// The name of the option for a field: "--max-failures" for max_failures.
 std::string option_name(std::string_view field) {
   std::string name = "--" + std::string(field);
   std::replace(name.begin(), name.end(), '_', '-');
@@ -52,7 +52,7 @@ std::string span_option(const std::string& field) {
   return option_name(field.substr(0, field.size() - kSeconds.size()));
 }
 
-// Numbers of the spec are options under their names, times without their unit.
+// Adds an option for each number of the spec, under the name of its field; names of times lose their unit.
 struct NumberOptions {
   CLI::App& command;
   SubmitArguments& arguments;
@@ -138,7 +138,7 @@ Status add_resources(const SubmitArguments& arguments, ResourceSet* resources) {
   return resources->set("memory", static_cast<double>(bytes));
 }
 
-// What was typed as a spec, before the cluster fills in the rest.
+// The spec that the command line stands for. The cluster fills in the rest later.
 Result<JobSpec> spec_of(const SubmitArguments& arguments) {
   JobSpec spec = arguments.spec;
   if (arguments.shell) {
@@ -165,7 +165,7 @@ Result<JobSpec> spec_of(const SubmitArguments& arguments) {
   return spec;
 }
 
-// A command in quotes is a file of that name, which is rarely meant.
+// Refuses a whole command in one pair of quotes, which would be taken for the name of a file.
 void hint_at_quotes(const SubmitArguments& arguments) {
   const std::vector<std::string>& command = arguments.spec.command;
   if (arguments.shell || command.size() != 1 || command[0].find(' ') == std::string::npos) return;

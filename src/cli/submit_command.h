@@ -1,8 +1,8 @@
-// `fray submit` and `fray job submit`.
+// The commands `fray submit` and `fray job submit`.
 //
-// Threading:  one thread; blocks. SIGINT ends a wait and leaves the job as it is.
-// Ownership:  what is returned owns what the command line is parsed into.
-// Failure:    an exit code of cli/exit_codes.h, or that of the job.
+// Threading:  one thread, which the command blocks. SIGINT ends the waiting and leaves the job running.
+// Ownership:  the function that is returned owns the values of the command line.
+// Failure:    the function returns an exit code of cli/exit_codes.h, or that of the job.
 #pragma once
 
 #include "cli/command.h"

@@ -1,4 +1,4 @@
-// `fray version`: this program's release.
+// `fray version`: prints the release of this program.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 

@@ -1,12 +1,12 @@
 #include "client/client.h"
 
-#include <csignal>
 #include <utility>
 
 #include <poll.h>
 
 #include "door/greeting.h"
 #include "model/resource_set.h"
+#include "os/process/start_thread.h"
 #include "wire/lease.h"
 #include "wire/object.h"
 
@@ -49,7 +49,7 @@ Client::~Client() { close(); }
 Result<std::unique_ptr<Client>> Client::connect(ClientOptions options) {
   std::unique_ptr<Client> client(new Client(std::move(options)));
   FRAY_RETURN_IF_ERROR(client->handshake());
-  client->start_backup();
+  FRAY_RETURN_IF_ERROR(client->start_backup());
   return client;
 }
 
@@ -76,13 +76,9 @@ Status Client::handshake() {
   return Status::ok();
 }
 
-void Client::start_backup() {
-  // Signals are for the program's own threads: none may land here.
-  sigset_t all, before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  backup_ = std::thread([this] { kernel_.run_backup(); });
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+Status Client::start_backup() {
+  FRAY_ASSIGN_OR_RETURN(backup_, os::start_thread([this] { kernel_.run_backup(); }));
+  return Status::ok();
 }
 
 void Client::close() {

@@ -93,7 +93,7 @@ class Client {
   explicit Client(ClientOptions options);
 
   Status handshake() FRAY_UNCHECKED_LOCKING;  // before there is another thread
-  void start_backup();
+  Status start_backup();
 
   ClientOptions options_;
   mutable ClientMutex mutex_;

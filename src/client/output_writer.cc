@@ -4,10 +4,8 @@
 #include <atomic>
 #include <cerrno>
 #include <climits>
-#include <csignal>
 #include <cstring>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -16,6 +14,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "os/process/start_thread.h"
 #include "os/terminal_style.h"
 
 namespace fray::client {
@@ -76,14 +75,9 @@ OutputWriter::~OutputWriter() {
 
 void OutputWriter::start() {
   if (thread_.joinable()) return;
-  sigset_t all, before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // no handler runs there, and a closed pipe is an error
-  try {
-    thread_ = std::thread([this, turn = ++turn_] { run(turn); });
-  } catch (const std::system_error&) {  // the next line tries again
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  // No handler of a signal runs there, and a closed pipe is an error. Where there is no thread the next line tries again.
+  auto started = os::start_thread([this, turn = ++turn_] { run(turn); });
+  if (started.is_ok()) thread_ = std::move(started).value();
 }
 
 void OutputWriter::add(wire::Log log) {

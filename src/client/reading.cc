@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "wire/actor.h"
 #include "wire/lease.h"
 #include "wire/memory.h"
 #include "wire/object.h"
+#include "wire/process.h"
+#include "wire/session.h"
 
 namespace fray::client {
 
@@ -160,144 +163,147 @@ void Reading::end(Status why) {
   if (seat_.is_taken()) seat_.duty()->node_gone();
 }
 
-// ---- What the node says ----
+// ---- What the node says: one function a message ----
 
-void Reading::handle(wire::Incoming& frame) {
-  using wire::ControlType;
-  auto broken = [this](const Status& status) FRAY_REQUIRES(client_mutex) { node_lost(status.message()); };
-  SharedMemory& memory = node_memory_.memory();
-  for (const os::Fd& fd : frame.fds) {
-    if (!fd.is_open()) memory.give_back_warm();  // none was free for it, and segments kept for reuse have some
-  }
-  switch (static_cast<ControlType>(frame.header.type)) {
-    case ControlType::kGrant: {
-      auto message = wire::decode<wire::Grant>(frame.body);
-      if (!message.is_ok() || frame.fds.size() != 1) return broken(message.status());
-      return tasks_.granted(frame.header.id, message.value(), std::move(frame.fds.front()));
-    }
-    case ControlType::kLease: {
-      auto message = wire::decode<wire::Lease>(frame.body);
-      if (!message.is_ok() || frame.fds.size() != 1) return broken(message.status());
-      return seat_.lease_arrived(frame.header.id, message.value(), std::move(frame.fds.front()));
-    }
-    case ControlType::kBindDevices: {
-      auto message = wire::decode<wire::BindDevices>(frame.body);
-      if (!message.is_ok()) return broken(message.status());
-      return seat_.devices_bound(std::move(message).value());
-    }
-    case ControlType::kReclaim: {
-      auto message = wire::decode<wire::Reclaim>(frame.body);
-      if (!message.is_ok()) return broken(message.status());
-      return tasks_.reclaim(message->demand, message->count);
-    }
-    case ControlType::kWorkerLost: {
-      auto message = wire::decode<wire::WorkerLost>(frame.body);
-      if (!message.is_ok()) return broken(message.status());
-      return tasks_.worker_lost(frame.header.id, message.value());
-    }
-    case ControlType::kDemandRefused: {
-      auto message = wire::decode<wire::DemandRefused>(frame.body);
-      if (!message.is_ok()) return broken(message.status());
-      return tasks_.refused(message->demand, message->code, message->reason);
-    }
-    case ControlType::kCancelWanted: {
-      auto message = wire::decode<wire::CancelObject>(frame.body);
-      if (!message.is_ok()) return broken(message.status());
-      if (Object* object = objects_.find(message->object)) ledger_.cancel(object, message->force);
-      return;
-    }
-    case ControlType::kObjectReady: {
-      auto message = wire::decode<wire::ObjectReady>(frame.body);
-      if (!message.is_ok()) return broken(message.status());
-      return object_arrived(message->object, std::move(message->value));
-    }
-    case ControlType::kObjectLost: {
-      auto message = wire::decode<wire::ObjectLost>(frame.body);
-      if (!message.is_ok()) return broken(message.status());
-      wire::Value failure;
-      failure.encoding = wire::Encoding::kStatus;
-      failure.bytes = std::string(1, static_cast<char>(message->code)) + message->message;
-      return object_arrived(message->object, std::move(failure));
-    }
-    case ControlType::kSegmentOpened: {
-      auto message = wire::decode<wire::SegmentInfo>(frame.body);
-      if (!message.is_ok()) return broken(message.status());
-      Status mapped(StatusCode::kObjectLost, message->error);
-      if (frame.fds.size() == 1 && !frame.fds.front().is_open()) {
-        mapped = Status(StatusCode::kResourceExhausted,
-                        "this process has no descriptor left to read the value with; close some, or raise its limit of "
-                        "open files (ulimit -n), and try again");
-      } else if (frame.fds.size() == 1)
-        mapped = memory.adopt(message->segment, std::move(frame.fds.front()), message->size);
-      return connection_.answer_arrived(frame, std::move(mapped));
-    }
-    case ControlType::kFreeRange: {
-      auto message = wire::decode<wire::FreeRange>(frame.body);
-      if (!message.is_ok()) return broken(message.status());
-      return memory.free(message->location, message->reuse);
-    }
-    case ControlType::kEvict: {
-      auto message = wire::decode<wire::SegmentName>(frame.body);
-      if (!message.is_ok()) return broken(message.status());
-      message->ok = memory.evict(message->segment);
-      return link_.send(ControlType::kEvicted, 0, message.value());
-    }
-    case ControlType::kProbeWaits:
-      read_workers();
-      return call_waits_.tell_all_again(frame.header.id);
-    case ControlType::kWaitRefused: {
-      auto message = wire::decode<wire::Text>(frame.body);
-      if (!message.is_ok()) return broken(message.status());
-      return call_waits_.refused(frame.header.id, std::move(message->text));
-    }
-    case ControlType::kYieldMemory: {
-      auto message = wire::decode<wire::YieldMemory>(frame.body);
-      if (!message.is_ok()) return broken(message.status());
-      if (message->announce) objects_.share_private();
-      memory.give_back_warm();
-      node_memory_.return_memory();
-      return link_.send(ControlType::kMemoryYielded);
-    }
-    case ControlType::kLog: {
-      auto message = wire::decode<wire::Log>(frame.body);
-      if (!message.is_ok()) return broken(message.status());
-      return output_.arrived(std::move(message.value()));
-    }
-    case ControlType::kReserved:
-    case ControlType::kStatusReply:
-    case ControlType::kActorAnswer:
-    case ControlType::kActorNames:
-      return connection_.answer_arrived(frame);
-    case ControlType::kActorConnected:
-    case ControlType::kActorLost:
-    case ControlType::kHostActor:
-      return handle_actor(frame);
-    default:
-      return broken(Status(StatusCode::kCorruption, "the node sent a message of an unknown type"));
-  }
+void Reading::on(wire::Incoming& frame, wire::Grant& grant) {
+  if (frame.fds.size() != 1) return node_lost("the node granted a lease without its socket");
+  tasks_.granted(frame.header.id, grant, std::move(frame.fds.front()));
 }
 
-void Reading::handle_actor(wire::Incoming& frame) {
-  using wire::ControlType;
-  auto broken = [this](const Status& status) FRAY_REQUIRES(client_mutex) { node_lost(status.message()); };
-  switch (static_cast<ControlType>(frame.header.type)) {
-    case ControlType::kActorConnected: {
-      auto message = wire::decode<wire::ActorConnected>(frame.body);
-      if (!message.is_ok() || frame.fds.size() != 1) return broken(message.status());
-      return actors_.connected(message.value(), std::move(frame.fds.front()));
-    }
-    case ControlType::kActorLost: {
-      auto message = wire::decode<wire::ActorLost>(frame.body);
-      if (!message.is_ok()) return broken(message.status());
-      return actors_.lost(message.value());
-    }
-    case ControlType::kHostActor: {
-      auto message = wire::decode<wire::HostActor>(frame.body);
-      if (!message.is_ok()) return broken(message.status());
-      return seat_.actor_arrived(std::move(message.value()));
-    }
+void Reading::on(wire::Incoming& frame, wire::Lease& lease) {
+  if (frame.fds.size() != 1) return node_lost("the node leased this worker without the socket of its client");
+  seat_.lease_arrived(frame.header.id, lease, std::move(frame.fds.front()));
+}
+
+void Reading::on(wire::Incoming&, wire::BindDevices& binding) { seat_.devices_bound(std::move(binding)); }
+
+void Reading::on(wire::Incoming&, wire::Reclaim& wanted) { tasks_.reclaim(wanted.demand, wanted.count); }
+
+void Reading::on(wire::Incoming& frame, wire::WorkerLost& lost) { tasks_.worker_lost(frame.header.id, lost); }
+
+void Reading::on(wire::Incoming&, wire::DemandRefused& refused) {
+  tasks_.refused(refused.demand, refused.code, refused.reason);
+}
+
+void Reading::on(wire::Incoming&, wire::CancelObject& wanted) {
+  if (Object* object = objects_.find(wanted.object)) ledger_.cancel(object, wanted.force);
+}
+
+void Reading::on(wire::Incoming&, wire::ObjectReady& ready) { object_arrived(ready.object, std::move(ready.value)); }
+
+void Reading::on(wire::Incoming&, wire::ObjectLost& lost) {
+  wire::Value failure;
+  failure.encoding = wire::Encoding::kStatus;
+  failure.bytes = std::string(1, static_cast<char>(lost.code)) + lost.message;
+  object_arrived(lost.object, std::move(failure));
+}
+
+// kSegmentOpened, the answer to a thread that wants to read a segment.
+void Reading::on(wire::Incoming& frame, wire::SegmentInfo& opened) {
+  Status mapped(StatusCode::kObjectLost, opened.error);
+  if (frame.fds.size() == 1 && !frame.fds.front().is_open()) {
+    mapped = Status(StatusCode::kResourceExhausted,
+                    "this process has no descriptor left to read the value with; close some, or raise its limit of "
+                    "open files (ulimit -n), and try again");
+  } else if (frame.fds.size() == 1) {
+    mapped = node_memory_.memory().adopt(opened.segment, std::move(frame.fds.front()), opened.size);
+  }
+  connection_.answer_arrived(frame, std::move(mapped));
+}
+
+void Reading::on(wire::Incoming&, wire::FreeRange& range) { node_memory_.memory().free(range.location, range.reuse); }
+
+// kEvict: the node wants to spill the segment.
+void Reading::on(wire::Incoming&, wire::SegmentName& wanted) {
+  wanted.ok = node_memory_.memory().evict(wanted.segment);
+  link_.send(wire::ControlType::kEvicted, 0, wanted);
+}
+
+// kWaitRefused: it closes a circle of waits.
+void Reading::on(wire::Incoming& frame, wire::Text& why) { call_waits_.refused(frame.header.id, std::move(why.text)); }
+
+void Reading::on(wire::Incoming&, wire::YieldMemory& wanted) {
+  if (wanted.announce) objects_.share_private();
+  node_memory_.memory().give_back_warm();
+  node_memory_.return_memory();
+  link_.send(wire::ControlType::kMemoryYielded);
+}
+
+void Reading::on(wire::Incoming&, wire::Log& log) { output_.arrived(std::move(log)); }
+
+void Reading::on(wire::Incoming& frame, wire::ActorConnected& connected) {
+  if (frame.fds.size() != 1) return node_lost("the node connected an actor without its socket");
+  actors_.connected(connected, std::move(frame.fds.front()));
+}
+
+void Reading::on(wire::Incoming&, wire::ActorLost& lost) { actors_.lost(lost); }
+
+void Reading::on(wire::Incoming&, wire::HostActor& actor) { seat_.actor_arrived(std::move(actor)); }
+
+void Reading::probed(const wire::Incoming& frame) {
+  read_workers();
+  call_waits_.tell_all_again(frame.header.id);
+}
+
+template <typename Message>
+void Reading::take(wire::Incoming& frame) {
+  auto message = wire::decode<Message>(frame.body);
+  if (!message.is_ok()) return node_lost(message.status().message());
+  on(frame, message.value());
+}
+
+void Reading::handle(wire::Incoming& frame) {
+  for (const os::Fd& fd : frame.fds) {
+    // None was free for it, and segments kept for reuse have some.
+    if (!fd.is_open()) node_memory_.memory().give_back_warm();
+  }
+  switch (static_cast<wire::ControlType>(frame.header.type)) {
+    using enum wire::ControlType;
+    case kGrant:
+      return take<wire::Grant>(frame);
+    case kLease:
+      return take<wire::Lease>(frame);
+    case kBindDevices:
+      return take<wire::BindDevices>(frame);
+    case kReclaim:
+      return take<wire::Reclaim>(frame);
+    case kWorkerLost:
+      return take<wire::WorkerLost>(frame);
+    case kDemandRefused:
+      return take<wire::DemandRefused>(frame);
+    case kCancelWanted:
+      return take<wire::CancelObject>(frame);
+    case kObjectReady:
+      return take<wire::ObjectReady>(frame);
+    case kObjectLost:
+      return take<wire::ObjectLost>(frame);
+    case kSegmentOpened:
+      return take<wire::SegmentInfo>(frame);
+    case kFreeRange:
+      return take<wire::FreeRange>(frame);
+    case kEvict:
+      return take<wire::SegmentName>(frame);
+    case kProbeWaits:
+      return probed(frame);
+    case kWaitRefused:
+      return take<wire::Text>(frame);
+    case kYieldMemory:
+      return take<wire::YieldMemory>(frame);
+    case kLog:
+      return take<wire::Log>(frame);
+    case kActorConnected:
+      return take<wire::ActorConnected>(frame);
+    case kActorLost:
+      return take<wire::ActorLost>(frame);
+    case kHostActor:
+      return take<wire::HostActor>(frame);
+    case kReserved:
+    case kStatusReply:
+    case kActorAnswer:
+    case kActorNames:
+      return connection_.answer_arrived(frame);
     default:
-      return;
+      return node_lost("the node sent a message of an unknown type");
   }
 }
 

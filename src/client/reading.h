@@ -24,6 +24,27 @@
 #include "client/worker_output.h"
 #include "client/worker_seat.h"
 
+namespace fray::wire {
+struct ActorConnected;
+struct ActorLost;
+struct BindDevices;
+struct CancelObject;
+struct DemandRefused;
+struct FreeRange;
+struct Grant;
+struct HostActor;
+struct Lease;
+struct Log;
+struct ObjectLost;
+struct ObjectReady;
+struct Reclaim;
+struct SegmentInfo;
+struct SegmentName;
+struct Text;
+struct WorkerLost;
+struct YieldMemory;
+}  // namespace fray::wire
+
 namespace fray::client {
 
 class Reading {
@@ -80,7 +101,29 @@ class Reading {
   void node_lost(std::string why) FRAY_REQUIRES(client_mutex) { end({StatusCode::kUnavailable, std::move(why)}); }
   void read_leases() FRAY_REQUIRES(client_mutex);
   void handle(wire::Incoming& frame) FRAY_REQUIRES(client_mutex);
-  void handle_actor(wire::Incoming& frame) FRAY_REQUIRES(client_mutex);
+  // Reads the body as this message, and acts on it.
+  template <typename Message>
+  void take(wire::Incoming& frame) FRAY_REQUIRES(client_mutex);
+  void on(wire::Incoming& frame, wire::Grant& message) FRAY_REQUIRES(client_mutex);
+  void on(wire::Incoming& frame, wire::Lease& message) FRAY_REQUIRES(client_mutex);
+  void on(wire::Incoming& frame, wire::BindDevices& message) FRAY_REQUIRES(client_mutex);
+  void on(wire::Incoming& frame, wire::Reclaim& message) FRAY_REQUIRES(client_mutex);
+  void on(wire::Incoming& frame, wire::WorkerLost& message) FRAY_REQUIRES(client_mutex);
+  void on(wire::Incoming& frame, wire::DemandRefused& message) FRAY_REQUIRES(client_mutex);
+  void on(wire::Incoming& frame, wire::CancelObject& message) FRAY_REQUIRES(client_mutex);
+  void on(wire::Incoming& frame, wire::ObjectReady& message) FRAY_REQUIRES(client_mutex);
+  void on(wire::Incoming& frame, wire::ObjectLost& message) FRAY_REQUIRES(client_mutex);
+  void on(wire::Incoming& frame, wire::SegmentInfo& message) FRAY_REQUIRES(client_mutex);
+  void on(wire::Incoming& frame, wire::FreeRange& message) FRAY_REQUIRES(client_mutex);
+  void on(wire::Incoming& frame, wire::SegmentName& message) FRAY_REQUIRES(client_mutex);
+  void on(wire::Incoming& frame, wire::Text& message) FRAY_REQUIRES(client_mutex);
+  void on(wire::Incoming& frame, wire::YieldMemory& message) FRAY_REQUIRES(client_mutex);
+  void on(wire::Incoming& frame, wire::Log& message) FRAY_REQUIRES(client_mutex);
+  void on(wire::Incoming& frame, wire::ActorConnected& message) FRAY_REQUIRES(client_mutex);
+  void on(wire::Incoming& frame, wire::ActorLost& message) FRAY_REQUIRES(client_mutex);
+  void on(wire::Incoming& frame, wire::HostActor& message) FRAY_REQUIRES(client_mutex);
+  // kProbeWaits: the node asks whether the waits that it was told of go on.
+  void probed(const wire::Incoming& frame) FRAY_REQUIRES(client_mutex);
   void object_arrived(ObjectId id, wire::Value value) FRAY_REQUIRES(client_mutex);
 
   NodeConnection& connection_;

@@ -48,7 +48,7 @@ Status add_item(ZipWriter& zip, const std::string& folder, const TreeItem& item)
   struct stat found {};
   const os::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.is_open() || ::fstat(file.get(), &found) != 0) {
-    if (item.kind == TreeItem::Kind::kLink) return Status::ok();  // to nowhere
+    if (item.kind == TreeItem::Kind::kLink) return Status::ok();  // its target does not exist
     return Status::io_error("cannot read " + path, errno);
   }
   if (!S_ISREG(found.st_mode)) return Status::ok();

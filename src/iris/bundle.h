@@ -1,13 +1,13 @@
-// Bundle: a folder as Iris's workers unpack it before they start a task: a ZIP archive, known by the SHA-256 of its bytes, so
-// that what a controller has is not sent again.
+// Bundle: a folder as a ZIP archive, which Iris's workers unpack before they start a task. A bundle is identified by
+// the SHA-256 of its bytes, so that a bundle that the controller has already is not sent again.
 //
-// Left out is what runtime_env/folder_listing.h leaves out: what .gitignore and .frayignore say, version control, caches and
-// virtual environments. A link to a file becomes that file; other links are left out.
+// The archive leaves out what runtime_env/folder_listing.h leaves out: what .gitignore and .frayignore name, folders of
+// version control, caches and virtual environments. A link to a file becomes that file; other links are left out.
 //
 // Threading:  any thread; reads the disk.
 // Ownership:  owns the archive.
-// Failure:    kInvalidArgument: no such folder; kResourceExhausted: more than kMostBundleBytes, with the largest files and what
-//             to do; kIoError names the file.
+// Failure:    kInvalidArgument when there is no such folder; kResourceExhausted for more than kMostBundleBytes, with
+//             the largest files and what to do; kIoError with the file that could not be read.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace fray::iris {
 
-inline constexpr std::uint64_t kMostBundleBytes = std::uint64_t{25} << 20;  // what a controller takes
+inline constexpr std::uint64_t kMostBundleBytes = std::uint64_t{25} << 20;  // the most that a controller accepts
 
 struct Bundle {
   std::string id;  // 64 hexadecimal digits

@@ -20,7 +20,7 @@ constexpr unsigned kNotFoundPage = 404;
 constexpr unsigned kNoSuchVerb = 405;
 constexpr std::string_view kProtobuf = "application/proto";
 
-// Signed tokens have three parts; a static one is exchanged for such a one.
+// A signed token has three parts. A static token has to be exchanged for a signed one.
 bool is_signed(const std::string& token) {
   return token.starts_with("eyJ") && std::count(token.begin(), token.end(), '.') == 2;
 }
@@ -49,7 +49,8 @@ Status Controller::too_old(const Method& method) const {
                             endpoint_.address.text(), method.since, method.path.substr(method.path.rfind('/') + 1)));
 }
 
-// A page that is not there: an old controller answers that way, and whatever else stands at that port.
+// Whether the page does not exist. Old controllers answer like that, and so does anything else that listens at that
+// port.
 Refusal Controller::explain(const Method& method, std::string_view what, const http_client::Answer& answer,
                             const Endpoint& asker) const {
   Refusal refused = refusal(asker, what, answer);
@@ -164,7 +165,8 @@ Status Controller::log_in(Session& session) const {
   return Status::ok();
 }
 
-// The first question of all: nobody is waited for who may not be there.
+// Makes the first request of all. It does not wait for a controller that does not answer, because the address may be
+// wrong.
 Status Controller::open(Session& session) const {
   FRAY_RETURN_IF_ERROR(http_client::check_token(endpoint_.token));
   const std::string_view what = "say how to log in";
@@ -208,7 +210,8 @@ Result<std::string> Controller::user() const {
   return session_.user;
 }
 
-// A login elsewhere revokes ours. Whether there is another token now than the one that was refused.
+// Logs in again, because a login from elsewhere revokes this one. Whether there is another token now than the refused
+// one.
 bool Controller::renew(const Token& used) const {
   MutexLock lock(session_mutex_);
   if (session_.token.value != used.value) return true;

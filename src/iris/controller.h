@@ -1,18 +1,20 @@
-// Controller: asks Iris's controller questions: Connect, unary, binary protobuf, a connection a question.
+// Controller: sends requests to Iris's controller: unary calls of the Connect protocol in binary Protocol Buffers. Each
+// request has a connection of its own.
 //
 //   Controller controller(endpoint, 120s);
 //   FRAY_ASSIGN_OR_RETURN(auto answer, controller.ask<wire::ListTasksResponse>(kListTasks, "show the tasks", question));
 //
-// Before the first question it asks how to log in (GetAuthInfo, which older controllers do not know), and logs in where that
-// is wanted. A token of a login that somebody else has revoked is drawn anew once.
+// Before the first request it asks how to log in (GetAuthInfo, which older controllers do not know), and logs in where
+// the controller asks for it. When another login has revoked the token, it logs in again, once.
 //
-// What was lost on the way is asked again, with growing rests, until the patience is over; so a controller may be away for
-// that long. Until the first answer a controller that nobody has heard of is not waited for: its address may be wrong.
+// A request that was lost is sent again, with growing pauses, until the patience is over. So a controller may be away
+// for that long. Only the first request of all is not sent again when nothing listens at the address, because the
+// address may be wrong.
 //
-// Threading:  any thread; blocks for the patience and Endpoint's limits.
-// Ownership:  owns its endpoint; a connection lives within a try.
-// Failure:    as refusal() and exchange() say; kVersionMismatch for a controller that is too old, with the date from which on
-//             controllers know the question; kCorruption for an answer that is no protobuf.
+// Threading:  any thread. A request blocks for the patience and Endpoint's limits.
+// Ownership:  owns its endpoint. Each try opens and closes its own connection.
+// Failure:    the codes of refusal() and exchange(); kVersionMismatch when the controller is too old, with the date
+//             since which controllers know the request; kCorruption for an answer that cannot be decoded.
 #pragma once
 
 #include <chrono>
@@ -29,7 +31,7 @@ namespace fray::iris {
 
 struct Method {
   std::string_view path;
-  std::string_view since;  // when controllers began to know it
+  std::string_view since;  // the date since which controllers know the method; empty: all of them do
 };
 
 inline constexpr Method kGetAuthInfo{"/iris.cluster.ControllerService/GetAuthInfo", "12 March 2026"};
@@ -45,7 +47,7 @@ inline constexpr Method kGetTaskStatus{"/iris.cluster.ControllerService/GetTaskS
 inline constexpr Method kRegisterEndpoint{"/iris.cluster.ControllerService/RegisterEndpoint", ""};
 inline constexpr Method kUnregisterEndpoint{"/iris.cluster.ControllerService/UnregisterEndpoint", ""};
 inline constexpr Method kListEndpoints{"/iris.cluster.ControllerService/ListEndpoints", ""};
-// The second one is what controllers served before 28 April 2026, and still do.
+// Controllers from before 28 April 2026 know the second one alone; later ones know both.
 inline constexpr Method kFetchLogs{"/finelog.logging.LogService/FetchLogs", "28 April 2026"};
 inline constexpr Method kFetchLogsBefore{"/iris.logging.LogService/FetchLogs", "4 April 2026"};
 
@@ -56,34 +58,34 @@ class Controller {
   const Endpoint& endpoint() const { return endpoint_; }
   std::chrono::milliseconds patience() const { return patience_; }
 
-  // For questions that change nothing, or may arrive twice. `what` completes "refused to". Lost ones are asked again for no
-  // longer than `limit`, nor than the patience.
+  // Sends a request that changes nothing, or that may arrive twice. `what` completes the sentence "the controller
+  // refused to ...". A lost request is sent again until `limit` or the patience is over.
   template <typename Answer, typename Question>
   Result<Answer> ask(const Method& method, std::string_view what, const Question& question,
                      std::chrono::milliseconds limit = std::chrono::milliseconds::max()) const {
     FRAY_ASSIGN_OR_RETURN(const std::string bytes, ask_bytes(method, what, encode(question), limit));
     return read<Answer>(what, bytes);
   }
-  // One try. What is not final may have been carried out, or not; `*is_final` is false then.
+  // Sends a request once. When `*is_final` is false afterwards, nobody knows whether the controller has carried it out.
   template <typename Answer>
   Result<Answer> try_once(const Method& method, std::string_view what, const std::string& question,
                           bool* is_final) const {
     FRAY_ASSIGN_OR_RETURN(const std::string bytes, try_bytes(method, what, question, is_final));
     return read<Answer>(what, bytes);
   }
-  // Whether there is something at a path that a plain GET would fetch.
+  // Whether a plain HTTP GET of this path would find something.
   Result<bool> has(std::string_view what, const std::string& path) const;
-  // Whom the controller knows this client as; nobody, where anybody may ask.
+  // The name of the user as whom the controller knows this client; empty where the controller asks for no login.
   Result<std::string> user() const;
 
  private:
-  // What a login has given.
+  // The result of logging in.
   struct Session {
     bool is_open = false;
-    bool is_of_somebody = false;  // the controller wants to know who comes
-    bool from_login = false;      // the token was exchanged for another one
+    bool is_of_somebody = false;  // the controller asks for a login
+    bool from_login = false;      // the token is one that a login has returned
     Token token;
-    std::string user;  // once it was asked after
+    std::string user;  // filled in by the first call of user()
   };
 
   template <typename Answer>

@@ -26,7 +26,7 @@ Result<Token> token_in(const std::string& path) {
                             path, value.is_ok() ? "is empty" : "cannot be read"));
 }
 
-// What Iris's own command line has stored for the same address: {"clusters": {NAME: {"url": ..., "token": ...}}}.
+// The token that Iris's own command line has stored for this address: {"clusters": {NAME: {"url": ..., "token": ...}}}.
 Result<Token> stored_token(const Address& address) {
   const char* home = std::getenv("HOME");
   const std::string path = std::string(home == nullptr ? "" : home) + "/.iris/tokens.json";

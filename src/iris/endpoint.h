@@ -1,11 +1,13 @@
-// The endpoint of an Iris cluster: the address of its controller, and what it is to be shown when it asks who comes.
+// The endpoint of an Iris cluster: the address of its controller, and the token for a controller that asks for a login.
+// The token comes from
 //
 //   FRAY_IRIS_TOKEN, else the file that the cluster's spec names, else what ~/.iris/tokens.json has for that address
 //
 // Threading:  any thread; reads the environment and files.
 // Ownership:  values.
-// Failure:    kInvalidArgument: a text that is no address; a file of a token that cannot be read or is empty; a tokens.json
-//             that is no JSON. Without any of the three the token is empty. The token itself is in no message.
+// Failure:    kInvalidArgument for a text that is no address, for a file of a token that cannot be read or is empty,
+//             and for a tokens.json that is no JSON. Where none of the three places has a token, it is empty. No
+//             message contains it.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// Any bytes into everything that reads what a controller sent or a user typed: nothing may crash or read outside.
+// Gives arbitrary bytes to every function that reads what a controller has sent or a user has typed. None may crash or
+// read outside of its input.
 #include <cstddef>
 #include <cstdint>
 

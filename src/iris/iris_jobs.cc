@@ -54,7 +54,8 @@ Result<Jobs> jobs_of(const cluster::Spec& spec, std::function<bool()> interrupte
 
 // ---- Which job
 
-// Of an id, or of the beginning of one. Children begin as their parents do, and are not meant.
+// The id of the job that `id` names in full or by its beginning. Ids of children begin with those of their parents, and
+// do not count.
 Result<std::string> IrisJobs::find(const std::string& text) const {
   FRAY_ASSIGN_OR_RETURN(std::string id, jobs_.resolve(text));
   FRAY_ASSIGN_OR_RETURN(const auto known, jobs_.states({id}));
@@ -81,7 +82,7 @@ Result<std::vector<std::string>> IrisJobs::find_all(const Ids& ids) const {
 Result<JobInfo> IrisJobs::submit(JobSpec spec, const Patience&) {
   FRAY_ASSIGN_OR_RETURN(JobRequest request, request_of(spec));
   FRAY_ASSIGN_OR_RETURN(spec.id, jobs_.submit(std::move(request)));
-  // It was taken, whatever becomes of this question.
+  // The job is launched, even if the question for its state fails.
   if (auto details = jobs_.get(spec.id); details.is_ok()) return info_of(*details);
   JobInfo info;
   info.spec = std::move(spec);

@@ -1,13 +1,15 @@
-// IrisJobs: an Iris cluster's jobs as cluster::Jobs has them, over the client of its controller (iris/jobs.h).
+// IrisJobs: the interface cluster::Jobs to an Iris cluster, on top of the client in iris/jobs.h.
 //
-//   spec     iris?controller=http://HOST:PORT[&user=NAME][&token_file=PATH]; in a task of Iris its own controller, unless another
-//            one is named
+//   spec     iris?controller=http://HOST:PORT[&user=NAME][&token_file=PATH]
+//            in a task of Iris the controller is that of the task, unless another one is named
 //
-// Jobs are those of one user, and their children; an id may leave the user out, and be the beginning of one.
+// The jobs are those of one user, and their children. An id may be given without the user, and as the beginning of an
+// id.
 //
-// Threading:  any thread; logs one.
+// Threading:  any thread; a log belongs to one thread.
 // Ownership:  values; a log holds the client.
-// Failure:    as iris/jobs.h and iris/job_order.h. Iris forgets jobs by itself, so remove() is kInvalidArgument.
+// Failure:    the codes of iris/jobs.h and iris/job_order.h. Iris forgets jobs by itself, so remove() is
+//             kInvalidArgument.
 #pragma once
 
 #include <functional>
@@ -22,9 +24,10 @@
 
 namespace fray::iris {
 
-// Where a controller answers, and who asks there; without an address the one of the task in which this process runs.
+// The endpoint of a controller, with its token. Without an address it is the controller of the task in which this
+// process runs.
 Result<Endpoint> endpoint_at(const std::string& controller, const std::string& token_file);
-// kInvalidArgument says which key is not known or missing.
+// The client for a spec. kInvalidArgument names the key that is unknown or missing.
 Result<Jobs> jobs_of(const cluster::Spec& spec, std::function<bool()> interrupted);
 
 class IrisJobs : public cluster::Jobs {
@@ -38,10 +41,10 @@ class IrisJobs : public cluster::Jobs {
   Result<Infos> list(const Patience& patience) override;
   Result<Infos> get(const Ids& ids, const Patience& patience) override;
   Result<Infos> wait(const Ids& ids, const Patience& patience) override;
-  // With their children.
+  // Stops the jobs and their children.
   Result<Infos> stop(const Ids& ids, const Patience& patience) override;
   Result<Infos> remove(const Ids& ids, const Patience& patience) override;
-  // Attempts are counted for each replica by itself.
+  // The number of an attempt in the request counts for each replica by itself.
   Result<std::unique_ptr<cluster::JobLog>> open_log(const cluster::LogRequest& request,
                                                     const Patience& patience) override;
 

@@ -18,18 +18,19 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kLogPatience{1'000};
-// For how long after its end a job's last lines are waited for, by a clock that need not be the controller's.
+// How long after the end of a job its last lines are awaited. The clocks of this machine and of the controller may
+// differ.
 constexpr std::int64_t kFreshMs = 5'000;
-constexpr int kMostAttempts = 1'000'000'000;  // that a controller may tell of
+constexpr int kMostAttempts = 1'000'000'000;  // an upper bound for the number of an attempt
 constexpr std::uint8_t kOutput = 1;
 constexpr std::uint8_t kErrors = 2;
 constexpr std::int64_t kNsPerLogMs = 1'000'000;
 
-using Stream = std::pair<int, std::uint8_t>;  // of which task
+using Stream = std::pair<int, std::uint8_t>;  // the task and the stream
 
 Stream stream_of(const LogLine& line) { return {line.task, line.stream == "stdout" ? kOutput : kErrors}; }
 
-// Which lines are wanted.
+// Which lines the log contains.
 struct Choice {
   bool follow = false;
   std::optional<int> attempt;  // counted from 0; else each task's newest
@@ -63,7 +64,7 @@ class IrisLog : public cluster::JobLog {
   }
 
  private:
-  // The next lines; is_over_ after the last ones.
+  // The next lines. is_over_ is set after the last ones.
   Result<std::vector<LogLine>> read_lines(const Patience& patience) {
     std::vector<LogLine> lines;
     if (follower_) {

@@ -1,14 +1,14 @@
-// open_iris_log(): a job's output as cluster::JobLog has it: the lines of its tasks, which are replicas.
+// open_iris_log(): a job's output as a cluster::JobLog. The tasks of an Iris job are its replicas.
 //
-//   not followed     what there is of one attempt of each task, the newest unless one is named
-//   followed         that attempt and all later ones, to what comes after the job's end
+//   not followed     the output so far of one attempt of each task: the one that was asked for, or the newest
+//   followed         that attempt and all later ones, with the lines that arrive after the job's end
 //
-// The lines of an attempt come one by one and whole. Standard output is stream 1; standard error, and what the worker itself says
-// of building and starting a task, stream 2.
+// Output comes in whole lines. Stream 1 is standard output. Stream 2 is standard error, together with what the worker
+// itself says while it builds and starts a task.
 //
 // Threading:  one thread.
 // Ownership:  holds a copy of the client.
-// Failure:    kNotFound for an attempt that no task has had; else as iris/log_follower.h.
+// Failure:    kNotFound for an attempt that no task has had; else the codes of iris/log_follower.h.
 #pragma once
 
 #include <memory>

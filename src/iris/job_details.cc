@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-// By their numbers in the protocol.
+// Names of the states, by their numbers in the protocol.
 constexpr std::array<std::string_view, 9> kJobStates = {
     "UNKNOWN", "PENDING", "BUILDING", "RUNNING", "SUCCEEDED", "FAILED", "KILLED", "WORKER_FAILED", "UNSCHEDULABLE"};
 constexpr std::array<std::string_view, 11> kTaskStates = {"UNKNOWN",       "PENDING",  "BUILDING", "RUNNING",
@@ -27,7 +27,7 @@ std::string task_state(int number) {
   return std::string(kTaskStates[is_known ? static_cast<std::size_t>(number) : 0]);
 }
 
-// Of a program that a signal has ended Iris tells the signal's number, negative.
+// Iris gives the number of the signal, negated, for a program that a signal has ended.
 int shell_code(int code) { return code < 0 ? 128 - code : code; }
 
 bool has_exit_code(int state) { return state == wire::TASK_STATE_SUCCEEDED || state == wire::TASK_STATE_FAILED; }
@@ -41,7 +41,7 @@ int index_of(std::string_view task_id) {
 
 std::int64_t ms_of(const std::optional<wire::Timestamp>& time) { return time ? time->epoch_ms : 0; }
 
-// Iris's numbers of tasks' states are those of jobs', and two more.
+// Iris numbers the states of tasks as those of jobs, and has two more of them.
 fray::JobState status_of_task(int number) {
   if (number == wire::TASK_STATE_PREEMPTED) return fray::JobState::kFailed;
   return status_of(job_state(number));
@@ -57,7 +57,7 @@ std::map<std::string, std::string> metadata_in(const std::string& text) {
   return metadata;
 }
 
-// What nobody could ask for is left out.
+// Resources that a request cannot name are left out.
 ResourceSet resources_in(const wire::ResourceSpec& spec) {
   ResourceSet resources;
   auto add = [&resources](std::string_view name, double amount) { (void)resources.set(name, amount).is_ok(); };
@@ -204,7 +204,7 @@ JobDetails details_of(const wire::JobStatus& status) {
   job.name = stem_of(name_in(job.id));
   job.state = job_state(status.state);
   job.error = status.error;
-  // Of a job that has ended, controllers repeat the error here.
+  // Controllers repeat the error here for a job that has ended.
   if (!is_over(job.state)) job.pending_reason = status.pending_reason;
   job.submitted_ms = ms_of(status.submitted_at);
   job.started_ms = ms_of(status.started_at);

@@ -1,8 +1,8 @@
-// JobDetails, TaskDetails: what a controller says of a job and of its tasks.
+// JobDetails and TaskDetails: what a controller says of a job and of its tasks.
 //
 // Threading:  values.
 // Ownership:  own their strings.
-// Failure:    states of later controllers that are not known here are kUnknown, which is no end.
+// Failure:    a state that this release does not know becomes kUnknown, which does not count as an end.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ enum class JobState {
 std::string_view to_string(JobState state);  // "RUNNING"
 JobState job_state(int number);
 inline bool is_over(JobState state) { return state >= JobState::kSucceeded; }
-// As all clusters have it.
+// The state that stands for it on every cluster.
 fray::JobState status_of(JobState state);
 
 struct AttemptDetails {
@@ -57,7 +57,7 @@ struct TaskDetails {
   int index = 0;
   std::string state;  // "RUNNING", "PREEMPTED", ...
   fray::JobState status = fray::JobState::kPending;
-  std::optional<int> exit_code;  // of its last attempt, once its program has ended; 137 after SIGKILL
+  std::optional<int> exit_code;  // of the last attempt, once its program has ended; 137 after SIGKILL
   std::string error;
   std::string worker;
   std::string pending_reason;
@@ -69,10 +69,10 @@ struct TaskDetails {
 
 struct JobDetails {
   std::string id;
-  std::string name;  // without what made it new
+  std::string name;  // without the random end that new_name() has given it
   JobState state = JobState::kUnknown;
   std::string error;
-  std::string pending_reason;  // of one that waits
+  std::string pending_reason;  // why a pending job does not run yet
   std::int64_t submitted_ms = 0;
   std::int64_t started_ms = 0;   // 0: not yet
   std::int64_t finished_ms = 0;  // 0: not yet
@@ -80,19 +80,20 @@ struct JobDetails {
   int preemptions = 0;
   int replicas = 0;
   bool has_children = false;
-  std::map<std::string, int> task_states;  // how many tasks are in each, "running"
-  // Only where one job was asked after.
+  std::map<std::string, int> task_states;  // the number of tasks in each state, by its name: "running"
+  // The following are filled in only when a single job was asked for.
   std::vector<std::string> argv;
-  std::string mark;  // of its submission
+  std::string mark;  // by which its submission recognises it
   std::map<std::string, std::string> metadata;
-  ResourceSet resources;  // of each replica, as request_of() takes them
+  ResourceSet resources;  // for each replica, under the names that request_of() reads
   int max_failures = 0;
   int max_preemptions = 0;
   std::int64_t timeout_ms = 0;
   Band band = Band::kDefault;
   std::vector<TaskDetails> tasks;
 
-  // Of the first task that failed; 0 when the job has succeeded; nothing before its end, and where no program has failed.
+  // The exit code of the first task that failed, and 0 for a job that has succeeded. There is none before the end of
+  // the job, and none when it failed for another reason than the end of a program.
   std::optional<int> exit_code() const;
   nlohmann::json to_json() const;
 };

@@ -1,14 +1,15 @@
-// A job as all clusters take it (model/job_spec.h) and tell of it (model/job_info.h), and as Iris has both.
+// Translates what all clusters have in common into Iris's terms, and back: a JobSpec (model/job_spec.h) becomes a
+// JobRequest, and JobDetails become a JobInfo (model/job_info.h).
 //
-//   resources     CPU, memory, disk; GPU for any kind; else the kind of the device: {"h100": 8}, {"v5litepod-16": 4}
+//   resources     CPU, memory, disk; GPU for any kind of GPU; else the kind of a device: {"h100": 8}, {"v5litepod-16": 4}
 //   runtime_env   package_requirements, extras, python_version, container_image, regions, zone, preemptible
-//   priority      below 0 the band BATCH, above 0 PRODUCTION
+//   priority      below 0 the band BATCH, above 0 the band PRODUCTION
 //
-// What a controller tells in its own words is the JobInfo's `further`: {"iris": {...}}.
+// JobInfo::further holds what Iris alone says of a job: {"iris": {...}}.
 //
 // Threading:  any thread.
 // Ownership:  values.
-// Failure:    kInvalidArgument names the field that Iris has not, or has otherwise, and what to write.
+// Failure:    kInvalidArgument names the field that Iris does not have or spells differently, and says what to write.
 #pragma once
 
 #include "base/status.h"
@@ -19,7 +20,7 @@
 
 namespace fray::iris {
 
-// Under a name that is new, unless the spec has an id.
+// The request has a name that no other job has, unless the spec has an id.
 Result<JobRequest> request_of(const JobSpec& spec);
 JobInfo info_of(const JobDetails& details);
 

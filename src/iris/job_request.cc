@@ -17,7 +17,7 @@ namespace fray::iris {
 
 namespace {
 
-constexpr std::int32_t kMillicoresOfDevices = 32'000;  // at least, as Iris's own client asks for it
+constexpr std::int32_t kMillicoresOfDevices = 32'000;  // the least that Iris's own client asks for beside a device
 
 Status wrong_request(std::string what) { return Status(StatusCode::kInvalidArgument, std::move(what)); }
 
@@ -80,7 +80,7 @@ Status check_constraint(const Constraint& constraint) {
 }
 
 wire::ConstraintOp op_of(Constraint::Op op) {
-  // In the order of the protocol.
+  // The enumerators stand in the order of the protocol.
   return static_cast<wire::ConstraintOp>(op);
 }
 

@@ -1,9 +1,9 @@
-// JobRequest: a job as a user asks for it, and the question that launches it.
+// JobRequest: a job as a user asks for it, and the message that launches it.
 //
 // Threading:  values.
 // Ownership:  owns its strings.
-// Failure:    check() returns kInvalidArgument with what was given and what is allowed. Values of environment variables are
-//             in no message.
+// Failure:    check() returns kInvalidArgument with what was given and what is allowed. No message contains the values
+//             of environment variables.
 #pragma once
 
 #include <chrono>
@@ -33,35 +33,35 @@ struct Constraint {
   std::string key;  // "region", "zone", "preemptible", "device-variant", ...
   Op op = Op::kEq;
   std::vector<std::string> values;  // several for kIn, none for kExists and kNotExists
-  bool preferred = false;           // ranks machines, and leaves none out
+  bool preferred = false;           // machines that fit are preferred, and the others are not excluded
 };
-// Machines whose attribute is one of some values.
+// The constraint that an attribute of a machine has one of these values.
 Constraint any_of(std::string key, std::vector<std::string> values);
 
-// What is done with a job of the same id.
+// What happens when a job of the same id exists.
 enum class Existing {
   kRefuse,
-  kKeep,     // one that runs is taken for this one, one that has ended is replaced
-  kReplace,  // one that has ended is replaced
+  kKeep,     // a running job is taken for the one that is launched; one that has ended is replaced
+  kReplace,  // a job that has ended is replaced
 };
 
 enum class Band { kDefault, kProduction, kInteractive, kBatch };
 
 struct JobRequest {
   std::string name;
-  std::string parent;  // the id of the job whose child it is
+  std::string parent;  // the id of the job whose child this job becomes
   std::vector<std::string> argv;
-  std::vector<std::string> setup;            // shell lines that run before it; by default those that packages need
-  std::map<std::string, std::string> files;  // put beside the workspace, by relative path
-  std::string workspace;                     // a folder that is sent along
-  std::string bundle_id;                     // or one that was sent before
+  std::vector<std::string> setup;            // shell lines before the command; by default those for its packages
+  std::map<std::string, std::string> files;  // further files for the workspace, by relative path
+  std::string workspace;                     // a folder that is uploaded
+  std::string bundle_id;                     // or the id of one that was uploaded before
 
   std::map<std::string, std::string> env_vars;
   std::map<std::string, std::string> metadata;  // shown with the job
   std::vector<std::string> pip_packages;
-  std::vector<std::string> runner_packages;  // installed too where others are; children do not inherit them
+  std::vector<std::string> runner_packages;  // installed where other packages are as well; children do not inherit them
   std::vector<std::string> extras;
-  std::string python_version;  // of the environment that packages are installed into
+  std::string python_version;  // of the environment into which packages are installed
 
   std::int32_t cpu_millicores = 1000;
   std::int64_t memory_bytes = 0;
@@ -69,7 +69,7 @@ struct JobRequest {
   Device device;
   std::vector<Constraint> constraints;
   std::int32_t replicas = 1;
-  std::string group_by;  // attribute that the machines of all replicas share; by default as the device needs it
+  std::string group_by;  // an attribute that all replicas' machines share; by default the device's own
   std::vector<std::string> ports;
 
   std::int32_t max_retries_failure = 0;
@@ -81,19 +81,20 @@ struct JobRequest {
   std::string task_image;
 };
 
-// Variables of a task that are its job's own, which its children do not inherit: under which a submission is known again, and
-// its metadata as JSON.
+// Environment variables of a task that belong to its job alone, so that its children do not inherit them: the mark by
+// which a submission recognises its own job, and the job's metadata as JSON.
 inline constexpr const char* kSubmissionVariable = "FRAY_SUBMISSION";
 inline constexpr const char* kMetadataVariable = "FRAY_JOB_METADATA";
-inline constexpr const char* kNameInMetadata = "name";  // for people, of a job whose id was given
+inline constexpr const char* kNameInMetadata = "name";  // in the metadata, for a job whose id was given
 
 Status check(const JobRequest& request);
 
-// Fills in what follows from the rest: set-up lines, the processors and replicas of a device. kInvalidArgument for replicas that
-// no number of slices has.
+// Fills in what follows from the other fields: the lines that set the environment up, and the processors and replicas
+// that belong to a device. kInvalidArgument when the replicas are not a whole number of slices.
 Status complete(JobRequest* request);
 
-// `today` as controllers want it, who refuse clients that have not been updated for two weeks.
+// A date in the form in which controllers ask clients for theirs. They refuse clients that were not updated for two
+// weeks.
 wire::LaunchJobRequest launch_question(const JobRequest& request, const std::string& id, const std::string& mark,
                                        const std::string& today);
 

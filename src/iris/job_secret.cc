@@ -15,7 +15,7 @@ std::string_view variable(const char* name) {
   return value == nullptr ? std::string_view() : value;
 }
 
-// "/bob/train" for "/bob/train/eval/0".
+// The id of the root job in the id of a job or a task: "/bob/train" for "/bob/train/eval/0".
 std::string_view root_of(std::string_view id) {
   const std::size_t user_end = id.find('/', 1);
   return user_end == std::string_view::npos ? id : id.substr(0, id.find('/', user_end + 1));

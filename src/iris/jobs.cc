@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds kFirstRetry{200};
 constexpr std::chrono::milliseconds kLongestRetry{5'000};
 constexpr int kJobsAPage = 500;
 constexpr int kLinesAPage = 1000;
-constexpr std::size_t kMarkDigits = 20;  // a controller hides what looks like a key: anything random of 24 and more
+constexpr std::size_t kMarkDigits = 20;  // controllers hide random texts of 24 characters and more
 constexpr std::chrono::milliseconds kFirstLook{100};
 constexpr std::chrono::milliseconds kLongestLook{2'000};
 
@@ -29,7 +29,7 @@ std::string quoted(std::string_view verb, const std::string& id) { return fmt::f
 
 std::string today() { return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))); }
 
-// A controller that waits for the tasks of a killed job waits for ever.
+// A controller that is asked to wait for the tasks of a killed job never answers.
 bool is_stuck(const Status& refused) {
   return refused.message().find("to drain before replacement") != std::string::npos;
 }
@@ -72,8 +72,8 @@ Result<std::optional<OwnTask>> Jobs::own_task() const {
 
 // ---- Launching
 
-// The id of the job, if it is there and was launched with this mark; kAlreadyExists when it is another one, which is in the
-// way.
+// The id of the job if it exists and was launched with this mark. kAlreadyExists when a job with another mark has that
+// id.
 Result<std::optional<std::string>> Jobs::find_launched(const std::string& id, const std::string& mark,
                                                        Existing existing) const {
   auto found = controller_->ask<wire::GetJobStatusResponse>(kGetJobStatus, quoted("look for", id),
@@ -87,14 +87,14 @@ Result<std::optional<std::string>> Jobs::find_launched(const std::string& id, co
                                                         endpoint().address.text(), id, to_string(job.state)));
 }
 
-// Each round either knows that nothing was launched, or asks before it sends again.
+// Before each further try either the answer has said that nothing was launched, or the controller is asked for the job.
 Status Jobs::launch(const JobRequest& request, const std::string& id, Bundle bundle, std::string* launched) const {
   const std::string mark = new_mark().substr(0, kMarkDigits);
   wire::LaunchJobRequest message = launch_question(request, id, mark, today());
   message.bundle_blob = std::move(bundle.bytes);
   const std::string question = encode(message);
   http_client::Backoff backoff(endpoint(), {kFirstRetry, kLongestRetry, controller_->patience()});
-  Status lost;  // what became of the tries before
+  Status lost;  // why the earlier tries failed
   while (true) {
     bool is_final = false;
     const auto answer =
@@ -175,7 +175,7 @@ Result<std::vector<JobDetails>> Jobs::list(const JobFilter& filter) const {
     query.offset = static_cast<std::int32_t>(jobs.size());
     query.limit = kJobsAPage;
     auto page = controller_->ask<wire::ListJobsResponse>(kListJobs, "list its jobs", question);
-    // Controllers refuse to go beyond some thousands.
+    // Controllers refuse offsets of more than some thousands.
     if (page.status().code() == StatusCode::kInvalidArgument && !jobs.empty()) return jobs;
     if (!page.is_ok()) return page.status();
     for (const wire::JobStatus& job : page->jobs) jobs.push_back(details_of(job));

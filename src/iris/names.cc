@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kLongestName = 200;
 constexpr std::size_t kMarkBytes = 16;
-constexpr std::size_t kEndDigits = 8;  // of a new name
+constexpr std::size_t kEndDigits = 8;  // of the random end of a new name
 
 Status wrong_name(std::string_view what, std::string_view given, std::string_view why) {
   return Status(StatusCode::kInvalidArgument, fmt::format("{} \"{}\" cannot be used on Iris: {}", what, given, why));

@@ -48,7 +48,7 @@ std::string text_in(const json& attribute) {
   return value.is_string() ? value.get<std::string>() : "";
 }
 
-// Only places are told on, as one value or one of several.
+// The constraints of this task's job that its children inherit. They name places, each with one value or several.
 std::vector<Constraint> own_places() {
   std::vector<Constraint> constraints;
   const json list = parse_json(own_variable("IRIS_JOB_CONSTRAINTS"));

@@ -1,11 +1,12 @@
-// Messages as bytes, in the encoding of Protocol Buffers, as far as Iris uses it.
+// Reads and writes messages in the encoding of Protocol Buffers, as far as Iris uses it.
 //
 //   struct Point { std::int32_t x{}; template <...> static void each(Self& self, Visit& visit) { visit(1, self.x); } };
 //   std::string bytes = encoded(point);
 //   if (!decoded(bytes, point)) ...
 //
-// Fields that hold nothing are not written. What is read goes on top of what is there: unknown fields are passed over, of a
-// field that comes twice the later one counts, lists and maps grow. The structs come from tools/iris_messages.py.
+// Fields with their default values are not written. Reading adds to what the struct holds already: unknown fields are
+// skipped, the later value of a field that comes twice counts, and lists and maps grow. tools/iris_messages.py writes
+// the structs.
 //
 // (The libraries of Protocol Buffers that Debian has for static linking cannot become part of a Python extension.)
 //
@@ -113,7 +114,7 @@ std::string encoded(const T& message) {
 
 // ---- Reading
 
-// A field as it came: a number, or bytes.
+// A field as it was read: a number or bytes, depending on its wire type.
 struct ProtobufField {
   int number = 0;
   WireType type = WireType::kVarint;
@@ -121,13 +122,13 @@ struct ProtobufField {
   std::string_view bytes;
 };
 
-// The next field, taken off the front; nothing when the bytes break the format.
+// Takes the next field off the front of the bytes; nothing when they break the format.
 std::optional<ProtobufField> take_field(std::string_view& bytes);
 
 template <typename T>
 bool decode_within(std::string_view bytes, T& message, int depth);
 
-// Visits the fields of a message and puts one that came where it belongs.
+// Visits the fields of a message and stores a field that was read in the member that has its number.
 class ProtobufReader {
  public:
   ProtobufReader(const ProtobufField& field, int depth) : field_(field), depth_(depth) {}
@@ -136,7 +137,7 @@ class ProtobufReader {
   void operator()(int number, T& place) {
     if (number == field_.number) is_right_ = take(place);
   }
-  // Of another type than ours, it is as bad as unreadable.
+  // A field whose wire type is not the one of the member is treated as unreadable.
   bool is_right() const { return is_right_; }
 
  private:

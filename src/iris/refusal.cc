@@ -20,7 +20,8 @@ constexpr std::size_t kShown = 600;
 constexpr unsigned kOkStatus = 200;
 constexpr std::string_view kProto = "application/proto";
 
-// One line of what was said, without what cannot be printed. Controllers send whole tracebacks: their last line counts.
+// One line of an answer for a message, without characters that cannot be printed. Controllers send whole tracebacks,
+// whose last line is the error.
 std::string one_line(std::string_view text) {
   const char* blank = " \t\r\n";
   const std::size_t end = text.find_last_not_of(blank);
@@ -66,7 +67,7 @@ std::string unauthenticated(const Endpoint& endpoint, const std::string& where) 
 
 bool is_gateways(unsigned status) { return status == 429 || (status >= 502 && status <= 504); }
 
-// What answered is no controller, or something between here and it.
+// The refusal for an answer that did not come from a controller, but from something at its address or on the way to it.
 Status stranger(const Endpoint& endpoint, std::string_view what, const http_client::Answer& answer) {
   const std::string where = endpoint.address.text();
   if (answer.status >= 300 && answer.status < 400) {

@@ -1,7 +1,7 @@
-// refusal(): what an answer that is no success means, as a Status that says what to do.
+// refusal(): turns an answer that is no success into a Status that says what happened and what to do.
 //
-// A controller says what it refuses in JSON, {"code": ..., "message": ...}, whatever the HTTP status; what stands before it
-// (proxies, tunnels, login pages) says it otherwise.
+// A controller describes a refusal in JSON, {"code": ..., "message": ...}, with any HTTP status. Proxies, tunnels and
+// login pages before the controller answer in other forms.
 //
 //   unauthenticated, permission_denied   kPermissionDenied
 //   not_found                            kNotFound
@@ -11,11 +11,11 @@
 //   deadline_exceeded, 504               kTimedOut
 //   unimplemented                        kVersionMismatch
 //   others                               kInternal
-//   no answer of a controller            kUnavailable
+//   an answer of something else          kUnavailable
 //
 // Threading:  any thread.
 // Ownership:  values.
-// Failure:    none. No token is in a message.
+// Failure:    none. No message contains a token.
 #pragma once
 
 #include <string>
@@ -28,19 +28,19 @@
 namespace fray::iris {
 
 struct Refusal {
-  std::string code;  // of the Connect protocol; empty where the answer is none of a controller
+  std::string code;  // of the Connect protocol; empty when it was no controller that answered
   Status status;
-  bool is_passing = false;    // the same question may have another answer a moment later
-  bool has_answered = false;  // something did, whatever it is
+  bool is_passing = false;    // the same request may succeed a moment later
+  bool has_answered = false;  // something has answered, be it a controller or not
 };
 
-// `what` was asked: "launch the job X", "show the job X".
+// `what` says what the request was for: "launch the job X", "show the job X".
 Refusal refusal(const Endpoint& endpoint, std::string_view what, const http_client::Answer& answer);
 
-// Whether an answer holds what was asked for.
+// Whether an answer is a success.
 bool is_success(const http_client::Answer& answer);
 
-// "; it expired on ...", where a token says when it expires and that has passed.
+// "; it expired on ..." for a token that says when it expires, when that time has passed; otherwise an empty text.
 std::string expiry_note(const std::string& token);
 
 }  // namespace fray::iris

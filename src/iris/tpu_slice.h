@@ -1,9 +1,9 @@
-// TpuSlice: what one slice of a TPU consists of. The table is that of Python's fray.cluster.tpu_topology, from which the build
-// writes ours.
+// TpuSlice: what one slice of a TPU consists of. The build makes the table from the one in Python's
+// fray.cluster.tpu_topology.
 //
 // Threading:  constants.
 // Ownership:  none.
-// Failure:    none: a slice that is not in the table is nullptr.
+// Failure:    none: for a slice that is not in the table the answer is nullptr.
 #pragma once
 
 #include <string>
@@ -19,7 +19,8 @@ struct TpuSlice {
 
 // Names are in lower case.
 const TpuSlice* find_tpu_slice(std::string_view name);
-// "v4-8, v4-16, ...": those of the generation that the name begins with; of all where there is no such generation.
+// The names of slices for a message, "v4-8, v4-16, ...": those of the generation with which `name` begins, or all of
+// them.
 std::string known_tpu_slices(std::string_view name);
 // Whether a text has the form of a slice's name: "v9-8".
 bool is_like_tpu_slice(std::string_view name);

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "model/json_fields.h"
 #include "model/json_text.h"
 
 namespace fray::job {
@@ -68,18 +69,6 @@ JobSpec spec_of(const json& kept) {
   return spec;
 }
 
-json replica_json(const ReplicaEnd& end) {
-  json kept;
-  ReplicaEnd::visit(end, [&kept](const char* name, const auto& value) { kept[name] = value; });
-  return kept;
-}
-
-ReplicaEnd replica_of(const json& kept) {
-  ReplicaEnd end;
-  ReplicaEnd::visit(end, [&kept](const char* name, auto& value) { kept.at(name).get_to(value); });
-  return end;
-}
-
 JobState state_of(const std::string& word) {
   for (const JobState state :
        {JobState::kPending, JobState::kRunning, JobState::kSucceeded, JobState::kFailed, JobState::kStopped}) {
@@ -88,61 +77,31 @@ JobState state_of(const std::string& word) {
   throw json::other_error::create(501, "unknown state", nullptr);
 }
 
-JobRecord record_of(const json& kept) {
-  JobRecord record;
-  record.spec = spec_of(kept.at("spec"));
-  kept.at("sequence").get_to(record.sequence);
-  kept.at("parent").get_to(record.parent);
-  kept.at("parent_attempt").get_to(record.parent_attempt);
-  record.state = state_of(kept.at("state").get<std::string>());
-  kept.at("attempt").get_to(record.attempt);
-  kept.at("attempt_open").get_to(record.attempt_open);
-  kept.at("failures").get_to(record.failures);
-  kept.at("preemptions").get_to(record.preemptions);
-  kept.at("stop_asked").get_to(record.stop_asked);
-  kept.at("too_late").get_to(record.too_late);
-  kept.at("message").get_to(record.message);
-  kept.at("exit_code").get_to(record.exit_code);
-  for (const json& replica : kept.at("replicas")) record.replicas.push_back(replica_of(replica));
-  kept.at("accepted_unix_ns").get_to(record.accepted_unix_ns);
-  kept.at("started_unix_ns").get_to(record.started_unix_ns);
-  kept.at("ended_unix_ns").get_to(record.ended_unix_ns);
-  return record;
-}
-
 }  // namespace
 
-std::string JobRecord::json() const {
-  nlohmann::json ends = nlohmann::json::array();
-  for (const ReplicaEnd& end : replicas) ends.push_back(replica_json(end));
-  const nlohmann::json whole = {{"spec", spec_json(spec)},
-                                {"sequence", sequence},
-                                {"parent", parent},
-                                {"parent_attempt", parent_attempt},
-                                {"state", to_string(state)},
-                                {"attempt", attempt},
-                                {"attempt_open", attempt_open},
-                                {"failures", failures},
-                                {"preemptions", preemptions},
-                                {"stop_asked", stop_asked},
-                                {"too_late", too_late},
-                                {"message", message},
-                                {"exit_code", exit_code},
-                                {"replicas", std::move(ends)},
-                                {"accepted_unix_ns", accepted_unix_ns},
-                                {"started_unix_ns", started_unix_ns},
-                                {"ended_unix_ns", ended_unix_ns}};
-  // Commands and folders may hold any bytes.
-  return json_text(whole);
-}
+}  // namespace fray::job
+
+template <>
+struct nlohmann::adl_serializer<fray::JobSpec> {
+  static void to_json(json& kept, const fray::JobSpec& spec) { kept = fray::job::spec_json(spec); }
+  static void from_json(const json& kept, fray::JobSpec& spec) { spec = fray::job::spec_of(kept); }
+};
+
+template <>
+struct nlohmann::adl_serializer<fray::JobState> {
+  static void to_json(json& kept, fray::JobState state) { kept = fray::job::to_string(state); }
+  static void from_json(const json& kept, fray::JobState& state) {
+    state = fray::job::state_of(kept.get<std::string>());
+  }
+};
+
+namespace fray::job {
+
+// Commands and folders may hold any bytes: those that are no UTF-8 are replaced.
+std::string JobRecord::json() const { return fields_text(*this); }
 
 Result<JobRecord> JobRecord::parse(std::string_view text) {
-  const nlohmann::json kept = parse_json(text);
-  try {
-    if (kept.is_object()) return record_of(kept);
-  } catch (const nlohmann::json::exception&) {
-  }
-  return Status(StatusCode::kCorruption, "this is no record of a job");
+  return read_fields<JobRecord>(text, "this is no record of a job");
 }
 
 }  // namespace fray::job

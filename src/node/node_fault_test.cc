@@ -187,7 +187,8 @@ TEST_P(NodeSpillFaults, CopyThatAlwaysFailsIsToldAndLosesNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Points, NodeSpillFaults,
-                         ::testing::Values("spill.source", "spill.open", "spill.allocate", "spill.copy", "spill.sync"),
+                         ::testing::Values("thread", "spill.source", "spill.open", "spill.allocate", "spill.copy",
+                                           "spill.sync"),
                          [](const auto& point) {
                            std::string name = point.param;
                            std::erase(name, '.');

@@ -1,4 +1,5 @@
-// Any bytes into everything that reads what a cluster sent or a user typed: nothing may crash or read outside.
+// Gives arbitrary bytes to every function that reads what a cluster has sent or a user has typed. None may crash or
+// read outside of its input.
 #include <cstddef>
 #include <cstdint>
 
@@ -19,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)parse_flag(text, "stopped");
   (void)parse_release(text);
   if (auto address = parse_address(text); address.is_ok()) {
-    // What was understood is understood again.
+    // An address that was accepted is accepted again in the form in which it is printed.
     if (parse_address(address->text())->text() != address->text()) __builtin_trap();
   }
   for (unsigned status : {302u, 401u, 404u, 500u}) (void)refusal(Endpoint{}, "fuzz", status, text);

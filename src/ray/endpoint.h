@@ -1,12 +1,13 @@
-// The endpoint of a Ray cluster: the address of its dashboard as people write it, and the token that it wants, from where
-// Ray's own clients look for it.
+// The endpoint of a Ray cluster: the address of its dashboard, as people write it, and the token that the dashboard
+// asks for. The token comes from the places in which Ray's own clients look for it:
 //
 //   RAY_AUTH_TOKEN, else the file that RAY_AUTH_TOKEN_PATH names, else ~/.ray/auth_token
 //
 // Threading:  any thread; reads the environment.
 // Ownership:  values.
-// Failure:    kInvalidArgument: a text that is no address, with what was probably meant; a file that RAY_AUTH_TOKEN_PATH names
-//             and that cannot be read. Without any of the three the token is empty. The token itself is in no message.
+// Failure:    kInvalidArgument for a text that is no address, with the address that was probably meant, and for a file
+//             that RAY_AUTH_TOKEN_PATH names and that cannot be read. Where none of the three places has a token, it is
+//             empty. No message contains the token.
 #pragma once
 
 #include <string_view>

@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 5> kStatusNames = {"PENDING", "RUNNING", 
 constexpr std::size_t kShown = 120;
 constexpr double kMostMilliseconds = 9e15;
 
-// The beginning of what came, as far as it can be printed.
+// The beginning of an answer, for messages, without characters that cannot be printed.
 std::string beginning(std::string_view body) {
   std::string shown;
   for (char c : body.substr(0, kShown)) shown += c >= ' ' && c < 0x7F ? c : ' ';
@@ -74,7 +74,7 @@ Result<JobDetails> read_job(std::string_view body, const json& object) {
   job.end_time_ms = milliseconds_at(object, "end_time");
   if (auto code = object.find("driver_exit_code"); code != object.end() && code->is_number_integer()) {
     const auto number = static_cast<int>(code->get<std::int64_t>());
-    job.exit_code = number < 0 ? 128 - number : number;  // by a signal: as a shell tells it
+    job.exit_code = number < 0 ? 128 - number : number;  // killed by a signal: 128 and its number, as in a shell
   }
   if (auto metadata = object.find("metadata"); metadata != object.end() && metadata->is_object()) {
     for (const auto& [key, value] : metadata->items()) {

@@ -1,9 +1,9 @@
-// JobDetails: what a Ray cluster says of a job, and the decoders of its other answers.
+// JobDetails: what a Ray cluster says of a job. The decoders of the cluster's other answers are here too.
 //
 // Threading:  values.
 // Ownership:  owns its strings.
-// Failure:    kCorruption: the bytes are no JSON, or not the JSON that Ray sends; the message has their beginning. Keys that
-//             are not known are left alone, missing ones stay empty.
+// Failure:    kCorruption when the bytes are no JSON, or not the JSON that Ray sends; the message quotes their
+//             beginning. Unknown keys are ignored, and fields whose keys are missing stay empty.
 #pragma once
 
 #include <cstdint>
@@ -37,25 +37,25 @@ struct JobDetails {
   std::map<std::string, std::string> metadata;
   nlohmann::json runtime_env;
 
-  // What verbs take.
+  // The id by which the API's verbs name the job.
   const std::string& id() const { return submission_id.empty() ? job_id : submission_id; }
   nlohmann::json to_json() const;
 };
 
-// Metadata under which a submission is known again; not shown to users.
+// The key in a job's metadata under which a submission recognises its own job. Users do not see it.
 inline constexpr const char* kSubmissionKey = "fray_submission";
 
 Result<JobDetails> parse_job(std::string_view body);
 Result<std::vector<JobDetails>> parse_jobs(std::string_view body);
-// The value of one key that is a text, or true or false.
+// The value of one key of a JSON object, where it is a text or a boolean.
 Result<std::string> parse_text(std::string_view body, const char* key);
 Result<bool> parse_flag(std::string_view body, const char* key);
 
-// What each living node has, by name of the resource, from the answer of /api/v0/nodes?detail=true.
+// The resources of each living node, by name, from the answer to GET /api/v0/nodes?detail=true.
 using NodeResources = std::map<std::string, double>;
 Result<std::vector<NodeResources>> parse_nodes(std::string_view body);
 
-// Numbers of a release, "2.60.0rc1" as {2, 60}; kCorruption for anything else.
+// The first two numbers of a release: {2, 60} for "2.60.0rc1". kCorruption for any other text.
 Result<std::pair<int, int>> parse_release(std::string_view release);
 
 }  // namespace fray::ray

@@ -97,7 +97,7 @@ std::string new_submission_id() {
   while (id.size() < wanted) {
     if (::getrandom(drawn.data(), drawn.size(), 0) < 0) continue;
     for (unsigned char byte : drawn) {
-      // Bytes past the last whole round of letters would make some likelier.
+      // The remaining bytes are discarded: they would make some letters likelier than others.
       if (byte < 256 / kLetters.size() * kLetters.size() && id.size() < wanted) id += kLetters[byte % kLetters.size()];
     }
   }
@@ -111,7 +111,7 @@ std::string submit_body(const JobRequest& request, const std::string& mark) {
                {"submission_id", request.submission_id},
                {"runtime_env", request.runtime_env},
                {"metadata", metadata}};
-  // Servers refuse keys that they do not know, so only what was asked for is sent.
+  // Servers refuse keys that they do not know, so keys without a value are not sent.
   if (request.cpus) body["entrypoint_num_cpus"] = *request.cpus;
   if (request.gpus) body["entrypoint_num_gpus"] = *request.gpus;
   if (request.memory_bytes) body["entrypoint_memory"] = *request.memory_bytes;

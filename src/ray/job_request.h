@@ -1,9 +1,9 @@
-// JobRequest: a job as a user asks for it, and the document that Ray's dashboard takes.
+// JobRequest: a job as a user asks for it, and the JSON document with which it is submitted to Ray's dashboard.
 //
 // Threading:  values.
 // Ownership:  owns its strings.
-// Failure:    check() returns kInvalidArgument with what was given and what is allowed. Values of environment variables are
-//             in no message.
+// Failure:    check() returns kInvalidArgument with what was given and what is allowed. No message contains the values
+//             of environment variables.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@
 namespace fray::ray {
 
 struct JobRequest {
-  std::string entrypoint;     // a line for the shell; command_text() makes one of words
-  std::string submission_id;  // empty: one is drawn
-  // As Ray knows it. Folders and archives of this machine in `working_dir` and `py_modules` are sent along, files of
-  // requirements in `pip` and `uv` are read.
+  std::string entrypoint;     // a line for the shell; command_text() makes one from a list of words
+  std::string submission_id;  // empty: a random one is made
+  // Ray's runtime_env. Folders and archives of this machine that `working_dir` and `py_modules` name are uploaded, and
+  // files of requirements that `pip` and `uv` name are read.
   nlohmann::json runtime_env = nlohmann::json::object();
   std::map<std::string, std::string> metadata;
-  std::optional<double> cpus;  // of the entrypoint itself
+  std::optional<double> cpus;  // for the entrypoint itself, not for the tasks of its program
   std::optional<double> gpus;
   std::optional<std::uint64_t> memory_bytes;
   std::map<std::string, double> resources;
@@ -34,13 +34,13 @@ struct JobRequest {
 
 Status check(const JobRequest& request);
 
-// "raysubmit_" and 16 letters and digits, as Ray draws them.
+// A random submission id in the form that Ray's own client gives it: "raysubmit_" and 16 letters and digits.
 std::string new_submission_id();
 
-// The body of POST /api/jobs/; `mark` goes into the metadata.
+// The body of POST /api/jobs/. `mark` is written into the job's metadata, so that a submission recognises its own job.
 std::string submit_body(const JobRequest& request, const std::string& mark);
 
-// Whether a path of a runtime env is meant to be sent from this machine: it has no scheme.
+// Whether a path in a runtime env names something on this machine, which has to be uploaded: it is no URL.
 bool is_local_path(const std::string& text);
 
 // The packages that a file of requirements names, one a line.

@@ -42,7 +42,7 @@ Result<http_client::Answer> Jobs::ask(std::string_view what, const Request& requ
   return answer;
 }
 
-// For requests that change nothing, or may arrive twice: once more when the connection broke under them.
+// Sends a request that changes nothing, or that may arrive twice: it is sent once more when the connection breaks.
 Result<http_client::Answer> Jobs::ask_again(std::string_view what, const Request& request) const {
   FRAY_RETURN_IF_ERROR(check_token(endpoint_.token));
   bool arrived = false;
@@ -79,7 +79,7 @@ Result<std::string> Jobs::upload(const PackageRequest& wanted) const {
   FRAY_ASSIGN_OR_RETURN(Package package, make_package(wanted));
   const std::string path = "/api/packages/gcs/" + path_segment(package.name);
   const std::string what = fmt::format("take the package of {} ({} bytes)", wanted.path, package.bytes);
-  // Asking keeps what is there from being dropped for the next ten minutes.
+  // The question also keeps the cluster from dropping the package for the next ten minutes.
   Result<Answer> there = ask_again(what, {"GET", path, {}});
   if (there.is_ok()) return package.uri();
   if (there.status().code() != StatusCode::kNotFound) return there.status();
@@ -116,7 +116,7 @@ Status Jobs::send_along(nlohmann::json& env) const {
   return Status::ok();
 }
 
-// Whether the job is there and is this submission's; kAlreadyExists when it is somebody else's.
+// Whether the job exists and has this submission's mark. kAlreadyExists when it exists with another one.
 Result<bool> Jobs::has_arrived(const JobRequest& request, const std::string& mark) const {
   Result<JobDetails> job = get(request.submission_id);
   if (!job.is_ok() && job.status().code() == StatusCode::kNotFound) return false;
@@ -128,14 +128,14 @@ Result<bool> Jobs::has_arrived(const JobRequest& request, const std::string& mar
                             endpoint_.address.text(), request.submission_id, to_string(job->status)));
 }
 
-// Each round either knows that nothing was submitted, or asks before it sends again.
+// Before each further try either the answer has said that nothing was submitted, or the cluster is asked for the job.
 Status Jobs::post(const JobRequest& request) const {
   const std::string mark = new_submission_id();
   const std::string what = named("take", request.submission_id);
   const Request message{"POST", "/api/jobs/", submit_body(request, mark)};
   bool uncertain = false;
   Status last;
-  // Time for a first answer that never comes, and for what follows from that.
+  // This is enough for a first request that is never answered, and for the questions and the second try that follow it.
   http_client::Backoff backoff(endpoint_, {kFirstAsk, kLongestAsk, 2 * endpoint_.answer_limit});
   for (bool first = true; first || backoff.rest(); first = false) {
     if (uncertain) {
@@ -153,7 +153,7 @@ Status Jobs::post(const JobRequest& request) const {
         Result<bool> ours = has_arrived(request, mark);
         return ours.is_ok() && *ours ? Status::ok() : last;
       }
-      // A gateway may have passed it on before it gave up.
+      // A gateway may have passed the request on before it gave up.
       if (answer->status == 502 || answer->status == 504) uncertain = true;
       if (!uncertain && !is_worth_repeating(answer->status, answer->body)) return last;
       continue;

@@ -1,18 +1,20 @@
-// Jobs: a Ray cluster's jobs, over the REST API of its dashboard. Needs no Ray on this machine.
+// Jobs: the client of a Ray cluster's jobs, over the REST API of the cluster's dashboard. It needs no Ray on this
+// machine.
 //
 //   auto address = parse_address("http://10.0.0.5:8265").value();
 //   Jobs jobs({address, find_token().value()});
 //   std::string id = jobs.submit({.entrypoint = "python train.py"}).value();
 //   JobDetails job = jobs.get(id).value();
 //
-// A job is submitted once, whatever the network does: it has an id and a mark before it leaves, and when the answer is lost
-// the cluster is asked for that id before anything is sent again. A head that is still starting is waited for, twice
-// Endpoint::answer_limit at most.
+// A job is submitted exactly once, whatever the network does. The client chooses its id and writes a mark into its
+// metadata before the request is sent. When the answer is lost, the client asks the cluster for a job with that id and
+// that mark before it sends the request again. It waits for a head node that is still starting, at most twice
+// Endpoint::answer_limit.
 //
-// Threading:  any thread; calls block for Endpoint's limits at most, and share nothing but constant values.
-// Ownership:  values; a connection lives within a call.
-// Failure:    as exchange() and refusal() say; kVersionMismatch when the cluster's Ray is too old. Each message names the
-//             address, what was asked and what to do.
+// Threading:  any thread. A call blocks for Endpoint's limits at most. Calls share only constant values.
+// Ownership:  values. Each call opens and closes its own connection.
+// Failure:    the codes of exchange() and refusal(), and kVersionMismatch when the cluster's release of Ray is too old.
+//             Each message names the address, the request and what to do.
 #pragma once
 
 #include <chrono>
@@ -35,24 +37,24 @@ class Jobs {
 
   const Endpoint& endpoint() const { return endpoint_; }
 
-  // The cluster's release, such as "2.60.0". kVersionMismatch before kOldest.
+  // The release of Ray on the cluster, such as "2.60.0". kVersionMismatch when it is older than kOldest.
   Result<std::string> check_version() const;
 
-  // Sends packages that the cluster has not, then the job. The submission id.
+  // Uploads the packages that the cluster does not have, submits the job, and returns its submission id.
   Result<std::string> submit(JobRequest request) const;
-  // By submission id; drivers by job id.
+  // A job by its submission id. A program that was not submitted, but called ray.init by itself, has a job id instead.
   Result<JobDetails> get(const std::string& id) const;
   Result<std::vector<JobDetails>> list() const;
-  // False: it had ended.
+  // Whether the job was stopped; false when it had ended before.
   Result<bool> stop(const std::string& id) const;
-  // Of a job that has ended.
+  // Deletes a job that has ended from the cluster's list.
   Result<bool> remove(const std::string& id) const;
-  // What the cluster's living nodes have.
+  // The resources of the cluster's living nodes.
   Result<std::vector<NodeResources>> nodes() const;
-  // All output so far.
+  // The whole output that the job has written so far.
   Result<std::string> logs(const std::string& id) const;
 
-  // Where LogFollower reads.
+  // The path of the WebSocket from which LogFollower reads the job's output.
   static std::string log_path(const std::string& id);
 
  private:

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kFirstReconnect{100};
 constexpr std::chrono::milliseconds kLongestReconnect{5'000};
-constexpr std::chrono::seconds kSilence{10};  // then the job is asked after: the connection may be dead
+constexpr std::chrono::seconds kSilence{10};  // after it the cluster is asked for the job: the connection may be dead
 
 bool is_final(StatusCode code) {
   return code != StatusCode::kUnavailable && code != StatusCode::kTimedOut && code != StatusCode::kInternal;
@@ -19,7 +19,7 @@ bool is_final(StatusCode code) {
 
 }  // namespace
 
-// What of a message lies beyond the offset; false when nothing does.
+// Puts the part of a message that lies beyond the offset into `*text`; false when there is none.
 bool LogFollower::take_new(std::string& text) {
   const std::uint64_t begin = passed_;
   passed_ += text.size();
@@ -45,7 +45,7 @@ Status LogFollower::look_at_job() {
   return Status::ok();
 }
 
-// The whole log once more, when the job is over: a connection may have closed before all of it was sent.
+// Reads the whole log once more after the job has ended, because a connection may close before all of it was sent.
 Result<LogFollower::Event> LogFollower::read_rest(std::string* text) {
   if (std::exchange(rest_read_, true)) return Event::kEnd;
   socket_.reset();
@@ -65,7 +65,7 @@ Result<LogFollower::Event> LogFollower::read(std::string* text, std::chrono::mil
   if (event == LogSocket::Event::kClosed) {
     socket_.reset();
     FRAY_RETURN_IF_ERROR(look_at_job());
-    // Closed while the job runs: it is opened again, after a moment.
+    // The connection was closed while the job runs, so another one is opened after a moment.
     if (!job_) return Status(StatusCode::kUnavailable, "the log was closed before the job was over");
     return read_rest(text);
   }
@@ -73,7 +73,7 @@ Result<LogFollower::Event> LogFollower::read(std::string* text, std::chrono::mil
   return Event::kNothing;
 }
 
-// Some time passes before the next try, within the caller's patience.
+// Waits before the next try, for no longer than the caller's patience.
 Result<LogFollower::Event> LogFollower::lost(const Status& why, std::chrono::milliseconds patience) {
   socket_.reset();
   if (is_final(why.code()) || !was_connected_) return why;

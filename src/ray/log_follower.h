@@ -1,4 +1,5 @@
-// LogFollower: a job's output as it comes, from a place on, to the job's end, over as many connections as it takes.
+// LogFollower: reads a job's output from a given offset on while the job writes it, until the job ends. When a
+// connection breaks, it opens another one.
 //
 //   LogFollower log(jobs, id, 0);
 //   while (true) {
@@ -7,13 +8,15 @@
 //     if (event == LogFollower::Event::kEnd) break;
 //   }
 //
-// Ray sends a log from its beginning on each connection and has no offsets: what was read is counted in bytes and passed
-// over when a cut connection is made anew. The end is the cluster's word that the job is over, not the end of a connection.
+// Ray sends a log from its beginning on each connection and knows no offsets. So the follower counts the bytes that it
+// has read, and skips as many when it connects again. The log is over when the cluster says that the job has ended; the
+// end of a connection alone says nothing.
 //
-// Threading:  one thread; next() blocks for `patience`, and while it connects as exchange() does.
+// Threading:  one thread. next() blocks for `patience`, and while it connects as long as exchange() does.
 // Ownership:  owns its connection; `jobs` must outlive it.
-// Failure:    a first connection that fails is told at once, and so are kNotFound and kPermissionDenied. When the cluster
-//             cannot be reached again for kGiveUp, kUnavailable with the offset to go on from: the job itself may go on.
+// Failure:    when the first connection fails, next() says so at once; the same holds for kNotFound and
+//             kPermissionDenied. When a lost cluster cannot be reached for kGiveUp, next() returns kUnavailable with
+//             the offset from which the log can be continued. The job itself may still run then.
 #pragma once
 
 #include <chrono>
@@ -36,9 +39,9 @@ class LogFollower {
       : jobs_(jobs), id_(std::move(id)), offset_(offset) {}
 
   Result<Event> next(std::string* text, std::chrono::milliseconds patience);
-  // Bytes of the log that were read, those before the first one included.
+  // The offset of the next byte of the log; it counts the bytes before the place where the reading began, too.
   std::uint64_t offset() const { return offset_; }
-  // As the cluster said at the end.
+  // The job as the cluster described it when the log was over.
   const std::optional<JobDetails>& job() const { return job_; }
 
  private:
@@ -54,7 +57,7 @@ class LogFollower {
   const Jobs& jobs_;
   const std::string id_;
   std::uint64_t offset_;
-  std::uint64_t passed_ = 0;  // bytes that this connection has sent
+  std::uint64_t passed_ = 0;  // bytes of the log that the present connection has sent
   std::unique_ptr<LogSocket> socket_;
   std::optional<JobDetails> job_;
   bool rest_read_ = false;

@@ -57,7 +57,7 @@ Result<std::optional<LogSocket::Arrived>> LogSocket::next() {
   }
 }
 
-// The other side's word is enough; its connection may take its time.
+// The server's close frame is enough; this side does not wait until the server has closed the connection.
 Result<LogSocket::Event> LogSocket::close(const Arrived& close) {
   if (close.code != websocket::kNormal) {
     return connection_->cut(fmt::format("the log was closed with the code {}", close.code));

@@ -1,9 +1,10 @@
 // LogSocket: a WebSocket on which a cluster sends a job's output as text.
 //
-// Threading:  one thread; read() blocks for `patience` at most.
+// Threading:  one thread. read() blocks for `patience` at most.
 // Ownership:  owns the connection.
-// Failure:    open() fails as exchange() does, and with the refusal of a plain HTTP answer. read() returns kUnavailable when
-//             the connection was cut: without the closing handshake nothing says that the output is complete.
+// Failure:    open() returns what exchange() returns, and a refusal() when the server answers with plain HTTP. read()
+//             returns kUnavailable when the connection ends without the closing handshake, because the output may be
+//             incomplete then.
 #pragma once
 
 #include <chrono>
@@ -23,7 +24,7 @@ class LogSocket {
 
   static Result<std::unique_ptr<LogSocket>> open(const Endpoint& endpoint, const std::string& path);
 
-  // kText puts one message into `*text`; kNothing: none came within `patience`.
+  // kText: one message has come and is in `*text`. kNothing: none came within `patience`.
   Result<Event> read(std::string* text, std::chrono::milliseconds patience);
 
  private:
@@ -31,7 +32,7 @@ class LogSocket {
 
   explicit LogSocket(const Endpoint& endpoint) : endpoint_(endpoint) {}
   Status upgrade(const std::string& path);
-  // The next message or the other side's close, of what has arrived; pings are answered.
+  // The next message, or the server's close frame, among the bytes that have arrived. Pings are answered on the way.
   Result<std::optional<Arrived>> next();
   Result<Event> close(const Arrived& close);
 

@@ -80,7 +80,7 @@ IgnoreFile rules_of(const std::string& folder) {
   return rules;
 }
 
-// Walks a folder in the order of names, so that the archive depends on nothing but the files.
+// Walks a folder in the order of names, so that equal files always give the same archive.
 class FolderPacker {
  public:
   FolderPacker(const PackageRequest& request, int fd) : request_(request), zip_(fd, request.most_bytes) {
@@ -103,7 +103,7 @@ class FolderPacker {
     struct stat found {};
     if (::stat(folder.c_str(), &found) != 0) return cannot("look at", folder, errno);
     const std::pair identity(found.st_dev, found.st_ino);
-    // A link to a folder above would never end.
+    // A link to a folder that contains it would be followed without end.
     if (std::find(above_.begin(), above_.end(), identity) != above_.end()) return Status::ok();
     above_.push_back(identity);
     rules_.enter(name, rules_of(folder));
@@ -129,11 +129,11 @@ class FolderPacker {
     return empty && !name.empty() ? zip_.add_folder(prefix_ + name) : Status::ok();
   }
 
-  // Whether it is in the archive now.
+  // Whether the entry was added to the archive.
   Result<bool> add_entry(const std::string& path, const std::string& name) {
     struct stat found {};
     if (::stat(path.c_str(), &found) != 0) {
-      if (errno == ENOENT || errno == ELOOP) return false;  // a link to nowhere, or gone by now
+      if (errno == ENOENT || errno == ELOOP) return false;  // a dangling link, or a file that is gone
       return cannot("look at", path, errno);
     }
     const bool is_folder = S_ISDIR(found.st_mode);
@@ -193,7 +193,7 @@ Result<Package> package_archive(const PackageRequest& request, std::uint64_t siz
   if (!package.file.is_open()) return cannot("read", request.path, errno);
   package.bytes = size;
   FRAY_ASSIGN_OR_RETURN(std::string hash, hash_of(package.file.get(), size));
-  // A wheel's name says what is in it, and pip reads it.
+  // A wheel keeps its file name, because pip reads the name.
   package.name =
       *kind == ".whl" ? fs::path(request.path).filename().string() : fmt::format("_ray_pkg_{}{}", hash, *kind);
   return package;

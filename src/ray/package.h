@@ -1,14 +1,16 @@
-// Package: a folder or an archive as Ray's clusters take it, named after its content, so that what a cluster has is not
-// sent again.
+// Package: a folder or an archive in the form in which Ray's clusters take it. Its name is a hash of its content, so
+// that a package that the cluster has already is not sent again.
 //
 //   gcs://_ray_pkg_<32 hex digits of SHA-256>.zip
 //
-// Left out are .git, .venv, venv, __pycache__, what `excludes` says, and what .gitignore and .rayignore say in any folder
-// (.gitignore not with RAY_RUNTIME_ENV_IGNORE_GITIGNORE=1). Links are followed; what is neither file nor folder is left out.
+// The archive leaves out .git, .venv, venv and __pycache__, what `excludes` names, and what .gitignore and .rayignore
+// name in any folder (with RAY_RUNTIME_ENV_IGNORE_GITIGNORE=1 the files .gitignore do not count). Symbolic links are
+// followed. What is neither a file nor a folder is left out.
 //
 // Threading:  any thread.
 // Ownership:  owns an unlinked file with the archive.
-// Failure:    kInvalidArgument (no such folder or archive), kIoError name the path; kResourceExhausted beyond `most_bytes` names the largest files.
+// Failure:    kInvalidArgument when there is no such folder or archive, and kIoError, both with the path;
+//             kResourceExhausted for more than `most_bytes`, with the largest files.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +33,8 @@ struct Package {
 struct PackageRequest {
   std::string path;  // a folder, or an archive: .zip, .tar.gz, .tgz, .tar.xz, .whl
   std::vector<std::string> excludes;
-  bool with_parent = false;                             // names in it begin with the folder's own, as modules want it
-  std::uint64_t most_bytes = std::uint64_t{100} << 20;  // what Ray's dashboard takes
+  bool with_parent = false;                             // paths begin with the folder's own name, for py_modules
+  std::uint64_t most_bytes = std::uint64_t{100} << 20;  // the most that Ray's dashboard accepts
 };
 
 Result<Package> make_package(const PackageRequest& request);

@@ -18,14 +18,15 @@ namespace {
 using nlohmann::json;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLogPatience{200};  // in which an interrupt is heard
+constexpr milliseconds kLogPatience{200};  // how long a read blocks before it looks for an interrupt
 
 Status wrong_spec(const std::string& what) {
   return Status(StatusCode::kInvalidArgument,
                 what + "; write ray?address=http://HOST:PORT, with &ca_file=PATH or &verify=false for https");
 }
 
-// Numbers of its own Ray's job submission has no word for: retries, replicas, limits, priorities, times.
+// Refuses every number that is set in the spec, because Ray's job submission has no fields for retries, replicas,
+// limits, priorities and times.
 Status check_numbers_unset(const JobSpec& spec) {
   std::vector<std::pair<const char*, double>> given;
   auto note = [&given](const JobField& field, const auto& value) {
@@ -45,7 +46,7 @@ Status check_numbers_unset(const JobSpec& spec) {
                 fmt::format("jobs of a Ray cluster have no {}; leave it out", other->first));
 }
 
-// fray.RuntimeEnv's words as Ray's.
+// Replaces the keys of fray.RuntimeEnv by those keys of Ray's runtime_env that mean the same.
 Status translate(json& env) {
   for (const auto& [own, rays] : {std::pair{"package_requirements", "pip"}, {"container_image", "image_uri"}}) {
     if (!env.contains(own)) continue;
@@ -60,7 +61,7 @@ Status translate(json& env) {
   return Status::ok();
 }
 
-// The beginning of the last lines of a text.
+// The offset at which the last `count` lines of a text begin.
 std::size_t begin_of_lines(const std::string& text, std::uint64_t count) {
   std::size_t begin = text.size();
   if (count == 0) return begin;
@@ -78,7 +79,8 @@ LogBatch batch_of(std::uint64_t offset, std::string text) {
   return batch;
 }
 
-// Text that was read already, and what follows it where somebody wants that.
+// The output up to now, which was read when the log was opened, and what the job writes after it where that is
+// followed.
 class RayLog : public cluster::JobLog {
  public:
   RayLog(const ray::Jobs& jobs, const std::string& id, std::uint64_t offset, std::string text, bool follow)
@@ -121,7 +123,7 @@ Result<Endpoint> endpoint_of(const cluster::Spec& spec, std::function<bool()> in
     } else if (key == "verify") {
       if (value != "true" && value != "false") return wrong_spec("verify must be true or false");
       endpoint.verify = value == "true";
-    } else if (key != "namespace" && key != "autoscaling") {  // of tasks and actors
+    } else if (key != "namespace" && key != "autoscaling") {  // these two are for tasks and actors, not for jobs
       return wrong_spec(fmt::format("a Ray cluster has no key \"{}\"", key));
     }
   }
@@ -133,8 +135,8 @@ Result<Endpoint> endpoint_of(const cluster::Spec& spec, std::function<bool()> in
 }
 
 namespace {
-// Ray stops the shell and the children that it has at that moment: a program that it is just starting would live on. So the
-// program takes the shell's place.
+// To stop a job, Ray kills the shell and those children that the shell has at that moment. A program that the shell is
+// just starting would survive. So the program replaces the shell.
 constexpr std::string_view kExec = "exec ";
 
 std::string without_exec(const std::string& entrypoint) {
@@ -208,7 +210,7 @@ JobInfo info_of(const JobDetails& details) {
   return info;
 }
 
-// Of an id, or of the beginning of one.
+// The job whose id is `id`, or the only one whose id begins with it.
 Result<JobDetails> RayJobs::find(const std::string& id) const {
   Result<JobDetails> whole = jobs_.get(id);
   if (whole.is_ok() || whole.status().code() != StatusCode::kNotFound) return whole;
@@ -223,7 +225,7 @@ Result<JobDetails> RayJobs::find(const std::string& id) const {
 Result<JobInfo> RayJobs::submit(JobSpec spec, const Patience&) {
   FRAY_ASSIGN_OR_RETURN(JobRequest request, request_of(spec));
   FRAY_ASSIGN_OR_RETURN(spec.id, jobs_.submit(std::move(request)));
-  // It was taken, whatever becomes of this question.
+  // The job is submitted, even if the question for its state fails.
   Result<JobDetails> details = jobs_.get(spec.id);
   if (details.is_ok()) return info_of(*details);
   JobInfo info;
@@ -278,7 +280,7 @@ Result<std::unique_ptr<cluster::JobLog>> RayJobs::open_log(const cluster::LogReq
                   fmt::format("jobs of a Ray cluster have one attempt, none with the number {}", request.attempt));
   }
   FRAY_ASSIGN_OR_RETURN(JobDetails job, find(request.id));
-  // Ray takes seconds to end the log of a job that has ended.
+  // When a job has ended, Ray closes its log only after some seconds.
   const bool follow = request.follow && !is_over(job.status);
   std::string text;
   std::uint64_t offset = 0;

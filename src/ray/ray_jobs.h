@@ -1,13 +1,14 @@
-// RayJobs: a Ray cluster's jobs as cluster::Jobs has them, over its REST client (ray/jobs.h).
+// RayJobs: the interface cluster::Jobs to a Ray cluster, on top of the client in ray/jobs.h.
 //
 //   spec     ray?address=http://HOST:PORT[&ca_file=PATH][&verify=false]
 //
-// What Ray tells of a job in its own words is the JobInfo's `further`: {"ray": {...}}. A job's command is its entrypoint, one
-// word; its first start counts as its submission, which Ray does not tell.
+// JobInfo::further holds what Ray alone says of a job: {"ray": {...}}. The command of a JobInfo is the job's
+// entrypoint, as a single word. Ray does not say when a job was submitted, so the time of its start stands for that,
+// too.
 //
-// Threading:  any thread; logs one.
-// Ownership:  values; a connection lives within a call, or within a log that is followed.
-// Failure:    as ray/jobs.h. What a node can do and Ray cannot is kInvalidArgument with the name of the field.
+// Threading:  any thread; a log belongs to one thread.
+// Ownership:  values. Each call, and each log that is followed, has its own connection.
+// Failure:    the codes of ray/jobs.h. A field of a JobSpec that Ray cannot honour is kInvalidArgument with its name.
 #pragma once
 
 #include <functional>
@@ -21,10 +22,10 @@
 
 namespace fray::ray {
 
-// Where a spec's cluster answers, and who asks there. kInvalidArgument says which key is not known or missing.
+// The address that a spec names, and the token for it. kInvalidArgument names the key that is unknown or missing.
 Result<Endpoint> endpoint_of(const cluster::Spec& spec, std::function<bool()> interrupted);
 
-// The order as Ray takes it, checked; whatever Ray cannot do is refused.
+// The request to Ray that a JobSpec stands for. kInvalidArgument for what Ray cannot do.
 Result<JobRequest> request_of(const JobSpec& spec);
 JobInfo info_of(const JobDetails& details);
 
@@ -41,7 +42,7 @@ class RayJobs : public cluster::Jobs {
   Result<Infos> wait(const Ids& ids, const Patience& patience) override;
   Result<Infos> stop(const Ids& ids, const Patience& patience) override;
   Result<Infos> remove(const Ids& ids, const Patience& patience) override;
-  // Ray keeps one stream, of the newest attempt, and no times.
+  // Ray keeps one stream of output, that of the newest attempt, without times.
   Result<std::unique_ptr<cluster::JobLog>> open_log(const cluster::LogRequest& request,
                                                     const Patience& patience) override;
 

@@ -11,7 +11,8 @@ constexpr std::string_view kNoAgent = "No available agent";
 
 bool says(std::string_view body, std::string_view words) { return body.find(words) != std::string_view::npos; }
 
-// The last line of a Python traceback is the error itself. What cannot be printed becomes a space.
+// The last line of what Ray said; in a Python traceback that line is the error. Characters that cannot be printed
+// become spaces.
 std::string last_line(std::string_view body) {
   const char* blank = " \t\r\n";
   const std::size_t end = body.find_last_not_of(blank);

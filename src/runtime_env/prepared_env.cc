@@ -3,15 +3,11 @@
 #include <algorithm>
 #include <filesystem>
 
-#include <nlohmann/json.hpp>
-
-#include "model/json_text.h"
+#include "model/json_fields.h"
 
 namespace fray::runtime_env {
 
 namespace {
-
-using nlohmann::json;
 
 bool holds_packages(const std::string& folder) {
   return folder.ends_with("/site-packages") || folder.ends_with("/dist-packages");
@@ -72,38 +68,10 @@ std::vector<std::string> PreparedEnv::module_path_for(const std::vector<std::str
   return path;
 }
 
-std::string to_json(const PreparedEnv& prepared) {
-  json out = {{"python", prepared.python},
-              {"module_path", prepared.module_path},
-              {"folder", prepared.folder},
-              {"folder_was", prepared.folder_was},
-              {"prepended", prepared.prepended},
-              {"set", prepared.set},
-              {"wrapper", prepared.wrapper},
-              {"own_module_path", prepared.own_module_path},
-              {"hides_driver", prepared.hides_driver},
-              {"in_use", prepared.in_use}};
-  return json_text(out);
-}
+std::string to_json(const PreparedEnv& prepared) { return fields_text(prepared); }
 
 Result<PreparedEnv> parse_prepared_env(std::string_view text) {
-  json in = parse_json(text);
-  try {
-    PreparedEnv prepared;
-    prepared.python = in.at("python");
-    prepared.module_path = in.at("module_path");
-    prepared.folder = in.at("folder");
-    prepared.folder_was = in.at("folder_was");
-    prepared.prepended = in.at("prepended").get<Variables>();
-    prepared.set = in.at("set").get<Variables>();
-    prepared.wrapper = in.at("wrapper");
-    prepared.own_module_path = in.at("own_module_path");
-    prepared.hides_driver = in.at("hides_driver");
-    prepared.in_use = in.at("in_use");
-    return prepared;
-  } catch (const json::exception&) {
-    return Status(StatusCode::kCorruption, "a prepared runtime env does not fit its format");
-  }
+  return read_fields<PreparedEnv>(text, "a prepared runtime env does not fit its format");
 }
 
 }  // namespace fray::runtime_env

@@ -225,8 +225,8 @@ std::vector<Demand*> in_order_of_service(DemandQueue& queue, const LeaseLedger& 
     auto found = by_tree.find(tree);
     const bool tree_runs = found != by_tree.end() && found->second > 0;
     return std::tuple(tree_runs, tree_runs ? 0 : ledger.last_served(tree),
-                      -static_cast<std::int64_t>(demand.wanted.shape.depth),
-                      -clock.priority(demand), ledger.running(demand.client), demand.since);
+                      -static_cast<std::int64_t>(demand.wanted.shape.depth), -clock.priority(demand),
+                      ledger.running(demand.client), demand.since);
   };
   std::vector<std::pair<decltype(rank(std::declval<const Demand&>())), Demand*>> ranked;
   for (Demand* demand : queue.all()) {

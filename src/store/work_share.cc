@@ -2,33 +2,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <csignal>
-#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.h"
+#include "os/process/start_thread.h"
 
 namespace fray::store {
-namespace {
-
-// A thread inherits the mask, so signals go on arriving where the program expects them.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_;
-};
-
-}  // namespace
 
 Status share_work(std::size_t pieces, unsigned threads,
                   const std::function<Status(std::size_t piece, unsigned thread)>& work) {
@@ -45,18 +26,15 @@ Status share_work(std::size_t pieces, unsigned threads,
     }
   };
 
-  std::vector<std::jthread> helpers;
+  std::vector<std::thread> helpers;
   const unsigned wanted = static_cast<unsigned>(std::min<std::size_t>(threads, pieces));
-  {
-    SignalsBlocked blocked;
-    try {
-      for (unsigned thread = 1; thread < wanted; ++thread) helpers.emplace_back(run, thread);
-    } catch (const std::system_error&) {
-      // No more threads to be had: fewer do it.
-    }
+  for (unsigned thread = 1; thread < wanted; ++thread) {
+    auto started = os::start_thread([&run, thread] { run(thread); });
+    if (!started.is_ok()) break;  // no more threads to be had: fewer do it
+    helpers.push_back(std::move(started).value());
   }
   run(0);
-  helpers.clear();  // joins
+  for (std::thread& helper : helpers) helper.join();
   return first_error;
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/status.h"
 
 namespace fray::supervisor {
@@ -24,6 +25,16 @@ struct ReplicaReport {
   std::uint64_t out_bytes = 0;  // written by it, lost ones included
   std::uint64_t err_bytes = 0;
   std::string memory;  // why its memory was not enough; empty when that was not it
+
+  static void visit(auto& report, auto&& field) {
+    field("exit_code", report.exit_code);
+    field("signal", report.signal);
+    field("asked", report.asked);
+    field("peak_memory_bytes", report.peak_memory_bytes);
+    field("out_bytes", report.out_bytes);
+    field("err_bytes", report.err_bytes);
+    field(LaterField{"memory"}, report.memory);
+  }
 };
 
 struct ExitReport {
@@ -31,6 +42,13 @@ struct ExitReport {
   bool lost_parent = false;  // the embedded node's death ended it
   std::int64_t ended_unix_ns = 0;
   std::vector<ReplicaReport> replicas;
+
+  static void visit(auto& report, auto&& field) {
+    field("not_started", report.not_started);
+    field("lost_parent", report.lost_parent);
+    field("ended_unix_ns", report.ended_unix_ns);
+    field("replicas", report.replicas);
+  }
 
   static Status reserve(const std::string& folder, std::uint32_t replicas);
   Status write(const std::string& folder) const;

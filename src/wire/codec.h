@@ -31,13 +31,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/fields.h"
 #include "base/status.h"
 #include "wire/bytes.h"
 
 namespace fray::wire {
 
-template <typename T>
-concept ListsFields = requires(T& value) { T::visit(value, [](const char*, auto&) {}); };
+using fray::ListsFields;
 
 // Travels as its bytes in memory. It must have no padding, whose bytes are undefined: they would carry memory of this
 // process to another one, and equal values would be encoded differently.

@@ -103,6 +103,24 @@ def test_a_task_whose_result_has_no_room_fails_alone(tmp_path: Path) -> None:
     assert finished.ok() == "full\n262144\n"
 
 
+def test_a_driver_that_gets_no_thread_is_told_and_starts_once_there_is_one() -> None:
+    finished = run_driver(
+        """
+        import os
+        try:
+            NativeJobContext(cpus=1)
+        except Exception as error:
+            print("cannot start a thread" in str(error), "ulimit -u" in str(error))
+        del os.environ["FRAY_FAULT"]
+        ctx = NativeJobContext(cpus=1)
+        print(ctx.get(ctx.run(abs, -3)))
+        ctx.close()
+        """,
+        env={"FRAY_FAULT": "thread:1"},
+    )
+    assert finished.ok() == "True True\n3\n"
+
+
 @needs_mounts
 def test_a_small_dev_shm_does_not_matter() -> None:
     finished = run_driver(

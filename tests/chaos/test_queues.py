@@ -52,3 +52,13 @@ def test_disk_that_fails_is_told_until_the_node_is_started_anew() -> None:
     stop()
     start("--cpus", "1")
     assert [lease.item for lease in queue.pop_many(10)] == ["a"]
+
+
+def test_node_that_gets_no_thread_for_queues_says_so_and_tries_again() -> None:
+    process = process_of(start("--cpus", "1", env={"FRAY_FAULT": "thread:1"}))
+    with pytest.raises((FrayError, OSError), match="cannot start a thread"):
+        HttpQueue("auto", "pages", create=True)
+    queue: HttpQueue[str] = HttpQueue("auto", "pages", create=True)
+    queue.push("a")
+    assert [lease.item for lease in queue.pop_many(10)] == ["a"]
+    assert process.is_alive()

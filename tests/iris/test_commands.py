@@ -12,9 +12,8 @@ import subprocess
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,74 +23,26 @@ from tests.iris.conftest import Cluster as Client
 from tests.iris.controller import Controller
 from tests.iris.waiting import wait_until
 from tests.iris.worker import Worker, slice_of
+from tests.job_program import (
+    CONFLICT,
+    DISK,
+    FAILED,
+    INTERRUPTED,
+    NOT_FOUND,
+    OK,
+    REFUSED,
+    TIMED_OUT,
+    TOLD,
+    UNREACHABLE,
+    USAGE,
+    Program,
+    check_that_ctrl_c_leaves_the_job,
+)
 from tests.unit.cli.conftest import program_path
 
-OK, FAILED, USAGE, NOT_FOUND, TIMED_OUT, UNREACHABLE, REFUSED, CONFLICT, DISK, INTERRUPTED = (
-    0,
-    1,
-    2,
-    3,
-    4,
-    5,
-    6,
-    7,
-    74,
-    130,
-)
 SMALL = ("--cpus", "0.1", "--memory", "64MiB")
 APART = "sleep 0.3"
 """Between two lines: of those that come at once a real worker without containers keeps all but one until more come."""
-TOLD = {
-    "schema",
-    "id",
-    "name",
-    "command",
-    "status",
-    "phase",
-    "exit_code",
-    "replicas",
-    "submitted_at",
-    "ended_at",
-    "iris",
-}
-
-
-@dataclass(frozen=True)
-class Program:
-    """`fray job` as somebody types it, on one cluster, in a folder of its own."""
-
-    option: str
-    folder: Path
-    environment: dict[str, str]
-
-    def job(self, verb: str, *words: object, within: float = 60) -> subprocess.CompletedProcess[str]:
-        command = [program_path(), "job", verb, "--cluster", self.option, *map(str, words)]
-        environment = {**os.environ, **self.environment}
-        return subprocess.run(
-            command, capture_output=True, text=True, timeout=within, env=environment, cwd=self.folder, check=False
-        )
-
-    def start(self, *words: object) -> str:
-        done = self.job("submit", "--no-wait", *SMALL, *words)
-        assert done.returncode == OK, done.stderr
-        return done.stdout.strip()
-
-    def told(self, job: str) -> dict[str, Any]:
-        done = self.job("status", "--json", job)
-        assert done.returncode == OK, done.stderr
-        document: dict[str, Any] = json.loads(done.stdout)
-        return document
-
-    def open(self, verb: str, *words: object) -> subprocess.Popen[str]:
-        command = [program_path(), "job", verb, "--cluster", self.option, *map(str, words)]
-        return subprocess.Popen(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, **self.environment},
-            cwd=self.folder,
-        )
 
 
 @pytest.fixture
@@ -105,7 +56,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def program_for(url: str, home: Path, **environment: str) -> Program:
-    return Program(f"iris?controller={url}&user=tester", home, environment)
+    return Program(f"iris?controller={url}&user=tester", home, environment, SMALL)
 
 
 @pytest.fixture
@@ -130,7 +81,7 @@ def test_a_job_is_submitted_followed_and_ends_the_command_as_it_ends(fray: Progr
     job = ended[1]
     assert job.startswith("/tester/sh-")
     told = fray.told(job)
-    assert set(told) >= TOLD
+    assert set(told) >= TOLD | {"iris"}
     assert (told["status"], told["exit_code"], told["name"]) == ("failed", 7, "sh")
     assert told["metadata"] == {"owner": "me"}
     assert told["command"] == ["sh", "-c", script]
@@ -192,30 +143,7 @@ def test_a_job_that_has_ended_cannot_be_deleted_and_is_told_why(fray: Program) -
 
 
 def test_ctrl_c_leaves_the_job_and_says_how_to_come_back(fray: Program) -> None:
-    with fray.open("submit", *SMALL, "--", "sh", "-c", "echo begun; exec sleep 1000") as follower:
-        assert follower.stdout is not None
-        assert follower.stdout.readline() == "begun\n"
-        follower.send_signal(signal.SIGINT)
-        _, said = follower.communicate(timeout=60)
-    assert follower.returncode == INTERRUPTED
-    back = re.search(r"fray job stop (\S+) --cluster '(\S+)'", said)
-    assert back is not None, said
-    assert back[2] == fray.option
-    assert fray.told(back[1])["status"] == "running"
-    with fray.open("wait", back[1]) as waiter:
-        wait_until(lambda: _hears_interrupts(waiter.pid))
-        waiter.send_signal(signal.SIGINT)
-        assert "the job goes on" in waiter.communicate(timeout=60)[1]
-    assert waiter.returncode == INTERRUPTED
-    assert fray.job("stop", back[1]).returncode == OK
-
-
-def _hears_interrupts(pid: int) -> bool:
-    if Path(f"/proc/{pid}/exe").readlink().name != "fray":
-        return False  # the shell that becomes the program, which catches them too
-    caught = re.search(r"^SigCgt:\s*([0-9a-f]+)", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
-    assert caught is not None
-    return bool(int(caught[1], 16) & 1 << (signal.SIGINT - 1))
+    check_that_ctrl_c_leaves_the_job(fray)
 
 
 def test_what_iris_cannot_do_is_refused_before_anything_is_sent(stand_in: Controller, own_fray: Program) -> None:

@@ -169,10 +169,11 @@ iris::JobRequest request_of(const nb::dict& order) {
   return value_of(iris::request_of(spec));
 }
 
-void add_request(nb::module_& module) {
-  using iris::Constraint;
-  using iris::Device;
-  using iris::JobRequest;
+using iris::Constraint;
+using iris::Device;
+using iris::JobRequest;
+
+void add_choices(nb::module_& module) {
   nb::enum_<iris::Existing>(module, "Existing", "What is done with a job of the same id.")
       .value("REFUSE", iris::Existing::kRefuse)
       .value("KEEP", iris::Existing::kKeep)
@@ -196,12 +197,10 @@ void add_request(nb::module_& module) {
       .value("LT", Constraint::Op::kLt)
       .value("LE", Constraint::Op::kLe)
       .value("IN", Constraint::Op::kIn);
-  nb::class_<JobRequest>(module, "IrisJobRequest", "A job as it is asked for.")
-      .def(nb::init<>())
-      .def_static("of", &request_of, "order"_a, nb::sig("def of(order: dict[str, object]) -> IrisJobRequest"),
-                  "What a job that all clusters could run is on Iris: the keys are the fields of JobSpec in "
-                  "src/model/job_spec.h.")
-      .def_rw("name", &JobRequest::name)
+}
+
+void add_fields(nb::class_<JobRequest>& request) {
+  request.def_rw("name", &JobRequest::name)
       .def_rw("parent", &JobRequest::parent)
       .def_rw("argv", &JobRequest::argv)
       .def_rw("setup", &JobRequest::setup)
@@ -222,7 +221,11 @@ void add_request(nb::module_& module) {
       .def_rw("max_retries_preemption", &JobRequest::max_retries_preemption)
       .def_rw("existing", &JobRequest::existing)
       .def_rw("band", &JobRequest::band)
-      .def_rw("task_image", &JobRequest::task_image)
+      .def_rw("task_image", &JobRequest::task_image);
+}
+
+void add_methods(nb::class_<JobRequest>& request) {
+  request
       .def(
           "add_file",
           [](JobRequest& request, const std::string& name, const nb::bytes& content) {
@@ -256,6 +259,17 @@ void add_request(nb::module_& module) {
             if (scheduling > 0) request.scheduling_timeout = time_limit(scheduling);
           },
           "run"_a = 0.0, "scheduling"_a = 0.0, "Seconds for which a task may run, and wait; 0 for ever.");
+}
+
+void add_request(nb::module_& module) {
+  add_choices(module);
+  nb::class_<JobRequest> request(module, "IrisJobRequest", "A job as it is asked for.");
+  request.def(nb::init<>())
+      .def_static("of", &request_of, "order"_a, nb::sig("def of(order: dict[str, object]) -> IrisJobRequest"),
+                  "What a job that all clusters could run is on Iris: the keys are the fields of JobSpec in "
+                  "src/model/job_spec.h.");
+  add_fields(request);
+  add_methods(request);
 }
 
 }  // namespace

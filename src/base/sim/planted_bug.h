@@ -18,8 +18,8 @@ inline bool is_planted(std::string_view bug) {
 
 }  // namespace fray
 
-#define FRAY_PLANTED(name)                              \
-  ([] {                                                 \
+#define FRAY_PLANTED(name)                                \
+  ([] {                                                   \
     static const bool planted = ::fray::is_planted(name); \
-    return planted;                                     \
+    return planted;                                       \
   }())

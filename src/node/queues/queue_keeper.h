@@ -1,24 +1,21 @@
-// QueueKeeper: the thread that writes what the QueueTable decides, while the node's loop goes on. What comes while it
-// writes is written together after that: the busier the queues, the more requests share one sync of the disk.
+// QueueKeeper: writes what the QueueTable decides, on a thread of its own, while the node's loop goes on. What comes while
+// it writes is written together after that: the busier the queues, the more requests share one sync of the disk.
 //
-// Threading:  submit() and the callback belong to the loop; the database belongs to one thread, started at the first piece
-//             of work.
+// Threading:  the node's loop; the database is the side thread's.
 // Ownership:  owns the thread and the database. Work in hand is finished before the end.
-// Failure:    work that fails is told to the callback with its Status; nothing of it is on the disk then.
+// Failure:    work that fails is told to the callback with its Status; nothing of it is on the disk then. submit() returns
+//             why no work can begin.
 #pragma once
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "base/mutex.h"
 #include "base/status.h"
 #include "event/loop.h"
 #include "node/queues/queue_store.h"
-#include "os/fd.h"
+#include "node/side_thread.h"
 #include "queue/queue_commands.h"
 #include "queue/queue_table.h"
 
@@ -39,31 +36,21 @@ class QueueKeeper {
 
   // `folder`: of the database, made with the first work; in the home if `in_home`.
   QueueKeeper(event::Loop& loop, std::string folder, bool in_home, OnDone on_done);
-  ~QueueKeeper();
-  QueueKeeper(const QueueKeeper&) = delete;
-  QueueKeeper& operator=(const QueueKeeper&) = delete;
 
   // One piece of work at a time: the next when the callback was called.
   Status submit(Work work);
 
  private:
-  void run();
+  struct Turn;
+
   Done carry_out(Work work);
   Status open();
-  void collect();
 
-  event::Loop& loop_;
   const std::string folder_;
   const bool in_home_;
   OnDone on_done_;
-  os::Fd wake_;
   std::unique_ptr<QueueStore> store_;  // the thread's
-  Mutex mutex_;
-  Condition changed_;
-  std::optional<Work> work_ FRAY_GUARDED_BY(mutex_);
-  std::optional<Done> done_ FRAY_GUARDED_BY(mutex_);
-  bool stopping_ FRAY_GUARDED_BY(mutex_) = false;
-  std::thread thread_;
+  SideThread thread_;
 };
 
 }  // namespace fray::node

@@ -3,40 +3,28 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
-import subprocess
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from .conftest import Program, program_path
+from tests.job_program import (
+    CONFLICT,
+    FAILED,
+    NOT_FOUND,
+    OK,
+    TIMED_OUT,
+    TOLD,
+    UNREACHABLE,
+    USAGE,
+    check_that_ctrl_c_leaves_the_job,
+)
+from tests.job_program import Program as JobProgram
 
-OK, FAILED, USAGE, NOT_FOUND, TIMED_OUT, UNREACHABLE, REFUSED, CONFLICT, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 7, 130
-TOLD = {"schema", "id", "name", "command", "status", "phase", "exit_code", "replicas", "submitted_at", "ended_at"}
-
-
-@dataclass(frozen=True)
-class Cluster:
-    run: Program
-    option: str
-    environment: dict[str, str]
-
-    def job(self, verb: str, *words: object, **options: Any) -> subprocess.CompletedProcess[str]:
-        return self.run("job", verb, "--cluster", self.option, *words, env=self.environment, **options)
-
-    def start(self, *words: object) -> str:
-        done = self.job("submit", "--no-wait", *words)
-        assert done.returncode == OK, done.stderr
-        return done.stdout.strip()
-
-    def told(self, job: str) -> dict[str, Any]:
-        return json.loads(self.job("status", "--json", job).stdout)
+from .conftest import Program
 
 
 @pytest.fixture
@@ -48,14 +36,14 @@ def node(fray_program: Program) -> Iterator[dict[str, Any]]:
 
 
 @pytest.fixture(params=["local", "ray"])
-def cluster(request: pytest.FixtureRequest, node: dict[str, Any], fray_program: Program) -> Cluster:
+def cluster(request: pytest.FixtureRequest, node: dict[str, Any], home: Path) -> JobProgram:
     if request.param == "local":
-        return Cluster(fray_program, "local", {})
+        return JobProgram("local", home, {})
     token = Path(node["token_file"]).read_text().strip()
-    return Cluster(fray_program, f"ray?address={node['url']}", {"RAY_AUTH_TOKEN": token})
+    return JobProgram(f"ray?address={node['url']}", home, {"RAY_AUTH_TOKEN": token})
 
 
-def test_a_job_is_submitted_followed_and_ends_the_command_as_it_ends(cluster: Cluster) -> None:
+def test_a_job_is_submitted_followed_and_ends_the_command_as_it_ends(cluster: JobProgram) -> None:
     done = cluster.job(
         "submit", "--env", "A=1", "--metadata", "owner", "me", "--", "sh", "-c", 'echo "a  b $A"; exit 7'
     )
@@ -77,7 +65,7 @@ def test_a_job_is_submitted_followed_and_ends_the_command_as_it_ends(cluster: Cl
     assert cluster.job("status", job).returncode == NOT_FOUND
 
 
-def test_the_document_of_a_wait_is_that_of_the_status(cluster: Cluster) -> None:
+def test_the_document_of_a_wait_is_that_of_the_status(cluster: JobProgram) -> None:
     done = cluster.job("submit", "--json", "--", "true")
     assert done.returncode == OK, done.stderr
     waited = json.loads(done.stdout)
@@ -85,7 +73,7 @@ def test_the_document_of_a_wait_is_that_of_the_status(cluster: Cluster) -> None:
     assert set(cluster.told(waited["id"])) == set(waited)
 
 
-def test_failures_have_the_same_exit_codes(cluster: Cluster) -> None:
+def test_failures_have_the_same_exit_codes(cluster: JobProgram) -> None:
     name = f"once-{uuid.uuid4().hex[:8]}"
     assert cluster.start("--id", name, "--", "sleep", "1000") == name
     assert cluster.job("submit", "--no-wait", "--id", name, "--", "true").returncode == CONFLICT
@@ -108,25 +96,8 @@ def test_failures_have_the_same_exit_codes(cluster: Cluster) -> None:
     assert cluster.told(name)["status"] == "stopped"
 
 
-def test_ctrl_c_leaves_the_job_and_says_how_to_come_back(cluster: Cluster) -> None:
-    words = ["job", "submit", "--cluster", cluster.option, "--", "sh", "-c", "echo begun; exec sleep 1000"]
-    with subprocess.Popen(
-        [program_path(), *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, **cluster.environment},
-    ) as follower:
-        assert follower.stdout is not None
-        assert follower.stdout.readline() == "begun\n"
-        follower.send_signal(signal.SIGINT)
-        _, said = follower.communicate(timeout=60)
-    assert follower.returncode == INTERRUPTED
-    back = re.search(r"fray job stop (\S+) --cluster '(\S+)'", said)
-    assert back is not None, said
-    assert back[2] == cluster.option
-    assert cluster.told(back[1])["status"] == "running"
-    assert cluster.job("stop", back[1]).returncode == OK
+def test_ctrl_c_leaves_the_job_and_says_how_to_come_back(cluster: JobProgram) -> None:
+    check_that_ctrl_c_leaves_the_job(cluster)
 
 
 def test_what_a_cluster_cannot_do_is_refused_by_its_name_before_anything_is_sent(

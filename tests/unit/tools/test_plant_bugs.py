@@ -32,7 +32,8 @@ def test_bug_is_in_the_copy_and_the_source_stays_as_it_is(module: Path, tmp_path
 
 
 def test_several_bugs_and_places_come_into_one_copy(module: Path, tmp_path: Path) -> None:
-    more = "in ledger.cc\n- int free = 2;\n+ int free = BUG ? 3 : 2;\nbug other: two\nin ledger.cc\n- }\n+   (void)BUG;\n+ }\n"
+    more = "in ledger.cc\n- int free = 2;\n+ int free = BUG ? 3 : 2;\n"
+    more += "bug other: two\nin ledger.cc\n- }\n+   (void)BUG;\n+ }\n"
     plant_bugs.write_copies(write(module, LIST + more), tmp_path / "out")
     copy = (tmp_path / "out" / "ledger.cc").read_text()
     assert copy.count('FRAY_PLANTED("free_stays")') == 2
@@ -60,9 +61,7 @@ def test_copy_that_no_list_names_any_more_goes(module: Path, tmp_path: Path) -> 
         ("- a\n+ BUG\n" + LIST, "expected `bug NAME: what goes wrong`"),
     ],
 )
-def test_list_that_does_not_fit_is_refused_with_its_place(
-    module: Path, tmp_path: Path, text: str, reason: str
-) -> None:
+def test_list_that_does_not_fit_is_refused_with_its_place(module: Path, tmp_path: Path, text: str, reason: str) -> None:
     path = write(module, text)
     with pytest.raises(plant_bugs.ListError, match=f"planted_bugs.txt.*{reason}"):
         plant_bugs.write_copies(path, tmp_path / "out")
@@ -74,6 +73,8 @@ def test_lines_that_are_there_twice_are_refused(module: Path, tmp_path: Path) ->
         plant_bugs.write_copies(write(module, LIST), tmp_path / "out")
 
 
-@pytest.mark.parametrize("path", sorted(Path(plant_bugs.__file__).parents[1].glob("src/*/sim/planted_bugs.txt")), ids=str)
+@pytest.mark.parametrize(
+    "path", sorted(Path(plant_bugs.__file__).parents[1].glob("src/*/sim/planted_bugs.txt")), ids=str
+)
 def test_lists_of_the_tree_fit_their_sources(path: Path, tmp_path: Path) -> None:
     plant_bugs.write_copies(path, tmp_path / "out")
