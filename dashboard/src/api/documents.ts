@@ -188,7 +188,6 @@ export interface Driver {
   cpu_seconds: number | null;
   command: string | null;
   unfinished: number | null;
-  job: string | null;
 }
 
 export interface Workers {
