@@ -83,6 +83,7 @@ export function resources(set: Readonly<Record<string, number>> | null | undefin
 }
 
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+const HOUR_AND_MINUTE = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 const DAY_AND_CLOCK = new Intl.DateTimeFormat(undefined, {
   day: "numeric",
   month: "short",
@@ -98,6 +99,12 @@ export function clock(unixSeconds: number, now: number = Date.now() / 1000): str
   const then = new Date(unixSeconds * 1000);
   const sameDay = then.toDateString() === new Date(now * 1000).toDateString();
   return (sameDay ? CLOCK : DAY_AND_CLOCK).format(then);
+}
+
+/** Marks of an axis: with seconds where they stand closer than a minute. */
+export function clockMarks(unixSeconds: readonly number[]): string[] {
+  const close = unixSeconds.some((at, i) => i > 0 && (at - (unixSeconds[i - 1] ?? at)) % 60 !== 0);
+  return unixSeconds.map((at) => (close ? CLOCK : HOUR_AND_MINUTE).format(new Date(at * 1000)));
 }
 
 /** The same with milliseconds, for the task stream. */

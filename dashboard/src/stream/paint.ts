@@ -51,7 +51,7 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene): void {
 function paintMarks(context: CanvasRenderingContext2D, { window, width, height, look, markText }: Scene): void {
   const scale = width / (window.to - window.from);
   const { step, at } = marks(window, width);
-  context.font = "11px system-ui, sans-serif";
+  context.font = "11px Inter, system-ui, sans-serif";
   context.textBaseline = "middle";
   for (const moment of at) {
     const x = Math.round((moment - window.from) * scale) + 0.5;

@@ -212,5 +212,16 @@ export class Rows {
         this.dropped += gone;
       }
     }
+    if (this.length > this.most) this.#dropOfEach();
+  }
+
+  /** What all began at one moment has no oldest. */
+  #dropOfEach(): void {
+    for (const row of this.list) {
+      const gone = Math.ceil(row.length / 8);
+      row.dropOldest(gone);
+      this.length -= gone;
+      this.dropped += gone;
+    }
   }
 }
