@@ -167,7 +167,7 @@ class HttpWorld {
     loop = event::Loop::create().value();
     node->queues = std::make_unique<node::QueueCarrier>(*loop, folder / "queues", false);
     api.emplace(*loop, *node, folder / "packages");
-    server = Server::start(*loop, 0, kToken, api->routes()).value();
+    server = Server::start(*loop, 0, kToken, api->sessions(), api->routes()).value();
   }
   ~HttpWorld() {
     server.reset();
