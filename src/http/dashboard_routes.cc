@@ -139,11 +139,28 @@ class DashboardRoutes {
         });
   }
 
+  void add_stack() {
+    routes_.add({"GET",
+                 kRoot + std::string("workers/{pid}/stack"),
+                 "The stack of a worker or driver, as `fray stack` has it",
+                 {},
+                 {},
+                 "application/json",
+                 [&dashboard = dashboard_](const Request& request, const Responder& responder) {
+                   const std::string& text = request.captures[0];
+                   std::int32_t pid = 0;  // none's
+                   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
+                   if (error != std::errc() || end != text.data() + text.size()) pid = 0;
+                   dashboard.stack(pid, [responder](const Result<json>& document) { answer_document(responder, document); });
+                 }});
+  }
+
   void add_live() {
     routes_.add({"GET",
                  kRoot + std::string("live"),
                  "What changes, as server-sent events; while it is open, somebody looks",
-                 {{"topics", "string", "of now, tasks, log, with commas between; now if not given"}},
+                 {{"topics", "string", "of now, tasks, log, with commas between; now if not given"},
+                  {"after", "integer", "next of an answer about tasks; a Last-Event-ID comes before it"}},
                  {},
                  "text/event-stream",
                  [&dashboard = dashboard_, open = std::make_shared<std::size_t>(0)](const Request& request,
@@ -154,7 +171,10 @@ class DashboardRoutes {
                      return responder.respond(error_response(
                          503, "unavailable", fmt::format("{} pages look already; close some", kMostLiveStreams)));
                    }
+                   auto given = number_in(request, "after", UINT64_MAX);
+                   if (!given.is_ok()) return responder.respond(error_response(given.status()));
                    std::optional<std::uint64_t> after;
+                   if (request.query.contains("after")) after = *given;
                    const std::string_view last = request.header("last-event-id");
                    std::uint64_t number = 0;
                    if (std::from_chars(last.data(), last.data() + last.size(), number).ec == std::errc()) after = number;
@@ -240,6 +260,7 @@ void add_dashboard_routes(RouteTable& routes, node::NodeView& node, Sessions& se
   DashboardRoutes documents(routes, node.dashboard());
   documents.add_live();
   documents.add_all();
+  documents.add_stack();
   add_login(routes, sessions);
   add_page(routes, sessions, std::move(files));
 }

@@ -20,6 +20,7 @@
 #include "event/loop.h"
 #include "node/dashboard_view.h"
 #include "node/run_collector.h"
+#include "node/stack_programs.h"
 #include "node/status_report.h"
 #include "os/cpu_gauge.h"
 #include "os/memory_gauge.h"
@@ -33,7 +34,9 @@ class Dashboard : public DashboardView {
     Roster& roster;
     const WorkerProcesses& processes;
     std::function<StatusSources()> sources;
-    std::string node;  // differs for each start
+    StackPrograms& stacks;
+    std::string socket;  // of the node
+    std::string node;    // differs for each start
   };
   explicit Dashboard(Parts parts);
   ~Dashboard() override;
@@ -59,6 +62,7 @@ class Dashboard : public DashboardView {
   Result<nlohmann::json> workers(const ListQuery& query) override;
   nlohmann::json log(std::size_t lines, std::uint64_t* end) override;
   nlohmann::json log_after(std::uint64_t* end) override;
+  void stack(std::int32_t pid, OnDocument on_document) override;
 
  private:
   void glance();  // somebody has asked for a document

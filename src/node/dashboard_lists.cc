@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "model/json_text.h"
 #include "node/actor_carrier.h"
 #include "node/arranged_rows.h"
 #include "node/dashboard.h"
@@ -81,6 +82,19 @@ bool is_before(const ObjectRow& a, const ObjectRow& b, std::string_view key, boo
   const std::size_t right = key == "bytes" ? b.bytes : b.holders.size();
   if (left == right) return a.id < b.id;
   return descending ? right < left : left < right;
+}
+
+// What `fray stack` said of one process.
+Result<json> stack_document(const Result<std::string>& text) {
+  if (!text.is_ok()) return text.status();
+  json told = parse_json(text.value());
+  if (!told.is_object() || !told.contains("processes") || told["processes"].size() != 1) {
+    return Status(StatusCode::kUnavailable, "the process has ended, or tells nothing");
+  }
+  json document = std::move(told["processes"][0]);
+  document["schema"] = "fray/v1";
+  if (document.value("problem", "").empty()) document["problem"] = nullptr;
+  return document;
 }
 
 }  // namespace
@@ -209,6 +223,23 @@ Result<json> Dashboard::workers(const ListQuery& query) {
   }
   const std::size_t total = arrange_processes(rows, query, key);
   return json{{"schema", "fray/v1"}, {"total", total}, {"workers", std::move(rows)}, {"drivers", drivers_json(sources)}};
+}
+
+void Dashboard::stack(std::int32_t pid, OnDocument on_document) {
+  glance();
+  const StatusSources sources = parts_.sources();
+  const auto& workers = sources.processes.workers();
+  const std::vector<Connection*> drivers = sources.roster.drivers();
+  const bool is_ours =
+      pid != 0 && (std::any_of(workers.begin(), workers.end(), [pid](const auto& each) { return each.second.pid == pid; }) ||
+                   std::any_of(drivers.begin(), drivers.end(), [pid](const Connection* each) { return each->pid == pid; }));
+  if (!is_ours) {
+    return on_document(
+        Status(StatusCode::kNotFound, fmt::format("process {} is no worker or driver of this node", pid)));
+  }
+  parts_.stacks.read(parts_.socket, pid, [on_document = std::move(on_document)](const Result<std::string>& text) {
+    on_document(stack_document(text));
+  });
 }
 
 json Dashboard::drivers_json(const StatusSources& sources) const {

@@ -56,6 +56,9 @@ class DashboardView {
   virtual nlohmann::json log(std::size_t lines, std::uint64_t* end) = 0;
   // Those after `end`, which moves on.
   virtual nlohmann::json log_after(std::uint64_t* end) = 0;
+  // The stack of a worker or a driver, later.
+  using OnDocument = std::function<void(Result<nlohmann::json> document)>;
+  virtual void stack(std::int32_t pid, OnDocument on_document) = 0;
 };
 
 }  // namespace fray::node

@@ -77,7 +77,9 @@ Node::Node(event::Loop& loop, Settings settings, SessionFolder folder)
       watch_(loop, processes_, leases_.table(),
              [this](ProcessId worker, const std::string& line) { logs_.note(worker, line); }),
       queues_(loop, lasting_folder() + "/queues", lasts()),
-      dashboard_({loop, roster_, processes_, [this] { return status_sources(); }, fmt::format("{:08x}", epoch_)}) {
+      stacks_(loop, *settings_.spawner),
+      dashboard_({loop, roster_, processes_, [this] { return status_sources(); }, stacks_, folder_.socket_path(),
+                  fmt::format("{:08x}", epoch_)}) {
   actors_.set_root_of_driver([this](ProcessId driver) { return root_of_driver(driver); });
   jobs_.set_environments(&environments_);
   jobs_.set_tree_of([this](pid_t pid) { return tree_of_worker(pid); });
@@ -460,7 +462,8 @@ void Node::reap_children() {
 }
 
 bool Node::is_ours(pid_t child) const {
-  return processes_.is_fork_server(child) || jobs_.is_supervisor(child) || environments_.is_preparer(child);
+  return processes_.is_fork_server(child) || jobs_.is_supervisor(child) || environments_.is_preparer(child) ||
+         stacks_.is_one(child);
 }
 
 void Node::stop_all_jobs() { jobs_.stop_all(); }

@@ -26,6 +26,7 @@
 #include "node/roster.h"
 #include "node/session_folder.h"
 #include "node/session_options.h"
+#include "node/stack_programs.h"
 #include "node/wait_carrier.h"
 #include "node/worker_processes.h"
 #include "node/worker_watch.h"
@@ -121,6 +122,7 @@ class Node : public NodeView {
   JobRequests job_requests_{jobs_};
   WorkerWatch watch_;
   QueueCarrier queues_;
+  StackPrograms stacks_;
   Dashboard dashboard_;
   Connection* first_ = nullptr;  // until it ends
 };
