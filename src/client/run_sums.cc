@@ -11,6 +11,20 @@ namespace {
 
 constexpr std::size_t kMostFailureText = 2000;
 
+// What people can read of a failure: a packed exception begins with the length and the text of its traceback, of which
+// the end says what happened.
+std::string readable_part(const Timeline::Failure& failure) {
+  std::string_view text = failure.bytes;
+  if (failure.packed) {
+    wire::ByteReader in(text);
+    const auto size = in.get<std::uint32_t>();
+    text = in.get_raw(size);
+    if (!in.ok()) return {};
+  }
+  if (text.size() <= kMostFailureText) return std::string(text);
+  return "…" + std::string(text.substr(text.size() - kMostFailureText));
+}
+
 class RunSummary {
  public:
   void add(const Timeline::Run& run, std::string_view name) {
@@ -140,7 +154,7 @@ wire::RunsTold runs_since(const wire::TellRuns& question, const Timeline& timeli
   const auto& failures = timeline.failures();
   told.failures = failures.size();
   for (std::size_t i = std::min<std::uint64_t>(question.failures, failures.size()); i < failures.size(); ++i) {
-    told.failed.push_back({failures[i].task, failures[i].packed ? "" : failures[i].bytes.substr(0, kMostFailureText)});
+    told.failed.push_back({failures[i].task, readable_part(failures[i])});
   }
   return told;
 }

@@ -97,15 +97,18 @@ TEST(RunSums, RunsThatWereForgottenBeforeTheQuestionAreCounted) {
   EXPECT_EQ(told.functions.front().ok, Timeline::kCapacity);
 }
 
-TEST(RunSums, FailuresAreToldOnceAndThoseInAnotherLanguageWithoutWords) {
+TEST(RunSums, FailuresAreToldOnceWithWhatPeopleCanReadOfThem) {
   Timeline timeline;
-  timeline.add_failure("step", 7, false, std::string(100'000, 'x'));
-  timeline.add_failure("step", 8, true, "packed");
+  timeline.add_failure("step", 7, false, std::string(100'000, 'x') + "end");
+  timeline.add_failure("step", 8, true, std::string("\x09\0\0\0traceback and what Python reads", 35));
+  timeline.add_failure("step", 9, true, std::string("\xff\xff\xff\xff too short", 14));
   const wire::RunsTold told = runs_since({0, 0}, timeline);
-  ASSERT_EQ(told.failed.size(), 2u);
+  ASSERT_EQ(told.failed.size(), 3u);
   EXPECT_EQ(told.failed[0].task, 7u);
-  EXPECT_LE(told.failed[0].text.size(), 2000u);
-  EXPECT_EQ(told.failed[1].text, "");
+  EXPECT_LE(told.failed[0].text.size(), 2100u);
+  EXPECT_TRUE(told.failed[0].text.ends_with("end"));
+  EXPECT_EQ(told.failed[1].text, "traceback");
+  EXPECT_EQ(told.failed[2].text, "");
   EXPECT_TRUE(runs_since({0, told.failures}, timeline).failed.empty());
 }
 

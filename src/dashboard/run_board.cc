@@ -54,7 +54,6 @@ void RunBoard::told(ProcessId client, const wire::RunsTold& told, bool is_news,
     add_bar({client, numbers[run.function], worker_number(run.pid, process_of(run.pid)), run});
   }
   for (const wire::RunFailure& failure : told.failed) {
-    if (failure.text.empty()) continue;
     if (!failures_.insert_or_assign({client, failure.task}, failure.text).second) continue;
     failure_order_.emplace_back(client, failure.task);
     if (failure_order_.size() <= kMostFailures) continue;

@@ -120,7 +120,7 @@ struct RunBar {
 
 struct RunFailure {
   std::uint64_t task = 0;
-  std::string text;  // for people; empty: only the client's language can read it
+  std::string text;  // for people: a traceback, or a sentence; its end, if it is long
 
   static void visit(auto& message, auto&& field) {
     field("task", message.task);
