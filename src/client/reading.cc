@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "client/run_sums.h"
 #include "wire/lease.h"
 #include "wire/memory.h"
 #include "wire/object.h"
@@ -242,6 +243,11 @@ void Reading::handle(wire::Incoming& frame) {
       message->ok = memory.evict(message->segment);
       return link_.send(ControlType::kEvicted, 0, message.value());
     }
+    case ControlType::kTellRuns: {
+      auto message = wire::decode<wire::TellRuns>(frame.body);
+      if (!message.is_ok()) return broken(message.status());
+      return tell_runs(message.value());
+    }
     case ControlType::kProbeWaits:
       read_workers();
       return call_waits_.tell_all_again(frame.header.id);
@@ -275,6 +281,14 @@ void Reading::handle(wire::Incoming& frame) {
     default:
       return broken(Status(StatusCode::kCorruption, "the node sent a message of an unknown type"));
   }
+}
+
+void Reading::tell_runs(const wire::TellRuns& question) {
+  wire::RunsTold told = runs_since(question, timeline_);
+  told.unfinished = ledger_.unfinished();
+  told.calls = actors_.unfinished_calls();
+  link_.send(wire::ControlType::kRunsTold, 0, told);
+  link_.flush();
 }
 
 void Reading::handle_actor(wire::Incoming& frame) {

@@ -21,8 +21,10 @@
 #include "client/object_table.h"
 #include "client/side_waits.h"
 #include "client/task_table.h"
+#include "client/timeline.h"
 #include "client/worker_output.h"
 #include "client/worker_seat.h"
+#include "wire/runs.h"
 
 namespace fray::client {
 
@@ -40,6 +42,7 @@ class Reading {
     SideWaits& side_waits;
     CallWaits& call_waits;
     WorkerOutput& output;
+    const Timeline& timeline;
   };
   explicit Reading(const Parts& parts)
       : connection_(parts.connection),
@@ -53,7 +56,8 @@ class Reading {
         seat_(parts.seat),
         side_waits_(parts.side_waits),
         call_waits_(parts.call_waits),
-        output_(parts.output) {}
+        output_(parts.output),
+        timeline_(parts.timeline) {}
 
   // ---- What became ready ----
   void became_ready(Object* object) FRAY_REQUIRES(client_mutex);
@@ -81,6 +85,7 @@ class Reading {
   void read_leases() FRAY_REQUIRES(client_mutex);
   void handle(wire::Incoming& frame) FRAY_REQUIRES(client_mutex);
   void handle_actor(wire::Incoming& frame) FRAY_REQUIRES(client_mutex);
+  void tell_runs(const wire::TellRuns& question) FRAY_REQUIRES(client_mutex);
   void object_arrived(ObjectId id, wire::Value value) FRAY_REQUIRES(client_mutex);
 
   NodeConnection& connection_;
@@ -95,6 +100,7 @@ class Reading {
   SideWaits& side_waits_ FRAY_GUARDED_BY(client_mutex);
   CallWaits& call_waits_ FRAY_GUARDED_BY(client_mutex);
   WorkerOutput& output_ FRAY_GUARDED_BY(client_mutex);
+  const Timeline& timeline_ FRAY_GUARDED_BY(client_mutex);
   std::vector<Object*> newly_ready_ FRAY_GUARDED_BY(client_mutex);  // counted
 };
 

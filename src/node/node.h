@@ -14,6 +14,7 @@
 #include "event/loop.h"
 #include "node/actor_carrier.h"
 #include "node/cached_environments.h"
+#include "node/dashboard.h"
 #include "node/job_carrier.h"
 #include "node/job_requests.h"
 #include "node/lease_carrier.h"
@@ -25,6 +26,7 @@
 #include "node/roster.h"
 #include "node/session_folder.h"
 #include "node/session_options.h"
+#include "node/stack_programs.h"
 #include "node/wait_carrier.h"
 #include "node/worker_processes.h"
 #include "node/worker_watch.h"
@@ -68,6 +70,7 @@ class Node : public NodeView {
     return queues_.ask(std::move(request), std::move(on_answer));
   }
   void withdraw_from_queue(queue::AskId ask) override { queues_.withdraw(ask); }
+  DashboardView& dashboard() override { return dashboard_; }
 
   // Ends the jobs of the home's started node, those of nodes before it among them.
   void stop_all_jobs();
@@ -92,6 +95,7 @@ class Node : public NodeView {
   void end_round(bool complete);
   void carry_out();
   std::string report();
+  StatusSources status_sources() const;
   bool is_ours(pid_t child) const;
   JobCarrier::Settings job_settings() const;
   bool lasts() const;
@@ -118,6 +122,8 @@ class Node : public NodeView {
   JobRequests job_requests_{jobs_};
   WorkerWatch watch_;
   QueueCarrier queues_;
+  StackPrograms stacks_;
+  Dashboard dashboard_;
   Connection* first_ = nullptr;  // until it ends
 };
 

@@ -35,6 +35,7 @@ struct NodeArguments {
   int log_fd = 2;
   std::function<void(const std::string& socket, const std::map<std::string, std::string>& news)>
       on_ready;  // in the foreground
+  bool attaches_always = true;  // false: only where the options ask for a dashboard
   // Called once clients are accepted.
   std::function<Result<Attachment>(event::Loop& loop, NodeView& node, const std::string& session_folder)> attach;
   std::string options_json = "{}";
