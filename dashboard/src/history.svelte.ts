@@ -56,7 +56,7 @@ export class HistoryKept {
         const history = await get<History>(url(route("history"), { seconds }), {}, ended.signal);
         if (ended.signal.aborted) return;
         this.#history = history;
-        if (history.step_seconds >= 1) timer = setTimeout(() => void ask(), history.step_seconds * 1000);
+        if (history.step_seconds >= 1) timer = window.setTimeout(() => void ask(), history.step_seconds * 1000);
       } catch {
         // The connection says it, and asks again.
       }

@@ -2,7 +2,7 @@
 import type { LogPiece } from "./api/documents";
 import { live } from "./api/live.svelte";
 import { url } from "./api/request";
-import { Lines, type Line } from "./lines";
+import { type Line, Lines } from "./lines";
 
 export interface Source {
   readonly path: string;
@@ -55,7 +55,7 @@ export class JobOutput {
       events.addEventListener("error", (event) => {
         events?.close();
         if (event instanceof MessageEvent) this.trouble = (JSON.parse(event.data as string) as { message: string }).message;
-        else timer = setTimeout(open, PAUSE);
+        else timer = window.setTimeout(open, PAUSE);
       });
     };
     if (!this.ended) open();

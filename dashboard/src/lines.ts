@@ -8,8 +8,9 @@ export interface Line {
 
 const MOST_LINES = 5000;
 const MOST_CHARACTERS = 20_000; // of one line
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the control characters of terminals
-const CONTROL = /\u001b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-_])|[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
+const CONTROL =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the control characters of terminals
+  /\u001b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-_])|[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
 
 export class Lines {
   /** Lines were let go of, or the beginning never came. */

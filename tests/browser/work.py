@@ -31,14 +31,14 @@ def asleep():
     time.sleep(3600)
 
 ctx = fray.init(address="auto")
-held = ctx.put(b"x" * 5_000_000)
 parts = [ctx.run(tokenize, number) for number in range(60)]
 done = [ctx.run(shuffle, part) for part in parts]
 failed = [ctx.run(flawed, number) for number in range(3)]
 ctx.wait(done + failed, len(done + failed))
 counter = ctx.create_actor(Counter, name="counter")
 ctx.get([counter.add(number) for number in range(20)])
-stuck = [ctx.run(asleep) for _ in range(5)]
+stuck = [ctx.run(asleep) for _ in range(2)]
+waiting = [ctx.create_task(asleep, options=fray.TaskOptions(resources={"CPU": 2})) for _ in range(3)]
 print("ready", flush=True)
 sys.stdin.read()
 """

@@ -58,7 +58,7 @@ function repeat(address: string, everySeconds: number, take: (answer: unknown) =
       if (ended.signal.aborted) return;
       take(error);
     }
-    if (!ended.signal.aborted) timer = setTimeout(() => void ask(), everySeconds * 1000);
+    if (!ended.signal.aborted) timer = window.setTimeout(() => void ask(), everySeconds * 1000);
   };
   void ask();
   return () => {

@@ -201,7 +201,7 @@ export interface Stack {
   role: string;
   source: string | null;
   problem: string | null;
-  threads: { name: string; holds_interpreter?: boolean | null; frames: { function: string; file: string; line: number }[] }[];
+  threads: { name: string; has_gil?: boolean | null; frames: { function: string; file: string; line: number }[] }[];
 }
 
 export interface LogLine {

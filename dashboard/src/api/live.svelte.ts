@@ -132,7 +132,7 @@ class Live {
 
   #watch(): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#lost(), SILENCE);
+    this.#timer = window.setTimeout(() => this.#lost(), SILENCE);
   }
 
   /** The first time it asks at once: a stream may end for no grave reason. */
@@ -159,7 +159,7 @@ class Live {
   #later(milliseconds: number): void {
     this.#tries += 1;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#ask(), milliseconds);
+    this.#timer = window.setTimeout(() => void this.#ask(), milliseconds);
   }
 }
 

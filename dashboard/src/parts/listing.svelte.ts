@@ -1,5 +1,5 @@
 // A list that the node sorts, searches and cuts off, as the address asks for it.
-import { asked, type Asked } from "../api/asked.svelte";
+import { type Asked, asked } from "../api/asked.svelte";
 import { route } from "../api/live.svelte";
 import { url } from "../api/request";
 import { place } from "../place.svelte";

@@ -1,6 +1,6 @@
 // Paints the window of the stream on a canvas. What is narrower than a pixel is painted once for each pixel, so that the time it takes
 // follows from the size of the screen and not from the number of tasks.
-import { functionColour } from "./palette";
+import { paletteColour } from "./palette";
 import { type Bar, isFailure, type Row } from "./rows";
 import { marks, type Window } from "./window";
 
@@ -23,6 +23,8 @@ export interface Scene {
   readonly window: Window;
   readonly rows: readonly Row[];
   readonly names: readonly string[];
+  /** Of the functions, as palette.ts numbers them. */
+  readonly colours: readonly number[];
   readonly width: number;
   readonly height: number;
   /** Pixels of the rows that lie above the canvas. */
@@ -44,7 +46,8 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene): void {
   context.beginPath();
   context.rect(0, HEAD_HEIGHT, scene.width, scene.height - HEAD_HEIGHT);
   context.clip();
-  for (let i = first; i < last; i += 1) paintRow(context, scene, scene.rows[i] as Row, HEAD_HEIGHT + i * ROW_HEIGHT - scene.scrolled);
+  for (let i = first; i < last; i += 1)
+    paintRow(context, scene, scene.rows[i] as Row, HEAD_HEIGHT + i * ROW_HEIGHT - scene.scrolled);
   context.restore();
 }
 
@@ -68,7 +71,7 @@ function paintRow(context: CanvasRenderingContext2D, scene: Scene, row: Row, top
   const { window, width, look } = scene;
   const scale = width / (window.to - window.from);
   const y = top + (ROW_HEIGHT - BAR_HEIGHT) / 2;
-  const colours = scene.names.map((name) => functionColour(name, look.dark));
+  const colours = scene.colours.map((colour) => paletteColour(colour, look.dark));
   let painted = -1; // the last column of pixels that has a bar
   for (let i = row.from(window.from - row.longest); i < row.length; i += 1) {
     const start = row.starts[i] as number;
@@ -88,7 +91,16 @@ function paintRow(context: CanvasRenderingContext2D, scene: Scene, row: Row, top
   for (const task of row.running) {
     const left = Math.max((task.start - window.from) * scale, 0);
     const wide = (Math.min(scene.now, window.to) - window.from) * scale - left;
-    if (wide > 0) paintRunning(context, scene, { left, y, wide, fn: task.fn, failed: false, fill: colours[task.fn] ?? look.soft, faint: false });
+    if (wide > 0)
+      paintRunning(context, scene, {
+        left,
+        y,
+        wide,
+        fn: task.fn,
+        failed: false,
+        fill: colours[task.fn] ?? look.soft,
+        faint: false,
+      });
   }
 }
 

@@ -1,10 +1,13 @@
 // Puts what the node tells of tasks into the rows, and keeps the names of functions by their numbers.
 import type { Tasks } from "../api/documents";
+import { chosenColour } from "./palette";
 import { Rows } from "./rows";
 
 export class Stream {
   readonly rows: Rows;
   readonly names: string[] = [];
+  /** The colour of each function, as palette.ts numbers them. */
+  readonly colours: number[] = [];
   /** Runs that the node did not send, because there were too many or it had forgotten them. */
   leftOut = 0;
   /** The node's time of the newest message. */
@@ -32,7 +35,13 @@ export class Stream {
   }
 
   #name(number: number, name: string): void {
-    this.names[this.#place(number)] = name;
+    const place = this.#place(number);
+    if (this.names[place] === name) return;
+    this.names[place] = name;
+    this.colours[place] = chosenColour(
+      name,
+      this.colours.filter((_, other) => other !== place),
+    );
   }
 
   #place(number: number): number {
@@ -41,6 +50,7 @@ export class Stream {
       place = this.names.length;
       this.#numbers.set(number, place);
       this.names.push(`function ${number}`);
+      this.colours.push(0);
     }
     return place;
   }
