@@ -51,10 +51,15 @@ class Place {
     this.#read();
   }
 
+  /** Goes on to another one of the same kind: going back does not stop at each. */
+  goOn(url: string): void {
+    history.replaceState(null, "", url);
+    this.#read();
+  }
+
   /** Changes the query of this view; going back does not stop at each choice. */
   choose(query: Readonly<Record<string, string | undefined>>): void {
-    history.replaceState(null, "", href(this.address.parts, { ...this.address.query, ...query }));
-    this.#read();
+    this.goOn(href(this.address.parts, { ...this.address.query, ...query }));
   }
 
   #read(): void {

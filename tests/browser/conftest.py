@@ -63,13 +63,18 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
     context.close()
 
 
-@pytest.fixture
-def watched(context: BrowserContext) -> Watched:
+def watch(context: BrowserContext) -> Watched:
+    """Note down what the pages of a profile say and ask for from now on."""
     watched = Watched()
     context.on("console", watched.take_message)
     context.on("weberror", lambda error: watched.complaints.append(str(error.error)))
     context.on("request", watched.take_request)
     return watched
+
+
+@pytest.fixture
+def watched(context: BrowserContext) -> Watched:
+    return watch(context)
 
 
 @pytest.fixture

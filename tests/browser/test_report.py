@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,10 +12,10 @@ import fray
 import pytest
 from fray.backend.native import NativeJobContext
 
-from .conftest import SCREENSHOTS, Watched
+from .conftest import SCREENSHOTS, Watched, watch
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 WIDTH = 1280
 
@@ -46,10 +47,21 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_the_page_draws_its_charts_without_an_error(report: Path, page: Page, watched: Watched) -> None:
+@pytest.fixture(scope="module")
+def shown(report: Path, browser: Browser) -> Iterator[tuple[Page, Watched]]:
+    """The page after its scripts have run."""
+    context = browser.new_context(viewport={"width": WIDTH, "height": 900})
+    watched = watch(context)
+    page = context.new_page()
     page.goto(report.as_uri())
     for chart in ("timeline", "usage", "cpu", "memory", "bytes-in", "bytes-out"):
         page.locator(f"#{chart} .main-svg").first.wait_for()
+    yield page, watched
+    context.close()
+
+
+def test_the_page_draws_its_charts_without_an_error(shown: tuple[Page, Watched]) -> None:
+    page, watched = shown
     text = page.inner_text("body")
     for wanted in ("tokenize", "shuffle", "flawed", "worker ", "CPUs busy"):
         assert wanted in text
@@ -57,18 +69,15 @@ def test_the_page_draws_its_charts_without_an_error(report: Path, page: Page, wa
     assert watched.hosts == {""}  # the file alone
 
 
-def test_the_page_shows_the_failures_as_text(report: Path, page: Page) -> None:
-    page.goto(report.as_uri())
-    failures = page.locator("#failures details")
+def test_the_page_shows_the_failures_as_text(shown: tuple[Page, Watched]) -> None:
+    failures = shown[0].locator("#failures details")
     assert failures.count() == 3
     assert "has no <text>" in failures.first.text_content()
 
 
-def test_a_screenshot_is_more_than_an_empty_page(report: Path, page: Page) -> None:
-    page.goto(report.as_uri())
-    page.locator("#timeline .main-svg").first.wait_for()
+def test_a_screenshot_is_more_than_an_empty_page(report: Path, shown: tuple[Page, Watched]) -> None:
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     shutil.copy(report, SCREENSHOTS / "report.html")
-    picture = page.screenshot(path=SCREENSHOTS / "report.png", full_page=True)
-    assert page.evaluate("document.documentElement.scrollWidth") <= WIDTH
+    picture = shown[0].screenshot(path=SCREENSHOTS / "report.png", full_page=True)
+    assert shown[0].evaluate("document.documentElement.scrollWidth") <= WIDTH
     assert len(picture) > 60_000

@@ -1,4 +1,4 @@
-"""Makes docs/images/dashboard-*.png: python -m tools.docs.dashboard_pictures. Run it when the dashboard looks different.
+"""Makes docs/images/dashboard-*.png: python -m tools.docs.dashboard_pictures. Run it when the page looks different.
 
 It starts a node of its own, has programs work on it, and takes the pictures of its pages in Debian's Chromium, through
 Playwright. The package has to be installed with the dashboard's page (make build), and the packages of the tests.
