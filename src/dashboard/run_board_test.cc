@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
-ProcessId no_process(std::int32_t) { return 0; }
+constexpr auto no_process = [](std::int32_t) -> ProcessId { return 0; };
 
 wire::RunSums sums_of(const std::string& name, std::uint64_t ok, std::uint64_t ns) {
   wire::RunSums sums;
