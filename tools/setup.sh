@@ -57,7 +57,7 @@ install_debian_packages() {
 declare -A extras=([build]="" [demo]="numpy" [test]="test bench" [bench]="test bench" [check]="test bench dev" [docs]="docs"
   [sanitizers]="test" [dashboard]="")
 # Its Node.js comes from there where the machine has none.
-[[ $step != dashboard ]] || tools/dashboard.sh find >/dev/null || extras[dashboard]="dashboard"
+[[ $step != dashboard ]] || tools/dashboard.sh find >/dev/null || extras[dashboard]="dashboard-build"
 
 # The first of these that is at least 3.11; `python3` first, so that the user's own choice on PATH wins.
 find_python() {
