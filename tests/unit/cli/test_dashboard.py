@@ -28,9 +28,7 @@ class Page:
         self.host = url.removeprefix("http://")
         self.token = token
 
-    def ask(
-        self, path: str, method: str = "GET", body: object = None, **headers: str
-    ) -> tuple[int, http.client.HTTPMessage, str]:
+    def ask(self, path: str, method: str = "GET", body: object = None, **headers: str) -> tuple[int, http.client.HTTPMessage, str]:
         """Status, headers and body; without headers with the token, and with them with those alone."""
         sent = headers or {"Authorization": f"Bearer {self.token}"}
         if body is not None:
@@ -54,9 +52,7 @@ class Page:
         try:
             place = "" if after is None else f"&after={after}"
             connection.request(
-                "GET",
-                f"/api/v1/dashboard/live?topics={topics}{place}",
-                headers={"Authorization": f"Bearer {self.token}"},
+                "GET", f"/api/v1/dashboard/live?topics={topics}{place}", headers={"Authorization": f"Bearer {self.token}"}
             )
             answer = connection.getresponse()
             assert answer.status == 200, answer.read()
@@ -209,9 +205,7 @@ def test_what_ran_before_and_what_runs_is_told_by_function(ctx: NativeJobContext
     assert len([row for row in told["rows"] if names[row[0]] == "step"]) < 100, "short runs are one bar"
     assert ended["fail"][4] == "failed"
     function, _, start, seconds, state, _, task, _ = told["running"][0]
-    assert (
-        (names[function], state) == ("hold", "running") and seconds >= 0 and abs(start + seconds - told["time"]) < 0.01
-    )
+    assert (names[function], state) == ("hold", "running") and seconds >= 0 and abs(start + seconds - told["time"]) < 0.01
 
     failure = page.get(f"tasks/{ended['fail'][6]}")
     assert failure["runs"][0]["state"] == "failed" and failure["stack"] is None
