@@ -4,9 +4,9 @@ The caller gets the user's own exception with its ``__cause__`` chain, ended by 
 pickled, cannot be read back, is too large, or is no `Exception` (``SystemExit`` must not end the caller) becomes a
 `TaskError` with the type's name, the message and the traceback. None of the functions ever raises.
 
-The bytes begin with the traceback, its length in four bytes and its text, which who is no Python reads as well. What
-follows is a pickle of plain strings, bytes and tuples, so the frame itself can always be read; each exception inside is a
-pickle of its own. Plain pickle first; cloudpickle, imported only then, for types that cannot be found by name.
+The bytes begin with the traceback, its length in four bytes and its text, which other languages read as well. What
+follows is a pickle of plain strings, bytes and tuples, so the frame itself can always be read; each exception inside is
+a pickle of its own. Plain pickle first; cloudpickle, imported only then, for types that cannot be found by name.
 """
 
 from __future__ import annotations

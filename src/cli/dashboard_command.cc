@@ -76,7 +76,8 @@ int run_dashboard(const DashboardArguments& arguments) {
   const json link = parse_json(answer->body);
   const std::string url = link.value("url", "");
   const std::string token_file = endpoint->token.origin;
-  const bool opened = !arguments.no_open && !arguments.json && open_in_browser(url, token_file.substr(0, token_file.rfind('/')));
+  const bool opened =
+      !arguments.no_open && !arguments.json && open_in_browser(url, token_file.substr(0, token_file.rfind('/')));
   if (arguments.json) {
     fmt::print("{}\n", json_text(link, 2));
   } else if (opened) {

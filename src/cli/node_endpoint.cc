@@ -30,8 +30,9 @@ Result<http_client::Endpoint> endpoint_of_node(const NodeOption& socket, const s
   const std::string folder = node.socket.substr(0, node.socket.rfind('/'));
   auto url = os::read_file(folder + "/http.url");
   if (!url.is_ok()) {
-    return Status(StatusCode::kUnavailable,
-                  fmt::format("the node at {} answers no HTTP, {}; `fray start` starts one that does", node.socket, without));
+    return Status(
+        StatusCode::kUnavailable,
+        fmt::format("the node at {} answers no HTTP, {}; `fray start` starts one that does", node.socket, without));
   }
   const std::string line = url->substr(0, url->find('\n'));
   http_client::Endpoint endpoint;

@@ -22,9 +22,9 @@ namespace fray::client {
 inline constexpr std::size_t kMostFunctions = 500;
 inline constexpr std::size_t kMostBars = 4000;
 inline constexpr std::size_t kMostFunctionNameBytes = WorkerPage::kNameBytes - 1;  // as a running one's
-inline constexpr std::uint64_t kLongestBarNs = 50'000'000;   // of several runs
-inline constexpr std::uint64_t kLongestGapNs = 5'000'000;    // between two of them
-inline constexpr std::uint64_t kLongestShortNs = 5'000'000;  // a run that may be one of several
+inline constexpr std::uint64_t kLongestBarNs = 50'000'000;                         // of several runs
+inline constexpr std::uint64_t kLongestGapNs = 5'000'000;                          // between two of them
+inline constexpr std::uint64_t kLongestShortNs = 5'000'000;                        // a run that may be one of several
 inline constexpr const char* kOtherFunctions = "(others)";
 
 wire::RunsTold runs_since(const wire::TellRuns& question, const Timeline& timeline);

@@ -37,7 +37,7 @@ class Timeline {
     std::uint64_t peak_memory_bytes = wire::ResultHead::kNotMeasured;
     std::uint64_t bytes_in = 0;
     std::uint64_t bytes_out = 0;
-    std::uint32_t name = 0;  // its place among the names; set by add()
+    std::uint32_t name = 0;    // its place among the names; set by add()
     std::uint8_t attempt = 0;  // retries before it
   };
 

@@ -22,8 +22,8 @@ namespace fray::dashboard {
 class History {
  public:
   static constexpr std::array<const char*, 12> kFields = {
-      "cpus_leased",   "cpus_busy",        "gpus_leased",       "memory_used_bytes", "store_used_bytes", "spilled_bytes",
-      "tasks_per_second", "failed_per_second", "running", "waiting", "unfinished", "workers"};
+      "cpus_leased",      "cpus_busy",         "gpus_leased", "memory_used_bytes", "store_used_bytes", "spilled_bytes",
+      "tasks_per_second", "failed_per_second", "running",     "waiting",           "unfinished",       "workers"};
   using Values = std::array<double, kFields.size()>;
 
   struct Sample {

@@ -66,8 +66,8 @@ void RunBoard::told(ProcessId client, const wire::RunsTold& told, bool is_news,
 void RunBoard::add_sums(FunctionRow& row, const wire::RunSums& sums, bool is_news) {
   wire::RunSums& all = row.sums;
   for (auto count : {&wire::RunSums::ok, &wire::RunSums::failed, &wire::RunSums::cancelled, &wire::RunSums::timed_out,
-                     &wire::RunSums::retried, &wire::RunSums::total_ns, &wire::RunSums::measured, &wire::RunSums::cpu_ns,
-                     &wire::RunSums::bytes_in, &wire::RunSums::bytes_out}) {
+                     &wire::RunSums::retried, &wire::RunSums::total_ns, &wire::RunSums::measured,
+                     &wire::RunSums::cpu_ns, &wire::RunSums::bytes_in, &wire::RunSums::bytes_out}) {
     all.*count += sums.*count;
   }
   for (auto most : {&wire::RunSums::longest_ns, &wire::RunSums::peak_memory_bytes, &wire::RunSums::last_end_ns}) {

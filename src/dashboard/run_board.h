@@ -105,16 +105,16 @@ class RunBoard {
   std::vector<WorkerRow> workers_;
   std::unordered_map<std::int32_t, std::uint32_t> worker_numbers_;  // by pid
   std::deque<Bar> bars_;
-  std::uint64_t first_bar_ = 0;          // how many were forgotten
-  std::deque<std::uint64_t> through_;    // by bar: runs up to its end, those that are in no bar among them
-  std::uint64_t forgotten_runs_ = 0;     // up to the last bar that was forgotten
+  std::uint64_t first_bar_ = 0;        // how many were forgotten
+  std::deque<std::uint64_t> through_;  // by bar: runs up to its end, those that are in no bar among them
+  std::uint64_t forgotten_runs_ = 0;   // up to the last bar that was forgotten
   std::uint64_t all_runs_ = 0;
   std::map<std::pair<ProcessId, std::uint64_t>, std::string> failures_;
   std::deque<std::pair<ProcessId, std::uint64_t>> failure_order_;
   std::map<ProcessId, Unfinished> unfinished_;  // as each client last said
   std::uint64_t ended_ = 0;
   std::uint64_t failed_ = 0;
-  std::array<std::uint64_t, 4> recent_{};         // of the last half seconds; the first is the present one
+  std::array<std::uint64_t, 4> recent_{};  // of the last half seconds; the first is the present one
   std::array<std::uint64_t, 4> recent_failed_{};
 };
 

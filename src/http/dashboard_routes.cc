@@ -85,7 +85,12 @@ class DashboardRoutes {
 
   void add(const char* path, const char* summary, std::vector<Route::Parameter> parameters,
            std::function<Result<json>(const Request&)> make) {
-    routes_.add({"GET", kRoot + std::string(path), summary, std::move(parameters), {}, "application/json",
+    routes_.add({"GET",
+                 kRoot + std::string(path),
+                 summary,
+                 std::move(parameters),
+                 {},
+                 "application/json",
                  [make = std::move(make)](const Request& request, const Responder& responder) {
                    answer_document(responder, make(request));
                  }});
@@ -151,7 +156,8 @@ class DashboardRoutes {
                    std::int32_t pid = 0;  // none's
                    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
                    if (error != std::errc() || end != text.data() + text.size()) pid = 0;
-                   dashboard.stack(pid, [responder](const Result<json>& document) { answer_document(responder, document); });
+                   dashboard.stack(pid,
+                                   [responder](const Result<json>& document) { answer_document(responder, document); });
                  }});
   }
 
@@ -177,7 +183,8 @@ class DashboardRoutes {
                    if (request.query.contains("after")) after = *given;
                    const std::string_view last = request.header("last-event-id");
                    std::uint64_t number = 0;
-                   if (std::from_chars(last.data(), last.data() + last.size(), number).ec == std::errc()) after = number;
+                   if (std::from_chars(last.data(), last.data() + last.size(), number).ec == std::errc())
+                     after = number;
                    responder.stream({200, "text/event-stream", "", {}},
                                     std::make_shared<LiveStream>(dashboard, *topics, after, open));
                  }});
@@ -196,10 +203,10 @@ Status take_framed(Members& members, bool* framed) {
 }
 
 void add_login(RouteTable& routes, Sessions& sessions) {
-  const json schema = {{"type", "object"},
-                       {"properties",
-                        {{"framed",
-                          {{"type", "boolean"}, {"description", "whether pages of this machine may show it in a frame"}}}}}};
+  const json schema = {
+      {"type", "object"},
+      {"properties",
+       {{"framed", {{"type", "boolean"}, {"description", "whether pages of this machine may show it in a frame"}}}}}};
   routes.add_json("POST", "/api/v1/dashboard/login-links", "Make a link that logs a browser in, once", schema,
                   [&sessions](const Request& request, const Responder& responder) {
                     auto members = Members::parse(request.body.empty() ? "{}" : request.body);
@@ -210,10 +217,10 @@ void add_login(RouteTable& routes, Sessions& sessions) {
                     auto code = sessions.make_code(framed, std::chrono::steady_clock::now());
                     if (!code.is_ok()) return responder.respond(error_response(code.status()));
                     // Notebooks are mostly opened as localhost, and a frame of another host would have no cookie.
-                    responder.respond(json_response({{"url", fmt::format("http://{}:{}/dashboard/login?code={}",
-                                                                         framed ? "localhost" : "127.0.0.1",
-                                                                         sessions.port(), *code)},
-                                                     {"expires_seconds", Sessions::kCodeLimit.count()}}));
+                    responder.respond(
+                        json_response({{"url", fmt::format("http://{}:{}/dashboard/login?code={}",
+                                                           framed ? "localhost" : "127.0.0.1", sessions.port(), *code)},
+                                       {"expires_seconds", Sessions::kCodeLimit.count()}}));
                   });
   Route login{"GET",
               "/dashboard/login",
@@ -223,8 +230,8 @@ void add_login(RouteTable& routes, Sessions& sessions) {
               "text/html",
               [&sessions](const Request& request, const Responder& responder) {
                 auto code = request.query.find("code");
-                auto cookie = sessions.log_in(code == request.query.end() ? "" : code->second,
-                                              std::chrono::steady_clock::now());
+                auto cookie =
+                    sessions.log_in(code == request.query.end() ? "" : code->second, std::chrono::steady_clock::now());
                 if (!cookie.is_ok()) {
                   return responder.respond(sentence_page(
                       403, cookie.status().message() + " Run <code>fray dashboard</code> for a new one."));

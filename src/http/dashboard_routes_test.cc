@@ -18,7 +18,8 @@ class DashboardRoutesTest : public testing::Test {
  protected:
   // The answer to somebody who sends this cookie, and no token.
   std::string visit(const std::string& line, const std::string& cookie = "", const std::string& more = "") {
-    return world_.ask(line, "Host: " + world_.host() + "\r\n" + more + (cookie.empty() ? "" : "Cookie: " + cookie + "\r\n"));
+    return world_.ask(line,
+                      "Host: " + world_.host() + "\r\n" + more + (cookie.empty() ? "" : "Cookie: " + cookie + "\r\n"));
   }
   std::string link(const nlohmann::json& body = nlohmann::json::object()) {
     const std::string url = world_.json("POST /api/v1/dashboard/login-links", body)["url"];
@@ -54,7 +55,8 @@ TEST_F(DashboardRoutesTest, links_are_made_for_the_token_alone) {
   const std::string origin = "Origin: http://" + world_.host() + "\r\n";
   EXPECT_EQ(HttpWorld::status_of(visit("POST /api/v1/dashboard/login-links", cookie, origin)), 403);
   EXPECT_EQ(HttpWorld::status_of(world_.ask("POST /api/v1/dashboard/login-links", nlohmann::json{{"framed", 1}})), 400);
-  EXPECT_EQ(HttpWorld::status_of(world_.ask("POST /api/v1/dashboard/login-links", nlohmann::json{{"frame", true}})), 400);
+  EXPECT_EQ(HttpWorld::status_of(world_.ask("POST /api/v1/dashboard/login-links", nlohmann::json{{"frame", true}})),
+            400);
 }
 
 TEST_F(DashboardRoutesTest, who_has_logged_in_looks_and_stops_jobs_and_starts_none) {
@@ -89,8 +91,8 @@ TEST_F(DashboardRoutesTest, lists_are_asked_for_with_order_and_bounds) {
   EXPECT_EQ(usual["descending"], true);
   const nlohmann::json asked =
       world_.json("GET /api/v1/dashboard/actors?sort=name&order=asc&limit=5&after=10&search=a%26b");
-  EXPECT_EQ(asked, (nlohmann::json{
-                       {"sort", "name"}, {"descending", false}, {"limit", 5}, {"after", 10}, {"search", "a&b"}}));
+  EXPECT_EQ(asked,
+            (nlohmann::json{{"sort", "name"}, {"descending", false}, {"limit", 5}, {"after", 10}, {"search", "a&b"}}));
   for (const char* wrong : {"limit=1001", "limit=-1", "limit=x", "after=", "order=up", "limit=99999999999999999999"}) {
     EXPECT_EQ(HttpWorld::status_of(world_.ask(std::string("GET /api/v1/dashboard/workers?") + wrong)), 400) << wrong;
   }
@@ -103,7 +105,8 @@ TEST_F(DashboardRoutesTest, lists_are_asked_for_with_order_and_bounds) {
 TEST_F(DashboardRoutesTest, a_page_follows_what_changes_and_is_told_each_name_once) {
   os::Fd page = world_.connect();
   HttpWorld::send(page, "GET /api/v1/dashboard/live?topics=tasks,log HTTP/1.1\r\n" + world_.headers() + "\r\n");
-  std::string told = world_.read(page, [](const std::string& text) { return text.find("event: log") != std::string::npos; });
+  std::string told =
+      world_.read(page, [](const std::string& text) { return text.find("event: log") != std::string::npos; });
   EXPECT_THAT(told, HasSubstr("event: hello\ndata: {\"node\":\"0badcafe\"}\n\nid: 2\nevent: tasks\n"));
   EXPECT_THAT(told, HasSubstr("<b>step</b>\uFFFD"));
   EXPECT_THAT(told, HasSubstr("so many: 200"));
@@ -122,8 +125,8 @@ TEST_F(DashboardRoutesTest, a_page_follows_what_changes_and_is_told_each_name_on
 TEST_F(DashboardRoutesTest, a_page_that_was_cut_off_goes_on_where_it_was) {
   os::Fd page = world_.connect();
   world_.node->shown.ended = 9;
-  HttpWorld::send(page, "GET /api/v1/dashboard/live?topics=tasks HTTP/1.1\r\n" + world_.headers() +
-                            "Last-Event-ID: 8\r\n\r\n");
+  HttpWorld::send(
+      page, "GET /api/v1/dashboard/live?topics=tasks HTTP/1.1\r\n" + world_.headers() + "Last-Event-ID: 8\r\n\r\n");
   const std::string told =
       world_.read(page, [](const std::string& text) { return text.find("event: tasks") != std::string::npos; });
   EXPECT_THAT(told, HasSubstr("\"rows\":[[7]]"));

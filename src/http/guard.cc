@@ -67,7 +67,8 @@ std::optional<Response> Guard::refuse_stranger(const Request& request, Access ac
   if (access == Access::kAnybody) return std::nullopt;
   const Sessions::Visit visit = sessions_.visit(request.header("cookie"));
   if (visit.has_cookie && !visit.session) {
-    return error_response(401, "login over", "the login is of a node that has ended; run `fray dashboard` for a new link");
+    return error_response(401, "login over",
+                          "the login is of a node that has ended; run `fray dashboard` for a new link");
   }
   if (!visit.session) {
     Response refused = error_response(401, "no token",

@@ -13,8 +13,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kFirstSeconds = 60;        // that the first event about tasks reaches back
-constexpr std::size_t kMostRows = 4000;     // of one event
+constexpr double kFirstSeconds = 60;     // that the first event about tasks reaches back
+constexpr std::size_t kMostRows = 4000;  // of one event
 constexpr std::size_t kFirstLines = 200;
 
 std::string live_event(const char* name, const json& data) {

@@ -69,9 +69,11 @@ Response error_response(const Status& status) {
 Response sentence_page(unsigned status, std::string_view sentence) {
   Response page{status, "text/html; charset=utf-8", "", {}};
   page.body = fmt::format(
-      "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>Fray</title>\n<p>{}</p>\n</html>\n", sentence);
-  page.headers = {{"Content-Security-Policy", "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
-                  {"Referrer-Policy", "no-referrer"}};
+      "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>Fray</title>\n<p>{}</p>\n</html>\n",
+      sentence);
+  page.headers = {
+      {"Content-Security-Policy", "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+      {"Referrer-Policy", "no-referrer"}};
   return page;
 }
 

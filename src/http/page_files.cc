@@ -80,8 +80,8 @@ Response PageFiles::asset(const Request& request) const {
   if (request.path.size() != 3 || type == nullptr) return error_response(404, "not found", "the page has no such file");
   const std::string path = folder_ + "/assets/" + name;
   Response asset{200, type, "", {}};
-  Result<std::string> packed =
-      takes_gzip(request) ? os::read_file(path + ".gz", kMostFileBytes) : Result<std::string>(Status(StatusCode::kNotFound, ""));
+  Result<std::string> packed = takes_gzip(request) ? os::read_file(path + ".gz", kMostFileBytes)
+                                                   : Result<std::string>(Status(StatusCode::kNotFound, ""));
   if (packed.is_ok()) {
     asset.body = std::move(*packed);
     asset.headers["Content-Encoding"] = "gzip";

@@ -64,7 +64,8 @@ json operation_of(const Route& route) {
                       {"404", refusal("nothing of that name")},
                       {"421", refusal("another host's name")}}}};
   if (route.access == Access::kAnybody) operation["security"] = json::array();
-  if (route.access == Access::kSession) operation["security"] = {{{"token", json::array()}}, {{"session", json::array()}}};
+  if (route.access == Access::kSession)
+    operation["security"] = {{{"token", json::array()}}, {{"session", json::array()}}};
   if (route.sink) {
     operation["requestBody"] = {{"required", true}, {"content", {{"application/octet-stream", json::object()}}}};
   }
@@ -144,16 +145,15 @@ json RouteTable::document(const std::string& release) const {
       {"properties",
        {{"error",
          {{"type", "object"}, {"properties", {{"code", {{"type", "string"}}}, {"message", {{"type", "string"}}}}}}}}}};
-  return {
-      {"openapi", "3.1.0"},
-      {"info", {{"title", "Fray"}, {"version", release}}},
-      {"paths", paths},
-      {"security", json::array({{{"token", json::array()}}})},
-      {"components",
-       {{"securitySchemes",
-         {{"token", {{"type", "http"}, {"scheme", "bearer"}}},
-          {"session", {{"type", "apiKey"}, {"in", "cookie"}, {"name", "fray_PORT"}}}}},
-        {"schemas", {{"Error", error}}}}}};
+  return {{"openapi", "3.1.0"},
+          {"info", {{"title", "Fray"}, {"version", release}}},
+          {"paths", paths},
+          {"security", json::array({{{"token", json::array()}}})},
+          {"components",
+           {{"securitySchemes",
+             {{"token", {{"type", "http"}, {"scheme", "bearer"}}},
+              {"session", {{"type", "apiKey"}, {"in", "cookie"}, {"name", "fray_PORT"}}}}},
+            {"schemas", {{"Error", error}}}}}};
 }
 
 }  // namespace fray::http

@@ -59,7 +59,9 @@ TEST(SessionsTest, the_oldest_goes_when_there_are_too_many) {
   const std::string first_code = sessions.make_code(false, kStart).value();
   for (std::size_t i = 0; i < Sessions::kMostCodes; ++i) ASSERT_TRUE(sessions.make_code(false, kStart).is_ok());
   EXPECT_FALSE(sessions.log_in(first_code, kStart).is_ok());
-  const auto log_in = [&] { return pair_of(sessions.log_in(sessions.make_code(false, kStart).value(), kStart).value()); };
+  const auto log_in = [&] {
+    return pair_of(sessions.log_in(sessions.make_code(false, kStart).value(), kStart).value());
+  };
   const std::string first = log_in();
   for (std::size_t i = 1; i < Sessions::kMostSessions; ++i) log_in();
   EXPECT_NE(sessions.visit(first).session, nullptr);

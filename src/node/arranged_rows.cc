@@ -21,9 +21,10 @@ Result<std::string_view> sort_key(const ListQuery& query, const std::vector<std:
 }
 
 bool has_text(std::string_view name, std::string_view searched) {
-  return std::search(name.begin(), name.end(), searched.begin(), searched.end(), [](unsigned char a, unsigned char b) {
-           return std::tolower(a) == std::tolower(b);
-         }) != name.end() || searched.empty();
+  return std::search(name.begin(), name.end(), searched.begin(), searched.end(),
+                     [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); }) !=
+             name.end() ||
+         searched.empty();
 }
 
 void arrange(std::vector<json>& rows, const ListQuery& query, std::string_view key, std::size_t* total) {

@@ -22,9 +22,8 @@ namespace {
 using nlohmann::json;
 
 std::size_t running_workers(const WorkerProcesses& processes) {
-  return static_cast<std::size_t>(
-      std::count_if(processes.workers().begin(), processes.workers().end(),
-                    [](const auto& entry) { return entry.second.view()->runs_a_task(); }));
+  return static_cast<std::size_t>(std::count_if(processes.workers().begin(), processes.workers().end(),
+                                                [](const auto& entry) { return entry.second.view()->runs_a_task(); }));
 }
 
 double leased(const StatusSources& sources, const char* name) {
@@ -151,8 +150,10 @@ json Dashboard::now() {
   const store::SegmentTable& store = sources.memory.table();
   json report = status_json(sources);
   json workers = {{"total", report["workers"].size()}};
-  for (const char* state : {"starting", "idle", "leased", "running", "blocked", "stopped", "ending"}) workers[state] = 0;
-  for (const json& row : report["workers"]) workers[row["state"].get<std::string>()] = workers[row["state"].get<std::string>()].get<int>() + 1;
+  for (const char* state : {"starting", "idle", "leased", "running", "blocked", "stopped", "ending"})
+    workers[state] = 0;
+  for (const json& row : report["workers"])
+    workers[row["state"].get<std::string>()] = workers[row["state"].get<std::string>()].get<int>() + 1;
   std::size_t running_jobs = 0;
   for (const json& row : report["jobs"]) running_jobs += row.contains("reason") ? 0 : 1;
   return {{"schema", "fray/v1"},
@@ -191,7 +192,10 @@ json Dashboard::history(double seconds) {
     fields.push_back(dashboard::History::kFields.at(i));
     columns.push_back(std::move(rows.columns[i]));
   }
-  return {{"schema", "fray/v1"}, {"step_seconds", rows.step}, {"fields", std::move(fields)}, {"columns", std::move(columns)}};
+  return {{"schema", "fray/v1"},
+          {"step_seconds", rows.step},
+          {"fields", std::move(fields)},
+          {"columns", std::move(columns)}};
 }
 
 json Dashboard::log(std::size_t lines, std::uint64_t* end) {

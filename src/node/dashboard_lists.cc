@@ -106,9 +106,9 @@ json Dashboard::process_json(ProcessId process) const {
 
 Result<json> Dashboard::actors(const ListQuery& query) {
   glance();
-  FRAY_ASSIGN_OR_RETURN(const std::string_view key,
-                        sort_key(query, {"class", "name", "state", "restarts", "pending_calls", "memory_bytes",
-                                         "running_seconds"}));
+  FRAY_ASSIGN_OR_RETURN(
+      const std::string_view key,
+      sort_key(query, {"class", "name", "state", "restarts", "pending_calls", "memory_bytes", "running_seconds"}));
   const StatusSources sources = parts_.sources();
   std::vector<json> rows;
   for (const actor::ActorView& view : sources.actors.table().views()) {
@@ -191,14 +191,17 @@ Result<json> Dashboard::objects(const ListQuery& query) {
   }
   std::size_t owner_count = 0;
   arrange(owners, {}, "bytes", &owner_count);
-  return json{{"schema", "fray/v1"}, {"total", total}, {"bytes", bytes}, {"objects", std::move(rows)}, {"by_owner", std::move(owners)}};
+  return json{{"schema", "fray/v1"},
+              {"total", total},
+              {"bytes", bytes},
+              {"objects", std::move(rows)},
+              {"by_owner", std::move(owners)}};
 }
 
 Result<json> Dashboard::workers(const ListQuery& query) {
   glance();
-  FRAY_ASSIGN_OR_RETURN(
-      const std::string_view key,
-      sort_key(query, {"process", "pid", "state", "task", "memory_bytes", "cpu_seconds", "running_seconds"}));
+  FRAY_ASSIGN_OR_RETURN(const std::string_view key, sort_key(query, {"process", "pid", "state", "task", "memory_bytes",
+                                                                     "cpu_seconds", "running_seconds"}));
   const StatusSources sources = parts_.sources();
   const json report = status_json(sources);
   std::vector<json> rows;
@@ -222,7 +225,8 @@ Result<json> Dashboard::workers(const ListQuery& query) {
                     {"actor", actor ? json(object_name(*actor)) : json(nullptr)}});
   }
   const std::size_t total = arrange_processes(rows, query, key);
-  return json{{"schema", "fray/v1"}, {"total", total}, {"workers", std::move(rows)}, {"drivers", drivers_json(sources)}};
+  return json{
+      {"schema", "fray/v1"}, {"total", total}, {"workers", std::move(rows)}, {"drivers", drivers_json(sources)}};
 }
 
 void Dashboard::stack(std::int32_t pid, OnDocument on_document) {
@@ -231,8 +235,9 @@ void Dashboard::stack(std::int32_t pid, OnDocument on_document) {
   const auto& workers = sources.processes.workers();
   const std::vector<Connection*> drivers = sources.roster.drivers();
   const bool is_ours =
-      pid != 0 && (std::any_of(workers.begin(), workers.end(), [pid](const auto& each) { return each.second.pid == pid; }) ||
-                   std::any_of(drivers.begin(), drivers.end(), [pid](const Connection* each) { return each->pid == pid; }));
+      pid != 0 &&
+      (std::any_of(workers.begin(), workers.end(), [pid](const auto& each) { return each.second.pid == pid; }) ||
+       std::any_of(drivers.begin(), drivers.end(), [pid](const Connection* each) { return each->pid == pid; }));
   if (!is_ours) {
     return on_document(
         Status(StatusCode::kNotFound, fmt::format("process {} is no worker or driver of this node", pid)));

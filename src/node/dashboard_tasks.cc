@@ -33,9 +33,7 @@ const char* state_of(wire::TaskStatus status) {
   return "retried";
 }
 
-json measured(std::uint64_t amount) {
-  return amount == wire::ResultHead::kNotMeasured ? json(nullptr) : json(amount);
-}
+json measured(std::uint64_t amount) { return amount == wire::ResultHead::kNotMeasured ? json(nullptr) : json(amount); }
 
 json measured_seconds(std::uint64_t ns) {
   return ns == wire::ResultHead::kNotMeasured ? json(nullptr) : json(static_cast<double>(ns) / 1e9);
@@ -104,8 +102,8 @@ json Dashboard::tasks(std::uint64_t after, std::size_t limit) {
     const std::uint32_t worker = board.worker_number(task.pid, task.process);
     functions[function] = workers[worker] = true;
     running.push_back({function, worker, unix_seconds(task.started_ns), seconds_between(task.started_ns, now_ns),
-                       "running", 1,
-                       task.client == 0 ? json(nullptr) : json(task_name_of(task.client, task.number)), nullptr});
+                       "running", 1, task.client == 0 ? json(nullptr) : json(task_name_of(task.client, task.number)),
+                       nullptr});
   }
   json names = json::array();
   for (const auto& [number, used] : functions) names.push_back({number, board.functions()[number].name});
@@ -142,7 +140,10 @@ Result<json> Dashboard::task(const std::string& name) {
   std::string function;
   json runs = json::array();
   const auto worker_json = [&](std::int32_t pid, ProcessId process, std::uint32_t row) {
-    return json{{"number", row}, {"process", process}, {"pid", pid}, {"alive", collector_.process_of(pid) == process && process != 0}};
+    return json{{"number", row},
+                {"process", process},
+                {"pid", pid},
+                {"alive", collector_.process_of(pid) == process && process != 0}};
   };
   for (const dashboard::Bar& bar : board.runs_of(client, number)) {
     function = board.functions()[bar.function].name;
@@ -163,25 +164,23 @@ Result<json> Dashboard::task(const std::string& name) {
     if (task.client != client || task.number != number) continue;
     function = task.name;
     stack = fmt::format("workers/{}/stack", task.pid);
-    runs.push_back({{"attempt", nullptr},
-                    {"state", "running"},
-                    {"worker", worker_json(task.pid, task.process, collector_.board().worker_number(task.pid, task.process))},
-                    {"start", unix_seconds(task.started_ns)},
-                    {"seconds", seconds_between(task.started_ns, os::monotonic_ns())},
-                    {"cpu_seconds", nullptr},
-                    {"peak_memory_bytes", nullptr},
-                    {"bytes_in", nullptr},
-                    {"bytes_out", nullptr},
-                    {"count", 1}});
+    runs.push_back(
+        {{"attempt", nullptr},
+         {"state", "running"},
+         {"worker", worker_json(task.pid, task.process, collector_.board().worker_number(task.pid, task.process))},
+         {"start", unix_seconds(task.started_ns)},
+         {"seconds", seconds_between(task.started_ns, os::monotonic_ns())},
+         {"cpu_seconds", nullptr},
+         {"peak_memory_bytes", nullptr},
+         {"bytes_in", nullptr},
+         {"bytes_out", nullptr},
+         {"count", 1}});
   }
   if (runs.empty()) return none;
   const std::string* failure = board.failure_of(client, number);
-  return json{{"schema", "fray/v1"},
-              {"task", name},
-              {"function", function},
-              {"client", process_json(client)},
-              {"runs", std::move(runs)},
-              {"error", failure == nullptr ? json(nullptr) : json(*failure)},
+  return json{{"schema", "fray/v1"},      {"task", name},
+              {"function", function},     {"client", process_json(client)},
+              {"runs", std::move(runs)},  {"error", failure == nullptr ? json(nullptr) : json(*failure)},
               {"stack", std::move(stack)}};
 }
 
@@ -189,12 +188,14 @@ Result<json> Dashboard::functions(const ListQuery& query) {
   glance();
   FRAY_ASSIGN_OR_RETURN(
       const std::string_view key,
-      sort_key(query, {"seconds_total", "number", "name", "running", "count", "ok", "failed", "cancelled", "timed_out",
-                       "retried", "per_second", "seconds_mean", "seconds_p50", "seconds_p90", "seconds_p99",
-                       "seconds_max", "cpu_seconds", "peak_memory_bytes", "bytes_in", "bytes_out", "last"}));
+      sort_key(query, {"seconds_total", "number",      "name",        "running",     "count",       "ok",
+                       "failed",        "cancelled",   "timed_out",   "retried",     "per_second",  "seconds_mean",
+                       "seconds_p50",   "seconds_p90", "seconds_p99", "seconds_max", "cpu_seconds", "peak_memory_bytes",
+                       "bytes_in",      "bytes_out",   "last"}));
   dashboard::RunBoard& board = collector_.board();
   std::map<std::uint32_t, std::uint32_t> running;
-  for (const RunningTask& task : running_tasks(parts_.sources(), parts_.roster)) ++running[board.function_number(task.name)];
+  for (const RunningTask& task : running_tasks(parts_.sources(), parts_.roster))
+    ++running[board.function_number(task.name)];
   std::vector<json> rows;
   for (std::uint32_t number = 0; number < board.functions().size(); ++number) {
     const dashboard::FunctionRow& row = board.functions()[number];
@@ -213,7 +214,8 @@ Result<json> Dashboard::functions(const ListQuery& query) {
                     {"retried", sums.retried},
                     {"per_second", row.per_second()},
                     {"seconds_total", static_cast<double>(sums.total_ns) / 1e9},
-                    {"seconds_mean", timed(static_cast<double>(sums.total_ns) / static_cast<double>(std::max<std::uint64_t>(count, 1)))},
+                    {"seconds_mean", timed(static_cast<double>(sums.total_ns) /
+                                           static_cast<double>(std::max<std::uint64_t>(count, 1)))},
                     {"seconds_p50", timed(row.percentile(0.5))},
                     {"seconds_p90", timed(row.percentile(0.9))},
                     {"seconds_p99", timed(row.percentile(0.99))},
@@ -226,7 +228,8 @@ Result<json> Dashboard::functions(const ListQuery& query) {
   }
   std::size_t total = 0;
   arrange(rows, query, key, &total);
-  return json{{"schema", "fray/v1"}, {"total", total}, {"since", unix_seconds(since_ns_)}, {"functions", std::move(rows)}};
+  return json{
+      {"schema", "fray/v1"}, {"total", total}, {"since", unix_seconds(since_ns_)}, {"functions", std::move(rows)}};
 }
 
 }  // namespace fray::node

@@ -32,7 +32,8 @@
 namespace fray::node {
 
 // How what waits for its environment goes on.
-inline constexpr const char* kEnvWayOn = "It starts when its environment is made; `fray env list` shows those that are.";
+inline constexpr const char* kEnvWayOn =
+    "It starts when its environment is made; `fray env list` shows those that are.";
 
 class LeaseCarrier {
  public:

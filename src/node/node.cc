@@ -476,9 +476,19 @@ std::string Node::report() {
 }
 
 StatusSources Node::status_sources() const {
-  return {settings_.release, folder_.path(), started_ns_, settings_.options.total, settings_.options.max_workers,
-          roster_,           processes_,     leases_,     objects_,                actors_,
-          jobs_,             memory_,        watch_};
+  return {settings_.release,
+          folder_.path(),
+          started_ns_,
+          settings_.options.total,
+          settings_.options.max_workers,
+          roster_,
+          processes_,
+          leases_,
+          objects_,
+          actors_,
+          jobs_,
+          memory_,
+          watch_};
 }
 
 }  // namespace fray::node

@@ -39,10 +39,10 @@ class RunCollector {
     std::uint64_t since = 0;
     std::uint64_t failures = 0;
     bool asked = false;
-    bool is_news = true;       // of its next answer
-    std::uint32_t pause = 1;   // ticks from an answer to the next question
-    std::uint32_t rest = 0;    // of the present pause
-    std::uint64_t begun = 0;   // of workers: the last task that had begun when it was asked
+    bool is_news = true;      // of its next answer
+    std::uint32_t pause = 1;  // ticks from an answer to the next question
+    std::uint32_t rest = 0;   // of the present pause
+    std::uint64_t begun = 0;  // of workers: the last task that had begun when it was asked
   };
 
   bool may_have_news(Client& client, const Connection& connection) const;

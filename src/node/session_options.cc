@@ -21,8 +21,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, 8> kKeys = {
-    "cpus", "memory_bytes", "store_memory_bytes", "spill_folder", "resources", "max_workers", "session_folder", "dashboard"};
+constexpr std::array<std::string_view, 8> kKeys = {"cpus",      "memory_bytes", "store_memory_bytes", "spill_folder",
+                                                   "resources", "max_workers",  "session_folder",     "dashboard"};
 constexpr std::uint32_t kFewestWorkers = 32;
 constexpr double kMostWorkers = 100'000;
 constexpr double kMostCpus = 100'000;

@@ -56,7 +56,8 @@ void StackPrograms::ready(pid_t pid) {
     running.text.append(chunk.data(), static_cast<std::size_t>(got));
     return;
   }
-  end(pid, running.text.empty() ? Status(StatusCode::kUnavailable, "the process has ended, or tells nothing") : Status::ok());
+  end(pid, running.text.empty() ? Status(StatusCode::kUnavailable, "the process has ended, or tells nothing")
+                                : Status::ok());
 }
 
 void StackPrograms::end(pid_t pid, Status why) {

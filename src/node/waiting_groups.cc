@@ -39,8 +39,13 @@ json waiting_groups(const json& status) {
     const auto reason = row["reason"].get<std::string>();
     json& group = groups[{reason, row["resources"].dump()}];
     if (group.is_null()) {
-      group = {{"kind", "tasks"},         {"count", 0},        {"seconds", 0.0}, {"reason", reason}, {"way_on", row["way_on"]},
-               {"resources", row["resources"]}, {"processes", json::array()}};
+      group = {{"kind", "tasks"},
+               {"count", 0},
+               {"seconds", 0.0},
+               {"reason", reason},
+               {"way_on", row["way_on"]},
+               {"resources", row["resources"]},
+               {"processes", json::array()}};
     }
     group["count"] = group["count"].get<std::uint64_t>() + row["count"].get<std::uint64_t>();
     group["seconds"] = std::max(group["seconds"].get<double>(), row["waiting_seconds"].get<double>());
@@ -52,12 +57,21 @@ json waiting_groups(const json& status) {
   for (auto& [reason, group] : groups) rows.push_back(std::move(group));
   for (const json& row : status["actors"]) {
     if (!row.contains("reason")) continue;
-    rows.push_back({{"kind", "actor"}, {"name", row.contains("name") ? row["name"] : row["class"]}, {"count", 1}, {"seconds", nullptr},
-                    {"reason", row["reason"]}, {"way_on", row["way_on"]}});
+    rows.push_back({{"kind", "actor"},
+                    {"name", row.contains("name") ? row["name"] : row["class"]},
+                    {"count", 1},
+                    {"seconds", nullptr},
+                    {"reason", row["reason"]},
+                    {"way_on", row["way_on"]}});
   }
   for (const json& row : status["jobs"]) {
     if (!row.contains("reason")) continue;
-    rows.push_back({{"kind", "job"}, {"id", row["id"]}, {"count", 1}, {"seconds", nullptr}, {"reason", row["reason"]}, {"way_on", row["way_on"]}});
+    rows.push_back({{"kind", "job"},
+                    {"id", row["id"]},
+                    {"count", 1},
+                    {"seconds", nullptr},
+                    {"reason", row["reason"]},
+                    {"way_on", row["way_on"]}});
   }
   std::stable_sort(rows.begin(), rows.end(), [](const json& a, const json& b) {
     return a["count"].get<std::uint64_t>() > b["count"].get<std::uint64_t>();

@@ -14,8 +14,8 @@ namespace fray::os {
 double CpuGauge::busy() {
   unsigned long long user = 0, nice = 0, system = 0, idle = 0, waits = 0, irq = 0, soft = 0, stolen = 0;
   const std::string text = read_text("/proc/stat");
-  if (std::sscanf(text.c_str(), "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle, &waits, &irq,
-                  &soft, &stolen) < 4) {
+  if (std::sscanf(text.c_str(), "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle, &waits,
+                  &irq, &soft, &stolen) < 4) {
     return 0;
   }
   const std::uint64_t idle_now = idle + waits;

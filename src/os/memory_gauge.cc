@@ -71,7 +71,8 @@ std::uint64_t MemoryGauge::kernel_kills() const {
   if (groups_.empty()) return counted_in(read_text(proc_ + "/vmstat"), "oom_kill");
   std::uint64_t kills = 0;
   for (const MemoryGroup& group : groups_) {
-    kills += counted_in(read_text(group.folder + (group.version_2 ? "/memory.events" : "/memory.oom_control")), "oom_kill");
+    kills +=
+        counted_in(read_text(group.folder + (group.version_2 ? "/memory.events" : "/memory.oom_control")), "oom_kill");
   }
   return kills;
 }

@@ -89,8 +89,8 @@ struct RunSums {
 
 // A run, or many short ones of one function, one after the other in one worker, that all ended well.
 struct RunBar {
-  std::uint32_t function = 0;  // place among the functions of the message
-  std::int32_t pid = 0;        // of the worker
+  std::uint32_t function = 0;    // place among the functions of the message
+  std::int32_t pid = 0;          // of the worker
   std::uint64_t started_ns = 0;  // CLOCK_MONOTONIC
   std::uint64_t lasting_ns = 0;  // from the first one's start to the last one's end
   std::uint32_t count = 1;

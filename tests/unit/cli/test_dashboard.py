@@ -28,7 +28,9 @@ class Page:
         self.host = url.removeprefix("http://")
         self.token = token
 
-    def ask(self, path: str, method: str = "GET", body: object = None, **headers: str) -> tuple[int, http.client.HTTPMessage, str]:
+    def ask(
+        self, path: str, method: str = "GET", body: object = None, **headers: str
+    ) -> tuple[int, http.client.HTTPMessage, str]:
         """Status, headers and body; without headers with the token, and with them with those alone."""
         sent = headers or {"Authorization": f"Bearer {self.token}"}
         if body is not None:
@@ -52,7 +54,9 @@ class Page:
         try:
             place = "" if after is None else f"&after={after}"
             connection.request(
-                "GET", f"/api/v1/dashboard/live?topics={topics}{place}", headers={"Authorization": f"Bearer {self.token}"}
+                "GET",
+                f"/api/v1/dashboard/live?topics={topics}{place}",
+                headers={"Authorization": f"Bearer {self.token}"},
             )
             answer = connection.getresponse()
             assert answer.status == 200, answer.read()
@@ -205,7 +209,9 @@ def test_what_ran_before_and_what_runs_is_told_by_function(ctx: NativeJobContext
     assert len([row for row in told["rows"] if names[row[0]] == "step"]) < 100, "short runs are one bar"
     assert ended["fail"][4] == "failed"
     function, _, start, seconds, state, _, task, _ = told["running"][0]
-    assert (names[function], state) == ("hold", "running") and seconds >= 0 and abs(start + seconds - told["time"]) < 0.01
+    assert (
+        (names[function], state) == ("hold", "running") and seconds >= 0 and abs(start + seconds - told["time"]) < 0.01
+    )
 
     failure = page.get(f"tasks/{ended['fail'][6]}")
     assert failure["runs"][0]["state"] == "failed" and failure["stack"] is None
@@ -216,7 +222,7 @@ def test_what_ran_before_and_what_runs_is_told_by_function(ctx: NativeJobContext
     assert any(frame["function"] == "hold" for thread in stack["threads"] for frame in thread["frames"])
 
     rows = by_name(page.get("functions?sort=count"))
-    assert list(rows)[0] == "step" and rows["step"]["ok"] == 1000 and rows["hold"]["running"] == 1
+    assert next(iter(rows)) == "step" and rows["step"]["ok"] == 1000 and rows["hold"]["running"] == 1
     assert rows["fail"]["failed"] == 1
     assert 0 <= rows["step"]["seconds_p50"] <= rows["step"]["seconds_p99"] <= rows["step"]["seconds_max"]
     assert [row["name"] for row in page.get("functions?search=FAI")["functions"]] == ["fail"]
@@ -356,5 +362,5 @@ def test_an_embedded_node_has_a_dashboard_when_it_is_asked_for(home: Path) -> No
 def test_a_context_without_a_dashboard_says_how_to_have_one(home: Path) -> None:
     with NativeJobContext(cpus=1) as context, pytest.raises(UnsupportedError, match="dashboard=True"):
         fray.dashboard(context=context)
-    with pytest.raises(UnsupportedError, match="SyncContext|LocalJobContext"):
+    with pytest.raises(UnsupportedError, match=r"fray\.init\(dashboard=True\)"):
         fray.dashboard(context=fray.SyncContext())
