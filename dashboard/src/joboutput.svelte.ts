@@ -10,7 +10,7 @@ export interface Source {
   readonly replica: number;
 }
 
-const TAIL = 262_144;
+const TAIL = 5000; // lines
 const PAUSE = 1000;
 
 /** To be made while a component is made. */
