@@ -14,7 +14,7 @@ export CCACHE_NOHASHDIR := 1
 SOURCES := $(shell find src include python -not -name __pycache__ -not -path '*/__pycache__/*' 2>/dev/null) \
   CMakeLists.txt pyproject.toml README.md LICENSE
 
-.PHONY: help setup build wheels test-pythons demo test test-long check bench asan tsan fuzz docs format stub build-times clean
+.PHONY: help setup build dashboard wheels test-pythons demo test test-long check bench asan tsan fuzz docs format stub build-times clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{ printf "  make %-13s %s\n", $$1, $$2 }'
@@ -30,8 +30,23 @@ help:  ## show this list
 
 setup: .venv/.ready-test .venv/.ready-check  ## install all that tests and checks need
 
+# The dashboard's page goes into what is built, unless DASHBOARD=no or there is no Node.js.
+PAGE_SOURCES := $(shell find dashboard -name node_modules -prune -o -type f -print 2>/dev/null) python/fray/_version.py
+ifndef DASHBOARD
+DASHBOARD := $(shell tools/dashboard.sh find >/dev/null && echo yes || echo no)
+endif
+PAGE := $(if $(filter yes,$(DASHBOARD)),build/.dashboard)
+
+build/.dashboard: tools/dashboard.sh $(PAGE_SOURCES)
+	@mkdir -p build
+	@$(STEP) "build the dashboard's page" tools/dashboard.sh build
+	@touch $@
+
+dashboard: .venv/.ready-dashboard  ## build the dashboard's page into build/dashboard; `make build` takes it along
+	@$(MAKE) --no-print-directory build/.dashboard
+
 # The wheel is built in build/dev, the folder of the dev preset, so that the C++ tests share its objects.
-build/.installed: .venv/.ready-build $(SOURCES)
+build/.installed: .venv/.ready-build $(SOURCES) $(PAGE)
 	@$(STEP) "build the wheel" tools/build_wheel.sh build/dev build/wheel
 	@$(STEP) "install the wheel" $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps \
 	  --force-reinstall build/wheel/fray-*.whl
@@ -43,16 +58,16 @@ build-times:  ## show the slowest units and the headers they read, and the total
 	@$(PYTHON) tools/build_times.py
 
 # PYTHONS="3.12 3.13" means these only.
-wheels: .venv/.ready-build  ## build the wheels that users get, one for each Python found from 3.11 on, into dist/
+wheels: .venv/.ready-build $(PAGE)  ## build the wheels that users get, one for each Python found from 3.11 on, into dist/
 	@$(PYTHON) tools/wheels.py $(PYTHONS)
 
-test-pythons: .venv/.ready-build  ## run the Python suites on each of these Pythons, against its wheel
+test-pythons: .venv/.ready-build $(PAGE)  ## run the Python suites on each of these Pythons, against its wheel
 	@$(PYTHON) tools/test_pythons.py $(PYTHONS)
 
 # ---- use
 
 demo:  ## clean up and count the text of this machine's own Python installation, on all cores
-	@$(MAKE) --no-print-directory -j2 build .venv/.ready-demo
+	@$(MAKE) --no-print-directory -j2 DASHBOARD=no build .venv/.ready-demo
 	@rm -rf build/demo
 	@$(PYTHON) examples/corpus.py "$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')" \
 	  --out build/demo --seed 7 --files 25000 --compare --timeline build/demo-timeline.json

@@ -81,6 +81,13 @@ def thread_safety() -> list[str]:
     return [line for output in outputs for line in output]
 
 
+def dashboard(command: str = "check") -> list[str]:
+    """Types, lint and format of the dashboard's page; nothing where there is no Node.js."""
+    if subprocess.run(["tools/dashboard.sh", "find"], cwd=ROOT, stdout=subprocess.DEVNULL).returncode != 0:
+        return []
+    return run("tools/dashboard.sh", command)
+
+
 def versions() -> list[str]:
     """The version of the package, which the wheel and the C++ code take too, is the newest one of the change log."""
     source = (ROOT / "python" / "fray" / "_version.py").read_text()
@@ -159,6 +166,7 @@ CHECKS: dict[str, Callable[[], list[str]]] = {
     "circles of imports": circles,
     "types": pyright,
     "locking": thread_safety,
+    "dashboard's page": dashboard,
     "stubs of the extensions": stubs,
     "__all__": public_names,
     "versions": versions,
@@ -187,6 +195,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.format:
         commands = [clang_format("-i"), run(BIN / "ruff", "format", "."), run(BIN / "ruff", "check", "--fix", ".")]
+        commands.append(dashboard("format"))
         problems = [line for output in commands for line in output]
     elif options.stub:
         problems = [line for extension in EXTENSIONS for line in generate_stub(extension, stub_path(extension))]

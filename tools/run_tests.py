@@ -109,7 +109,7 @@ NORMAL_PARTS = (
     Part("C++ API", 240, folders=("tests/cpp",), alone=False),
     Part("plugs", 180, folders=("tests/plugs", "tests/ray_api"), pytest_options=_apart((_LEAKING_TESTS,)), alone=False),
     Part("Iris", 300, folders=("tests/iris",), alone=False),
-    Part("browser", 60, folders=("tests/browser",), alone=False),
+    Part("browser", 90, folders=("tests/browser",), alone=False),
     Part("packaging and examples", 150, folders=("tests/packaging", "tests/examples", _LEAKING_TESTS)),
 )
 

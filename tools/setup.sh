@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tools/setup.sh STEP: installs what a step of the Makefile needs and the machine lacks: Debian packages (as root), then
-# Python packages into .venv. STEP is build, demo, test, bench, check, docs or sanitizers. Safe to run again; what is there is
+# Python packages into .venv. STEP is build, demo, dashboard, test, bench, check, docs or sanitizers. Safe to run again; what is there is
 # left alone, and what an interrupted run left half-done is made anew.
 #
 # What goes wrong outside of this repository ends with one sentence that begins with "fray: " and names the command that
@@ -55,7 +55,9 @@ install_debian_packages() {
 
 # The extras of pyproject.toml that each step needs. Ray is in `bench`; a part of the tests runs on it too.
 declare -A extras=([build]="" [demo]="numpy" [test]="test bench" [bench]="test bench" [check]="test bench dev" [docs]="docs"
-  [sanitizers]="test")
+  [sanitizers]="test" [dashboard]="")
+# Its Node.js comes from there where the machine has none.
+[[ $step != dashboard ]] || tools/dashboard.sh find >/dev/null || extras[dashboard]="dashboard-build"
 
 # The first of these that is at least 3.11; `python3` first, so that the user's own choice on PATH wins.
 find_python() {

@@ -68,7 +68,7 @@ def _newest_source() -> float:
 def _sources() -> Iterator[Path]:
     for name in ("CMakeLists.txt", "pyproject.toml", "README.md", "LICENSE"):
         yield ROOT / name
-    for folder in ("src", "include", "python"):
+    for folder in ("src", "include", "python", "build/dashboard"):
         for path in (ROOT / folder).rglob("*"):
             if "__pycache__" not in path.parts:
                 yield path

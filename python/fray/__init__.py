@@ -33,6 +33,7 @@ from fray.types import ActorOptions, EntryPoint, Lifetime, RuntimeEnv, TaskOptio
 
 if TYPE_CHECKING:
     from fray._cpp_library import cpp
+    from fray._dashboard_link import dashboard
     from fray._progress import progress
     from fray._report import report
     from fray._timeline import timeline
@@ -122,6 +123,7 @@ __all__ = [
     "current_actor",
     "current_client",
     "current_cluster",
+    "dashboard",
     "fray_default_job_ctx",
     "get_default_job_ctx",
     "get_job_context",
@@ -153,6 +155,7 @@ _LAZY = {
     "RayJobContext": ("fray.backend.ray.ray_job", "RayJobContext"),
     "cpp": ("fray._cpp_library", "cpp"),
     "current_actor": ("fray.job.actors", "current_actor"),
+    "dashboard": ("fray._dashboard_link", "dashboard"),
     "progress": ("fray._progress", "progress"),
     "report": ("fray._report", "report"),
     "timeline": ("fray._timeline", "timeline"),

@@ -4,8 +4,9 @@ The caller gets the user's own exception with its ``__cause__`` chain, ended by 
 pickled, cannot be read back, is too large, or is no `Exception` (``SystemExit`` must not end the caller) becomes a
 `TaskError` with the type's name, the message and the traceback. None of the functions ever raises.
 
-The bytes are a pickle of plain strings, bytes and tuples, so the frame itself can always be read; each exception inside
-is a pickle of its own. Plain pickle first; cloudpickle, imported only then, for types that cannot be found by name.
+The bytes begin with the traceback, its length in four bytes and its text, which other languages read as well. What
+follows is a pickle of plain strings, bytes and tuples, so the frame itself can always be read; each exception inside is
+a pickle of its own. Plain pickle first; cloudpickle, imported only then, for types that cannot be found by name.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ MAX_PAYLOAD_BYTES = 8 << 20
 MAX_TEXT_CHARS = 64 << 10
 MAX_CAUSES = 16
 
-_FORMAT = 1
+_FORMAT = 2
 _PACKAGE_PREFIX = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
@@ -41,9 +42,9 @@ class _Link(NamedTuple):
 
 def pack_exception(exc: BaseException, task_name: str) -> bytes:
     """Return bytes from which `unpack_exception` makes the exception again in any process."""
-    text = _format(exc)
+    text = _format(exc).encode()
     links = [tuple(_pack_link(link)) for link in _causes(exc)]
-    return pickle.dumps((_FORMAT, task_name, text, links), protocol=5)
+    return len(text).to_bytes(4, "little") + text + pickle.dumps((_FORMAT, task_name, links), protocol=5)
 
 
 def describe_exception(exc: BaseException, task_name: str) -> bytes:
@@ -56,7 +57,8 @@ def describe_exception(exc: BaseException, task_name: str) -> bytes:
 def unpack_exception(data: bytes) -> Exception:
     """Return the exception packed in `data`, to be raised by the caller; a `TaskError` where it could not travel."""
     try:
-        version, task_name, text, raw_links = cast("tuple[int, str, str, list[Any]]", pickle.loads(data))
+        text, frame = _split(data)
+        version, task_name, raw_links = cast("tuple[int, str, list[Any]]", pickle.loads(frame))
         links = [_Link(*raw) for raw in raw_links]
         if version != _FORMAT or not links:
             raise ValueError(f"format {version}, {len(links)} exceptions")
@@ -72,9 +74,17 @@ def unpack_exception(data: bytes) -> Exception:
 def failure_text(data: bytes) -> str:
     """Return the traceback of the exception packed in `data`, as text."""
     try:
-        return cast("tuple[int, str, str, list[Any]]", pickle.loads(data))[2]
+        return _split(data)[0]
     except Exception as error:
         return f"the report of the failure cannot be read: {_safe_str(error)}"
+
+
+def _split(data: bytes) -> tuple[str, bytes]:
+    """Return the traceback at the beginning of packed bytes, and what follows it."""
+    end = 4 + int.from_bytes(data[:4], "little")
+    if len(data) < end:
+        raise ValueError(f"{len(data)} bytes, and {end} announced")
+    return data[4:end].decode(), data[end:]
 
 
 def in_process_failure(exc: BaseException, task_name: str) -> Exception:

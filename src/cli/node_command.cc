@@ -20,7 +20,8 @@ struct NodeCommandArguments {
 
 int run_node_command(NodeCommandArguments& arguments) {
   arguments.node.release = FRAY_VERSION;
-  if (arguments.http_port) arguments.node.attach = with_http(*arguments.http_port);
+  arguments.node.attach = with_http(arguments.http_port.value_or(0));
+  arguments.node.attaches_always = arguments.http_port.has_value();
   return node::run_node(arguments.node);
 }
 

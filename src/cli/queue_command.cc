@@ -19,27 +19,16 @@
 #include "base/amount_text.h"
 #include "cli/command.h"
 #include "cli/exit_codes.h"
-#include "cli/node_session.h"
+#include "cli/node_endpoint.h"
 #include "cli/options.h"
-#include "door/find_node.h"
 #include "http_client/exchange.h"
 #include "model/json_text.h"
-#include "os/files/whole_file.h"
 
 namespace fray::cli {
 
 namespace {
 
 using nlohmann::json;
-
-constexpr http_client::Service kStartedNode{
-    .what = "a started node",
-    .example = "http://127.0.0.1:40113",
-    .token_place = "its http.token",
-    .is_it_up = "is it up",
-    .is_it_busy = "is it overloaded",
-    .is_it_the_port = "is it the right port",
-};
 
 struct QueueArguments {
   std::string verb;
@@ -54,26 +43,6 @@ int queue_failed(const QueueArguments& arguments, const Status& why, int code) {
   return code;
 }
 
-// The node's address and token, from the files beside its socket.
-Result<http_client::Endpoint> endpoint_of(const NodeOption& socket) {
-  FRAY_ASSIGN_OR_RETURN(door::FoundNode node, door::find_node(socket, door::Others::kLeave));
-  const std::string folder = node.socket.substr(0, node.socket.rfind('/'));
-  auto url = os::read_file(folder + "/http.url");
-  if (!url.is_ok()) {
-    return Status(
-        StatusCode::kUnavailable,
-        fmt::format("the node at {} answers no HTTP, and so keeps no queues; `fray start` starts one that does",
-                    node.socket));
-  }
-  const std::string line = url->substr(0, url->find('\n'));
-  http_client::Endpoint endpoint;
-  endpoint.service = kStartedNode;
-  FRAY_ASSIGN_OR_RETURN(endpoint.address, http_client::parse_address(line, kStartedNode));
-  endpoint.token.origin = folder + "/http.token";
-  FRAY_ASSIGN_OR_RETURN(endpoint.token.value, http_client::read_token_file(endpoint.token.origin));
-  return endpoint;
-}
-
 http_client::Request request_for(const QueueArguments& arguments) {
   http_client::Request request;
   request.method = arguments.verb == "purge" ? "POST" : "GET";
@@ -84,12 +53,6 @@ http_client::Request request_for(const QueueArguments& arguments) {
     request.body = json_text(json{{"leased", arguments.leased}});
   }
   return request;
-}
-
-int exit_code_of_http(unsigned status) {
-  if (status == 400) return kExitUsage;
-  if (status == 404) return kExitNotFound;
-  return status == 401 || status == 403 ? kExitRefused : kExitFailed;
 }
 
 std::string made_at(const json& queue) {
@@ -125,7 +88,7 @@ int run_queue(const QueueArguments& arguments) {
     return queue_failed(arguments, Status(StatusCode::kInvalidArgument, "a queue's name is not empty and has no slash"),
                         kExitUsage);
   }
-  auto endpoint = endpoint_of(arguments.socket);
+  auto endpoint = endpoint_of_node(arguments.socket, "and so keeps no queues");
   if (!endpoint.is_ok()) return queue_failed(arguments, endpoint.status(), exit_code_of(endpoint.status().code()));
   bool arrived = false;
   auto answer = http_client::exchange(*endpoint, request_for(arguments), &arrived);
@@ -135,10 +98,7 @@ int run_queue(const QueueArguments& arguments) {
     show(arguments, document);
     return kExitOk;
   }
-  const json error = document.is_object() ? document.value("error", json::object()) : json::object();
-  const Status why(StatusCode::kInternal,
-                   error.value("message", fmt::format("the node answered {} without words", answer->status)));
-  return queue_failed(arguments, why, exit_code_of_http(answer->status));
+  return queue_failed(arguments, refusal_of(*answer), exit_code_of_http(answer->status));
 }
 
 Command::Run add_queue(CLI::App& command) {

@@ -132,6 +132,14 @@ void ActorTable::collect() {
   }
 }
 
+std::vector<std::pair<ActorId, std::uint32_t>> ActorTable::unfinished_calls() const {
+  std::vector<std::pair<ActorId, std::uint32_t>> calls;
+  for (const auto& [actor, queue] : queues_) {
+    if (queue->unfinished > 0) calls.emplace_back(actor, static_cast<std::uint32_t>(queue->unfinished));
+  }
+  return calls;
+}
+
 void ActorTable::tick(Clock::time_point now) {
   while (!paused_.empty() && paused_.front().second <= now) {
     auto found = queues_.find(paused_.front().first);

@@ -35,7 +35,7 @@ Client::Client(ClientOptions options)
       call_waits_(mutex_, connection_, kernel_, object_table_, seat_, side_waits_),
       output_(mutex_, connection_, options_.output, options_.fold_output),
       reading_({connection_, kernel_, node_memory_, object_table_, ledger_, task_table_, actor_table_, seat_,
-                side_waits_, call_waits_, output_}),
+                side_waits_, call_waits_, output_, timeline_}),
       refs_(mutex_, connection_, kernel_, object_table_, ledger_, reading_),
       large_values_(mutex_, connection_, node_memory_, object_table_),
       waits_(mutex_, connection_, kernel_, object_table_, ledger_, seat_, side_waits_, call_waits_),

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "client/run_sums.h"
 #include "wire/actor.h"
 #include "wire/lease.h"
 #include "wire/memory.h"
 #include "wire/object.h"
 #include "wire/process.h"
+#include "wire/runs.h"
 #include "wire/session.h"
 
 namespace fray::client {
@@ -240,6 +242,14 @@ void Reading::on(wire::Incoming&, wire::ActorLost& lost) { actors_.lost(lost); }
 
 void Reading::on(wire::Incoming&, wire::HostActor& actor) { seat_.actor_arrived(std::move(actor)); }
 
+void Reading::on(wire::Incoming&, wire::TellRuns& question) {
+  wire::RunsTold told = runs_since(question, timeline_);
+  told.unfinished = ledger_.unfinished();
+  told.calls = actors_.unfinished_calls();
+  link_.send(wire::ControlType::kRunsTold, 0, told);
+  link_.flush();
+}
+
 void Reading::probed(const wire::Incoming& frame) {
   read_workers();
   call_waits_.tell_all_again(frame.header.id);
@@ -283,6 +293,8 @@ void Reading::handle(wire::Incoming& frame) {
       return take<wire::FreeRange>(frame);
     case kEvict:
       return take<wire::SegmentName>(frame);
+    case kTellRuns:
+      return take<wire::TellRuns>(frame);
     case kProbeWaits:
       return probed(frame);
     case kWaitRefused:

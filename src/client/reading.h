@@ -21,6 +21,7 @@
 #include "client/object_table.h"
 #include "client/side_waits.h"
 #include "client/task_table.h"
+#include "client/timeline.h"
 #include "client/worker_output.h"
 #include "client/worker_seat.h"
 
@@ -40,6 +41,7 @@ struct ObjectReady;
 struct Reclaim;
 struct SegmentInfo;
 struct SegmentName;
+struct TellRuns;
 struct Text;
 struct WorkerLost;
 struct YieldMemory;
@@ -61,6 +63,7 @@ class Reading {
     SideWaits& side_waits;
     CallWaits& call_waits;
     WorkerOutput& output;
+    const Timeline& timeline;
   };
   explicit Reading(const Parts& parts)
       : connection_(parts.connection),
@@ -74,7 +77,8 @@ class Reading {
         seat_(parts.seat),
         side_waits_(parts.side_waits),
         call_waits_(parts.call_waits),
-        output_(parts.output) {}
+        output_(parts.output),
+        timeline_(parts.timeline) {}
 
   // ---- What became ready ----
   void became_ready(Object* object) FRAY_REQUIRES(client_mutex);
@@ -116,6 +120,7 @@ class Reading {
   void on(wire::Incoming& frame, wire::SegmentInfo& message) FRAY_REQUIRES(client_mutex);
   void on(wire::Incoming& frame, wire::FreeRange& message) FRAY_REQUIRES(client_mutex);
   void on(wire::Incoming& frame, wire::SegmentName& message) FRAY_REQUIRES(client_mutex);
+  void on(wire::Incoming& frame, wire::TellRuns& message) FRAY_REQUIRES(client_mutex);
   void on(wire::Incoming& frame, wire::Text& message) FRAY_REQUIRES(client_mutex);
   void on(wire::Incoming& frame, wire::YieldMemory& message) FRAY_REQUIRES(client_mutex);
   void on(wire::Incoming& frame, wire::Log& message) FRAY_REQUIRES(client_mutex);
@@ -138,6 +143,7 @@ class Reading {
   SideWaits& side_waits_ FRAY_GUARDED_BY(client_mutex);
   CallWaits& call_waits_ FRAY_GUARDED_BY(client_mutex);
   WorkerOutput& output_ FRAY_GUARDED_BY(client_mutex);
+  const Timeline& timeline_ FRAY_GUARDED_BY(client_mutex);
   std::vector<Object*> newly_ready_ FRAY_GUARDED_BY(client_mutex);  // counted
 };
 

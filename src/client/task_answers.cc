@@ -74,7 +74,7 @@ void TaskLedger::on_result(Lease* lease, std::uint64_t number, std::string_view 
   }
   learn(*task->function, head.duration_ns);
   timeline_.add(task->function->name, {number, head.started_ns, head.duration_ns, lease->pid, head.status, head.cpu_ns,
-                                       head.peak_memory_bytes, head.bytes_in, head.bytes_out});
+                                       head.peak_memory_bytes, head.bytes_in, head.bytes_out, 0, task->attempt});
   if (head.retiring != 0) lease->draining = true;
   if (head.status == wire::TaskStatus::kCancelled) return fail(task, StatusCode::kCancelled, "the task was cancelled");
   if (head.status == wire::TaskStatus::kTimedOut) {

@@ -37,7 +37,8 @@ class Timeline {
     std::uint64_t peak_memory_bytes = wire::ResultHead::kNotMeasured;
     std::uint64_t bytes_in = 0;
     std::uint64_t bytes_out = 0;
-    std::uint32_t name = 0;  // its place among the names; set by add()
+    std::uint32_t name = 0;    // its place among the names; set by add()
+    std::uint8_t attempt = 0;  // retries before it
   };
 
   struct Runs {
@@ -63,6 +64,18 @@ class Timeline {
   const std::vector<Failure>& failures() const { return failures_; }
   Runs runs() const;
   std::uint64_t dropped() const { return dropped_; }
+  // How many were ever added. visit_since() gives those after the first `since` of them that are still kept, with their
+  // names, the oldest first.
+  std::uint64_t added() const { return dropped_ + count_; }
+  template <typename Visit>
+  void visit_since(std::uint64_t since, Visit visit) const {
+    const std::size_t passed = since > dropped_ ? static_cast<std::size_t>(since - dropped_) : 0;
+    for (std::size_t i = passed; i < count_; ++i) {
+      const std::size_t place = oldest_ + i;
+      const Run& run = ring_[place < ring_.size() ? place : place - ring_.size()];
+      visit(run, names_[run.name].text);
+    }
+  }
 
  private:
   struct Name {

@@ -5,9 +5,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "http/dashboard_routes.h"
 #include "http/job_documents.h"
 #include "http/log_stream.h"
 #include "http/metrics.h"
+#include "http/number_in.h"
 #include "http/queue_routes.h"
 #include "model/job_json.h"
 #include "model/json_text.h"
@@ -45,18 +47,6 @@ Result<JobInfo> only(Result<std::vector<JobInfo>> jobs) {
   if (!jobs.is_ok()) return jobs.status();
   if (jobs->size() == 1) return std::move(jobs->front());
   return Status(StatusCode::kNotFound, "there is no such job");
-}
-
-Result<std::uint64_t> number_in(const Request& request, const std::string& name, std::uint64_t most) {
-  auto found = request.query.find(name);
-  if (found == request.query.end()) return std::uint64_t{0};
-  const std::string& text = found->second;
-  std::uint64_t number = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number > most) {
-    return Status(StatusCode::kInvalidArgument, fmt::format("{} must be a whole number from 0 to {}", name, most));
-  }
-  return number;
 }
 
 Result<LogPlace> place_in(const Request& request) {
@@ -141,6 +131,12 @@ Api::Api(event::Loop& loop, node::NodeView& node, std::string packages_folder)
   add_ray_routes();
   add_package_routes();
   add_queue_routes(routes_, node_);
+  add_dashboard_routes(routes_, node_, sessions_, PageFiles::of_this_program());
+  // Who has logged in may look at everything of Fray's own, and stop jobs.
+  routes_.admit_sessions([](const Route& route) {
+    const bool looks = route.method == "GET" && route.pattern.starts_with("/api/v1/");
+    return looks || (route.method == "POST" && route.pattern == "/api/v1/jobs/{id}/stop");
+  });
 }
 
 std::unique_ptr<JobLog> Api::log_of(const std::string& id, LogPlace place) {

@@ -15,6 +15,7 @@
 #include "http/job_log.h"
 #include "http/package_store.h"
 #include "http/route_table.h"
+#include "http/sessions.h"
 #include "model/job_info.h"
 #include "model/job_spec.h"
 #include "node/node_view.h"
@@ -27,6 +28,7 @@ class Api {
   Api(event::Loop& loop, node::NodeView& node, std::string packages_folder);
 
   const RouteTable& routes() const { return routes_; }
+  Sessions& sessions() { return sessions_; }
 
  private:
   void add_node_routes();
@@ -42,6 +44,7 @@ class Api {
   node::NodeView& node_;
   PackageStore packages_;
   const OwnPython python_ = OwnPython::find();
+  Sessions sessions_;
   RouteTable routes_;
 };
 

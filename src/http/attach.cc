@@ -38,7 +38,8 @@ Result<Attached> attach(event::Loop& loop, node::NodeView& node, const std::stri
   FRAY_ASSIGN_OR_RETURN(TokenFile token, TokenFile::create(session_folder + "/http.token"));
   auto parts = std::make_shared<Parts>(Parts{std::move(token), nullptr, nullptr});
   parts->api = std::make_unique<Api>(loop, node, os::home_path() + "/packages");
-  FRAY_ASSIGN_OR_RETURN(parts->server, Server::start(loop, port, parts->token.token(), parts->api->routes()));
+  FRAY_ASSIGN_OR_RETURN(parts->server,
+                        Server::start(loop, port, parts->token.token(), parts->api->sessions(), parts->api->routes()));
   FRAY_RETURN_IF_ERROR(write_url(session_folder + "/http.url", parts->server->url()));
   return Attached{parts->server->url(), parts->token.path(), parts};
 }

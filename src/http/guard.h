@@ -1,13 +1,15 @@
 // Guard: decides whether a request is allowed, by its head alone, before its body is read or its path looked up.
 //
 //   Host            127.0.0.1, localhost or [::1], with the server's port: a name that a web page rebinds is another (421)
-//   Origin          none, or this server's own; Sec-Fetch-Site none or same-origin: other sites' pages are refused (403)
-//   Authorization   "Bearer <token>", or X-Ray-Authorization with the same: none 401, another 403
+//   Origin          none, or this server's own; Sec-Fetch-Site none or same-origin: a page of another site
+//                   is refused (403), unless it follows a link to what anybody may see
+//   Authorization   "Bearer <token>", or X-Ray-Authorization with the same: none 401, another 403. Without it a cookie of
+//                   somebody who has logged in will do where the route says so; it changes something only with an Origin
 //   Content-Type    application/json, where there is a body: a form of another site cannot have it (415); packages are
 //                   any bytes, and come by PUT, which no form can send either
 //
 // Threading:  a value.
-// Ownership:  owns the token.
+// Ownership:  owns the token; refers to the sessions.
 // Failure:    a refusal is a Response. Tokens are compared in a time that does not depend on where they differ.
 #pragma once
 
@@ -15,25 +17,28 @@
 #include <optional>
 #include <string>
 
+#include "base/function_ref.h"
 #include "http/message.h"
+#include "http/sessions.h"
 
 namespace fray::http {
 
 class Guard {
  public:
-  Guard(std::string token, std::uint16_t port) : token_(std::move(token)), port_(port) {}
+  // The sessions must outlive it.
+  Guard(std::string token, std::uint16_t port, Sessions& sessions)
+      : token_(std::move(token)), port_(port), sessions_(sessions) {}
 
-  // The refusal, or nothing.
-  std::optional<Response> refuse(const Request& request) const;
+  // The refusal, or nothing. `access` says whom the request's route answers; asked only for requests without a token.
+  std::optional<Response> refuse(const Request& request, FunctionRef<Access()> access) const;
 
  private:
+  std::optional<Response> refuse_stranger(const Request& request, Access access) const;
   bool is_own_authority(std::string_view authority) const;
 
   std::string token_;
   std::uint16_t port_;
+  Sessions& sessions_;
 };
-
-// In a time that depends on their lengths alone.
-bool equal_in_constant_time(std::string_view a, std::string_view b);
 
 }  // namespace fray::http

@@ -5,11 +5,25 @@
 namespace fray::http {
 namespace {
 
-unsigned status_for(std::map<std::string, std::string, std::less<>> headers) {
+using Headers = std::map<std::string, std::string, std::less<>>;
+
+unsigned status_for(Headers headers, Access access = Access::kToken, const char* method = "GET",
+                    Sessions* sessions = nullptr) {
+  Sessions none;
   Request request;
+  request.method = method;
   request.headers = std::move(headers);
-  auto refused = Guard("right-token", 4711).refuse(request);
+  auto refused =
+      Guard("right-token", 4711, sessions == nullptr ? none : *sessions).refuse(request, [access] { return access; });
   return refused ? refused->status : 200;
+}
+
+// The name and value of a cookie of somebody who has logged in.
+std::string cookie_of(Sessions& sessions) {
+  sessions.set_port(4711);
+  const Sessions::Moment now{};
+  const std::string set = sessions.log_in(sessions.make_code(false, now).value(), now).value();
+  return set.substr(0, set.find(';'));
 }
 
 TEST(GuardTest, the_own_page_with_the_token_may_ask) {
@@ -65,6 +79,56 @@ TEST(GuardTest, bodies_are_json) {
               status)
         << type;
   }
+}
+
+TEST(GuardTest, who_has_logged_in_may_look_and_needs_the_token_for_the_rest) {
+  Sessions sessions;
+  const Headers own = {{"host", "127.0.0.1:4711"}, {"cookie", "other=1; " + cookie_of(sessions)}};
+  EXPECT_EQ(status_for(own, Access::kSession, "GET", &sessions), 200u);
+  EXPECT_EQ(status_for(own, Access::kToken, "GET", &sessions), 403u);
+  EXPECT_EQ(status_for(own, Access::kToken, "POST", &sessions), 403u);
+}
+
+TEST(GuardTest, a_cookie_changes_something_only_for_the_own_page) {
+  Sessions sessions;
+  Headers headers = {{"host", "127.0.0.1:4711"}, {"cookie", cookie_of(sessions)}};
+  EXPECT_EQ(status_for(headers, Access::kSession, "POST", &sessions), 403u) << "browsers send an Origin with a POST";
+  headers["origin"] = "http://127.0.0.1:4711";
+  EXPECT_EQ(status_for(headers, Access::kSession, "POST", &sessions), 200u);
+  headers["origin"] = "http://127.0.0.1:8888";
+  EXPECT_EQ(status_for(headers, Access::kSession, "POST", &sessions), 403u);
+  headers.erase("origin");
+  headers["sec-fetch-site"] = "same-site";  // a page of another port
+  EXPECT_EQ(status_for(headers, Access::kSession, "GET", &sessions), 403u);
+}
+
+TEST(GuardTest, a_cookie_of_another_node_is_told_from_none_and_opens_nothing) {
+  Sessions sessions;
+  Sessions another;
+  const Headers old = {{"host", "127.0.0.1:4711"}, {"cookie", cookie_of(another)}};
+  sessions.set_port(4711);
+  EXPECT_EQ(status_for(old, Access::kSession, "GET", &sessions), 401u);
+  Request request;
+  request.method = "GET";
+  request.headers = old;
+  const auto refused = Guard("t", 4711, sessions).refuse(request, [] { return Access::kSession; });
+  EXPECT_NE(refused->body.find("login over"), std::string::npos);
+  EXPECT_EQ(refused->body.find("no token"), std::string::npos);
+}
+
+TEST(GuardTest, what_anybody_may_see_can_be_linked_to_and_not_be_fetched_by_other_pages) {
+  EXPECT_EQ(status_for({{"host", "127.0.0.1:4711"}}, Access::kAnybody), 200u);
+  EXPECT_EQ(status_for({{"host", "127.0.0.1:4711"}, {"sec-fetch-site", "cross-site"}, {"sec-fetch-mode", "navigate"}},
+                       Access::kAnybody),
+            200u);
+  EXPECT_EQ(status_for({{"host", "127.0.0.1:4711"}, {"sec-fetch-site", "cross-site"}, {"sec-fetch-mode", "no-cors"}},
+                       Access::kAnybody),
+            403u);
+  EXPECT_EQ(status_for({{"host", "127.0.0.1:4711"}, {"sec-fetch-site", "cross-site"}, {"sec-fetch-mode", "navigate"}},
+                       Access::kSession),
+            403u);
+  EXPECT_EQ(status_for({{"host", "evil.example:4711"}}, Access::kAnybody), 421u);
+  EXPECT_EQ(status_for({{"host", "127.0.0.1:4711"}, {"authorization", "Bearer wrong"}}, Access::kAnybody), 403u);
 }
 
 }  // namespace

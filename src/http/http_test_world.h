@@ -26,6 +26,72 @@
 
 namespace fray::http {
 
+// Says what it was asked; ticks when the test says so.
+class FakeDashboard : public node::DashboardView {
+ public:
+  using json = nlohmann::json;
+
+  LookId look(std::function<void()> on_tick) override {
+    looks[++last_look_] = std::move(on_tick);
+    return last_look_;
+  }
+  void leave(LookId look) override { looks.erase(look); }
+  json session() override { return {{"node", "0badcafe"}}; }
+  json now() override { return {{"now", true}}; }
+  json history(double seconds) override { return {{"seconds", seconds}}; }
+  json tasks(std::uint64_t after, std::size_t limit) override {
+    json rows = json::array();
+    for (std::uint64_t i = after; i < ended; ++i) rows.push_back({7});
+    return {{"next", ended},
+            {"left_out", 0},
+            {"limit", limit},
+            {"functions", {{7, "<b>step</b>\xff"}}},
+            {"workers", json::array()},
+            {"rows", rows},
+            {"running", json::array()}};
+  }
+  std::uint64_t tasks_since(double) override { return 0; }
+  Result<json> task(const std::string& name) override {
+    if (name != "1-42") return Status(StatusCode::kNotFound, "no task " + name);
+    return json{{"task", name}};
+  }
+  Result<json> functions(const node::ListQuery& query) override { return listed(query); }
+  Result<json> actors(const node::ListQuery& query) override { return listed(query); }
+  Result<json> objects(const node::ListQuery& query) override { return listed(query); }
+  Result<json> workers(const node::ListQuery& query) override { return listed(query); }
+  json log(std::size_t lines, std::uint64_t* end) override {
+    *end = 10;
+    return {{"lines", {"so many: " + std::to_string(lines)}}};
+  }
+  json log_after(std::uint64_t* end) override {
+    ++*end;
+    return {{"lines", {"at " + std::to_string(*end)}}};
+  }
+
+  void stack(std::int32_t pid, OnDocument on_document) override {
+    if (pid == 4711) return on_document(json{{"pid", pid}});
+    on_document(Status(StatusCode::kNotFound, "process is none"));
+  }
+
+  void tick() {
+    for (const auto& [id, on_tick] : std::map(looks)) on_tick();
+  }
+
+  std::map<LookId, std::function<void()>> looks;
+  std::uint64_t ended = 2;
+
+ private:
+  static json listed(const node::ListQuery& query) {
+    return {{"sort", query.sort},
+            {"descending", query.descending},
+            {"limit", query.limit},
+            {"after", query.after},
+            {"search", query.search}};
+  }
+
+  LookId last_look_ = 0;
+};
+
 // A node with jobs in memory, which run when the test says so.
 class FakeNode : public node::NodeView {
  public:
@@ -90,6 +156,8 @@ class FakeNode : public node::NodeView {
   }
   void withdraw_from_queue(queue::AskId ask) override { queues->withdraw(ask); }
 
+  node::DashboardView& dashboard() override { return shown; }
+
   void print(const std::string& id, const std::string& text) {
     jobs[id].output[jobs[id].attempt] += text;
     wake();
@@ -107,6 +175,7 @@ class FakeNode : public node::NodeView {
                              {"node", {{"pid", 1}, {"release", "x"}}},
                              {"workers", nlohmann::json::array()},
                              {"actors", {{{"class", "Counter"}, {"state", "alive"}}}}};
+  FakeDashboard shown;
   std::map<std::string, Job> jobs;
   std::map<ReaderId, std::pair<wire::ReadJobLog, OnPieces>> readers;  // that wait
   std::unique_ptr<node::QueueCarrier> queues;                         // as every node has them
@@ -167,7 +236,7 @@ class HttpWorld {
     loop = event::Loop::create().value();
     node->queues = std::make_unique<node::QueueCarrier>(*loop, folder / "queues", false);
     api.emplace(*loop, *node, folder / "packages");
-    server = Server::start(*loop, 0, kToken, api->routes()).value();
+    server = Server::start(*loop, 0, kToken, api->sessions(), api->routes()).value();
   }
   ~HttpWorld() {
     server.reset();

@@ -66,12 +66,31 @@ Response error_response(const Status& status) {
   return error_response(http_status(status.code()), to_string(status.code()), status.message());
 }
 
+Response sentence_page(unsigned status, std::string_view sentence) {
+  Response page{status, "text/html; charset=utf-8", "", {}};
+  page.body = fmt::format(
+      "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>Fray</title>\n<p>{}</p>\n</html>\n",
+      sentence);
+  page.headers = {
+      {"Content-Security-Policy", "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+      {"Referrer-Policy", "no-referrer"}};
+  return page;
+}
+
+Response redirect(std::string path) {
+  Response response{303, "", "", {}};
+  response.headers = {{"Location", std::move(path)}, {"Referrer-Policy", "no-referrer"}};
+  return response;
+}
+
 std::string_view reason_phrase(unsigned status) {
   switch (status) {
     case 101:
       return "Switching Protocols";
     case 200:
       return "OK";
+    case 303:
+      return "See Other";
     case 400:
       return "Bad Request";
     case 401:
@@ -113,7 +132,8 @@ std::string response_head(const Response& response, bool keep_alive, bool with_l
   if (with_length) head += fmt::format("Content-Length: {}\r\n", response.body.size());
   for (const auto& [name, value] : response.headers) head += fmt::format("{}: {}\r\n", name, value);
   // Answers hold what the token guards: nobody between here and the asker may keep or guess at them.
-  head += "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n";
+  if (!response.headers.contains("Cache-Control")) head += "Cache-Control: no-store\r\n";
+  head += "X-Content-Type-Options: nosniff\r\n";
   if (response.status != 101) head += keep_alive ? "Connection: keep-alive\r\n" : "Connection: close\r\n";
   return head + "\r\n";
 }

@@ -5,6 +5,7 @@
 // Failure:    none.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -17,6 +18,13 @@
 #include "http/body_sink.h"
 
 namespace fray::http {
+
+// Whom a path answers.
+enum class Access : std::uint8_t {
+  kToken,    // whoever has the token
+  kSession,  // also whoever has logged in (http/sessions.h)
+  kAnybody,  // who need not say who they are: nothing of this node is told
+};
 
 struct Request {
   std::string method;
@@ -45,6 +53,11 @@ Response json_response(const nlohmann::json& document, unsigned status = 200);
 // {"error": {"code": "not found", "message": ...}}
 Response error_response(unsigned status, std::string_view code, std::string_view message);
 Response error_response(const Status& status);
+
+// An HTML page of one sentence, for people who follow a link.
+Response sentence_page(unsigned status, std::string_view sentence);
+// To another path of this server.
+Response redirect(std::string path);
 
 // The status line and headers; without a length when the body is a stream.
 std::string response_head(const Response& response, bool keep_alive, bool with_length);

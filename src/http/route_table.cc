@@ -15,6 +15,8 @@ using nlohmann::json;
 
 bool is_capture(std::string_view segment) { return segment.size() > 2 && segment.front() == '{'; }
 
+bool is_tail(std::string_view segment) { return is_capture(segment) && segment[segment.size() - 2] == '*'; }
+
 std::vector<std::string_view> segments_of(std::string_view pattern) {
   std::vector<std::string_view> segments;
   while (!pattern.empty()) {
@@ -30,7 +32,7 @@ json parameters_of(const Route& route) {
   json parameters = json::array();
   for (std::string_view segment : segments_of(route.pattern)) {
     if (!is_capture(segment)) continue;
-    parameters.push_back({{"name", segment.substr(1, segment.size() - 2)},
+    parameters.push_back({{"name", segment.substr(1, segment.size() - (is_tail(segment) ? 3 : 2))},
                           {"in", "path"},
                           {"required", true},
                           {"schema", {{"type", "string"}}}});
@@ -61,6 +63,9 @@ json operation_of(const Route& route) {
                       {"403", refusal("a wrong token, or another site's page")},
                       {"404", refusal("nothing of that name")},
                       {"421", refusal("another host's name")}}}};
+  if (route.access == Access::kAnybody) operation["security"] = json::array();
+  if (route.access == Access::kSession)
+    operation["security"] = {{{"token", json::array()}}, {{"session", json::array()}}};
   if (route.sink) {
     operation["requestBody"] = {{"required", true}, {"content", {{"application/octet-stream", json::object()}}}};
   }
@@ -79,10 +84,12 @@ std::string lower(std::string text) {
 
 bool matches(const std::string& pattern, const std::vector<std::string>& path, std::vector<std::string>* captures) {
   const std::vector<std::string_view> segments = segments_of(pattern);
-  if (segments.size() != path.size()) return false;
+  const bool has_tail = !segments.empty() && is_tail(segments.back());
+  const std::size_t fixed = segments.size() - (has_tail ? 1 : 0);
+  if (has_tail ? path.size() < fixed : path.size() != fixed) return false;
   captures->clear();
   for (std::size_t i = 0; i < path.size(); ++i) {
-    if (is_capture(segments[i])) {
+    if (i >= fixed || is_capture(segments[i])) {
       captures->push_back(path[i]);
     } else if (segments[i] != path[i]) {
       return false;
@@ -108,6 +115,20 @@ void RouteTable::handle(Request request, const Responder& responder) const {
   responder.respond(refused);
 }
 
+Access RouteTable::access_of(const Request& request) const {
+  std::vector<std::string> captures;
+  for (const Route& route : routes_) {
+    if (route.method == request.method && matches(route.pattern, request.path, &captures)) return route.access;
+  }
+  return Access::kSession;
+}
+
+void RouteTable::admit_sessions(const std::function<bool(const Route& route)>& choose) {
+  for (Route& route : routes_) {
+    if (choose(route)) route.access = Access::kSession;
+  }
+}
+
 Result<std::shared_ptr<BodySink>> RouteTable::sink_of(Request request) const {
   for (const Route& route : routes_) {
     if (!route.sink || route.method != request.method) continue;
@@ -124,13 +145,15 @@ json RouteTable::document(const std::string& release) const {
       {"properties",
        {{"error",
          {{"type", "object"}, {"properties", {{"code", {{"type", "string"}}}, {"message", {{"type", "string"}}}}}}}}}};
-  return {
-      {"openapi", "3.1.0"},
-      {"info", {{"title", "Fray"}, {"version", release}}},
-      {"paths", paths},
-      {"security", json::array({{{"token", json::array()}}})},
-      {"components",
-       {{"securitySchemes", {{"token", {{"type", "http"}, {"scheme", "bearer"}}}}}, {"schemas", {{"Error", error}}}}}};
+  return {{"openapi", "3.1.0"},
+          {"info", {{"title", "Fray"}, {"version", release}}},
+          {"paths", paths},
+          {"security", json::array({{{"token", json::array()}}})},
+          {"components",
+           {{"securitySchemes",
+             {{"token", {{"type", "http"}, {"scheme", "bearer"}}},
+              {"session", {{"type", "apiKey"}, {"in", "cookie"}, {"name", "fray_PORT"}}}}},
+            {"schemas", {{"Error", error}}}}}};
 }
 
 }  // namespace fray::http

@@ -26,7 +26,7 @@ struct Route {
   };
 
   std::string method;
-  std::string pattern;  // "/api/v1/jobs/{id}"
+  std::string pattern;  // "/api/v1/jobs/{id}"; "/dashboard/{path*}" is that and every path below
   std::string summary;
   std::vector<Parameter> query;
   nlohmann::json body;  // schema of the request's; null: none
@@ -34,6 +34,7 @@ struct Route {
   std::function<void(Request request, const Responder& responder)> handler;
   // Of uploads: what takes the body of a request, whose captures are set.
   std::function<Result<std::shared_ptr<BodySink>>(const Request& request)> sink = {};
+  Access access = Access::kToken;
 };
 
 class RouteTable {
@@ -45,6 +46,10 @@ class RouteTable {
     add({method, pattern, summary, {}, std::move(body), "application/json", std::move(handler)});
   }
   void handle(Request request, const Responder& responder) const;
+  // Whom the route of this request answers; those who have logged in are told that there is none.
+  Access access_of(const Request& request) const;
+  // Lets those who have logged in ask for the routes that are chosen.
+  void admit_sessions(const std::function<bool(const Route& route)>& choose);
   // Null for routes that have their bodies in memory, and where there is none.
   Result<std::shared_ptr<BodySink>> sink_of(Request request) const;
   const std::vector<Route>& routes() const { return routes_; }
@@ -55,7 +60,7 @@ class RouteTable {
   std::vector<Route> routes_;
 };
 
-// Whether the path fits; fills `captures` with what stands for the braces.
+// Whether the path fits; fills `captures` with what stands for the braces. A tail is captured segment by segment.
 bool matches(const std::string& pattern, const std::vector<std::string>& path, std::vector<std::string>* captures);
 
 }  // namespace fray::http

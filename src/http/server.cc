@@ -19,7 +19,7 @@ constexpr int kBacklog = 128;
 }  // namespace
 
 Result<std::unique_ptr<Server>> Server::start(event::Loop& loop, std::uint16_t port, std::string token,
-                                              const RouteTable& routes) {
+                                              Sessions& sessions, const RouteTable& routes) {
   os::Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!listener.is_open()) return Status::io_error("cannot make the socket of the HTTP API", errno);
   const int yes = 1;
@@ -34,7 +34,9 @@ Result<std::unique_ptr<Server>> Server::start(event::Loop& loop, std::uint16_t p
       ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&name), &size) != 0) {
     return Status::io_error(fmt::format("the HTTP API cannot listen at 127.0.0.1:{}", port), errno);
   }
-  std::unique_ptr<Server> server(new Server(loop, std::move(listener), ntohs(name.sin_port), std::move(token), routes));
+  sessions.set_port(ntohs(name.sin_port));
+  std::unique_ptr<Server> server(
+      new Server(loop, std::move(listener), ntohs(name.sin_port), std::move(token), sessions, routes));
   Server* self = server.get();
   FRAY_RETURN_IF_ERROR(self->acceptor_.start(
       self->listener_.get(), [self](os::Fd socket) { self->accept(std::move(socket)); },

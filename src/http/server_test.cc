@@ -75,7 +75,7 @@ TEST(ServerTest, what_is_no_http_is_answered_and_closed) {
 TEST(ServerTest, it_listens_on_loopback_alone) {
   HttpWorld world;
   EXPECT_THAT(world.server->url(), HasSubstr("http://127.0.0.1:"));
-  auto taken = Server::start(*world.loop, world.server->port(), "x", world.api->routes());
+  auto taken = Server::start(*world.loop, world.server->port(), "x", world.api->sessions(), world.api->routes());
   ASSERT_FALSE(taken.is_ok());
   EXPECT_THAT(taken.status().message(), HasSubstr("cannot listen at 127.0.0.1:"));
 }

@@ -1,24 +1,17 @@
 #include "http/token_file.h"
 
-#include <array>
 #include <cerrno>
 
 #include <fcntl.h>
-#include <fmt/format.h>
-#include <sys/random.h>
 #include <unistd.h>
 
+#include "http/secret.h"
 #include "os/fd.h"
 
 namespace fray::http {
 
 Result<TokenFile> TokenFile::create(const std::string& path) {
-  std::array<unsigned char, 32> drawn{};
-  if (::getrandom(drawn.data(), drawn.size(), 0) != static_cast<ssize_t>(drawn.size())) {
-    return Status::io_error("cannot draw a token", errno);
-  }
-  std::string token;
-  for (unsigned char byte : drawn) token += fmt::format("{:02x}", byte);
+  FRAY_ASSIGN_OR_RETURN(std::string token, draw_secret());
   ::unlink(path.c_str());
   os::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   const std::string line = token + "\n";

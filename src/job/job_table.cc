@@ -261,7 +261,8 @@ std::optional<JobView> JobTable::view(const std::string& id) const {
   auto found = jobs_.find(id);
   if (found == jobs_.end()) return std::nullopt;
   const Job& job = found->second;
-  JobView view{&job.record, job.phase, pending_reason(job), std::nullopt};
+  WaitReason why = pending_reason(job);
+  JobView view{&job.record, job.phase, std::move(why.text), std::move(why.way_on), std::nullopt};
   if (job.phase == JobPhase::kBackingOff) view.due = job.due;
   return view;
 }
@@ -285,38 +286,45 @@ ResourceSet JobTable::resources(const std::string& id) const {
   return kept == nullptr ? ResourceSet() : times(kept->spec.resources, kept->spec.replicas);
 }
 
-std::string JobTable::pending_reason(const Job& job) const {
+WaitReason JobTable::pending_reason(const Job& job) const {
   switch (job.phase) {
     case JobPhase::kBuilding:
-      return job.progress.empty() ? "builds its environment" : "builds its environment: " + job.progress;
+      return {job.progress.empty() ? "builds its environment" : "builds its environment: " + job.progress,
+              "It starts when its environment is made."};
     case JobPhase::kQueued:
       return queue_reason(job);
     case JobPhase::kStarting:
-      return "starts";
+      return {"starts", "It runs as soon as its process is there."};
     case JobPhase::kBackingOff: {
       const double left = std::chrono::duration<double>(job.due - std::min(job.due, last_tick_)).count();
-      return fmt::format("waits about {:.1f} s after {}", left, job.after);
+      return {fmt::format("waits about {:.1f} s after {}", left, job.after),
+              "It is tried again by itself; its log says why the last attempt failed."};
     }
     default:
-      return "";
+      return {};
   }
 }
 
-std::string JobTable::queue_reason(const Job& job) const {
+WaitReason JobTable::queue_reason(const Job& job) const {
   const ResourceSet needed = times(job.record.spec.resources, job.record.spec.replicas);
   if (!total_.covers(needed)) {
-    return fmt::format("waits for {}: the node has {} in all", amounts(needed, needed, total_),
-                       amounts(total_, needed, needed));
+    return {fmt::format("waits for {}: the node has {} in all", amounts(needed, needed, total_),
+                        amounts(total_, needed, needed)),
+            "It can never start here: stop it and ask for less, or start a node with more."};
   }
   if (!offered_.covers(needed)) {
-    return fmt::format("waits for {}: the node has {}, of which {} is free", amounts(needed, needed, total_),
-                       amounts(total_, needed, needed), amounts(offered_, needed, needed));
+    return {fmt::format("waits for {}: the node has {}, of which {} is free", amounts(needed, needed, total_),
+                        amounts(total_, needed, needed), amounts(offered_, needed, needed)),
+            "It starts when jobs and tasks that run give back enough; stopping one would help."};
   }
   const Place mine = place(job);
   for (const Place& where : queue_) {
-    if (where < mine) return fmt::format("waits behind the job {}, which needs what is free", std::get<2>(where));
+    if (where < mine) {
+      return {fmt::format("waits behind the job {}, which needs what is free", std::get<2>(where)),
+              "It starts after that job; a higher priority would put it in front."};
+    }
   }
-  return "is about to start";
+  return {"is about to start", "Nothing needs to be done."};
 }
 
 }  // namespace fray::job

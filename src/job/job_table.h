@@ -45,6 +45,7 @@
 #include "job/retry_policy.h"
 #include "model/job_spec.h"
 #include "model/resource_set.h"
+#include "model/wait_reason.h"
 
 namespace fray::job {
 
@@ -58,6 +59,7 @@ struct JobView {
   const JobRecord* record = nullptr;
   JobPhase phase = JobPhase::kQueued;
   std::string pending_reason;  // while the state is pending: what it waits for
+  std::string way_on;          // then: how it goes on
   std::optional<Moment> due;   // while backing off
 };
 
@@ -144,8 +146,8 @@ class JobTable {
   void retry(Job& job, Moment delay, std::string after, Now now);
   void judge(Job& job, const AttemptEnd& end, Now now);
   void stop_children(const std::string& job, std::uint32_t attempt, Now now);
-  std::string pending_reason(const Job& job) const;
-  std::string queue_reason(const Job& job) const;
+  WaitReason pending_reason(const Job& job) const;
+  WaitReason queue_reason(const Job& job) const;
 
   const ResourceSet total_;
   ResourceSet offered_;  // last

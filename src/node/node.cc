@@ -76,7 +76,10 @@ Node::Node(event::Loop& loop, Settings settings, SessionFolder folder)
       jobs_(loop, *settings_.spawner, roster_, leases_, actors_, job_settings()),
       watch_(loop, processes_, leases_.table(),
              [this](ProcessId worker, const std::string& line) { logs_.note(worker, line); }),
-      queues_(loop, lasting_folder() + "/queues", lasts()) {
+      queues_(loop, lasting_folder() + "/queues", lasts()),
+      stacks_(loop, *settings_.spawner),
+      dashboard_({loop, roster_, processes_, [this] { return status_sources(); }, stacks_, folder_.socket_path(),
+                  fmt::format("{:08x}", epoch_)}) {
   actors_.set_root_of_driver([this](ProcessId driver) { return root_of_driver(driver); });
   jobs_.set_environments(&environments_);
   jobs_.set_tree_of([this](pid_t pid) { return tree_of_worker(pid); });
@@ -268,6 +271,11 @@ Status Node::handle_client(Connection& connection, ControlType type, wire::Incom
     case ControlType::kUnblocked:
     case ControlType::kRetiring:
       return handle_worker(connection, type);
+    case ControlType::kRunsTold: {
+      FRAY_ASSIGN_OR_RETURN(wire::RunsTold message, wire::decode<wire::RunsTold>(frame.body));
+      dashboard_.told(process, message);
+      return Status::ok();
+    }
     case ControlType::kCallWaits:
     case ControlType::kCallWaitEnded:
       return handle_wait(connection, type, frame);
@@ -409,6 +417,7 @@ void Node::process_left(Connection& connection, const Status& why) {
   objects_.process_left(process, connection.role == wire::Role::kDriver);
   waits_.process_left(process);
   memory_.process_left(process);
+  dashboard_.client_left(process);
   if (connection.role == wire::Role::kWorker) {
     // Its process may be on its way out, and then says more by its exit than by a kill. One that only closed its socket
     // cannot be reached any more.
@@ -453,7 +462,8 @@ void Node::reap_children() {
 }
 
 bool Node::is_ours(pid_t child) const {
-  return processes_.is_fork_server(child) || jobs_.is_supervisor(child) || environments_.is_preparer(child);
+  return processes_.is_fork_server(child) || jobs_.is_supervisor(child) || environments_.is_preparer(child) ||
+         stacks_.is_one(child);
 }
 
 void Node::stop_all_jobs() { jobs_.stop_all(); }
@@ -462,9 +472,23 @@ Status Node::kill_everything() { return os::kill_all_descendants(kKillLimit); }
 
 std::string Node::report() {
   watch_.look_for_stops();
-  return status_report({settings_.release, folder_.path(), started_ns_, settings_.options.total,
-                        settings_.options.max_workers, roster_, processes_, leases_, objects_, actors_, jobs_, memory_,
-                        watch_});
+  return status_report(status_sources());
+}
+
+StatusSources Node::status_sources() const {
+  return {settings_.release,
+          folder_.path(),
+          started_ns_,
+          settings_.options.total,
+          settings_.options.max_workers,
+          roster_,
+          processes_,
+          leases_,
+          objects_,
+          actors_,
+          jobs_,
+          memory_,
+          watch_};
 }
 
 }  // namespace fray::node

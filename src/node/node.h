@@ -14,6 +14,8 @@
 #include "event/loop.h"
 #include "node/actors/actor_carrier.h"
 #include "node/actors/wait_carrier.h"
+#include "node/dashboard/dashboard.h"
+#include "node/dashboard/stack_programs.h"
 #include "node/environments/cached_environments.h"
 #include "node/jobs/job_carrier.h"
 #include "node/jobs/job_requests.h"
@@ -68,6 +70,7 @@ class Node : public NodeView {
     return queues_.ask(std::move(request), std::move(on_answer));
   }
   void withdraw_from_queue(queue::AskId ask) override { queues_.withdraw(ask); }
+  DashboardView& dashboard() override { return dashboard_; }
 
   // Ends the jobs of the home's started node, those of nodes before it among them.
   void stop_all_jobs();
@@ -92,6 +95,7 @@ class Node : public NodeView {
   void end_round(bool complete);
   void carry_out();
   std::string report();
+  StatusSources status_sources() const;
   bool is_ours(pid_t child) const;
   JobCarrier::Settings job_settings() const;
   bool lasts() const;
@@ -118,6 +122,8 @@ class Node : public NodeView {
   JobRequests job_requests_{jobs_};
   WorkerWatch watch_;
   QueueCarrier queues_;
+  StackPrograms stacks_;
+  Dashboard dashboard_;
   Connection* first_ = nullptr;  // until it ends
 };
 

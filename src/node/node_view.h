@@ -13,6 +13,7 @@
 
 #include "base/status.h"
 #include "model/job_spec.h"
+#include "node/dashboard/dashboard_view.h"
 #include "queue/queue_commands.h"
 #include "wire/job.h"
 
@@ -45,6 +46,8 @@ class NodeView {
   // Calls back once, later: what the answer tells of is sure to survive the node then.
   virtual queue::AskId ask_queue(queue::Request request, OnQueueAnswer on_answer) = 0;
   virtual void withdraw_from_queue(queue::AskId ask) = 0;
+
+  virtual DashboardView& dashboard() = 0;
 };
 
 }  // namespace fray::node

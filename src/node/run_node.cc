@@ -118,6 +118,7 @@ Status follow_input(event::Loop& loop) {
 Status serve(const NodeArguments& arguments, SessionOptions options, bool* ready) {
   FRAY_ASSIGN_OR_RETURN(os::Fd signals, block_signals(arguments.foreground));
   FRAY_ASSIGN_OR_RETURN(std::unique_ptr<event::Loop> loop, event::Loop::create());
+  const bool wants_dashboard = options.dashboard;
   Node::Settings settings{std::move(options), arguments.release, arguments.embedded};
   FRAY_ASSIGN_OR_RETURN(std::unique_ptr<Node> node, Node::create(*loop, std::move(settings)));
   Node& wired = *node;
@@ -128,7 +129,7 @@ Status serve(const NodeArguments& arguments, SessionOptions options, bool* ready
     if (Status adopted = node->adopt(os::Fd(kClientFd)); !adopted.is_ok()) return Status::ok();
   }
   Attachment attached;
-  if (arguments.attach) {
+  if (arguments.attach && (arguments.attaches_always || wants_dashboard)) {
     FRAY_ASSIGN_OR_RETURN(attached, arguments.attach(*loop, *node, node->session_folder()));
   }
   if (arguments.until_eof) FRAY_RETURN_IF_ERROR(follow_input(*loop));

@@ -34,7 +34,8 @@ struct NodeArguments {
   int ready_fd = -1;  // gets one line of JSON: {"socket", "pid", news} once clients are accepted, or {"error", "code"}
   int log_fd = 2;
   std::function<void(const std::string& socket, const std::map<std::string, std::string>& news)>
-      on_ready;  // in the foreground
+      on_ready;                 // in the foreground
+  bool attaches_always = true;  // false: only where the options ask for a dashboard
   // Called once clients are accepted.
   std::function<Result<Attachment>(event::Loop& loop, NodeView& node, const std::string& session_folder)> attach;
   std::string options_json = "{}";

@@ -87,13 +87,14 @@ json workers(const StatusSources& sources) {
 json waiting(const LeaseCarrier& leases) {
   json rows = json::array();
   for (const scheduler::Waiting& entry : leases.table().waiting()) {
-    std::string reason = leases.env_reason(entry.client, entry.demand);
-    if (reason.empty()) reason = entry.reason;
+    WaitReason why{leases.env_reason(entry.client, entry.demand), kEnvWayOn};
+    if (why.text.empty()) why = {entry.reason, entry.way_on};
     json row = {{"client", entry.client},
                 {"demand", entry.demand},
                 {"count", entry.count},
                 {"waiting_seconds", seconds_since(static_cast<std::uint64_t>(entry.since.count()))},
-                {"reason", std::move(reason)}};
+                {"reason", std::move(why.text)},
+                {"way_on", std::move(why.way_on)}};
     add_shape(row, entry.shape);
     rows.push_back(std::move(row));
   }
@@ -110,7 +111,10 @@ json actors(const StatusSources& sources) {
     if (view.name) row["name"] = *view.name;
     auto worker = sources.processes.workers().find(view.worker);
     if (worker != sources.processes.workers().end()) row["pid"] = worker->second.pid;
-    if (std::string reason = sources.actors.why_waiting(view); !reason.empty()) row["reason"] = reason;
+    if (const WaitReason why = sources.actors.why_waiting(view); !why.text.empty()) {
+      row["reason"] = why.text;
+      row["way_on"] = why.way_on;
+    }
     rows.push_back(std::move(row));
   }
   return rows;
@@ -122,7 +126,10 @@ json jobs(const JobCarrier& carrier) {
   for (const std::string& id : carrier.table().living()) {
     const job::JobView view = *carrier.table().view(id);
     json row = {{"id", id}, {"phase", to_string(view.phase)}, {"pid", carrier.supervisor_of(id)}};
-    if (!view.pending_reason.empty()) row["reason"] = view.pending_reason;
+    if (!view.pending_reason.empty()) {
+      row["reason"] = view.pending_reason;
+      row["way_on"] = view.way_on;
+    }
     rows.push_back(std::move(row));
   }
   return rows;
@@ -137,11 +144,11 @@ json clients(const Roster& roster) {
 
 }  // namespace
 
-std::string status_report(const StatusSources& sources) {
+json status_json(const StatusSources& sources) {
   const scheduler::LeaseTable& table = sources.leases.table();
   const store::SegmentTable& memory = sources.memory.table();
   const Roster::Counters& counters = sources.roster.counters();
-  json report = {
+  return {
       {"schema", "fray/v1"},
       {"node",
        {{"pid", ::getpid()},
@@ -171,8 +178,9 @@ std::string status_report(const StatusSources& sources) {
         {"contradictions", table.contradictions() + sources.objects.table().contradictions() +
                                sources.actors.table().contradictions() + sources.jobs.table().contradictions()}}},
   };
-  // Names of tasks may hold any bytes.
-  return json_text(report);
 }
+
+// Names of tasks may hold any bytes.
+std::string status_report(const StatusSources& sources) { return json_text(status_json(sources)); }
 
 }  // namespace fray::node

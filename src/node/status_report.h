@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <string>
 
+#include <nlohmann/json_fwd.hpp>
+
 namespace fray {
 class ResourceSet;
 }
@@ -40,6 +42,8 @@ struct StatusSources {
   const WorkerWatch& watch;
 };
 
+nlohmann::json status_json(const StatusSources& sources);
+// Its text.
 std::string status_report(const StatusSources& sources);
 
 }  // namespace fray::node

@@ -73,6 +73,21 @@ class HolderTable {
   std::vector<ProcessId> holders(ObjectId object) const;   // ascending; processes only
   std::vector<ObjectId> held_by(ProcessId process) const;  // complete ones; a walk over all entries if there is any
   std::uint64_t contradictions() const { return contradictions_; }
+  // One entry, for lists that people read.
+  struct ObjectView {
+    ObjectId id;
+    bool complete = false;
+    bool lost = false;
+    std::uint32_t containers = 0;
+    const ProcessSet& holders;
+  };
+  template <typename Visit>
+  void visit(Visit visit) const {
+    for (const auto& [id, entry] : entries_) {
+      visit(ObjectView{id, entry.state == State::kComplete, entry.state == State::kLost, entry.containers,
+                       entry.processes});
+    }
+  }
 
  private:
   enum class State : std::uint8_t { kPending, kComplete, kLost };

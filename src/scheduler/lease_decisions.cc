@@ -43,7 +43,7 @@ void LeaseTable::refuse_given_up() {
     demand->reported = true;
     commands_.emplace_back(RefuseDemand{.client = demand->client,
                                         .demand = demand->wanted.demand,
-                                        .reason = reason(*demand),
+                                        .reason = reason(*demand).text,
                                         .code = StatusCode::kUnavailable});
   }
 }
@@ -260,52 +260,64 @@ std::string amounts(const ResourceSet& set, const ResourceSet& asked) {
 
 }  // namespace
 
-std::string LeaseTable::reason(const Demand& demand) const {
+WaitReason LeaseTable::reason(const Demand& demand) const {
   const ResourceSet& asked = demand.wanted.shape.resources;
   const ResourceSet has = part_of(limits_.total, asked);
   if (!limits_.total.covers(asked)) {
-    return fmt::format("waits for {}: the node has {} in all", text_beside(asked, has), text_beside(has, asked));
+    return {fmt::format("waits for {}: the node has {} in all", text_beside(asked, has), text_beside(has, asked)),
+            "It can never start here: cancel it and ask for less, or start a node with more."};
   }
   if (!ledger_.beside_actors().covers(asked)) {
-    return fmt::format("waits for {}: the node has {}, and actors leave {}", asked.to_string(), text_beside(has, asked),
-                       amounts(ledger_.beside_actors(), asked));
+    return {fmt::format("waits for {}: the node has {}, and actors leave {}", asked.to_string(),
+                        text_beside(has, asked), amounts(ledger_.beside_actors(), asked)),
+            "It starts when an actor that holds them ends: end one, or let actors ask for less."};
   }
   if (!ledger_.free().covers(asked)) {
-    return fmt::format("waits for {}: the node has {}, of which {} is free", asked.to_string(), text_beside(has, asked),
-                       amounts(ledger_.free(), asked));
+    return {fmt::format("waits for {}: the node has {}, of which {} is free", asked.to_string(),
+                        text_beside(has, asked), amounts(ledger_.free(), asked)),
+            "It starts when running tasks give back enough; nothing needs to be done."};
   }
-  if (!devices_.fits(asked)) return fmt::format("waits for {} on devices that are still in use", asked.to_string());
+  if (!devices_.fits(asked)) {
+    return {fmt::format("waits for {} on devices that are still in use", asked.to_string()),
+            "It starts when a task or an actor on these devices ends."};
+  }
   const KeyInfo& info = workers_.key(demand.wanted.shape.key);
   if (workers_.given_up(demand.wanted.shape.key)) {
-    return fmt::format("its workers cannot be started: the last {} starts failed", info.failures);
+    return {fmt::format("its workers cannot be started: the last {} starts failed", info.failures),
+            "It is about to fail with the reason; the node's log has what the workers wrote."};
   }
-  if (info.on_their_way() > 0) return "waits for a worker to start";
+  if (info.on_their_way() > 0) return {"waits for a worker to start", "It runs as soon as the worker is ready."};
   if (workers_.living() >= limits_.max_workers && !demand.wanted.dedicated) {
     if (ledger_.blocked() == workers_.living()) {
-      return fmt::format("waits: {} workers exist, the limit, and all of them wait themselves", limits_.max_workers);
+      return {fmt::format("waits: {} workers exist, the limit, and all of them wait themselves", limits_.max_workers),
+              "Start the node with a higher --max-workers, or let tasks wait less deeply for one another."};
     }
-    return fmt::format("waits: {} workers exist, the limit", limits_.max_workers);
+    return {fmt::format("waits: {} workers exist, the limit", limits_.max_workers),
+            "It starts when a worker is free; --max-workers of the node allows more."};
   }
-  return fmt::format("waits for {}: what is free is kept for a demand before it", asked.to_string());
+  return {fmt::format("waits for {}: what is free is kept for a demand before it", asked.to_string()),
+          "It starts after the tasks before it; a higher priority would put it in front."};
 }
 
 std::vector<Waiting> LeaseTable::waiting() const {
   std::vector<Waiting> rows;
   for (const Demand* demand : demands_.all()) {
+    WaitReason why = reason(*demand);
     rows.push_back({.client = demand->client,
                     .demand = demand->wanted.demand,
                     .count = demand->wanted.count,
                     .shape = demand->wanted.shape,
                     .dedicated = demand->wanted.dedicated,
                     .since = demand->waiting_since.value_or(now_),
-                    .reason = reason(*demand)});
+                    .reason = std::move(why.text),
+                    .way_on = std::move(why.way_on)});
   }
   return rows;
 }
 
-std::string LeaseTable::why_waiting(ProcessId client) const {
+WaitReason LeaseTable::why_waiting(ProcessId client) const {
   const Demand* demand = demands_.first(client);
-  return demand == nullptr ? std::string() : reason(*demand);
+  return demand == nullptr ? WaitReason() : reason(*demand);
 }
 
 }  // namespace fray::scheduler

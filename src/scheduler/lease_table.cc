@@ -197,7 +197,7 @@ void LeaseTable::deadlock_stood() {
   deepest->reported = true;
   commands_.emplace_back(RefuseDemand{.client = deepest->client,
                                       .demand = deepest->wanted.demand,
-                                      .reason = reason(*deepest),
+                                      .reason = reason(*deepest).text,
                                       .code = StatusCode::kDeadlock});
 }
 

@@ -37,6 +37,7 @@
 
 #include "model/ids.h"
 #include "model/resource_set.h"
+#include "model/wait_reason.h"
 #include "scheduler/demand_queue.h"
 #include "scheduler/device_table.h"
 #include "scheduler/job_shares.h"
@@ -51,7 +52,7 @@ struct Limits {
   std::uint32_t max_workers = 32;  // living workers at once, starting ones included, those of actors not
 };
 
-// Why a demand waits, for `fray status`.
+// Why a demand waits, and how it goes on, for `fray status`.
 struct Waiting {
   ProcessId client = 0;
   std::uint32_t demand = 0;
@@ -60,6 +61,7 @@ struct Waiting {
   bool dedicated = false;
   Moment since{0};  // it waits since then, or since it last got a lease
   std::string reason;
+  std::string way_on;
 };
 
 class LeaseTable {
@@ -122,7 +124,7 @@ class LeaseTable {
   // Views for status and for tests.
   const ResourceSet& free() const { return ledger_.free(); }  // may be negative
   std::vector<Waiting> waiting() const;
-  std::string why_waiting(ProcessId client) const;  // its first demand; empty when it has none
+  WaitReason why_waiting(ProcessId client) const;  // its first demand; empty when it has none
   std::uint64_t contradictions() const { return contradictions_; }
   const WorkerTable& workers() const { return workers_; }
   const LeaseLedger& ledger() const { return ledger_; }
@@ -153,7 +155,7 @@ class LeaseTable {
   void reclaim();
   std::uint32_t cpus() const;
   std::int64_t places() const;
-  std::string reason(const Demand& demand) const;
+  WaitReason reason(const Demand& demand) const;
 
   Limits limits_;
   DemandQueue demands_;

@@ -3,7 +3,7 @@
 //   socket.queue(frame(ControlType::kReclaim, 0, Reclaim{3}));     // a whole frame
 //
 // Each message is a struct that lists its fields (wire/codec.h), in a header of its subject: session.h, welcome.h,
-// worker_key.h, demand.h, lease.h, object.h, memory.h, process.h, call_wait.h, actor.h, create_actor.h, job.h. What a
+// worker_key.h, demand.h, lease.h, object.h, memory.h, process.h, call_wait.h, actor.h, create_actor.h, job.h, runs.h. What a
 // message is about travels in FrameHeader::id; wire/messages.h says what it is, and the rest of each.
 //
 // Threading:  values.
@@ -50,6 +50,7 @@ enum class ControlType : std::uint8_t {
   kCallWaits,
   kCallWaitEnded,
   kCancelObject,
+  kRunsTold,
   // client -> node, about actors
   kCreateActor = 40,
   kConstructActor,
@@ -87,6 +88,7 @@ enum class ControlType : std::uint8_t {
   kProbeWaits,
   kWaitRefused,
   kCancelWanted,
+  kTellRuns,
   // node -> client, about actors
   kActorAnswer = 100,
   kActorNames,

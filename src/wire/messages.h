@@ -24,6 +24,7 @@
 #include "wire/memory.h"
 #include "wire/object.h"
 #include "wire/process.h"
+#include "wire/runs.h"
 #include "wire/session.h"
 #include "wire/welcome.h"
 #include "wire/worker_key.h"
@@ -79,6 +80,7 @@ void visit_messages_to_node(auto&& visit) {
   visit(Message<kCallWaits, CallWaits>{kToNode, "wait", "a call waits, with no limit of time"});
   visit(Message<kCallWaitEnded>{kToNode, "wait"});
   visit(Message<kCancelObject, CancelObject>{kToNode, "", "by a process that has not submitted the object's task"});
+  visit(Message<kRunsTold, RunsTold>{kToNode, "", "the answer to kTellRuns"});
   visit(Message<kCreateActor, CreateActor>{kToNode, "ticket, or 0 when no answer is wanted"});
   visit(Message<kConstructActor, ConstructActor>{kToNode});
   visit(Message<kConnectActor, ActorName>{kToNode});
@@ -120,6 +122,7 @@ void visit_messages_to_client(auto&& visit) {
   visit(Message<kProbeWaits>{kToClient, "probe", "says anew which calls wait"});
   visit(Message<kWaitRefused, Text>{kToClient, "wait", "why it can never end"});
   visit(Message<kCancelWanted, CancelObject>{kToClient, "", "another process has cancelled a task of this one"});
+  visit(Message<kTellRuns, TellRuns>{kToClient, "", "somebody looks at the dashboard: what ran since then?"});
   visit(Message<kActorAnswer, ActorAnswer>{kToClient, "ticket"});
   visit(Message<kActorNames, ActorNames>{kToClient, "ticket"});
   visit(Message<kActorConnected, ActorConnected>{kToClient, "", "with a socket to the actor"});

@@ -1,22 +1,23 @@
-"""What a person sees who opens a report: the page in headless Chromium, with screenshots in build/report/."""
+"""What a person sees who opens a report: the page in Chromium, with screenshots in build/browser/."""
 
 from __future__ import annotations
 
-import re
 import shutil
-import struct
-import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import fray
 import pytest
 from fray.backend.native import NativeJobContext
 
-SCREENSHOTS = Path(__file__).resolve().parents[2] / "build" / "report"
-PATIENCE = 60
+from .conftest import SCREENSHOTS, Watched, watch
 
-pytestmark = pytest.mark.skipif(shutil.which("chromium") is None, reason="there is no chromium")
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+WIDTH = 1280
 
 
 def tokenize(count: int) -> bytes:
@@ -35,29 +36,8 @@ def flawed(number: int) -> None:
     raise ValueError(f"record {number} has no <text>")
 
 
-def chromium(page: Path, profile: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [
-        "chromium",
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-quic",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-        f"--user-data-dir={profile}",
-        "--window-size=1280,2600",
-        "--virtual-time-budget=8000",
-        "--enable-logging=stderr",
-        *words,
-        page.as_uri(),
-    ]
-    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
-
-
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("report") / "report.html"
     with NativeJobContext(cpus=2) as ctx:
         parts = [ctx.run(tokenize, 5 + number) for number in range(20)]
@@ -68,36 +48,36 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def shown(page: Path, tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+def shown(report: Path, browser: Browser) -> Iterator[tuple[Page, Watched]]:
     """The page after its scripts have run."""
-    return chromium(page, tmp_path_factory.mktemp("chromium") / "profile", "--dump-dom")
-
-
-def test_the_page_draws_its_charts_without_an_error(shown: subprocess.CompletedProcess[str]) -> None:
-    complaints = [line for line in shown.stderr.splitlines() if "CONSOLE" in line]
-    assert complaints == []
-    dom = shown.stdout
+    context = browser.new_context(viewport={"width": WIDTH, "height": 900})
+    watched = watch(context)
+    page = context.new_page()
+    page.goto(report.as_uri())
     for chart in ("timeline", "usage", "cpu", "memory", "bytes-in", "bytes-out"):
-        drawn = dom[dom.index(f'id="{chart}"') :]
-        assert "main-svg" in drawn[: drawn.find("</script>")], chart
+        page.locator(f"#{chart} .main-svg").first.wait_for()
+    yield page, watched
+    context.close()
+
+
+def test_the_page_draws_its_charts_without_an_error(shown: tuple[Page, Watched]) -> None:
+    page, watched = shown
+    text = page.inner_text("body")
     for wanted in ("tokenize", "shuffle", "flawed", "worker ", "CPUs busy"):
-        assert wanted in dom
+        assert wanted in text
+    assert watched.complaints == []
+    assert watched.hosts == {""}  # the file alone
 
 
-def test_the_page_shows_the_failures_as_text(shown: subprocess.CompletedProcess[str]) -> None:
-    dom = shown.stdout
-    failures = dom[dom.index('id="failures"') :]
-    assert len(re.findall("<details", failures)) == 3
-    assert "has no &lt;text&gt;" in failures
+def test_the_page_shows_the_failures_as_text(shown: tuple[Page, Watched]) -> None:
+    failures = shown[0].locator("#failures details")
+    assert failures.count() == 3
+    assert "has no <text>" in failures.first.text_content()
 
 
-def test_a_screenshot_is_more_than_an_empty_page(page: Path, tmp_path: Path) -> None:
+def test_a_screenshot_is_more_than_an_empty_page(report: Path, shown: tuple[Page, Watched]) -> None:
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    shutil.copy(page, SCREENSHOTS / "report.html")
-    picture = SCREENSHOTS / "report.png"
-    picture.unlink(missing_ok=True)
-    chromium(page, tmp_path / "profile", f"--screenshot={picture}")
-    data = picture.read_bytes()
-    width, height = struct.unpack(">II", data[16:24])
-    assert (width, height) == (1280, 2600)
-    assert len(data) > 60_000
+    shutil.copy(report, SCREENSHOTS / "report.html")
+    picture = shown[0].screenshot(path=SCREENSHOTS / "report.png", full_page=True)
+    assert shown[0].evaluate("document.documentElement.scrollWidth") <= WIDTH
+    assert len(picture) > 60_000

@@ -105,6 +105,20 @@ def test_the_cpp_package_is_in_it(archive: zipfile.ZipFile) -> None:
     }
 
 
+def test_the_dashboards_page_is_in_it_with_all_that_it_loads(archive: zipfile.ZipFile) -> None:
+    built = ROOT / "build" / "dashboard"
+    if not (built / "index.html").exists():
+        pytest.skip("the page is not built: there is no Node.js, or DASHBOARD=no was given")
+    names = {name.removeprefix("fray/_dashboard/") for name in files(archive) if name.startswith("fray/_dashboard/")}
+    assert names == {str(path.relative_to(built)) for path in built.rglob("*") if path.is_file()}
+    page = archive.read("fray/_dashboard/index.html").decode()
+    loaded = re.findall(r'(?:src|href)="([^"]+)"', page)
+    assert len(loaded) >= 3
+    assert {url.removeprefix("/dashboard/") for url in loaded} <= names
+    assert "licences.md" in names
+    assert sum(archive.getinfo(f"fray/_dashboard/{name}").file_size for name in names) < 600_000
+
+
 def test_name_version_licence_and_dependencies_are_those_of_the_project(archive: zipfile.ZipFile) -> None:
     version = re.search(r'^VERSION = "(.*)"$', (ROOT / "python" / "fray" / "_version.py").read_text(), re.MULTILINE)
     assert version is not None

@@ -148,6 +148,7 @@ def init(
     address: str | None = None,
     max_workers: int | None = None,
     debug: bool | None = None,
+    dashboard: bool | None = None,
 ) -> JobContext:
     """Choose the engine on this machine's cores, with these settings, for the whole process, and return its context.
 
@@ -164,6 +165,7 @@ def init(
         address: ``"auto"`` or the path of a node that was started before; by default a node of this process's own.
         max_workers: most worker processes.
         debug: tasks may stop at ``breakpoint()``; the terminal is theirs while this program waits for results.
+        dashboard: the node answers HTTP, so that `fray.dashboard` has a page to show; a started node always does.
 
     Raises:
         AlreadyInitializedError: there is a context with other settings; the message names them.
@@ -179,6 +181,7 @@ def init(
         "address": address,
         "max_workers": max_workers,
         "debug": debug,
+        "dashboard": dashboard,
     }
     settings = {key: value for key, value in given.items() if value is not None}
     with _process.lock:

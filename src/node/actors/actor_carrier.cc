@@ -200,13 +200,28 @@ void ActorCarrier::forgotten(const ObjectId& object) {
 
 // ---- Commands ----
 
-std::string ActorCarrier::why_waiting(const actor::ActorView& view) const {
-  if (view.state != actor::ActorState::kPending) return view.reason;
+WaitReason ActorCarrier::why_waiting(const actor::ActorView& view) const {
+  switch (view.state) {
+    case actor::ActorState::kStarting:
+      return {view.reason, "It is alive when its constructor has returned; its stack says where that is."};
+    case actor::ActorState::kBackingOff:
+      return {view.reason, "It is restarted by itself, after a pause that grows."};
+    case actor::ActorState::kEnding:
+      return {view.reason, "It ends by itself."};
+    case actor::ActorState::kPending:
+      break;
+    default:
+      return {};
+  }
   auto kept = kept_.find(view.id);
-  if (kept != kept_.end() && !kept->second.has_constructor) return "waits for the arguments of its constructor";
-  std::string lease = leases_.env_reason(view.home, 0);
-  if (lease.empty()) lease = leases_.table().why_waiting(view.home);
-  return lease.empty() ? view.reason : lease;
+  if (kept != kept_.end() && !kept->second.has_constructor) {
+    return {"waits for the arguments of its constructor", "It starts when the tasks that make them have ended."};
+  }
+  if (std::string making = leases_.env_reason(view.home, 0); !making.empty()) {
+    return {std::move(making), kEnvWayOn};
+  }
+  WaitReason lease = leases_.table().why_waiting(view.home);
+  return lease.text.empty() ? WaitReason{view.reason, "It starts as soon as its worker is there."} : lease;
 }
 
 bool ActorCarrier::carry_out() {

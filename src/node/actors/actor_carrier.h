@@ -56,7 +56,7 @@ class ActorCarrier {
   bool carry_out();  // true when there was something to do
 
   // Why an actor is not alive yet; empty when it is.
-  std::string why_waiting(const actor::ActorView& view) const;
+  WaitReason why_waiting(const actor::ActorView& view) const;
   const actor::ActorTable& table() const { return table_; }
 
  private:

@@ -44,6 +44,11 @@ class ObjectCarrier {
 
   std::uint64_t inline_bytes() const { return inline_bytes_; }
   const object::HolderTable& table() const { return table_; }
+  // Null: it is not there yet, or lost.
+  const wire::Value* value_of(const ObjectId& object) const {
+    auto found = values_.find(object);
+    return found == values_.end() ? nullptr : &found->second;
+  }
 
  private:
   void lose_bytes(const ObjectId& object, wire::Value& value, const Status& why);

@@ -21,8 +21,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, 7> kKeys = {"cpus",      "memory_bytes", "store_memory_bytes", "spill_folder",
-                                                   "resources", "max_workers",  "session_folder"};
+constexpr std::array<std::string_view, 8> kKeys = {"cpus",      "memory_bytes", "store_memory_bytes", "spill_folder",
+                                                   "resources", "max_workers",  "session_folder",     "dashboard"};
 constexpr std::uint32_t kFewestWorkers = 32;
 constexpr double kMostWorkers = 100'000;
 constexpr double kMostCpus = 100'000;
@@ -109,6 +109,10 @@ Result<SessionOptions> parse_options(std::string_view text_of_options) {
   // The node leaves its folder, so relative names are read now.
   parsed.spill_folder = std::filesystem::absolute(spill_folder.empty() ? kUsualSpillFolder : spill_folder).string();
   FRAY_ASSIGN_OR_RETURN(parsed.session_folder, text(options, "session_folder"));
+  if (auto dashboard = options.find("dashboard"); dashboard != options.end() && !dashboard->is_null()) {
+    if (!dashboard->is_boolean()) return wrong("dashboard", "true or false");
+    parsed.dashboard = dashboard->get<bool>();
+  }
   if (!parsed.session_folder.empty()) parsed.session_folder = std::filesystem::absolute(parsed.session_folder).string();
   return parsed;
 }

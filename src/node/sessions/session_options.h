@@ -24,6 +24,7 @@ struct SessionOptions {
   std::uint64_t store_memory_bytes = 0;
   std::string spill_folder;    // absolute
   std::string session_folder;  // empty: a new one in the run folder
+  bool dashboard = false;      // also an embedded node is to answer HTTP
 };
 
 Result<SessionOptions> parse_options(std::string_view json);

@@ -31,6 +31,10 @@
 
 namespace fray::node {
 
+// How what waits for its environment goes on.
+inline constexpr const char* kEnvWayOn =
+    "It starts when its environment is made; `fray env list` shows those that are.";
+
 class LeaseCarrier {
  public:
   LeaseCarrier(event::Loop& loop, Roster& roster, WorkerProcesses& processes, scheduler::Limits limits,

@@ -14,7 +14,7 @@ constexpr std::uint64_t kMostReserve = 1ull << 30;
 std::uint64_t reserve(std::uint64_t limit) { return std::min(limit / 20, kMostReserve); }
 
 // The number behind `name` in lines of "name number" or "name: number kB".
-std::uint64_t field(const std::string& text, std::string_view name) {
+std::uint64_t counted_in(const std::string& text, std::string_view name) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     if (line.compare(0, name.size(), name) != 0 || line.find_first_of(": ") != name.size()) continue;
@@ -50,7 +50,7 @@ MemoryRoom MemoryGauge::room() const {
 
 MemoryRoom MemoryGauge::room_of_machine() const {
   std::string text = read_text(proc_ + "/meminfo");
-  return {field(text, "MemTotal") * 1024, field(text, "MemAvailable") * 1024};
+  return {counted_in(text, "MemTotal") * 1024, counted_in(text, "MemAvailable") * 1024};
 }
 
 MemoryRoom MemoryGauge::room_of(const MemoryGroup& group) const {
@@ -61,15 +61,16 @@ MemoryRoom MemoryGauge::room_of(const MemoryGroup& group) const {
   std::string text = read_text(group.folder + "/memory.stat");
   const char* prefix = group.version_2 ? "" : "total_";
   for (const char* name : {"inactive_file", "active_file"})
-    room.available_bytes += field(text, std::string(prefix) + name);
+    room.available_bytes += counted_in(text, std::string(prefix) + name);
   return room;
 }
 
 std::uint64_t MemoryGauge::kernel_kills() const {
-  if (groups_.empty()) return field(read_text(proc_ + "/vmstat"), "oom_kill");
+  if (groups_.empty()) return counted_in(read_text(proc_ + "/vmstat"), "oom_kill");
   std::uint64_t kills = 0;
   for (const MemoryGroup& group : groups_) {
-    kills += field(read_text(group.folder + (group.version_2 ? "/memory.events" : "/memory.oom_control")), "oom_kill");
+    kills +=
+        counted_in(read_text(group.folder + (group.version_2 ? "/memory.events" : "/memory.oom_control")), "oom_kill");
   }
   return kills;
 }

@@ -1,5 +1,6 @@
 #include "os/process/process_facts.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -51,5 +52,23 @@ bool is_stopped(pid_t pid) {
 std::uint64_t private_memory_bytes(pid_t pid) { return of_tree(private_memory, pid); }
 
 std::uint64_t proportional_memory_bytes(pid_t pid) { return of_tree(proportional_memory, pid); }
+
+double cpu_seconds(pid_t pid) {
+  unsigned long long user = 0;
+  unsigned long long system = 0;
+  // The state is the third field of proc(5), the two times the 14th and the 15th.
+  if (std::sscanf(stat_behind_name(pid).c_str(), "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user,
+                  &system) != 2) {
+    return 0;
+  }
+  return static_cast<double>(user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+std::string command_line(pid_t pid) {
+  std::string text = read_text(fmt::format("/proc/{}/cmdline", pid));
+  std::replace(text.begin(), text.end(), '\0', ' ');
+  while (text.ends_with(' ')) text.pop_back();
+  return text;
+}
 
 }  // namespace fray::os

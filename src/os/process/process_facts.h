@@ -1,4 +1,4 @@
-// What the kernel says of a living process: whether it is stopped, and how much memory is its own.
+// What the kernel says of a living process: whether it is stopped, how much memory is its own, and what it has used.
 //
 // Threading:  any thread; reads /proc.
 // Ownership:  none.
@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include <sys/types.h>
 
@@ -19,5 +20,10 @@ bool is_stopped(pid_t pid);
 std::uint64_t private_memory_bytes(pid_t pid);
 // The same with shared pages divided among their users. Takes about a millisecond for each 100 MiB.
 std::uint64_t proportional_memory_bytes(pid_t pid);
+
+// CPU time of the process so far, in seconds.
+double cpu_seconds(pid_t pid);
+// Its command line, with spaces between the words.
+std::string command_line(pid_t pid);
 
 }  // namespace fray::os

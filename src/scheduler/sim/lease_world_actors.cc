@@ -128,7 +128,7 @@ void LeaseWorld::check_actors() const {
     if (actor.over || actor.lease != 0 || !table_.table().free().covers(resources)) continue;
     if (asks_for_devices(resources) && !table_.table().devices().fits(resources)) continue;
     if (!resources.empty() && table_.table().waiting().size() > 1) continue;
-    throw SimulationViolation(fmt::format("actor {} has no worker: {}", home, table_.table().why_waiting(home)));
+    throw SimulationViolation(fmt::format("actor {} has no worker: {}", home, table_.table().why_waiting(home).text));
   }
 }
 

@@ -49,6 +49,7 @@ class NativeJobContext(JobContext):
         max_workers: most worker processes at once, blocked ones included.
         debug: tasks may stop at ``breakpoint()``.
         worker_env: variables of all workers, for contexts that stand on this one.
+        dashboard: a node that is started for this process answers HTTP as a started one does.
 
     Raises:
         NodeDiedError: the node cannot be started or reached.
@@ -78,6 +79,7 @@ class NativeJobContext(JobContext):
         max_workers: int | None = None,
         debug: bool = False,
         worker_env: Mapping[str, str] | None = None,
+        dashboard: bool = False,
     ) -> None:
         self.namespace = check_actor_name(default_namespace() if namespace is None else namespace, "namespace")
         debugging = {DEBUG_VARIABLE: str(os.getpid())} if debug else {}
@@ -95,6 +97,7 @@ class NativeJobContext(JobContext):
                 "spill_folder": None if spill_dir is None else os.fspath(spill_dir),
                 "resources": dict(resources or {}),
                 "max_workers": max_workers,
+                "dashboard": True if dashboard else None,
             }
             prestart = int(cpus or len(os.sched_getaffinity(0)))
             client = start_embedded(options, prestart, self._extra_env)

@@ -1,0 +1,93 @@
+// Dashboard: a node's half of its dashboard: what it measures and is told while somebody looks, and the documents made of
+// that.
+//
+//   looks, documents ──▶ ticks every half second ──▶ RunCollector (asks clients), a sample for the History
+//                              └─ none for kLook: no tick
+//
+// Threading:  the node's loop.
+// Ownership:  refers to the parts of the node, which must outlive it; owns what was gathered.
+// Failure:    as DashboardView.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "dashboard/history.h"
+#include "event/loop.h"
+#include "node/dashboard/dashboard_view.h"
+#include "node/dashboard/run_collector.h"
+#include "node/dashboard/stack_programs.h"
+#include "node/status_report.h"
+#include "os/machine/cpu_gauge.h"
+#include "os/memory/memory_gauge.h"
+
+namespace fray::node {
+
+class Dashboard : public DashboardView {
+ public:
+  struct Parts {
+    event::Loop& loop;
+    Roster& roster;
+    const WorkerProcesses& processes;
+    std::function<StatusSources()> sources;
+    StackPrograms& stacks;
+    std::string socket;  // of the node
+    std::string node;    // differs for each start
+  };
+  explicit Dashboard(Parts parts);
+  ~Dashboard() override;
+  Dashboard(const Dashboard&) = delete;
+  Dashboard& operator=(const Dashboard&) = delete;
+
+  // kRunsTold.
+  void told(ProcessId client, const wire::RunsTold& message) { collector_.told(client, message); }
+  void client_left(ProcessId client) { collector_.client_left(client); }
+
+  // DashboardView.
+  LookId look(std::function<void()> on_tick) override;
+  void leave(LookId look) override;
+  nlohmann::json session() override;
+  nlohmann::json now() override;
+  nlohmann::json history(double seconds) override;
+  nlohmann::json tasks(std::uint64_t after, std::size_t limit) override;
+  std::uint64_t tasks_since(double seconds) override;
+  Result<nlohmann::json> task(const std::string& name) override;
+  Result<nlohmann::json> functions(const ListQuery& query) override;
+  Result<nlohmann::json> actors(const ListQuery& query) override;
+  Result<nlohmann::json> objects(const ListQuery& query) override;
+  Result<nlohmann::json> workers(const ListQuery& query) override;
+  nlohmann::json log(std::size_t lines, std::uint64_t* end) override;
+  nlohmann::json log_after(std::uint64_t* end) override;
+  void stack(std::int32_t pid, OnDocument on_document) override;
+
+ private:
+  void glance();  // somebody has asked for a document
+  void tick();
+  void take_sample();
+  double unix_seconds(std::uint64_t monotonic_ns) const;
+  double time_now() const;
+
+  nlohmann::json process_json(ProcessId process) const;
+  nlohmann::json running_rows(std::map<std::uint32_t, std::string>* functions, std::map<std::uint32_t, bool>* workers);
+  nlohmann::json bar_json(const dashboard::Bar& bar) const;
+  nlohmann::json drivers_json(const StatusSources& sources) const;
+
+  Parts parts_;
+  RunCollector collector_;
+  dashboard::History history_;
+  os::CpuGauge cpus_;
+  const os::MemoryGauge memory_;
+  const std::int64_t unix_offset_ns_;
+  std::map<LookId, std::function<void()>> looks_;
+  LookId last_look_ = 0;
+  std::uint64_t look_until_ns_ = 0;  // of those who asked for documents
+  std::uint64_t since_ns_ = 0;       // what is counted began then; 0: nothing yet
+  event::TimerId timer_ = 0;
+  dashboard::History::Sample sample_;  // the latest
+};
+
+}  // namespace fray::node

@@ -1,0 +1,24 @@
+// CpuGauge: how many of the machine's CPUs have worked since the last question.
+//
+// Threading:  one thread; reads /proc/stat.
+// Ownership:  values.
+// Failure:    0 where the kernel tells nothing, and at the first question.
+#pragma once
+
+#include <cstdint>
+
+namespace fray::os {
+
+class CpuGauge {
+ public:
+  // CPUs that worked, on average since the last call; 1.5 is one and a half.
+  double busy();
+  // That call asks anew from now on.
+  void forget() { all_ = 0; }
+
+ private:
+  std::uint64_t all_ = 0;  // in ticks, of all CPUs
+  std::uint64_t idle_ = 0;
+};
+
+}  // namespace fray::os

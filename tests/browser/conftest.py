@@ -1,0 +1,155 @@
+"""Debian's Chromium, driven by Playwright, and nodes that somebody started."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
+
+ROOT = Path(__file__).resolve().parents[2]
+SCREENSHOTS = ROOT / "build" / "browser"
+SIZE = {"width": 1280, "height": 860}
+PATIENCE_MS = 20_000
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("there is no chromium")
+    from playwright.sync_api import sync_playwright
+
+    words = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-component-update", "--disable-sync"]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=words)
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Watched:
+    """What a page says and asks for that nobody sees."""
+
+    complaints: list[str] = field(default_factory=list)
+    hosts: set[str] = field(default_factory=set)
+
+    def take_message(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.complaints.append(f"{message.text} ({message.location.get('url', '')})")
+
+    def take_request(self, request: Request) -> None:
+        self.hosts.add(urlsplit(request.url).netloc)
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """A browser's profile of its own, of somebody in Kathmandu."""
+    context = browser.new_context(viewport=SIZE, timezone_id="Asia/Kathmandu", locale="en-GB", reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE_MS)
+    yield context
+    context.close()
+
+
+def watch(context: BrowserContext) -> Watched:
+    """Note down what the pages of a profile say and ask for from now on."""
+    watched = Watched()
+    context.on("console", watched.take_message)
+    context.on("weberror", lambda error: watched.complaints.append(str(error.error)))
+    context.on("request", watched.take_request)
+    return watched
+
+
+@pytest.fixture
+def watched(context: BrowserContext) -> Watched:
+    return watch(context)
+
+
+@pytest.fixture
+def page(context: BrowserContext, watched: Watched) -> Page:
+    """An empty tab."""
+    return context.new_page()
+
+
+@dataclass(frozen=True)
+class Node:
+    home: Path
+    url: str
+
+    def fray(self, *words: object, within: float = 60) -> subprocess.CompletedProcess[str]:
+        """The command line, of this node."""
+        return subprocess.run(
+            [program_path(), *map(str, words)],
+            capture_output=True,
+            text=True,
+            timeout=within,
+            env=self.environment,
+            cwd=self.home,
+        )
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "FRAY_HOME": str(self.home)}
+
+    def login_link(self) -> str:
+        done = self.fray("dashboard", "--no-open")
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def view(self, path: str = "") -> str:
+        return f"{self.url}/dashboard/{path}"
+
+
+def program_path() -> str:
+    beside = Path(sys.executable).parent / "fray"
+    found = str(beside) if beside.exists() else shutil.which("fray")
+    assert found, "the program fray is not installed"
+    return found
+
+
+StartNode = Callable[..., Node]
+
+
+def start_node(home: Path, *words: object) -> Node:
+    node = Node(home, "")
+    started = node.fray("start", "--json", *words)
+    assert started.returncode == 0, started.stderr
+    return Node(home, json.loads(started.stdout)["url"])
+
+
+@pytest.fixture
+def own_node() -> Iterator[StartNode]:
+    """Starts a node with the words that `fray start` gets; it is stopped at the end."""
+    homes: list[Path] = []
+
+    def start(*words: object, home: Path | None = None) -> Node:
+        if home is None:
+            home = Path(tempfile.mkdtemp(prefix="fray-page-"))
+            homes.append(home)
+        return start_node(home, *words)
+
+    yield start
+    for home in homes:
+        Node(home, "").fray("stop", "--force")
+        shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[Node]:
+    """A node with two CPUs that the tests of a module share."""
+    home = Path(tempfile.mkdtemp(prefix="fray-page-"))
+    yield start_node(home, "--cpus", 2)
+    Node(home, "").fray("stop", "--force")
+    shutil.rmtree(home, ignore_errors=True)
