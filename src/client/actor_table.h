@@ -42,6 +42,9 @@ class ActorTable : private TaskSender {
   void collect();
   // Asks the node again for connections that could not be made for lack of descriptors.
   void tick(Clock::time_point now);
+  std::optional<Clock::time_point> next_due() const {  // of tick()
+    return paused_.empty() ? std::nullopt : std::optional(paused_.front().second);
+  }
 
  private:
   void ready(Task* task, bool again) override;
