@@ -160,15 +160,9 @@ class WaitKernel {
   void run_backup() {
     Backup backup;
     while (!stopping_) {
-      if (FRAY_MUTANT(50)) {
-        look(backup);
-        clear_guard();
-      } else {
-        clear_guard();
-        look(backup);
-      }
+      look(backup);
       if (stopping_) return;
-      System::sleep_as_backup(backup.set, backup_bell_, alarm_, signals_, backup.until);
+      backup.alarmed = System::sleep_as_backup(backup.set, backup_bell_, alarm_, signals_, backup.until);
       backup_asleep_ = false;
     }
   }
@@ -198,7 +192,8 @@ class WaitKernel {
   struct Backup {
     typename System::Watched set;
     TimePoint until{};
-    int quick_looks = 0;  // in a row, each within kTick of the one before
+    bool alarmed = false;  // the alarm has rung, and goes on until it is cancelled
+    int quick_looks = 0;   // in a row, each within kTick of the one before
   };
 
   // ---- A thread that waits ----
@@ -303,9 +298,9 @@ class WaitKernel {
   }
 
   // What was left to the backup thread is done here: all is sent, and this thread reads. So the alarm is taken back, unless
-  // the worker's duty has set it, or a look is due all the same because frames come one after the other.
+  // the worker's duty has set it, or a look is due all the same, for one thing because frames come one after the other.
   void take_over() FRAY_REQUIRES(client_mutex) {
-    if (backup_asleep_ && guarded_ && (!sources_.has_duty() || FRAY_MUTANT(57)) && !is_stream(looked_at_, seen_)) {
+    if (backup_asleep_ && guarded_ && (!sources_.has_duty() || FRAY_MUTANT(57)) && !is_look_due()) {
       if (FRAY_MUTANT(53)) sources_.flush();
       alarm_.cancel();
       guarded_ = false;
@@ -314,6 +309,11 @@ class WaitKernel {
     }
     if (!FRAY_MUTANT(53)) sources_.flush();
     wake_stale();
+  }
+
+  bool is_look_due() FRAY_REQUIRES(client_mutex) {
+    const std::optional<TimePoint> due = sources_.next_due();
+    return (due && *due <= System::now() + kTick && !FRAY_MUTANT(71)) || is_stream(looked_at_, seen_);
   }
 
   template <typename Waiter>
@@ -342,8 +342,8 @@ class WaitKernel {
   // ---- The backup thread ----
 
   // First the alarm, then the mark: an alarm that is set in between rings for nothing, and is none to rely on.
-  void clear_guard() {
-    if (!guarded_) return;
+  void clear_guard(Backup& backup) {
+    if (!std::exchange(backup.alarmed, false) && !guarded_) return;
     alarm_.cancel();
     guarded_ = false;
   }
@@ -360,7 +360,11 @@ class WaitKernel {
       told_ = news_;  // nobody follows while nobody leads
     }
     sources_.serve(System::now());
+    // All that was left to this thread under the mutex is done, and some of it has set the alarm; it looks at the rest now.
+    if (!FRAY_MUTANT(50)) clear_guard(backup);
+    sources_.flush();
     const DutyPlan duty = sources_.look_at_duty();
+    if (FRAY_MUTANT(50)) clear_guard(backup);
     if (news_ != told_) tell();
     if (!stopping_) prepare_sleep(backup, duty);
   }
@@ -380,7 +384,7 @@ class WaitKernel {
     const bool streams = duty.streams || (frames && !leader_asleep_);
     looked_at_ = now;
     seen_ = progress_;
-    asleep_due_ = polled_due_ = sources_.next_due();
+    plan_due(now);
     watching_ = !reader_busy_ && !FRAY_MUTANT(58);
     backup.set.clear();
     if (!watching_) sources_.watch_unsent(backup.set);  // the leader may have fallen asleep before it was to be sent
@@ -396,6 +400,14 @@ class WaitKernel {
     } else {
       backup_asleep_ = true;
     }
+  }
+
+  // A moment that was planned is kept, even if nothing is due then any more: what comes and goes, such as a lease without
+  // tasks, would otherwise wake this thread each time it comes.
+  void plan_due(TimePoint now) FRAY_REQUIRES(client_mutex) {
+    const std::optional<TimePoint> due = sources_.next_due();
+    if (!asleep_due_ || *asleep_due_ <= now || (due && *due < *asleep_due_)) asleep_due_ = due;
+    polled_due_ = asleep_due_;
   }
 
   // ---- Waking ----

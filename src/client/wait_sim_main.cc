@@ -1,6 +1,6 @@
 // wait_sim: the WaitKernel under seeded schedules of its threads. See client/wait_world.h.
 //
-// Built with -DFRAY_MUTANTS; FRAY_MUTANT=40..59, 68 to 70 plant a bug.
+// Built with -DFRAY_MUTANTS; FRAY_MUTANT=40..59, 68 to 71 plant a bug.
 #include "base/simulation.h"
 #include "client/wait_world.h"
 

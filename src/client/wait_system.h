@@ -79,11 +79,14 @@ struct WaitSystem {
     set.push_back({bell.fd(), POLLIN, 0});
     if (poll(set, until) && (set.back().revents & POLLIN) != 0) bell.take();
   }
-  static void sleep_as_backup(Watched& set, Bell& bell, const Alarm& alarm, const SignalPipe& signals,
+  // Whether the alarm rings.
+  static bool sleep_as_backup(Watched& set, Bell& bell, const Alarm& alarm, const SignalPipe& signals,
                               TimePoint until) {
+    const std::size_t place = set.size();
     set.push_back({alarm.fd(), POLLIN, 0});
     set.push_back({signals.read_fd(), POLLIN, 0});
     sleep(set, bell, until);
+    return (set[place].revents & POLLIN) != 0;
   }
 
  private:

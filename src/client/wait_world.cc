@@ -191,13 +191,14 @@ struct PlayedSystem {
     schedule().block([&] { return bell.is_rung() || is_readable(set); }, until);
     if (bell.is_rung()) bell.take();
   }
-  static void sleep_as_backup(const Watched& set, PlayedBell& bell, const PlayedAlarm& alarm,
+  static bool sleep_as_backup(const Watched& set, PlayedBell& bell, const PlayedAlarm& alarm,
                               const PlayedSignals& signals, TimePoint until) {
     schedule().step();
     schedule().block([&] { return bell.is_rung() || signals.has_come() || is_readable(set); }, until, false,
                      alarm.when());
     if (bell.is_rung()) bell.take();
     ++wakes;
+    return *alarm.when() <= now();
   }
 
   using Alarm = PlayedAlarm;
