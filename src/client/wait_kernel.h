@@ -245,7 +245,7 @@ class WaitKernel {
   template <typename Waiter>
   std::optional<WaitResult> follow(Turn<Waiter>& turn, Lock& lock) FRAY_REQUIRES(client_mutex) {
     fall_asleep(turn);
-    if (interrupted(turn)) return WaitResult::kInterrupted;
+    if (!FRAY_MUTANT(59) && interrupted(turn)) return WaitResult::kInterrupted;
     // The mutex was released for a moment. The leader may have stepped down in it, when this thread was not yet among
     // the followers that it tells; and what this thread waits for may have arrived.
     if (!reader_busy_ || (is_over(turn) && !FRAY_MUTANT(41))) return std::nullopt;
@@ -256,7 +256,6 @@ class WaitKernel {
     ++followers_;
     readers_changed_.wait_until(lock, until);
     --followers_;
-    if (interrupted(turn) && !FRAY_MUTANT(59)) return WaitResult::kInterrupted;
     return std::nullopt;
   }
 
@@ -267,15 +266,13 @@ class WaitKernel {
     // fall_asleep() releases the mutex, so another thread may lead from then on, or the condition may hold.
     step_down();
     fall_asleep(turn);
-    if (interrupted(turn)) return WaitResult::kInterrupted;
+    if (!FRAY_MUTANT(44) && interrupted(turn)) return WaitResult::kInterrupted;
     if (reader_busy_ || (is_over(turn) && !FRAY_MUTANT(55))) return std::nullopt;
     reader_busy_ = true;
     take_over();
     sleep_as_leader(turn);
     step_down();
     sources_.deliver();
-    if (!FRAY_MUTANT(43)) wake_stale();
-    if (!FRAY_MUTANT(44) && interrupted(turn)) return WaitResult::kInterrupted;
     return std::nullopt;
   }
 
@@ -308,7 +305,7 @@ class WaitKernel {
       if (!FRAY_MUTANT(70)) asleep_due_ = polled_due_;  // an earlier one was left to the alarm
     }
     if (!FRAY_MUTANT(53)) sources_.flush();
-    wake_stale();
+    if (!FRAY_MUTANT(43)) wake_stale();
   }
 
   bool is_look_due() FRAY_REQUIRES(client_mutex) {
