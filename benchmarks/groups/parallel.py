@@ -13,14 +13,22 @@ from benchmarks.row import Round, Row
 from benchmarks.target import AtLeast
 from benchmarks.timing import seconds_of
 
-TASK_SECONDS = 200e-6
 _PROBE_TURNS = 100_000
 
 
 def efficiency_200us(bench: Bench) -> Round:
+    """Tasks that are so short that what comes with each of them counts."""
+    return _efficiency(bench, 200e-6, bench.size(2000, 200))
+
+
+def efficiency_20ms(bench: Bench) -> Round:
+    """Tasks that are so long that only what the engine does meanwhile counts."""
+    return _efficiency(bench, 20e-3, bench.size(100, 10))
+
+
+def _efficiency(bench: Bench, seconds: float, count: int) -> Round:
     """Percent of what two bare processes do that have half of the work each, measured in the same round."""
-    count = bench.size(2000, 200)
-    turns = _turns_for(TASK_SECONDS)
+    turns = _turns_for(seconds)
     bare = [
         bench.closing.enter_context(Program("burn", str(turns), str(count // CPUS), environment=bench.environment()))
         for _ in range(CPUS)
@@ -62,5 +70,14 @@ ROWS = (
         efficiency_200us,
         peers=("fray", "ray", "pool"),
         targets=(AtLeast(95),),
+    ),
+    Row(
+        "efficiency_20ms",
+        "%",
+        "higher",
+        "100 tasks of 20 ms on 2 workers, against two bare processes",
+        efficiency_20ms,
+        peers=("fray", "ray", "pool"),
+        targets=(AtLeast(99),),
     ),
 )

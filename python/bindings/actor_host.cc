@@ -181,7 +181,7 @@ void run_call(Host& host, ActorCall* call, GilHooks& hooks) {
 // serve(): runs calls on this thread until the actor ends.
 PyObject* host_serve(PyObject* self, PyObject*) {
   Host& host = *as_host(self);
-  GilHooks hooks(host.owner->duty);
+  GilHooks hooks(host.owner);
   while (true) {
     ActorCall* call = host.loop->next(true, hooks);
     if (call != nullptr) {

@@ -56,7 +56,7 @@ PyObject* create_actor(PyObject*, PyObject* args) {
   request.description.assign(description, static_cast<std::size_t>(description_size));
   request.settings.assign(settings, static_cast<std::size_t>(settings_size));
   request.constructor = {builder.finish(), *plan->options};
-  GilHooks hooks(owner->duty);
+  GilHooks hooks(owner);
   return found_actor(owner, owner->client->actors().create_actor(std::move(request), hooks),
                      StatusCode::kAlreadyExists);
 }
@@ -68,7 +68,7 @@ PyObject* find_actor(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "Oss", &client_object, &name_space, &name)) return nullptr;
   PythonClient* owner = as_client(client_object);
   if (owner == nullptr || !check_open(owner)) return nullptr;
-  GilHooks hooks(owner->duty);
+  GilHooks hooks(owner);
   return found_actor(owner, owner->client->actors().find_actor(name_space, name, hooks), StatusCode::kNotFound);
 }
 
@@ -76,7 +76,7 @@ PyObject* find_actor(PyObject*, PyObject* args) {
 PyObject* list_actors(PyObject*, PyObject* client_object) {
   PythonClient* owner = as_client(client_object);
   if (owner == nullptr || !check_open(owner)) return nullptr;
-  GilHooks hooks(owner->duty);
+  GilHooks hooks(owner);
   Result<wire::ActorNames> names = owner->client->actors().list_actors(hooks);
   if (!names.is_ok()) {
     if (PyErr_Occurred() == nullptr) raise_status(names.status());
@@ -132,7 +132,7 @@ PyObject* kill_actor(PyObject*, PyObject* args) {
   if (!is_ref(actor)) return PyErr_Format(PyExc_TypeError, "an actor is needed");
   PythonRef* ref = as_ref(actor);
   if (!check_open(ref->owner)) return nullptr;
-  GilHooks hooks(ref->owner->duty);
+  GilHooks hooks(ref->owner);
   Status killed = ref->owner->client->actors().kill_actor(ref->object, no_restart != 0, hooks);
   if (killed.is_ok()) Py_RETURN_NONE;
   if (PyErr_Occurred() == nullptr) raise_status(killed);

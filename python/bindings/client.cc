@@ -184,7 +184,7 @@ PyObject* client_forget_key(PyObject* self, PyObject* number) {
 PyObject* client_status(PyObject* self, PyObject*) {
   auto* owner = reinterpret_cast<PythonClient*>(self);
   if (!check_own(owner)) return nullptr;
-  GilHooks hooks(owner->duty);
+  GilHooks hooks(owner);
   Result<std::string> text = owner->client->status(hooks);
   if (text.is_ok()) return PyUnicode_FromStringAndSize(text->data(), static_cast<Py_ssize_t>(text->size()));
   if (!PyErr_Occurred()) raise_status(text.status());
@@ -247,7 +247,7 @@ PyObject* client_session(PyObject* self, PyObject*) {
 PyObject* client_drain_output(PyObject* self, PyObject*) {
   auto* owner = reinterpret_cast<PythonClient*>(self);
   if (!check_own(owner)) return nullptr;
-  GilHooks hooks(owner->duty);
+  GilHooks hooks(owner);
   owner->client->output().drain(hooks);
   if (PyErr_Occurred() != nullptr) return nullptr;
   Py_RETURN_NONE;
@@ -289,10 +289,51 @@ PyMethodDef client_functions[] = {
 
 void remember_main_thread() { main_thread_id = PyThread_get_thread_ident(); }
 
-GilHooks::GilHooks(client::WorkerDuty* duty)
-    : main_(PyThread_get_thread_ident() == main_thread_id),
-      is_side_(!main_ && duty != nullptr),
-      duty_(main_ ? duty : nullptr) {}
+GilHooks::GilHooks(PythonClient* owner) : main_(PyThread_get_thread_ident() == main_thread_id) {
+  if (owner == nullptr) return;
+  is_side_ = !main_ && owner->duty != nullptr;
+  duty_ = main_ ? owner->duty : nullptr;
+  if (main_) signals_ = &owner->client->signals();
+}
+
+namespace {
+
+constexpr int kNotSet = -2;
+
+// Python writes the number of each signal to this descriptor from now on; -1: to none. Returns the one before, or kNotSet in an
+// interpreter that signals do not come to. An exception that is set stays.
+int set_wakeup_fd(int fd) {
+  static PyObject* set = nullptr;
+  PyObject* type = nullptr;
+  PyObject* value = nullptr;
+  PyObject* trace = nullptr;
+  PyErr_Fetch(&type, &value, &trace);
+  int before = kNotSet;
+  if (imported(&set, "_signal", "set_wakeup_fd") != nullptr) {
+    Owned number(PyLong_FromLong(fd));
+    Owned told(number ? PyObject_CallOneArg(set, number.get()) : nullptr);
+    if (told) before = static_cast<int>(PyLong_AsLong(told.get()));
+  }
+  PyErr_Clear();
+  PyErr_Restore(type, value, trace);
+  return before;
+}
+
+}  // namespace
+
+void GilHooks::begin_wait() {
+  if (signals_ == nullptr || signals_->write_fd() < 0) return;
+  told_before_ = set_wakeup_fd(signals_->write_fd());
+  if (told_before_ == kNotSet) signals_ = nullptr;
+  if (told_before_ >= 0 && told_before_ != signals_->write_fd()) signals_->pass_on_to(told_before_);
+}
+
+void GilHooks::end_wait() {
+  if (signals_ == nullptr || signals_->write_fd() < 0) return;
+  const int told = set_wakeup_fd(told_before_);
+  if (told >= 0 && told != signals_->write_fd()) set_wakeup_fd(told);                       // a handler chose it
+  if (told_before_ >= 0 && told_before_ != signals_->write_fd()) signals_->pass_on_to(-1);  // it is no outer wait
+}
 
 // A coroutine may wait for this thread: the loop that it runs in has to be known as one that only this process wakes.
 void GilHooks::before_sleep() {

@@ -50,10 +50,13 @@ PyObject* text_of_message(const std::string& message);
 void raise_status(StatusCode code, const std::string& message);
 inline void raise_status(const Status& status) { raise_status(status.code(), status.message()); }
 
-// Releases the GIL around a sleep and asks Python whether a signal came.
+// Releases the GIL around a sleep and asks Python whether a signal came. Python writes to the client's pipe when one has come,
+// whichever thread it has come to, so the main thread sleeps until then.
 class GilHooks : public client::WaitHooks {
  public:
-  explicit GilHooks(client::WorkerDuty* duty);
+  explicit GilHooks(PythonClient* owner);  // null: it is asked for nothing but the GIL
+  void begin_wait() override;
+  void end_wait() override;
   void before_sleep() override;
   void after_sleep() override { take_gil(state_); }
   bool interrupted() override { return signal_raised(); }
@@ -65,6 +68,8 @@ class GilHooks : public client::WaitHooks {
   bool main_ = false;
   bool is_side_ = false;  // another thread of a worker
   client::WorkerDuty* duty_ = nullptr;
+  client::SignalPipe* signals_ = nullptr;
+  int told_before_ = -1;  // of signals
 };
 
 // Remembers which thread is the main one. Called when the module is imported, and in a worker after its fork.

@@ -69,7 +69,7 @@ PyObject* ref_next(PyObject* self) {
     PyErr_SetString(PyExc_TypeError, "only the ref of a generator task can be iterated");
     return nullptr;
   }
-  GilHooks hooks(ref->owner->duty);
+  GilHooks hooks(ref->owner);
   client::Object* item = nullptr;
   switch (ref->owner->client->waits().next_item(ref->object, &item, std::nullopt, hooks)) {
     case client::WaitResult::kInterrupted:
@@ -239,7 +239,7 @@ PyObject* empty(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "OK", &client_object, &bytes)) return nullptr;
   PythonClient* owner = as_client(client_object);
   if (owner == nullptr || !check_open(owner)) return nullptr;
-  GilHooks hooks(owner->duty);
+  GilHooks hooks(owner);
   Result<client::Room> made = owner->client->values().make_room(bytes, hooks);
   if (!made.is_ok()) {
     if (!PyErr_Occurred()) raise_status(made.status());

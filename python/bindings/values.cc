@@ -271,7 +271,7 @@ bool Encoded::pickle(PythonClient* owner, PyObject* value, const char* what) {
 }
 
 client::Object* Encoded::store(PythonClient* owner) {
-  GilHooks hooks(owner->duty);
+  GilHooks hooks(owner);
   client::Client& client = *owner->client;
   std::span<const std::byte> whole(reinterpret_cast<const std::byte*>(PyBytes_AS_STRING(whole_.get())),
                                    static_cast<std::size_t>(PyBytes_GET_SIZE(whole_.get())));
@@ -371,7 +371,7 @@ PyObject* raise_failure(wire::Encoding encoding, std::string_view bytes) {
 }
 
 PyObject* decode_items(PythonClient* owner, const std::vector<client::Object*>& items) {
-  GilHooks hooks(owner->duty);
+  GilHooks hooks(owner);
   client::WaitResult result = owner->client->waits().wait(items, items.size(), std::nullopt, hooks);
   if (result == client::WaitResult::kInterrupted) return nullptr;
   if (result != client::WaitResult::kDone) {
@@ -489,7 +489,7 @@ PyObject* decode_object(PythonClient* owner, client::Object* object) {
   NestedCounts nested{owner->client, {}};
   if (object->detail && !object->failed()) nested.objects = owner->client->objects().nested(object);
   if (!object->sealed) return decode_bytes(owner, object->encoding, object->bytes, nullptr, nullptr, &nested.objects);
-  GilHooks hooks(owner->duty);
+  GilHooks hooks(owner);
   Result<store::View> view = owner->client->values().view(object, hooks);
   if (!view.is_ok()) {
     if (!PyErr_Occurred()) raise_status(view.status());

@@ -57,7 +57,7 @@ bool wait_ready(PythonClient* owner, std::span<client::Object* const> objects, P
   bool ok = false;
   client::ObjectWaits::Deadline deadline = deadline_of(timeout, &ok);
   if (!ok) return false;
-  GilHooks hooks(owner->duty);
+  GilHooks hooks(owner);
   WaitResult result = owner->client->waits().wait(objects, objects.size(), deadline, hooks);
   if (result == WaitResult::kDone) return true;
   if (result == WaitResult::kInterrupted) return false;  // also where the last of them came at the same moment
@@ -80,7 +80,7 @@ PyObject* get_items(PythonRef* ref, PyObject* timeout) {
   bool ok = false;
   client::ObjectWaits::Deadline deadline = deadline_of(timeout, &ok);
   if (!ok) return nullptr;
-  GilHooks hooks(ref->owner->duty);
+  GilHooks hooks(ref->owner);
   std::vector<client::Object*> items;
   WaitResult result = ref->owner->client->waits().all_items(ref->object, &items, deadline, hooks);
   if (result != WaitResult::kDone) return raise_wait(ref->owner, hooks, result, 0, 1);
@@ -261,7 +261,7 @@ PyObject* wait(PyObject*, PyObject* const* args, Py_ssize_t arg_count) {
   Owned refs(PyList_GetSlice(args[1], 0, PyList_GET_SIZE(args[1])));  // theirs may change while the GIL is away
   std::vector<client::Object*> objects;
   if (!refs || !objects_of(owner, refs.get(), &objects)) return nullptr;
-  GilHooks hooks(owner->duty);
+  GilHooks hooks(owner);
   WaitResult result = owner->client->waits().wait(objects, needed, deadline, hooks);
   if (result == WaitResult::kInterrupted) return nullptr;
   if (result == WaitResult::kClosed || result == WaitResult::kDeadlock) {
@@ -431,7 +431,7 @@ PyObject* queue_wait(PyObject* self, PyObject* timeout) {
   bool ok = false;
   client::ObjectWaits::Deadline deadline = deadline_of(timeout, &ok);
   if (!ok) return nullptr;
-  GilHooks hooks(queue->owner->duty);
+  GilHooks hooks(queue->owner);
   WaitResult result = queue->owner->client->waits().wait_completed(queue->queue, deadline, hooks);
   if (result == WaitResult::kDone) Py_RETURN_TRUE;
   if (result == WaitResult::kTimedOut) Py_RETURN_FALSE;

@@ -44,6 +44,9 @@ class ActorTable : private TaskSender {
   std::vector<std::pair<ActorId, std::uint32_t>> unfinished_calls() const;
   // Asks the node again for connections that could not be made for lack of descriptors.
   void tick(Clock::time_point now);
+  std::optional<Clock::time_point> next_due() const {  // of tick()
+    return paused_.empty() ? std::nullopt : std::optional(paused_.front().second);
+  }
 
  private:
   void ready(Task* task, bool again) override;

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -91,8 +92,8 @@ class CallWaits {
   // Does the same for the calls of an event loop that its own thread blocks: a get() in an async method keeps the loop from
   // running any call, those that come included.
   void look_for_blocked_loop(std::span<const RunningCall> calls);
-  // -1: no call of this process can be resting.
-  int milliseconds_to_look() const FRAY_REQUIRES(client_mutex);
+  // When it is time; nothing: no call of this process can be resting.
+  std::optional<Clock::time_point> next_look() const FRAY_REQUIRES(client_mutex);
 
   // ---- From the node ----
   // To be called after the sockets were read: an answer that has arrived already may end a wait.

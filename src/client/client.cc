@@ -115,8 +115,6 @@ void Client::set_duty(WorkerDuty* duty) {
   kernel_.wake_all();
 }
 
-void Client::wake_backup() { kernel_.wake_backup(); }
-
 SideWaits::Count Client::side_waits() const {
   ClientLock lock(mutex_);
   return side_waits_.count();

@@ -80,7 +80,11 @@ class Client {
   // The task or call that this thread runs from now on: waits of the thread count as waits of that call.
   static void set_call(const RunningCall& call) { current_call = call; }
   void set_duty(WorkerDuty* duty);  // when this returns, the duty that was set before is not called any more
-  void wake_backup();               // for a task that begins; called after the duty has noted the task
+  // The backup thread looks at the duty soon. Called after the duty has noted why; with any lock or none.
+  void guard() { kernel_.guard(); }
+  // Main threads that wait ask whether they are to give up. Likewise.
+  void ask_waiters() { kernel_.ask_waiters(); }
+  SignalPipe& signals() { return kernel_.signals(); }
   // Tells the node of a result that is sealed or has refs inside, in the name of the client that owns the result.
   void record_result(ObjectId id, ProcessId holder, wire::Value& value, Object* made);
   void say(wire::ControlType type) { connection_.say(type); }  // kBlocked, kUnblocked, kRetiring

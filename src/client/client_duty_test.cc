@@ -16,15 +16,15 @@ struct SlowDuty : WorkerDuty {
   void actor_arrived(wire::HostActor) override {}
   void devices_bound(const wire::BindDevices&) override {}
   void node_gone() override {}
-  bool tick() override {
+  DutyPlan look() override {
     if (!entered.exchange(true)) {
       began.release();
       may_end.acquire();
       ended = true;
     }
-    return true;
+    return {};
   }
-  int poll_fd() override { return -1; }
+  int watch_fd() override { return -1; }
   void blocked() override {}
   void unblocked() override {}
   bool flush_answers() override { return true; }

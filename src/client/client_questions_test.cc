@@ -49,6 +49,7 @@ TEST(ClientQuestions, AnAnswerThatComesAfterAnInterruptIsNotGivenToWhoeverAsksNe
   std::thread asker([&] { interrupted = node.client->status(hooks).status(); });
   const std::uint64_t late = node.expect(ControlType::kStatusRequest).header.id;
   hooks.came = true;
+  node.client->ask_waiters();
   asker.join();
   EXPECT_EQ(interrupted.code(), StatusCode::kCancelled);
   std::thread other([&] {
@@ -71,6 +72,7 @@ TEST(ClientQuestions, MemoryThatIsGrantedAfterAnInterruptGoesBack) {
   const wire::Incoming asked = node.expect(ControlType::kReserve);
   const std::uint64_t bytes = wire::decode<wire::Reserve>(asked.body).value().bytes;
   hooks.came = true;
+  node.client->ask_waiters();
   putter.join();
   EXPECT_EQ(interrupted.code(), StatusCode::kCancelled);
   node.send(ControlType::kReserved, asked.header.id, wire::Reserved{bytes, ""});

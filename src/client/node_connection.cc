@@ -13,7 +13,7 @@ namespace fray::client {
 using wire::ControlType;
 
 NodeConnection::NodeConnection(ClientMutex& mutex, ReadingKernel& kernel, os::Fd control)
-    : mutex_(mutex), kernel_(kernel), link_(std::move(control)) {}
+    : mutex_(mutex), kernel_(kernel), link_(std::move(control), [&kernel] { kernel.guard(); }) {}
 
 NodeConnection::~NodeConnection() = default;
 

@@ -9,6 +9,7 @@ constexpr std::size_t kBatchLimit = 4096;
 void NodeLink::record(wire::ControlType type, ObjectId id) {
   if (type != batch_type_ || batch_.ids.size() >= kBatchLimit) end_batch();
   batch_type_ = type;
+  note_unsent();
   batch_.ids.push_back(id);
 }
 

@@ -9,7 +9,9 @@
 // Failure:    after the node is gone everything queued is dropped and is_open() is false.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "wire/control.h"
@@ -20,7 +22,10 @@ namespace fray::client {
 
 class NodeLink {
  public:
-  explicit NodeLink(os::Fd fd) : socket_(std::move(fd)) {}
+  // `unsent`: see call_for_flush().
+  explicit NodeLink(
+      os::Fd fd, std::function<void()> unsent = [] {})
+      : socket_(std::move(fd)), unsent_(std::move(unsent)) {}
 
   bool is_open() const { return socket_.is_open(); }
   int fd() const { return socket_.fd(); }
@@ -33,11 +38,13 @@ class NodeLink {
   template <typename Message>
   void send(wire::ControlType type, std::uint64_t id, const Message& message) {
     end_batch();
+    note_unsent();
     socket_.queue(wire::frame(type, id, message));
   }
   template <typename Message>
   void send(wire::ControlType type, const Message& message, os::Fd fd) {
     end_batch();
+    note_unsent();
     std::vector<os::Fd> fds;
     fds.push_back(std::move(fd));
     socket_.queue(wire::frame(type, 0, message, 1), std::move(fds));
@@ -45,17 +52,24 @@ class NodeLink {
   void send(wire::ControlType type, std::uint64_t id = 0) { send_frame(wire::frame(type, id)); }
   void send_frame(const std::string& frame) {
     end_batch();
+    note_unsent();
     socket_.queue(frame);
   }
 
+  // There is something to be sent, here or on another socket of the client, at the next flush. For any thread.
+  void call_for_flush() { unsent_(); }
   // Sends what the kernel takes. False when the node is gone.
   bool flush();
   void close() { socket_.close(); }
 
  private:
   void end_batch();
+  void note_unsent() {
+    if (!has_output()) call_for_flush();
+  }
 
   wire::FrameSocket socket_;
+  std::function<void()> unsent_;
   wire::ControlType batch_type_ = wire::ControlType::kRegister;
   wire::ObjectIds batch_;
 };

@@ -50,20 +50,29 @@ SharedMemory::Node NodeMemory::callbacks() {
         message.bytes = bytes;
         MutexLock lock(returns_mutex_);
         returned_.emplace_back(wire::frame(wire::ControlType::kUnreserve, 0, message));
+        call_for_return();
       },
       [this](SegmentId segment) {
         wire::SegmentName message;
         message.segment = segment;
         MutexLock lock(returns_mutex_);
         returned_.emplace_back(wire::frame(wire::ControlType::kForgetSegment, 0, message));
+        call_for_return();
       },
   };
 }
 
+void NodeMemory::call_for_return() {
+  has_returned_ = true;
+  connection_.link().call_for_flush();
+}
+
 void NodeMemory::return_memory() {
+  if (!has_returned_) return;
   MutexLock lock(returns_mutex_);
   for (const std::string& frame : returned_) connection_.link().send_frame(frame);
   returned_.clear();
+  has_returned_ = false;
 }
 
 }  // namespace fray::client

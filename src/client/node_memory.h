@@ -6,6 +6,7 @@
 //             question was interrupted is given back.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -39,11 +40,13 @@ class NodeMemory {
   SharedMemory::Node callbacks();
   Status ask(std::uint64_t bytes);
   void unreserve(std::uint64_t bytes) FRAY_REQUIRES(client_mutex);
+  void call_for_return() FRAY_REQUIRES(returns_mutex_);
 
   ClientMutex& mutex_;
   NodeConnection& connection_;
   Mutex returns_mutex_;
   std::vector<std::string> returned_ FRAY_GUARDED_BY(returns_mutex_);  // frames for the node
+  std::atomic<bool> has_returned_{false};                              // asked before each wait, without the mutex
   SharedMemory memory_;
 };
 

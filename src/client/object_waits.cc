@@ -78,7 +78,7 @@ void ObjectWaits::listen(Object* object, CompletionQueue* queue, bool flush) {
     queue->add(object);
     if (told) return;
     // For a thread in wait_completed(), whether it leads or follows.
-    kernel_.wake_all();
+    kernel_.wake_waiting();
     return;
   }
   objects_.want(object);

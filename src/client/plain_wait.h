@@ -22,15 +22,20 @@ class PlainWait {
   Clock::time_point due() const { return Clock::time_point::max(); }
   void fell_due() {}
   void fall_asleep() {}
-  void before_sleep() { hooks_.before_sleep(); }
-  void after_sleep() { hooks_.after_sleep(); }
+  void before_sleep() {
+    hooks_.begin_wait();
+    hooks_.before_sleep();
+  }
+  void after_sleep() {
+    hooks_.after_sleep();
+    hooks_.end_wait();
+  }
   bool interrupted(bool asleep) {
     if (asleep) hooks_.after_sleep();
     const bool give_up = hooks_.interrupted();
-    if (asleep && !give_up) hooks_.before_sleep();
+    if (asleep) give_up ? hooks_.end_wait() : hooks_.before_sleep();
     return give_up;
   }
-  void silent() {}
 
  private:
   WaitHooks& hooks_;

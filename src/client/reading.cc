@@ -14,10 +14,14 @@
 
 namespace fray::client {
 
+using namespace std::chrono_literals;
+
 namespace {
-constexpr int kHeldTick = 20;         // ms between looks whether workers may print again
-constexpr int kUnfinishedTick = 100;  // while tasks are unfinished
-constexpr int kLeaseTick = 250;       // while leases may have to be given back
+constexpr auto kHeldLook = 20ms;  // between looks whether workers may print again
+
+void watch_socket(std::vector<pollfd>& set, int fd, bool has_output) {
+  set.push_back({fd, static_cast<short>(has_output ? POLLIN | POLLOUT : POLLIN), 0});
+}
 }  // namespace
 
 // ---- Sockets ----
@@ -62,25 +66,33 @@ void Reading::read_leases() {
 }
 
 void Reading::watch(std::vector<pollfd>& set) {
-  if (link_.is_open()) {
-    short events = POLLIN;
-    if (link_.has_output()) events |= POLLOUT;
-    set.push_back({link_.fd(), events, 0});
-  }
+  watch_node(set);
   for (Lease* lease : ledger_.leases()) {
     if (lease->dead || (lease->actor != nullptr && lease->idle())) continue;  // the node tells of an actor's end
-    short events = POLLIN;
-    if (lease->socket.has_output()) events |= POLLOUT;
-    set.push_back({lease->socket.fd(), events, 0});
+    watch_socket(set, lease->socket.fd(), lease->socket.has_output());
+  }
+}
+
+void Reading::watch_busy(std::vector<pollfd>& set) {
+  watch_node(set);
+  for (Lease* lease : ledger_.leases()) {
+    if (!lease->dead && !lease->idle()) watch_socket(set, lease->socket.fd(), lease->socket.has_output());
   }
 }
 
 void Reading::watch_node(std::vector<pollfd>& set) {
-  if (link_.is_open()) set.push_back({link_.fd(), POLLIN, 0});
+  if (link_.is_open()) watch_socket(set, link_.fd(), link_.has_output());
+}
+
+void Reading::watch_unsent(std::vector<pollfd>& set) {
+  if (link_.is_open() && link_.has_output()) set.push_back({link_.fd(), POLLOUT, 0});
+  for (const Lease* lease : ledger_.unflushed()) {
+    if (!lease->dead && lease->socket.has_output()) set.push_back({lease->socket.fd(), POLLOUT, 0});
+  }
 }
 
 void Reading::watch_duty(std::vector<pollfd>& set) {
-  if (int fd = seat_.is_taken() ? seat_.duty()->poll_fd() : -1; fd >= 0) set.push_back({fd, POLLIN, 0});
+  if (int fd = seat_.is_taken() ? seat_.duty()->watch_fd() : -1; fd >= 0) set.push_back({fd, POLLIN, 0});
 }
 
 // ---- Time ----
@@ -96,15 +108,18 @@ void Reading::serve(Clock::time_point now) {
   deliver();
 }
 
-BackupPlan<Clock::time_point> Reading::plan() const {
-  BackupPlan<Clock::time_point> plan;
-  plan.tick = output_.is_held()          ? kHeldTick
-              : ledger_.unfinished() > 0 ? kUnfinishedTick
-              : ledger_.leases().empty() ? -1
-                                         : kLeaseTick;
-  plan.look = call_waits_.milliseconds_to_look();
-  plan.due = output_.next_due();
-  return plan;
+std::optional<Clock::time_point> Reading::next_due() const {
+  std::optional<Clock::time_point> due = output_.next_due();
+  const auto sooner = [&due](std::optional<Clock::time_point> other) {
+    if (other && (!due || *other < *due)) due = other;
+  };
+  if (output_.is_held()) sooner(Clock::now() + kHeldLook);
+  if (!is_open()) return due;
+  sooner(tasks_.next_due());
+  sooner(actors_.next_due());
+  sooner(side_waits_.next_due());
+  sooner(call_waits_.next_look());
+  return due;
 }
 
 // ---- What became ready ----

@@ -8,6 +8,7 @@
 //             fails, and every wait ends.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -89,17 +90,23 @@ class Reading {
 
   // ---- Sources of the kernel ----
   bool is_open() const { return connection_.is_open(); }
-  void flush() FRAY_REQUIRES(client_mutex) { ledger_.flush(); }
+  void flush() FRAY_REQUIRES(client_mutex) {
+    node_memory_.return_memory();
+    ledger_.flush();
+  }
   void read_all() FRAY_REQUIRES(client_mutex);
   void read_workers() FRAY_REQUIRES(client_mutex);
   void watch(std::vector<pollfd>& set) FRAY_REQUIRES(client_mutex);
   std::uint64_t watch_version() const FRAY_REQUIRES(client_mutex) { return ledger_.watch_version(); }
+  void watch_busy(std::vector<pollfd>& set) FRAY_REQUIRES(client_mutex);
   void watch_node(std::vector<pollfd>& set) FRAY_REQUIRES(client_mutex);
+  void watch_unsent(std::vector<pollfd>& set) FRAY_REQUIRES(client_mutex);
   void watch_duty(std::vector<pollfd>& set) FRAY_REQUIRES(client_mutex);
   void deliver() FRAY_REQUIRES(client_mutex) { output_.deliver(); }
   void serve(Clock::time_point now) FRAY_REQUIRES(client_mutex);
-  BackupPlan<Clock::time_point> plan() const FRAY_REQUIRES(client_mutex);
-  bool tick_duty() FRAY_REQUIRES(client_mutex) { return seat_.tick(); }
+  std::optional<Clock::time_point> next_due() const FRAY_REQUIRES(client_mutex);
+  bool has_duty() const FRAY_REQUIRES(client_mutex) { return seat_.is_taken(); }
+  DutyPlan look_at_duty() FRAY_REQUIRES(client_mutex) { return seat_.look(); }
 
  private:
   void node_lost(std::string why) FRAY_REQUIRES(client_mutex) { end({StatusCode::kUnavailable, std::move(why)}); }

@@ -46,13 +46,11 @@ std::vector<Object*> CallWaits::awaited_by_all() const {
   return objects;
 }
 
-int CallWaits::milliseconds_to_look() const {
-  if (!may_rest()) return -1;
-  constexpr std::chrono::milliseconds kLeast =
-      kLookAfter;  // one that falls due and is not made is not asked for at once
-  if (look_at_ == Clock::time_point::min()) return static_cast<int>(kLeast.count());
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(look_at_ - Clock::now());
-  return static_cast<int>(std::max(left, kLeast).count());
+std::optional<Clock::time_point> CallWaits::next_look() const {
+  if (!may_rest()) return std::nullopt;
+  const Clock::time_point soon =
+      Clock::now() + kLookAfter;  // one that falls due and is not made is not asked for at once
+  return look_at_ == Clock::time_point::min() ? soon : std::max(look_at_, soon);
 }
 
 bool CallWaits::is_time_to_look() const {

@@ -20,7 +20,7 @@ std::uint64_t SideWaits::add() {
   if (!seat_.is_taken() && !is_in_job()) return kNoTask;  // nobody wants to know
   if (count_.lasting++ == 0) {
     since_ = Clock::now();
-    kernel_.wake_backup();
+    kernel_.guard();
   }
   return tasks_begun_;
 }
@@ -33,7 +33,7 @@ void SideWaits::drop(std::uint64_t task) {
     lent_ = false;
     end_long_wait();
   }
-  if (seat_.is_taken()) kernel_.wake_backup();  // it may have given back what the process needs now
+  if (seat_.is_taken()) kernel_.guard();  // it may have given back what the process needs now
 }
 
 void SideWaits::task_ended() {
@@ -42,9 +42,8 @@ void SideWaits::task_ended() {
 }
 
 void SideWaits::lend(Clock::time_point now) {
-  constexpr auto kPatience = ReadingKernel::kAskInterrupt;
-  if (!is_in_job() || lent_ || count_.lasting == 0) return;
-  if (now - since_ < kPatience) return;
+  const std::optional<Clock::time_point> due = next_due();
+  if (!due || now < *due) return;
   lent_ = true;
   begin_long_wait();
 }

@@ -11,7 +11,9 @@
 // Failure:    none; nothing is said to a node that is gone.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 
 #include "client/node_connection.h"
 #include "client/worker_seat.h"
@@ -28,6 +30,7 @@ class SideWaits {
   SideWaits(NodeConnection& connection, ReadingKernel& kernel, WorkerSeat& seat)
       : connection_(connection), kernel_(kernel), seat_(seat) {}
 
+  static constexpr std::chrono::milliseconds kPatience{25};  // of a wait, before the CPUs of its job are lent
   static constexpr std::uint64_t kNoTask = ~std::uint64_t{0};
   // The task that the wait belongs to; kNoTask: there is none, and the wait does not count.
   std::uint64_t add() FRAY_REQUIRES(client_mutex);
@@ -41,6 +44,11 @@ class SideWaits {
   // Lends the CPUs of a job whose program awaits its tasks in an event loop: the loop sleeps in the program's own code,
   // so no wait of this client tells of it.
   void lend(Clock::time_point now) FRAY_REQUIRES(client_mutex);
+  // When lend() is to be called.
+  std::optional<Clock::time_point> next_due() const FRAY_REQUIRES(client_mutex) {
+    if (!is_in_job() || lent_ || count_.lasting == 0) return std::nullopt;
+    return since_ + kPatience;
+  }
 
  private:
   NodeConnection& connection_;

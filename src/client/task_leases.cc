@@ -171,18 +171,27 @@ void TaskTable::pay(TaskQueue* queue) {
 
 // Takes back what waits behind a slow task when somebody else could run it: a worker that is idle, or one that the node
 // may still grant.
-void TaskTable::balance(TaskQueue* queue, Clock::time_point now) {
-  if (queue->waiting() > 0) return;
+TaskTable::Spare TaskTable::spare_of(const TaskQueue& queue) {
+  if (queue.waiting() > 0) return Spare::kNone;
   std::uint32_t usable = 0;
-  bool idle = false;
-  for (Lease* lease : queue->leases) {
+  for (const Lease* lease : queue.leases) {
+    if (lease->usable() && lease->idle()) return Spare::kIdle;
     usable += lease->usable();
-    idle = idle || (lease->usable() && lease->idle());
   }
-  if (!idle && usable >= queue->most_leases) return;
+  return usable < queue.most_leases ? Spare::kMayBeGranted : Spare::kNone;
+}
+
+bool TaskTable::has_returnable(const Lease& lease) {
+  return !lease.recalled && !lease.dead && !lease.blocked && lease.sent.size() > 1;
+}
+
+void TaskTable::balance(TaskQueue* queue, Clock::time_point now) {
+  const Spare spare = spare_of(*queue);
+  if (spare == Spare::kNone) return;
+  const bool idle = spare == Spare::kIdle;
   std::vector<Lease*> leases = queue->leases;
   for (Lease* lease : leases) {
-    if (lease->recalled || lease->dead || lease->blocked || lease->sent.size() < 2) continue;
+    if (!has_returnable(*lease)) continue;
     lease->stalled = now - lease->last_answer >= kStealAfter;
     if (!lease->stalled && (!idle || lease->sent.size() < kWorthSharing)) continue;
     lease->recalled = true;
@@ -208,11 +217,35 @@ void TaskTable::tick(Clock::time_point now, bool closing) {
       if (lease->sent.size() > 1) balance(lease->queue, now);
       continue;
     }
-    const bool unwanted = lease->queue != nullptr &&
-                          (retired_keys_.contains(lease->queue->shape.key) || keeps_others_waiting(*lease->queue));
-    if (lease->draining || closing || unwanted || now - lease->idle_since >= limits_.keep_idle) give_back(lease);
+    if (closing || is_unwanted(*lease) || now - lease->idle_since >= limits_.keep_idle) give_back(lease);
   }
   forget_retired_keys();
+}
+
+// Of an idle one: whether it is to be given back at once.
+bool TaskTable::is_unwanted(const Lease& lease) const {
+  return lease.draining || retired_keys_.contains(lease.queue->shape.key) || keeps_others_waiting(*lease.queue);
+}
+
+std::optional<Clock::time_point> TaskTable::next_due() const {
+  Clock::time_point due = Clock::time_point::max();
+  for (std::uint32_t number : paused_) {
+    const TaskQueue* queue = queues_->at(number);
+    due = std::min(due, queue != nullptr && queue->pause_until ? *queue->pause_until : Clock::time_point::min());
+  }
+  for (const Lease* lease : ledger_.leases()) {
+    if (lease->dead || lease->blocked || lease->actor != nullptr) continue;
+    if (lease->idle()) {
+      due = std::min(due, is_unwanted(*lease) ? Clock::time_point::min() : lease->idle_since + limits_.keep_idle);
+    } else if (has_returnable(*lease)) {
+      const Spare spare = spare_of(*lease->queue);
+      const bool at_once = spare == Spare::kIdle && lease->sent.size() >= kWorthSharing;
+      if (spare == Spare::kNone) continue;
+      due = std::min(due, at_once ? Clock::time_point::min() : lease->last_answer + kStealAfter);
+    }
+  }
+  if (due == Clock::time_point::max()) return std::nullopt;
+  return due;
 }
 
 void TaskTable::retire_key(std::uint32_t key) {

@@ -156,7 +156,7 @@ void TaskLedger::give_function(Lease* lease, const Function& function) {
   wire::append_frame(out, wire::DirectType::kFunction, function.id, *function.payload);
 }
 
-// What has to stay back goes out with the next flush(), at a tick or a POLLOUT.
+// What has to stay back goes out with the next flush(), at a POLLOUT.
 void TaskLedger::send_out(Lease* lease) {
   if (lease->dead) return;
   // What frames refer to must be registered before they arrive.
@@ -171,7 +171,9 @@ void TaskLedger::send_out(Lease* lease) {
 }
 
 void TaskLedger::flush_later(Lease* lease) {
-  if (!std::exchange(lease->in_flush, true)) unflushed_.push_back(lease);
+  if (std::exchange(lease->in_flush, true)) return;
+  unflushed_.push_back(lease);
+  link_.call_for_flush();
 }
 
 void TaskLedger::flush() {

@@ -90,10 +90,11 @@ class TaskLedger {
   }
   void forget(Lease* lease);
   void receive(Lease* lease);  // reads and handles what its socket has
-  // Buffered frames go out. Called before a wait and on every tick.
+  // Buffered frames go out. Called before a wait, and by the backup thread.
   void flush();
   void close_sockets();  // in a child of fork()
   const std::vector<Lease*>& leases() const { return open_leases_; }
+  const std::vector<Lease*>& unflushed() const { return unflushed_; }  // what flush() looks at
   // Grows whenever there is a socket to watch that was not there, or had nothing to say, before.
   std::uint64_t watch_version() const { return watch_version_; }
 

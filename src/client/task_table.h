@@ -14,6 +14,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <vector>
@@ -62,6 +63,8 @@ class TaskTable : private TaskSender {
   void retire_key(std::uint32_t key);
   // Time-driven work: balance, idle leases. `closing`: return every idle lease.
   void tick(Clock::time_point now, bool closing);
+  // When tick() has something to do, if nothing happens before.
+  std::optional<Clock::time_point> next_due() const;
 
  private:
   void ready(Task* task, bool again) override;
@@ -77,10 +80,15 @@ class TaskTable : private TaskSender {
   void send_demand(TaskQueue* queue, std::uint32_t count);
   void note_asking(TaskQueue* queue, bool asks);
   bool keeps_others_waiting(const TaskQueue& queue) const;
+  bool is_unwanted(const Lease& lease) const;
   void let_others_ask(TaskQueue* queue);
   void tell_next(DemandWindow& window);
   void look_at_retired(const TaskQueue& queue);
   void balance(TaskQueue* queue, Clock::time_point now);
+  // Who could run what waits behind a running task.
+  enum class Spare : std::uint8_t { kNone, kMayBeGranted, kIdle };
+  static Spare spare_of(const TaskQueue& queue);
+  static bool has_returnable(const Lease& lease);
   void pay(TaskQueue* queue);
   void give_back(Lease* lease);
   void drop_lease(Lease* lease);

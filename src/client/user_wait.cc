@@ -24,6 +24,16 @@ void UserWait::begin() {
 }
 
 void UserWait::fell_due() {
+  const Clock::time_point now = Clock::now();
+  if (now >= long_at_) {
+    long_at_ = Clock::time_point::max();
+    is_long_ = true;
+    side_waits_.begin_long_wait();
+  }
+  if (now >= tell_at_) tell();
+}
+
+void UserWait::tell() {
   tell_at_ = Clock::time_point::max();
   if (call_waits_.tell(*known_)) return;
   // What it waits for is on its way still.
@@ -34,6 +44,9 @@ void UserWait::fell_due() {
 bool UserWait::is_refused() const { return (known_ && known_->refused) || (sleeper_ && sleeper_->refused); }
 
 void UserWait::fall_asleep() {
+  if (hooks_.duty() == nullptr && hooks_.waits_for_others() && side_waits_.is_in_job()) {
+    long_at_ = Clock::now() + SideWaits::kPatience;
+  }
   if (!seat_.is_taken()) return;
   if (hooks_.duty() == nullptr && hooks_.waits_for_others() && !side_wait_) side_wait_ = side_waits_.add();
   if (awaited_ == nullptr || sleeper_) return;
@@ -58,12 +71,6 @@ bool UserWait::interrupted(bool asleep) {
     if (WorkerDuty* duty = hooks_.duty()) duty->unblocked();
   }
   return give_up;
-}
-
-void UserWait::silent() {
-  if (is_long_ || hooks_.duty() != nullptr || !hooks_.waits_for_others() || !side_waits_.is_in_job()) return;
-  is_long_ = true;
-  side_waits_.begin_long_wait();
 }
 
 void UserWait::end() {

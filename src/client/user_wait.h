@@ -6,6 +6,7 @@
 // Failure:    a wait that can never end is refused: hooks.deadlock says why.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include "client/call_waits.h"
@@ -30,15 +31,16 @@ class UserWait {
   void begin() FRAY_REQUIRES(client_mutex);
   void end() FRAY_REQUIRES(client_mutex);
   bool is_refused() const FRAY_REQUIRES(client_mutex);
-  Clock::time_point due() const { return tell_at_; }
+  Clock::time_point due() const { return std::min(tell_at_, long_at_); }
   void fell_due() FRAY_REQUIRES(client_mutex);
   void fall_asleep() FRAY_REQUIRES(client_mutex);
   void before_sleep();
   void after_sleep();
   bool interrupted(bool asleep);
-  void silent() FRAY_REQUIRES(client_mutex);
 
  private:
+  void tell() FRAY_REQUIRES(client_mutex);
+
   WaitHooks& hooks_;
   PlainWait plain_;
   const Awaited* awaited_;
@@ -49,6 +51,7 @@ class UserWait {
   std::optional<CallWaits::KnownWait> known_;  // nothing for a wait with a deadline, which ends by itself
   Clock::time_point tell_at_ = Clock::time_point::max();
   Clock::duration tell_again_{};
+  Clock::time_point long_at_ = Clock::time_point::max();  // from when on it counts as a long wait
   std::optional<CallWaits::Sleeper> sleeper_;
   std::optional<std::uint64_t> side_wait_;
   bool is_long_ = false;

@@ -18,14 +18,25 @@
 //     │ somebody reads         │      ▼ │ read                                                       │
 //     └────────────────▶ follow┘    asleep in poll                     its condition holds, deadline ─┘
 //
-// The backup thread serves the sockets while no thread waits. It ticks each millisecond as long as frames were read or
-// the worker's duty has something to do; after System::ticks_before_sleep() ticks without either it sleeps in a poll as
-// well.
+// The backup thread serves the sockets while no thread waits. It is silent: it sleeps until something happens or a moment
+// has come that it knows. What it watches, and until when, is fixed when it falls asleep:
 //
-// What a sleeping thread watches, and for how long, is fixed when it falls asleep. So a thread that changes something
-// under the mutex calls changed() before it releases the mutex, which wakes the sleepers that would miss the change.
-// The leader and the backup thread have a bell each: if both slept on one bell, the first to take a ring would leave
-// the other asleep.
+//   watching   nobody leads: the node's socket, and those on which answers are due
+//   led        somebody leads: no socket, but those that have not taken all frames; who stops leading guards
+//   napping    frames or tasks come one after the other: the node's socket alone, for one kTick, so that they are served
+//              together and not one by one
+//
+// A thread that leaves something behind in which the backup thread may have to join in calls guard(): sockets that nobody
+// reads, frames that nobody has sent, a task that may turn out to be slow. That sets an alarm, unless it is set already: the
+// backup thread *looks* within kTick. A leader that falls asleep takes back an alarm that it makes needless. So a thousand
+// calls in a millisecond cost one look, a call that is waited for costs none, and nobody is woken for each call.
+//
+// A thread that changes something under the mutex calls changed() before it releases the mutex, which wakes the sleepers
+// that would miss the change. The leader and the backup thread have a bell each: if both slept on one bell, the first to
+// take a ring would leave the other asleep.
+//
+// guard() takes no lock: it is called after what it is about was noted under some mutex. The backup thread clears the
+// mark `guarded_` before it looks, under that mutex; so it sees what was noted, or the mark is found cleared.
 //
 // Threading:  any thread, under the client's mutex where it says so. The mutex is released during every sleep.
 // Ownership:  borrows the mutex and the sources; owns the bells.
@@ -41,40 +52,29 @@
 #include "base/function_ref.h"
 #include "base/mutant.h"
 #include "client/client_mutex.h"
+#include "client/duty_plan.h"
 
 namespace fray::client {
 
 enum class WaitResult { kDone, kTimedOut, kInterrupted, kClosed, kDeadlock };
 
-// What ended a sleep.
-enum class Woke { kTime, kSignal, kEvent };
-
-// When the backup thread has to look by itself, without being woken.
-template <typename TimePoint>
-struct BackupPlan {
-  int tick = -1;                 // milliseconds between looks; -1: none is needed
-  int look = -1;                 // the same, for looks that nobody wakes the thread for when they become necessary
-  std::optional<TimePoint> due;  // the moment of a single look
-
-  bool is_before(const BackupPlan& other) const {
-    return (tick >= 0 && (other.tick < 0 || tick < other.tick)) || (due && (!other.due || *due < *other.due));
-  }
-};
-
 // `Sources`, all under the mutex:
 //   is_open()                         false: every wait ends
-//   flush()                           sends what is buffered: a thread is about to wait for its answers
+//   flush()                           sends all that is buffered
 //   read_all(), read_workers()        reads what has arrived, on all sockets or on those of workers, and acts on it
 //   watch(set), watch_version()       the sockets to sleep on, and a number that grows when one joins them
+//   watch_busy(set)                   the same without those on which nothing is due
 //   watch_node(set)                   the node's socket alone
+//   watch_unsent(set)                 the sockets that have not taken all that was to be sent, for that alone
 //   watch_duty(set)                   what the worker's duty wants watched while the backup thread sleeps
+//   has_duty()                        whether there is a worker's duty
 //   deliver()                         hands on what was read for nobody who waits, such as the output of workers
 //   serve(now)                        work of the backup thread that is due from time to time
-//   plan()                            a BackupPlan
-//   tick_duty()                       lets the duty work, without the mutex; true: keep ticking
+//   next_due()                        when serve() is to be called next, if nothing happens before
+//   look_at_duty()                    lets the duty work, without the mutex; returns a DutyPlan
 //
 // `Waiter`, for one wait:
-//   is_main_thread()                  signals land on this thread: it is asked whether to give up every 25 to 50 ms
+//   is_main_thread()                  it is asked whether to give up when it falls asleep, and after ask_waiters()
 //   begin(), end()                    under the mutex: around a wait that does not end at once
 //   is_refused()                      under the mutex: whether the node has said that the wait can never end
 //   due(), fell_due()                 under the mutex: a moment at which something is to be done for this wait
@@ -82,7 +82,6 @@ struct BackupPlan {
 //   before_sleep(), after_sleep()     without the mutex, in pairs
 //   interrupted(asleep)               without the mutex: whether to give up. It undoes before_sleep() for the question, and
 //                                     for good when the answer is yes
-//   silent()                          under the mutex: a whole sleep has passed in which nothing arrived
 template <typename System, typename Sources>
 class WaitKernel {
  public:
@@ -90,16 +89,14 @@ class WaitKernel {
   using Mutex = typename System::Mutex;
   using TimePoint = typename System::TimePoint;
   using Deadline = std::optional<TimePoint>;
-  using Plan = BackupPlan<TimePoint>;
 
   // About as long as falling asleep and being woken take together: a task that answers within it costs no switch of
   // threads.
   static constexpr std::chrono::microseconds kSpin{20};
-  // A waiting main thread asks within twice this time whether it is to give up.
-  static constexpr std::chrono::milliseconds kAskInterrupt{25};
-  // Bounds what a lost wake-up could cost. After one such sleep without news a wait counts as silent.
-  static constexpr std::chrono::milliseconds kLongestSleep{1000};
+  // Within so long the backup thread looks at what was left to it.
   static constexpr std::chrono::milliseconds kTick{1};
+  // Of a thread that follows: with an end, lest it looks as if only this process could wake it (os/thread_rest.h).
+  static constexpr std::chrono::hours kLongSleep{1};
 
   WaitKernel(Mutex& mutex, Sources& sources) : mutex_(mutex), sources_(sources) {}
 
@@ -111,7 +108,7 @@ class WaitKernel {
     sources_.flush();
     waiter.begin();
     Turn<Waiter> turn{condition, deadline, waiter};
-    turn.ask = System::now() + kAskInterrupt;
+    turn.asks = asks_;
     std::optional<WaitResult> result;
     while (!(result = outcome(turn))) {
       result = reader_busy_ ? follow(turn, lock) : lead(turn);
@@ -125,55 +122,48 @@ class WaitKernel {
   }
 
   // ---- What has happened ----
-  // A frame was read: the backup thread keeps ticking.
+  // Frames were read.
   void note_progress() FRAY_REQUIRES(client_mutex) { ++progress_; }
   // Something came to be that somebody may wait for.
   void note_news() FRAY_REQUIRES(client_mutex) { ++news_; }
   std::uint64_t news() const FRAY_REQUIRES(client_mutex) { return news_; }
-  std::uint64_t progress() const FRAY_REQUIRES(client_mutex) { return progress_; }
 
   // Called by a thread that has changed something and does not read: it may have made something ready, sent the first
-  // call to an idle actor, whose socket nobody watches, or left a lease behind that is to be given back.
+  // call to an idle actor, whose socket nobody watches, left a lease behind that is to be given back, or stopped reading.
   void changed() FRAY_REQUIRES(client_mutex) {
     if (news_ != told_ && !FRAY_MUTANT(40)) tell();
     wake_stale();
+    if (!FRAY_MUTANT(48)) guard_sockets();
   }
-  // All sleeping threads wake up and check everything again.
+  // All that wait wake up and check everything again.
+  void wake_waiting() FRAY_REQUIRES(client_mutex) { tell(); }
+  // The same, and the backup thread as well.
   void wake_all() FRAY_REQUIRES(client_mutex) {
     tell();
     backup_bell_.ring();
   }
-  // The worker's duty has a socket to watch that it had not before. Called without the mutex, after the duty has noted
-  // it.
-  void wake_backup() {
-    if (backup_asleep_) backup_bell_.ring();
+  // The backup thread looks within kTick. For any thread, with or without the mutex, after what is to be looked at was
+  // noted.
+  void guard() {
+    if (guarded_ || guarded_.exchange(true)) return;
+    alarm_.set(kTick);
   }
+  // Main threads that wait are asked whether to give up. For any thread, with or without the mutex.
+  void ask_waiters() {
+    ask_wanted_ = true;
+    backup_bell_.ring();
+  }
+  // Does the same when a byte is written to it; for handlers of signals.
+  typename System::Signals& signals() { return signals_; }
 
   // ---- The backup thread ----
   void run_backup() {
     Backup backup;
     while (!stopping_) {
-      Lock lock(mutex_);
-      if (!reader_busy_) {
-        sources_.read_all();
-        told_ = news_;  // nobody follows while nobody leads
-      }
-      sources_.serve(System::now());
-      backup.idle_ticks = progress_ == backup.seen ? backup.idle_ticks + 1 : 0;
-      backup.seen = progress_;
-      backup.set.clear();
-      if (!reader_busy_) sources_.watch_node(backup.set);
-      const bool busy = sources_.tick_duty();
+      look(backup);
       if (stopping_) return;
-      if (busy || backup.idle_ticks < System::ticks_before_sleep()) {
-        lock.unlock();
-        // The nap ends early for frames of the node: leases and lost workers do not wait for the next tick.
-        System::nap(backup.set, kTick);
-        continue;
-      }
-      const int timeout = prepare_backup_sleep(backup);
-      lock.unlock();
-      sleep_as_backup(backup, timeout);
+      backup.alarmed = System::sleep_as_backup(backup.set, backup_bell_, alarm_, signals_, backup.until);
+      backup_asleep_ = false;
     }
   }
   // Makes run_backup() return soon. False: it had been told so before.
@@ -195,24 +185,16 @@ class WaitKernel {
     Deadline deadline;
     Waiter& waiter;
     typename System::Watched set{};
-    TimePoint ask{};  // when the main thread asks next, while answers stream in
+    std::uint64_t asks = 0;  // that were answered
     bool asleep = false;
     bool spun = false;
-
-    int longest_sleep() const {
-      return static_cast<int>((waiter.is_main_thread() ? kAskInterrupt : kLongestSleep).count());
-    }
   };
   struct Backup {
     typename System::Watched set;
-    std::uint64_t seen = 0;
-    int idle_ticks = 0;
+    TimePoint until{};
+    bool alarmed = false;  // the alarm has rung, and goes on until it is cancelled
+    int quick_looks = 0;   // in a row, each within kTick of the one before
   };
-
-  static int milliseconds_until(TimePoint when) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(when - System::now()).count();
-    return static_cast<int>(std::clamp<std::int64_t>(left, 0, 3'600'000));
-  }
 
   // ---- A thread that waits ----
 
@@ -233,7 +215,8 @@ class WaitKernel {
   }
 
   // Prepares the first sleep of a wait. before_sleep() runs without the mutex because it may take other locks, such as
-  // Python's when it releases the GIL; so the caller has to check its condition again afterwards.
+  // Python's when it releases the GIL; so the caller has to check its condition again afterwards. What came before
+  // nobody could tell of is asked for then.
   template <typename Waiter>
   void fall_asleep(Turn<Waiter>& turn) FRAY_REQUIRES(client_mutex) {
     if (turn.asleep) return;
@@ -242,10 +225,16 @@ class WaitKernel {
     turn.waiter.before_sleep();
     mutex_.lock();
     turn.asleep = true;
+    if (!FRAY_MUTANT(56)) --turn.asks;
   }
 
+  // Whether the thread is to give up, which is asked when somebody has said that the answer may have changed. Python's
+  // handlers of signals run in it, for as long as they like, and nobody leads meanwhile.
   template <typename Waiter>
   bool interrupted(Turn<Waiter>& turn) FRAY_REQUIRES(client_mutex) {
+    if (turn.asks == asks_ || !turn.waiter.is_main_thread()) return false;
+    turn.asks = asks_;
+    guard_sockets();
     mutex_.unlock();
     const bool give_up = turn.waiter.interrupted(turn.asleep);
     mutex_.lock();
@@ -256,17 +245,17 @@ class WaitKernel {
   template <typename Waiter>
   std::optional<WaitResult> follow(Turn<Waiter>& turn, Lock& lock) FRAY_REQUIRES(client_mutex) {
     fall_asleep(turn);
+    if (!FRAY_MUTANT(59) && interrupted(turn)) return WaitResult::kInterrupted;
     // The mutex was released for a moment. The leader may have stepped down in it, when this thread was not yet among
     // the followers that it tells; and what this thread waits for may have arrived.
     if (!reader_busy_ || (is_over(turn) && !FRAY_MUTANT(41))) return std::nullopt;
-    TimePoint until = System::now() + std::chrono::milliseconds(turn.longest_sleep());
+    wake_stale();
+    TimePoint until = System::now() + kLongSleep;
     if (turn.deadline && *turn.deadline < until && !FRAY_MUTANT(42)) until = *turn.deadline;
     until = std::min(until, turn.waiter.due());
     ++followers_;
     readers_changed_.wait_until(lock, until);
     --followers_;
-    if (System::now() >= until) turn.waiter.silent();
-    if (turn.waiter.is_main_thread() && interrupted(turn)) return WaitResult::kInterrupted;
     return std::nullopt;
   }
 
@@ -277,20 +266,13 @@ class WaitKernel {
     // fall_asleep() releases the mutex, so another thread may lead from then on, or the condition may hold.
     step_down();
     fall_asleep(turn);
+    if (!FRAY_MUTANT(44) && interrupted(turn)) return WaitResult::kInterrupted;
     if (reader_busy_ || (is_over(turn) && !FRAY_MUTANT(55))) return std::nullopt;
     reader_busy_ = true;
-    sources_.flush();
-    const Woke woke = sleep_as_leader(turn);
+    take_over();
+    sleep_as_leader(turn);
     step_down();
     sources_.deliver();
-    if (!FRAY_MUTANT(43)) wake_stale();
-    if (woke == Woke::kTime) turn.waiter.silent();
-    // A signal that arrives outside of the poll interrupts no sleep, and while answers stream in the poll never ends by
-    // time. So the main thread also asks by the clock.
-    const bool is_time_to_ask = turn.waiter.is_main_thread() && System::now() >= turn.ask && !FRAY_MUTANT(44);
-    if (woke == Woke::kEvent && !is_time_to_ask) return std::nullopt;
-    if (interrupted(turn)) return WaitResult::kInterrupted;
-    turn.ask = System::now() + kAskInterrupt;
     return std::nullopt;
   }
 
@@ -312,21 +294,38 @@ class WaitKernel {
     return false;
   }
 
+  // What was left to the backup thread is done here: all is sent, and this thread reads. So the alarm is taken back, unless
+  // the worker's duty has set it, or a look is due all the same, for one thing because frames come one after the other.
+  void take_over() FRAY_REQUIRES(client_mutex) {
+    if (backup_asleep_ && guarded_ && (!sources_.has_duty() || FRAY_MUTANT(57)) && !is_look_due()) {
+      if (FRAY_MUTANT(53)) sources_.flush();
+      alarm_.cancel();
+      guarded_ = false;
+      if (!FRAY_MUTANT(68)) watching_ = false;          // not what has been sent since it fell asleep
+      if (!FRAY_MUTANT(70)) asleep_due_ = polled_due_;  // an earlier one was left to the alarm
+    }
+    if (!FRAY_MUTANT(53)) sources_.flush();
+    if (!FRAY_MUTANT(43)) wake_stale();
+  }
+
+  bool is_look_due() FRAY_REQUIRES(client_mutex) {
+    const std::optional<TimePoint> due = sources_.next_due();
+    return (due && *due <= System::now() + kTick && !FRAY_MUTANT(71)) || is_stream(looked_at_, seen_);
+  }
+
   template <typename Waiter>
-  Woke sleep_as_leader(Turn<Waiter>& turn) FRAY_REQUIRES(client_mutex) {
+  void sleep_as_leader(Turn<Waiter>& turn) FRAY_REQUIRES(client_mutex) {
     turn.set.clear();
     sources_.watch(turn.set);
     leader_version_ = sources_.watch_version();
     if (!FRAY_MUTANT(45)) leader_asleep_ = true;
-    int timeout = turn.longest_sleep();
-    if (turn.deadline) timeout = std::min(timeout, milliseconds_until(*turn.deadline));
-    if (turn.waiter.due() != TimePoint::max()) timeout = std::min(timeout, milliseconds_until(turn.waiter.due()));
+    TimePoint until = turn.waiter.due();
+    if (turn.deadline) until = std::min(until, *turn.deadline);
     mutex_.unlock();
-    const Woke woke = System::sleep(turn.set, leader_bell(), timeout);
+    System::sleep(turn.set, leader_bell(), until);
     mutex_.lock();
     leader_asleep_ = false;
     sources_.read_all();
-    return woke;
   }
 
   // No thread reads from now on. All followers are woken: the first one leads next, the others check what has been
@@ -339,30 +338,73 @@ class WaitKernel {
 
   // ---- The backup thread ----
 
-  // What the backup thread watches in its sleep, and how long the sleep may be, in milliseconds; -1: for ever.
-  int prepare_backup_sleep(Backup& backup) FRAY_REQUIRES(client_mutex) {
-    backup.set.clear();
-    // It watches all sockets even while a thread leads: the leader may stop waiting during this sleep, and nobody would
-    // read.
-    if (!reader_busy_ || !FRAY_MUTANT(48)) sources_.watch(backup.set);
-    asleep_version_ = sources_.watch_version();
-    asleep_plan_ = sources_.plan();
-    int timeout = asleep_plan_.tick;
-    if (asleep_plan_.look >= 0) timeout = timeout < 0 ? asleep_plan_.look : std::min(timeout, asleep_plan_.look);
-    if (asleep_plan_.due && !FRAY_MUTANT(49)) {
-      timeout = std::clamp(milliseconds_until(*asleep_plan_.due), 1, timeout < 0 ? 1000 : timeout);
-    }
-    if (!sources_.is_open()) timeout = 1000;
-    // Noted before the duty is asked what it watches: a task that begins after the question rings the bell.
-    if (!FRAY_MUTANT(50)) backup_asleep_ = true;
-    sources_.watch_duty(backup.set);
-    return timeout;
+  // First the alarm, then the mark: an alarm that is set in between rings for nothing, and is none to rely on.
+  void clear_guard(Backup& backup) {
+    if (!std::exchange(backup.alarmed, false) && !guarded_) return;
+    alarm_.cancel();
+    guarded_ = false;
   }
 
-  void sleep_as_backup(Backup& backup, int timeout) {
-    if (FRAY_MUTANT(50)) backup_asleep_ = true;
-    if (System::sleep(backup.set, backup_bell_, timeout) == Woke::kEvent) backup.idle_ticks = 0;
-    backup_asleep_ = false;
+  void look(Backup& backup) {
+    const bool asked = signals_.take() || ask_wanted_.exchange(false);
+    Lock lock(mutex_);
+    if (asked) {
+      ++asks_;
+      tell();
+    }
+    if (!reader_busy_) {
+      sources_.read_all();
+      told_ = news_;  // nobody follows while nobody leads
+    }
+    sources_.serve(System::now());
+    // All that was left to this thread under the mutex is done, and some of it has set the alarm; it looks at the rest now.
+    if (!FRAY_MUTANT(50)) clear_guard(backup);
+    sources_.flush();
+    const DutyPlan duty = sources_.look_at_duty();
+    if (FRAY_MUTANT(50)) clear_guard(backup);
+    if (news_ != told_) tell();
+    if (!stopping_) prepare_sleep(backup, duty);
+  }
+
+  // Whether more than one frame each kTick was read since then.
+  bool is_stream(TimePoint since, std::uint64_t seen) const FRAY_REQUIRES(client_mutex) {
+    constexpr std::uint64_t kFew = 4;
+    const std::uint64_t frames = progress_ - seen;
+    return frames >= kFew && frames * kTick > System::now() - since;
+  }
+
+  void prepare_sleep(Backup& backup, const DutyPlan& duty) FRAY_REQUIRES(client_mutex) {
+    constexpr int kMostQuickLooks = 3;
+    const TimePoint now = System::now();
+    backup.quick_looks = now - looked_at_ < kTick ? backup.quick_looks + 1 : 0;
+    const bool frames = is_stream(looked_at_, seen_) || backup.quick_looks >= kMostQuickLooks || FRAY_MUTANT(69);
+    const bool streams = duty.streams || (frames && !leader_asleep_);
+    looked_at_ = now;
+    seen_ = progress_;
+    plan_due(now);
+    watching_ = !reader_busy_ && !FRAY_MUTANT(58);
+    backup.set.clear();
+    if (!watching_) sources_.watch_unsent(backup.set);  // the leader may have fallen asleep before it was to be sent
+    if (watching_ && streams) sources_.watch_node(backup.set);
+    if (watching_ && !streams) sources_.watch_busy(backup.set);
+    sources_.watch_duty(backup.set);
+    backup.until = TimePoint::max();
+    if (asleep_due_ && !FRAY_MUTANT(49)) backup.until = *asleep_due_;
+    backup.until = std::min(backup.until, duty.due);
+    if (streams) backup.until = std::min(backup.until, now + kTick);
+    if (backup.until <= now + kTick) {
+      guarded_ = true;  // it looks so soon that no alarm is needed
+    } else {
+      backup_asleep_ = true;
+    }
+  }
+
+  // A moment that was planned is kept, even if nothing is due then any more: what comes and goes, such as a lease without
+  // tasks, would otherwise wake this thread each time it comes.
+  void plan_due(TimePoint now) FRAY_REQUIRES(client_mutex) {
+    const std::optional<TimePoint> due = sources_.next_due();
+    if (!asleep_due_ || *asleep_due_ <= now || (due && *due < *asleep_due_)) asleep_due_ = due;
+    polled_due_ = asleep_due_;
   }
 
   // ---- Waking ----
@@ -375,13 +417,23 @@ class WaitKernel {
     if (followers_ > 0) readers_changed_.notify_all();
   }
 
+  // Of what has changed while they sleep: the leader of sockets, the backup thread of when it is to look.
   void wake_stale() FRAY_REQUIRES(client_mutex) {
-    const std::uint64_t version = sources_.watch_version();
-    if (leader_asleep_ && leader_version_ != version && !FRAY_MUTANT(52)) leader_bell().ring();
+    if (leader_asleep_ && leader_version_ != sources_.watch_version() && !FRAY_MUTANT(52)) leader_bell().ring();
     if (!backup_asleep_) return;  // it checks everything before it falls asleep
-    // A leader watches the sockets in place of the backup thread, but not the times at which that is to do something.
-    const bool unwatched = !reader_busy_ && asleep_version_ != version && !FRAY_MUTANT(53);
-    if (unwatched || sources_.plan().is_before(asleep_plan_)) backup_bell_.ring();
+    const std::optional<TimePoint> due = sources_.next_due();
+    if (!due || (asleep_due_ && *asleep_due_ <= *due)) return;
+    asleep_due_ = due;
+    if (*due <= System::now() + kTick) {
+      guard();
+    } else {
+      backup_bell_.ring();
+    }
+  }
+
+  // Nobody reads from now on, and the backup thread does not know.
+  void guard_sockets() FRAY_REQUIRES(client_mutex) {
+    if (!reader_busy_ && backup_asleep_ && !watching_) guard();
   }
 
   Mutex& mutex_;
@@ -389,18 +441,27 @@ class WaitKernel {
   typename System::Condition readers_changed_;
   bool reader_busy_ FRAY_GUARDED_BY(client_mutex) = false;
   int followers_ FRAY_GUARDED_BY(client_mutex) = 0;
-  std::uint64_t progress_ FRAY_GUARDED_BY(client_mutex) = 0;  // frames handled
+  std::uint64_t progress_ FRAY_GUARDED_BY(client_mutex) = 0;  // times that frames were read
   std::uint64_t news_ FRAY_GUARDED_BY(client_mutex) = 0;
   std::uint64_t told_ FRAY_GUARDED_BY(client_mutex) = 0;  // the value of news_ when sleepers were told last
+  std::uint64_t asks_ FRAY_GUARDED_BY(client_mutex) = 1;  // for main threads to be asked whether they give up
 
   typename System::Bell leader_bell_;
   bool leader_asleep_ FRAY_GUARDED_BY(client_mutex) = false;
   std::uint64_t leader_version_ FRAY_GUARDED_BY(client_mutex) = 0;  // of the sockets that it watches in its sleep
 
   typename System::Bell backup_bell_;
-  typename System::Flag backup_asleep_{false};
-  std::uint64_t asleep_version_ FRAY_GUARDED_BY(client_mutex) = 0;  // of the sockets that the backup thread watches
-  Plan asleep_plan_ FRAY_GUARDED_BY(client_mutex);
+  typename System::Alarm alarm_;
+  typename System::Signals signals_;
+  typename System::Flag ask_wanted_{false};
+  typename System::Flag guarded_{false};        // the backup thread looks within kTick
+  typename System::Flag backup_asleep_{false};  // for longer than kTick
+  // Of the last look, and of the sleep that followed it:
+  TimePoint looked_at_ FRAY_GUARDED_BY(client_mutex){};
+  std::uint64_t seen_ FRAY_GUARDED_BY(client_mutex) = 0;  // frames
+  bool watching_ FRAY_GUARDED_BY(client_mutex) = false;
+  std::optional<TimePoint> polled_due_ FRAY_GUARDED_BY(client_mutex);
+  std::optional<TimePoint> asleep_due_ FRAY_GUARDED_BY(client_mutex);  // the same, or an earlier one that it was told
   typename System::Flag stopping_{false};
 };
 

@@ -5,6 +5,7 @@
 // Failure:    none.
 #pragma once
 
+#include "client/duty_plan.h"
 #include "model/ids.h"
 #include "os/fd.h"
 #include "wire/actor.h"
@@ -20,9 +21,10 @@ struct WorkerDuty {
   // arrives.
   virtual void devices_bound(const wire::BindDevices& binding) = 0;
   virtual void node_gone() = 0;
-  // Called by the backup thread about each millisecond while it ticks, without the client's mutex. True: keep ticking.
-  virtual bool tick() = 0;
-  virtual int poll_fd() = 0;  // -1: none; a socket to watch while the backup thread sleeps. Called with the mutex
+  // Called by the backup thread, without the client's mutex: when it wakes up for any reason, within a millisecond after
+  // Client::guard(), when watch_fd() is readable, and when the last plan says so.
+  virtual DutyPlan look() = 0;
+  virtual int watch_fd() = 0;  // what the backup thread watches in its sleep; always the same. Called with the mutex
   virtual void blocked() = 0;
   virtual void unblocked() = 0;
   // Sends the answers of calls that have ended; false when something had to stay back. May be called with the client's

@@ -10,16 +10,16 @@ void WorkerSeat::set_duty(WorkerDuty* duty, ClientLock& lock) {
   deliver();
 }
 
-bool WorkerSeat::tick() {
+DutyPlan WorkerSeat::look() {
   WorkerDuty* duty = duty_;
-  if (duty == nullptr) return false;
+  if (duty == nullptr) return {};
   busy_ = true;
   mutex_.unlock();
-  bool busy = duty->tick();
+  const DutyPlan plan = duty->look();
   mutex_.lock();
   busy_ = false;
   left_.notify_all();
-  return busy;
+  return plan;
 }
 
 void WorkerSeat::lease_arrived(LeaseId lease, const wire::Lease& message, os::Fd fd) {

@@ -4,7 +4,7 @@
 //   seat.lease_arrived(id, message, fd);    // kept until a duty takes the seat
 //   seat.set_duty(&task_loop);
 //
-// Threading:  under the client's mutex. set_duty() waits for the end of a tick(), which releases the mutex: when it
+// Threading:  under the client's mutex. set_duty() waits for the end of a look(), which releases the mutex: when it
 //             returns, the duty that was set before is not called any more.
 // Ownership:  owns what has arrived while there was no duty; borrows the duty.
 // Failure:    none.
@@ -25,10 +25,10 @@ class WorkerSeat {
 
   bool is_taken() const FRAY_REQUIRES(client_mutex) { return duty_ != nullptr; }
   WorkerDuty* duty() FRAY_REQUIRES(client_mutex) { return duty_; }  // null: nobody
-  // Releases the mutex while it waits for the tick of the duty that was set before.
+  // Releases the mutex while it waits for a look of the duty that was set before.
   void set_duty(WorkerDuty* duty, ClientLock& lock) FRAY_REQUIRES(client_mutex);
-  // Called by the backup thread. Releases the mutex during the tick. True: keep ticking.
-  bool tick() FRAY_REQUIRES(client_mutex);
+  // Called by the backup thread. Releases the mutex during the look.
+  DutyPlan look() FRAY_REQUIRES(client_mutex);
   // Places for calls that the process runs at once.
   std::uint32_t places() const FRAY_REQUIRES(client_mutex) { return places_; }
   void set_places(std::uint32_t places) FRAY_REQUIRES(client_mutex) { places_ = places; }
@@ -53,7 +53,7 @@ class WorkerSeat {
   std::optional<wire::BindDevices> early_devices_ FRAY_GUARDED_BY(client_mutex);
   WorkerDuty* duty_ FRAY_GUARDED_BY(client_mutex) = nullptr;
   std::uint32_t places_ FRAY_GUARDED_BY(client_mutex) = 1;
-  bool busy_ FRAY_GUARDED_BY(client_mutex) = false;  // the duty ticks, without the mutex
+  bool busy_ FRAY_GUARDED_BY(client_mutex) = false;  // the duty looks, without the mutex
   ClientCondition left_;
 };
 

@@ -83,6 +83,7 @@ void ActorLoop::drop(std::uint64_t id) {
   for (ActorCall& call : running_) {
     if (call.caller == id) call.cancelled = newly_cancelled_ = true;
   }
+  client_.ask_waiters();
   items_taken_.notify_all();
 }
 
@@ -171,6 +172,7 @@ void ActorLoop::cancel(std::uint64_t id, std::uint64_t number) {
   if (ActorCall* call = find_running(id, number)) {
     call->cancelled = newly_cancelled_ = true;
     call->told = false;  // one that has gone on after the last time is told again
+    client_.ask_waiters();
     items_taken_.notify_all();
     return;
   }
@@ -244,6 +246,7 @@ bool ActorLoop::spin() {
 
 ActorCall* ActorLoop::next(bool wait, client::WaitHooks& hooks) {
   MutexLock lock(mutex_);
+  slow_watch_.disarm();
   std::uint64_t spin_until = 0;
   while (!stop_) {
     if (inbox_.empty() && !reader_busy_) read_ready(0);  // answers to what is here already share one write
@@ -251,7 +254,7 @@ ActorCall* ActorLoop::next(bool wait, client::WaitHooks& hooks) {
       ActorCall* call = take();
       if (sleepers_ > 0) calls_changed_.notify_one();  // somebody else reads, or has the call after this one
       lock.unlock();
-      client_.wake_backup();
+      client_.guard();
       return call;
     }
     flush_all();
@@ -296,10 +299,11 @@ void ActorLoop::answer(ActorCall* call, Outcome& outcome) {
   // Holds on what the arguments contained, and records of what the results contain, go ahead of the answer.
   client_.task_ended();
   MutexLock lock(mutex_);
+  const std::uint64_t duration_ns = os::monotonic_ns() - call->started_ns;
   if (auto found = callers_.find(call->caller); found != callers_.end()) {
     wire::ResultHead head;
     head.started_ns = call->started_ns;
-    head.duration_ns = os::monotonic_ns() - call->started_ns;
+    head.duration_ns = duration_ns;
     head.status = outcome.status;
     head.values = outcome.values;
     head.bytes_in = outcome.bytes_in;
@@ -317,6 +321,9 @@ void ActorLoop::answer(ActorCall* call, Outcome& outcome) {
   }
   running_.erase(call->place);
   if (running_.empty()) page_.ended();
+  if (mode_ != Mode::kEventLoop) return;
+  client_.guard();  // the loop may be kept from sending the answer
+  if (duration_ns >= kSlowNs) check_descriptors();
 }
 
 bool ActorLoop::has_ended() {
@@ -421,24 +428,23 @@ void ActorLoop::node_gone() {
   items_taken_.notify_all();
 }
 
-bool ActorLoop::tick() {
+client::DutyPlan ActorLoop::look() {
+  client::DutyPlan plan;
   if (client_.call_waits().is_time_to_look()) look_for_rest();
   MutexLock lock(mutex_);
   check_descriptors();
-  if (running_.empty()) {
-    bool was_running = seen_begun_ != begun_;
-    seen_begun_ = begun_;
-    return was_running;
+  const std::uint64_t now = os::monotonic_ns();
+  plan.streams = begin_rate_.streams(begun_, now);
+  if (!running_.empty() && now - running_.back().started_ns < kSlowNs) {
+    plan.look_at(time_of(running_.back().started_ns + kSlowNs));
+    return plan;
   }
-  if (begun_ == seen_begun_) {  // what runs is slow: finished answers go out, cancels come in
-    flush_all();
-    if (mode_ != Mode::kEventLoop && !reader_busy_) {
-      read_ready(0);
-      if (!inbox_.empty() && sleepers_ > 0) calls_changed_.notify_one();
-    }
-  }
-  seen_begun_ = begun_;
-  return os::monotonic_ns() - running_.back().started_ns < kSecondNs;
+  flush_all();  // what runs is slow: finished answers go out, cancels come in
+  if (running_.empty() || mode_ == Mode::kEventLoop || reader_busy_) return plan;
+  read_ready(0);
+  if (!inbox_.empty() && sleepers_ > 0) calls_changed_.notify_one();
+  slow_watch_.arm(epoll_.get(), EPOLLIN);
+  return plan;
 }
 
 void ActorLoop::look_for_rest() {
@@ -463,11 +469,6 @@ void ActorLoop::check_descriptors() {
   event.events = EPOLLIN;
   event.data.u64 = kWakeId;
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, wake_.get(), &event) != 0 && errno != ENOMEM) end_without_descriptors();
-}
-
-int ActorLoop::poll_fd() {
-  MutexLock lock(mutex_);
-  return mode_ != Mode::kEventLoop && !running_.empty() && !reader_busy_ ? epoll_.get() : -1;
 }
 
 // ---- Blocking in get and wait: an actor keeps what it has ----

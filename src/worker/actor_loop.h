@@ -7,7 +7,7 @@
 // Any number of threads may run this `while`. A thread that finds no call reads the sockets for all (the leader), and
 // the others sleep until it has read one. An event loop calls next(false) instead, whenever event_fd() is readable.
 //
-// Threading:  next(), answer() and send_item() from any thread; the client's backup thread calls tick(). `mutex_` guards
+// Threading:  next(), answer() and send_item() from any thread; the client's backup thread calls look(). `mutex_` guards
 //             everything; the client is never called with it held, for the client's own mutex comes first.
 // Ownership:  owns the callers' sockets and the calls that were handed out, each until its answer.
 // Failure:    calls of a caller that is gone are dropped; the answers of those that run are not sent. When the node is
@@ -82,8 +82,8 @@ class ActorLoop : public client::WorkerDuty {
   void actor_arrived(wire::HostActor) override {}
   void devices_bound(const wire::BindDevices&) override {}  // they were, before the actor arrived
   void node_gone() override;
-  bool tick() override;
-  int poll_fd() override;
+  client::DutyPlan look() override;
+  int watch_fd() override { return slow_watch_.fd(); }
   void blocked() override;
   void unblocked() override;
   bool flush_answers() override;
@@ -142,7 +142,8 @@ class ActorLoop : public client::WorkerDuty {
   bool stop_ FRAY_GUARDED_BY(mutex_) = false;
   bool newly_cancelled_ FRAY_GUARDED_BY(mutex_) = false;  // a call that take_cancelled() has not named
   std::uint64_t begun_ FRAY_GUARDED_BY(mutex_) = 0;       // calls taken so far
-  std::uint64_t seen_begun_ FRAY_GUARDED_BY(mutex_) = 0;  // by the last tick
+  BeginRate begin_rate_ FRAY_GUARDED_BY(mutex_);
+  SlowWatch slow_watch_;  // changed with mutex_
 };
 
 }  // namespace fray::worker

@@ -6,6 +6,7 @@
 // Failure:    none.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +15,13 @@ namespace fray::worker {
 
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
 constexpr std::uint64_t kSpinNs = 20'000;       // of looking for the next frame before the thread sleeps
+constexpr std::uint64_t kSlowNs = 1'000'000;    // a task that has run so long is slow: others do not wait for its end
 constexpr std::size_t kFlushBytes = 64u << 10;  // of answers that are collected before they are sent
+
+inline std::chrono::steady_clock::time_point time_of(std::uint64_t monotonic_ns) {
+  constexpr std::uint64_t kMostNs = 1ull << 62;
+  return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(std::min(monotonic_ns, kMostNs)));
+}
 
 // Of a thread that other processes wake: with an end, lest it looks as if only this process could (os/process/thread_rest.h).
 constexpr std::chrono::hours kLongSleep{1};

@@ -20,6 +20,8 @@ namespace fray::worker {
 namespace {
 
 constexpr std::uint64_t kTimeoutGraceNs = 2 * kSecondNs;  // from the interrupt to the end of the process
+constexpr std::chrono::nanoseconds kIdleWindow{IdleWatch::kWindowNs};
+constexpr std::chrono::milliseconds kIdleLook{100};  // whether a process that was idle in its side waits computes again
 constexpr std::uint64_t kMayMaskNs = 5'000;  // a task that took so long gets its signal mask looked at before the next
 
 std::uint64_t cpu_ns_of_process() {
@@ -241,11 +243,7 @@ void TaskLoop::sort_frame(wire::Incoming& incoming) {
       return;
     case wire::DirectType::kCancel:
       if (incoming.header.id == running_) {
-        interrupt_ = Interrupt::kCancelled;
-        interrupted_at_ns_ = os::monotonic_ns();
-        executor_.interrupt();
-        items_taken_.notify_all();
-        return;
+        return interrupt(Interrupt::kCancelled);
       }
       for (auto it = inbox_.begin(); it != inbox_.end(); ++it) {
         if (it->header.type != static_cast<std::uint8_t>(wire::DirectType::kTask) ||
@@ -312,6 +310,7 @@ void TaskLoop::run_task(const Frame& frame) {
   std::uint64_t started = os::monotonic_ns();
   {
     MutexLock lock(mutex_);
+    ++begun_;
     running_ = task.number;
     running_name_ = task.name;
     started_ns_ = started;
@@ -322,7 +321,7 @@ void TaskLoop::run_task(const Frame& frame) {
     held_ns_ = held_since_ns_ = 0;
     was_held_ = false;
   }
-  client_.wake_backup();
+  client_.guard();
   page_.started(task.number, task.name, started, task.head.depth);
   Outcome outcome;
   meter_.begin(task.head.function);
@@ -344,6 +343,7 @@ void TaskLoop::run_task(const Frame& frame) {
   if (duration > kMayMaskNs) restore_signal_mask();
   MutexLock lock(mutex_);
   running_ = 0;
+  slow_watch_.disarm();
   if (idle_) {
     lock.unlock();
     set_idle(false);
@@ -373,11 +373,22 @@ TaskLoop::Interrupt TaskLoop::interrupted() {
   return running_ != 0 ? interrupt_ : Interrupt::kNone;
 }
 
+void TaskLoop::interrupt(Interrupt why) {
+  interrupt_ = why;
+  interrupted_at_ns_ = os::monotonic_ns();
+  executor_.interrupt();
+  client_.ask_waiters();
+  items_taken_.notify_all();
+}
+
 void TaskLoop::hold_timeout(bool held) {
-  MutexLock lock(mutex_);
-  if (held_since_ns_ != 0) held_ns_ += os::monotonic_ns() - held_since_ns_;
-  held_since_ns_ = held ? os::monotonic_ns() : 0;
-  was_held_ = was_held_ || held;
+  {
+    MutexLock lock(mutex_);
+    if (held_since_ns_ != 0) held_ns_ += os::monotonic_ns() - held_since_ns_;
+    held_since_ns_ = held ? os::monotonic_ns() : 0;
+    was_held_ = was_held_ || held;
+  }
+  client_.guard();  // the timeout counts again
 }
 
 bool TaskLoop::send_item(std::uint64_t task, std::uint32_t index, std::string_view value, std::uint64_t value_bytes,
@@ -410,35 +421,49 @@ bool TaskLoop::send_item(std::uint64_t task, std::uint32_t index, std::string_vi
 
 // ---- The backup thread ----
 
-bool TaskLoop::tick() {
-  const bool undecided = watch_side_waits();
+client::DutyPlan TaskLoop::look() {
+  client::DutyPlan plan;
+  watch_side_waits(&plan);
   MutexLock lock(mutex_);
-  if (running_ == 0) {
-    bool was_running = seen_running_ != 0;
-    seen_running_ = 0;
-    return was_running || undecided;
+  const std::uint64_t now = os::monotonic_ns();
+  plan.streams = begin_rate_.streams(begun_, now);
+  if (running_ == 0) return plan;
+  if (now - started_ns_ < kSlowNs) {
+    plan.look_at(time_of(started_ns_ + kSlowNs));
+    return plan;
   }
-  if (running_ == seen_running_ && connected_) {
-    flush();
-    if (!read_socket()) {
-      // The client has gone; the node ends this process. A task that only waits for its items to be taken ends at once.
-      interrupt_ = Interrupt::kCancelled;
-      items_taken_.notify_all();
-    }
-    if (must_end(os::monotonic_ns())) {
-      lock.unlock();
-      client_.say(wire::ControlType::kRetiring);
-      ::_exit(1);
-    }
+  if (connected_) look_at_slow();
+  if (must_end(now)) {
+    lock.unlock();
+    client_.say(wire::ControlType::kRetiring);
+    ::_exit(1);
   }
-  seen_running_ = running_;
-  return os::monotonic_ns() - started_ns_ < kSecondNs || timeout_seconds_ > 0 || interrupt_ != Interrupt::kNone ||
-         undecided;
+  plan.look_at(timeout_due());
+  return plan;
 }
 
-int TaskLoop::poll_fd() {
-  MutexLock lock(mutex_);
-  return connected_ && running_ != 0 ? socket_.fd() : -1;
+// The running task may go on for long: nothing waits for its end.
+void TaskLoop::look_at_slow() {
+  flush();
+  if (read_socket()) {
+    slow_watch_.arm(socket_.fd(), socket_.has_output() ? EPOLLIN | EPOLLOUT : EPOLLIN);
+    return;
+  }
+  // The client has gone; the node ends this process. A task that only waits for its items to be taken ends at once.
+  slow_watch_.disarm();
+  interrupt_ = Interrupt::kCancelled;
+  client_.ask_waiters();
+  items_taken_.notify_all();
+}
+
+// When must_end() has something to do; the last moment of all: never.
+client::DutyPlan::TimePoint TaskLoop::timeout_due() const {
+  constexpr double kForeverNs = 1e18;
+  if (timeout_seconds_ <= 0 || held_since_ns_ != 0) return client::DutyPlan::TimePoint::max();
+  if (interrupt_ == Interrupt::kTimedOut) return time_of(interrupted_at_ns_ + kTimeoutGraceNs);
+  if (interrupt_ != Interrupt::kNone) return client::DutyPlan::TimePoint::max();
+  const auto allowed_ns = static_cast<std::uint64_t>(std::min(timeout_seconds_ * 1e9, kForeverNs));
+  return time_of(started_ns_ + held_ns_ + allowed_ns + 1);
 }
 
 // Interrupts a task that is past its timeout. True when it has not listened and the process has to end: nothing else
@@ -448,9 +473,7 @@ bool TaskLoop::must_end(std::uint64_t now) {
   if (held_since_ns_ != 0) return false;
   if (static_cast<double>(now - started_ns_) - static_cast<double>(held_ns_) < timeout_seconds_ * 1e9) return false;
   if (interrupt_ == Interrupt::kNone) {
-    interrupt_ = Interrupt::kTimedOut;
-    interrupted_at_ns_ = now;
-    executor_.interrupt();
+    interrupt(Interrupt::kTimedOut);
     return false;
   }
   if (interrupt_ != Interrupt::kTimedOut || now - interrupted_at_ns_ < kTimeoutGraceNs) return false;
@@ -482,13 +505,13 @@ void TaskLoop::unblocked() {
   go_on();
 }
 
-// Looks at what the task's own thread does not do: waits of its other threads and event loops. True: look again soon.
-bool TaskLoop::watch_side_waits() {
+// Looks at what the task's own thread does not do: waits of its other threads and event loops.
+void TaskLoop::watch_side_waits(client::DutyPlan* plan) {
   const client::SideWaits::Count waits = client_.side_waits();
   if (waits.lasting == 0) {
     watches_ = false;
     if (idle_) set_idle(false);
-    return false;
+    return;
   }
   const std::uint64_t now = os::monotonic_ns();
   const std::uint64_t cpu = cpu_ns_of_process();
@@ -501,7 +524,7 @@ bool TaskLoop::watch_side_waits() {
   const bool idle = idle_watch_.look(now, cpu);
   if (idle != idle_) set_idle(idle);
   if (idle) look_for_rest();
-  return idle_watch_.is_undecided();
+  plan->look_at(client::Clock::now() + (idle_watch_.is_undecided() ? kIdleWindow : kIdleLook));
 }
 
 void TaskLoop::look_for_rest() {

@@ -3,9 +3,9 @@
 //   TaskLoop loop(client, executor, page);
 //   loop.run();                         // until the node ends this worker, or makes an actor of it
 //
-// Threading:  run() belongs to the task thread. The client's backup thread calls tick() about each millisecond while
-//             tasks run: it sends finished results when the running task is slow, reads cancels and recalls, and
-//             enforces timeouts. `mutex_` guards the socket, the inbox and the state of the running task. Lock order:
+// Threading:  run() belongs to the task thread. The client's backup thread calls look() a millisecond after a task has
+//             begun: when it still runs, finished results are sent, and from then on that thread sleeps on the socket, for
+//             cancels and recalls, and until the task's timeout. `mutex_` guards the socket, the inbox and the state of the running task. Lock order:
 //             the client's mutex is taken before `mutex_`, so the client is never called with `mutex_` held.
 // Ownership:  owns the direct socket; the client, the executor and the page must outlive it.
 // Failure:    when the client that leased this worker is gone, unstarted tasks are dropped and the next lease is waited
@@ -26,8 +26,10 @@
 #include "wire/frame.h"
 #include "wire/lease.h"
 #include "wire/socket.h"
+#include "worker/begin_rate.h"
 #include "worker/idle_watch.h"
 #include "worker/kept_functions.h"
+#include "worker/slow_watch.h"
 #include "worker/task_meter.h"
 
 namespace fray::worker {
@@ -120,8 +122,8 @@ class TaskLoop : public client::WorkerDuty {
   void actor_arrived(wire::HostActor actor) override;
   void devices_bound(const wire::BindDevices& binding) override;
   void node_gone() override;
-  bool tick() override;
-  int poll_fd() override;
+  client::DutyPlan look() override;
+  int watch_fd() override { return slow_watch_.fd(); }
   void blocked() override;
   void unblocked() override;
   bool flush_answers() override;
@@ -144,9 +146,12 @@ class TaskLoop : public client::WorkerDuty {
   void sort_frame(wire::Incoming& incoming) FRAY_REQUIRES(mutex_);
   void return_unstarted(wire::ReturnReason reason) FRAY_REQUIRES(mutex_);
   void flush() FRAY_REQUIRES(mutex_);
+  void interrupt(Interrupt why) FRAY_REQUIRES(mutex_);
+  void look_at_slow() FRAY_REQUIRES(mutex_);
   bool must_end(std::uint64_t now_ns) FRAY_REQUIRES(mutex_);
+  client::DutyPlan::TimePoint timeout_due() const FRAY_REQUIRES(mutex_);
   void restore_signal_mask() const;
-  bool watch_side_waits();
+  void watch_side_waits(client::DutyPlan* plan);
   void look_for_rest();
   void set_idle(bool idle);
   void give_way() FRAY_REQUIRES(turns_);
@@ -195,7 +200,9 @@ class TaskLoop : public client::WorkerDuty {
   bool was_held_ = false;                                    // of the task thread
   Interrupt interrupt_ FRAY_GUARDED_BY(mutex_) = Interrupt::kNone;
   std::uint64_t interrupted_at_ns_ FRAY_GUARDED_BY(mutex_) = 0;
-  std::uint64_t seen_running_ FRAY_GUARDED_BY(mutex_) = 0;   // by the last tick
+  std::uint64_t begun_ FRAY_GUARDED_BY(mutex_) = 0;  // tasks so far
+  BeginRate begin_rate_ FRAY_GUARDED_BY(mutex_);
+  SlowWatch slow_watch_;                                     // changed with mutex_
   std::uint64_t untaken_bytes_ FRAY_GUARDED_BY(mutex_) = 0;  // items of the running generator
   bool no_item_limit_ FRAY_GUARDED_BY(mutex_) = false;
   Condition items_taken_;

@@ -52,7 +52,7 @@ void WaitSchedule::run_one() {
 }
 
 bool WaitSchedule::can_run(const Thread& thread) const {
-  return !thread.done && (thread.ready == nullptr || (*thread.ready)() || thread.until <= now_);
+  return !thread.done && (thread.ready == nullptr || (*thread.ready)() || thread.wakes_at() <= now_);
 }
 
 std::size_t WaitSchedule::choose(const std::vector<std::size_t>& able) {
@@ -76,7 +76,7 @@ std::size_t WaitSchedule::next() {
 bool WaitSchedule::let_time_pass() {
   TimePoint next = TimePoint::max();
   for (const auto& thread : threads_) {
-    if (!thread->done) next = std::min(next, thread->until);
+    if (!thread->done) next = std::min(next, thread->wakes_at());
   }
   if (next == TimePoint::max()) return false;
   if (!has_failed()) at_rest_(next);
@@ -100,7 +100,7 @@ void WaitSchedule::step() {
   if (has_failed() || switch_percent_ == 0 || random_.percent(switch_percent_)) hand_over(next());
 }
 
-bool WaitSchedule::block(FunctionRef<bool()> ready, TimePoint until, bool firm) {
+bool WaitSchedule::block(FunctionRef<bool()> ready, TimePoint until, bool firm, const TimePoint* alarm) {
   if (has_failed() && !firm) {
     step();
     return ready();
@@ -109,9 +109,11 @@ bool WaitSchedule::block(FunctionRef<bool()> ready, TimePoint until, bool firm) 
   Thread& self = *threads_[running_];
   self.ready = &ready;
   self.until = until;
+  self.alarm = alarm;
   self.firm = firm;
   hand_over(next());
   self.ready = nullptr;
+  self.alarm = nullptr;
   return ready();
 }
 

@@ -14,6 +14,7 @@
 //             Threads of which none can run any more, and those that run without end, are violations as well.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -44,8 +45,9 @@ class WaitSchedule {
   SimulationRandom& random() { return random_; }
   // Others may run here.
   void step();
-  // Until `ready`; false: `until` came first. It always waits if `firm`, otherwise not after a violation.
-  bool block(FunctionRef<bool()> ready, TimePoint until, bool firm = false);
+  // Until `ready`; false: `until` came first, or `alarm`, which others may change meanwhile. It always waits if `firm`,
+  // otherwise not after a violation.
+  bool block(FunctionRef<bool()> ready, TimePoint until, bool firm = false, const TimePoint* alarm = nullptr);
   void pause(std::chrono::microseconds span);
   // The thread computes for so long.
   void spend(std::chrono::microseconds span) { now_ += span; }
@@ -59,10 +61,13 @@ class WaitSchedule {
     std::function<void()> body;
     const FunctionRef<bool()>* ready = nullptr;  // what it is blocked on
     TimePoint until{};
+    const TimePoint* alarm = nullptr;
     bool firm = false;
     bool done = false;
     int priority = 0;
     std::unique_ptr<Fiber> fiber;
+
+    TimePoint wakes_at() const { return alarm == nullptr ? until : std::min(until, *alarm); }
   };
 
   bool can_run(const Thread& thread) const;

@@ -1,0 +1,238 @@
+"""Nobody wakes up for nothing: threads of the engine sleep while tasks run, and while there is nothing to do."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from fray import ActorOptions
+from fray.backend.native import NativeJobContext
+
+from tests.chaos.harness import Driver
+from tests.conformance.gates import Gate
+
+LOOK_SECONDS = 0.3
+"""How long threads are watched. A thread that ticks each millisecond wakes up hundreds of times meanwhile."""
+
+FEW = 10
+"""What is done now and then may fall into that time. The engine needs none."""
+
+
+def wakes_of(pid: int, *, with_main: bool = True) -> int:
+    """How often threads of a process have gone to sleep so far."""
+    total = 0
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        if not with_main and int(thread.name) == pid:
+            continue
+        fields = dict(line.split(":", 1) for line in (thread / "status").read_text().splitlines())
+        total += int(fields["voluntary_ctxt_switches"])
+    return total
+
+
+def wakes_while_slow(watched: int = 0) -> int:
+    """How often the threads of another process, or the other threads of this one, wake up during a slow task."""
+    time.sleep(LOOK_SECONDS / 5)  # what the beginning of the task has set going is over
+    before = wakes_of(watched or os.getpid(), with_main=watched != 0)
+    time.sleep(LOOK_SECONDS)
+    return wakes_of(watched or os.getpid(), with_main=watched != 0) - before
+
+
+def wakes_since_start(seconds: float) -> tuple[int, int]:
+    """Which process this is, and how often its other threads have woken up before and during this task."""
+    time.sleep(seconds)
+    return os.getpid(), wakes_of(os.getpid(), with_main=False)
+
+
+def test_the_other_threads_of_a_worker_sleep_while_its_task_runs(ctx: NativeJobContext) -> None:
+    assert ctx.get(ctx.run(wakes_while_slow)) <= FEW
+
+
+@pytest.mark.parametrize("kind", ["get", "wait", "get with a timeout", "await", "second thread", "busy"])
+def test_a_driver_that_waits_for_a_slow_task_sleeps(ctx: NativeJobContext, kind: str) -> None:
+    ref = ctx.run(wakes_while_slow, os.getpid())
+    if kind == "get":
+        ctx.get(ref)
+    elif kind == "wait":
+        ctx.wait([ref])
+    elif kind == "get with a timeout":
+        ctx.get(ref, timeout=100)
+    elif kind == "await":
+
+        async def wait() -> None:
+            await ref
+
+        asyncio.run(wait())
+    elif kind == "second thread":
+        thread = threading.Thread(target=lambda: ctx.get(ref))
+        thread.start()
+        ctx.get(ref)
+        thread.join()
+    elif kind == "busy":
+        time.sleep(LOOK_SECONDS * 2)  # it does not wait for the task at all
+    assert ctx.get(ref) <= FEW
+
+
+def test_the_node_and_the_fork_server_sleep_while_tasks_run(ctx: NativeJobContext) -> None:
+    fork_server = ctx.get(ctx.run(os.getppid))
+    node = fork_server
+    while b"\0node\0" not in Path(f"/proc/{node}/cmdline").read_bytes():
+        node = int(Path(f"/proc/{node}/stat").read_text().rpartition(")")[2].split()[1])
+    assert ctx.get(ctx.run(wakes_while_slow, node)) <= FEW
+    assert ctx.get(ctx.run(wakes_while_slow, fork_server)) <= FEW
+
+
+@pytest.mark.parametrize("max_concurrency", [1, 4])
+def test_an_actor_that_nobody_calls_sleeps(ctx: NativeJobContext, max_concurrency: int) -> None:
+    actor = ctx.create_actor(Holder, options=ActorOptions(max_concurrency=max_concurrency))
+    pid = ctx.get(actor.pid())
+    time.sleep(LOOK_SECONDS / 5)
+    before = wakes_of(pid)
+    time.sleep(LOOK_SECONDS)
+    assert wakes_of(pid) - before <= FEW
+
+
+class Holder:
+    def pid(self) -> int:
+        return os.getpid()
+
+    def wakes(self) -> int:
+        return wakes_while_slow()
+
+    def wait_at(self, gate: Gate) -> None:
+        gate.wait()
+
+
+class AsyncHolder:
+    async def wakes(self) -> int:
+        await asyncio.sleep(LOOK_SECONDS / 5)
+        before = wakes_of(os.getpid())
+        await asyncio.sleep(LOOK_SECONDS)
+        return wakes_of(os.getpid()) - before
+
+
+def test_an_actor_sleeps_during_a_slow_call(ctx: NativeJobContext) -> None:
+    actor = ctx.create_actor(Holder)
+    assert ctx.get(actor.wakes()) <= FEW
+    coroutine = ctx.create_actor(AsyncHolder)
+    assert ctx.get(coroutine.wakes()) <= FEW
+
+
+def test_tasks_of_20_ms_wake_each_process_a_few_times_a_task(ctx: NativeJobContext) -> None:
+    """The thread of the task itself is not counted, nor is the one that waits for the results."""
+    ctx.get([ctx.run(wakes_since_start, 0.02) for _ in range(4)])
+    before = wakes_of(os.getpid(), with_main=False)
+    tasks = 50
+    seen: dict[int, list[int]] = {}
+    for pid, wakes in ctx.get([ctx.run(wakes_since_start, 0.02) for _ in range(tasks)]):
+        seen.setdefault(pid, []).append(wakes)
+    assert wakes_of(os.getpid(), with_main=False) - before <= tasks
+    for wakes in seen.values():
+        assert max(wakes) - min(wakes) <= 3 * len(wakes) + FEW
+
+
+# ---- what the sleepers must not sleep through
+
+
+def test_results_ahead_of_a_slow_call_leave_while_it_runs(ctx: NativeJobContext, gate: Callable[[], Gate]) -> None:
+    """All go to the actor at once, so those before the slow one would be answered together with it."""
+    actor = ctx.create_actor(Holder)
+    door = gate()
+    quick = [actor.pid() for _ in range(200)]
+    slow = actor.wait_at(door)
+    assert len(set(ctx.get(quick, timeout=20))) == 1
+    door.open()
+    ctx.get(slow)
+
+
+def test_results_ahead_of_a_slow_task_leave_while_it_runs(
+    engine: Callable[..., NativeJobContext], gate: Callable[[], Gate]
+) -> None:
+    ctx = engine(cpus=1)
+    door = gate()
+
+    def now_and_then(slow: bool) -> int:
+        if slow:
+            door.wait()
+        return os.getpid()
+
+    ctx.get([ctx.run(now_and_then, False) for _ in range(200)])  # it counts as quick, so many are sent at once
+    refs = [ctx.run(now_and_then, number == 30) for number in range(31)]
+    assert len(set(ctx.get(refs[:-1], timeout=20))) == 1
+    door.open()
+    ctx.get(refs)
+
+
+def test_a_driver_that_does_nothing_keeps_workers_fed(ctx: NativeJobContext, tmp_path: Path) -> None:
+    """Nobody waits for the results of short tasks, yet each is followed by the next."""
+    path = tmp_path / "traces"
+
+    def trace() -> None:
+        with open(path, "ab") as file:
+            file.write(b".")
+
+    refs = [ctx.run(trace) for _ in range(300)]
+    deadline = time.monotonic() + 20
+    while (not path.exists() or path.stat().st_size < 300) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert path.stat().st_size == 300
+    assert len(refs) == 300
+
+
+SIGNALLED = """
+import signal
+def handler(number, frame):
+    print("handled", flush=True)
+signal.signal(signal.SIGUSR1, handler)
+read, write = os.pipe()
+os.set_blocking(write, False)
+with NativeJobContext(cpus=1) as ctx:
+    if "wakeup" in sys.argv:
+        signal.set_wakeup_fd(write)
+    ref = ctx.run(time.sleep, 3600)
+    print("waiting", flush=True)
+    while True:
+        try:
+            ctx.get(ref, timeout=3600)
+        except KeyboardInterrupt:
+            break
+    if "wakeup" in sys.argv:
+        assert os.read(read, 100) == bytes([signal.SIGUSR1, signal.SIGINT])
+        assert signal.set_wakeup_fd(-1) == write
+    else:
+        assert signal.set_wakeup_fd(-1) == -1
+    ctx.cancel(ref)
+"""
+
+
+@pytest.mark.parametrize("told", ["wakeup", "nobody"])
+def test_a_signal_is_handled_during_a_wait_and_those_told_before_are_told(told: str) -> None:
+    with Driver(SIGNALLED, told) as driver:
+        assert driver.line() == "waiting"
+        driver.signal(signal.SIGUSR1)
+        assert driver.line() == "handled"
+        driver.signal(signal.SIGINT)
+        driver.finish().ok()
+
+
+def test_an_interrupt_from_another_thread_ends_the_wait_of_the_main_thread() -> None:
+    """No signal is sent, so no system call is interrupted."""
+    with Driver(
+        """
+        import _thread, threading
+        with NativeJobContext(cpus=1) as ctx:
+            ref = ctx.run(time.sleep, 3600)
+            threading.Timer(0.2, _thread.interrupt_main).start()
+            try:
+                ctx.get(ref)
+            except KeyboardInterrupt:
+                print("interrupted")
+            ctx.cancel(ref)
+        """
+    ) as driver:
+        assert driver.finish().ok() == "interrupted\n"
