@@ -30,6 +30,22 @@ class Recorder:
         return os.getpid()
 
 
+class AsyncRecorder:
+    """Keeps the numbers of its calls, in the order in which they begin."""
+
+    def __init__(self) -> None:
+        self.seen: list[int] = []
+
+    async def add(self, number: int, around: Any) -> None:
+        del around
+        self.seen.append(number)
+        await asyncio.sleep(0.02)
+
+    async def take(self) -> list[int]:
+        seen, self.seen = self.seen, []
+        return seen
+
+
 class Echo:
     """Answers on an event loop."""
 

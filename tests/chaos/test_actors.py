@@ -15,7 +15,7 @@ from fray import ActorDiedError
 from fray.backend.native import NativeJobContext
 
 from tests.chaos import started
-from tests.chaos.actors import Coordinator, Echo, Parent, Recorder, increment_often, pass_gate
+from tests.chaos.actors import AsyncRecorder, Coordinator, Echo, Parent, Recorder, increment_often, pass_gate
 from tests.chaos.counter import Counter
 from tests.chaos.harness import Driver, eventually, look_at, nodes
 from tests.conformance.gates import Gate
@@ -45,6 +45,14 @@ def test_calls_run_in_the_order_of_submission_from_eight_threads(ctx: NativeJobC
     for thread in threads:
         thread.join()
     assert ctx.get(recorder.all(), timeout=60) == order
+
+
+def test_async_calls_begin_in_order_while_more_come_than_are_taken_at_once(ctx: NativeJobContext) -> None:
+    recorder = ctx.create_actor(AsyncRecorder)
+    slow_to_read = {"texts": [str(number) for number in range(60)]}
+    for _ in range(20):
+        ctx.get([recorder.add(number, slow_to_read) for number in range(900)], timeout=60)
+        assert ctx.get(recorder.take()) == list(range(900))
 
 
 def test_a_call_with_an_unready_argument_holds_back_those_behind_it(

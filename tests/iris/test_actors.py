@@ -106,6 +106,41 @@ def test_refs_of_calls_are_refs_of_the_machine(iris: IrisCluster) -> None:
     assert run(iris, _use_refs) == ["IrisJobContext", 32, 52]
 
 
+def _mix_streams_and_calls() -> list[list[int]]:
+    ctx = get_job_context()
+    counter = shared()
+    found = []
+    for _ in range(20):
+        before, stream, behind = [counter.add() for _ in range(3)], counter.count_to(5), counter.add()
+        first, *_ = ctx.get([*before, behind])
+        found.append([value - first for value in ctx.get([*before, behind])])
+        assert ctx.get(list(stream)) == list(range(5))
+    return found
+
+
+def test_streams_and_calls_begin_in_the_order_of_submission(iris: IrisCluster) -> None:
+    assert run(iris, _mix_streams_and_calls) == [[0, 1, 2, 8]] * 20
+
+
+def _cancel_at_once(journal: str, started: str, door: str) -> int:
+    ctx = get_job_context()
+    counter = shared()
+    running = counter.wait_for_file(started, door)
+    wait_until(lambda: os.path.exists(started))
+    refs = [counter.append(journal, "cancelled") for _ in range(50)]
+    for waiting in refs:
+        ctx.cancel(waiting)
+    Path(door).write_text("")
+    ctx.get(running)
+    return counter.add().result()
+
+
+def test_calls_that_are_cancelled_while_they_wait_never_run(iris: IrisCluster, tmp_path: Path) -> None:
+    journal, started, door = tmp_path / "journal", tmp_path / "started", tmp_path / "door"
+    assert run(iris, _cancel_at_once, str(journal), str(started), str(door)) == 1
+    assert not journal.exists()
+
+
 def _use_odd_names() -> list[Any]:
     ctx = get_job_context()
     names = ["..", "a/b.c %41 ~", "Zähler ✓" + "x" * 60]

@@ -2,7 +2,7 @@
 
 Each machine has one for each named actor that is called from it, under a name that programs do not see. Its calls are
 the engine's own, so their refs can be waited for and handed on like all others; a caller's order is kept, since the
-engine starts calls in their order and each sends its frame in its first step.
+engine calls methods in their order and each sends its frame before it returns what is to be awaited.
 
 Its methods are those of the actor that it stands for; everything of its own has a name that no method can have.
 """
@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import suppress
 from typing import Any
-from weakref import finalize
+from weakref import finalize, ref
 
 from fray import errors
 from fray._failures import unpack_exception
@@ -108,11 +108,13 @@ class _Call:
         attempts: how often it may be sent again after it was lost; -1 for no limit.
     """
 
-    __slots__ = ("answer", "attempts", "is_sent", "kind", "packed")
+    __slots__ = ("answer", "attempts", "guard", "is_sent", "kind", "packed")
 
     def __init__(self, kind: Kind, packed: Any, attempts: int, answer: asyncio.Future[Any] | _Stream) -> None:
         self.kind, self.packed, self.attempts, self.answer = kind, packed, attempts, answer
         self.is_sent = False
+        self.guard: ref[Any] | None = None
+        """To the coroutine that waits for the answer: one that is cancelled before it has begun does nothing itself."""
 
 
 class _Stream:
@@ -161,8 +163,8 @@ class _Line:
             self._loop = asyncio.get_running_loop()
             self._work = self._loop.create_task(self._stay_connected())
 
-    async def call(self, kind: Kind, what: Any) -> Any:
-        """Send a call; return its value."""
+    def call(self, kind: Kind, what: Any) -> Coroutine[Any, Any, Any]:
+        """Send a call at once, in the order of the calls; return the coroutine of its value."""
         packed = pack(what)
         if self._ended is not None:
             raise self._died(self._ended, "no")
@@ -173,6 +175,11 @@ class _Line:
         call = self._calls[number] = _Call(kind, packed, self.description.max_task_retries, answer)
         if self._channel is not None:
             self._send(number, call)
+        value = self._value(number, answer)
+        call.guard = ref(value, lambda _: self._forget(number))
+        return value
+
+    async def _value(self, number: int, answer: asyncio.Future[Any]) -> Any:
         try:
             return await answer
         except asyncio.CancelledError:

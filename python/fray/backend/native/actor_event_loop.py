@@ -34,7 +34,8 @@ class _EventLoopHost:
 
     Coroutines take their first step at once, in the name of a task that stands ready (`_Successor`). One that ends in
     that step has cost no task; the first one that waits goes on in that task, and those behind it get tasks of their
-    own until the next one stands ready. So calls begin in their order, and `current_task()` stays the same in a call.
+    own until the next one stands ready and they have begun. So calls begin in their order, and `current_task()` stays
+    the same in a call.
     """
 
     def __init__(self, host: Any, limit: int) -> None:
@@ -44,6 +45,7 @@ class _EventLoopHost:
         self.waiting: set[asyncio.Event] = set()  # of generators that sent more than was taken
         self.flush_planned = False
         self.successor: _Successor | None = None
+        self.newest: asyncio.Task[None] | None = None  # of a call that took no first step yet; those before begin first
         self.looks: asyncio.TimerHandle | None = None
         self.said: dict[int, tuple[int, list[asyncio.Future[None]]]] = {}  # waits of calls that the node knows
 
@@ -85,7 +87,7 @@ class _EventLoopHost:
         """Take as many as may run, and let them take their first step as long as a task stands ready."""
         places = self.limit - len(self.tasks)
         successor = self.successor
-        if successor is None or successor.task.cancelling():
+        if successor is None or successor.task.cancelling() or self.is_behind():
             return self.host.take(places, None, self.context)[0]
         _enter_task(self.loop, successor.task)
         try:
@@ -98,11 +100,17 @@ class _EventLoopHost:
             _Successor(self)
         return calls
 
+    def is_behind(self) -> bool:
+        """Return whether calls that came before have not begun, which a first step at once would overtake."""
+        if self.newest is not None and _has_begun(self.newest):
+            self.newest = None
+        return self.newest is not None
+
     def start(self, call: int, result: Any, streams: bool) -> None:
         if type(result) is CoroutineType or isawaitable(result):
-            self.tasks[call] = self.new_task(self.finish(call, result))
+            self.newest = self.tasks[call] = self.new_task(self.finish(call, result))
         elif streams and (isasyncgen(result) or isgenerator(result)):
-            self.tasks[call] = self.new_task(self.stream(call, result))
+            self.newest = self.tasks[call] = self.new_task(self.stream(call, result))
         else:
             self.host.finish(call, result)
 
@@ -152,7 +160,7 @@ class _EventLoopHost:
         if call in self.said:
             self.forget_wait(call)
         steps: Any = task.get_coro()
-        if getcoroutinestate(steps) == CORO_CREATED:
+        if not _has_begun(task):
             unbegun = steps.cr_frame.f_locals["result"]
             if iscoroutine(unbegun):
                 unbegun.close()  # or Python complains that nobody awaited it
@@ -226,6 +234,11 @@ class _EventLoopHost:
         self.host.flush()
         if not self.tasks and self.host.spin():
             self.loop.call_soon(self.pump)
+
+
+def _has_begun(task: asyncio.Task[None]) -> bool:
+    steps: Any = task.get_coro()
+    return getcoroutinestate(steps) != CORO_CREATED
 
 
 class _Successor:
