@@ -7,10 +7,10 @@ hidden layer, trained by PPO. `rl.py` is the program.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,8 +73,9 @@ class Rollout:
         return float(self.alive.sum(axis=0).mean())
 
     def save(self, path: Path) -> None:
-        """Write a file that is there whole or not at all."""
-        write_whole(path, **vars(self))
+        content = io.BytesIO()
+        np.savez(content, **vars(self))
+        write_whole(path, content.getvalue())
 
     @classmethod
     def load(cls, path: Path) -> Rollout:
@@ -83,10 +84,10 @@ class Rollout:
         return cls(str(fields.pop("lesson")), int(fields.pop("version")), **fields)
 
 
-def write_whole(path: Path, **arrays: Any) -> None:
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file of which nobody ever sees a part."""
     unfinished = path.with_suffix(".unfinished")
-    with unfinished.open("wb") as file:
-        np.savez(file, **arrays)
+    unfinished.write_bytes(content)
     unfinished.replace(path)
 
 

@@ -33,10 +33,11 @@ from typing import Any
 import cartpole
 import fray
 import numpy as np
-from cartpole import LESSONS, Learner, Lesson, Rollout, Weights
+from cartpole import LESSONS, Learner, Lesson, Rollout, Weights, write_whole
 from following import run_and_follow
 
 PAUSE_SECONDS = 0.02
+LATE_SECONDS = 2.0
 PATIENCE_SECONDS = 120.0
 
 
@@ -88,7 +89,7 @@ class Curriculum:
         self._recent = [*self._recent[-2:], mean_return]
         if len(self._recent) == 3 and min(self._recent) > 0.8 * hardest.steps:
             self._reached, self._recent = self._reached + 1, []
-            self._file.write_text(str(self._reached))
+            write_whole(self._file, str(self._reached).encode())
 
 
 class WeightTransfer:
@@ -125,7 +126,7 @@ def shared_actor(cls: type[Any], config: Config) -> fray.ActorHandle:
 def experiment(config: Config) -> None:
     """Run trainer and rollouts. This is what the job `rl` does."""
     config.storage.mkdir(parents=True, exist_ok=True)
-    actors = [shared_actor(cls, config) for cls in (Curriculum, WeightTransfer)]
+    _actors = [shared_actor(cls, config) for cls in (Curriculum, WeightTransfer)]  # held until this function ends
     cluster = fray.current_cluster()
     trainer = cluster.launch(request("rl-train", 0.5, train, config))
     players = [
@@ -140,7 +141,6 @@ def experiment(config: Config) -> None:
         for job in (trainer, *players):
             cluster.terminate(job)
         cluster.wait([trainer, *players])
-        del actors  # they have lived until here
 
 
 def request(name: str, cpus: float, function: Any, *args: Any) -> fray.JobRequest:
@@ -186,10 +186,13 @@ def train(config: Config) -> None:
 
 
 def next_rollouts(config: Config) -> list[Rollout]:
-    """Take as many rollouts out of the storage as there are jobs that make them, the oldest first."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while len(paths := sorted(config.storage.glob("*.npz"))[: config.rollouts]) < config.rollouts:
-        if time.monotonic() > deadline:
+    """Take a rollout of each job out of the storage; without those of jobs that are late, for they may be dead."""
+    began = time.monotonic()
+    while len(paths := sorted(config.storage.glob("*.npz"))) < config.rollouts:
+        waited = time.monotonic() - began
+        if paths and waited > LATE_SECONDS:
+            break
+        if waited > PATIENCE_SECONDS:
             raise TimeoutError(f"no rollout came for {PATIENCE_SECONDS:.0f} s; see the jobs rl-rollout-*")
         time.sleep(PAUSE_SECONDS)
     rollouts = [Rollout.load(path) for path in paths]
@@ -205,9 +208,7 @@ def load_learner(config: Config) -> Learner:
 
 
 def save_learner(config: Config, learner: Learner) -> None:
-    unfinished = config.checkpoint.with_suffix(".unfinished")
-    unfinished.write_bytes(pickle.dumps(learner))
-    unfinished.replace(config.checkpoint)
+    write_whole(config.checkpoint, pickle.dumps(learner))
 
 
 # ---- what the user sees
@@ -236,7 +237,8 @@ def note_process(config: Config, name: str) -> None:
 def forget_returns_after(config: Config, update: int) -> None:
     """Drop what a trainer has noted that died before it had written its checkpoint."""
     lines = config.returns.read_text().splitlines(keepends=True) if config.returns.exists() else []
-    config.returns.write_text("".join(line for line in lines if json.loads(line)["update"] <= update))
+    kept = [line for line in lines if line.endswith("\n") and json.loads(line)["update"] <= update]
+    write_whole(config.returns, "".join(kept).encode())
 
 
 def plot(config: Config, file: Path) -> None:

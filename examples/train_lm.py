@@ -168,46 +168,42 @@ def train(config: Config) -> None:
         state = load_checkpoint(config.checkpoint, state)
         say(f"resumed at step {state.step}")
     forget_metrics_after(config.metrics, int(state.step))
-    reports = Reports(config, len(text), sum(leaf.size for leaf in jax.tree.leaves(state.params)))
+    peak, source = peak_flops()
+    parameters = sum(leaf.size for leaf in jax.tree.leaves(state.params))
+    say(f"{parameters:,} parameters, {len(text) / 1e6:.1f} MB of text, {peak / 1e9:,.0f} GFLOP/s ({source})")
 
     step_once = jax.jit(partial(train_step, config.model), donate_argnums=0)
     evaluate = jax.jit(partial(loss_of, config.model))
     losses: list[jax.Array] = []
+    began = time.perf_counter()
     for step in range(int(state.step) + 1, config.model.steps + 1):
         # Returns before the device is done, which works while the next batch is made.
         state, loss = step_once(state, batch_of(config.model, text, 0, step))
         losses.append(loss)
-        if step % config.every == 0 or step == config.model.steps:
-            batches = [batch_of(config.model, other_text, 1, number) for number in range(EVAL_BATCHES)]
-            reports.add(step, losses, [evaluate(state.params, batch) for batch in batches])
-            save_checkpoint(config.checkpoint, identity(config), state)
-            losses = []
+        if step % config.every and step != config.model.steps:
+            continue
+        mean_loss = float(np.mean(losses))  # waits for the device
+        steps_per_second = len(losses) / (time.perf_counter() - began)
+        batches = [batch_of(config.model, other_text, 1, number) for number in range(EVAL_BATCHES)]
+        eval_loss = float(np.mean([evaluate(state.params, batch) for batch in batches]))
+        report(config, step, mean_loss, eval_loss, steps_per_second, peak)
+        save_checkpoint(config.checkpoint, identity(config), state)
+        losses = []
+        began = time.perf_counter()
     say(f"done: {config.checkpoint}")
 
 
-class Reports:
-    """Writes and prints how training goes."""
-
-    def __init__(self, config: Config, text_bytes: int, parameters: int) -> None:
-        self._config = config
-        self._peak, source = peak_flops()
-        say(f"{parameters:,} parameters, {text_bytes / 1e6:.1f} MB of text, {self._peak / 1e9:,.0f} GFLOP/s ({source})")
-        self._began = time.perf_counter()
-
-    def add(self, step: int, losses: Sequence[jax.Array], eval_losses: Sequence[jax.Array]) -> None:
-        loss = float(np.mean(losses))  # waits for the device
-        model = self._config.model
-        rate = len(losses) * model.tokens_per_step / (time.perf_counter() - self._began)
-        utilisation = rate * model.flops_per_token / self._peak
-        eval_loss = float(np.mean(eval_losses))
-        row = {"step": step, "loss": loss, "eval_loss": eval_loss, "tokens_per_second": rate, "mfu": utilisation}
-        with self._config.metrics.open("a") as file:
-            file.write(json.dumps(row) + "\n")
-        say(
-            f"step {step:4}/{model.steps}  loss {loss:.3f}  eval {eval_loss:.3f} = {eval_loss / math.log(2):.2f} bits "
-            f"a byte  {rate:7,.0f} tokens/s  MFU {utilisation:5.1%}"
-        )
-        self._began = time.perf_counter()
+def report(config: Config, step: int, loss: float, eval_loss: float, steps_per_second: float, peak: float) -> None:
+    """Write and print how training goes. MFU, the model FLOPs utilisation, is what part of the peak was of use."""
+    rate = steps_per_second * config.model.tokens_per_step
+    mfu = rate * config.model.flops_per_token / peak
+    row = {"step": step, "loss": loss, "eval_loss": eval_loss, "tokens_per_second": rate, "mfu": mfu}
+    with config.metrics.open("a") as file:
+        file.write(json.dumps(row) + "\n")
+    say(
+        f"step {step:4}/{config.model.steps}  loss {loss:.3f}  eval {eval_loss:.3f} = {eval_loss / math.log(2):.2f} "
+        f"bits a byte  {rate:7,.0f} tokens/s  MFU {mfu:5.1%}"
+    )
 
 
 def say(line: str) -> None:

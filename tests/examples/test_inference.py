@@ -7,14 +7,22 @@ import math
 import os
 import random
 import signal
+import sys
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import fray
 import pytest
 
 from tests.examples.conftest import LOCAL
-from tests.examples.places import Place, run, running
+from tests.examples.places import EXAMPLES, Place, run, running, wait_until
+
+sys.path.insert(0, str(EXAMPLES))
+
+import inference
 
 
 def scores(out: Path) -> list[dict[str, Any]]:
@@ -22,25 +30,60 @@ def scores(out: Path) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="session")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    """What one actor says of Python's own library."""
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder in which one actor has scored Python's own library; its model serves the other runs."""
     out = tmp_path_factory.mktemp("undisturbed")
     run(LOCAL, "inference.py", "--out", out, "--actors", 1, "--batch", 1000)
-    return scores(out)
+    return out
 
 
-def test_actor_that_is_killed_loses_no_batch(place: Place, undisturbed: list[dict[str, Any]], tmp_path: Path) -> None:
+def test_actor_that_is_killed_loses_no_batch(place: Place, undisturbed: Path, tmp_path: Path) -> None:
+    (tmp_path / "model.npy").symlink_to(undisturbed / "model.npy")
     with running(place, "inference.py", "--out", tmp_path, "--batch", 5) as program:
         os.kill(int(program.wait_for(r"^scorer 1: model of 64 MiB .* process (\d+)$")[1]), signal.SIGKILL)
         output = program.result()
     assert "1 of 2 scorers died and were started again" in output
-    assert scores(tmp_path) == undisturbed
+    assert scores(tmp_path) == scores(undisturbed)
 
 
-def test_documents_are_in_order(undisturbed: list[dict[str, Any]]) -> None:
-    paths = [Path(score["path"]) for score in undisturbed]
+def test_documents_are_in_order(undisturbed: Path) -> None:
+    paths = [Path(score["path"]) for score in scores(undisturbed)]
     assert len(paths) > 500
     assert paths == sorted(paths)
+
+
+class Waiting:
+    """Scores the first document when a file is there, and all others at once."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def score(self, batch: Sequence[inference.Document]) -> list[inference.Score]:
+        if batch[0].path == "0":
+            wait_until(self._file.exists)
+        return [inference.Score(batch[0].path, 0, 0.0)]
+
+
+def test_batches_are_taken_no_further_ahead_than_the_slowest_allows(tmp_path: Path) -> None:
+    taken: list[str] = []
+
+    def batches() -> Iterator[list[inference.Document]]:
+        for number in range(100):
+            taken.append(str(number))
+            yield [inference.Document(str(number), b"")]
+
+    most = 2 * inference.AHEAD_OF_EACH
+    with fray.ThreadContext(max_workers=2) as ctx, ThreadPoolExecutor(1) as thread:
+        scorers = [ctx.create_actor(Waiting, tmp_path / "go") for _ in range(2)]
+        scores = inference.score_in_order(ctx, scorers, batches())
+        first = thread.submit(next, scores)
+        # The actor that waits has two of them, all others are done by the other one.
+        wait_until(lambda: len(taken) == most)
+        assert not first.done()
+        (tmp_path / "go").touch()
+        assert first.result()[0].path == "0"
+        assert len(taken) == most
+        assert [score[0].path for score in scores] == [str(number) for number in range(1, 100)]
 
 
 def text_of(words: list[str], seed: int) -> bytes:

@@ -19,7 +19,7 @@ from tests.examples.conftest import LOCAL
 from tests.examples.places import Place, Program, run, running, wait_until
 from tests.iris.controller import Controller
 
-STEPS, EVERY = 80, 5
+STEPS, EVERY = 80, 10
 OPTIONS = ("--steps", STEPS, "--every", EVERY, "--width", 32)
 
 
@@ -62,7 +62,7 @@ def test_a_run_that_was_taken_away_ends_as_one_that_was_not(
 ) -> None:
     (tmp_path / "compiled").symlink_to(undisturbed / "compiled")
     with running(place, "train_lm.py", "--out", tmp_path, *OPTIONS) as program:
-        wait_until(lambda: len(rows(tmp_path)) > 2)
+        wait_until(lambda: len(rows(tmp_path)) > 1)
         take_away(program)
         output = program.result()
     resumed = re.findall(r"^resumed at step (\d+)$", output, re.MULTILINE)
@@ -79,10 +79,7 @@ def test_loss_falls_below_what_counts_of_bytes_explain(undisturbed: Path) -> Non
     assert all(0.0 < row["mfu"] < 1.5 for row in rows(undisturbed))
 
 
-def test_finished_run_is_not_run_again_and_one_of_other_settings_is_refused(undisturbed: Path) -> None:
-    before = losses(undisturbed)
-    assert f"resumed at step {STEPS}\n" in run(LOCAL, "train_lm.py", "--out", undisturbed, *OPTIONS)
+def test_folder_of_a_run_with_other_settings_is_refused_in_one_line(undisturbed: Path) -> None:
     with running(LOCAL, "train_lm.py", "--out", undisturbed, *OPTIONS, "--seed", 1) as program:
         assert program.code() == 2
-        assert "is of another run" in program.output
-    assert losses(undisturbed) == before
+    assert "is of another run" in program.output and program.output.count("\n") == 1
