@@ -95,7 +95,7 @@ class WaitKernel {
   static constexpr std::chrono::microseconds kSpin{20};
   // Within so long the backup thread looks at what was left to it.
   static constexpr std::chrono::milliseconds kTick{1};
-  // Of a thread that follows: with an end, lest it looks as if only this process could wake it (os/thread_rest.h).
+  // Of a thread that follows: with an end, lest it looks as if only this process could wake it (os/process/thread_rest.h).
   static constexpr std::chrono::hours kLongSleep{1};
 
   WaitKernel(Mutex& mutex, Sources& sources) : mutex_(mutex), sources_(sources) {}

@@ -39,7 +39,6 @@ bool LeaseLedger::block(LeaseId lease) {
   held.blocked = true;
   if (held.dedicated) return true;
   ++blocked_;
-  ++blocked_;
   free_.add(held.shape.resources);
   if (held.orphaned) return true;
   LeaseGroup& group = groups_[{held.client, held.demand}];
