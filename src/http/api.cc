@@ -24,6 +24,7 @@ using nlohmann::json;
 // What Ray's clients are told they talk to: the release whose protocol is spoken, and its version of the job API.
 constexpr const char* kRayRelease = "2.60.0";
 constexpr const char* kRayApi = "4";
+constexpr std::uint64_t kMostTailLines = 1'000'000;
 constexpr std::uint64_t kMostLogBytes = std::uint64_t{64} << 20;  // of one answer
 
 void answer_with(const Responder& responder, Result<json> document) {
@@ -53,6 +54,9 @@ Result<LogPlace> place_in(const Request& request) {
   LogPlace place;
   FRAY_ASSIGN_OR_RETURN(std::uint64_t replica, number_in(request, "replica", UINT32_MAX));
   FRAY_ASSIGN_OR_RETURN(place.offset, number_in(request, "offset", UINT64_MAX));
+  if (request.query.contains("tail")) {
+    FRAY_ASSIGN_OR_RETURN(place.tail_lines, number_in(request, "tail", kMostTailLines));
+  }
   place.replica = static_cast<std::uint32_t>(replica);
   auto stream = request.query.find("stream");
   if (stream == request.query.end() || stream->second == "stdout") {
@@ -68,7 +72,8 @@ Result<LogPlace> place_in(const Request& request) {
 std::vector<Route::Parameter> log_parameters() {
   return {{"replica", "integer", "which replica; 0 if not given"},
           {"stream", "string", "stdout (if not given) or stderr"},
-          {"offset", "integer", "of the first byte; 0 if not given"}};
+          {"offset", "integer", "of the first byte; 0 if not given"},
+          {"tail", "integer", "begin with so many of the last lines, where there is no offset"}};
 }
 
 // Reads a log piece by piece until its end so far.

@@ -121,7 +121,7 @@ void Connection::parse() {
 
 void Connection::head_arrived() {
   if (auto refusal = owner_.refuse(parser_.request())) return refuse(*refusal);
-  known_ = true;
+  known_ = known_ || owner_.shows_who_asks(parser_.request());
   auto sink = owner_.sink_of(parser_.request());
   if (!sink.is_ok()) return refuse(error_response(sink.status()));
   sink_ = std::move(sink).value();

@@ -71,8 +71,10 @@ class Connection : public std::enable_shared_from_this<Connection>, private Stre
 
   struct Owner {
     virtual ~Owner() = default;
-    // The answer to give instead of reading on, if there is one. Else the client is known from now on.
+    // The answer to give instead of reading on, if there is one.
     virtual std::optional<Response> refuse(const Request& request) = 0;
+    // Whether a request that was not refused shows who sends it. Then the client is known from now on.
+    virtual bool shows_who_asks(const Request& request) = 0;
     // What takes the body of an upload; null for others.
     virtual Result<std::shared_ptr<BodySink>> sink_of(const Request& request) = 0;
     virtual void handle(Request request, Responder responder) = 0;
@@ -86,7 +88,7 @@ class Connection : public std::enable_shared_from_this<Connection>, private Stre
 
   Status start();
   void end();
-  // Whether it has ever sent a request that the guard let pass.
+  // Whether it has ever sent a request that showed who asks, and that the guard let pass.
   bool is_known() const { return known_; }
   bool is_streaming() const { return stream_ != nullptr; }
 

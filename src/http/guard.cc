@@ -62,6 +62,11 @@ std::optional<Response> Guard::refuse(const Request& request, FunctionRef<Access
   return std::nullopt;
 }
 
+bool Guard::shows_who_asks(const Request& request) const {
+  return !request.header("authorization").empty() || !request.header("x-ray-authorization").empty() ||
+         sessions_.visit(request.header("cookie")).session != nullptr;
+}
+
 // Of a request without a token.
 std::optional<Response> Guard::refuse_stranger(const Request& request, Access access) const {
   if (access == Access::kAnybody) return std::nullopt;

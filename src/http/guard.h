@@ -31,6 +31,8 @@ class Guard {
 
   // The refusal, or nothing. `access` says whom the request's route answers; asked only for requests without a token.
   std::optional<Response> refuse(const Request& request, FunctionRef<Access()> access) const;
+  // Of a request that it has let pass: what anybody may see need not show it.
+  bool shows_who_asks(const Request& request) const;
 
  private:
   std::optional<Response> refuse_stranger(const Request& request, Access access) const;

@@ -139,6 +139,14 @@ class FakeNode : public node::NodeView {
     opened.id = request.id;
     opened.attempt = jobs[request.id].attempt;
     if (opened.attempt > 0) opened.cursors = {{0, 1, 0}, {0, 2, 0}};
+    if (request.tail_lines != wire::OpenJobLog::kAll) {
+      const std::string& output = jobs[request.id].output[opened.attempt];
+      std::size_t begin = output.size();
+      for (std::uint64_t left = request.tail_lines; left > 0 && begin > 0; --left) {
+        begin = begin < 2 ? 0 : output.rfind('\n', begin - 2) + 1;
+      }
+      opened.cursors.front().offset = begin;
+    }
     return opened;
   }
   ReaderId read_job_log(wire::ReadJobLog request, OnPieces on_pieces) override {

@@ -25,7 +25,10 @@ void JobLog::open() {
       return answer(Status(StatusCode::kNotFound, "the job has no such replica"));
     }
     // An offset counts in the attempt that was asked for, the newest one then.
-    for (LogCursor& cursor : walk_.cursors()) cursor.offset = std::exchange(place_.offset, 0);
+    const bool is_tail = std::exchange(place_.tail_lines, wire::OpenJobLog::kAll) != wire::OpenJobLog::kAll;
+    for (LogCursor& cursor : walk_.cursors()) {
+      if (place_.offset > 0 || !is_tail) cursor.offset = std::exchange(place_.offset, 0);
+    }
   }
   read();
 }

@@ -24,6 +24,7 @@ struct LogPlace {
   std::uint32_t replica = 0;
   std::uint8_t stream = 0;  // 1: standard output, 2: standard error, 0: both, of all replicas, in no order between them
   std::uint64_t offset = 0;
+  std::uint64_t tail_lines = wire::OpenJobLog::kAll;  // of each stream, where there is no offset
 };
 
 struct LogPieces {
@@ -36,7 +37,7 @@ class JobLog {
   using Callback = std::function<void(Result<LogPieces>)>;
 
   JobLog(event::Loop& loop, node::NodeView& node, std::string id, LogPlace place)
-      : loop_(loop), node_(node), place_(place), walk_({.id = std::move(id)}, false) {}
+      : loop_(loop), node_(node), place_(place), walk_({.id = std::move(id), .tail_lines = place.tail_lines}, false) {}
   JobLog(const JobLog&) = delete;
   JobLog& operator=(const JobLog&) = delete;
   ~JobLog();

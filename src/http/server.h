@@ -47,6 +47,7 @@ class Server : private Connection::Owner {
   std::optional<Response> refuse(const Request& request) override {
     return guard_.refuse(request, [&] { return routes_.access_of(request); });
   }
+  bool shows_who_asks(const Request& request) override { return guard_.shows_who_asks(request); }
   void handle(Request request, Responder responder) override { routes_.handle(std::move(request), responder); }
   Result<std::shared_ptr<BodySink>> sink_of(const Request& request) override { return routes_.sink_of(request); }
   void connection_ended(Connection& connection) override;

@@ -55,6 +55,17 @@ TEST(ServerTest, strangers_that_say_nothing_make_room_for_those_who_ask) {
   EXPECT_EQ(HttpWorld::status_of(world.ask("GET /api/version")), 200);
 }
 
+TEST(ServerTest, strangers_that_look_at_the_page_make_room_for_those_who_ask) {
+  HttpWorld world;
+  std::vector<os::Fd> strangers;
+  for (std::size_t i = 0; i < Server::kMostConnections; ++i) {
+    strangers.push_back(world.connect());
+    HttpWorld::send(strangers.back(), "GET / HTTP/1.1\r\nHost: " + world.host() + "\r\nCookie: fray_1=1\r\n\r\n");
+    world.read(strangers.back(), [](const std::string& got) { return got.ends_with("\r\n\r\n"); });
+  }
+  EXPECT_EQ(HttpWorld::status_of(world.ask("GET /api/version")), 200);
+}
+
 TEST(ServerTest, a_client_that_does_not_read_holds_nobody_up) {
   HttpWorld world;
   world.node->document["padding"] = std::string(8 << 20, 'x');

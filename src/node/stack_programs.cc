@@ -65,7 +65,7 @@ void StackPrograms::end(pid_t pid, Status why) {
   Running& running = taken.mapped();
   loop_.cancel(running.timer);
   loop_.remove(running.pipe.get());
-  ::kill(-pid, SIGKILL);  // of one that has ended nothing is left but what py-spy may have left behind
+  if (why.code() == StatusCode::kTimedOut) ::kill(-pid, SIGKILL);
   running.on_stack(why.is_ok() ? Result<std::string>(std::move(running.text)) : Result<std::string>(std::move(why)));
 }
 

@@ -506,6 +506,10 @@ TEST(LeaseTable, WaitingSaysWhatIsMissing) {
   bench.take();
   EXPECT_EQ(bench.table.waiting().at(0).reason, "waits for CPU 1: the node has CPU 2, of which 0 is free");
   EXPECT_EQ(bench.table.waiting().at(1).reason, "waits for CPU 9: the node has CPU 2 in all");
+  EXPECT_EQ(bench.table.waiting().at(0).way_on,
+            "It starts when running tasks give back enough; nothing needs to be done.");
+  EXPECT_EQ(bench.table.waiting().at(1).way_on,
+            "It can never start here: cancel it and ask for less, or start a node with more.");
 }
 
 DemandChange dedicated(ResourceSet resources = {}, WorkerKeyId key = 0) {
@@ -568,10 +572,10 @@ TEST(LeaseTable, ActorWithResourcesWaitsForThemWithAReasonAndAsksForLeases) {
   bench.table.client_joined(kHome, kAnn);
   bench.table.demand_changed(kHome, dedicated(cpu(1)));
   EXPECT_EQ(bench.settle(), (std::vector<Command>{ReclaimLeases{kAnn, 1, 0}}));
-  EXPECT_EQ(bench.table.why_waiting(kHome), "waits for CPU 1: the node has CPU 2, of which 0 is free");
+  EXPECT_EQ(bench.table.why_waiting(kHome).text, "waits for CPU 1: the node has CPU 2, of which 0 is free");
   bench.table.lease_returned(kAnn, 1);
   EXPECT_EQ(only<GrantLease>(bench.settle()).at(0).client, kHome);
-  EXPECT_EQ(bench.table.why_waiting(kHome), "");
+  EXPECT_EQ(bench.table.why_waiting(kHome).text, "");
 }
 
 TEST(LeaseTable, BlockedActorKeepsItsResources) {
@@ -600,7 +604,7 @@ TEST(LeaseTable, DemandThatCannotBeMetBesideActorsKeepsNothingFromOthers) {
   bench.table.demand_changed(kAnn, demand(0, 1, cpu(2), 9));
   bench.table.demand_changed(kAnn, demand(1, 1, cpu(1)));
   EXPECT_EQ(only<GrantLease>(bench.settle()).at(0).demand, 1u);
-  EXPECT_EQ(bench.table.why_waiting(kAnn), "waits for CPU 2: the node has CPU 2, and actors leave 1");
+  EXPECT_EQ(bench.table.why_waiting(kAnn).text, "waits for CPU 2: the node has CPU 2, and actors leave 1");
   bench.table.worker_left(100);
   bench.table.lease_returned(kAnn, 2);
   EXPECT_EQ(only<GrantLease>(bench.settle()).at(0).demand, 0u) << "once the actor has ended";

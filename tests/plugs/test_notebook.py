@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
+import re
 import threading
 import time
 import uuid
@@ -131,6 +133,21 @@ def test_progress_is_one_bar_that_is_updated_in_place(notebook: Notebook) -> Non
     assert len(shown) == len(outputs) == 1, outputs
     assert '<progress value="20" max="20">' in shown[0].data["text/html"]
     assert "naps 20/20" in shown[0].data["text/html"]
+
+
+def test_the_dashboard_is_shown_in_the_cell(notebook: Notebook) -> None:
+    notebook.run("own = fray.create_job_ctx('local', dashboard=True)\nown.get(own.run(abs, -1))")
+    shown = notebook.run("fray.dashboard(context=own)")[-1].data
+    assert shown["text/plain"].startswith("<dashboard at http://127.0.0.1:")
+    frame = re.fullmatch(r'<iframe src="http://(localhost:\d+)(/[^"]*)".*</iframe>', shown["text/html"])
+    assert frame, shown
+    connection = http.client.HTTPConnection(frame[1], timeout=PATIENCE)
+    connection.request("GET", frame[2])
+    answer = connection.getresponse()
+    connection.close()
+    assert (answer.status, answer.headers["Location"]) == (303, "/dashboard/")
+    assert answer.headers["Set-Cookie"].startswith("fray_")
+    notebook.run("own.close()")
 
 
 def test_an_exception_shows_where_the_task_raised_it(notebook: Notebook) -> None:
