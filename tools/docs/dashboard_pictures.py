@@ -21,7 +21,7 @@ from tools.check_docs import ROOT
 
 IMAGES = ROOT / "docs" / "images"
 SIZE = {"width": 1360, "height": 850}
-_LOOKING_SECONDS = 25
+_LOOKING_SECONDS = 20
 _FRAY = Path(sys.executable).parent / "fray"
 
 _WORK = """
@@ -39,12 +39,10 @@ class Vocabulary:
 def load_shard(number):
     time.sleep(random.uniform(0.05, 0.15))
     random.seed(number)
-    return " ".join(f"w{int(random.paretovariate(1.2))}" for _ in range(20_000)) * 4
+    return " ".join(f"w{int(random.paretovariate(1.2))}" for _ in range(2000))
 
 def tokenize(text):
-    until = time.process_time() + random.uniform(0.02, 0.12)
-    while time.process_time() < until:
-        pass
+    time.sleep(random.uniform(0.02, 0.12))
     return text.split()
 
 def count_words(tokens):
@@ -57,11 +55,11 @@ def count_words(tokens):
     return dict(sorted(counts.items(), key=lambda item: -item[1])[:200])
 
 def evaluate():
-    time.sleep(2)
+    time.sleep(3600)
 
 ctx = fray.init(address="auto")
 vocabulary = ctx.create_actor(Vocabulary, name="vocabulary")
-greedy = [ctx.create_task(evaluate, options=fray.TaskOptions(resources={"CPU": 8})) for _ in range(3)]
+greedy = [ctx.create_task(evaluate, options=fray.TaskOptions(resources={"TPU": 4})) for _ in range(3)]
 shard = 0
 while True:
     texts = [ctx.run(load_shard, shard + n) for n in range(24)]
@@ -89,10 +87,16 @@ class Scene:
     def __init__(self, home: Path) -> None:
         self.home = home
         self._environment = {**os.environ, "FRAY_HOME": str(home)}
-        self._url = json.loads(self.fray("start", "--cpus", "8", "--json"))["url"]
-        self._program = subprocess.Popen([sys.executable, "-c", _WORK], env=self._environment, cwd=home)
-        self.fray("submit", "--no-wait", "--id", "train-resnet", "--cpus", "1", "--", "python3", "-c", _JOB)
-        self.fray("submit", "--no-wait", "--id", "train-large", "--gpus", "4", "--", "python3", "train.py")
+        self._url = json.loads(self.fray("start", "--cpus", "8", "--resources", "TPU:4", "--json"))["url"]
+        self._program: subprocess.Popen[bytes] | None = None
+
+    def begin(self) -> None:
+        (self.home / "train.py").write_text(_JOB)
+        self._program = subprocess.Popen([sys.executable, "-c", _WORK], env=self._environment, cwd=self.home)
+        self.fray("submit", "--no-wait", "--id", "train-resnet", "--cpus", "0", "--", "python3", "train.py")
+        self.fray(
+            "submit", "--no-wait", "--id", "train-large", "--resources", "TPU:4", "--", "python3", "train.py", "--large"
+        )
 
     def fray(self, *words: str) -> str:
         done = subprocess.run([_FRAY, *words], env=self._environment, cwd=self.home, capture_output=True, text=True)
@@ -107,8 +111,9 @@ class Scene:
         return f"{self._url}/dashboard/{path}"
 
     def end(self) -> None:
-        self._program.kill()
-        self._program.wait()
+        if self._program is not None:
+            self._program.kill()
+            self._program.wait()
         self.fray("stop", "--force")
 
 
@@ -134,9 +139,6 @@ def take_all(scene: Scene, page: Page) -> None:
     page.get_by_role("region", name="task").get_by_role("row").nth(1).wait_for()
     take(page, "tasks")
     page.emulate_media(color_scheme="light")
-    page.goto(scene.view("functions"))
-    page.locator("tbody tr").nth(3).wait_for()
-    take(page, "functions")
     page.goto(scene.view("jobs/train-resnet"))
     page.get_by_text("epoch   40").wait_for()
     take(page, "job")
@@ -147,6 +149,7 @@ def main() -> int:
     IMAGES.mkdir(exist_ok=True)
     scene = Scene(home)
     try:
+        scene.begin()
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--disable-gpu"])
             context = browser.new_context(viewport=SIZE, device_scale_factor=1, reduced_motion="reduce")
