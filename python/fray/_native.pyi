@@ -200,7 +200,7 @@ def wait(*args: Any, **kwargs: Any) -> Any:
     """wait(client, refs, num_returns, timeout) -> (ready, others)"""
 
 def cancel(*args: Any, **kwargs: Any) -> Any:
-    """cancel(client, ref, force) -> whether the task had not ended"""
+    """cancel(client, ref, force, recursive) -> whether the task had not ended"""
 
 def is_waiting(*args: Any, **kwargs: Any) -> Any:
     """is_waiting(client, ref, cancel) -> whether no worker had the task"""

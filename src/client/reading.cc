@@ -203,7 +203,7 @@ void Reading::handle(wire::Incoming& frame) {
     case ControlType::kCancelWanted: {
       auto message = wire::decode<wire::CancelObject>(frame.body);
       if (!message.is_ok()) return broken(message.status());
-      if (Object* object = objects_.find(message->object)) ledger_.cancel(object, message->force);
+      if (Object* object = objects_.find(message->object)) ledger_.cancel(object, message->force, message->recursive);
       return;
     }
     case ControlType::kObjectReady: {

@@ -243,6 +243,7 @@ void TaskLoop::sort_frame(wire::Incoming& incoming) {
       if (incoming.header.id == running_) {
         interrupt_ = Interrupt::kCancelled;
         interrupted_at_ns_ = os::monotonic_ns();
+        cancels_started_ = !incoming.body.empty();
         executor_.interrupt();
         items_taken_.notify_all();
         return;
@@ -317,6 +318,7 @@ void TaskLoop::run_task(const Frame& frame) {
     started_ns_ = started;
     timeout_seconds_ = task.head.timeout_seconds;
     interrupt_ = Interrupt::kNone;
+    cancels_started_ = false;
     untaken_bytes_ = 0;
     no_item_limit_ = false;
     held_ns_ = held_since_ns_ = 0;
@@ -340,10 +342,11 @@ void TaskLoop::run_task(const Frame& frame) {
   outcome.keep_within(wire::most_body_bytes(client_.node().store_limit_bytes));
   // Holds on what the arguments contained, and records of what the results contain, go ahead of the answer.
   if (outcome.retire) client_.say(wire::ControlType::kRetiring);
-  client_.task_ended();
+  const std::uint64_t next_started = client_.task_ended();
   if (duration > kMayMaskNs) restore_signal_mask();
   MutexLock lock(mutex_);
   running_ = 0;
+  first_started_ = next_started;
   if (idle_) {
     lock.unlock();
     set_idle(false);
@@ -430,10 +433,27 @@ bool TaskLoop::tick() {
       client_.say(wire::ControlType::kRetiring);
       ::_exit(1);
     }
+    if (std::exchange(cancels_started_, false)) {
+      cancel_started();
+      if (running_ == 0) return true;
+    }
   }
   seen_running_ = running_;
   return os::monotonic_ns() - started_ns_ < kSecondNs || timeout_seconds_ > 0 || interrupt_ != Interrupt::kNone ||
          undecided;
+}
+
+// Cancels what the running task has started. It may end meanwhile, and what the next one starts is no part of that.
+void TaskLoop::cancel_started() {
+  const std::uint64_t first = first_started_;
+  const std::uint64_t task_started_ns = started_ns_;
+  mutex_.unlock();
+  std::uint64_t end = client_.tasks().next_number();
+  mutex_.lock();
+  if (running_ == 0 || started_ns_ != task_started_ns) end = std::min(end, first_started_);
+  mutex_.unlock();
+  client_.tasks().cancel_between(first, end);
+  mutex_.lock();
 }
 
 int TaskLoop::poll_fd() {

@@ -145,6 +145,7 @@ class TaskLoop : public client::WorkerDuty {
   void return_unstarted(wire::ReturnReason reason) FRAY_REQUIRES(mutex_);
   void flush() FRAY_REQUIRES(mutex_);
   bool must_end(std::uint64_t now_ns) FRAY_REQUIRES(mutex_);
+  void cancel_started() FRAY_REQUIRES(mutex_);  // lets go of the mutex meanwhile
   void restore_signal_mask() const;
   bool watch_side_waits();
   void look_for_rest();
@@ -195,6 +196,8 @@ class TaskLoop : public client::WorkerDuty {
   bool was_held_ = false;                                    // of the task thread
   Interrupt interrupt_ FRAY_GUARDED_BY(mutex_) = Interrupt::kNone;
   std::uint64_t interrupted_at_ns_ FRAY_GUARDED_BY(mutex_) = 0;
+  std::uint64_t first_started_ FRAY_GUARDED_BY(mutex_) = 0;  // number of the first task that the running one starts
+  bool cancels_started_ FRAY_GUARDED_BY(mutex_) = false;     // those that it has started are to be cancelled
   std::uint64_t seen_running_ FRAY_GUARDED_BY(mutex_) = 0;   // by the last tick
   std::uint64_t untaken_bytes_ FRAY_GUARDED_BY(mutex_) = 0;  // items of the running generator
   bool no_item_limit_ FRAY_GUARDED_BY(mutex_) = false;

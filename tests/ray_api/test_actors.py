@@ -372,6 +372,34 @@ def test_a_cancelled_coroutine_is_told(ray: Any, tmp_path: Path) -> None:
         ray.cancel(actor.wait.remote(str(tmp_path / "mark")), force=True)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_cancelled_method_of_a_plain_actor_may_ask_for_it_and_its_value_is_dropped(
+    ray: Any, tmp_path: Path, threads: int
+) -> None:
+    @ray.remote(max_concurrency=threads)
+    class Plain:
+        def poll(self, mark: str) -> str:
+            context = ray.get_runtime_context()
+            Path(mark).touch()
+            while not context.is_canceled():
+                time.sleep(0.01)
+            Path(mark + ".told").touch()
+            return "dropped"
+
+        def other(self) -> bool:
+            return ray.get_runtime_context().is_canceled()
+
+    actor = Plain.remote()
+    ref = actor.poll.remote(str(tmp_path / "mark"))
+    while not (tmp_path / "mark").exists():
+        time.sleep(0.01)
+    ray.cancel(ref)
+    with pytest.raises(ray.exceptions.TaskCancelledError):
+        ray.get(ref, timeout=30)
+    assert (tmp_path / "mark.told").exists()
+    assert ray.get(actor.other.remote()) is False  # the call after it is another one
+
+
 def test_threaded_actors(ray: Any) -> None:
     @ray.remote(max_concurrency=2)
     class Threaded:

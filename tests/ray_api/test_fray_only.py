@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pickle
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -176,6 +178,31 @@ def test_a_timeout_of_a_task_itself_is_raised_while_others_are_awaited(fray_as_r
     with pytest.raises(fray.GetTimeoutError, match="in the task"):
         ray.get([waiting.wait.remote(), late.remote()], timeout=30)
     ray.kill(waiting)
+
+
+def test_asyncio_waits_for_refs_as_for_futures(fray_as_ray: object, tmp_path: Path) -> None:
+    import fray.ray as ray
+
+    @ray.remote(num_cpus=0)
+    def answer(door: str | None, fails: bool = False) -> int:
+        while door is not None and not os.path.exists(door):
+            time.sleep(0.01)
+        if fails:
+            raise ValueError("no answer")
+        return 1
+
+    async def wait() -> None:
+        door = tmp_path / "door"
+        early, late = answer.remote(None), answer.remote(str(door))
+        done, pending = await asyncio.wait([early, late], return_when=asyncio.FIRST_COMPLETED)
+        assert (done, pending) == ({early}, {late})
+        done, pending = await asyncio.wait([early, late, answer.remote(None, True)], return_when="FIRST_EXCEPTION")
+        assert pending == {late} and early in done
+        assert not (await asyncio.wait([late], timeout=0.01))[0]
+        door.touch()
+        assert (await asyncio.wait([early, late])) == ({early, late}, set())
+
+    asyncio.run(wait())
 
 
 def test_importing_is_fast() -> None:

@@ -22,6 +22,8 @@ from functools import partial
 from types import GeneratorType
 from typing import Any, NoReturn
 
+from fray._native import call_is_cancelled
+from fray.errors import TaskCancelledError
 from fray.job.actors import current_actor
 from fray.ray import _session
 from fray.ray._calls import Call, begin_surroundings, process, running_actor
@@ -146,9 +148,13 @@ class Actor:
             self._enter(name, function)
             try:
                 value = method(*args, **kwargs)
-                return next(value) if type(value) is GeneratorType else value
+                if type(value) is GeneratorType:
+                    value = next(value)
             except BaseException as error:
                 raise self._failed(error, name) from None
+            if call_is_cancelled():
+                raise TaskCancelledError(f"{name} was cancelled while it ran; what it returned is dropped")
+            return value
 
         return call
 

@@ -138,6 +138,8 @@ class RuntimeContext:
             raise RuntimeError("This method is only available in a worker")
         if process.actor is not None and process.actor.is_asynchronous:
             raise RuntimeError("This method is not supported in an async actor; it gets asyncio.CancelledError")
+        if process.actor is not None:
+            return _native.call_is_cancelled()
         return _native.interrupt_reason() == _native.Interrupt.CANCELLED
 
     @property
