@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -370,6 +371,24 @@ def test_a_cancelled_coroutine_is_told(ray: Any, tmp_path: Path) -> None:
     assert (tmp_path / "mark.told").exists()
     with pytest.raises(ValueError, match="force"):
         ray.cancel(actor.wait.remote(str(tmp_path / "mark")), force=True)
+
+
+@pytest.mark.parametrize(("code", "restarts"), [(1, True), (None, True), ("a text", True), (0, False)])
+def test_an_actor_that_leaves_by_an_error_is_restarted(ray: Any, tmp_path: Path, code: Any, restarts: bool) -> None:
+    @ray.remote(num_cpus=0, max_restarts=1, max_task_retries=1)
+    class Leaving:
+        def leave_once(self, mark: str) -> str:
+            if not Path(mark).exists():
+                Path(mark).touch()
+                sys.exit(code)
+            return "again"
+
+    ref = Leaving.remote().leave_once.remote(str(tmp_path / "mark"))
+    if restarts:
+        assert ray.get(ref, timeout=60) == "again"
+        return
+    with pytest.raises(ray.exceptions.RayActorError):
+        ray.get(ref, timeout=60)
 
 
 @pytest.mark.parametrize("threads", [1, 2])

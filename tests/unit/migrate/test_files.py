@@ -227,6 +227,44 @@ def test_options_in_a_dict_that_something_else_reads_or_changes_stay(tmp_path: P
     assert f"# fray: these options are made while the program runs; write them out\n{call}" in path.read_text()
 
 
+POOLS = """\
+import ray
+from ray.util.multiprocessing import Pool
+
+
+def square(x):
+    return x * x
+
+
+def power(base, exponent=2):
+    return base**exponent
+
+
+if __name__ == "__main__":
+    ray.init(num_cpus=2)
+    with Pool(2) as pool:
+        print(pool.map(square, range(4)), pool.map(square, [3, 4], chunksize=2))
+        print(pool.starmap(power, [(2, 3), (3, 2)]), pool.starmap(power, []))
+    other = Pool(processes=2)
+    print(sum(other.imap(square, [1, 2])), sorted(other.imap_unordered(square, [2, 1], 1)))
+    print(other.apply(power, (2, 4)), other.apply(power, kwargs={"base": 5}))
+    other.close()
+    other.join()
+    ray.shutdown()
+"""
+
+
+def test_a_pool_of_processes_becomes_an_executor_that_gives_the_same(tmp_path: Path) -> None:
+    path = written(tmp_path, POOLS)
+    before = subprocess.run([sys.executable, "-m", "fray.ray", str(path)], capture_output=True, text=True, timeout=60)
+    assert before.returncode == 0, before.stderr
+    assert report(path)["program.py"]["state"] == "moved"
+    assert "fray.Executor(max_workers=2)" in path.read_text() and "ray.util" not in path.read_text()
+    after = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=60)
+    assert (after.stdout, after.returncode) == (before.stdout, 0), after.stderr
+    assert before.stdout.startswith("[0, 1, 4, 9] [9, 16]\n[8, 9] []\n")
+
+
 @pytest.mark.parametrize(
     "use",
     ["pool.apply_async(f, (1,))", "pool.map(*args)", "pool.map(f, [1], 1, None)", "print(pool)", "pool = None"],
