@@ -207,7 +207,7 @@ def kill(actor: Any, *, no_restart: bool = True) -> None:
             f"ActorHandle objects are not valid across sessions: {actor!r} is of another one"
         )
     try:
-        context.kill(actor._fray_handle, no_restart)
+        actor._kill(context, no_restart)
     except Exception as error:
         raise_translated(error)
 

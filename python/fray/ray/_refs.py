@@ -22,7 +22,15 @@ if TYPE_CHECKING:
 
     from fray.job.refs import ObjectRef as AnyRef
 
-__all__ = ["NO_CPU", "DynamicObjectRefGenerator", "ObjectRef", "ObjectRefGenerator", "Poison", "refs_of_result"]
+__all__ = [
+    "NO_CPU",
+    "DynamicObjectRefGenerator",
+    "ObjectRef",
+    "ObjectRefGenerator",
+    "Poison",
+    "failed_refs",
+    "refs_of_result",
+]
 
 T = TypeVar("T")
 
@@ -263,6 +271,12 @@ class Poison:
 
     def __reduce__(self) -> Any:
         return _raise_again, (self.failure,)
+
+
+def failed_refs(failure: BaseException, returns: int) -> Any:
+    """Return a ref whose value is that `failure` is raised; a list of several where `returns` says so."""
+    refs = [_session.context().put(Poison(failure)) for _ in range(max(returns, 1))]
+    return refs if returns > 1 else refs[0]
 
 
 def _raise_again(failure: BaseException) -> NoReturn:

@@ -11,12 +11,13 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
+from fray.errors import InfeasibleError
 from fray.job.frozen import Frozen
 from fray.ray import _session
 from fray.ray._calls import Body, Items, Several
-from fray.ray._errors import raise_translated
+from fray.ray._errors import raise_translated, translated
 from fray.ray._options import check_options, facts_of, placement_of, task_options
-from fray.ray._refs import refs_of_result
+from fray.ray._refs import failed_refs, refs_of_result
 from fray.ray._signature import Shape
 
 __all__ = ["FuncWrapper", "RemoteFunction"]
@@ -78,6 +79,10 @@ class _Remote:
                 result = self.strategy.submit(context, self.frozen, args, kwargs, self.task_options)
             else:
                 result = context.engine.submit(self.frozen, args, kwargs, self.task_options)
+        except InfeasibleError as error:
+            if self.streams:
+                raise_translated(error)
+            result = failed_refs(translated(error), self.returns)  # a program that never waits for it runs on
         except Exception as error:
             raise_translated(error)
         if self.streams or self.returns == 0:
