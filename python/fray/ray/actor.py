@@ -22,7 +22,7 @@ from fray.ray._calls import process
 from fray.ray._errors import raise_translated, translated
 from fray.ray._host import WITH_OPTIONS, WITH_OPTIONS_STREAMING, Exit
 from fray.ray._ids import ActorID
-from fray.ray._options import actor_options, check_options, facts_of, placement_of
+from fray.ray._options import actor_options, check_options, facts_of, may_be_captured, placement_of
 from fray.ray._options import method as method
 from fray.ray._refs import failed_refs, refs_of_result
 from fray.ray._signature import Shape
@@ -315,9 +315,13 @@ class _Wrapper:
         if kwargs or not self._shape.low <= len(args) <= self._shape.high:
             self._shape.check(args, kwargs)
         context = _session.context()
+        options = self._options
+        if process.captured is not None and may_be_captured(options):
+            from fray.ray.util.scheduling_strategies import in_group
+
+            return _Wrapper(self._cls, in_group(options, process.captured)).remote(*args, **kwargs)
         if self._session != _session.state.number:
             self._prepare()
-        options = self._options
         place = placement_of(options)
         arguments = (self._frozen, self._facts, tuple(kwargs), *args, *kwargs.values())
         try:
