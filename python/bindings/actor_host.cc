@@ -33,6 +33,13 @@ struct PythonActorHost {
 };
 PyTypeObject* host_type = nullptr;
 
+// The call that this thread runs; null between calls, and on an event loop.
+struct RunningCall {
+  Host* host = nullptr;
+  ActorCall* call = nullptr;
+};
+thread_local RunningCall running_call;
+
 constexpr std::uint64_t kLongestTakeNs = 1'000'000;  // then the event loop has other things to do
 
 Host* as_host(PyObject* self) { return reinterpret_cast<PythonActorHost*>(self)->host; }
@@ -161,6 +168,7 @@ void run_call(Host& host, ActorCall* call, GilHooks& hooks) {
   host.runner.reset_bytes();
   PyObject* method = bound_method(host, call->task);
   PyObject* result = nullptr;
+  running_call = {&host, call};
   if (method != nullptr) {
     result = call->task.head.generator != 0 ? stream(host, call, method, hooks) : host.runner.call(method, call->task);
   }
@@ -174,8 +182,17 @@ void run_call(Host& host, ActorCall* call, GilHooks& hooks) {
   }
   if (PyErr_Occurred() != nullptr) PyErr_Clear();
   Py_XDECREF(result);
+  running_call = {};
   host.runner.note_bytes(&outcome);
   host.loop->answer(call, outcome);
+}
+
+// call_is_cancelled() -> whether the method that this thread runs was cancelled
+PyObject* call_is_cancelled(PyObject*, PyObject*) {
+  const auto [host, call] = running_call;
+  // The loop of a forked child is its parent's, and its mutex may be locked for ever.
+  if (call == nullptr || host->owner->inherited) Py_RETURN_FALSE;
+  return PyBool_FromLong(host->loop->is_cancelled(call));
 }
 
 // serve(): runs calls on this thread until the actor ends.
@@ -487,6 +504,10 @@ PyMethodDef host_methods[] = {
     {"end_child", host_end_child, METH_NOARGS, "Ends a forked child that would go on in its parent's event loop."},
     {"has_ended", host_has_ended, METH_NOARGS, "Whether the node has let go of this actor."},
     {nullptr, nullptr, 0, nullptr}};
+PyMethodDef host_functions[] = {
+    {"call_is_cancelled", call_is_cancelled, METH_NOARGS,
+     "call_is_cancelled() -> whether the actor's method that this thread runs was cancelled"},
+    {nullptr, nullptr, 0, nullptr}};
 PyType_Slot host_slots[] = {
     {Py_tp_dealloc, reinterpret_cast<void*>(host_dealloc)}, {Py_tp_methods, host_methods}, {0, nullptr}};
 PyType_Spec host_spec{"fray._native.ActorHost", sizeof(PythonActorHost), 0,
@@ -506,7 +527,8 @@ PyObject* new_actor_host(PythonClient* owner, PyObject* support, wire::HostActor
 
 int add_actor_host(PyObject* module) {
   host_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&host_spec));
-  return host_type == nullptr ? -1 : PyModule_AddType(module, host_type);
+  if (host_type == nullptr || PyModule_AddType(module, host_type) != 0) return -1;
+  return PyModule_AddFunctions(module, host_functions);
 }
 
 }  // namespace fray::python

@@ -270,15 +270,16 @@ PyObject* wait(PyObject*, PyObject* const* args, Py_ssize_t arg_count) {
   return split(refs.get(), needed, false);
 }
 
-// cancel(client, ref, force) -> whether the task had not ended
+// cancel(client, ref, force, recursive) -> whether the task had not ended
 PyObject* cancel(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count != 3 || !is_ref(args[1])) {
-    PyErr_SetString(PyExc_TypeError, "cancel(client, ref, force)");
+  if (count != 4 || !is_ref(args[1])) {
+    PyErr_SetString(PyExc_TypeError, "cancel(client, ref, force, recursive)");
     return nullptr;
   }
   PythonRef* ref = as_ref(args[1]);
   if (!check_own(ref->owner)) return nullptr;
-  return PyBool_FromLong(ref->owner->client->tasks().cancel(ref->object, PyObject_IsTrue(args[2]) == 1));
+  const bool force = PyObject_IsTrue(args[2]) == 1;
+  return PyBool_FromLong(ref->owner->client->tasks().cancel(ref->object, force, PyObject_IsTrue(args[3]) == 1));
 }
 
 // is_waiting(client, ref, cancel) -> whether the task was not sent to a worker; with `cancel` it never will be
@@ -480,7 +481,7 @@ PyMethodDef wait_functions[] = {
     {"get", FAST(get), "get(client, ref, timeout) -> value"},
     {"get_many", FAST(get_many), "get_many(client, refs, timeout) -> list of values"},
     {"wait", FAST(wait), "wait(client, refs, num_returns, timeout) -> (ready, others)"},
-    {"cancel", FAST(cancel), "cancel(client, ref, force) -> whether the task had not ended"},
+    {"cancel", FAST(cancel), "cancel(client, ref, force, recursive) -> whether the task had not ended"},
     {"is_waiting", FAST(is_waiting), "is_waiting(client, ref, cancel) -> whether no worker had the task"},
     {"note_own_socket", note_own_socket, METH_O, "note_own_socket(descriptor): only this process makes it readable"},
     {"make_queue", make_queue, METH_O, "make_queue(client) -> CompletionQueue"},

@@ -291,8 +291,8 @@ def get_many(client: Client, refs: list[Any], timeout: float | None, /) -> list[
 def wait(client: Client, refs: list[Any], num_returns: int, timeout: float | None, /) -> tuple[list[Any], list[Any]]:
     """wait(client, refs, num_returns, timeout) -> (ready, others)"""
 
-def cancel(client: Client, ref: Any, force: bool, /) -> bool:
-    """cancel(client, ref, force) -> whether the task had not ended"""
+def cancel(client: Client, ref: Any, force: bool, recursive: bool, /) -> bool:
+    """cancel(client, ref, force, recursive) -> whether the task had not ended"""
 
 def is_waiting(client: Client, ref: Any, cancel: bool, /) -> bool:
     """is_waiting(client, ref, cancel) -> whether no worker had the task"""

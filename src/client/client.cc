@@ -136,7 +136,7 @@ void Client::record_result(ObjectId id, ProcessId holder, wire::Value& value, Ob
   connection_.link().send(wire::ControlType::kComplete, 0, message);
 }
 
-void Client::task_ended() {
+std::uint64_t Client::task_ended() {
   ClientLock lock(mutex_);
   if (!ledger_.leases().empty()) task_table_.tick(Clock::now(), true);
   side_waits_.task_ended();
@@ -149,6 +149,7 @@ void Client::task_ended() {
     lock.lock();
     connection_.link().flush();
   }
+  return object_table_.next_sequence();
 }
 
 // ---- The rest ----

@@ -89,8 +89,9 @@ class Client {
   void record_result(ObjectId id, ProcessId holder, wire::Value& value, Object* made);
   void say(wire::ControlType type) { connection_.say(type); }  // kBlocked, kUnblocked, kRetiring
   void flush_link() { connection_.flush(); }
-  // Called before the answer of a task is sent: sends records, and gives back leases that the task has used.
-  void task_ended();
+  // Called before the answer of a task is sent: sends records, and gives back leases that the task has used. The number
+  // that the next task gets, of those that this process starts.
+  std::uint64_t task_ended();
   SideWaits::Count side_waits() const;
 
  private:

@@ -43,6 +43,7 @@ class ObjectTable {
     next_sequence_ += count;
     return first;
   }
+  std::uint64_t next_sequence() const { return next_sequence_; }
   ObjectId own_id(std::uint64_t sequence) const { return {epoch_, process_, sequence}; }
 
   // Makes the object known to the node, before it travels. Records its value too if there is one.

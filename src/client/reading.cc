@@ -203,7 +203,7 @@ void Reading::on(wire::Incoming&, wire::DemandRefused& refused) {
 }
 
 void Reading::on(wire::Incoming&, wire::CancelObject& wanted) {
-  if (Object* object = objects_.find(wanted.object)) ledger_.cancel(object, wanted.force);
+  if (Object* object = objects_.find(wanted.object)) ledger_.cancel(object, wanted.force, wanted.recursive);
 }
 
 void Reading::on(wire::Incoming&, wire::ObjectReady& ready) { object_arrived(ready.object, std::move(ready.value)); }

@@ -111,12 +111,24 @@ std::vector<Object*> Submission::make_results(Task* task, const TaskOptions& opt
   return results;
 }
 
-bool Submission::cancel(Object* object, bool force) {
+std::uint64_t Submission::next_number() {
   ClientLock lock(mutex_);
-  bool cancelled = ledger_.cancel(object, force);
+  return objects_.next_sequence();
+}
+
+void Submission::cancel_between(std::uint64_t first, std::uint64_t end) {
+  ClientLock lock(mutex_);
+  ledger_.cancel_between(first, end);
+  reading_.settle();
+  kernel_.changed();
+}
+
+bool Submission::cancel(Object* object, bool force, bool recursive) {
+  ClientLock lock(mutex_);
+  bool cancelled = ledger_.cancel(object, force, recursive);
   if (!cancelled && !object->is_ready() && object->registered) {
     NodeLink& link = connection_.link();
-    link.send(wire::ControlType::kCancelObject, 0, wire::CancelObject{object->id, force});
+    link.send(wire::ControlType::kCancelObject, 0, wire::CancelObject{object->id, force, recursive});
     link.flush();
   }
   reading_.settle();

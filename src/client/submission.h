@@ -37,7 +37,12 @@ class Submission {
   // Releases what the arguments of a task that was not accepted hold. submit() and its like do so themselves.
   void release_arguments(Task& task);
   // Whether this process has submitted the task, and it has not ended. Another process that has is told, by way of the node.
-  bool cancel(Object* object, bool force);
+  // `recursive`: with what the task has started, which its worker knows.
+  bool cancel(Object* object, bool force, bool recursive = false);
+  // The number that the next task gets, of those that this process starts.
+  std::uint64_t next_number();
+  // The tasks with numbers from `first` to before `end`, and what they have started.
+  void cancel_between(std::uint64_t first, std::uint64_t end);
   // Whether the task of `object` was not sent to a worker yet; with `cancel` it never will be.
   bool is_waiting(Object* object, bool cancel);
   // The number of a further worker key (a runtime env), held once more. Equal keys share a number while anybody holds it. The

@@ -201,7 +201,7 @@ void TaskLedger::taken(Object* stream, std::uint64_t bytes) {
 
 // ---- Ends ----
 
-bool TaskLedger::cancel(Object* object, bool force) {
+bool TaskLedger::cancel(Object* object, bool force, bool recursive) {
   Task* task = object->producer;
   if (task == nullptr) return false;
   task->cancelled = true;
@@ -215,10 +215,24 @@ bool TaskLedger::cancel(Object* object, bool force) {
     link_.send(wire::ControlType::kKillLease, lease->id);
     link_.flush();
   } else {
-    wire::append_frame(lease->socket.output(), wire::DirectType::kCancel, task->number());
+    const std::string_view body = recursive ? std::string_view("\1", 1) : std::string_view();
+    wire::append_frame(lease->socket.output(), wire::DirectType::kCancel, task->number(), body);
     send_out(lease);
   }
   return true;
+}
+
+void TaskLedger::cancel_between(std::uint64_t first, std::uint64_t end) {
+  std::vector<Object*> results;  // a task that ends takes itself out of the list, and may end others
+  for (Task* task = first_task_; task != nullptr; task = task->next) {
+    if (task->constructs || task->number() < first || task->number() >= end) continue;
+    task->first_result->references.fetch_add(1, std::memory_order_relaxed);
+    results.push_back(task->first_result);
+  }
+  for (Object* result : results) {
+    cancel(result, false, true);
+    if (result->references.fetch_sub(1, std::memory_order_acq_rel) == 1) objects_.destroy(result);
+  }
 }
 
 void TaskLedger::complete(Object* object, const wire::ValueView& value) {

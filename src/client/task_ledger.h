@@ -61,8 +61,10 @@ class TaskLedger {
   Status check_size(const Task& task) const;
   void submit(Task* task);
   void argument_ready(Object* object);  // tasks that waited for it
-  // True when the task had not ended yet.
-  bool cancel(Object* object, bool force);
+  // True when the task had not ended yet. `recursive`: with what it has started.
+  bool cancel(Object* object, bool force, bool recursive = false);
+  // Those with numbers from `first` to before `end`, and what they have started.
+  void cancel_between(std::uint64_t first, std::uint64_t end);
   // A generator's items were taken.
   void taken(Object* stream, std::uint64_t bytes);
   // The node is gone.

@@ -25,7 +25,7 @@ enum class DirectType : std::uint8_t {
   // client -> worker
   kTask = 1,
   kFunction,  // id: function; body: as in wire/function_payload.h
-  kCancel,    // id: task; no body
+  kCancel,    // id: task; with a body of one byte: what it has started is cancelled, too
   kRecall,    // no body: return every task that has not started
   kTaken,     // id: generator task; body: u64 bytes of items taken since the last one; ~0: no limit any more
   kForget,    // id: function; no body: no task after this one calls it before it is given again

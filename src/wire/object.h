@@ -40,11 +40,13 @@ struct Complete {
 // Whoever submitted the task that makes the object shall cancel it.
 struct CancelObject {  // kCancelObject, kCancelWanted
   ObjectId object;
-  bool force = false;  // the worker is killed if the task runs
+  bool force = false;      // the worker is killed if the task runs
+  bool recursive = false;  // what the task has started is cancelled, too
 
   static void visit(auto& message, auto&& field) {
     field("object", message.object);
     field("force", message.force);
+    field("recursive", message.recursive);
   }
 };
 

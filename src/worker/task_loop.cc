@@ -243,6 +243,7 @@ void TaskLoop::sort_frame(wire::Incoming& incoming) {
       return;
     case wire::DirectType::kCancel:
       if (incoming.header.id == running_) {
+        cancels_started_ = !incoming.body.empty();
         return interrupt(Interrupt::kCancelled);
       }
       for (auto it = inbox_.begin(); it != inbox_.end(); ++it) {
@@ -316,6 +317,7 @@ void TaskLoop::run_task(const Frame& frame) {
     started_ns_ = started;
     timeout_seconds_ = task.head.timeout_seconds;
     interrupt_ = Interrupt::kNone;
+    cancels_started_ = false;
     untaken_bytes_ = 0;
     no_item_limit_ = false;
     held_ns_ = held_since_ns_ = 0;
@@ -339,11 +341,12 @@ void TaskLoop::run_task(const Frame& frame) {
   outcome.keep_within(wire::most_body_bytes(client_.node().store_limit_bytes));
   // Holds on what the arguments contained, and records of what the results contain, go ahead of the answer.
   if (outcome.retire) client_.say(wire::ControlType::kRetiring);
-  client_.task_ended();
+  const std::uint64_t next_started = client_.task_ended();
   if (duration > kMayMaskNs) restore_signal_mask();
   MutexLock lock(mutex_);
   running_ = 0;
   slow_watch_.disarm();
+  first_started_ = next_started;
   if (idle_) {
     lock.unlock();
     set_idle(false);
@@ -438,6 +441,10 @@ client::DutyPlan TaskLoop::look() {
     client_.say(wire::ControlType::kRetiring);
     ::_exit(1);
   }
+  if (std::exchange(cancels_started_, false)) {
+    cancel_started();
+    if (running_ == 0) return plan;
+  }
   plan.look_at(timeout_due());
   return plan;
 }
@@ -464,6 +471,19 @@ client::DutyPlan::TimePoint TaskLoop::timeout_due() const {
   if (interrupt_ != Interrupt::kNone) return client::DutyPlan::TimePoint::max();
   const auto allowed_ns = static_cast<std::uint64_t>(std::min(timeout_seconds_ * 1e9, kForeverNs));
   return time_of(started_ns_ + held_ns_ + allowed_ns + 1);
+}
+
+// Cancels what the running task has started. It may end meanwhile, and what the next one starts is no part of that.
+void TaskLoop::cancel_started() {
+  const std::uint64_t first = first_started_;
+  const std::uint64_t task_started_ns = started_ns_;
+  mutex_.unlock();
+  std::uint64_t end = client_.tasks().next_number();
+  mutex_.lock();
+  if (running_ == 0 || started_ns_ != task_started_ns) end = std::min(end, first_started_);
+  mutex_.unlock();
+  client_.tasks().cancel_between(first, end);
+  mutex_.lock();
 }
 
 // Interrupts a task that is past its timeout. True when it has not listened and the process has to end: nothing else

@@ -150,6 +150,7 @@ class TaskLoop : public client::WorkerDuty {
   void look_at_slow() FRAY_REQUIRES(mutex_);
   bool must_end(std::uint64_t now_ns) FRAY_REQUIRES(mutex_);
   client::DutyPlan::TimePoint timeout_due() const FRAY_REQUIRES(mutex_);
+  void cancel_started() FRAY_REQUIRES(mutex_);  // lets go of the mutex meanwhile
   void restore_signal_mask() const;
   void watch_side_waits(client::DutyPlan* plan);
   void look_for_rest();
@@ -203,6 +204,8 @@ class TaskLoop : public client::WorkerDuty {
   std::uint64_t begun_ FRAY_GUARDED_BY(mutex_) = 0;  // tasks so far
   BeginRate begin_rate_ FRAY_GUARDED_BY(mutex_);
   SlowWatch slow_watch_;                                     // changed with mutex_
+  std::uint64_t first_started_ FRAY_GUARDED_BY(mutex_) = 0;  // number of the first task that the running one starts
+  bool cancels_started_ FRAY_GUARDED_BY(mutex_) = false;     // those that it has started are to be cancelled
   std::uint64_t untaken_bytes_ FRAY_GUARDED_BY(mutex_) = 0;  // items of the running generator
   bool no_item_limit_ FRAY_GUARDED_BY(mutex_) = false;
   Condition items_taken_;

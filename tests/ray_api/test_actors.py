@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -370,6 +371,52 @@ def test_a_cancelled_coroutine_is_told(ray: Any, tmp_path: Path) -> None:
     assert (tmp_path / "mark.told").exists()
     with pytest.raises(ValueError, match="force"):
         ray.cancel(actor.wait.remote(str(tmp_path / "mark")), force=True)
+
+
+@pytest.mark.parametrize(("code", "restarts"), [(1, True), (None, True), ("a text", True), (0, False)])
+def test_an_actor_that_leaves_by_an_error_is_restarted(ray: Any, tmp_path: Path, code: Any, restarts: bool) -> None:
+    @ray.remote(num_cpus=0, max_restarts=1, max_task_retries=1)
+    class Leaving:
+        def leave_once(self, mark: str) -> str:
+            if not Path(mark).exists():
+                Path(mark).touch()
+                sys.exit(code)
+            return "again"
+
+    ref = Leaving.remote().leave_once.remote(str(tmp_path / "mark"))
+    if restarts:
+        assert ray.get(ref, timeout=60) == "again"
+        return
+    with pytest.raises(ray.exceptions.RayActorError):
+        ray.get(ref, timeout=60)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_cancelled_method_of_a_plain_actor_may_ask_for_it_and_its_value_is_dropped(
+    ray: Any, tmp_path: Path, threads: int
+) -> None:
+    @ray.remote(max_concurrency=threads)
+    class Plain:
+        def poll(self, mark: str) -> str:
+            context = ray.get_runtime_context()
+            Path(mark).touch()
+            while not context.is_canceled():
+                time.sleep(0.01)
+            Path(mark + ".told").touch()
+            return "dropped"
+
+        def other(self) -> bool:
+            return ray.get_runtime_context().is_canceled()
+
+    actor = Plain.remote()
+    ref = actor.poll.remote(str(tmp_path / "mark"))
+    while not (tmp_path / "mark").exists():
+        time.sleep(0.01)
+    ray.cancel(ref)
+    with pytest.raises(ray.exceptions.TaskCancelledError):
+        ray.get(ref, timeout=30)
+    assert (tmp_path / "mark.told").exists()
+    assert ray.get(actor.other.remote()) is False  # the call after it is another one
 
 
 def test_threaded_actors(ray: Any) -> None:

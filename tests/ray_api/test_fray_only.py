@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pickle
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -124,10 +126,48 @@ def test_what_cannot_be_placed_is_told_by_where_it_was_created_and_not_by_its_na
 
     with pytest.raises(ray.exceptions.TaskUnschedulableError) as of_task:
         ray.get(actor_constructor.remote())
+    large = Large.remote()  # nobody has asked for anything of it yet
     with pytest.raises(ray.exceptions.ActorUnschedulableError, match="50") as of_actor:
-        Large.remote()
+        ray.get(large.__ray_ready__.remote())
     for error in (of_task.value, of_actor.value):
         assert type(pickle.loads(pickle.dumps(error))) is type(error)
+
+
+def test_what_can_never_run_fails_where_it_is_waited_for_and_nowhere_else(fray_as_ray: object) -> None:
+    import fray.ray as ray
+
+    @ray.remote(num_cpus=50, num_returns=2)
+    def pair() -> tuple[int, int]:
+        return 1, 2
+
+    @ray.remote
+    def use(value: int) -> int:
+        return value
+
+    @ray.remote
+    def ask(handles: list[object]) -> object:
+        return ray.get(handles[0].first.remote())  # type: ignore[attr-defined]
+
+    @ray.remote(resources={"gone": 1})
+    class Never:
+        def first(self) -> None: ...
+
+        @ray.method(num_returns=2)
+        def both(self) -> tuple[int, int]:
+            return 1, 2
+
+    first, second = pair.remote()
+    assert ray.wait([first, second], num_returns=2, timeout=30)[1] == []
+    never = Never.options(name="never placed").remote()
+    for ref in (first, second, use.remote(first)):
+        with pytest.raises(ray.exceptions.TaskUnschedulableError, match="50"):
+            ray.get(ref)
+    for ref in (never.first.remote(), *never.both.remote(), ask.remote([never])):
+        with pytest.raises(ray.exceptions.ActorUnschedulableError, match="gone"):
+            ray.get(ref)
+    ray.kill(never)
+    with pytest.raises(TypeError):
+        never.first.remote(1)
 
 
 def test_an_actor_that_died_is_told_by_its_fate_and_not_by_words_of_its_class(fray_as_ray: object) -> None:
@@ -176,6 +216,31 @@ def test_a_timeout_of_a_task_itself_is_raised_while_others_are_awaited(fray_as_r
     with pytest.raises(fray.GetTimeoutError, match="in the task"):
         ray.get([waiting.wait.remote(), late.remote()], timeout=30)
     ray.kill(waiting)
+
+
+def test_asyncio_waits_for_refs_as_for_futures(fray_as_ray: object, tmp_path: Path) -> None:
+    import fray.ray as ray
+
+    @ray.remote(num_cpus=0)
+    def answer(door: str | None, fails: bool = False) -> int:
+        while door is not None and not os.path.exists(door):
+            time.sleep(0.01)
+        if fails:
+            raise ValueError("no answer")
+        return 1
+
+    async def wait() -> None:
+        door = tmp_path / "door"
+        early, late = answer.remote(None), answer.remote(str(door))
+        done, pending = await asyncio.wait([early, late], return_when=asyncio.FIRST_COMPLETED)
+        assert (done, pending) == ({early}, {late})
+        done, pending = await asyncio.wait([early, late, answer.remote(None, True)], return_when="FIRST_EXCEPTION")
+        assert pending == {late} and early in done
+        assert not (await asyncio.wait([late], timeout=0.01))[0]
+        door.touch()
+        assert (await asyncio.wait([early, late])) == ({early, late}, set())
+
+    asyncio.run(wait())
 
 
 def test_importing_is_fast() -> None:

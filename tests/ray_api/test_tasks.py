@@ -349,6 +349,79 @@ def test_a_running_task_is_interrupted_by_keyboard_interrupt(ray: Any, tmp_path:
     assert (tmp_path / "mark.caught").exists()
 
 
+@pytest.mark.parametrize("recursive", [True, False])
+def test_what_a_cancelled_task_has_started_is_cancelled_with_it_unless_told_otherwise(
+    ray: Any, tmp_path: Path, recursive: bool
+) -> None:
+    @ray.remote(num_cpus=0)
+    def leaf(path: str) -> None:
+        try:
+            Path(path).touch()
+            while not Path(path + ".door").exists():
+                time.sleep(0.01)
+            Path(path + ".through").touch()
+        except KeyboardInterrupt:
+            Path(path + ".interrupted").touch()
+            raise
+
+    @ray.remote(num_cpus=0)
+    def middle(path: str) -> None:
+        ray.get(leaf.remote(path))
+
+    @ray.remote(num_cpus=0)
+    def root(path: str) -> None:
+        ray.get(middle.remote(path))
+
+    mark = tmp_path / "mark"
+    ref = (root if recursive else middle).remote(str(mark))
+    wait_for(mark)
+    ray.cancel(ref, recursive=recursive)
+    with pytest.raises(ray.exceptions.TaskCancelledError):
+        ray.get(ref, timeout=30)
+    if not recursive:
+        (tmp_path / "mark.door").touch()
+    wait_for(tmp_path / ("mark.interrupted" if recursive else "mark.through"))
+
+
+def test_a_cancelled_task_takes_nothing_with_it_that_another_has_started(ray: Any, tmp_path: Path) -> None:
+    @ray.remote(num_cpus=0)
+    def leaf(path: str) -> str:
+        Path(path).touch()
+        while not Path(path + ".door").exists():
+            time.sleep(0.01)
+        return "done"
+
+    @ray.remote
+    def start(path: str) -> Any:
+        return [leaf.remote(path)]
+
+    @ray.remote
+    def hang(path: str) -> None:
+        Path(path).touch()
+        while True:
+            time.sleep(0.01)
+
+    others = [ray.get(start.remote(str(tmp_path / f"leaf{i}")))[0] for i in range(3)]  # by workers that serve again
+    hanging = [hang.remote(str(tmp_path / f"hang{i}")) for i in range(2)]
+    for i in range(2):
+        wait_for(tmp_path / f"hang{i}")
+    for ref in hanging:
+        ray.cancel(ref)
+    for ref in hanging:
+        with pytest.raises(ray.exceptions.TaskCancelledError):
+            ray.get(ref, timeout=30)
+    for i in range(3):
+        (tmp_path / f"leaf{i}.door").touch()
+    assert ray.get(others) == ["done"] * 3
+
+
+def wait_for(path: Path) -> None:
+    end = time.monotonic() + 30
+    while not path.exists():
+        assert time.monotonic() < end, f"{path.name} was not made"
+        time.sleep(0.01)
+
+
 def test_what_cannot_be_cancelled(ray: Any) -> None:
     with pytest.raises(TypeError):
         ray.cancel(3)

@@ -150,6 +150,36 @@ def test_placement_groups(ray: Any) -> None:
         ray.get(member.answer.remote(), timeout=60)
 
 
+def test_what_a_task_of_a_placement_group_starts_is_in_the_group_where_that_was_asked(ray: Any) -> None:
+    strategies = _module(ray, "util.scheduling_strategies")
+    group = ray.util.placement_group([{"CPU": 2}])
+    ray.get(group.ready(), timeout=30)
+    captures = strategies.PlacementGroupSchedulingStrategy(group, placement_group_capture_child_tasks=True)
+    nowhere = strategies.PlacementGroupSchedulingStrategy(placement_group=None)
+
+    @ray.remote(num_cpus=1)
+    def where() -> Any:
+        return ray.get_runtime_context().get_placement_group_id()
+
+    @ray.remote(num_cpus=0)
+    class Where:
+        def ask(self) -> Any:
+            return ray.get_runtime_context().get_placement_group_id()
+
+    @ray.remote(num_cpus=1)
+    def start() -> list[Any]:
+        actor = Where.remote()
+        elsewhere = Where.options(scheduling_strategy=nowhere).remote()
+        asked = [where.remote(), actor.ask.remote(), elsewhere.ask.remote()]
+        return [*ray.get(asked, timeout=30), ray.wait([where.options(scheduling_strategy=nowhere).remote()], timeout=0)]
+
+    first, second, third, outside = ray.get(start.options(scheduling_strategy=captures).remote(), timeout=60)
+    assert (first, second, third) == (group.id.hex(), group.id.hex(), None)
+    assert outside[0] == []  # the group has all CPUs
+    ray.util.remove_placement_group(group)
+    assert ray.get(where.remote(), timeout=30) is None  # by a worker that was in the group before
+
+
 @pytest.mark.parametrize("bundles", [[], [{}], [{"CPU": 0}], {"CPU": 1}])
 def test_placement_groups_that_are_refused(ray: Any, bundles: Any) -> None:
     with pytest.raises(ValueError):

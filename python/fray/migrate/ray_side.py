@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import libcst as cst
+from libcst.metadata import Assignment
 
-from fray.migrate.build import literal
+from fray.migrate.build import is_literal, literal
 from fray.migrate.kinds import (
     PLAIN,
     SURROUNDINGS,
@@ -28,7 +29,17 @@ from fray.migrate.kinds import (
 from fray.migrate.ray_api import TYPES
 from fray.migrate.source import Source, dotted
 
-__all__ = ["PACKAGES", "RayApi", "decorator_of", "is_remote_name", "ray_name", "split_options"]
+__all__ = [
+    "PACKAGES",
+    "RayApi",
+    "decorator_of",
+    "held_options",
+    "is_remote_name",
+    "only_assignment",
+    "ray_name",
+    "split_options",
+    "uses_of",
+]
 
 PACKAGES = ("ray", "fray.ray")
 
@@ -53,10 +64,60 @@ def decorator_of(source: Source, node: cst.FunctionDef | cst.ClassDef) -> cst.De
     return None
 
 
-def split_options(args: Sequence[cst.Arg]) -> tuple[dict[str, cst.BaseExpression], bool]:
-    """Return options by name, and whether there are others that cannot be read."""
-    found = {item.keyword.value: item.value for item in args if item.keyword is not None}
-    return found, len(found) != len(args)
+def split_options(source: Source, args: Sequence[cst.Arg]) -> tuple[dict[str, cst.BaseExpression], bool]:
+    """Return options by name, those of ``**options`` too, and whether there are others that cannot be read."""
+    found: dict[str, cst.BaseExpression] = {}
+    count = 0
+    for item in args:
+        if item.keyword is not None:
+            held: Mapping[str, cst.BaseExpression] = {item.keyword.value: item.value}
+        else:
+            held = (held_options(source, item.value) if item.star == "**" else None) or {"": item.value}
+        found.update(held)
+        count += len(held)
+    return found, "" in found or len(found) != count
+
+
+def held_options(source: Source, value: cst.BaseExpression) -> Mapping[str, cst.BaseExpression] | None:
+    """Return what a dict of literals holds: one that is written there, or in a variable that nothing can change.
+
+    None where that is not known, and for an empty dict.
+    """
+    if isinstance(value, cst.Name):
+        assignment = only_assignment(source, value)
+        if assignment is None or not all(_is_spread(source, use) for use in uses_of(source, value)):
+            return None
+        value = assignment.value or value
+    if not isinstance(value, cst.Dict):
+        return None
+    found: dict[str, cst.BaseExpression] = {}
+    for element in value.elements:
+        key = literal(element.key) if isinstance(element, cst.DictElement) else None
+        if not isinstance(key, str) or not key or not is_literal(element.value):
+            return None
+        found[key] = element.value
+    return found or None
+
+
+def only_assignment(source: Source, name: cst.Name) -> cst.Assign | cst.AnnAssign | None:
+    """Return the statement that gives the variable `name` its value; None where there are several, or it is another."""
+    bindings = source.bindings(name)
+    target = bindings[0].node if len(bindings) == 1 and isinstance(bindings[0], Assignment) else None
+    above = source.parent(target) if target is not None else None
+    if isinstance(above, cst.AnnAssign) and above.target is target:
+        return above
+    statement = source.parent(above) if isinstance(above, cst.AssignTarget) else None
+    return statement if isinstance(statement, cst.Assign) and len(statement.targets) == 1 else None
+
+
+def uses_of(source: Source, name: cst.Name) -> list[cst.CSTNode]:
+    """Return where the variable `name` is read."""
+    return [access.node for binding in source.bindings(name) for access in binding.references]
+
+
+def _is_spread(source: Source, use: cst.CSTNode) -> bool:
+    parent = source.parent(use)
+    return isinstance(parent, cst.Arg) and parent.star == "**"
 
 
 class RayApi:
@@ -71,7 +132,7 @@ class RayApi:
             return None
         is_actor = isinstance(node, cst.ClassDef)
         args = decorator.decorator.args if isinstance(decorator.decorator, cst.Call) else ()
-        options, dynamic = split_options(args)
+        options, dynamic = split_options(source, args)
         return Definition(source, node, is_actor, options, None, node.name.value, node, source, dynamic)
 
     def name_kind(self, name: str) -> Kind | None:
@@ -85,7 +146,7 @@ class RayApi:
         if name is not None:
             return self._library_call(kinds, source, node, name)
         if isinstance(node.func, cst.Call) and is_remote_name(ray_name(source, node.func.func)):
-            options, dynamic = split_options(node.func.args)
+            options, dynamic = split_options(source, node.func.args)
             return self._wrapped(kinds, source, node, options, dynamic)
         if not isinstance(node.func, cst.Attribute):
             return None
@@ -136,7 +197,7 @@ class RayApi:
             return base
         if not isinstance(base, Remote):
             return None
-        options, dynamic = split_options(node.args)
+        options, dynamic = split_options(source, node.args)
         under = base.definition
         made = Definition(source, node, base.is_actor, options, under, _target_name(source, node), None, None, dynamic)
         if under is not None:

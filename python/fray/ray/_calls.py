@@ -18,7 +18,7 @@ from fray import _native
 from fray.job.interruption import on_cancelled
 from fray.ray._errors import task_failure
 
-__all__ = ["Body", "Call", "Items", "Several", "current_call", "interrupt", "running_actor"]
+__all__ = ["Body", "Call", "Items", "Several", "current_call", "interrupt", "running_actor", "surroundings"]
 
 
 class Call:
@@ -47,6 +47,8 @@ class _Process:
         """Begun so far."""
         self.actor: Any = None
         """The host of the actor that this process is, see `fray.ray._host`."""
+        self.captured: Any = None
+        """The placement group that what the running code starts goes into, unless it says otherwise."""
         self.set_up: set[str] = set()
         """Names of the setup hooks that have run."""
 
@@ -62,6 +64,13 @@ def current_call() -> Call | None:
         return call
     body = process.body
     return None if body is None else Call(body.name, body.function, process.tasks)
+
+
+def surroundings() -> dict[str, Any]:
+    """Return what the options of the running task or actor say, see `fray.ray._options.facts_of`."""
+    if process.actor is not None:
+        return process.actor.facts
+    return process.body.facts if process.body is not None else {}
 
 
 def interrupt() -> None:
@@ -101,7 +110,7 @@ class Body:
         except BaseException as error:
             raise self.failed(error) from None
         finally:
-            process.body = None
+            process.body = process.captured = None
 
     def begin(self) -> None:
         """Note that this is what runs."""
@@ -140,7 +149,7 @@ class Several(Body):
             failure = Poison(self.failed(error))
             return [*values, *[failure] * max(self.count - len(values), 1)]
         finally:
-            process.body = None
+            process.body = process.captured = None
         return values
 
 
@@ -156,11 +165,13 @@ class Items(Body):
         except BaseException as error:
             raise self.failed(error) from None
         finally:
-            process.body = None
+            process.body = process.captured = None
 
 
 def begin_surroundings(facts: dict[str, Any]) -> None:
     """Do what has to be done before a call in this process."""
+    group = facts.get("placement_group")
+    process.captured = group["group"] if group is not None and group["capture"] else None
     hook = facts.get("setup_hook")
     if hook is None:
         return

@@ -22,9 +22,11 @@ from functools import partial
 from types import GeneratorType
 from typing import Any, NoReturn
 
+from fray._native import call_is_cancelled
+from fray.errors import TaskCancelledError
 from fray.job.actors import current_actor
 from fray.ray import _session
-from fray.ray._calls import Call, begin_surroundings, process, running_actor
+from fray.ray._calls import Call, begin_surroundings, end_process, process, running_actor
 from fray.ray._errors import task_failure
 from fray.ray._ids import ActorID
 
@@ -135,9 +137,9 @@ class Actor:
         running_actor.set(Call(name, function, self._calls))
 
     def _failed(self, error: BaseException, name: str) -> BaseException:
+        if isinstance(error, SystemExit) and error.code != 0:
+            end_process(error)  # by an accident, so that the actor is restarted where it may be
         if isinstance(error, (Exit, SystemExit)):
-            if isinstance(error, SystemExit) and isinstance(error.code, str):
-                print(error.code, file=sys.stderr)
             leave()
         return task_failure(error, name, self._who)
 
@@ -146,9 +148,13 @@ class Actor:
             self._enter(name, function)
             try:
                 value = method(*args, **kwargs)
-                return next(value) if type(value) is GeneratorType else value
+                if type(value) is GeneratorType:
+                    value = next(value)
             except BaseException as error:
                 raise self._failed(error, name) from None
+            if call_is_cancelled():
+                raise TaskCancelledError(f"{name} was cancelled while it ran; what it returned is dropped")
+            return value
 
         return call
 

@@ -175,7 +175,13 @@ def wait(
 
 
 def cancel(ref: Any, *, force: bool = False, recursive: bool = True) -> None:
-    """Cancel a task, or an actor's call: getting it raises TaskCancelledError. No effect on what has ended."""
+    """Cancel a task, or an actor's call: getting it raises TaskCancelledError. No effect on what has ended.
+
+    Args:
+        ref: of the task or the call, or its generator.
+        force: end the process of a task that runs.
+        recursive: cancel what the task has started, too.
+    """
     context = _session.context()
     target = ref._ref if isinstance(ref, ObjectRefGenerator) else ref
     if not isinstance(target, AnyRef):
@@ -183,7 +189,7 @@ def cancel(ref: Any, *, force: bool = False, recursive: bool = True) -> None:
     if force and target._is_call():  # type: ignore[attr-defined]
         raise ValueError("force=True is not supported for actor tasks.")
     try:
-        context.cancel(target, force)
+        context.engine.cancel(target, force, recursive)
     except Exception as error:
         raise_translated(error)
 
@@ -201,7 +207,7 @@ def kill(actor: Any, *, no_restart: bool = True) -> None:
             f"ActorHandle objects are not valid across sessions: {actor!r} is of another one"
         )
     try:
-        context.kill(actor._fray_handle, no_restart)
+        actor._kill(context, no_restart)
     except Exception as error:
         raise_translated(error)
 

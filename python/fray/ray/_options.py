@@ -21,6 +21,7 @@ __all__ = [
     "check_runtime_env",
     "demand_of",
     "facts_of",
+    "may_be_captured",
     "method",
     "placement_of",
     "task_options",
@@ -337,6 +338,11 @@ def actor_options(options: Mapping[str, Any], annotations: Mapping[str, str], pl
         max_pending_calls=options.get("max_pending_calls", -1),
         annotations=annotations,
     )
+
+
+def may_be_captured(options: Mapping[str, Any]) -> bool:
+    """Return whether the options leave it to the surroundings which placement group it is."""
+    return options.get("scheduling_strategy") is None and options.get("placement_group", "default") == "default"
 
 
 def placement_of(options: Mapping[str, Any]) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from concurrent.futures import Future
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast
 
@@ -13,7 +14,7 @@ from fray._function_state import is_pickling_by_value
 from fray.ray import _session
 from fray.ray._errors import raise_translated, translated
 from fray.ray._ids import JobID, TaskID, digest
-from fray.ray.exceptions import OufOfBandObjectRefSerializationException
+from fray.ray.exceptions import OufOfBandObjectRefSerializationException, TaskCancelledError
 from fray.types import TaskOptions
 
 if TYPE_CHECKING:
@@ -21,7 +22,15 @@ if TYPE_CHECKING:
 
     from fray.job.refs import ObjectRef as AnyRef
 
-__all__ = ["NO_CPU", "DynamicObjectRefGenerator", "ObjectRef", "ObjectRefGenerator", "Poison", "refs_of_result"]
+__all__ = [
+    "NO_CPU",
+    "DynamicObjectRefGenerator",
+    "ObjectRef",
+    "ObjectRefGenerator",
+    "Poison",
+    "failed_refs",
+    "refs_of_result",
+]
 
 T = TypeVar("T")
 
@@ -79,6 +88,36 @@ class ObjectRef(Generic[T]):
         except Exception as error:
             raise_translated(error)
 
+    # ---- what `asyncio.wait` asks of the futures that it is given
+
+    def add_done_callback(self, callback: Callable[[Any], object], *, context: Any = None) -> None:
+        """Have the running event loop call `callback` with this ref once the ref is ready."""
+        loop = import_module("asyncio").get_running_loop()
+        _callbacks.add((self, callback))
+
+        def arrive() -> None:
+            if (self, callback) in _callbacks:
+                _callbacks.discard((self, callback))
+                with suppress(RuntimeError):  # the event loop is closed
+                    loop.call_soon_threadsafe(callback, self, context=context)
+
+        _session.when_ready(self, arrive)
+
+    def remove_done_callback(self, callback: Callable[[Any], object]) -> None:
+        """Take back what `add_done_callback` has promised."""
+        _callbacks.discard((self, callback))
+
+    def done(self) -> bool:
+        """Return whether the ref is ready."""
+        return bool(_session.context().wait([cast("AnyRef[T]", self)], timeout=0)[0])
+
+    def exception(self) -> BaseException | None:
+        """Return what `get` would raise for this ref, which is ready; None where it has a value."""
+        return self.future().exception()
+
+    def cancelled(self) -> bool:
+        return isinstance(self.exception(), TaskCancelledError)
+
     def __iter__(self) -> Iterator[Any]:
         ref: Any = self
         if ref._is_stream():
@@ -102,6 +141,10 @@ class ObjectRef(Generic[T]):
 
 _pickled: dict[str, Any] = {}
 """The refs that the program has pickled itself: they stay for the life of the process, where alone they are found."""
+
+
+_callbacks: set[tuple[Any, Callable[[Any], object]]] = set()
+"""Those of refs that are not ready."""
 
 
 class LostRef:
@@ -228,6 +271,12 @@ class Poison:
 
     def __reduce__(self) -> Any:
         return _raise_again, (self.failure,)
+
+
+def failed_refs(failure: BaseException, returns: int) -> Any:
+    """Return a ref whose value is that `failure` is raised; a list of several where `returns` says so."""
+    refs = [_session.context().put(Poison(failure)) for _ in range(max(returns, 1))]
+    return refs if returns > 1 else refs[0]
 
 
 def _raise_again(failure: BaseException) -> NoReturn:

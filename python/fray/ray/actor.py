@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import inspect
 import json
+import uuid
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 
+from fray.errors import InfeasibleError
 from fray.job.actor_methods import MethodKind
 from fray.job.actors import ActorHandle as FrayHandle
-from fray.job.actors import CallOptions
+from fray.job.actors import ActorLink, CallOptions
 from fray.ray import _host_classes, _session
 from fray.ray._calls import process
-from fray.ray._errors import raise_translated
+from fray.ray._errors import raise_translated, translated
 from fray.ray._host import WITH_OPTIONS, WITH_OPTIONS_STREAMING, Exit
 from fray.ray._ids import ActorID
-from fray.ray._options import actor_options, check_options, facts_of, placement_of
+from fray.ray._options import actor_options, check_options, facts_of, may_be_captured, placement_of
 from fray.ray._options import method as method
-from fray.ray._refs import refs_of_result
+from fray.ray._refs import failed_refs, refs_of_result
 from fray.ray._signature import Shape
 
 __all__ = [
@@ -206,6 +208,31 @@ def _restore_method(handle: FrayHandle, name: str, options: dict[str, Any]) -> A
     return found.options(**options) if options else found
 
 
+class _NeverPlaced(ActorLink):
+    """Connects handles to an actor that this machine can never run: each call fails with the reason."""
+
+    __slots__ = ("_failure", "actor_id", "annotations", "class_name", "methods", "name")
+
+    def __init__(self, class_name: str, name: str | None, packed: str, failure: BaseException, actor_id: str = "") -> None:
+        self.actor_id = actor_id or f"unplaced.{uuid.uuid4().hex}"
+        self.class_name = class_name
+        self.name = name
+        self.methods = {}
+        self.annotations = {_ANNOTATION: packed}
+        self._failure = failure
+
+    def submit(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any], options: CallOptions) -> Any:
+        return failed_refs(self._failure, options.num_returns)
+
+    def reduce(self) -> tuple[Callable[..., FrayHandle], tuple[Any, ...]]:
+        packed = self.annotations[_ANNOTATION]
+        return _restore_never_placed, (self.class_name, self.name, packed, self._failure, self.actor_id)
+
+
+def _restore_never_placed(*parts: Any) -> FrayHandle:
+    return FrayHandle(_NeverPlaced(*parts))
+
+
 class ActorHandle(Generic[T]):
     """Stands for an actor. Its attributes are the actor's methods."""
 
@@ -241,7 +268,12 @@ class ActorHandle(Generic[T]):
     _ray_actor_id = _actor_id
 
     def _belongs_to(self, context: Any) -> bool:
-        return context.engine.owns_actor(self._fray_handle._fray_link)  # pyright: ignore[reportPrivateUsage]
+        link = self._fray_handle._fray_link
+        return isinstance(link, _NeverPlaced) or context.engine.owns_actor(link)
+
+    def _kill(self, context: Any, no_restart: bool) -> None:
+        if not isinstance(self._fray_handle._fray_link, _NeverPlaced):
+            context.kill(self._fray_handle, no_restart)
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._fray_known.methods]
@@ -283,9 +315,13 @@ class _Wrapper:
         if kwargs or not self._shape.low <= len(args) <= self._shape.high:
             self._shape.check(args, kwargs)
         context = _session.context()
+        options = self._options
+        if process.captured is not None and may_be_captured(options):
+            from fray.ray.util.scheduling_strategies import in_group
+
+            return _Wrapper(self._cls, in_group(options, process.captured)).remote(*args, **kwargs)
         if self._session != _session.state.number:
             self._prepare()
-        options = self._options
         place = placement_of(options)
         arguments = (self._frozen, self._facts, tuple(kwargs), *args, *kwargs.values())
         try:
@@ -294,6 +330,9 @@ class _Wrapper:
                 link = place.create_actor(context, self._host, arguments, chosen, self._kinds)
             else:
                 link = context.engine.create_actor(self._host, arguments, {}, chosen, self._kinds)
+        except InfeasibleError as error:  # a program that never waits for it runs on
+            failure = translated(error, creates_actor=True)
+            link = _NeverPlaced(self._cls.__qualname__, options.get("name"), self._packed, failure)
         except Exception as error:
             raise_translated(error, creates_actor=True)
         return ActorHandle._of(FrayHandle(link))

@@ -11,12 +11,13 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
+from fray.errors import InfeasibleError
 from fray.job.frozen import Frozen
 from fray.ray import _session
-from fray.ray._calls import Body, Items, Several
-from fray.ray._errors import raise_translated
-from fray.ray._options import check_options, facts_of, placement_of, task_options
-from fray.ray._refs import refs_of_result
+from fray.ray._calls import Body, Items, Several, process
+from fray.ray._errors import raise_translated, translated
+from fray.ray._options import check_options, facts_of, may_be_captured, placement_of, task_options
+from fray.ray._refs import failed_refs, refs_of_result
 from fray.ray._signature import Shape
 
 __all__ = ["FuncWrapper", "RemoteFunction"]
@@ -47,6 +48,8 @@ class _Remote:
         self.dynamic = returns == "dynamic"
         self.returns: int = returns if isinstance(returns, int) else 1
         self.strategy = placement_of(options)
+        self._may_be_captured = may_be_captured(options)
+        self._captured: tuple[Any, _Remote] | None = None
 
     def prepare(self) -> None:
         """Freeze the function and settle its options for the present session."""
@@ -69,6 +72,8 @@ class _Remote:
         shape = self.shape
         if kwargs or not shape.low <= len(args) <= shape.high:
             shape.check(args, kwargs)
+        if process.captured is not None and self._may_be_captured:
+            return self._in_group(process.captured)(args, kwargs)
         context = _state.context
         if context is None or self.session != _state.number:
             self.prepare()
@@ -78,11 +83,24 @@ class _Remote:
                 result = self.strategy.submit(context, self.frozen, args, kwargs, self.task_options)
             else:
                 result = context.engine.submit(self.frozen, args, kwargs, self.task_options)
+        except InfeasibleError as error:
+            if self.streams:
+                raise_translated(error)
+            result = failed_refs(translated(error), self.returns)  # a program that never waits for it runs on
         except Exception as error:
             raise_translated(error)
         if self.streams or self.returns == 0:
             return refs_of_result(result, self.returns, self.streams)
         return result
+
+
+    def _in_group(self, group: Any) -> _Remote:
+        """Return the same function in a placement group, whose tasks run in it too."""
+        from fray.ray.util.scheduling_strategies import in_group
+
+        if self._captured is None or self._captured[0] != group:
+            self._captured = group, _Remote(self.fn, self.name, in_group(self.options, group), self.shape)
+        return self._captured[1]
 
 
 class Dynamic(Several):

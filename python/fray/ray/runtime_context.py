@@ -9,7 +9,7 @@ from typing import Any
 
 from fray import _native
 from fray.ray import _session
-from fray.ray._calls import current_call, process
+from fray.ray._calls import current_call, process, surroundings
 from fray.ray._ids import ActorID, JobID, NodeID, TaskID, WorkerID
 
 __all__ = ["RuntimeContext", "get_runtime_context"]
@@ -96,7 +96,7 @@ class RuntimeContext:
 
     def get_assigned_resources(self) -> dict[str, float]:
         assert current_call() is not None, "This method is only available in a worker"
-        asked = dict(_facts().get("resources", {}))
+        asked = dict(surroundings().get("resources", {}))
         found = {str(key): float(amount) for key, amount in asked.pop("resources", {}).items()}
         names = {"num_cpus": "CPU", "num_gpus": "GPU", "memory": "memory"}
         found.update({names[key]: float(amount) for key, amount in asked.items()})
@@ -115,12 +115,12 @@ class RuntimeContext:
         return {"ray.io/node-id": self.get_node_id()}
 
     def get_placement_group_id(self) -> str | None:
-        group = _facts().get("placement_group")
+        group = surroundings().get("placement_group")
         return None if group is None else group["id"]
 
     @property
     def should_capture_child_tasks_in_placement_group(self) -> bool:
-        group = _facts().get("placement_group")
+        group = surroundings().get("placement_group")
         return bool(group and group["capture"])
 
     def get_runtime_env_string(self) -> str:
@@ -130,7 +130,7 @@ class RuntimeContext:
     def runtime_env(self) -> Any:
         from fray.ray.runtime_env import RuntimeEnv
 
-        return RuntimeEnv(**{**_session.state.runtime_env, **_facts().get("runtime_env", {})})
+        return RuntimeEnv(**{**_session.state.runtime_env, **surroundings().get("runtime_env", {})})
 
     def is_canceled(self) -> bool:
         """Return whether the running task was cancelled."""
@@ -138,6 +138,8 @@ class RuntimeContext:
             raise RuntimeError("This method is only available in a worker")
         if process.actor is not None and process.actor.is_asynchronous:
             raise RuntimeError("This method is not supported in an async actor; it gets asyncio.CancelledError")
+        if process.actor is not None:
+            return _native.call_is_cancelled()
         return _native.interrupt_reason() == _native.Interrupt.CANCELLED
 
     @property
@@ -181,12 +183,6 @@ class RuntimeContext:
         if process.actor is not None:
             found["actor_id"] = self.actor_id
         return found
-
-
-def _facts() -> dict[str, Any]:
-    if process.actor is not None:
-        return process.actor.facts
-    return process.body.facts if process.body is not None else {}
 
 
 def get_runtime_context() -> RuntimeContext:

@@ -153,6 +153,7 @@ def test_the_form_of_a_file_is_kept(tmp_path: Path, form: bytes) -> None:
         ("ray.get(options['f'].remote(1))", "what .remote is called on is not known here"),
         ("ray.get(f.bind(1).execute())", "graphs made with bind have no counterpart"),
         ("pool = ray.util.ActorPool([])", "ActorPool has no counterpart"),
+        ("pool = ray.util.multiprocessing.Pool(ray_remote_args={})", "this Pool has no counterpart"),
         ("g = ray.util.placement_group([{'CPU': 1}])", "placement groups have no counterpart"),
         ("ray.get(f.options(accelerator_type='A100').remote(1))", "accelerator_type has no counterpart"),
         ("ray.get(f.options(num_returns='dynamic').remote(1))", "num_returns='dynamic' has no counterpart"),
@@ -192,7 +193,7 @@ def test_what_is_not_connected_with_it_is_moved(tmp_path: Path) -> None:
             def g(x):
                 return x
 
-            options = {"num_cpus": 1}
+            options = dict(num_cpus=1)
             print(ray.get(g.options(**options).remote(1)))
             print(ray.get(f.remote(2)))
             """
@@ -205,6 +206,78 @@ def test_what_is_not_connected_with_it_is_moved(tmp_path: Path) -> None:
     assert "@ray.remote\ndef g" in after
     again = migrate("--check", path)
     assert (again.returncode, path.read_text()) == (0, after)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "options['num_cpus'] = 0",
+        "options.update(num_cpus=0)",
+        "options = {'num_cpus': 0}",
+        "print(options)",
+        "kept = options",
+        "del options",
+    ],
+)
+def test_options_in_a_dict_that_something_else_reads_or_changes_stay(tmp_path: Path, change: str) -> None:
+    call = "print(ray.get(f.options(**options).remote(1)))"
+    text = f"import ray\n\n@ray.remote\ndef f(x):\n    return x\n\n\noptions = {{'num_cpus': 1}}\n{call}\n{change}\n"
+    path = written(tmp_path, text)
+    assert report(path)["program.py"]["state"] == "left"
+    assert f"# fray: these options are made while the program runs; write them out\n{call}" in path.read_text()
+
+
+POOLS = """\
+import ray
+from ray.util.multiprocessing import Pool
+
+
+def square(x):
+    return x * x
+
+
+def power(base, exponent=2):
+    return base**exponent
+
+
+if __name__ == "__main__":
+    ray.init(num_cpus=2)
+    with Pool(2) as pool:
+        print(pool.map(square, range(4)), pool.map(square, [3, 4], chunksize=2))
+        print(pool.starmap(power, [(2, 3), (3, 2)]), pool.starmap(power, []))
+    other = Pool(processes=2)
+    print(sum(other.imap(square, [1, 2])), sorted(other.imap_unordered(square, [2, 1], 1)))
+    print(other.apply(power, (2, 4)), other.apply(power, kwargs={"base": 5}))
+    other.close()
+    other.join()
+    ray.shutdown()
+"""
+
+
+def test_a_pool_of_processes_becomes_an_executor_that_gives_the_same(tmp_path: Path) -> None:
+    path = written(tmp_path, POOLS)
+    before = subprocess.run([sys.executable, "-m", "fray.ray", str(path)], capture_output=True, text=True, timeout=60)
+    assert before.returncode == 0, before.stderr
+    assert report(path)["program.py"]["state"] == "moved"
+    assert "fray.Executor(max_workers=2)" in path.read_text() and "ray.util" not in path.read_text()
+    after = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=60)
+    assert (after.stdout, after.returncode) == (before.stdout, 0), after.stderr
+    assert before.stdout.startswith("[0, 1, 4, 9] [9, 16]\n[8, 9] []\n")
+
+
+@pytest.mark.parametrize(
+    "use",
+    ["pool.apply_async(f, (1,))", "pool.map(*args)", "pool.map(f, [1], 1, None)", "print(pool)", "pool = None"],
+)
+def test_a_pool_that_something_else_is_done_with_stays(tmp_path: Path, use: str) -> None:
+    path = written(
+        tmp_path,
+        "from ray.util.multiprocessing import Pool\n\ndef f(x):\n    return x\n\nargs = (f, [1])\n"
+        f"pool = Pool(2)\nprint(pool.map(f, [1]))\n{use}\n",
+    )
+    assert report(path)["program.py"]["state"] == "left"
+    after = path.read_text()
+    assert "# fray: this Pool has no counterpart; " in after and "\npool = Pool(2)\nprint(pool.map(f, [1]))\n" in after
 
 
 def test_ray_data_stays_and_the_tasks_beside_it_are_moved(tmp_path: Path) -> None:

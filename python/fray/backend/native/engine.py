@@ -151,12 +151,13 @@ class NativeEngine(Engine):
         left = timeout if self._terminal is None else self._terminal.lend(refs, num_returns, timeout)
         return _native.wait(self.client, list(refs), num_returns, left)
 
-    def cancel(self, ref: Any, force: bool) -> None:
+    def cancel(self, ref: Any, force: bool, recursive: bool = False) -> None:
+        """Cancel the task of `ref`; with `recursive` what it has started, too, as far as that has not ended."""
         if force and ref._is_call():
             raise ValueError(
                 "cancel: force would end the actor of this call and all its calls; leave force out, or kill the actor"
             )
-        _native.cancel(self.client, ref, force)
+        _native.cancel(self.client, ref, force, recursive)
 
     def is_waiting(self, ref: Any, cancel: bool = False) -> bool:
         return _native.is_waiting(self.client, ref, cancel)

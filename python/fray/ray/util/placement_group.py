@@ -204,6 +204,7 @@ def placement_group(
         "resources": total,
         "max_concurrency": 100_000,
         "name": _NAME + (name or group_id.hex()),
+        "scheduling_strategy": "DEFAULT",
     }
     holder = remote(**options)(_Holder).remote(group_id.hex(), bundles, name, strategy)
     group = PlacementGroup(group_id, [dict(bundle) for bundle in bundles], name, strategy, holder)
@@ -286,10 +287,9 @@ def _row(group: PlacementGroup) -> dict[str, Any]:
 
 def get_current_placement_group() -> PlacementGroup | None:
     """Return the group of the running task or actor; None outside of groups."""
-    from fray.ray._calls import process
+    from fray.ray._calls import surroundings
 
-    facts = process.actor.facts if process.actor is not None else process.body.facts if process.body else {}
-    group = facts.get("placement_group")
+    group = surroundings().get("placement_group")
     return None if group is None else group["group"]
 
 

@@ -21,6 +21,7 @@ __all__ = [
     "NodeLabelSchedulingStrategy",
     "NotIn",
     "PlacementGroupSchedulingStrategy",
+    "in_group",
     "placement",
 ]
 
@@ -128,6 +129,11 @@ def _fail(why: str) -> None:
     raise task_failure(TaskUnschedulableError(why), "unschedulable")
 
 
+def in_group(options: Mapping[str, Any], group: Any) -> dict[str, Any]:
+    """Return the options of what a task or an actor of `group`, which captures, starts without a word on where."""
+    return {**options, "scheduling_strategy": PlacementGroupSchedulingStrategy(group, -1, True)}
+
+
 def placement(options: Mapping[str, Any]) -> Any:
     """Return what starts tasks and actors with such options; None where the strategy means nothing here.
 
@@ -144,6 +150,8 @@ def placement(options: Mapping[str, Any]) -> Any:
         strategy = PlacementGroupSchedulingStrategy(group, index, capture)
     if isinstance(strategy, PlacementGroupSchedulingStrategy):
         group = strategy.placement_group
+        if group is None:
+            return None
         if not hasattr(group, "place"):
             raise ValueError(f"placement_group must be a PlacementGroup, got {group!r}")
         return group.place(strategy.placement_group_bundle_index, options)
