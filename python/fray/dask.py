@@ -76,11 +76,12 @@ def get(
         raise KeyError(f"{missing[0]!r} is not in the graph")
     with local_callbacks() as callbacks, _Told(graph, callbacks) as told:
         graph = cull(convert_legacy_graph(graph), wanted)
-        chosen = context or get_job_context()
+        chosen, settled = context or get_job_context(), options or TaskOptions()
         workers = num_workers or max(chosen.engine.parallelism, 1)
+        alone = told.listens or _counts_calls(settled)
         told.start(graph)
-        groups = _groups(graph, wanted, 0 if told.listens else max(len(graph) // (_GROUPS_PER_WORKER * workers), 1))
-        run = _Run(chosen, groups, wanted, options or TaskOptions(), num_workers)
+        groups = _groups(graph, wanted, 0 if alone else max(len(graph) // (_GROUPS_PER_WORKER * workers), 1))
+        run = _Run(chosen, groups, wanted, settled, num_workers)
         return _arrange(keys, run.values(told))
 
 
@@ -88,6 +89,11 @@ def _arrange(keys: Any, values: Mapping[Any, Any]) -> Any:
     if isinstance(keys, list):
         return tuple(_arrange(key, values) for key in keys)
     return values[keys]
+
+
+def _counts_calls(options: TaskOptions) -> bool:
+    """Return whether the options say something of each call, which they would not say of several together."""
+    return options.timeout is not None or options.max_calls is not None or bool(options.retry_exceptions)
 
 
 class _Group(list[GraphNode]):
@@ -125,7 +131,10 @@ def _groups(graph: Mapping[Any, GraphNode], wanted: set[Any], limit: int) -> dic
             joining = [name for name in node.dependencies if _may_join(graph[name], users[name], wanted)]
             joined = sum(len(found[name]) for name in joining)
             if joining and (len(node.dependencies) == 1 or joined < min(limit, _MOST_TOGETHER)):
-                nodes = [each for name in joining for each in found.pop(name)] + nodes
+                nodes = found.pop(joining[0])  # in place: a chain may be long
+                for name in joining[1:]:
+                    nodes += found.pop(name)
+                nodes.append(node)
         found[key] = nodes
     return {key: _Group(nodes) for key, nodes in found.items()}
 

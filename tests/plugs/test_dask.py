@@ -191,6 +191,20 @@ def test_a_chain_runs_in_one_worker_as_one_task(native: fray.JobContext, monkeyp
     assert len(sent) == 3
 
 
+@pytest.mark.parametrize(
+    "options",
+    [fray.TaskOptions(timeout=60), fray.TaskOptions(max_calls=9), fray.TaskOptions(retry_exceptions=True)],
+    ids=["timeout", "max_calls", "retry_exceptions"],
+)
+def test_options_that_count_for_each_call_keep_the_calls_of_a_chain_apart(
+    native: fray.JobContext, monkeypatch: pytest.MonkeyPatch, options: fray.TaskOptions
+) -> None:
+    sent = note_tasks(native, monkeypatch)
+    node = dask.delayed(increment)(dask.delayed(increment)(dask.delayed(increment)(0)))
+    assert node.compute(optimize_graph=False, options=options) == 3
+    assert len(sent) == 3
+
+
 def test_calls_that_could_run_at_the_same_time_are_joined_only_in_large_graphs(
     native: fray.JobContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
