@@ -98,6 +98,7 @@ bench: .venv/.ready-bench  ## measure beside Ray and multiprocessing, into build
 	@$(STEP) "configure bench" cmake --preset bench
 	@$(STEP) "build bench" cmake --build build/bench
 	@cmake --install build/bench --component python --prefix build/bench/site >/dev/null
+	@$(PYTHON) -m compileall -q build/bench/site/fray  # as pip does; else each start would compile, or measure the first one
 	@PATH="$(CURDIR)/build/bench/site/fray/_bin:$$PATH" PYTHONPATH="$(CURDIR)/build/bench/site" RAY_worker_niceness=0 \
 	  $(PYTHON) -m benchmarks
 

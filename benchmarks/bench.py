@@ -24,7 +24,7 @@ class Bench:
         self.settings = settings
         self.mark = uuid.uuid4().hex
         self.closing = ExitStack()
-        self._ray_address = ray_address
+        self.address = ray_address
 
     @property
     def seconds(self) -> float:
@@ -42,14 +42,14 @@ class Bench:
             own: Ray gets daemons of its own; otherwise the driver connects to those that live through the run.
         """
         os.environ[MARK] = self.mark
-        address = None if own else self._ray_address
+        address = None if own else self.address
         return self.closing.enter_context(open_engine(self.peer, self.settings.fray_context, address))
 
     def ray(self) -> None:
         """Initialise Ray in this process, for a row that needs it: the Ray that lives through the run, else its own."""
         from benchmarks.engines.ray_engine import connection
 
-        self.closing.enter_context(connection(self._ray_address))
+        self.closing.enter_context(connection(self.address))
 
     def ray_address(self) -> str:
         """Return the address of the Ray that lives through the run, for a program that connects by itself.
@@ -57,9 +57,9 @@ class Bench:
         Raises:
             RuntimeError: the run has none.
         """
-        if self._ray_address is None:
+        if self.address is None:
             raise RuntimeError("this row needs the Ray that lives through the run: start it with python -m benchmarks")
-        return self._ray_address
+        return self.address
 
     def environment(self) -> dict[str, str]:
         """Return the environment for a program whose processes are to be found by the mark."""

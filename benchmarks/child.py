@@ -30,7 +30,7 @@ def serve(row: Row, bench: Bench, orders: IO[str], answers: IO[str]) -> None:
         _answer(answers, {})
         for _ in orders:
             measurement = one_round()
-            _answer(answers, {"value": measurement.value, "more": measurement.more})
+            _answer(answers, {"value": measurement.value, "more": measurement.more, "result": measurement.result})
 
 
 def main(args: list[str]) -> int:

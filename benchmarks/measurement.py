@@ -8,10 +8,15 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Measurement:
-    """The row's value, in the row's unit, and further figures whose names carry their units, such as ``p99_us``."""
+    """The row's value, in the row's unit, and further figures whose names carry their units, such as ``p99_us``.
+
+    `result` stands for what the workload came to, which is to be the same for every peer of the row; empty where a row
+    has nothing to compare.
+    """
 
     value: float
     more: dict[str, float] = field(default_factory=dict)
+    result: str = ""
 
 
 def percentile(values: Sequence[float], fraction: float) -> float:

@@ -78,7 +78,7 @@ class PeerProcess:
         except OSError:
             raise self._ended("round") from None
         answer = self._answer("round")
-        return Measurement(answer["value"], answer["more"])
+        return Measurement(answer["value"], answer["more"], answer["result"])
 
     def close(self) -> None:
         """End the child, and whatever of it does not end by itself."""

@@ -25,8 +25,8 @@ class Row:
         unit: of the value, such as ``"1/s"``.
         better: which way is better.
         payload: what one call does, in a few words.
-        workload: of the peers "fray", "ray", "pool" and "joblib".
-        peers: those of the four that can do it.
+        workload: of the peers "fray", "ray", "pool", "joblib" and "dask".
+        peers: those of the five that can do it.
         limit: what the machine itself can do, in the same unit; None where there is no such thing.
         targets: the figures asked of Fray.
         rounds: peer to number of rounds, where it is not the run's.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,6 +67,7 @@ def run_row(row: Row, peers: list[str], settings: Settings, logs: Path, ray_addr
             for peer in rotated(peers, number):
                 if peer not in result.errors and number < turns[peer].rounds:
                     _take(turns[peer], peer, result)
+    compare_results({peer: of_peer.measurements for peer, of_peer in turns.items()}, result)
     for peer, of_peer in turns.items():
         if of_peer.measurements and peer not in result.errors:
             result.peers[peer] = summarize(of_peer.measurements)
@@ -77,6 +78,18 @@ def rotated(peers: list[str], number: int) -> list[str]:
     """Return the peers in the order of a round, so that nobody always follows the same one."""
     first = number % len(peers) if peers else 0
     return peers[first:] + peers[:first]
+
+
+def compare_results(measured: Mapping[str, Sequence[Measurement]], result: RowResult) -> None:
+    """Take a peer as failed whose rounds came to something else than the first peer's first round."""
+    expected: str | None = None
+    for peer, measurements in measured.items():
+        found = {each.result for each in measurements}
+        if not found or peer in result.errors:
+            continue
+        expected = measurements[0].result if expected is None else expected
+        if found != {expected}:
+            result.errors[peer] = f"its rounds came to {', '.join(sorted(found))}, and others to {expected}"
 
 
 def _turns(row: Row, peer: str, settings: Settings, logs: Path, ray_address: str | None) -> _Turns:

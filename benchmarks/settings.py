@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-PEERS = ("fray", "ray", "pool", "joblib", "limit")
+PEERS = ("fray", "ray", "pool", "joblib", "dask", "limit")
 
 FrayContext = Literal["native", "thread"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks.settings import PEERS
 
-HEADER = ("row", "unit", "Fray [min - max]", "Ray", "Pool", "joblib", "limit", "x Ray", "asked", "met")
+HEADER = ("row", "unit", "Fray [min - max]", "Ray", "Pool", "joblib", "Dask", "limit", "x Ray", "asked", "met")
 _MET = {True: "yes", False: "NO", None: "?"}
 
 

@@ -7,9 +7,10 @@
     dask.compute(collection, scheduler=fray.dask.get)      # once
     dask.config.set(scheduler=fray.dask.get)               # from now on
 
-Each task of the graph is a task of the context, whose arguments are the refs of what it depends on. Intermediate
-results stay where they are made; only those asked for come here. Tasks are handed over in Dask's own order and only a
-few ahead, so that what was begun ends, and its memory is free, before more is begun.
+Each task of the graph is a task of the context, whose arguments are the refs of what it depends on; those that only one
+other needs go with it where that takes no parallelism (`_groups`). Intermediate results stay where they are made; only
+those asked for come here. Tasks are handed over in Dask's own order and only a few ahead, so that what was begun ends,
+and its memory is free, before more is begun.
 """
 
 # pyright: basic, reportMissingTypeStubs=false
@@ -30,7 +31,7 @@ from fray.job.current import get_job_context
 from fray.types import TaskOptions
 
 with needs("dask", "dask", "fray.dask"):
-    from dask._task_spec import Alias, DataNode, GraphNode, convert_legacy_graph, cull
+    from dask._task_spec import Alias, DataNode, GraphNode, Task, convert_legacy_graph, cull
     from dask.callbacks import local_callbacks, unpack_callbacks
     from dask.core import flatten
     from dask.order import order
@@ -41,6 +42,9 @@ __all__ = ["get"]
 _SLICE_SECONDS = 0.02
 _MOST_AHEAD = 1000
 _LEAST_PER_WORKER = 2
+_GROUPS_PER_WORKER = 32
+_MOST_TOGETHER = 64
+_NOTE = "in the Dask task"
 
 
 def get(
@@ -72,7 +76,12 @@ def get(
         raise KeyError(f"{missing[0]!r} is not in the graph")
     with local_callbacks() as callbacks, _Told(graph, callbacks) as told:
         graph = cull(convert_legacy_graph(graph), wanted)
-        run = _Run(context or get_job_context(), graph, wanted, options or TaskOptions(), num_workers)
+        chosen, settled = context or get_job_context(), options or TaskOptions()
+        workers = num_workers or max(chosen.engine.parallelism, 1)
+        alone = told.listens or _counts_calls(settled)
+        told.start(graph)
+        groups = _groups(graph, wanted, 0 if alone else max(len(graph) // (_GROUPS_PER_WORKER * workers), 1))
+        run = _Run(chosen, groups, wanted, settled, num_workers)
         return _arrange(keys, run.values(told))
 
 
@@ -82,13 +91,65 @@ def _arrange(keys: Any, values: Mapping[Any, Any]) -> Any:
     return values[keys]
 
 
+def _counts_calls(options: TaskOptions) -> bool:
+    """Return whether the options say something of each call, which they would not say of several together."""
+    return options.timeout is not None or options.max_calls is not None or bool(options.retry_exceptions)
+
+
+class _Group(list[GraphNode]):
+    """Nodes of a graph that run as one task, in this order; only the last one's result is needed outside.
+
+    Attributes:
+        dependencies: the keys of the results that come from outside.
+    """
+
+    def __init__(self, nodes: list[GraphNode]) -> None:
+        super().__init__(nodes)
+        inside = {node.key for node in nodes}
+        self.dependencies = {name for node in nodes for name in node.dependencies} - inside
+
+
+def _groups(graph: Mapping[Any, GraphNode], wanted: set[Any], limit: int) -> dict[Any, _Group]:
+    """Return the groups by the keys of their last nodes, in an order in which they can run.
+
+    A node that only one other needs joins the group of that other. Where the other needs nothing else, the two could
+    never have run at the same time; else only as far as a group has at most `limit` nodes, which leaves groups enough
+    for all workers.
+
+    Args:
+        graph: the nodes by their keys.
+        wanted: the keys whose results are asked for.
+        limit: 0 where every node is to stay alone, 1 where only those that cannot run at the same time are joined.
+    """
+    users = Counter(name for node in graph.values() for name in node.dependencies)
+    found: dict[Any, list[GraphNode]] = {}
+    first = order(graph)
+    for key in sorted(graph, key=first.__getitem__):
+        node = graph[key]
+        nodes = [node]
+        if limit > 0 and isinstance(node, Task):
+            joining = [name for name in node.dependencies if _may_join(graph[name], users[name], wanted)]
+            joined = sum(len(found[name]) for name in joining)
+            if joining and (len(node.dependencies) == 1 or joined < min(limit, _MOST_TOGETHER)):
+                nodes = found.pop(joining[0])  # in place: a chain may be long
+                for name in joining[1:]:
+                    nodes += found.pop(name)
+                nodes.append(node)
+        found[key] = nodes
+    return {key: _Group(nodes) for key, nodes in found.items()}
+
+
+def _may_join(node: GraphNode, users: int, wanted: set[Any]) -> bool:
+    return users == 1 and isinstance(node, Task) and node.key not in wanted and not node.block_fusion
+
+
 class _Run:
     """One computation of a graph."""
 
     def __init__(
         self,
         context: JobContext,
-        graph: Mapping[Any, GraphNode],
+        graph: Mapping[Any, _Group],
         wanted: set[Any],
         options: TaskOptions,
         num_workers: int | None,
@@ -98,7 +159,7 @@ class _Run:
         self._wanted = wanted
         self._options = options
         self._named: dict[str, TaskOptions] = {}
-        self._uses = Counter(name for node in graph.values() for name in node.dependencies)
+        self._uses = Counter(name for group in graph.values() for name in group.dependencies)
         self._refs: dict[Any, Any] = {}
         self._outstanding: dict[Any, Any] = {}
         """Of tasks that have not ended, by key: the ref that tells whether it went well, and that of the value."""
@@ -112,10 +173,8 @@ class _Run:
 
     def values(self, told: _Told) -> dict[Any, Any]:
         """Run everything and return the values of the keys that are wanted."""
-        first = order(self._graph)
-        told.start(self._graph)
         try:
-            for key in sorted(self._graph, key=first.__getitem__):
+            for key in self._graph:
                 while len(self._outstanding) >= self._ahead:
                     self._take(told)
                 self._send(key, told)
@@ -127,20 +186,21 @@ class _Run:
             self._cancel_rest()
 
     def _send(self, key: Any, told: _Told) -> None:
-        node = self._graph[key]
+        group = self._graph[key]
+        node = group[-1]
         if isinstance(node, Alias):
             self._refs[key] = self._refs[node.target]
         elif isinstance(node, DataNode):
             self._refs[key] = self._context.put(node.value)
         else:
             told.begun(key)
-            names = tuple(node.dependencies)
-            arguments = (node, names, *(self._refs[name] for name in names))
+            names = tuple(group.dependencies)
+            arguments = (list(group), names, *(self._refs[name] for name in names))
             done, ref = self._context.create_task(_call, arguments, options=self._options_for(key))  # type: ignore
             self._refs[key] = ref
             self._outstanding[key] = (done, ref)
             self._watch.add(done, partial(self._arrived.append, key))
-        for name in node.dependencies:
+        for name in group.dependencies:
             self._uses[name] -= 1
             if self._uses[name] == 0 and name not in self._wanted:
                 del self._refs[name]  # the tasks that were sent hold what they need
@@ -155,7 +215,8 @@ class _Run:
             try:
                 self._context.get(done)
             except Exception as error:
-                error.add_note(f"in the Dask task {key!r}")
+                if not any(note.startswith(_NOTE) for note in getattr(error, "__notes__", ())):  # the worker is gone
+                    error.add_note(f"{_NOTE} {key!r}")
                 raise
             told.ended(key, partial(self._context.get, ref))
 
@@ -185,6 +246,7 @@ class _Told:
     def __init__(self, graph: dict[Any, Any], callbacks: Any) -> None:
         starts, self._start_states, self._before, self._after, self._finishes = unpack_callbacks(callbacks)
         self._graph: Mapping[Any, Any] = graph
+        self.listens = bool(starts or self._start_states or self._before or self._after or self._finishes)
         self._state: dict[str, Any] = {"ready": [], "running": set(), "finished": set(), "cache": {}}
         for tell in starts:
             tell(graph)  # which may put values into it
@@ -219,9 +281,20 @@ class _Told:
                 tell(key, found, self._graph, self._state, None)
 
 
-def _call(node: GraphNode, names: tuple[Any, ...], *values: Any) -> tuple[None, Any]:
-    """Run a task of the graph; the first of the two results tells without its value that it went well."""
-    return None, node(dict(zip(names, values, strict=True)))
+def _call(nodes: list[GraphNode], names: tuple[Any, ...], *values: Any) -> tuple[None, Any]:
+    """Run the nodes of a group; the first of the two results tells without its value that it went well."""
+    known = dict(zip(names, values, strict=True))
+    inside = {node.key for node in nodes}
+    result: Any = None
+    for node in nodes:
+        try:
+            result = known[node.key] = node({name: known[name] for name in node.dependencies})
+        except Exception as error:
+            error.add_note(f"{_NOTE} {node.key!r}")
+            raise
+        for name in inside & node.dependencies:
+            del known[name]  # nobody else needs it
+    return None, result
 
 
 def _own(value: Any) -> Any:

@@ -18,7 +18,7 @@ read-only. A `Parallel` inside a task runs on Fray as well, one level deep.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any
@@ -44,6 +44,8 @@ __all__ = ["FrayBackend", "register"]
 
 _LARGE_BYTES = 1 << 20
 _DEEPEST = 1
+_SMALL_KINDS = frozenset((bool, int, float, complex, str, bytes, type(None), tuple, list, dict, set, frozenset))
+"""Kinds of arguments that travel in the call itself, whatever their size; they need not be asked for it."""
 
 
 def register(make_default: bool = False) -> None:
@@ -63,8 +65,8 @@ class FrayBackend(AutoBatchingMixin, ParallelBackendBase):
     supports_retrieve_callback = True  # also means: generators and timeouts
     supports_inner_max_num_threads = True
     default_n_jobs = -1
-    MIN_IDEAL_BATCH_DURATION = 0.02
-    MAX_IDEAL_BATCH_DURATION = 0.2
+    MIN_IDEAL_BATCH_DURATION = 0.1
+    MAX_IDEAL_BATCH_DURATION = 1.0
 
     def __init__(
         self,
@@ -176,6 +178,8 @@ class _Shared:
 
     def split(self, items: list[tuple[Any, Any, Any]]) -> tuple[list[tuple[Any, Any, Any]], list[Any]]:
         """Return the calls with places in them, and the refs for the places."""
+        if all(_are_small(args) and _are_small(kwargs.values()) for _, args, kwargs in items):
+            return items, []
         values: list[Any] = []
 
         def place(value: Any) -> Any:
@@ -203,6 +207,10 @@ class _Shared:
         return ref
 
 
+def _are_small(values: Iterable[Any]) -> bool:
+    return _SMALL_KINDS.issuperset(map(type, values))
+
+
 def _size(value: Any) -> int:
     """Return the bytes of an array, a sparse matrix or a frame; 0 for what is to travel in the call itself."""
     kind = type(value)
@@ -219,6 +227,10 @@ def _size(value: Any) -> int:
 
 
 def _call_batch(items: list[tuple[Any, Any, Any]], backend: Any, n_jobs: int | None, *values: Any) -> list[Any]:
+    if not values:
+        with parallel_config(backend=backend, n_jobs=n_jobs):
+            return [function(*args, **kwargs) for function, args, kwargs in items]
+
     def find(value: Any) -> Any:
         return values[value.number] if type(value) is _Place else value
 

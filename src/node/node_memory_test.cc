@@ -100,6 +100,54 @@ TEST(NodeMemory, SegmentIsFoundThoughItsAnnouncementIsStillUnread) {
   expect_found(node, other, joined->session.process, node.client());
 }
 
+// The node stops while two clients ask for each other's segments, the first one before it announces its own: reading the
+// second one's socket on the way to an answer, the node meets a question about what it has not read of the first one's.
+void expect_both_found(TestClient& first, ProcessId first_process, TestClient& second, ProcessId second_process,
+                       pid_t node) {
+  const SegmentId of_first{first_process, 1};
+  const SegmentId of_second{second_process, 1};
+  ASSERT_EQ(reserve(first, 1, kSegmentBytes), "");
+  ASSERT_EQ(reserve(second, 1, kSegmentBytes), "");
+  ASSERT_EQ(::kill(node, SIGSTOP), 0);
+  first.send(ControlType::kOpenSegment, 0, wire::SegmentName{of_second, true});
+  first.send(ControlType::kAnnounceSegment, 0, wire::SegmentInfo{of_first, kSegmentBytes, ""}, make_segment('m'));
+  second.send(ControlType::kAnnounceSegment, 0, wire::SegmentInfo{of_second, kSegmentBytes, ""}, make_segment('m'));
+  second.send(ControlType::kOpenSegment, 0, wire::SegmentName{of_first, true});
+  ASSERT_EQ(::kill(node, SIGCONT), 0);
+  for (TestClient* reader : {&first, &second}) {
+    auto opened = reader->expect<wire::SegmentInfo>(ControlType::kSegmentOpened);
+    ASSERT_TRUE(opened);
+    EXPECT_EQ(opened->error, "");
+  }
+  for (auto [writer, segment] : {std::pair{&first, of_first}, std::pair{&second, of_second}}) {
+    writer->send(ControlType::kForgetSegment, 0, wire::SegmentName{segment, true});
+    writer->send(ControlType::kUnreserve, 0, wire::Reserve{kSegmentBytes});
+  }
+}
+
+TEST(NodeMemory, SegmentsAreFoundByTwoThatAskForEachOthersBeforeTheirOwnAreRead) {
+  TestNode node;
+  wire::Welcome welcome = node.join();
+  TestClient other = node.connect();
+  other.hello();
+  auto joined = other.expect<wire::Welcome>(ControlType::kWelcome);
+  ASSERT_TRUE(joined);
+  const ProcessId mine = welcome.session.process;
+  const ProcessId theirs = joined->session.process;
+  // Whichever socket the node reads first, in one of the two it meets the question too early.
+  expect_both_found(node.client(), mine, other, theirs, node.pid());
+  expect_both_found(other, theirs, node.client(), mine, node.pid());
+}
+
+TEST(NodeMemory, SegmentThatIsNeverAnnouncedIsRefusedThoughItsWriterAsks) {
+  TestNode node;
+  wire::Welcome welcome = node.join();
+  node.client().send(ControlType::kOpenSegment, 0, wire::SegmentName{{welcome.session.process, 7}, true});
+  auto opened = node.client().expect<wire::SegmentInfo>(ControlType::kSegmentOpened);
+  ASSERT_TRUE(opened);
+  EXPECT_NE(opened->error, "");
+}
+
 TEST(NodeMemory, SealedObjectOutlivesItsWriter) {
   TestNode node(kSmallStore);
   wire::Welcome mine = node.join();

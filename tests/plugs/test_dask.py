@@ -163,3 +163,92 @@ def test_other_contexts_compute_it_too(kind: str) -> None:
     with fray.create_job_ctx(kind, max_workers=2) as context:
         array = dask.array.ones((40, 40), chunks=10)
         assert array.sum().compute(scheduler=fray.dask.get, context=context) == 1600
+
+
+def note_tasks(context: fray.JobContext, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Return a list that the arguments of each task come to from now on."""
+    sent: list[Any] = []
+    create = context.create_task
+    monkeypatch.setattr(context, "create_task", lambda *args, **options: sent.append(args) or create(*args, **options))
+    return sent
+
+
+def pid_beside(number: int, *others: Any) -> tuple[int, ...]:
+    return (*(pid for other in others for pid in other), os.getpid())
+
+
+def test_a_chain_runs_in_one_worker_as_one_task(native: fray.JobContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = note_tasks(native, monkeypatch)
+    chains = []
+    for number in range(3):
+        node = dask.delayed(pid_beside)(number)
+        for _ in range(9):
+            node = dask.delayed(pid_beside)(number, node)
+        chains.append(node)
+    found = dask.compute(*chains, optimize_graph=False)
+    assert [len(pids) for pids in found] == [10, 10, 10]
+    assert all(len(set(pids)) == 1 for pids in found)
+    assert len(sent) == 3
+
+
+@pytest.mark.parametrize(
+    "options",
+    [fray.TaskOptions(timeout=60), fray.TaskOptions(max_calls=9), fray.TaskOptions(retry_exceptions=True)],
+    ids=["timeout", "max_calls", "retry_exceptions"],
+)
+def test_options_that_count_for_each_call_keep_the_calls_of_a_chain_apart(
+    native: fray.JobContext, monkeypatch: pytest.MonkeyPatch, options: fray.TaskOptions
+) -> None:
+    sent = note_tasks(native, monkeypatch)
+    node = dask.delayed(increment)(dask.delayed(increment)(dask.delayed(increment)(0)))
+    assert node.compute(optimize_graph=False, options=options) == 3
+    assert len(sent) == 3
+
+
+def test_calls_that_could_run_at_the_same_time_are_joined_only_in_large_graphs(
+    native: fray.JobContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent = note_tasks(native, monkeypatch)
+
+    def tree(leaves: int) -> Any:
+        level = [dask.delayed(increment)(number) for number in range(leaves)]
+        while len(level) > 1:
+            level = [dask.delayed(operator.add)(level[at], level[at + 1]) for at in range(0, len(level), 2)]
+        return level[0]
+
+    assert tree(8).compute(optimize_graph=False) == 36
+    assert len(sent) == 15
+    sent.clear()
+    assert tree(1024).compute(optimize_graph=False, num_workers=2) == 1024 * 1025 // 2
+    assert 2 * 16 < len(sent) < 1000
+    sent.clear()
+    with Callback(pretask=lambda *args: None):
+        assert tree(1024).compute(optimize_graph=False, num_workers=2) == 1024 * 1025 // 2
+    assert len(sent) == 2047  # who listens is told of each
+
+
+def test_graphs_of_any_shape_come_to_what_dask_itself_computes() -> None:
+    for seed in range(3):
+        random = np.random.default_rng(seed)
+        nodes = [dask.delayed(increment)(number) for number in range(3)]
+        for number in range(400):
+            picked = random.choice(len(nodes), random.integers(1, 4), p=_late(len(nodes)))
+            nodes.append(dask.delayed(operator.mod)(dask.delayed(sum)([nodes[at] for at in picked], number), 10_007))
+        wanted = [nodes[at] for at in random.choice(len(nodes), 20)]
+        expected = dask.compute(*wanted, scheduler="synchronous", optimize_graph=False)
+        assert dask.compute(*wanted, optimize_graph=False, num_workers=1 + seed % 3) == expected
+
+
+def _late(count: int) -> Any:
+    """Return chances that prefer the last ones, so that there are chains and triangles."""
+    weights = 0.7 ** np.arange(count)[::-1] + 1e-3
+    return weights / weights.sum()
+
+
+def test_exception_in_the_middle_of_a_chain_names_its_own_key() -> None:
+    node = dask.delayed(increment)(dask.delayed(increment)(dask.delayed(fail)(3)))
+    with pytest.raises(ValueError, match="number 3") as caught:
+        node.compute(optimize_graph=False)
+    notes = [note for note in caught.value.__notes__ if "Dask task" in note]
+    assert len(notes) == 1
+    assert notes[0].startswith("in the Dask task 'fail")

@@ -52,7 +52,9 @@ void MemoryCarrier::open(Connection& connection, std::uint64_t ticket, SegmentId
   auto opened = table_.open(segment);
   if (Connection* writer = roster_.find(segment.writer); !opened.is_ok() && writer != nullptr) {
     // Its announcement was written before anybody could hear of the segment, and waits in the writer's own socket: the
-    // loop reads sockets in any order.
+    // loop reads sockets in any order. Where a frame of the writer's is what brought us here (it asked for a segment of
+    // this process, whose socket was read for that), the announcement may lie behind that frame.
+    if (writer->is_reading()) return open_later(connection.process, ticket, segment);
     writer->drain();
     opened = table_.open(segment);
   }
@@ -68,6 +70,13 @@ void MemoryCarrier::open(Connection& connection, std::uint64_t ticket, SegmentId
   answer.size = opened->size;
   table_.touch(segment);
   connection.send(wire::ControlType::kSegmentOpened, ticket, answer, std::move(copy));
+}
+
+// When no socket is being read.
+void MemoryCarrier::open_later(ProcessId process, std::uint64_t ticket, SegmentId segment) {
+  loop_.after(std::chrono::nanoseconds(0), [this, process, ticket, segment] {
+    if (Connection* connection = roster_.find(process); connection != nullptr) open(*connection, ticket, segment);
+  });
 }
 
 Status MemoryCarrier::forget_segment(ProcessId process, SegmentId segment) {

@@ -58,6 +58,7 @@ class MemoryCarrier {
     bool clients_asked = false;  // to yield memory, on behalf of this one
   };
 
+  void open_later(ProcessId process, std::uint64_t ticket, SegmentId segment);
   void serve_waiting();
   Status grant(const Waiting& waiting);
   bool spill_one();

@@ -59,6 +59,8 @@ class Connection {
   void drain();
   void end(const Status& why);
 
+  // A frame of it is being handled, and more may lie behind that one: drain() does nothing until it has been.
+  bool is_reading() const { return reading_; }
   bool has_ended() const { return ended_; }
   std::size_t backlog_bytes() const { return socket_.output_bytes(); }
   pid_t peer_pid() const { return peer_.pid; }

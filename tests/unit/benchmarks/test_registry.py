@@ -62,7 +62,7 @@ def test_settings_come_from_the_environment():
 
 @pytest.mark.parametrize(
     "environment",
-    [{"BENCH_ROUNDS": "0"}, {"BENCH_ROUNDS": "x"}, {"BENCH_PEERS": "dask"}, {"BENCH_FRAY_CONTEXT": "ray"}],
+    [{"BENCH_ROUNDS": "0"}, {"BENCH_ROUNDS": "x"}, {"BENCH_PEERS": "spark"}, {"BENCH_FRAY_CONTEXT": "ray"}],
 )
 def test_settings_that_make_no_sense_are_named(environment: dict[str, str]):
     with pytest.raises(ValueError, match=next(iter(environment))):

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.measurement import Measurement
 from benchmarks.peer_process import PeerFailedError, PeerProcess
 from benchmarks.processes import cpu_seconds, processes_of, pss_bytes
 from benchmarks.registry import select
-from benchmarks.runner import run_row
+from benchmarks.runner import RowResult, compare_results, run_row
 from benchmarks.settings import Settings
 
 QUICK = Settings(quick=True, rounds=2, fray_context="thread")
@@ -38,6 +39,24 @@ def test_a_peer_that_fails_is_reported_and_the_others_go_on(tmp_path: Path, monk
     result = run_row(select(["tasks_sync"])[0], ["limit", "fray"], QUICK, tmp_path, None)
     assert list(result.peers) == ["fray"]
     assert "socket_pingpong is not built" in result.errors["limit"]
+
+
+def test_a_program_tells_its_first_call_and_its_memory_and_comes_to_the_same_with_every_peer(tmp_path: Path):
+    result = run_row(select(["real_texts"])[0], ["fray", "pool"], QUICK, tmp_path, None)
+    assert result.errors == {}
+    for summary in result.peers.values():
+        assert summary.figure("first_s")
+        assert summary.figure("peak_mb")
+
+
+def test_a_peer_that_comes_to_another_result_has_failed(tmp_path: Path):
+    row = select(["tasks_sync"])[0]
+    result = RowResult(row)
+    rounds = {"fray": ["a", "a"], "pool": ["a", "b"], "joblib": ["a", "a"], "ray": ["c", "c"], "limit": []}
+    found = {peer: [Measurement(1.0, {}, each) for each in results] for peer, results in rounds.items()}
+    compare_results(found, result)
+    assert set(result.errors) == {"pool", "ray"}
+    assert "a, b" in result.errors["pool"]
 
 
 def test_a_child_that_takes_too_long_is_killed(tmp_path: Path):
