@@ -6,6 +6,7 @@
 #include "base/fuzz_script.h"
 #include "http/guard.h"
 #include "http/request_parser.h"
+#include "http/sessions.h"
 #include "websocket/frames.h"
 
 namespace {
@@ -16,6 +17,7 @@ using Progress = fray::http::RequestParser::Progress;
 std::string first_body(std::string_view bytes, std::size_t step) {
   fray::http::RequestParser parser;
   std::string input;
+  fray::http::Sessions sessions;
   while (true) {
     switch (parser.advance(input)) {
       case Progress::kWhole:
@@ -23,7 +25,7 @@ std::string first_body(std::string_view bytes, std::size_t step) {
       case Progress::kBad:
         return "bad";
       case Progress::kHead:
-        (void)fray::http::Guard("token", 1).refuse(parser.request());
+        (void)fray::http::Guard("token", 1, sessions).refuse(parser.request(), [] { return fray::http::Access::kSession; });
         break;
       case Progress::kMore:
         if (bytes.empty()) return "more";
