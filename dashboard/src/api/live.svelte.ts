@@ -132,7 +132,10 @@ class Live {
 
   #watch(): void {
     clearTimeout(this.#timer);
-    this.#timer = window.setTimeout(() => this.#lost(), SILENCE);
+    this.#timer = window.setTimeout(() => {
+      this.connection = "away"; // a node that is stopped would let a question wait as well
+      this.#lost();
+    }, SILENCE);
   }
 
   /** The first time it asks at once: a stream may end for no grave reason. */
