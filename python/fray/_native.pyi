@@ -200,7 +200,9 @@ def wait(*args: Any, **kwargs: Any) -> Any:
     """wait(client, refs, num_returns, timeout) -> (ready, others)"""
 
 def cancel(*args: Any, **kwargs: Any) -> Any:
-    """cancel(client, ref, force, recursive) -> whether the task had not ended"""
+    """
+    cancel(client, ref, force, recursive) -> whether the task had not ended
+    """
 
 def is_waiting(*args: Any, **kwargs: Any) -> Any:
     """is_waiting(client, ref, cancel) -> whether no worker had the task"""
@@ -246,6 +248,11 @@ def call_actor(*args: Any, **kwargs: Any) -> Any:
 
 def kill_actor(*args: Any, **kwargs: Any) -> Any:
     """kill_actor(actor, no_restart)"""
+
+def call_is_cancelled(*args: Any, **kwargs: Any) -> Any:
+    """
+    call_is_cancelled() -> whether the actor's method that this thread runs was cancelled
+    """
 
 class JobLog:
     """A job's output."""

@@ -213,7 +213,9 @@ class _NeverPlaced(ActorLink):
 
     __slots__ = ("_failure", "actor_id", "annotations", "class_name", "methods", "name")
 
-    def __init__(self, class_name: str, name: str | None, packed: str, failure: BaseException, actor_id: str = "") -> None:
+    def __init__(
+        self, class_name: str, name: str | None, packed: str, failure: BaseException, actor_id: str = ""
+    ) -> None:
         self.actor_id = actor_id or f"unplaced.{uuid.uuid4().hex}"
         self.class_name = class_name
         self.name = name

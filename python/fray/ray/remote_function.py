@@ -93,7 +93,6 @@ class _Remote:
             return refs_of_result(result, self.returns, self.streams)
         return result
 
-
     def _in_group(self, group: Any) -> _Remote:
         """Return the same function in a placement group, whose tasks run in it too."""
         from fray.ray.util.scheduling_strategies import in_group

@@ -17,7 +17,21 @@ from fray.migrate.from_ray.sessions import Sessions
 from fray.migrate.from_ray.starts import Starts
 from fray.migrate.from_ray.values import Values
 from fray.migrate.from_ray.verbs import Verbs
-from fray.migrate.kinds import Function, Instance, Kind, Kinds, Method, Module, NOTHING, PLAIN, PlainClass, Ref, Remote, SURROUNDINGS, UNKNOWN
+from fray.migrate.kinds import (
+    NOTHING,
+    PLAIN,
+    SURROUNDINGS,
+    UNKNOWN,
+    Function,
+    Instance,
+    Kind,
+    Kinds,
+    Method,
+    Module,
+    PlainClass,
+    Ref,
+    Remote,
+)
 from fray.migrate.ray_api import Reason, reason_for
 from fray.migrate.ray_side import is_remote_name, ray_name
 from fray.migrate.sites import Found

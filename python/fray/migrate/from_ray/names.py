@@ -5,8 +5,8 @@ from __future__ import annotations
 import libcst as cst
 
 from fray.migrate.build import arg, call, chain
-from fray.migrate.from_ray.finding import Finding, VERBS
-from fray.migrate.ray_api import EXCEPTIONS, Reason, TYPES, reason_for
+from fray.migrate.from_ray.finding import VERBS, Finding
+from fray.migrate.ray_api import EXCEPTIONS, TYPES, Reason, reason_for
 from fray.migrate.sites import Build, Rewriter
 from fray.migrate.source import dotted
 

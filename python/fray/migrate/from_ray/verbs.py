@@ -6,7 +6,7 @@ import libcst as cst
 
 from fray.migrate.build import arg, call, keyword, literal
 from fray.migrate.from_ray.finding import Finding
-from fray.migrate.kinds import Remote, UNKNOWN
+from fray.migrate.kinds import UNKNOWN, Remote
 from fray.migrate.ray_api import Reason, reason_for
 from fray.migrate.ray_side import ray_name
 from fray.migrate.sites import Build, Rewriter
