@@ -189,7 +189,8 @@ def cancel(ref: Any, *, force: bool = False, recursive: bool = True) -> None:
     if force and target._is_call():  # type: ignore[attr-defined]
         raise ValueError("force=True is not supported for actor tasks.")
     try:
-        context.engine.cancel(target, force, recursive)
+        engine: Any = context.engine  # the native one, which alone can cancel recursively
+        engine.cancel(target, force, recursive)
     except Exception as error:
         raise_translated(error)
 

@@ -33,7 +33,7 @@ class HeldOptions(Finding):
             self.found.links += [(line, self.source.statement_of(use)) for use in uses]
 
     def _line_that_makes(self, name: cst.Name) -> cst.SimpleStatementLine | None:
-        """Return the line that makes the dict `name`, where only options of Ray are made of it and nobody comments it."""
+        """Return the line without a comment that makes the dict `name`; None where more than options is made of it."""
         assignment = only_assignment(self.source, name)
         if assignment is None or held_options(self.source, name) is None:
             return None
