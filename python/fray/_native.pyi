@@ -292,7 +292,9 @@ def wait(client: Client, refs: list[Any], num_returns: int, timeout: float | Non
     """wait(client, refs, num_returns, timeout) -> (ready, others)"""
 
 def cancel(client: Client, ref: Any, force: bool, recursive: bool, /) -> bool:
-    """cancel(client, ref, force, recursive) -> whether the task had not ended"""
+    """
+    cancel(client, ref, force, recursive) -> whether the task had not ended
+    """
 
 def is_waiting(client: Client, ref: Any, cancel: bool, /) -> bool:
     """is_waiting(client, ref, cancel) -> whether no worker had the task"""
@@ -440,6 +442,11 @@ class ActorHost:
 
     def has_ended(self, /) -> bool:
         """Whether the node has let go of this actor."""
+
+def call_is_cancelled() -> bool:
+    """
+    call_is_cancelled() -> whether the actor's method that this thread runs was cancelled
+    """
 
 class JobLog:
     """A job's output."""

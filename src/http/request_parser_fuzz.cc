@@ -25,7 +25,9 @@ std::string first_body(std::string_view bytes, std::size_t step) {
       case Progress::kBad:
         return "bad";
       case Progress::kHead:
-        (void)fray::http::Guard("token", 1, sessions).refuse(parser.request(), [] { return fray::http::Access::kSession; });
+        (void)fray::http::Guard("token", 1, sessions).refuse(parser.request(), [] {
+          return fray::http::Access::kSession;
+        });
         break;
       case Progress::kMore:
         if (bytes.empty()) return "more";
