@@ -480,8 +480,8 @@ PyMethodDef host_methods[] = {
     {"cpus", host_cpus, METH_NOARGS, "The CPUs that the actor holds."},
     {"self_ref", host_self_ref, METH_NOARGS, "The object that handles of this actor refer to; it does not count."},
     {"open", host_open, METH_VARARGS,
-     "open(name, mode, places): take callers; `name` stands before the names of methods. `mode`: an "
-     "ActorMode. `places`: calls that run at once."},
+     "open(name, mode, places): take callers; `name` stands before the names of methods.\n"
+     "`mode`: an ActorMode. `places`: calls that run at once."},
     {"load_class", host_load_class, METH_NOARGS, "The actor's class."},
     {"construct", host_construct, METH_NOARGS, "The instance; raises what its constructor raises."},
     {"ready", host_ready, METH_NOARGS, "Tells the node that calls may come."},

@@ -378,7 +378,8 @@ class ActorHost:
 
     def open(self, name: str, mode: int, places: int, /) -> None:
         """
-        open(name, mode, places): take callers; `name` stands before the names of methods. `mode`: an ActorMode. `places`: calls that run at once.
+        open(name, mode, places): take callers; `name` stands before the names of methods.
+        `mode`: an ActorMode. `places`: calls that run at once.
         """
 
     def load_class(self, /) -> Any:
