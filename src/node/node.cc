@@ -74,8 +74,10 @@ Node::Node(event::Loop& loop, Settings settings, SessionFolder folder)
       waits_(roster_, actors_.table()),
       environments_(loop, *settings_.spawner),
       jobs_(loop, *settings_.spawner, roster_, leases_, actors_, job_settings()),
-      watch_(loop, processes_, leases_.table(),
-             [this](ProcessId worker, const std::string& line) { logs_.note(worker, line); }),
+      watch_(
+          loop, processes_, leases_.table(),
+          [this](ProcessId worker, const std::string& line) { logs_.note(worker, line); },
+          [this](bool scarce) { leases_.memory_is_scarce(scarce); }),
       queues_(loop, lasting_folder() + "/queues", lasts()) {
   actors_.set_root_of_driver([this](ProcessId driver) { return root_of_driver(driver); });
   jobs_.set_environments(&environments_);
