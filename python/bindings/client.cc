@@ -331,7 +331,7 @@ void GilHooks::begin_wait() {
 void GilHooks::end_wait() {
   if (signals_ == nullptr || signals_->write_fd() < 0) return;
   const int told = set_wakeup_fd(told_before_);
-  if (told >= 0 && told != signals_->write_fd()) set_wakeup_fd(told);                                // a handler chose it
+  if (told >= 0 && told != signals_->write_fd()) set_wakeup_fd(told);                       // a handler chose it
   if (told_before_ >= 0 && told_before_ != signals_->write_fd()) signals_->pass_on_to(-1);  // it is no outer wait
 }
 

@@ -23,7 +23,8 @@ namespace fray::client {
 class NodeLink {
  public:
   // `unsent`: see call_for_flush().
-  explicit NodeLink(os::Fd fd, std::function<void()> unsent = [] {})
+  explicit NodeLink(
+      os::Fd fd, std::function<void()> unsent = [] {})
       : socket_(std::move(fd)), unsent_(std::move(unsent)) {}
 
   bool is_open() const { return socket_.is_open(); }

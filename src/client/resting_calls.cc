@@ -48,7 +48,8 @@ std::vector<Object*> CallWaits::awaited_by_all() const {
 
 std::optional<Clock::time_point> CallWaits::next_look() const {
   if (!may_rest()) return std::nullopt;
-  const Clock::time_point soon = Clock::now() + kLookAfter;  // one that falls due and is not made is not asked for at once
+  const Clock::time_point soon =
+      Clock::now() + kLookAfter;  // one that falls due and is not made is not asked for at once
   return look_at_ == Clock::time_point::min() ? soon : std::max(look_at_, soon);
 }
 

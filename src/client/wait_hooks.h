@@ -25,9 +25,11 @@ struct WaitHooks {
   virtual void end_wait() {}
   virtual void before_sleep() {}
   virtual void after_sleep() {}
-  virtual bool interrupted() { return false; }           // called between after_sleep() and before_sleep()
-  virtual bool is_main_thread() const { return false; }  // asked interrupted(), whenever Client::ask_waiters() was called
-  virtual WorkerDuty* duty() { return nullptr; }          // set on the thread that runs a worker's tasks
+  virtual bool interrupted() { return false; }  // called between after_sleep() and before_sleep()
+  virtual bool is_main_thread() const {
+    return false;
+  }                                               // asked interrupted(), whenever Client::ask_waiters() was called
+  virtual WorkerDuty* duty() { return nullptr; }  // set on the thread that runs a worker's tasks
   virtual bool waits_for_others() const { return true; }  // false: only for the node itself
   std::string deadlock;                                   // after kDeadlock: why the wait can never end
 };

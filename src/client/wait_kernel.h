@@ -301,7 +301,7 @@ class WaitKernel {
       if (FRAY_MUTANT(53)) sources_.flush();
       alarm_.cancel();
       guarded_ = false;
-      if (!FRAY_MUTANT(68)) watching_ = false;         // not what has been sent since it fell asleep
+      if (!FRAY_MUTANT(68)) watching_ = false;          // not what has been sent since it fell asleep
       if (!FRAY_MUTANT(70)) asleep_due_ = polled_due_;  // an earlier one was left to the alarm
     }
     if (!FRAY_MUTANT(53)) sources_.flush();

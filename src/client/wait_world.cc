@@ -23,7 +23,7 @@ using TimePoint = WaitSchedule::TimePoint;
 
 constexpr auto kYield = 7us;
 constexpr auto kSlack = 200us;  // of what is done in time: spins
-constexpr auto kTick = 1ms;  // of the kernel
+constexpr auto kTick = 1ms;     // of the kernel
 constexpr int kNoObject = -1;
 
 WaitSchedule& schedule() { return WaitSchedule::current(); }
@@ -333,7 +333,7 @@ class World {
   bool duty_runs_ = false;  // a task
   TimePoint duty_since_;
   TimePoint duty_deadline_ = TimePoint::max();
-  bool duty_seen_ = false;  // the task is slow, and was looked at
+  bool duty_seen_ = false;       // the task is slow, and was looked at
   std::deque<bool> ready_;       // by object
   std::vector<Answer> answers_;  // that are to come
   std::deque<Wait> waits_;

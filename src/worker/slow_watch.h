@@ -34,7 +34,8 @@ class SlowWatch {
   }
   void disarm() {
     if (watched_ < 0) return;
-    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, watched_, nullptr);  // not with an empty mask, which still tells of the end
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, watched_,
+                nullptr);  // not with an empty mask, which still tells of the end
     watched_ = -1;
   }
 

@@ -200,7 +200,7 @@ class TaskLoop : public client::WorkerDuty {
   bool was_held_ = false;                                    // of the task thread
   Interrupt interrupt_ FRAY_GUARDED_BY(mutex_) = Interrupt::kNone;
   std::uint64_t interrupted_at_ns_ FRAY_GUARDED_BY(mutex_) = 0;
-  std::uint64_t begun_ FRAY_GUARDED_BY(mutex_) = 0;          // tasks so far
+  std::uint64_t begun_ FRAY_GUARDED_BY(mutex_) = 0;  // tasks so far
   BeginRate begin_rate_ FRAY_GUARDED_BY(mutex_);
   SlowWatch slow_watch_;                                     // changed with mutex_
   std::uint64_t untaken_bytes_ FRAY_GUARDED_BY(mutex_) = 0;  // items of the running generator
