@@ -53,15 +53,17 @@ void Reading::read_workers() {
   settle();
 }
 
-// Reading one may open or close others.
+// Reading one may open others, which join at the end, or close some, behind which all move up.
 void Reading::read_leases() {
-  std::vector<Lease*> leases = ledger_.leases();
-  for (Lease* lease : leases) {
-    const std::vector<Lease*>& open = ledger_.leases();
-    if (std::find(open.begin(), open.end(), lease) == open.end() || lease->dead || lease->idle()) continue;
-    const std::uint64_t seen = kernel_.news();
-    ledger_.receive(lease);
-    if (kernel_.news() != seen) kernel_.note_progress();
+  const std::vector<Lease*>& open = ledger_.leases();
+  for (std::size_t place = 0; place < open.size();) {
+    Lease* lease = open[place];
+    if (!lease->dead && !lease->idle()) {
+      const std::uint64_t seen = kernel_.news();
+      ledger_.receive(lease);
+      if (kernel_.news() != seen) kernel_.note_progress();
+    }
+    if (place < open.size() && open[place] == lease) ++place;
   }
 }
 

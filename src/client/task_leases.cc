@@ -211,10 +211,11 @@ void TaskTable::tick(Clock::time_point now, bool closing) {
     return true;
   });
   std::vector<Lease*> leases = ledger_.leases();
+  const TaskQueue* balanced = nullptr;
   for (Lease* lease : leases) {
     if (lease->dead || lease->blocked || lease->actor != nullptr) continue;
     if (!lease->idle()) {
-      if (lease->sent.size() > 1) balance(lease->queue, now);
+      if (lease->sent.size() > 1 && std::exchange(balanced, lease->queue) != lease->queue) balance(lease->queue, now);
       continue;
     }
     if (closing || is_unwanted(*lease) || now - lease->idle_since >= limits_.keep_idle) give_back(lease);
@@ -233,12 +234,14 @@ std::optional<Clock::time_point> TaskTable::next_due() const {
     const TaskQueue* queue = queues_->at(number);
     due = std::min(due, queue != nullptr && queue->pause_until ? *queue->pause_until : Clock::time_point::min());
   }
+  const TaskQueue* queue = nullptr;  // of the lease before, and who could run its tasks
+  Spare spare = Spare::kNone;
   for (const Lease* lease : ledger_.leases()) {
     if (lease->dead || lease->blocked || lease->actor != nullptr) continue;
     if (lease->idle()) {
       due = std::min(due, is_unwanted(*lease) ? Clock::time_point::min() : lease->idle_since + limits_.keep_idle);
     } else if (has_returnable(*lease)) {
-      const Spare spare = spare_of(*lease->queue);
+      if (std::exchange(queue, lease->queue) != lease->queue) spare = spare_of(*lease->queue);
       const bool at_once = spare == Spare::kIdle && lease->sent.size() >= kWorthSharing;
       if (spare == Spare::kNone) continue;
       due = std::min(due, at_once ? Clock::time_point::min() : lease->last_answer + kStealAfter);

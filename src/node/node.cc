@@ -74,8 +74,10 @@ Node::Node(event::Loop& loop, Settings settings, SessionFolder folder)
       waits_(roster_, actors_.table()),
       environments_(loop, *settings_.spawner),
       jobs_(loop, *settings_.spawner, roster_, leases_, actors_, job_settings()),
-      watch_(loop, processes_, leases_.table(),
-             [this](ProcessId worker, const std::string& line) { logs_.note(worker, line); }),
+      watch_(
+          loop, processes_, leases_.table(),
+          [this](ProcessId worker, const std::string& line) { logs_.note(worker, line); },
+          [this](bool scarce) { leases_.memory_is_scarce(scarce); }),
       queues_(loop, lasting_folder() + "/queues", lasts()),
       stacks_(loop, *settings_.spawner),
       dashboard_({loop, roster_, processes_, [this] { return status_sources(); }, stacks_, folder_.socket_path(),

@@ -5,7 +5,6 @@
 // Failure:    none; unknown demands are answered with nullptr.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -14,10 +13,9 @@
 
 #include "model/ids.h"
 #include "model/work_shape.h"
+#include "scheduler/moment.h"
 
 namespace fray::scheduler {
-
-using Moment = std::chrono::nanoseconds;  // of a clock that never goes back; only differences count
 
 struct DemandChange {
   std::uint32_t demand = 0;  // the client's own number; one number means one shape for as long as it has leases

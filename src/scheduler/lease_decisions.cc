@@ -28,9 +28,10 @@ std::vector<Command> LeaseTable::take_commands() {
     start_for_demands();
     start_for_prestart();
     replace_lost();
-    stop_surplus();
+    const std::optional<Moment> next_stop = stop_surplus();
     reclaim();
     next_due_ = next_gain(demands_, ledger_, now_);
+    if (next_stop && (!next_due_ || *next_stop < *next_due_)) next_due_ = next_stop;
   }
   return std::exchange(commands_, {});
 }
@@ -198,26 +199,34 @@ void LeaseTable::replace_lost() {
 }
 
 // Of the keys that were used last, as many idle workers are kept as there are CPUs, and one more for each blocked worker,
-// in whose place another one may run until it resumes. Of other keys none are kept. Workers that demands need now are
-// kept in any case. The first loop stops those above max_workers: a worker that was started for an actor which has ended
-// since may be one too many.
-void LeaseTable::stop_surplus() {
+// in whose place another one may run until it resumes; the others end when they have been idle for kKeepSurplus, or when
+// memory is scarce. Of other keys none are kept. Workers that demands need now are kept in any case. The first loop stops
+// those above max_workers: a worker that was started for an actor which has ended since may be one too many.
+std::optional<Moment> LeaseTable::stop_surplus() {
   const std::uint32_t staying = workers_.living() - workers_.count(WorkerState::kEnding);
   const std::uint32_t allowed = limits_.max_workers + needed_dedicated_;
   for (std::uint32_t excess = allowed; excess < staying && make_room(needed_); ++excess) {
   }
   const std::vector<WorkerKeyId> recent = workers_.recent_keys(kRecentKeys);
   std::vector<ProcessId> surplus;
+  std::optional<Moment> next;
   for (const auto& [key, info] : workers_.keys()) {
     const bool is_recent = std::find(recent.begin(), recent.end(), key) != recent.end() && !unused_keys_.contains(key);
     auto found = needed_.find(key);
     const std::size_t needed = found == needed_.end() ? 0 : found->second;
     const std::size_t kept = std::max<std::size_t>(needed, is_recent ? cpus() + ledger_.blocked() : 0);
     for (std::size_t i = 0; i + kept < info.idle.size(); ++i) {
-      if (!works_as_client(info.idle[i])) surplus.push_back(info.idle[i]);
+      if (works_as_client(info.idle[i])) continue;
+      const Moment due = workers_.find(info.idle[i])->idle_since + kKeepSurplus;
+      if (!is_recent || memory_is_scarce_ || due <= now_) {
+        surplus.push_back(info.idle[i]);
+      } else if (!next || due < *next) {
+        next = due;
+      }
     }
   }
   for (ProcessId worker : surplus) stop(worker, false);
+  return next;
 }
 
 void LeaseTable::stop_served() {

@@ -31,7 +31,12 @@ void LeaseTable::demand_changed(ProcessId client, const DemandChange& demand) {
 
 void LeaseTable::tick(Moment now) {
   now_ = now;
+  workers_.set_time(now);
   if (next_due_ && now >= *next_due_) changed_ = true;
+}
+
+void LeaseTable::memory_is_scarce(bool scarce) {
+  if (std::exchange(memory_is_scarce_, scarce) != scarce) changed_ = true;
 }
 
 void LeaseTable::prestart(WorkerKeyId key, std::uint32_t count) {

@@ -13,7 +13,8 @@
 // takes them back even below zero, and what needs them is not granted until they are not. Workers are started for
 // demands whose resources are there, never more than max_workers; to stay below, idle workers of another key are
 // stopped. A worker that dies with a lease is replaced before a demand comes, because its tasks are about to be tried
-// again. Idle workers beyond what CPUs could use are stopped as well, unless tasks that they submitted still run.
+// again. Idle workers beyond what CPUs could use are stopped after a minute, or when memory becomes scarce, unless tasks
+// that they submitted still run.
 //
 // A dedicated lease is an actor's. It is asked for in the name of a home: a client without a process, one for each
 // actor, below the actor's root. Its worker does not count towards max_workers, keeps its resources while it is blocked,
@@ -115,8 +116,11 @@ class LeaseTable {
   // CPUs from them, as a flood of tasks would for ever.
   ResourceSet room_for_jobs() const;
 
-  // Sets the time, before the decisions of a round. Waiting demands gain priority by time alone, so the node also calls
-  // it at next_due(), if there is one.
+  // Idle workers that the CPUs could not use are kept for a while, but not while memory is scarce.
+  void memory_is_scarce(bool scarce);
+
+  // Sets the time, before the decisions of a round. Waiting demands gain priority by time alone, and idle workers are
+  // stopped after some time, so the node also calls it at next_due(), if there is one.
   void tick(Moment now);
   std::optional<Moment> next_due() const { return next_due_; }
   std::vector<Command> take_commands();
@@ -132,6 +136,8 @@ class LeaseTable {
 
  private:
   static constexpr std::size_t kRecentKeys = 4;  // idle workers of so many keys are kept
+  // Those that the CPUs could not use: programs that wait for many tasks at once do so again and again.
+  static constexpr Moment kKeepSurplus = std::chrono::minutes(1);
 
   void contradict() { ++contradictions_; }
   void lend_what_jobs_hold();
@@ -146,7 +152,7 @@ class LeaseTable {
   bool make_room(const std::map<WorkerKeyId, std::uint32_t>& needed);
   void start_for_prestart();
   void replace_lost();
-  void stop_surplus();
+  std::optional<Moment> stop_surplus();  // when it is to be looked at again
   void stop_served();
   bool works_as_client(ProcessId worker) const;
   bool waits_in_vain(const Demand& demand) const;
@@ -168,6 +174,7 @@ class LeaseTable {
   std::map<WorkerKeyId, std::uint32_t> prestarts_;
   std::vector<WorkerKeyId> lost_;  // keys of workers that died with a lease, since the last decision
   std::set<WorkerKeyId> unused_keys_;
+  bool memory_is_scarce_ = false;
   std::map<WorkerKeyId, std::uint32_t>
       needed_;                          // workers that demands with resources could use, as of the last decision
   std::uint32_t needed_dedicated_ = 0;  // of these, dedicated ones

@@ -177,13 +177,50 @@ TEST(LeaseTable, DemandThatWaitsForAnotherKeyAtTheLimitIsNotOvertakenByAFlood) {
   EXPECT_EQ(only<GrantLease>(bench.settle()).at(0).client, kBob);
 }
 
-TEST(LeaseTable, IdleWorkersBeyondTheCpusAreStopped) {
-  Bench bench(1, 8);
-  bench.join(kAnn);
+// Three workers on one CPU, which become idle one second after the other.
+struct IdleWorkers : Bench {
+  IdleWorkers() : Bench(1, 8) {
+    join(kAnn);
+    table.demand_changed(kAnn, demand(0, 3, ResourceSet()));
+    settle();
+    for (LeaseId lease = 1; lease <= 3; ++lease) {
+      table.tick(std::chrono::seconds(lease));
+      table.lease_returned(kAnn, lease);
+      EXPECT_TRUE(settle().empty());
+    }
+  }
+};
+
+TEST(LeaseTable, IdleWorkersBeyondTheCpusAreStoppedAfterAMinute) {
+  IdleWorkers bench;
+  EXPECT_EQ(bench.table.next_due(), Moment(std::chrono::seconds(61)));
+  bench.table.tick(std::chrono::seconds(61) - Moment(1));
+  EXPECT_TRUE(bench.settle().empty());
+  for (int seconds : {61, 62}) {
+    bench.table.tick(std::chrono::seconds(seconds));
+    EXPECT_EQ(only<StopWorker>(bench.settle()).size(), 1u);
+  }
+  EXPECT_EQ(bench.table.next_due(), std::nullopt) << "the CPU could use the last one";
+}
+
+TEST(LeaseTable, IdleWorkersBeyondTheCpusAreGrantedAgainAndTheirMinuteBeginsAnew) {
+  IdleWorkers bench;
   bench.table.demand_changed(kAnn, demand(0, 3, ResourceSet()));
-  bench.settle();
-  for (LeaseId lease = 1; lease <= 3; ++lease) bench.table.lease_returned(kAnn, lease);
+  const std::vector<Command> commands = bench.settle();
+  EXPECT_EQ(only<GrantLease>(commands).size(), 3u);
+  EXPECT_TRUE(only<StartWorker>(commands).empty());
+  bench.table.tick(std::chrono::seconds(70));
+  for (LeaseId lease = 4; lease <= 6; ++lease) bench.table.lease_returned(kAnn, lease);
+  EXPECT_TRUE(bench.settle().empty());
+  EXPECT_EQ(bench.table.next_due(), Moment(std::chrono::seconds(130)));
+}
+
+TEST(LeaseTable, IdleWorkersBeyondTheCpusAreStoppedWhenMemoryIsScarce) {
+  IdleWorkers bench;
+  bench.table.memory_is_scarce(true);
   EXPECT_EQ(only<StopWorker>(bench.settle()).size(), 2u);
+  bench.table.memory_is_scarce(false);
+  EXPECT_TRUE(bench.settle().empty());
 }
 
 TEST(LeaseTable, TwoClientsOnTwoCpusEndWithOneLeaseEach) {

@@ -165,6 +165,7 @@ void WorkerTable::make_idle(ProcessId worker, Worker& entry) {
     return;
   }
   enter(entry, WorkerState::kIdle);
+  entry.idle_since = now_;
   keys_[entry.key].idle.push_back(worker);
 }
 

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "model/ids.h"
+#include "scheduler/moment.h"
 
 namespace fray::scheduler {
 
@@ -31,6 +32,7 @@ struct Worker {
   bool dying = false;      // is being killed, or its socket is closed: it ends whatever it does
   LeaseId lease = 0;       // while leased
   bool dedicated = false;  // the lease is one for an actor: it ends with the worker
+  Moment idle_since{0};    // while idle
 };
 
 // What is known of one worker key.
@@ -48,6 +50,7 @@ class WorkerTable {
  public:
   static constexpr std::uint32_t kStartAttempts = 3;  // failures in a row after which a key's demands are refused
 
+  void set_time(Moment now) { now_ = now; }
   void start_asked(WorkerKeyId key);
   // False when no start of this key was asked for; the worker is counted all the same.
   bool starting(ProcessId worker, WorkerKeyId key);
@@ -92,6 +95,7 @@ class WorkerTable {
   std::uint32_t dedicated_ = 0;
   std::array<std::uint32_t, 4> counts_{};  // by state
   std::uint64_t uses_ = 0;
+  Moment now_{0};
 };
 
 }  // namespace fray::scheduler

@@ -17,7 +17,7 @@ import pytest
 from fray import DeadlockError, InfeasibleError, TaskOptions
 from fray.backend.native import NativeJobContext
 
-from tests.chaos.harness import marked_processes
+from tests.chaos.harness import eventually, marked_processes
 from tests.chaos.tasks import fib, pid, sleep_forever, write_pid, write_pid_and_wait
 from tests.conformance.gates import Gate, Journal
 
@@ -42,6 +42,26 @@ def test_workers_never_exceed_max_workers(engine: Engine, tmp_path: Path) -> Non
 
     ctx = engine(max_workers=12)
     assert 1 <= ctx.get(ctx.run(nest, 5), timeout=60) <= 12
+
+
+def test_tasks_that_wait_all_at_once_find_the_same_workers_when_they_do_so_again(
+    ctx: NativeJobContext, tmp_path: Path
+) -> None:
+    nothing = TaskOptions(resources={"CPU": 0})
+
+    def round_of_waits(number: int) -> set[int]:
+        journal = Journal(str(tmp_path / f"journal{number}"))
+        gates = [Gate.make(str(tmp_path / f"gate{number}-{place}")) for place in range(8)]
+        refs = [ctx.create_task(write_pid_and_wait, (journal, gate), options=nothing) for gate in gates]
+        eventually(lambda: len(journal.lines()) == len(gates))
+        for gate in gates:
+            gate.open()
+        return set(ctx.get(refs))
+
+    first = round_of_waits(1)
+    assert len(first) == 8
+    time.sleep(1.2)  # the driver gives leases back that it has not used for a second
+    assert round_of_waits(2) == first
 
 
 def run_first_and_wait(gate_in: Gate, journal: Journal, gate_out: Gate) -> str:

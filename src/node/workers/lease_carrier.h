@@ -84,6 +84,7 @@ class LeaseCarrier {
   std::string env_reason(ProcessId client, std::uint32_t demand) const;
 
   const scheduler::LeaseTable& table() const { return table_; }
+  void memory_is_scarce(bool scarce) { table_.memory_is_scarce(scarce); }
   // The driver at the root of a process's tree, or the first process on the way there for which `is_root` is true; 0
   // when that is gone.
   ProcessId root_of(ProcessId process, const std::function<bool(ProcessId)>& is_root = nullptr) const;

@@ -27,11 +27,12 @@ MemoryGuard::MemoryGuard(WorkerProcesses& processes, const scheduler::LeaseTable
       gauge_(os::MemoryGauge::of_this_process()),
       kernel_kills_(gauge_.kernel_kills()) {}
 
-void MemoryGuard::look() {
+bool MemoryGuard::look() {
   enforce_requests();
+  const os::MemoryRoom room = gauge_.room();
   // One at a time: what the last one held has to come back before anybody can say whether that was enough.
-  if (!killed_.empty()) return;
-  if (os::MemoryRoom room = gauge_.room(); room.is_short()) relieve(room);
+  if (killed_.empty() && room.is_short()) relieve(room);
+  return room.is_scarce();
 }
 
 void MemoryGuard::enforce_requests() {

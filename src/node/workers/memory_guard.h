@@ -30,8 +30,8 @@ class MemoryGuard {
 
   MemoryGuard(WorkerProcesses& processes, const scheduler::LeaseTable& table);
 
-  // Looks at those that run, now.
-  void look();
+  // Looks at those that run, now. Whether memory is scarce.
+  bool look();
   // Why a worker that has ended was killed for its memory; empty: it was not. Asked once for each.
   std::string verdict(ProcessId worker, bool expected, const wire::ExitFacts& facts);
 

@@ -18,8 +18,14 @@ constexpr std::uint64_t kSeekStopsNs = 1'000'000'000;
 constexpr std::uint64_t kTellAfterNs = 2'000'000'000;
 }  // namespace
 
-WorkerWatch::WorkerWatch(event::Loop& loop, WorkerProcesses& processes, const scheduler::LeaseTable& table, Say say)
-    : loop_(loop), processes_(processes), table_(table), say_(std::move(say)), memory_(processes, table) {}
+WorkerWatch::WorkerWatch(event::Loop& loop, WorkerProcesses& processes, const scheduler::LeaseTable& table, Say say,
+                         TellMemory tell_memory)
+    : loop_(loop),
+      processes_(processes),
+      table_(table),
+      say_(std::move(say)),
+      tell_memory_(std::move(tell_memory)),
+      memory_(processes, table) {}
 
 void WorkerWatch::follow_leases() {
   std::size_t now = table_.ledger().leases().size();
@@ -42,7 +48,7 @@ void WorkerWatch::plan(std::chrono::milliseconds pause) {
 
 void WorkerWatch::look() {
   bool works = somebody_works();
-  if (works) memory_.look();
+  if (works) tell_memory_(memory_.look());
   if (os::monotonic_ns() - stops_sought_ns_ >= kSeekStopsNs) {
     look_for_stops();
     tell_of_stops();

@@ -30,7 +30,11 @@ class WorkerWatch {
   // A line about a worker for whoever sees its output.
   using Say = std::function<void(ProcessId worker, const std::string& line)>;
 
-  WorkerWatch(event::Loop& loop, WorkerProcesses& processes, const scheduler::LeaseTable& table, Say say);
+  // Whether memory is scarce, at each look.
+  using TellMemory = std::function<void(bool scarce)>;
+
+  WorkerWatch(event::Loop& loop, WorkerProcesses& processes, const scheduler::LeaseTable& table, Say say,
+              TellMemory tell_memory);
   ~WorkerWatch() { loop_.cancel(timer_); }
   WorkerWatch(const WorkerWatch&) = delete;
   WorkerWatch& operator=(const WorkerWatch&) = delete;
@@ -61,6 +65,7 @@ class WorkerWatch {
   WorkerProcesses& processes_;
   const scheduler::LeaseTable& table_;
   const Say say_;
+  const TellMemory tell_memory_;
   MemoryGuard memory_;
   std::unordered_map<ProcessId, Stop> stops_;
   std::size_t leases_ = 0;  // in the last round

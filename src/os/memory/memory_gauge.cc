@@ -29,6 +29,7 @@ std::uint64_t counted_in(const std::string& text, std::string_view name) {
 }  // namespace
 
 bool MemoryRoom::is_short() const { return available_bytes < reserve(limit_bytes); }
+bool MemoryRoom::is_scarce() const { return available_bytes < 2 * reserve(limit_bytes); }
 
 MemoryGauge::MemoryGauge(const std::string& membership, const std::string& groups, std::string proc)
     : groups_(memory_groups(membership, groups)), proc_(std::move(proc)) {}
@@ -42,7 +43,8 @@ MemoryRoom MemoryGauge::room() const {
   for (const MemoryGroup& group : groups_) {
     if (group.limit_bytes == 0) continue;
     MemoryRoom room = room_of(group);
-    if (room.is_short() || tightest.limit_bytes == 0) tightest = room;
+    const bool is_tighter = room.is_short() || (room.is_scarce() && !tightest.is_scarce());
+    if (is_tighter || tightest.limit_bytes == 0) tightest = room;
     if (tightest.is_short()) break;
   }
   return tightest;
@@ -56,7 +58,7 @@ MemoryRoom MemoryGauge::room_of_machine() const {
 MemoryRoom MemoryGauge::room_of(const MemoryGroup& group) const {
   std::uint64_t used = read_number(group.folder + (group.version_2 ? "/memory.current" : "/memory.usage_in_bytes"));
   MemoryRoom room{group.limit_bytes, group.limit_bytes - std::min(used, group.limit_bytes)};
-  if (!room.is_short()) return room;
+  if (!room.is_scarce()) return room;
   // Caches count as used and are dropped when needed. Asked last: the kernel adds them up over all CPUs for this.
   std::string text = read_text(group.folder + "/memory.stat");
   const char* prefix = group.version_2 ? "" : "total_";

@@ -20,6 +20,8 @@ struct MemoryRoom {
 
   // Short of it: less than 5 % is left, and less than 1 GiB.
   bool is_short() const;
+  // Less than twice that is left: what may be done without goes, before anything that is needed has to.
+  bool is_scarce() const;
 };
 
 class MemoryGauge {

@@ -45,6 +45,22 @@ TEST_F(MemoryGaugeTest, ShortIsLessThanATwentiethAndLessThanAGibibyte) {
   EXPECT_FALSE(MemoryRoom{}.is_short());
 }
 
+TEST_F(MemoryGaugeTest, ScarceIsLessThanTwiceOfWhatIsShort) {
+  EXPECT_TRUE((MemoryRoom{1000, 99}).is_scarce());
+  EXPECT_FALSE((MemoryRoom{1000, 100}).is_scarce());
+  EXPECT_FALSE(MemoryRoom{}.is_scarce());
+}
+
+TEST_F(MemoryGaugeTest, AScarceGroupCountsOnAMachineThatHasMemoryLeft) {
+  write("groups/a/memory.max", "100000000\n");
+  write("groups/a/memory.current", "92000000\n");
+  write("groups/a/memory.stat", "anon 7\ninactive_file 1000\nactive_file 1000\n");
+  const MemoryRoom room = gauge("0::/a\n").room();
+  EXPECT_EQ(room.limit_bytes, 100000000u);
+  EXPECT_TRUE(room.is_scarce());
+  EXPECT_FALSE(room.is_short());
+}
+
 TEST_F(MemoryGaugeTest, AFullGroupIsShortOnceItsCachesAreCountedAsFree) {
   write("groups/a/memory.max", "100000000\n");
   write("groups/a/memory.current", "99000000\n");

@@ -94,7 +94,10 @@ void AuditedLeaseTable::worker_starting(ProcessId worker, WorkerKeyId key) {
 
 void AuditedLeaseTable::worker_ready(ProcessId worker) {
   note(worker, "ready");
-  if (auto found = workers_.find(worker); found != workers_.end()) found->second.ready = true;
+  if (auto found = workers_.find(worker); found != workers_.end()) {
+    found->second.ready = true;
+    found->second.idle_since = now_;
+  }
   table_.worker_ready(worker);
 }
 
@@ -158,7 +161,9 @@ void AuditedLeaseTable::lease_returned(ProcessId client, LeaseId lease) {
 }
 
 void AuditedLeaseTable::close(LeaseId lease) {
-  workers_.at(leases_.at(lease).worker).lease = 0;
+  AuditedWorker& worker = workers_.at(leases_.at(lease).worker);
+  worker.lease = 0;
+  worker.idle_since = now_;
   leases_.erase(lease);
 }
 
@@ -166,6 +171,11 @@ void AuditedLeaseTable::lease_kill_asked(ProcessId client, LeaseId lease) {
   auto found = leases_.find(lease);
   if (found != leases_.end() && found->second.client == client) note(found->second.worker, "kill asked");
   table_.lease_kill_asked(client, lease);
+}
+
+void AuditedLeaseTable::memory_is_scarce(bool scarce) {
+  memory_is_scarce_ = scarce;
+  table_.memory_is_scarce(scarce);
 }
 
 void AuditedLeaseTable::tick(Moment now) {
@@ -189,6 +199,7 @@ std::vector<Command> AuditedLeaseTable::take_commands() {
     violate(fmt::format("lease {} was lost and its client was not told", to_report_.begin()->first));
   if (!to_stop_.empty()) violate("the worker of an ended actor is not told to end");
   check_limit();
+  check_surplus();
   if (table_.free() != expected_free()) {
     violate(fmt::format("free is {}, the books say {}", table_.free().to_string(), expected_free().to_string()));
   }
@@ -224,6 +235,24 @@ void AuditedLeaseTable::check_limit() const {
       return each.second.count > 0 && each.second.shape.key == worker.key;
     });
     if (idle && !wanted) violate(fmt::format("worker {} idles beyond the limit", id));
+  }
+}
+
+// What no CPU could use and nobody waits for is idle for a minute at most, and not while memory is scarce.
+void AuditedLeaseTable::check_surplus() const {
+  std::map<WorkerKeyId, std::uint32_t> idle;
+  for (const auto& [id, worker] : workers_) {
+    const auto works = [id](const auto& each) { return each.second.client == id; };
+    const bool is_old = memory_is_scarce_ || now_ - worker.idle_since >= std::chrono::minutes(1);
+    const bool is_idle = worker.ready && worker.lease == 0 && !worker.doomed;
+    const auto demand = demands_.lower_bound({id, 0});
+    const bool waits = demand != demands_.end() && demand->first.first == id;
+    if (is_idle && is_old && !waits && std::none_of(leases_.begin(), leases_.end(), works)) ++idle[worker.key];
+  }
+  for (const auto& [key, count] : idle) {
+    std::uint32_t kept = table_.ledger().blocked() + static_cast<std::uint32_t>(limits_.total.amount("CPU")) + 1;
+    for (const auto& [name, demand] : demands_) kept += demand.shape.key == key ? demand.count : 0;
+    if (count > kept) violate(fmt::format("{} workers of key {} idle on, and {} could be used", count, key, kept));
   }
 }
 

@@ -38,6 +38,7 @@ class AuditedLeaseTable {
   void worker_left(ProcessId worker);
   void lease_returned(ProcessId client, LeaseId lease);
   void lease_kill_asked(ProcessId client, LeaseId lease);
+  void memory_is_scarce(bool scarce);
   void tick(Moment now);
   std::vector<Command> take_commands();
 
@@ -52,6 +53,7 @@ class AuditedLeaseTable {
     bool doomed = false;
     bool bound = false;  // to devices
     LeaseId lease = 0;
+    Moment idle_since{0};
   };
   struct AuditedLease {
     ProcessId client = 0;
@@ -71,6 +73,7 @@ class AuditedLeaseTable {
   std::uint32_t dedicated_leases() const;
   std::uint32_t dedicated_wanted(std::optional<WorkerKeyId> key) const;
   void check_limit() const;
+  void check_surplus() const;
   void check(const StartWorker& command);
   void check(const StopWorker& command);
   void check(const GrantLease& command);
@@ -92,6 +95,7 @@ class AuditedLeaseTable {
   };
   std::map<std::pair<ProcessId, std::uint32_t>, Wait> waits_;  // of demands with a count, as of the last decision
   Moment now_{0};
+  bool memory_is_scarce_ = false;
   std::map<LeaseId, AuditedLease> leases_;
   std::set<std::pair<LeaseId, ProcessId>> to_report_;  // lost leases whose client must hear of it
   std::set<ProcessId> to_stop_;                        // workers whose dedicated lease was returned

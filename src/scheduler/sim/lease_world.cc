@@ -223,6 +223,8 @@ void LeaseWorld::to_table(ProcessId id, const Message& message) {
 void LeaseWorld::carry_out() {
   undecided_ = false;
   clock_ += std::chrono::milliseconds(random_.below(random_.percent(10) ? 3000 : 100));
+  if (random_.percent(1)) clock_ += std::chrono::minutes(1);
+  if (random_.percent(1)) table_.memory_is_scarce(random_.percent(50));
   table_.tick(clock_);
   for (const Command& command : table_.take_commands()) {
     std::visit([this](const auto& each) { carry_out(each); }, command);
