@@ -298,13 +298,12 @@ class WaitKernel {
   // the worker's duty has set it, or a look is due all the same, for one thing because frames come one after the other.
   void take_over() FRAY_REQUIRES(client_mutex) {
     if (backup_asleep_ && guarded_ && (!sources_.has_duty() || FRAY_MUTANT(57)) && !is_look_due()) {
-      if (FRAY_MUTANT(53)) sources_.flush();
       alarm_.cancel();
       guarded_ = false;
       if (!FRAY_MUTANT(68)) watching_ = false;          // not what has been sent since it fell asleep
       if (!FRAY_MUTANT(70)) asleep_due_ = polled_due_;  // an earlier one was left to the alarm
     }
-    if (!FRAY_MUTANT(53)) sources_.flush();
+    sources_.flush();
     if (!FRAY_MUTANT(43)) wake_stale();
   }
 

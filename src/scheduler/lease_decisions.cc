@@ -218,7 +218,8 @@ std::optional<Moment> LeaseTable::stop_surplus() {
     for (std::size_t i = 0; i + kept < info.idle.size(); ++i) {
       if (works_as_client(info.idle[i])) continue;
       const Moment due = workers_.find(info.idle[i])->idle_since + kKeepSurplus;
-      if (!is_recent || memory_is_scarce_ || due <= now_) {
+      const bool idle_for_long = due <= now_;
+      if (!is_recent || memory_is_scarce_ || idle_for_long) {
         surplus.push_back(info.idle[i]);
       } else if (!next || due < *next) {
         next = due;

@@ -25,7 +25,7 @@ inline constexpr std::uint8_t kTimeBuckets = 140;
 constexpr std::uint8_t time_bucket(std::uint64_t ns) {
   constexpr int kFirstOctave = 10;
   if (ns < (1u << kFirstOctave)) return 0;
-  const int octave = std::bit_width(ns) - 1;
+  const int octave = static_cast<int>(std::bit_width(ns)) - 1;
   const auto quarter = static_cast<int>((ns >> (octave - 2)) & 3u);
   const int bucket = 1 + 4 * (octave - kFirstOctave) + quarter;
   return static_cast<std::uint8_t>(bucket < kTimeBuckets ? bucket : kTimeBuckets - 1);
