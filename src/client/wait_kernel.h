@@ -194,6 +194,7 @@ class WaitKernel {
     TimePoint until{};
     bool alarmed = false;  // the alarm has rung, and goes on until it is cancelled
     int quick_looks = 0;   // in a row, each within kTick of the one before
+    bool naps = false;     // frames stream in: the sockets are not watched, and it looks each kTick
   };
 
   // ---- A thread that waits ----
@@ -376,8 +377,11 @@ class WaitKernel {
     constexpr int kMostQuickLooks = 3;
     const TimePoint now = System::now();
     backup.quick_looks = now - looked_at_ < kTick ? backup.quick_looks + 1 : 0;
-    const bool frames = is_stream(looked_at_, seen_) || backup.quick_looks >= kMostQuickLooks || FRAY_MUTANT(69);
+    const bool goes_on = backup.naps && progress_ != seen_;  // a stream ends with a nap in which nothing came
+    const bool frames =
+        goes_on || is_stream(looked_at_, seen_) || backup.quick_looks >= kMostQuickLooks || FRAY_MUTANT(69);
     const bool streams = duty.streams || (frames && !leader_asleep_);
+    backup.naps = streams;
     looked_at_ = now;
     seen_ = progress_;
     plan_due(now);
