@@ -1,9 +1,10 @@
-"""Named actors of an Iris job: calls over HTTP to the job that hosts one, all on one machine."""
+"""Jobs on Iris, and named actors of an Iris job: calls over HTTP to the job that hosts one, all on one machine."""
 
 from __future__ import annotations
 
 import json
 import os
+import time
 import uuid
 from pathlib import Path
 from typing import Any
@@ -31,18 +32,29 @@ class Giver(Server):
         return self._array
 
 
-def _task(bench: Bench) -> Any:
-    """Return the context of a task of an Iris job, which this process stands for: the task itself only waits."""
-    from fray import create_job_ctx
-    from fray._iris_jobs import IrisJobRequest, IrisJobs
-
+def _controller(bench: Bench) -> Any:
+    """Start the stand-in for a controller that the tests use."""
     from tests.iris.controller import Controller
     from tests.iris.times import Times
 
-    controller = bench.closing.enter_context(Controller(times=Times().scaled(0.1)))
+    return bench.closing.enter_context(Controller(times=Times().scaled(0.1)))
+
+
+def _request(*argv: str) -> Any:
+    from fray._iris_jobs import IrisJobRequest
+
     request = IrisJobRequest()
-    request.name, request.argv = f"bench-{uuid.uuid4().hex[:8]}", ["sleep", "infinity"]
-    job = IrisJobs(controller.url, user="bench").submit(request)
+    request.name, request.argv = f"bench-{uuid.uuid4().hex[:8]}", list(argv)
+    return request
+
+
+def _task(bench: Bench) -> Any:
+    """Return the context of a task of an Iris job, which this process stands for: the task itself only waits."""
+    from fray import create_job_ctx
+    from fray._iris_jobs import IrisJobs
+
+    controller = _controller(bench)
+    job = IrisJobs(controller.url, user="bench").submit(_request("sleep", "infinity"))
     os.environ.update(
         IRIS_TASK_ID=f"{job}/0",
         IRIS_CONTROLLER_URL=controller.url,
@@ -55,6 +67,28 @@ def _task(bench: Bench) -> Any:
 def _actor(bench: Bench) -> tuple[Any, Any]:
     ctx = _task(bench)
     return ctx, ctx.create_actor(Giver, name="giver", get_if_exists=True, preemptible=False, num_cpus=0)
+
+
+def iris_submit(bench: Bench) -> Round:
+    """Milliseconds from a new client to the job's id, in the median, and to the job's end."""
+    from fray._iris_jobs import IrisJobs
+
+    controller = _controller(bench)
+    count = bench.size(20, 2)
+
+    def one_round() -> Measurement:
+        submitted: list[float] = []
+        ended: list[float] = []
+        for _ in range(count):
+            start = time.perf_counter()
+            jobs = IrisJobs(controller.url, user="bench")
+            job = jobs.submit(_request("true"))
+            submitted.append((time.perf_counter() - start) * 1e3)
+            jobs.wait(job, 60)
+            ended.append((time.perf_counter() - start) * 1e3)
+        return Measurement(percentile(submitted, 0.5), {"end_ms": percentile(ended, 0.5)})
+
+    return one_round
 
 
 def iris_call(bench: Bench) -> Round:
@@ -96,6 +130,15 @@ def iris_result_8mb(bench: Bench) -> Round:
 
 
 ROWS = (
+    Row(
+        "iris_submit",
+        "ms",
+        "lower",
+        "submit `true` to a controller of Iris; end_ms: until its end is known",
+        iris_submit,
+        peers=("fray",),
+        timeout_seconds=120,
+    ),
     Row(
         "iris_call",
         "ms",
