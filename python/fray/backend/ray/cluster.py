@@ -304,7 +304,7 @@ class RayCluster(Cluster):
         programs = self._dashboard().list()
         accepted = [details.start_time_ms for details in programs]
         known = [*zip(accepted, self._infos(programs), strict=True)]
-        known += [(job.accepted_ms, job.info()) for job in self._functions.values()]
+        known += [(job.accepted_ms, job.info()) for job in list(self._functions.values())]
         return [info for _, info in sorted(known, key=lambda pair: pair[0])]
 
     def logs(self, job_id: str) -> str:
@@ -406,7 +406,7 @@ class RayCluster(Cluster):
 
     def shutdown(self, wait: bool = True) -> None:
         """End the functions that this object started; `wait` for them first. Programs go on."""
-        for job in self._functions.values():
+        for job in list(self._functions.values()):
             if not wait:
                 job.stop()
             job.wait(None)
