@@ -439,9 +439,11 @@ client::DutyPlan ActorLoop::look() {
     plan.look_at(time_of(running_.back().started_ns + kSlowNs));
     return plan;
   }
-  flush_all();  // what runs is slow: finished answers go out, cancels come in
-  if (running_.empty() || mode_ == Mode::kEventLoop || reader_busy_) return plan;
-  read_ready(0);
+  // What runs is slow: cancels come in, and finished answers go out, those to the cancels too.
+  const bool reads = !running_.empty() && mode_ != Mode::kEventLoop && !reader_busy_;
+  if (reads) read_ready(0);
+  flush_all();
+  if (!reads) return plan;
   if (!inbox_.empty() && sleepers_ > 0) calls_changed_.notify_one();
   slow_watch_.arm(epoll_.get(), EPOLLIN);
   return plan;

@@ -10,6 +10,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, get_type_hints
@@ -118,6 +119,14 @@ def for_a_trainer(around: Around) -> Names:
     return {"RuntimeEnv": RuntimeEnv, "cluster": around.cluster}
 
 
+def version_in_a_job(package: str) -> str:
+    """A job that asks for any version takes the one that is installed beside Fray."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return NEW
+
+
 @book.runs(
     "002.2",
     "LocalCluster",
@@ -127,7 +136,8 @@ def for_a_trainer(around: Around) -> Names:
 )
 def scripts_run_with_packages_and_in_images(around: Around, names: Names) -> None:
     first, second = (info.job_id for info in around.cluster.list_jobs())
-    assert output(around, first) == f"torch {NEW}\njax {NEW}\n--config config.yaml\n"
+    versions = "".join(f"{name} {version_in_a_job(name)}\n" for name in ("torch", "jax"))
+    assert output(around, first) == f"{versions}--config config.yaml\n"
     assert output(around, second).startswith("in gcr.io/my-project/trainer:v1\n")
 
 
