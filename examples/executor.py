@@ -41,6 +41,7 @@ from pathlib import Path
 from typing import Any
 
 import fray
+from following import follow
 
 # ---- the executor ----------------------------------------------------------------------------------------------------
 
@@ -257,17 +258,7 @@ def run_as_job(steps: Sequence[Step], out: Path) -> int:
             if not fray.JobStatus.finished(cluster.poll(job).status):
                 print(f"job {job} is at it: this is what it prints", flush=True)
                 break
-    try:
-        for text in cluster.follow(job):
-            print(text, end="", flush=True)
-    except KeyboardInterrupt:
-        cluster.terminate(job)
-        return 130
-    info = cluster.wait(job)
-    if info.status is not fray.JobStatus.SUCCEEDED:
-        print(f"executor.py: job {job} {info.status}", file=sys.stderr)
-        return info.exit_code or 1
-    return 0
+    return follow(cluster, job)
 
 
 def parse() -> argparse.Namespace:

@@ -17,6 +17,11 @@ def run_and_follow(request: fray.JobRequest) -> int:
     except (fray.FrayError, ValueError) as error:
         print(f"{request.name} cannot be started: {error}", file=sys.stderr)
         return 2
+    return follow(cluster, job)
+
+
+def follow(cluster: fray.Cluster, job: fray.JobId) -> int:
+    """Print what a job prints until it ends, and return its exit code; Ctrl-C ends the job too."""
     try:
         for text in cluster.follow(job):
             print(text, end="", flush=True)

@@ -36,6 +36,7 @@ from pathlib import Path
 from typing import Any
 
 import fray
+from following import follow
 
 Step = Callable[[Iterator[Any]], Iterable[Any]]  # is given all items of a shard
 End = Callable[[Iterator[Any], int], list[Any]]  # makes outputs of the items of a shard, whose number it is told
@@ -272,18 +273,8 @@ def run_as_job(options: argparse.Namespace) -> int:
     cluster = fray.current_cluster()
     environment = fray.create_environment(workspace=Path(__file__).parent)
     entrypoint = fray.Entrypoint.from_callable(work, [options])
-    job = cluster.launch(fray.JobRequest("zephyr-like", entrypoint, fray.ResourceConfig(cpu=2), environment))
-    try:
-        for text in cluster.follow(job):
-            print(text, end="", flush=True)
-    except KeyboardInterrupt:
-        cluster.terminate(job)
-        return 130
-    info = cluster.wait(job)
-    if info.status is not fray.JobStatus.SUCCEEDED:
-        print(f"zephyr_like.py: job {job} {info.status}", file=sys.stderr)
-        return info.exit_code or 1
-    return 0
+    request = fray.JobRequest("zephyr-like", entrypoint, fray.ResourceConfig(cpu=2), environment)
+    return follow(cluster, cluster.launch(request))
 
 
 def parse() -> argparse.Namespace:
