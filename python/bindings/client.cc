@@ -93,8 +93,21 @@ PyObject* client_of(Open open) {
   return reinterpret_cast<PyObject*>(self);
 }
 
-// open_node(address or None, program, options, prestart, command, path, folder, environment) -> Client
-PyObject* open_node(PyObject*, PyObject* args) {
+constexpr const char* kOpening = "fray._native.opening";
+
+client::ClientOpening* as_opening(PyObject* capsule) {
+  return static_cast<client::ClientOpening*>(PyCapsule_GetPointer(capsule, kOpening));
+}
+
+void drop_opening(PyObject* capsule) {
+  client::ClientOpening* opening = as_opening(capsule);
+  PyThreadState* state = PyEval_SaveThread();
+  delete opening;
+  take_gil(state);
+}
+
+// begin_open(address or None, program, options, prestart, command, path, folder, environment) -> opening
+PyObject* begin_open(PyObject*, PyObject* args) {
   client::NodeChoice node;
   client::ClientOptions options = usual_options();
   unsigned int prestart = 0;
@@ -108,7 +121,20 @@ PyObject* open_node(PyObject*, PyObject* args) {
   }
   if (address != Py_None && !text_of(address, &node.address.emplace())) return nullptr;
   options.prestart = prestart;
-  return client_of([&] { return client::open_client(node, std::move(options)); });
+  PyThreadState* state = PyEval_SaveThread();
+  Result<client::ClientOpening> begun = client::ClientOpening::begin(node, std::move(options));
+  take_gil(state);
+  if (!begun.is_ok()) {
+    if (PyErr_Occurred() == nullptr) raise_status(begun.status());
+    return nullptr;
+  }
+  return PyCapsule_New(new client::ClientOpening(std::move(begun).value()), kOpening, drop_opening);
+}
+
+// finish_open(opening) -> Client, once
+PyObject* finish_open(PyObject*, PyObject* capsule) {
+  client::ClientOpening* opening = as_opening(capsule);
+  return opening == nullptr ? nullptr : client_of([opening] { return opening->finish(); });
 }
 
 // become_worker(process, fd) -> Client
@@ -280,8 +306,9 @@ PyMethodDef client_functions[] = {
     {"find_node", find_node, METH_O,
      "find_node(address) -> the path of the socket that 'auto', a home or a socket means"},
     {"content_hash", content_hash, METH_O, "content_hash(path) -> what the file's content is known by"},
-    {"open_node", open_node, METH_VARARGS,
-     "open_node(address or None, program, options, prestart, command, path, folder, environment) -> Client"},
+    {"begin_open", begin_open, METH_VARARGS,
+     "begin_open(address or None, program, options, prestart, command, path, folder, environment) -> opening"},
+    {"finish_open", finish_open, METH_O, "finish_open(opening) -> Client; once"},
     {"become_worker", become_worker, METH_VARARGS, "become_worker(process, fd) -> Client"},
     {nullptr, nullptr, 0, nullptr}};
 

@@ -42,6 +42,7 @@ PyObject* slot_nested = nullptr;
 PyObject* slot_became_object = nullptr;
 PyObject* slot_from_signal = nullptr;
 PyObject* protocol_five = nullptr;
+PyObject* pickle_watcher = nullptr;  // sees the pickles of values until it has seen enough; mostly null
 
 // Collects the out-of-band buffers of one pickle. It is a Python object because buffer_callback has to be a callable.
 struct CollectorObject {
@@ -85,6 +86,14 @@ PyType_Spec collector_spec{"fray._native.BufferCollector", sizeof(CollectorObjec
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                            collector_slots};
 PyTypeObject* collector_type = nullptr;
+
+void show_watcher(PyObject* pickle) {
+  Owned watcher(Py_NewRef(pickle_watcher));
+  Owned wants_more(PyObject_CallOneArg(watcher.get(), pickle));
+  if (!wants_more) PyErr_WriteUnraisable(watcher.get());
+  const bool goes_on = wants_more && PyObject_IsTrue(wants_more.get()) == 1;
+  if (!goes_on && pickle_watcher == watcher.get()) Py_CLEAR(pickle_watcher);
+}
 
 // The main script is `__main__`, or `__mp_main__` in a process that multiprocessing has spawned.
 bool mentions_main(const char* data, std::size_t size) { return ::memmem(data, size, "_main__", 7) != nullptr; }
@@ -260,6 +269,7 @@ bool Encoded::pickle(PythonClient* owner, PyObject* value, const char* what) {
     }
   }
   collector->buffers = nullptr;
+  if (pickle_watcher != nullptr) show_watcher(whole_.get());
   encoding_ = buffers_.empty() ? wire::Encoding::kPickle : wire::Encoding::kPickleBuffers;
   auto size = static_cast<std::size_t>(PyBytes_GET_SIZE(whole_.get()));
   large_ = !buffers_.empty() || size > kInlineBytes;
@@ -556,7 +566,15 @@ PyObject* receiving_client(PyObject*, PyObject*) {
   return Py_NewRef(unpickling == nullptr ? Py_None : reinterpret_cast<PyObject*>(unpickling->owner));
 }
 
+// watch_pickles(watcher or None): calls watcher(pickle) for each value that is pickled, until it returns false.
+PyObject* watch_pickles(PyObject*, PyObject* watcher) {
+  Py_XSETREF(pickle_watcher, watcher == Py_None ? nullptr : Py_NewRef(watcher));
+  Py_RETURN_NONE;
+}
+
 PyMethodDef value_functions[] = {
+    {"watch_pickles", watch_pickles, METH_O,
+     "watch_pickles(watcher or None): calls watcher(pickle) for each value that is pickled, until it returns false"},
     {"is_pickling", is_pickling, METH_NOARGS, "Whether this thread is pickling a value that goes to another process."},
     {"receiving_client", receiving_client, METH_NOARGS, "The client whose value this thread is unpickling, or None."},
     {"_nested_ref", nested_ref, METH_O, "The ref at this place of the value's side table."},

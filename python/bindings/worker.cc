@@ -248,11 +248,21 @@ PyObject* hold_timeout(PyObject*, PyObject* argument) {
   Py_RETURN_NONE;
 }
 
-// run_fork_server(fd, load_loop): returns (process, control_fd, page_fd) in each forked child; exits with the node.
+// The number that a function of the fork server returns; `otherwise` where it raises.
+long answer_of(PyObject* function, long otherwise) {
+  Owned answer(PyObject_CallNoArgs(function));
+  const long number = answer ? PyLong_AsLong(answer.get()) : -1;
+  if (PyErr_Occurred() == nullptr) return number;
+  PyErr_WriteUnraisable(function);
+  return otherwise;
+}
+
+// run_fork_server(fd, load_loop, needs, load): returns (process, control_fd, page_fd) in each forked child; exits with the
+// node.
 PyObject* run_fork_server(PyObject*, PyObject* args) {
   int fd = -1;
-  PyObject* load_loop = nullptr;
-  if (!PyArg_ParseTuple(args, "iO", &fd, &load_loop)) return nullptr;
+  PyObject *load_loop = nullptr, *needs = nullptr, *load = nullptr;
+  if (!PyArg_ParseTuple(args, "iOOO", &fd, &load_loop, &needs, &load)) return nullptr;
   worker::ForkCallbacks callbacks;
   callbacks.before_fork = [] { PyOS_BeforeFork(); };
   callbacks.after_fork_parent = [] { PyOS_AfterFork_Parent(); };
@@ -261,6 +271,11 @@ PyObject* run_fork_server(PyObject*, PyObject* args) {
     Owned nothing(PyObject_CallNoArgs(load_loop));
     if (!nothing) PyErr_WriteUnraisable(load_loop);
   };
+  if (needs != Py_None) {
+    const auto nothing = static_cast<long>(worker::Needs::kNothing);
+    callbacks.needs = [needs, nothing] { return static_cast<worker::Needs>(answer_of(needs, nothing)); };
+    callbacks.load = [load] { return answer_of(load, 0) != 0; };
+  }
   worker::ForkedWorker forked = worker::run_fork_server(fd, callbacks);
   return Py_BuildValue("Iii", forked.process, forked.control_fd, forked.page_fd);
 }
@@ -270,7 +285,7 @@ PyMethodDef worker_functions[] = {
     {"interrupt_reason", interrupt_reason, METH_NOARGS, "What ended the running task early, as a number of Interrupt."},
     {"hold_timeout", hold_timeout, METH_O, "hold_timeout(held): the running task's timeout stands still, or goes on"},
     {"run_fork_server", run_fork_server, METH_VARARGS,
-     "run_fork_server(fd, load_loop) -> (process, control_fd, page_fd), in each child"},
+     "run_fork_server(fd, load_loop, needs or None, load) -> (process, control_fd, page_fd), in each child"},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

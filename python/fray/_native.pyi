@@ -158,7 +158,7 @@ def find_node(address: str, /) -> str:
 def content_hash(path: str, /) -> str:
     """content_hash(path) -> what the file's content is known by"""
 
-def open_node(
+def begin_open(
     address: str | None,
     program: str,
     options: str,
@@ -168,10 +168,13 @@ def open_node(
     folder: str,
     environment: Sequence[str],
     /,
-) -> Client:
+) -> object:
     """
-    open_node(address or None, program, options, prestart, command, path, folder, environment) -> Client
+    begin_open(address or None, program, options, prestart, command, path, folder, environment) -> opening
     """
+
+def finish_open(opening: object, /) -> Client:
+    """finish_open(opening) -> Client; once"""
 
 def become_worker(process: int, fd: int, /) -> Client:
     """become_worker(process, fd) -> Client"""
@@ -223,6 +226,11 @@ class ObjectRef:
     def __reduce__(self) -> Any: ...
     def result(self, timeout: float | None = None) -> Any:
         """result(timeout=None): the value, waiting for it."""
+
+def watch_pickles(watcher: Callable[[bytes], bool] | None, /) -> None:
+    """
+    watch_pickles(watcher or None): calls watcher(pickle) for each value that is pickled, until it returns false
+    """
 
 def is_pickling() -> bool:
     """Whether this thread is pickling a value that goes to another process."""
@@ -316,9 +324,11 @@ def hold_timeout(held: bool, /) -> None:
     hold_timeout(held): the running task's timeout stands still, or goes on
     """
 
-def run_fork_server(fd: int, load_loop: Callable[[], object], /) -> tuple[int, int, int]:
+def run_fork_server(
+    fd: int, load_loop: Callable[[], object], needs: Callable[[], int] | None, load: Callable[[], bool] | None, /
+) -> tuple[int, int, int]:
     """
-    run_fork_server(fd, load_loop) -> (process, control_fd, page_fd), in each child
+    run_fork_server(fd, load_loop, needs or None, load) -> (process, control_fd, page_fd), in each child
     """
 
 def create_actor(

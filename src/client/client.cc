@@ -47,13 +47,24 @@ Client::~Client() { close(); }
 // ---- Connection ----
 
 Result<std::unique_ptr<Client>> Client::connect(ClientOptions options) {
-  std::unique_ptr<Client> client(new Client(std::move(options)));
-  FRAY_RETURN_IF_ERROR(client->handshake());
-  FRAY_RETURN_IF_ERROR(client->start_backup());
+  std::unique_ptr<Client> client = greet(std::move(options));
+  FRAY_RETURN_IF_ERROR(client->join());
   return client;
 }
 
-Status Client::handshake() {
+std::unique_ptr<Client> Client::greet(ClientOptions options) {
+  std::unique_ptr<Client> client(new Client(std::move(options)));
+  client->say_hello();
+  return client;
+}
+
+Status Client::join() {
+  FRAY_RETURN_IF_ERROR(hear_node());
+  return start_backup();
+}
+
+// What does not go out now, or breaks, is for hear_node().
+void Client::say_hello() {
   NodeLink& link = connection_.link();
   link.send_frame(door::hello_frame(options_.role, options_.process));
   if (options_.role == wire::Role::kDriver) {
@@ -64,6 +75,10 @@ Status Client::handshake() {
     link.send(wire::ControlType::kDefineKey, 0, key);
     submission_.hold_own_key(options_.key);
   }
+  [[maybe_unused]] const Status sent = link.socket().flush();
+}
+
+Status Client::hear_node() {
   if (!options_.hello.deadline) options_.hello.deadline = Clock::now() + door::kHelloPatience;
   FRAY_RETURN_IF_ERROR(connection_.await_welcome(options_.hello));
   const wire::Session& session = connection_.session();

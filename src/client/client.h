@@ -53,6 +53,10 @@ struct ClientOptions {
 class Client {
  public:
   static Result<std::unique_ptr<Client>> connect(ClientOptions options);
+  // The same in two steps, for who has something to do while the node makes up its mind. Nothing else may be called before
+  // join() has returned well.
+  static std::unique_ptr<Client> greet(ClientOptions options);
+  Status join();
   ~Client();
 
   Submission& tasks() { return submission_; }
@@ -97,7 +101,8 @@ class Client {
  private:
   explicit Client(ClientOptions options);
 
-  Status handshake() FRAY_UNCHECKED_LOCKING;  // before there is another thread
+  void say_hello() FRAY_UNCHECKED_LOCKING;    // before there is another thread
+  Status hear_node() FRAY_UNCHECKED_LOCKING;  // likewise
   Status start_backup();
 
   ClientOptions options_;

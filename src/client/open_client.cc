@@ -10,27 +10,31 @@
 
 namespace fray::client {
 
-namespace {
-
-Result<std::unique_ptr<Client>> join_node(const std::string& address, ClientOptions options) {
-  FRAY_ASSIGN_OR_RETURN(door::FoundNode found, door::find_node(address, door::Others::kLeave));
-  FRAY_ASSIGN_OR_RETURN(options.control, door::connect_to_node(found.socket, options.hello));
-  auto client = Client::connect(std::move(options));
-  if (!client.is_ok()) return door::explain_silence(found.socket, client.status());
-  return client;
-}
-
-}  // namespace
-
-Result<std::unique_ptr<Client>> open_client(const NodeChoice& node, ClientOptions options) {
+Result<ClientOpening> ClientOpening::begin(const NodeChoice& node, ClientOptions options) {
   if (!options.hello.deadline) options.hello.deadline = Clock::now() + door::kHelloPatience;
-  if (node.address) return join_node(*node.address, std::move(options));
+  if (node.address) {
+    FRAY_ASSIGN_OR_RETURN(door::FoundNode found, door::find_node(*node.address, door::Others::kLeave));
+    FRAY_ASSIGN_OR_RETURN(options.control, door::connect_to_node(found.socket, options.hello));
+    return ClientOpening(Client::greet(std::move(options)), found.socket, {});
+  }
   FRAY_ASSIGN_OR_RETURN(door::EmbeddedNode started, door::start_embedded_node(node.program, node.options_json));
   options.control = std::move(started.socket);
-  auto client = Client::connect(std::move(options));
+  return ClientOpening(Client::greet(std::move(options)), "", std::move(started.starter));
+}
+
+Result<std::unique_ptr<Client>> ClientOpening::finish() {
+  const int exit_code = starter_.exit_code();
+  const Status joined = client_->join();
+  if (joined.is_ok()) return std::move(client_);
+  if (!socket_.empty()) return door::explain_silence(socket_, joined);
   // One that could say why has said so on its socket.
-  if (client.is_ok() || started.exit_code == 0 || client.status().code() != StatusCode::kUnavailable) return client;
-  return Status(StatusCode::kUnavailable, fmt::format("the node could not start: exit code {}", started.exit_code));
+  if (exit_code == 0 || joined.code() != StatusCode::kUnavailable) return joined;
+  return Status(StatusCode::kUnavailable, fmt::format("the node could not start: exit code {}", exit_code));
+}
+
+Result<std::unique_ptr<Client>> open_client(const NodeChoice& node, ClientOptions options) {
+  FRAY_ASSIGN_OR_RETURN(ClientOpening opening, ClientOpening::begin(node, std::move(options)));
+  return opening.finish();
 }
 
 }  // namespace fray::client

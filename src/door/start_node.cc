@@ -21,25 +21,14 @@ namespace {
 
 constexpr int kStarterFd = 3;  // the node's end of what leads to its starter
 
-// Waits for the process that starts the node, which leaves the node behind. 0 where this program has the kernel reap its
-// children, or reaps them itself.
-int exit_code_of_starter(pid_t pid) {
-  int status = 0;
-  pid_t reaped = 0;
-  while ((reaped = ::waitpid(pid, &status, 0)) < 0 && errno == EINTR) {
-  }
-  if (reaped != pid) return 0;
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
-Result<int> start(std::vector<std::string> command, const os::Fd& end_of_node, int log_fd) {
+Result<NodeStarter> start(std::vector<std::string> command, const os::Fd& end_of_node, int log_fd) {
   os::SpawnRequest request;
   request.command = std::move(command);
   request.environment = os::own_environment();
   request.fds = {{end_of_node.get(), kStarterFd}};
   request.standard_error = log_fd;
   FRAY_ASSIGN_OR_RETURN(pid_t pid, os::spawn(request));
-  return exit_code_of_starter(pid);
+  return NodeStarter(pid);
 }
 
 // All that comes until the other end is closed.
@@ -58,14 +47,24 @@ Result<std::string> read_to_end(const os::Fd& pipe, const Patience& patience) {
 
 }  // namespace
 
+int NodeStarter::exit_code() {
+  const pid_t pid = std::exchange(pid_, 0);
+  int status = 0;
+  pid_t reaped = 0;
+  while (pid != 0 && (reaped = ::waitpid(pid, &status, 0)) < 0 && errno == EINTR) {
+  }
+  if (pid == 0 || reaped != pid) return 0;
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
 Result<EmbeddedNode> start_embedded_node(const std::string& program, const std::string& options_json) {
   // Before there is a descriptor of ours: it would get the number of a standard one that this program has closed.
   const bool has_log = ::fcntl(STDERR_FILENO, F_GETFD) >= 0;
   FRAY_ASSIGN_OR_RETURN(auto ends, os::make_socket_pair());
   EmbeddedNode node;
-  FRAY_ASSIGN_OR_RETURN(node.exit_code, start({program, "node", "--embedded", "--client-fd", std::to_string(kStarterFd),
-                                               "--log-fd", "2", "--options-json", options_json},
-                                              ends.second, has_log ? STDERR_FILENO : -1));
+  FRAY_ASSIGN_OR_RETURN(node.starter, start({program, "node", "--embedded", "--client-fd", std::to_string(kStarterFd),
+                                             "--log-fd", "2", "--options-json", options_json},
+                                            ends.second, has_log ? STDERR_FILENO : -1));
   node.socket = std::move(ends.first);
   return node;
 }
@@ -75,8 +74,9 @@ Result<nlohmann::json> start_lasting_node(const std::string& program, const std:
   FRAY_ASSIGN_OR_RETURN(auto pipe, os::make_pipe());
   std::vector<std::string> command = {program, "node", "--ready-fd", std::to_string(kStarterFd), "--log-fd", "2"};
   command.insert(command.end(), arguments.begin(), arguments.end());
-  FRAY_RETURN_IF_ERROR(start(std::move(command), pipe.second, log.get()).status());
+  FRAY_ASSIGN_OR_RETURN(NodeStarter starter, start(std::move(command), pipe.second, log.get()));
   pipe.second.reset();
+  starter.exit_code();
   FRAY_ASSIGN_OR_RETURN(std::string text, read_to_end(pipe.first, patience));
   nlohmann::json news = parse_json(text);
   if (!news.is_object()) return Status(StatusCode::kUnavailable, "the node ended before it was ready");

@@ -63,7 +63,7 @@ TEST_F(StartNodeTest, ALastingNodeThatDoesNotGetReadyIsNotWaitedForWithoutEnd) {
 TEST_F(StartNodeTest, AnEmbeddedNodesFirstClientHasItsSocket) {
   auto node = start_embedded_node(program("printf hello >&3; exit 0"), "{}");
   ASSERT_TRUE(node.is_ok()) << node.status().message();
-  EXPECT_EQ(node->exit_code, 0);
+  EXPECT_EQ(node->starter.exit_code(), 0);
   char text[6]{};
   ASSERT_TRUE(wait_for(node->socket.get(), POLLIN, Patience::of(std::chrono::seconds(30))).is_ok());
   EXPECT_EQ(::read(node->socket.get(), text, 5), 5);
@@ -71,17 +71,17 @@ TEST_F(StartNodeTest, AnEmbeddedNodesFirstClientHasItsSocket) {
 }
 
 TEST_F(StartNodeTest, AProgramThatEndsOtherwiseIsToldByItsExitCode) {
-  EXPECT_EQ(start_embedded_node(program("exit 7"), "{}")->exit_code, 7);
-  EXPECT_EQ(start_embedded_node(program("kill -9 $$"), "{}")->exit_code, 128 + 9);
+  EXPECT_EQ(start_embedded_node(program("exit 7"), "{}")->starter.exit_code(), 7);
+  EXPECT_EQ(start_embedded_node(program("kill -9 $$"), "{}")->starter.exit_code(), 128 + 9);
   EXPECT_EQ(start_embedded_node(home_ + "/none", "{}").status().code(), StatusCode::kNotFound);
 }
 
 TEST_F(StartNodeTest, AProgramThatLetsTheKernelReapItsChildrenMayStartNodes) {
   ::signal(SIGCHLD, SIG_IGN);
   auto node = start_embedded_node(program("exit 7"), "{}");
+  const int exit_code = node.is_ok() ? node->starter.exit_code() : -1;
   ::signal(SIGCHLD, SIG_DFL);
-  ASSERT_TRUE(node.is_ok());
-  EXPECT_EQ(node->exit_code, 0) << "nobody can know it";
+  EXPECT_EQ(exit_code, 0) << "nobody can know it";
 }
 
 TEST_F(StartNodeTest, AProgramWithoutStandardDescriptorsMayStartNodes) {
@@ -91,7 +91,7 @@ TEST_F(StartNodeTest, AProgramWithoutStandardDescriptorsMayStartNodes) {
     for (int fd : {0, 1, 2}) ::close(fd);
     auto node = start_embedded_node(path, "{}");
     char text[5]{};
-    const bool heard = node.is_ok() && node->exit_code == 0 && node->socket.get() >= 0 &&
+    const bool heard = node.is_ok() && node->starter.exit_code() == 0 && node->socket.get() >= 0 &&
                        wait_for(node->socket.get(), POLLIN, Patience::of(std::chrono::seconds(30))).is_ok() &&
                        ::read(node->socket.get(), text, 5) == 5;
     ::_exit(heard ? 0 : 1);

@@ -2,16 +2,22 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <list>
+#include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -19,6 +25,7 @@
 #include "os/process/child_processes.h"
 #include "os/process/close_range.h"
 #include "os/process/pidfd.h"
+#include "os/sockets/socket_pair.h"
 #include "wire/control.h"
 #include "wire/process.h"
 #include "wire/socket.h"
@@ -31,6 +38,11 @@ namespace {
 constexpr std::chrono::seconds kKillLimit{5};
 constexpr int kControlFd = 3;
 constexpr int kPageFd = 4;
+constexpr std::chrono::milliseconds kUnknownLimit{250};  // that a request waits for news of what is needed
+constexpr std::chrono::seconds kLoadLimit{20};
+constexpr int kLookMilliseconds = 2;  // while requests wait
+
+using Clock = std::chrono::steady_clock;
 
 class ForkServer {
   struct Guarded {
@@ -39,16 +51,40 @@ class ForkServer {
     bool reported = false;  // that its worker has ended
     bool guardian_ended = false;
   };
+  struct Request {
+    ProcessId process = 0;
+    std::vector<os::Fd> fds;
+    Clock::time_point since;
+  };
+  struct Loader {
+    pid_t pid = 0;
+    wire::FrameSocket socket;
+    bool is_ready = false;
+    Clock::time_point deadline;
+    std::map<ProcessId, std::int32_t> workers;  // with the number of the process, once it is known
+  };
+  enum class Way { kHere, kLoader, kLater };
 
  public:
   ForkServer(int node_fd, const ForkCallbacks& callbacks) : callbacks_(callbacks), node_(os::Fd(node_fd)) {}
 
   Status prepare();
+  // The same for a loader: the signals are blocked already.
+  Status prepare_loader(const ForkServer& parent);
   // Until the node is gone, or, in a child, until it was forked.
   std::optional<ForkedWorker> serve();
 
  private:
-  bool read_node(std::optional<ForkedWorker>& worker);
+  bool read_node();
+  std::optional<ForkedWorker> serve_requests();
+  Way way_of(const Request& request) const;
+  std::optional<ForkedWorker> start_loader();
+  [[nodiscard]] std::optional<ForkedWorker> be_loader(os::Fd link);
+  void hand_on(Request request);
+  void hear_loader();
+  void relay(wire::Incoming& frame);
+  void give_up_loader();
+  Status watch_signals();
   std::optional<ForkedWorker> spawn(ProcessId process, std::vector<os::Fd> fds);
   ForkedWorker become_worker(ProcessId process, std::vector<os::Fd>& fds);
   void hear_guardians();
@@ -63,6 +99,9 @@ class ForkServer {
   os::Fd signals_;
   sigset_t mask_before_{};
   std::list<Guarded> guarded_;
+  std::list<Request> requests_;
+  std::optional<Loader> loader_;
+  bool may_load_ = true;
   bool has_loop_ = false;
 };
 
@@ -70,11 +109,25 @@ Status ForkServer::prepare() {
   int flags = ::fcntl(node_.fd(), F_GETFL);
   if (flags < 0 || ::fcntl(node_.fd(), F_SETFL, flags | O_NONBLOCK) != 0) return Status::io_error("fcntl", errno);
   ::fcntl(node_.fd(), F_SETFD, FD_CLOEXEC);
-  FRAY_RETURN_IF_ERROR(os::become_subreaper());
   sigset_t watched;
   sigemptyset(&watched);
   sigaddset(&watched, SIGCHLD);
   if (::sigprocmask(SIG_BLOCK, &watched, &mask_before_) != 0) return Status::io_error("sigprocmask", errno);
+  return watch_signals();
+}
+
+Status ForkServer::prepare_loader(const ForkServer& parent) {
+  mask_before_ = parent.mask_before_;
+  has_loop_ = parent.has_loop_;
+  may_load_ = false;
+  return watch_signals();
+}
+
+Status ForkServer::watch_signals() {
+  FRAY_RETURN_IF_ERROR(os::become_subreaper());
+  sigset_t watched;
+  sigemptyset(&watched);
+  sigaddset(&watched, SIGCHLD);
   signals_ = os::Fd(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals_.is_open()) return Status::io_error("signalfd", errno);
   return Status::ok();
@@ -87,17 +140,16 @@ std::optional<ForkedWorker> ForkServer::serve() {
     if (node_.has_output()) node_events |= POLLOUT;
     std::vector<pollfd> watched{{node_.fd(), node_events, 0}, {signals_.get(), POLLIN, 0}};
     for (const Guarded& each : guarded_) watched.push_back({each.fork.link(), POLLIN, 0});
-    if (::poll(watched.data(), watched.size(), -1) < 0 && errno != EINTR) break;
+    if (loader_) watched.push_back({loader_->socket.fd(), POLLIN, 0});
+    if (::poll(watched.data(), watched.size(), requests_.empty() ? -1 : kLookMilliseconds) < 0 && errno != EINTR) break;
     hear_guardians();
+    if (loader_) hear_loader();
     if (watched[1].revents != 0) {
       drain_signals();
       reap();
     }
-    if ((watched[0].revents & (POLLIN | POLLHUP | POLLERR)) == 0) continue;
-    std::optional<ForkedWorker> worker;
-    bool alive = read_node(worker);
-    if (worker) return worker;
-    if (!alive) break;
+    if ((watched[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0 && !read_node()) break;
+    if (std::optional<ForkedWorker> worker = serve_requests()) return worker;
   }
   node_.close();
   // A process that does not die within the limit cannot be killed by anybody; the rest is gone.
@@ -105,7 +157,7 @@ std::optional<ForkedWorker> ForkServer::serve() {
   return std::nullopt;
 }
 
-bool ForkServer::read_node(std::optional<ForkedWorker>& worker) {
+bool ForkServer::read_node() {
   Status filled = node_.fill();
   wire::Incoming frame;
   while (true) {
@@ -114,15 +166,170 @@ bool ForkServer::read_node(std::optional<ForkedWorker>& worker) {
     if (!*next) break;
     auto type = static_cast<wire::ControlType>(frame.header.type);
     if (type == wire::ControlType::kLoadLoop) {
-      if (!std::exchange(has_loop_, true) && callbacks_.load_loop) callbacks_.load_loop();
+      if (std::exchange(has_loop_, true)) continue;
+      if (callbacks_.load_loop) callbacks_.load_loop();
+      if (loader_) loader_->socket.queue(wire::frame(type));
       continue;
     }
     if (type != wire::ControlType::kSpawn || frame.fds.size() != 4) return false;
-    worker = spawn(static_cast<ProcessId>(frame.header.id), std::move(frame.fds));
-    if (worker) return true;
+    requests_.push_back({static_cast<ProcessId>(frame.header.id), std::move(frame.fds), Clock::now()});
   }
   return filled.is_ok();
 }
+
+// ---- The loader ----
+
+std::optional<ForkedWorker> ForkServer::serve_requests() {
+  while (!requests_.empty()) {
+    switch (way_of(requests_.front())) {
+      case Way::kHere: {
+        Request request = std::move(requests_.front());
+        requests_.pop_front();
+        if (auto worker = spawn(request.process, std::move(request.fds))) return worker;
+        break;
+      }
+      case Way::kLoader: {
+        Request request = std::move(requests_.front());
+        requests_.pop_front();
+        hand_on(std::move(request));
+        break;
+      }
+      case Way::kLater:
+        if (loader_) {
+          if (Clock::now() < loader_->deadline) return std::nullopt;
+          give_up_loader();
+        } else if (callbacks_.needs() == Needs::kLoaded) {
+          if (auto worker = start_loader()) return worker;
+        } else {
+          return std::nullopt;
+        }
+    }
+  }
+  if (loader_ && !loader_->socket.flush().is_ok()) give_up_loader();
+  return std::nullopt;
+}
+
+ForkServer::Way ForkServer::way_of(const Request& request) const {
+  if (!may_load_ || !callbacks_.needs || !callbacks_.load) return Way::kHere;
+  if (loader_ && loader_->is_ready) return Way::kLoader;
+  const Needs needs = callbacks_.needs();
+  if (needs == Needs::kNothing) return Way::kHere;
+  if (needs == Needs::kUnknown && Clock::now() >= request.since + kUnknownLimit) return Way::kHere;
+  return Way::kLater;
+}
+
+std::optional<ForkedWorker> ForkServer::start_loader() {
+  auto ends = os::make_socket_pair();
+  if (!ends.is_ok()) {
+    may_load_ = false;
+    return std::nullopt;
+  }
+  const pid_t parent = ::getpid();
+  if (callbacks_.before_fork) callbacks_.before_fork();
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (::getppid() != parent) ::_exit(1);  // it died before the request was known to the kernel
+    ends->first.reset();
+    return be_loader(std::move(ends->second));
+  }
+  if (callbacks_.after_fork_parent) callbacks_.after_fork_parent();
+  if (pid < 0) {
+    may_load_ = false;
+    return std::nullopt;
+  }
+  loader_.emplace();
+  loader_->pid = pid;
+  loader_->socket = wire::FrameSocket(std::move(ends->first));
+  loader_->deadline = Clock::now() + kLoadLimit;
+  return std::nullopt;
+}
+
+// Never returns without a worker.
+std::optional<ForkedWorker> ForkServer::be_loader(os::Fd link) {
+  ::prctl(PR_SET_NAME, "fray-loader", 0, 0, 0);
+  // The parent's: their other ends have to see when the parent lets go of them.
+  node_.close();
+  signals_.reset();
+  guarded_.clear();
+  requests_.clear();
+  if (callbacks_.after_fork_child) callbacks_.after_fork_child();
+  auto server = std::make_unique<ForkServer>(link.release(), callbacks_);
+  if (!server->prepare_loader(*this).is_ok() || !callbacks_.load()) ::_exit(0);
+  std::optional<ForkedWorker> worker = server->serve();
+  if (!worker) ::_exit(0);
+  // Not destroyed, as in run_fork_server().
+  [[maybe_unused]] static const ForkServer* volatile abandoned = nullptr;
+  abandoned = server.release();
+  return worker;
+}
+
+void ForkServer::hand_on(Request request) {
+  loader_->workers[request.process] = 0;
+  std::string frame = wire::frame(wire::ControlType::kSpawn, request.process);
+  frame[offsetof(wire::FrameHeader, fds)] = static_cast<char>(request.fds.size());
+  loader_->socket.queue(frame, std::move(request.fds));
+}
+
+void ForkServer::hear_loader() {
+  const Status filled = loader_->socket.fill();
+  wire::Incoming frame;
+  while (true) {
+    auto next = loader_->socket.next(&frame);
+    if (!next.is_ok()) return give_up_loader();
+    if (!*next) break;
+    relay(frame);
+  }
+  if (!filled.is_ok()) give_up_loader();
+}
+
+void ForkServer::relay(wire::Incoming& frame) {
+  const auto process = static_cast<ProcessId>(frame.header.id);
+  switch (static_cast<wire::ControlType>(frame.header.type)) {
+    case wire::ControlType::kServerReady:
+      loader_->is_ready = true;
+      break;
+    case wire::ControlType::kSpawned: {
+      auto spawned = wire::decode<wire::Spawned>(frame.body);
+      if (!spawned.is_ok()) break;
+      loader_->workers[process] = spawned->pid;
+      if (!spawned->error.empty()) loader_->workers.erase(process);
+      const auto count = static_cast<std::uint8_t>(frame.fds.size());
+      node_.queue(wire::frame(wire::ControlType::kSpawned, process, *spawned, count), std::move(frame.fds));
+      break;
+    }
+    case wire::ControlType::kExited: {
+      auto exited = wire::decode<wire::Exited>(frame.body);
+      if (!exited.is_ok()) break;
+      loader_->workers.erase(process);
+      node_.queue(wire::frame(wire::ControlType::kExited, process, *exited));
+      break;
+    }
+    default:
+      break;
+  }
+}
+
+// Its workers die with it (PR_SET_PDEATHSIG), and it cannot say so any more.
+void ForkServer::give_up_loader() {
+  ::kill(loader_->pid, SIGKILL);
+  for (const auto& [process, pid] : loader_->workers) {
+    if (pid == 0) {
+      wire::Spawned answer;
+      answer.error = "the process that was to fork the worker has ended";
+      node_.queue(wire::frame(wire::ControlType::kSpawned, process, answer));
+      continue;
+    }
+    wire::Exited facts;
+    facts.pid = pid;
+    facts.wait_status = SIGKILL;
+    node_.queue(wire::frame(wire::ControlType::kExited, process, facts));
+  }
+  loader_.reset();
+  may_load_ = false;
+}
+
+// ---- Workers ----
 
 std::optional<ForkedWorker> ForkServer::spawn(ProcessId process, std::vector<os::Fd> fds) {
   if (callbacks_.before_fork) callbacks_.before_fork();
@@ -219,7 +426,8 @@ void ForkServer::kill_orphans() {
   for (pid_t child : os::children_of_this_process()) {
     const bool is_guardian = std::any_of(guarded_.begin(), guarded_.end(),
                                          [child](const Guarded& each) { return each.fork.guardian() == child; });
-    if (!is_guardian) os::kill_tree(child);
+    const bool is_loader = loader_ && loader_->pid == child;
+    if (!is_guardian && !is_loader) os::kill_tree(child);
   }
 }
 

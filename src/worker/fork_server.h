@@ -6,12 +6,22 @@
 // guardian (guardian.h), which ends the processes that the worker leaves behind. The fork server is a subreaper as
 // well: it inherits what a guardian leaves that was killed, and kills it.
 //
+// What workers import can be loaded before they are forked. A fork server that did so itself would be lost where an import
+// starts threads, changes the process or never ends; so a *loader* does, a fork of the fork server, which is a fork server
+// in its turn once all is loaded: requests are handed on to it, and its answers to the node.
+//
+//   node ── fork server ── loader ── guardian ── worker         a request waits while the loader loads, if its worker
+//                    └── guardian ── worker (nothing loaded)    would load the same
+//
 // Threading:  the process must have one thread. Blocks SIGCHLD while it runs; children get the mask that was before.
 // Ownership:  takes the node's socket; a forked child owns what ForkedWorker names and has no other descriptor but 0 to 2.
 // Failure:    at EOF from the node, or a broken frame, every process below is killed and reaped, and this one exits. A
 //             fork that fails is told to the node. Set-up that fails is told on standard error, and the process exits.
+//             A loader that dies, that finds that what it has loaded cannot be forked, or that takes too long is given up:
+//             from then on workers load what they need by themselves.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 
 #include "model/ids.h"
@@ -24,6 +34,9 @@ struct ForkedWorker {
   int page_fd = -1;     // a WorkerPage
 };
 
+// What those who wait for workers are known to need.
+enum class Needs : std::uint8_t { kUnknown, kNothing, kLoaded };
+
 // Each may be empty. The first three are called around each fork().
 struct ForkCallbacks {
   std::function<void()> before_fork;
@@ -31,6 +44,10 @@ struct ForkCallbacks {
   std::function<void()> after_fork_child;
   // At most once: loads what event loops need, so that further workers share it.
   std::function<void()> load_loop;
+  // Asked before each fork, and again and again while it is unknown.
+  std::function<Needs()> needs;
+  // In the loader: loads it. False: what is loaded cannot be forked, or nothing is.
+  std::function<bool()> load;
 };
 
 ForkedWorker run_fork_server(int node_fd, const ForkCallbacks& callbacks);

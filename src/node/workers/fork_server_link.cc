@@ -22,14 +22,16 @@ namespace {
 constexpr int kSocketFd = 3;
 constexpr int kPathFd = 4;
 constexpr const char* kBootstrap =
-    "import sys, os\n"
+    "import sys, os, gc\n"
+    "collects = gc.isenabled()\n"
+    "gc.disable()\n"
     "with open(int(sys.argv[2]), 'rb') as file: paths = file.read().split(b'\\0')[:-1]\n"
     "own = sys.path[1:] if paths[:1] == [b''] else []\n"
     "sys.path[:] = own + [os.fsdecode(path) for path in paths if path]\n"
     "fd = int(sys.argv[1])\n"
     "del sys.argv[1:], paths, file, own\n"
     "from fray.backend.native import fork_server\n"
-    "fork_server.main(fd)\n";
+    "fork_server.main(fd, collects)\n";
 
 Result<os::Fd> write_module_path(const std::vector<std::string>& module_path, bool adds) {
   std::string text(adds ? 1 : 0, '\0');

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from fray import SerializationError
 from fray._ref_outside import RefOutsideError
-from fray.backend.native.functions import FunctionTable, HoldsRefs
+from fray.backend.native.detours import HoldsRefs
+from fray.backend.native.functions import FunctionTable
 
 GLOBAL = 1
 

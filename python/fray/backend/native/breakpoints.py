@@ -8,7 +8,6 @@ id.
 from __future__ import annotations
 
 import os
-import socket
 import sys
 import threading
 from collections.abc import Generator
@@ -19,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 from fray import _native
 
 if TYPE_CHECKING:
+    import socket
+
     from fray.backend.native.remote_pdb import RemotePdb
 
 __all__ = ["DEBUG_VARIABLE", "end_debugging", "install", "short_path", "socket_name", "stop_task"]
@@ -99,6 +100,8 @@ def end_debugging() -> None:
 
 
 def _wait_for_terminal(driver: str, frame: FrameType) -> socket.socket:
+    import socket
+
     name = socket_name(driver, os.getpid())
     with (
         socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener,

@@ -6,9 +6,11 @@ import atexit
 import os
 import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
 from inspect import signature
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from fray import _native
 from fray._checks import check_name
@@ -16,16 +18,19 @@ from fray._settings import default_namespace
 from fray._stack_dump import offer_stacks, withdraw_stacks
 from fray.backend.native.address import refuse_settings
 from fray.backend.native.breakpoints import DEBUG_VARIABLE
-from fray.backend.native.engine import DEFAULTS, NativeEngine
-from fray.backend.native.functions import HoldsRefs, IsCpp
+from fray.backend.native.detours import HoldsRefs, IsCpp
 from fray.backend.native.launch import attach, check_settings, namespace_env, start_embedded
-from fray.backend.native.terminal import Terminal
+from fray.backend.native.needs import Needs
 from fray.errors import UnsupportedError
 from fray.job.arrival import arrive, note
 from fray.job.context import JobContext
 from fray.job.own_keywords import NOT_GIVEN, takes_keyword
 from fray.job.refs import ObjectRef
 from fray.types import TaskOptions, check_actor_name
+
+if TYPE_CHECKING:
+    from fray.backend.native.engine import NativeEngine
+    from fray.backend.native.terminal import Terminal
 
 __all__ = ["NativeJobContext"]
 
@@ -87,7 +92,8 @@ class NativeJobContext(JobContext):
         if address is not None:
             given = {"cpus": cpus, "memory": memory, "store_memory": store_memory, "spill_dir": spill_dir}
             refuse_settings(address, {**given, "resources": resources, "max_workers": max_workers})
-            client = attach(address, self._extra_env)
+            needs = None
+            opening = attach(address, self._extra_env)
         else:
             check_settings(cpus, memory, store_memory, max_workers, spill_dir, resources)
             options = {
@@ -100,17 +106,28 @@ class NativeJobContext(JobContext):
                 "dashboard": True if dashboard else None,
             }
             prestart = int(cpus or len(os.sched_getaffinity(0)))
-            client = start_embedded(options, prestart, self._extra_env)
-        try:
-            self._set_up(client, Terminal(client, client.session_folder()) if debug else None)
-            offer_stacks()
-        except BaseException:
-            client.close()  # and with it a node that is there for nobody else
-            raise
+            needs = Needs()
+            with _closing_on_failure(needs):
+                opening = start_embedded(options, prestart, self._extra_env, needs.path)
+        with _closing_on_failure(needs):
+            # While the node starts, and with it the interpreter of its workers, this process imports the rest.
+            import_module("fray.backend.native.engine")
+            client = opening.client()
+            with _closing_on_failure(client):  # and with it a node that is there for nobody else
+                self._set_up(client, self._terminal_of(client) if debug else None, needs)
+                offer_stacks()
 
-    def _set_up(self, client: Any, terminal: Terminal | None = None) -> None:
+    @staticmethod
+    def _terminal_of(client: Any) -> Terminal:
+        from fray.backend.native.terminal import Terminal
+
+        return Terminal(client, client.session_folder())
+
+    def _set_up(self, client: Any, terminal: Terminal | None = None, needs: Needs | None = None) -> None:
+        from fray.backend.native.engine import NativeEngine
+
         self._client, self._terminal = client, terminal
-        engine = NativeEngine(client, self.namespace, self._extra_env, terminal)
+        engine = NativeEngine(client, self.namespace, self._extra_env, terminal, needs)
         self._engine: NativeEngine = engine  # pyright: ignore[reportIncompatibleVariableOverride]
         self._devices = {}
         _contexts.add(self)
@@ -190,7 +207,7 @@ class NativeJobContext(JobContext):
             return engine.submit_as_argument(fn, args, kwargs, TaskOptions(name=name))
         except IsCpp:
             return engine.submit_cpp(fn, args, kwargs, TaskOptions(name=name))
-        plan = engine.plan(DEFAULTS, True) if generator else engine.plain
+        plan = engine.plan(engine.defaults, True) if generator else engine.plain
         return _native.submit(self._client, handle, plan, args, kwargs or None)
 
     def get(self, refs: Any, timeout: float | None = None) -> Any:
@@ -280,12 +297,23 @@ class NativeJobContext(JobContext):
         with _connecting:
             if self._inherited:
                 _parents_clients.append(self._client)
-                self._set_up(attach(self._client.session_folder(), self._extra_env), self._terminal)
+                client = attach(self._client.session_folder(), self._extra_env).client()
+                self._set_up(client, self._terminal)
                 self._closed = self._inherited = False
 
     def _drain_output(self) -> None:
         if not self._closed:
             self._client.drain_output()
+
+
+@contextmanager
+def _closing_on_failure(part: Any) -> Generator[None, None, None]:
+    try:
+        yield
+    except BaseException:
+        if part is not None:
+            part.close()
+        raise
 
 
 def arrive_natively(session: str, own_name: str) -> JobContext:

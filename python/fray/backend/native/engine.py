@@ -16,8 +16,10 @@ from fray._cpp_library import CppActor, CppFunction
 from fray._extras import needs
 from fray._failures import failure_text
 from fray._recent import Recent
-from fray.backend.native.functions import FunctionTable, HoldsRefs, call, cpp_function
+from fray.backend.native.detours import HoldsRefs
+from fray.backend.native.functions import FunctionTable, call, cpp_function
 from fray.backend.native.launch import cpp_worker_key, worker_key
+from fray.backend.native.needs import Needs
 from fray.backend.native.retrying import Retrying
 from fray.backend.native.rooms import make_array
 from fray.backend.native.terminal import Terminal, lend_terminal
@@ -29,9 +31,8 @@ from fray.job.frozen import Frozen
 from fray.job.watch import Watch
 from fray.types import ActorOptions, Lifetime, RuntimeEnv, TaskOptions
 
-__all__ = ["DEFAULTS", "NativeEngine"]
+__all__ = ["NativeEngine"]
 
-DEFAULTS = TaskOptions()
 _REF: Any = _native.ObjectRef
 _ITEM_BUDGET_BYTES = 16 << 20
 _MOST_PLAN_BYTES = 8 << 20
@@ -46,13 +47,25 @@ class NativeEngine(Engine):
         namespace: where names of actors live that do not say so.
         extra_env: variables of every worker that is started for it.
         terminal: what is lent to tasks that stop at ``breakpoint()``.
+        needs: what the node's fork server is told of the calls; None where it listens to nobody.
     """
 
+    defaults = TaskOptions()
+    """Of tasks that say nothing of their own."""
+
     def __init__(
-        self, client: Any, namespace: str, extra_env: Mapping[str, str], terminal: Terminal | None = None
+        self,
+        client: Any,
+        namespace: str,
+        extra_env: Mapping[str, str],
+        terminal: Terminal | None = None,
+        needs: Needs | None = None,
     ) -> None:
         self.client = client
-        self.functions = FunctionTable()
+        self.functions = FunctionTable(needs)
+        self._needs = needs
+        if needs is not None:
+            _native.watch_pickles(needs.see_pickle)
         self._namespace = namespace
         self._extra_env = extra_env
         self._terminal = terminal
@@ -61,7 +74,7 @@ class NativeEngine(Engine):
         self._keys: dict[Hashable, WorkerKeyNumber] = {}
         self._cpp_keys: dict[str, tuple[tuple[int, int, int], WorkerKeyNumber]] = {}
         self._parallelism = max(1, int(client.total_resources().get("CPU", 1)))
-        self.plain = self.plan(DEFAULTS, False)
+        self.plain = self.plan(self.defaults, False)
         """The plan of a task with the default options that is no generator."""
 
     @property
@@ -76,6 +89,8 @@ class NativeEngine(Engine):
         self._closed = True
         self.drain_output()
         self.client.close()
+        if self._needs is not None:
+            self._needs.close()
 
     def drain_output(self) -> None:
         """Write what tasks have printed so far."""

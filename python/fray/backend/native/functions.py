@@ -11,7 +11,7 @@ import sys
 import warnings
 from inspect import isgeneratorfunction
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fray import _native
 from fray._cpp_library import CppFunction
@@ -20,10 +20,14 @@ from fray._native import FunctionKind
 from fray._recent import Recent
 from fray._ref_outside import RefOutsideError
 from fray._sent_functions import SentFunctions
+from fray.backend.native.detours import HoldsRefs, IsCpp
 from fray.backend.native.failures import can_pickle, is_from_signal
 from fray.job.frozen import Frozen
 
-__all__ = ["FunctionTable", "HoldsRefs", "IsCpp", "call", "cpp_function"]
+if TYPE_CHECKING:
+    from fray.backend.native.needs import Needs
+
+__all__ = ["FunctionTable", "call", "cpp_function"]
 
 _LARGE_BYTES = 1 << 20
 _MOST_NAME_BYTES = 1 << 20
@@ -32,23 +36,20 @@ _ENTRY_BYTES = 512
 """Of the table, the key and the handle, whatever they hold."""
 
 
-class HoldsRefs(Exception):
-    """A function captures refs or handles: they must be counted on their way, so it has to travel as an argument."""
-
-
-class IsCpp(Exception):
-    """A function is C++ code: its workers are others than this context's own."""
-
-
 def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call `fn`: the function of tasks whose own function travels as an argument."""
     return fn(*args, **kwargs)
 
 
 class FunctionTable:
-    """The callables that one context has sent, those used lately. Guarded by the GIL."""
+    """The callables that one context has sent, those used lately. Guarded by the GIL.
 
-    def __init__(self) -> None:
+    Args:
+        needs: is shown what workers import with them.
+    """
+
+    def __init__(self, needs: Needs | None = None) -> None:
+        self._needs = needs
         self._by_name: Recent[Any, tuple[Any, bool]] = Recent(_MOST_NAME_BYTES, _size_by_name)
         self._by_value: SentFunctions[tuple[Any, bool]] = SentFunctions(_MOST_VALUE_BYTES, _size_by_value)
 
@@ -64,10 +65,12 @@ class FunctionTable:
         try:
             known = self._by_name[key]
         except TypeError:  # not hashable: a callable object with __eq__
-            return _pickled(fn, name, max_calls)
+            return self._pickled(fn, name, max_calls)
         if known is not None:
             return known
         if is_importable(fn):
+            if self._needs is not None:
+                self._needs.see_module(fn.__module__)
             handle = _make(FunctionKind.PYTHON_NAME, f"{fn.__module__}:{fn.__qualname__}".encode(), fn, name, max_calls)
             return self._by_name.keep(key, handle)
         if type(fn) is not FunctionType:
@@ -75,12 +78,12 @@ class FunctionTable:
                 raise IsCpp
             if type(fn) is Frozen:
                 return self.frozen(fn, name, max_calls) or self._freeze(key, fn, name, max_calls)
-            return _pickled(fn, name, max_calls)
+            return self._pickled(fn, name, max_calls)
         known = self._by_value.find(fn, key)
         if known is not None:
             return known
         state = state_of(fn)
-        handle = _pickled(fn, name, max_calls)
+        handle = self._pickled(fn, name, max_calls)
         return handle if state is None else self._by_value.note(key, state, handle)
 
     def frozen(self, fn: Frozen, name: str | None, max_calls: int) -> tuple[Any, bool] | None:
@@ -88,8 +91,27 @@ class FunctionTable:
         return self._by_value.find(fn, (fn, name, max_calls))
 
     def _freeze(self, key: Any, fn: Frozen, name: str | None, max_calls: int) -> tuple[Any, bool]:
-        handle, _ = _pickled(fn.fn, name or fn.__qualname__, max_calls)
+        handle, _ = self._pickled(fn.fn, name or fn.__qualname__, max_calls)
         return self._by_value.note(key, None, (handle, fn.is_generator))
+
+    def _pickled(self, fn: Any, name: str | None, max_calls: int) -> tuple[Any, bool]:
+        from fray._by_value import dumps
+
+        try:
+            payload = dumps(fn)
+        except Exception as error:
+            if is_from_signal(error.__traceback__):
+                raise
+            if isinstance(error, RefOutsideError):
+                raise HoldsRefs from None
+            from fray._unpicklable import serialization_error
+
+            raise serialization_error(f"function {name_of(fn)!r}", fn, error, can_pickle) from error
+        if len(payload) > _LARGE_BYTES:
+            warnings.warn(large_function_message(fn, len(payload)), stacklevel=5)
+        if self._needs is not None:
+            self._needs.see_pickle(payload)
+        return _make(FunctionKind.PICKLE, payload, fn, name, max_calls)
 
 
 def cpp_function(name: str, label: str | None = None, retrying: bool = False) -> Any:
@@ -122,21 +144,3 @@ def _size_by_value(key: Any, known: tuple[Any, bool]) -> int:
 def _make(kind: FunctionKind, payload: bytes, fn: Any, name: str | None, max_calls: int) -> tuple[Any, bool]:
     label = name or name_of(fn).replace("<locals>.", "")
     return _native.make_function(kind, payload, label, max_calls), isgeneratorfunction(fn)
-
-
-def _pickled(fn: Any, name: str | None, max_calls: int) -> tuple[Any, bool]:
-    from fray._by_value import dumps
-
-    try:
-        payload = dumps(fn)
-    except Exception as error:
-        if is_from_signal(error.__traceback__):
-            raise
-        if isinstance(error, RefOutsideError):
-            raise HoldsRefs from None
-        from fray._unpicklable import serialization_error
-
-        raise serialization_error(f"function {name_of(fn)!r}", fn, error, can_pickle) from error
-    if len(payload) > _LARGE_BYTES:
-        warnings.warn(large_function_message(fn, len(payload)), stacklevel=5)
-    return _make(FunctionKind.PICKLE, payload, fn, name, max_calls)

@@ -6,7 +6,8 @@ import json
 import math
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 from fray import _native
@@ -17,6 +18,8 @@ from fray.backend.native.programs import cpp_worker_program, fray_program
 from fray.errors import InfeasibleError, NodeDiedError, SettingsError, TaskTimeoutError
 
 __all__ = [
+    "NEEDS_OPTION",
+    "Opening",
     "WorkerKey",
     "attach",
     "check_settings",
@@ -28,6 +31,9 @@ __all__ = [
     "start_embedded",
     "worker_key",
 ]
+
+NEEDS_OPTION = "fray_needs"
+"""Of the fork server's interpreter, which takes it away before anybody sees it."""
 
 WorkerKey: TypeAlias = tuple[list[str], list[str], str, list[str]]
 """Command, module path, folder, and environment as names and values in turn."""
@@ -64,26 +70,52 @@ def check_settings(
         raise SettingsError(f"spill_dir {os.fspath(spill_dir)!r} is not a folder that can be written to; make it first")
 
 
-def start_embedded(options: dict[str, Any], prestart: int, extra_env: Mapping[str, str] | None = None) -> Any:
-    """Start a node that lives as long as this process needs it; return the connected client.
+class Opening:
+    """A connection to a node that has been told who we are, and has not answered yet.
+
+    Where nobody asks for the client, the connection ends with this object, and a node that was started for it as well.
+
+    Args:
+        address: of the node; None for one that `program` becomes.
+        program: ``fray``.
+        settings: of a node that is started, as JSON.
+        prestart: how many workers are started at once.
+        key: of the workers.
 
     Raises:
-        SettingsError: the node refuses its settings, or what it finds around it.
-        NodeDiedError: it cannot start.
+        NodeDiedError: there is no node, or it cannot start.
+        SettingsError: the node refuses what it is given.
+        VersionMismatchError: it is of another release.
     """
+
+    def __init__(self, address: str | None, program: str, settings: str, prestart: int, key: WorkerKey) -> None:
+        with _errors_of_nodes():
+            self._begun = _native.begin_open(address, program, settings, prestart, *key)
+
+    def client(self) -> Any:
+        """Wait for the node's answer and return the client; once. Raises what the constructor does."""
+        with _errors_of_nodes():
+            return _native.finish_open(self._begun)
+
+
+def start_embedded(
+    options: dict[str, Any], prestart: int, extra_env: Mapping[str, str] | None = None, needs_file: str = ""
+) -> Opening:
+    """Start a node that lives as long as this process needs it; its fork server reads `needs_file`."""
     settings = json.dumps({key: value for key, value in options.items() if value is not None})
-    return _open(None, fray_program(), settings, prestart, worker_key(extra_env))
+    command, path, folder, environment = worker_key(extra_env)
+    if needs_file:
+        command = [*command, "-X", f"{NEEDS_OPTION}={needs_file}"]
+    return Opening(None, fray_program(), settings, prestart, (command, path, folder, environment))
 
 
-def attach(address: str | os.PathLike[str], extra_env: Mapping[str, str] | None = None) -> Any:
+def attach(address: str | os.PathLike[str], extra_env: Mapping[str, str] | None = None) -> Opening:
     """Connect to the node at `address`: ``"auto"``, a socket or a home.
 
     Raises:
         SettingsError: `address` is empty or no path.
-        NodeDiedError: there is none.
-        VersionMismatchError: it is of another release.
     """
-    return _open(expand(address), "", "", 0, worker_key(extra_env))
+    return Opening(expand(address), "", "", 0, worker_key(extra_env))
 
 
 def worker_key(extra_env: Mapping[str, str] | None = None) -> WorkerKey:
@@ -149,10 +181,11 @@ def namespace_env(namespace: str) -> dict[str, str]:
     return {} if namespace == default_namespace() else {NAMESPACE_VARIABLE: namespace}
 
 
-def _open(address: str | None, program: str, settings: str, prestart: int, key: WorkerKey) -> Any:
-    """Return the client of the node at `address`, or of one that `program` becomes."""
+@contextmanager
+def _errors_of_nodes() -> Generator[None, None, None]:
+    """Give errors their meaning at a time when there is nothing but the node."""
     try:
-        return _native.open_node(address, program, settings, prestart, *key)
+        yield
     except InfeasibleError as error:
         # Nothing has been asked for but the node itself.
         raise SettingsError(str(error)) from None

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-import select
-import socket
 import sys
 import threading
 import time
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from fray import _native
 from fray.backend.native.breakpoints import short_path, socket_name
+
+if TYPE_CHECKING:
+    import socket
+    from pathlib import Path
 
 __all__ = ["Terminal", "lend_terminal"]
 
@@ -25,6 +26,8 @@ class Terminal:
     """Lends the terminal of this process, one task after the other."""
 
     def __init__(self, client: Any, session_folder: str) -> None:
+        from pathlib import Path
+
         self._client = client
         self._folder = Path(session_folder)
         _terminals[id(client)] = self
@@ -78,6 +81,9 @@ def _is_usable() -> bool:
 
 def _attach(path: Path) -> None:
     """Carry what is typed to the task and what it says to the terminal, until it hangs up."""
+    import select
+    import socket
+
     keyboard, screen = sys.stdin.fileno(), sys.stdout.fileno()
     sys.stdout.flush()
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as task:

@@ -102,6 +102,7 @@ def main(process: int, control_fd: int, page_fd: int) -> None:
     global _pid
     _pid = os.getpid()
     handle_interrupts()
+    _draw_seeds()
     os.register_at_fork(after_in_child=_be_nobodys_worker)
     _write_each_line_at_once()
     offer_stacks()
@@ -173,6 +174,13 @@ def _write_each_line_at_once() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(line_buffering=True)
+
+
+def _draw_seeds() -> None:
+    """Draw what libraries draw once, at their import: workers that share it would draw the same random numbers."""
+    random: Any = sys.modules.get("numpy.random")
+    if random is not None:
+        random.seed()
 
 
 def handle_interrupts() -> None:
