@@ -38,7 +38,7 @@ namespace {
 constexpr std::chrono::seconds kKillLimit{5};
 constexpr int kControlFd = 3;
 constexpr int kPageFd = 4;
-constexpr std::chrono::milliseconds kUnknownLimit{250};  // that a request waits for news of what is needed
+constexpr std::chrono::seconds kUnknownLimit{1};  // that a request waits for news of what is needed
 constexpr std::chrono::seconds kLoadLimit{20};
 constexpr int kLookMilliseconds = 2;  // while requests wait
 
