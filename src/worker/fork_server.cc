@@ -247,6 +247,8 @@ std::optional<ForkedWorker> ForkServer::start_loader() {
 
 // Never returns without a worker.
 std::optional<ForkedWorker> ForkServer::be_loader(os::Fd link) {
+  char name[16] = {};  // as long as Linux has them
+  ::prctl(PR_GET_NAME, name, 0, 0, 0);
   ::prctl(PR_SET_NAME, "fray-loader", 0, 0, 0);
   // The parent's: their other ends have to see when the parent lets go of them.
   node_.close();
@@ -258,6 +260,7 @@ std::optional<ForkedWorker> ForkServer::be_loader(os::Fd link) {
   if (!server->prepare_loader(*this).is_ok() || !callbacks_.load()) ::_exit(0);
   std::optional<ForkedWorker> worker = server->serve();
   if (!worker) ::_exit(0);
+  ::prctl(PR_SET_NAME, name, 0, 0, 0);
   // Not destroyed, as in run_fork_server().
   [[maybe_unused]] static const ForkServer* volatile abandoned = nullptr;
   abandoned = server.release();

@@ -31,6 +31,8 @@ class Actor:
         return os.getpid()
     def state(self):
         return os.getcwd()
+    def name(self):
+        return open("/proc/self/comm").read()
     def forker(self):  # of its guardian
         return int(open(f"/proc/{os.getppid()}/stat").read().rsplit(")")[1].split()[1])
 
@@ -69,11 +71,12 @@ with fray.init(cpus=2) as ctx:
     pids = ctx.get([actor.pid.remote() for actor in actors])
     print(len(set(pids)), len(imports()), sum(pid in pids for pid in imports()))
     print(*{ctx.get(actor.state.remote()) == os.getcwd() for actor in actors})
+    print(*{ctx.get(actor.name.remote()) == open("/proc/self/comm").read() for actor in actors})
 """
 
 
 def test_one_process_imports_for_all_workers(run: Run) -> None:
-    assert run("print('an import that prints')", _TWO_ACTORS)[-2:] == ["2 1 0", "True"]
+    assert run("print('an import that prints')", _TWO_ACTORS)[-3:] == ["2 1 0", "True", "True"]
 
 
 @pytest.mark.parametrize(
