@@ -14,8 +14,12 @@ namespace fray::python {
 
 struct PythonFunction {
   PyObject_HEAD std::shared_ptr<client::Function>* function;
+
+  static constexpr char kTypeName[] = "fray._native.Function";
+  static bool is(PyObject* object);
 };
 extern PyTypeObject* function_type;
+inline bool PythonFunction::is(PyObject* object) { return Py_TYPE(object) == function_type; }
 
 // How tasks of one TaskOptions are submitted; made once per options object and kept by Python.
 struct PythonPlan {
@@ -23,12 +27,15 @@ struct PythonPlan {
   PyObject* shape;  // as Python gave it: the number of its worker key is forgotten when no plan holds it any more
   double timeout_seconds;
   std::uint64_t item_budget_bytes;
+
+  static constexpr char kTypeName[] = "fray._native.Plan";
+  static bool is(PyObject* object);
 };
 extern PyTypeObject* plan_type;
+inline bool PythonPlan::is(PyObject* object) { return Py_TYPE(object) == plan_type; }
 
-// Null, with TypeError set, when `object` is none.
-PythonFunction* as_function(PyObject* object);
-PythonPlan* as_plan(PyObject* object);
+// Whether these are a Function, a Plan and a tuple; sets TypeError otherwise.
+bool is_call(PyObject* function, PyObject* plan, PyObject* args);
 
 class CallBuilder {
  public:

@@ -12,8 +12,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "actor_host.h"
 #include "call_runner.h"
+#include "functions.h"
 #include "wire/function_payload.h"
 #include "worker/fork_server.h"
 #include "worker/mapped_page.h"
@@ -210,49 +210,37 @@ class PythonExecutor : public worker::Executor {
 
 worker::TaskLoop* running_loop = nullptr;
 
-// run_worker(client, support, page_fd): runs tasks until the node lets go of this process (None) or makes an actor of it
-// (ActorHost).
-PyObject* run_worker(PyObject*, PyObject* args) {
-  PyObject* client_object = nullptr;
-  PyObject* support = nullptr;
-  int page_fd = -1;
-  if (!PyArg_ParseTuple(args, "OOi", &client_object, &support, &page_fd)) return nullptr;
-  PythonClient* owner = as_client(client_object);
-  if (owner == nullptr) return nullptr;
+}  // namespace
+
+Answer<std::optional<PythonActorHost*>> run_worker(PythonClient* client, Any support, int page_fd) {
   remember_main_thread();
   offer_wake_signal();
   auto page = std::make_unique<worker::MappedPage>(page_fd);
-  PythonExecutor executor(owner, support);
-  worker::TaskLoop loop(*owner->client, executor, *page);
+  PythonExecutor executor(client, support);
+  worker::TaskLoop loop(*client->client, executor, *page);
   executor.attach(&loop);
-  owner->duty = &loop;
+  client->duty = &loop;
   running_loop = &loop;
   loop.run();
   running_loop = nullptr;
-  owner->client->set_duty(nullptr);
-  owner->duty = nullptr;
-  if (auto actor = loop.take_actor()) return new_actor_host(owner, support, std::move(*actor), std::move(page));
-  Py_RETURN_NONE;
+  client->client->set_duty(nullptr);
+  client->duty = nullptr;
+  auto actor = loop.take_actor();
+  if (!actor) return std::optional<PythonActorHost*>();
+  PythonActorHost* host = new_actor_host(client, support, std::move(*actor), std::move(page));
+  if (host == nullptr) return Raised();
+  return std::optional(host);
 }
 
-// What ended the running task early, as an Interrupt.
-PyObject* interrupt_reason(PyObject*, PyObject*) {
-  return PyLong_FromLong(running_loop == nullptr ? 0 : static_cast<long>(running_loop->interrupted()));
+worker::TaskLoop::Interrupt interrupt_reason() {
+  return running_loop == nullptr ? worker::TaskLoop::Interrupt::kNone : running_loop->interrupted();
 }
 
-// hold_timeout(held): whether the running task's time counts against its timeout.
-PyObject* hold_timeout(PyObject*, PyObject* argument) {
-  int held = PyObject_IsTrue(argument);
-  if (held < 0) return nullptr;
-  if (running_loop != nullptr) running_loop->hold_timeout(held != 0);
-  Py_RETURN_NONE;
+void hold_timeout(bool held) {
+  if (running_loop != nullptr) running_loop->hold_timeout(held);
 }
 
-// run_fork_server(fd, load_loop): returns (process, control_fd, page_fd) in each forked child; exits with the node.
-PyObject* run_fork_server(PyObject*, PyObject* args) {
-  int fd = -1;
-  PyObject* load_loop = nullptr;
-  if (!PyArg_ParseTuple(args, "iO", &fd, &load_loop)) return nullptr;
+std::tuple<std::uint32_t, int, int> run_fork_server(int fd, Callback load_loop) {
   worker::ForkCallbacks callbacks;
   callbacks.before_fork = [] { PyOS_BeforeFork(); };
   callbacks.after_fork_parent = [] { PyOS_AfterFork_Parent(); };
@@ -261,20 +249,8 @@ PyObject* run_fork_server(PyObject*, PyObject* args) {
     Owned nothing(PyObject_CallNoArgs(load_loop));
     if (!nothing) PyErr_WriteUnraisable(load_loop);
   };
-  worker::ForkedWorker forked = worker::run_fork_server(fd, callbacks);
-  return Py_BuildValue("Iii", forked.process, forked.control_fd, forked.page_fd);
+  const worker::ForkedWorker forked = worker::run_fork_server(fd, callbacks);
+  return {forked.process, forked.control_fd, forked.page_fd};
 }
-
-PyMethodDef worker_functions[] = {
-    {"run_worker", run_worker, METH_VARARGS, "run_worker(client, support, page_fd)"},
-    {"interrupt_reason", interrupt_reason, METH_NOARGS, "What ended the running task early, as a number of Interrupt."},
-    {"hold_timeout", hold_timeout, METH_O, "hold_timeout(held): the running task's timeout stands still, or goes on"},
-    {"run_fork_server", run_fork_server, METH_VARARGS,
-     "run_fork_server(fd, load_loop) -> (process, control_fd, page_fd), in each child"},
-    {nullptr, nullptr, 0, nullptr}};
-
-}  // namespace
-
-int add_worker(PyObject* module) { return PyModule_AddFunctions(module, worker_functions); }
 
 }  // namespace fray::python

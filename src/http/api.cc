@@ -275,18 +275,7 @@ void Api::add_ray_routes() {
                                                       {"fray_version", FRAY_VERSION}}));
                    });
   routes_.add_json("POST", "/api/jobs/", "Ray's: submit a job", ray_order_schema(),
-                   [this](Request request, const Responder& responder) {
-                     Result<JobSpec> order = parse_ray_order(request.body, python_, packages_);
-                     if (!order.is_ok()) return responder.respond(plain(400, order.status().message()));
-                     const std::string id = order->id;
-                     Result<JobInfo> job = submit(std::move(order));
-                     if (!job.is_ok()) {
-                       const bool taken = job.status().code() == StatusCode::kAlreadyExists;
-                       return responder.respond(taken ? plain(500, "Job with submission_id " + id + " already exists")
-                                                      : ray_refusal(job.status(), id));
-                     }
-                     responder.respond(json_response({{"job_id", job->id()}, {"submission_id", job->id()}}));
-                   });
+                   [this](Request request, const Responder& responder) { submit_as_ray(request, responder); });
   routes_.add_json("GET", "/api/jobs/", "Ray's: all jobs", {}, [this](Request, const Responder& responder) {
     auto jobs = node_.get_jobs({});
     if (!jobs.is_ok()) return responder.respond(ray_refusal(jobs.status(), ""));
@@ -294,29 +283,48 @@ void Api::add_ray_routes() {
     for (const JobInfo& job : *jobs) details.push_back(ray_details(job));
     responder.respond(json_response(details));
   });
-  // Ray's ids are whole; the beginning of one, which the node takes too, is none.
-  auto with_job = [this](auto answer) {
-    return [this, answer](Request request, const Responder& responder) {
-      const std::string id = request.captures[0];
-      Result<JobInfo> job = only(node_.get_jobs({id}));
-      if (!job.is_ok()) return responder.respond(ray_refusal(job.status(), id));
-      if (job->id() != id) return responder.respond(plain(404, "Job " + id + " does not exist"));
-      answer(request, *job, responder);
-    };
-  };
   routes_.add_json("GET", "/api/jobs/{id}", "Ray's: one job", {},
-                   with_job([](const Request&, const JobInfo& job, const Responder& responder) {
+                   of_ray_job([](const Request&, const JobInfo& job, const Responder& responder) {
                      responder.respond(json_response(ray_details(job)));
                    }));
+  add_ray_ends();
+  add_ray_logs();
+}
+
+void Api::submit_as_ray(const Request& request, const Responder& responder) {
+  Result<JobSpec> order = parse_ray_order(request.body, python_, packages_);
+  if (!order.is_ok()) return responder.respond(plain(400, order.status().message()));
+  const std::string id = order->id;
+  Result<JobInfo> job = submit(std::move(order));
+  if (!job.is_ok()) {
+    const bool taken = job.status().code() == StatusCode::kAlreadyExists;
+    return responder.respond(taken ? plain(500, "Job with submission_id " + id + " already exists")
+                                   : ray_refusal(job.status(), id));
+  }
+  responder.respond(json_response({{"job_id", job->id()}, {"submission_id", job->id()}}));
+}
+
+// Ray's ids are whole; the beginning of one, which the node takes too, is none.
+decltype(Route::handler) Api::of_ray_job(std::function<void(const Request&, const JobInfo&, const Responder&)> answer) {
+  return [this, answer = std::move(answer)](Request request, const Responder& responder) {
+    const std::string id = request.captures[0];
+    Result<JobInfo> job = only(node_.get_jobs({id}));
+    if (!job.is_ok()) return responder.respond(ray_refusal(job.status(), id));
+    if (job->id() != id) return responder.respond(plain(404, "Job " + id + " does not exist"));
+    answer(request, *job, responder);
+  };
+}
+
+void Api::add_ray_ends() {
   routes_.add_json("POST", "/api/jobs/{id}/stop", "Ray's: ask a job to end", {},
-                   with_job([this](const Request& request, const JobInfo& job, const Responder& responder) {
+                   of_ray_job([this](const Request& request, const JobInfo& job, const Responder& responder) {
                      if (job.has_ended()) return responder.respond(json_response({{"stopped", false}}));
                      auto stopped = node_.stop_jobs(request.captures);
                      if (!stopped.is_ok()) return responder.respond(ray_refusal(stopped.status(), request.captures[0]));
                      responder.respond(json_response({{"stopped", true}}));
                    }));
   routes_.add_json("DELETE", "/api/jobs/{id}", "Ray's: forget a job that has ended", {},
-                   with_job([this](const Request& request, const JobInfo& job, const Responder& responder) {
+                   of_ray_job([this](const Request& request, const JobInfo& job, const Responder& responder) {
                      if (!job.has_ended()) {
                        return responder.respond(
                            plain(500, fmt::format("Attempted to delete job '{}', but it is in a non-terminal state {}.",
@@ -326,8 +334,11 @@ void Api::add_ray_routes() {
                      if (!removed.is_ok()) return responder.respond(ray_refusal(removed.status(), request.captures[0]));
                      responder.respond(json_response({{"deleted", true}}));
                    }));
+}
+
+void Api::add_ray_logs() {
   routes_.add_json("GET", "/api/jobs/{id}/logs", "Ray's: all output so far", {},
-                   with_job([this](const Request& request, const JobInfo&, const Responder& responder) {
+                   of_ray_job([this](const Request& request, const JobInfo&, const Responder& responder) {
                      auto answer = [responder](Result<LogPieces> pieces) {
                        if (!pieces.is_ok()) return responder.respond(error_response(pieces.status()));
                        responder.respond(json_response({{"logs", text_of(*pieces)}}));
@@ -340,7 +351,7 @@ void Api::add_ray_routes() {
                {},
                {},
                "",
-               with_job([this](const Request& request, const JobInfo&, const Responder& responder) {
+               of_ray_job([this](const Request& request, const JobInfo&, const Responder& responder) {
                  const std::string_view key = request.header("sec-websocket-key");
                  if (key.empty() || request.header("sec-websocket-version") != "13") {
                    return responder.respond(plain(400, "this path is a WebSocket (version 13)"));

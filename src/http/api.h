@@ -5,6 +5,7 @@
 // Failure:    a Status of the node becomes an answer by error_response().
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -35,6 +36,10 @@ class Api {
   void add_job_routes();
   void add_log_routes();
   void add_ray_routes();
+  void add_ray_ends();
+  void add_ray_logs();
+  void submit_as_ray(const Request& request, const Responder& responder);
+  decltype(Route::handler) of_ray_job(std::function<void(const Request&, const JobInfo&, const Responder&)> answer);
   void add_package_routes();
   void answer_metrics(const Responder& responder);
   Result<JobInfo> submit(Result<JobSpec> order);

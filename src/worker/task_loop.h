@@ -141,6 +141,11 @@ class TaskLoop : public client::WorkerDuty {
   void serve();
   bool next_frame(Frame* frame);
   void run_task(const Frame& frame);
+  // Notes what runs from now on, for the backup thread.
+  void begin(const TaskView& task, std::uint64_t now);
+  // Writes the answer of a task that has ended behind those that were not sent yet.
+  void answer(std::uint64_t task, std::uint64_t started, std::uint64_t duration, const TaskCost& cost,
+              const Outcome& outcome) FRAY_REQUIRES(mutex_);
   void drop(const std::vector<std::uint64_t>& functions);
   bool read_socket() FRAY_REQUIRES(mutex_);  // false: the client is gone
   void sort_frame(wire::Incoming& incoming) FRAY_REQUIRES(mutex_);

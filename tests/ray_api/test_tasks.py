@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import eventually
+
 
 def test_a_task_gives_its_result(ray: Any) -> None:
     @ray.remote
@@ -374,13 +376,13 @@ def test_what_a_cancelled_task_has_started_is_cancelled_with_it_unless_told_othe
 
     mark = tmp_path / "mark"
     ref = (root if recursive else middle).remote(str(mark))
-    wait_for(mark)
+    eventually(mark.exists, 30)
     ray.cancel(ref, recursive=recursive)
     with pytest.raises(ray.exceptions.TaskCancelledError):
         ray.get(ref, timeout=30)
     if not recursive:
         (tmp_path / "mark.door").touch()
-    wait_for(tmp_path / ("mark.interrupted" if recursive else "mark.through"))
+    eventually((tmp_path / ("mark.interrupted" if recursive else "mark.through")).exists, 30)
 
 
 def test_a_cancelled_task_takes_nothing_with_it_that_another_has_started(ray: Any, tmp_path: Path) -> None:
@@ -404,7 +406,7 @@ def test_a_cancelled_task_takes_nothing_with_it_that_another_has_started(ray: An
     others = [ray.get(start.remote(str(tmp_path / f"leaf{i}")))[0] for i in range(3)]  # by workers that serve again
     hanging = [hang.remote(str(tmp_path / f"hang{i}")) for i in range(2)]
     for i in range(2):
-        wait_for(tmp_path / f"hang{i}")
+        eventually((tmp_path / f"hang{i}").exists, 30)
     for ref in hanging:
         ray.cancel(ref)
     for ref in hanging:
@@ -413,13 +415,6 @@ def test_a_cancelled_task_takes_nothing_with_it_that_another_has_started(ray: An
     for i in range(3):
         (tmp_path / f"leaf{i}.door").touch()
     assert ray.get(others) == ["done"] * 3
-
-
-def wait_for(path: Path) -> None:
-    end = time.monotonic() + 30
-    while not path.exists():
-        assert time.monotonic() < end, f"{path.name} was not made"
-        time.sleep(0.01)
 
 
 def test_what_cannot_be_cancelled(ray: Any) -> None:

@@ -143,7 +143,7 @@ class NativeActorLink(ActorLink):
         """End the actor's process; with `no_restart` the actor as well."""
         _native.kill_actor(self._ref, no_restart)
 
-    def belongs_to(self, client: Any) -> bool:
+    def belongs_to(self, client: _native.Client) -> bool:
         """Return whether the actor is one of this client's node."""
         return self._client is client
 

@@ -108,7 +108,7 @@ class NativeJobContext(JobContext):
             client.close()  # and with it a node that is there for nobody else
             raise
 
-    def _set_up(self, client: Any, terminal: Terminal | None = None) -> None:
+    def _set_up(self, client: _native.Client, terminal: Terminal | None = None) -> None:
         self._client, self._terminal = client, terminal
         engine = NativeEngine(client, self.namespace, self._extra_env, terminal)
         self._engine: NativeEngine = engine  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -152,14 +152,14 @@ class NativeJobContext(JobContext):
         return cls._current
 
     @classmethod
-    def of_client(cls, client: Any) -> NativeJobContext | None:
+    def of_client(cls, client: _native.Client) -> NativeJobContext | None:
         """Return the context with that connection, the worker's own where others have borrowed it."""
         if cls._current is not None and cls._current._client is client:
             return cls._current
         return next((context for context in list(_contexts) if context._client is client), None)
 
     @classmethod
-    def _adopt(cls, client: Any) -> None:
+    def _adopt(cls, client: _native.Client) -> None:
         """Make this process's worker connection its context."""
         context = cls.__new__(cls)
         context.namespace = default_namespace()

@@ -92,7 +92,7 @@ class FunctionTable:
         return self._by_value.note(key, None, (handle, fn.is_generator))
 
 
-def cpp_function(name: str, label: str | None = None, retrying: bool = False) -> Any:
+def cpp_function(name: str, label: str | None = None, retrying: bool = False) -> _native.Function:
     """Return the native handle of a function or class that a C++ library registers under `name`."""
     key = (name, label, retrying)
     return _cpp_functions[key] or _cpp_functions.keep(

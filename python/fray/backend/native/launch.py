@@ -64,7 +64,9 @@ def check_settings(
         raise SettingsError(f"spill_dir {os.fspath(spill_dir)!r} is not a folder that can be written to; make it first")
 
 
-def start_embedded(options: dict[str, Any], prestart: int, extra_env: Mapping[str, str] | None = None) -> Any:
+def start_embedded(
+    options: dict[str, Any], prestart: int, extra_env: Mapping[str, str] | None = None
+) -> _native.Client:
     """Start a node that lives as long as this process needs it; return the connected client.
 
     Raises:
@@ -75,7 +77,7 @@ def start_embedded(options: dict[str, Any], prestart: int, extra_env: Mapping[st
     return _open(None, fray_program(), settings, prestart, worker_key(extra_env))
 
 
-def attach(address: str | os.PathLike[str], extra_env: Mapping[str, str] | None = None) -> Any:
+def attach(address: str | os.PathLike[str], extra_env: Mapping[str, str] | None = None) -> _native.Client:
     """Connect to the node at `address`: ``"auto"``, a socket or a home.
 
     Raises:
@@ -149,7 +151,7 @@ def namespace_env(namespace: str) -> dict[str, str]:
     return {} if namespace == default_namespace() else {NAMESPACE_VARIABLE: namespace}
 
 
-def _open(address: str | None, program: str, settings: str, prestart: int, key: WorkerKey) -> Any:
+def _open(address: str | None, program: str, settings: str, prestart: int, key: WorkerKey) -> _native.Client:
     """Return the client of the node at `address`, or of one that `program` becomes."""
     try:
         return _native.open_node(address, program, settings, prestart, *key)
