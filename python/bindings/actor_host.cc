@@ -110,9 +110,7 @@ PyObject* host_construct(PyObject* self, PyObject*) {
   wire::ByteReader in(parts.body);
   worker::TaskView task;
   task.client = host.actor.actor.owner;
-  task.head = in.get<wire::TaskHead>();
-  task.name = in.get_raw(task.head.name_bytes);
-  task.arguments = in.get_raw(in.left());
+  task.read(in);
   client::Submission::set_depth(task.head.depth + 1);
   host.instance = host.runner.call(cls.get(), task);
   host.actor.constructor = {};  // it may have been large

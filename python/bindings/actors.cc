@@ -43,7 +43,7 @@ PyObject* create_actor(PyObject*, PyObject* args) {
   PythonFunction* function = owner == nullptr ? nullptr : as_function(function_object);
   PythonPlan* plan = function == nullptr ? nullptr : as_plan(plan_object);
   if (plan == nullptr || !check_open(owner)) return nullptr;
-  CallBuilder builder(owner, *function->function);
+  CallBuilder builder(owner, *function->function, "create");
   if (!builder.build(*plan, (*function->function)->name, positional, keywords)) return nullptr;
   client::ActorRequest request;
   request.name_space = name_space;
@@ -109,12 +109,12 @@ PyObject* call_actor(PyObject*, PyObject* const* args, Py_ssize_t count) {
   auto* plan = reinterpret_cast<PythonPlan*>(args[3]);
   const long long most_pending = PyLong_AsLongLong(args[6]);
   if (PyErr_Occurred() != nullptr) return nullptr;
-  CallBuilder builder(owner, method);
+  CallBuilder builder(owner, method, "call");
   if (!builder.build(*plan, std::string_view(*method->payload).substr(wire::kPayloadPrefix), args[4], args[5]))
     return nullptr;
   auto results =
       owner->client->actors().call_actor(as_ref(args[1])->object, {builder.finish(), *plan->options}, most_pending);
-  if (results.is_ok()) return refs_of(owner, *results);
+  if (results.is_ok()) return builder.refs(*results);
   static PyObject* limit_error = nullptr;
   if (results.status().code() != StatusCode::kResourceExhausted) {
     raise_status(results.status());

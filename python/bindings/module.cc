@@ -15,7 +15,7 @@ NB_MODULE(_native, module) {
   module.doc() = "The native engine's client and worker.";
   for (auto add : {fray::python::add_enums, fray::python::add_client, fray::python::add_refs, fray::python::add_values,
                    fray::python::add_calls, fray::python::add_waits, fray::python::add_worker, fray::python::add_actors,
-                   fray::python::add_actor_host, fray::python::add_jobs}) {
+                   fray::python::add_actor_host, fray::python::add_jobs, fray::python::add_tracer}) {
     if (add(module.ptr()) != 0) throw nb::python_error();
   }
 }

@@ -35,6 +35,7 @@ int add_waits(PyObject* module);
 int add_worker(PyObject* module);
 int add_actors(PyObject* module);
 int add_actor_host(PyObject* module);
+int add_tracer(PyObject* module);
 
 // The client behind an argument; sets TypeError otherwise.
 PythonClient* as_client(PyObject* object);
