@@ -278,9 +278,7 @@ Owned host_construct(PythonActorHost* self) {
   wire::ByteReader in(constructor_of(host).body);
   worker::TaskView task;
   task.client = host.actor.actor.owner;
-  task.head = in.get<wire::TaskHead>();
-  task.name = in.get_raw(task.head.name_bytes);
-  task.arguments = in.get_raw(in.left());
+  task.read(in);
   client::Submission::set_depth(task.head.depth + 1);
   host.instance = host.runner.call(cls.get(), task);
   host.actor.constructor = {};  // it may have been large

@@ -40,12 +40,12 @@ PyObject* call_actor(PyObject*, PyObject* const* args, Py_ssize_t count) {
   auto* plan = reinterpret_cast<PythonPlan*>(args[3]);
   const long long most_pending = PyLong_AsLongLong(args[6]);
   if (PyErr_Occurred() != nullptr) return nullptr;
-  CallBuilder builder(owner, method);
+  CallBuilder builder(owner, method, "call");
   if (!builder.build(*plan, std::string_view(*method->payload).substr(wire::kPayloadPrefix), args[4], args[5]))
     return nullptr;
   auto results =
       owner->client->actors().call_actor(as_ref(args[1])->object, {builder.finish(), *plan->options}, most_pending);
-  if (results.is_ok()) return refs_of(owner, *results);
+  if (results.is_ok()) return builder.refs(*results);
   static PyObject* limit_error = nullptr;
   if (results.status().code() != StatusCode::kResourceExhausted) {
     raise_status(results.status());
@@ -69,7 +69,7 @@ Answer<ActorFound> create_actor(PythonClient* client, PythonFunction* cls, Pytho
                                 std::optional<std::string> name, bool get_if_exists, bool detached, int max_restarts,
                                 bool event_loop, BytesView description, BytesView settings) {
   if (!check_open(client)) return Raised();
-  CallBuilder builder(client, *cls->function);
+  CallBuilder builder(client, *cls->function, "create");
   if (!builder.build(*plan, (*cls->function)->name, args, kwargs)) return Raised();
   client::ActorRequest request;
   request.name_space = std::move(name_space);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string_view>
 
+#include "trace_span.h"
 #include "values.h"
 
 namespace fray::python {
@@ -39,7 +40,8 @@ bool is_call(PyObject* function, PyObject* plan, PyObject* args);
 
 class CallBuilder {
  public:
-  CallBuilder(PythonClient* owner, const std::shared_ptr<client::Function>& function);
+  // `operation`: as TraceSpan has it.
+  CallBuilder(PythonClient* owner, const std::shared_ptr<client::Function>& function, const char* operation);
   ~CallBuilder();
   CallBuilder(const CallBuilder&) = delete;
   CallBuilder& operator=(const CallBuilder&) = delete;
@@ -47,6 +49,8 @@ class CallBuilder {
   // The whole call; `name` is what the worker knows it by. `args` is a tuple, `kwargs` a dict, None or null.
   bool build(const PythonPlan& plan, std::string_view name, PyObject* args, PyObject* kwargs);
   std::unique_ptr<client::Task> finish() { return std::move(task_); }
+  // The results of what finish() gave, as refs. Takes over the counts.
+  PyObject* refs(const std::vector<client::Object*>& results);
 
  private:
   void begin(const PythonPlan& plan, std::string_view name, Py_ssize_t positional, Py_ssize_t keywords);
@@ -57,11 +61,9 @@ class CallBuilder {
   client::Task::Extra& extra();
 
   PythonClient* owner_;
+  TraceSpan span_;
   std::unique_ptr<client::Task> task_;
   bool portable_ = false;  // what is called is no Python
 };
-
-// The ref of one result, or the list of refs of several. Takes over the counts.
-PyObject* refs_of(PythonClient* owner, const std::vector<client::Object*>& results);
 
 }  // namespace fray::python

@@ -116,10 +116,10 @@ PyObject* submit(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (owner == nullptr || !check_open(owner)) return nullptr;
   const auto& function = *reinterpret_cast<PythonFunction*>(args[1])->function;
   auto* plan = reinterpret_cast<PythonPlan*>(args[2]);
-  CallBuilder builder(owner, function);
+  CallBuilder builder(owner, function, "submit");
   if (!builder.build(*plan, function->name, args[3], args[4])) return nullptr;
   auto results = owner->client->tasks().submit(builder.finish(), *plan->options);
-  if (results.is_ok()) return refs_of(owner, *results);
+  if (results.is_ok()) return builder.refs(*results);
   raise_status(results.status());
   return nullptr;
 }

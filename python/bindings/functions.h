@@ -59,6 +59,13 @@ PythonFunction* make_function(wire::FunctionKind kind, BytesView payload, std::s
 PythonPlan* make_plan(Dict shape, int max_retries, int returns, bool generator, double timeout,
                       std::uint64_t item_budget);
 
+// ---- trace_span.cc
+
+using CallTracerOrNone = Borrowed<"collections.abc.Callable[[str, str], typing.Any]", PyCallable_Check, true>;
+using WaitTracerOrNone =
+    Borrowed<"collections.abc.Callable[[str, list[bytes], int, float | None], typing.Any]", PyCallable_Check, true>;
+void set_tracer(CallTracerOrNone calls, WaitTracerOrNone waits);
+
 // ---- waits.cc
 
 Answer<bool> cancel(PythonClient* client, PythonRef* ref, bool force, bool recursive);

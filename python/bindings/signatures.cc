@@ -77,6 +77,8 @@ void add_value_functions(nb::module_& module) {
 
 void add_wait_functions(nb::module_& module) {
   Functions(module)
+      .def("set_tracer", set_tracer, "What makes the spans of calls that are sent, and of waits; None for none.",
+           "calls", "waits")
       .def("cancel", cancel, "Whether the task had not ended.", "client", "ref", "force", "recursive")
       .def("is_waiting", is_waiting, "Whether no worker has had the task; with `cancel` none ever will.", "client",
            "ref", "cancel")

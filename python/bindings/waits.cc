@@ -9,6 +9,7 @@
 
 #include "functions.h"
 #include "os/process/thread_rest.h"
+#include "trace_span.h"
 #include "values.h"
 
 namespace fray::python {
@@ -56,6 +57,8 @@ bool wait_ready(PythonClient* owner, std::span<client::Object* const> objects, P
   bool ready = true;
   for (client::Object* object : objects) ready = ready && object->is_ready();
   if (ready) return true;
+  TraceSpan span;
+  span.begin_wait("get", objects, timeout);
   client::ObjectWaits::Deadline deadline;
   if (!read_deadline(timeout, &deadline)) return false;
   GilHooks hooks(owner);
@@ -78,6 +81,8 @@ PyObject* raise_foreign(const char* verb, PyObject* ref) {
 
 // The items of a generator task that were not taken, as a list; they stay there to be taken.
 PyObject* get_items(PythonRef* ref, PyObject* timeout) {
+  TraceSpan span;
+  if (!ref->object->is_ready()) span.begin_wait("get", {&ref->object, 1}, timeout);
   client::ObjectWaits::Deadline deadline;
   if (!read_deadline(timeout, &deadline)) return nullptr;
   GilHooks hooks(ref->owner);
@@ -254,6 +259,8 @@ PyObject* wait(PyObject*, PyObject* const* args, Py_ssize_t arg_count) {
   Owned refs(PyList_GetSlice(args[1], 0, PyList_GET_SIZE(args[1])));  // theirs may change while the GIL is away
   std::vector<client::Object*> objects;
   if (!refs || !objects_of(owner, refs.get(), &objects)) return nullptr;
+  TraceSpan span;
+  span.begin_wait("wait", objects, args[3]);
   GilHooks hooks(owner);
   WaitResult result = owner->client->waits().wait(objects, needed, deadline, hooks);
   if (result == WaitResult::kInterrupted) return nullptr;

@@ -184,7 +184,9 @@ void Api::answer_metrics(const Responder& responder) {
   if (!status.is_ok()) return responder.respond(error_response(status.status()));
   auto jobs = node_.get_jobs({});
   const json told = jobs.is_ok() ? job_list_json(*jobs) : json(nullptr);
-  responder.respond({200, kMetricsType, metrics_text(*status, told), {}});
+  const json runs = node_.dashboard().run_times();  // first: from now on somebody looks
+  const json now = node_.dashboard().now();
+  responder.respond({200, kMetricsType, metrics_text({*status, now, runs, told}), {}});
 }
 
 void Api::add_job_routes() {

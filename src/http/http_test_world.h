@@ -55,6 +55,7 @@ class FakeDashboard : public node::DashboardView {
     if (name != "1-42") return Status(StatusCode::kNotFound, "no task " + name);
     return json{{"task", name}};
   }
+  json run_times() override { return {{"bounds_seconds", json::array()}, {"functions", json::array()}}; }
   Result<json> functions(const node::ListQuery& query) override { return listed(query); }
   Result<json> actors(const node::ListQuery& query) override { return listed(query); }
   Result<json> objects(const node::ListQuery& query) override { return listed(query); }

@@ -171,9 +171,7 @@ ActorCall* ActorLoop::take() {
   const Caller& caller = *callers_.find(call.caller);
   call.task.client = caller.client;
   wire::ByteReader in(call.body);
-  call.task.head = in.get<wire::TaskHead>();
-  call.task.name = in.get_raw(call.task.head.name_bytes);
-  call.task.arguments = in.get_raw(in.left());
+  call.task.read(in);
   call.started_ns = os::monotonic_ns();
   ++begun_;
   if (caller.slot >= 0) page_.call_started(static_cast<std::uint32_t>(caller.slot), call.task.number);

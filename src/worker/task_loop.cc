@@ -305,9 +305,7 @@ void TaskLoop::run_task(const Frame& frame) {
   TaskView task;
   task.number = frame.header.id;
   task.client = leased_to_;
-  task.head = in.get<wire::TaskHead>();
-  task.name = in.get_raw(task.head.name_bytes);
-  task.arguments = in.get_raw(in.left());
+  task.read(in);
   const std::uint64_t started = os::monotonic_ns();
   begin(task, started);
   client_.guard();

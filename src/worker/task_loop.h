@@ -40,7 +40,16 @@ struct TaskView {
   ProcessId client = 0;
   wire::TaskHead head;
   std::string_view name;
+  std::string_view trace;  // the caller's trace context, a W3C traceparent; empty: there is none
   std::string_view arguments;
+
+  // Takes the body of its frame.
+  void read(wire::ByteReader& in) {
+    head = in.get<wire::TaskHead>();
+    name = in.get_raw(head.name_bytes);
+    trace = in.get_raw(head.trace_bytes);
+    arguments = in.get_raw(in.left());
+  }
 };
 
 // What came of it. `bytes` holds encoded values, one after the other.

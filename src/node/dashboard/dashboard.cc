@@ -81,8 +81,9 @@ DashboardView::LookId Dashboard::look(std::function<void()> on_tick) {
 
 void Dashboard::leave(LookId look) { looks_.erase(look); }
 
-void Dashboard::glance() {
-  look_until_ns_ = os::monotonic_ns() + static_cast<std::uint64_t>(std::chrono::nanoseconds(kLook).count());
+void Dashboard::glance(std::chrono::seconds look) {
+  const std::uint64_t until = os::monotonic_ns() + static_cast<std::uint64_t>(std::chrono::nanoseconds(look).count());
+  look_until_ns_ = std::max(look_until_ns_, until);
   if (timer_ != 0) return;
   if (since_ns_ == 0) since_ns_ = os::monotonic_ns();
   cpus_.forget();

@@ -57,6 +57,7 @@ class Dashboard : public DashboardView {
   std::uint64_t tasks_since(double seconds) override;
   Result<nlohmann::json> task(const std::string& name) override;
   Result<nlohmann::json> functions(const ListQuery& query) override;
+  nlohmann::json run_times() override;
   Result<nlohmann::json> actors(const ListQuery& query) override;
   Result<nlohmann::json> objects(const ListQuery& query) override;
   Result<nlohmann::json> workers(const ListQuery& query) override;
@@ -65,7 +66,7 @@ class Dashboard : public DashboardView {
   void stack(std::int32_t pid, OnDocument on_document) override;
 
  private:
-  void glance();  // somebody has asked for a document
+  void glance(std::chrono::seconds look = kLook);  // somebody has asked for a document
   void tick();
   void take_sample();
   double unix_seconds(std::uint64_t monotonic_ns) const;

@@ -1,6 +1,7 @@
 // DashboardView: what a page that looks at a node is told; docs/formats/dashboard.md has the documents.
 //
-// Whoever holds a look, and for kLook whoever asked for a document, looks. While nobody does nothing is counted.
+// Whoever holds a look, and for kLook whoever asked for a document, looks; for kLookOfRunTimes whoever asked for those, as
+// Prometheus does every minute or more often. While nobody looks nothing is counted.
 //
 // Threading:  the node's loop.
 // Ownership:  the node must outlive those who ask. A look is its holder's to leave.
@@ -31,6 +32,7 @@ struct ListQuery {
 class DashboardView {
  public:
   static constexpr std::chrono::seconds kLook{5};
+  static constexpr std::chrono::seconds kLookOfRunTimes{90};
   static constexpr std::chrono::milliseconds kTick{500};
   static constexpr std::size_t kMostLines = 2000;
   using LookId = std::uint64_t;
@@ -49,6 +51,9 @@ class DashboardView {
   virtual std::uint64_t tasks_since(double seconds) = 0;
   virtual Result<nlohmann::json> task(const std::string& name) = 0;
   virtual Result<nlohmann::json> functions(const ListQuery& query) = 0;
+  // By function, what only ever grows: runs by outcome, and how many took up to each of some times. The first functions are
+  // there by name, and the others together, so that a number never moves from one to another.
+  virtual nlohmann::json run_times() = 0;
   virtual Result<nlohmann::json> actors(const ListQuery& query) = 0;
   virtual Result<nlohmann::json> objects(const ListQuery& query) = 0;
   virtual Result<nlohmann::json> workers(const ListQuery& query) = 0;

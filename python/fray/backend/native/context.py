@@ -20,6 +20,7 @@ from fray.backend.native.engine import DEFAULTS, NativeEngine
 from fray.backend.native.functions import HoldsRefs, IsCpp
 from fray.backend.native.launch import attach, check_settings, namespace_env, start_embedded
 from fray.backend.native.terminal import Terminal
+from fray.backend.native.tracing import settle_traces, trace_program
 from fray.errors import UnsupportedError
 from fray.job.arrival import arrive, note
 from fray.job.context import JobContext
@@ -50,6 +51,7 @@ class NativeJobContext(JobContext):
         debug: tasks may stop at ``breakpoint()``.
         worker_env: variables of all workers, for contexts that stand on this one.
         dashboard: a node that is started for this process answers HTTP as a started one does.
+        tracing: this program and its tasks are traced; by default where FRAY_OTEL says so.
 
     Raises:
         NodeDiedError: the node cannot be started or reached.
@@ -80,10 +82,11 @@ class NativeJobContext(JobContext):
         debug: bool = False,
         worker_env: Mapping[str, str] | None = None,
         dashboard: bool = False,
+        tracing: bool | None = None,
     ) -> None:
         self.namespace = check_actor_name(default_namespace() if namespace is None else namespace, "namespace")
         debugging = {DEBUG_VARIABLE: str(os.getpid())} if debug else {}
-        self._extra_env = {**namespace_env(self.namespace), **debugging, **(worker_env or {})}
+        self._extra_env = {**namespace_env(self.namespace), **debugging, **trace_program(tracing), **(worker_env or {})}
         if address is not None:
             given = {"cpus": cpus, "memory": memory, "store_memory": store_memory, "spill_dir": spill_dir}
             refuse_settings(address, {**given, "resources": resources, "max_workers": max_workers})
@@ -255,6 +258,7 @@ class NativeJobContext(JobContext):
         if self._borrowed:
             self._closed = True  # the connection is the worker's
         elif not self._closed:
+            settle_traces(self._client)
             super().close()
             withdraw_stacks()
 
@@ -285,6 +289,7 @@ class NativeJobContext(JobContext):
 
     def _drain_output(self) -> None:
         if not self._closed:
+            settle_traces(self._client)
             self._client.drain_output()
 
 

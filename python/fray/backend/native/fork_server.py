@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import gc
 import os
+from contextlib import suppress
 from importlib import import_module
 
 from fray import _native
-from fray._settings import PRELOAD_VARIABLE
+from fray._settings import PRELOAD_VARIABLE, traces_are_asked_for
 
 __all__ = ["main"]
 
@@ -19,6 +20,9 @@ def main(fd: int) -> None:
 
     for name in filter(None, os.environ.get(PRELOAD_VARIABLE, "").split(",")):
         import_module(name)
+    if traces_are_asked_for():
+        with suppress(ImportError):  # which the program has said
+            import_module("fray._trace_recorder")
     gc.collect()
     gc.freeze()
     process, control_fd, page_fd = _native.run_fork_server(fd, _load_loop)
