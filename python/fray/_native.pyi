@@ -370,6 +370,13 @@ def make_plan(
 ) -> Plan:
     """How tasks of one TaskOptions are submitted."""
 
+def set_tracer(
+    calls: Callable[[str, str], Any] | None, waits: Callable[[str, list[bytes], int, float | None], Any] | None
+) -> None:
+    """
+    What makes the spans of calls that are sent, and of waits; None for none.
+    """
+
 def cancel(client: Client, ref: ObjectRef, force: bool, recursive: bool) -> bool:
     """Whether the task had not ended."""
 
@@ -457,10 +464,3 @@ class JobClient:
 
     def open_log(self, id: str, follow: bool) -> JobLog:
         """The output of a job; with `follow` over all attempts, to its end."""
-
-def set_tracer(
-    calls: Callable[[str, str], Any] | None, waits: Callable[[str, list[bytes], int, float | None], Any] | None, /
-) -> None:
-    """
-    set_tracer(calls, waits): what makes the spans of calls that are sent, and of waits; None for none
-    """
