@@ -298,7 +298,7 @@ def test_contexts_in_the_process_make_the_same_spans_for_the_users_own_exporter(
     assert done.stdout.splitlines() == expected * 2
 
 
-DEATH = '''
+DEATH = """
 import os
 import signal
 import fray
@@ -318,7 +318,7 @@ def main():
 
 if __name__ == "__main__":
     main()
-'''
+"""
 
 
 def test_task_whose_worker_dies_has_no_span_and_who_waits_for_it_has_one_that_says_so(
