@@ -53,11 +53,11 @@ PyObject* raise_wait(PythonClient* owner, const GilHooks& hooks, WaitResult resu
   return nullptr;
 }
 
-bool wait_ready(PythonClient* owner, std::span<client::Object* const> objects, PyObject* timeout) {
+// A wait that begins is `span`'s, with what its caller raises afterwards.
+bool wait_ready(PythonClient* owner, std::span<client::Object* const> objects, PyObject* timeout, TraceSpan& span) {
   bool ready = true;
   for (client::Object* object : objects) ready = ready && object->is_ready();
   if (ready) return true;
-  TraceSpan span;
   span.begin_wait("get", objects, timeout);
   client::ObjectWaits::Deadline deadline;
   if (!read_deadline(timeout, &deadline)) return false;
@@ -105,6 +105,11 @@ PyObject* get_items(PythonRef* ref, PyObject* timeout) {
   return values.release();
 }
 
+PyObject* get_later(PythonClient* owner, client::Object* object, PyObject* timeout) {
+  TraceSpan span;
+  return wait_ready(owner, {&object, 1}, timeout, span) ? decode_object(owner, object) : nullptr;
+}
+
 // get(client, ref, timeout) -> value
 PyObject* get(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (!takes("get", 3, count)) return nullptr;
@@ -114,8 +119,7 @@ PyObject* get(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (!check_open(ref->owner)) return nullptr;
   client::Object* object = ref->object;
   if (object->stream) return get_items(ref, args[2]);
-  if (!object->is_ready() && !wait_ready(ref->owner, {&object, 1}, args[2])) return nullptr;
-  return decode_object(ref->owner, object);
+  return object->is_ready() ? decode_object(ref->owner, object) : get_later(ref->owner, object, args[2]);
 }
 
 // Borrowed objects of a list or tuple. False when something else than refs of this client is among them.
@@ -143,7 +147,8 @@ PyObject* get_many(PyObject*, PyObject* const* args, Py_ssize_t count) {
   std::vector<client::Object*> objects;
   if (!refs) return nullptr;
   if (!objects_of(owner, refs.get(), &objects)) Py_RETURN_NOTIMPLEMENTED;
-  if (!wait_ready(owner, objects, args[2])) return nullptr;
+  TraceSpan span;
+  if (!wait_ready(owner, objects, args[2], span)) return nullptr;
   Owned values(PyList_New(static_cast<Py_ssize_t>(objects.size())));
   if (!values) return nullptr;
   for (std::size_t i = 0; i < objects.size(); ++i) {

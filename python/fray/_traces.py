@@ -35,7 +35,9 @@ __all__ = [
 class _State:
     """Of this process. Guarded by the GIL."""
 
+    made: Recorder | None = None
     recorder: Recorder | None = None
+    """The same, while it is switched on."""
     failed = False
     """What is needed is not installed, which was said."""
     is_worker = False
@@ -50,12 +52,16 @@ def switch_on(asked: bool | None = None) -> Recorder | None:
     """Trace from here on, for the whole process, where it is asked for; return what makes the spans, None if nothing.
 
     Args:
-        asked: by the program; None to heed FRAY_OTEL.
+        asked: by the program; None to go on as before, and at first to heed FRAY_OTEL.
     """
-    if asked is False or (asked is None and not traces_are_asked_for()):
+    if asked is False:
+        _State.recorder = None
         return None
-    if _State.recorder is None and not _State.failed:
-        _State.recorder = _made(_State.is_worker)
+    if asked is None and _State.recorder is None and not traces_are_asked_for():
+        return None
+    if _State.made is None and not _State.failed:
+        _State.made = _made(_State.is_worker)
+    _State.recorder = _State.made
     return _State.recorder
 
 
@@ -69,8 +75,9 @@ def switch_on_in_worker(
         on_sent: called when all have been.
     """
     only_children()
-    if _State.recorder is None and not _State.failed:
-        _State.recorder = _made(True, on_begin, on_sent)
+    if _State.made is None and not _State.failed:
+        _State.made = _made(True, on_begin, on_sent)
+    _State.recorder = _State.made
     return _State.recorder
 
 

@@ -108,6 +108,18 @@ class Collector:
 
     url: str
     spans: list[Span] = field(default_factory=list)
+    arrived: threading.Condition = field(default_factory=threading.Condition)
+
+    def take(self, spans: list[Span]) -> None:
+        with self.arrived:
+            self.spans.extend(spans)
+            self.arrived.notify_all()
+
+    def until(self, *names: str) -> Spans:
+        """All spans, once there are some of these names."""
+        with self.arrived:
+            assert self.arrived.wait_for(lambda: set(names) <= {span.name for span in self.spans}, 60), self.spans
+            return Spans(list(self.spans))
 
 
 @contextmanager
@@ -115,7 +127,7 @@ def receiving() -> Iterator[Collector]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             assert self.path == "/v1/traces"
-            made.spans.extend(decoded(self.rfile.read(int(self.headers["Content-Length"]))))
+            made.take(decoded(self.rfile.read(int(self.headers["Content-Length"]))))
             self.send_response(200)
             self.send_header("Content-Length", "0")
             self.end_headers()

@@ -102,7 +102,8 @@ def test_failed_tasks_and_refused_calls_are_failed_spans(tasks: Spans) -> None:
     assert failed.events == ["exception"]
     refused = [span for span in spans.named("submit leaf") if span.error is not None]
     assert [span.attributes["error.type"] for span in refused] == ["fray.errors.SerializationError"]
-    assert [span.name for span in spans.all if span.error and span not in refused] == ["run fails"]
+    raised = {span.name: span.error for span in spans.all if span.error and span not in refused}
+    assert raised == {"run fails": "ValueError: no stock", "get fails": "ValueError: no stock"}
 
 
 def test_users_spans_inside_a_generator_are_children_of_its_span(tasks: Spans) -> None:
@@ -295,3 +296,38 @@ def test_contexts_in_the_process_make_the_same_spans_for_the_users_own_exporter(
         "submit leaf <- run branch ",
     ]
     assert done.stdout.splitlines() == expected * 2
+
+
+DEATH = """
+import os
+import signal
+import fray
+
+
+def dies():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def main():
+    ctx = fray.init(cpus=1)
+    try:
+        ctx.get(ctx.create_task(dies, options=fray.TaskOptions(max_retries=0)))
+    except fray.WorkerDiedError:
+        print("died")
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_task_whose_worker_dies_has_no_span_and_who_waits_for_it_has_one_that_says_so(
+    traced: Callable[..., Spans],
+) -> None:
+    spans = traced(DEATH)
+    assert spans.output == "died\n"
+    assert spans.named("run dies") == []
+    assert spans.one("submit dies").error is None
+    waited = spans.one("get dies")
+    assert waited.attributes["error.type"] == "fray.errors.WorkerDiedError"
+    assert waited.links == [spans.one("submit dies").id]

@@ -109,3 +109,34 @@ def test_variables_of_opentelemetry_are_heeded(run: Run, variables: dict[str, st
     assert done.returncode == 0
     assert words in done.stderr
     assert done.stderr.count("\n") == (1 if words else 0)
+
+
+TWICE = """
+import fray
+
+
+def step(number):
+    return number
+
+
+def main():
+    for number, settings in enumerate(({"tracing": True}, {"tracing": False}, {"tracing": True}, {})):
+        ctx = fray.init(cpus=1, **settings)
+        assert ctx.get(ctx.run(step, number, name=f"step {number}")) == number
+        fray.shutdown()
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_each_context_switches_traces_on_or_off_and_else_they_stay_as_they_were(run: Run, collector: Collector) -> None:
+    done = run(TWICE, OTEL_EXPORTER_OTLP_ENDPOINT=collector.url)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [f"run step {number}" in {span.name for span in collector.spans} for number in range(4)] == [
+        True,
+        False,
+        True,
+        True,
+    ]

@@ -25,13 +25,18 @@ def main() -> int:
     parser.add_argument("folders", nargs="+")
     options = parser.parse_args()
     nodes = [NodeHttp(folder) for folder in options.folders]
-    if options.once or not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if options.once or not _is_terminal():
         _print_once(nodes)
         return 0
     with needs("top", "textual", "it"):
         from fray._top.app import TopApp
     TopApp(nodes, options.interval).run()
     return 0
+
+
+def _is_terminal() -> bool:
+    """Return whether somebody types and reads here, at something that can move its cursor."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
 
 
 def _print_once(nodes: list[NodeHttp]) -> None:

@@ -16,6 +16,7 @@ import termios
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -122,16 +123,21 @@ class Terminal:
 
 
 @pytest.fixture
-def open_terminal() -> Iterator[Callable[..., Terminal]]:
+def open_program() -> Iterator[Callable[..., Terminal]]:
     opened: list[Terminal] = []
 
     def make(*words: object, **options: Any) -> Terminal:
-        opened.append(Terminal([program_path(), "top", *map(str, words)], **options))
+        opened.append(Terminal([*map(str, words)], **options))
         return opened[-1]
 
     yield make
     for terminal in opened:
         terminal.close()
+
+
+@pytest.fixture
+def open_terminal(open_program: Callable[..., Terminal]) -> Callable[..., Terminal]:
+    return partial(open_program, program_path(), "top")
 
 
 @pytest.fixture
@@ -217,6 +223,23 @@ def test_a_narrow_terminal_has_fewer_columns_and_a_wider_one_more(
     top.until(r"memory at most", r"step .* 10 ")
     top.press("\x03")
     assert top.end() == 0
+
+
+def test_a_terminal_that_cannot_move_its_cursor_gets_text(
+    open_terminal: Callable[..., Terminal], work: Callable[[int], None]
+) -> None:
+    top = open_terminal(TERM="dumb")
+    top.until(r"Fray \S+ at http", r"CPUs +0 of 2 leased", r"other ")
+    assert b"\x1b" not in top.raw
+    assert top.end() == 0
+
+
+def test_without_textual_the_extra_is_named(open_program: Callable[..., Terminal], node: dict[str, Any]) -> None:
+    folder = str(Path(node["token_file"]).parent)
+    hidden = "import runpy, sys; sys.modules['textual'] = None; runpy.run_module('fray._top', run_name='__main__')"
+    top = open_program(sys.executable, "-c", hidden, folder)
+    top.until(r"fray top: it needs textual, which is not installed; pip install 'fray\[top\]'")
+    assert top.end() == 1
 
 
 def test_no_color_means_none(open_terminal: Callable[..., Terminal], work: Callable[[int], None]) -> None:

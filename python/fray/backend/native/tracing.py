@@ -23,6 +23,7 @@ def trace_program(asked: bool | None) -> dict[str, str]:
     """Trace what this program calls where it is asked for; return the variables that its workers get."""
     recorder = _traces.switch_on(asked)
     if recorder is None:
+        _native.set_tracer(None, None)
         return {}
     _native.set_tracer(recorder.sending, recorder.waiting)
     return _traces.worker_variables()

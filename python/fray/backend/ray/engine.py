@@ -60,6 +60,8 @@ class RayEngine(Engine):
         autoscaling: bool,
         connected: Callable[[], None],
     ) -> None:
+        if is_ray_worker():
+            _traces.only_children()
         _traces.switch_on()
         self.context = context
         self._asked = (address, namespace, autoscaling)
@@ -284,7 +286,7 @@ class RayEngine(Engine):
             return self._wait_beside(ready_at_once, refs, num_returns, timeout)
         raws = [ref.waitable() for ref in refs]
         try:
-            with _traces.waiting("wait", f"{len(refs)} results"):
+            with _traces.waiting("wait", f"{len(refs)} result{'s' if len(refs) > 1 else ''}"):
                 ready, others = ray.wait(raws, num_returns=num_returns, timeout=timeout, fetch_local=False)
         except theirs.RayError as error:
             raise self._converted(error) from None
