@@ -105,7 +105,7 @@ class PythonExecutor : public worker::Executor {
     if (callable != nullptr) {
       result = task.head.generator != 0 ? stream(callable, task) : runner_.call(callable, task);
     }
-    if (loop_->interrupted() != worker::TaskLoop::Interrupt::kNone) {
+    if (lost_to_interrupt(task, result)) {
       end_interrupted(outcome);
     } else if (result == nullptr) {
       if (task.head.may_retry != 0 && wants_retry(callable)) {
@@ -114,7 +114,11 @@ class PythonExecutor : public worker::Executor {
         runner_.fail(task.name, task.head.portable != 0, outcome);
       }
     } else if (!runner_.encode_results(result, task, outcome)) {
-      runner_.fail(task.name, task.head.portable != 0, outcome);
+      if (loop_->interrupted() != worker::TaskLoop::Interrupt::kNone) {
+        end_interrupted(outcome);  // while its value was pickled
+      } else {
+        runner_.fail(task.name, task.head.portable != 0, outcome);
+      }
     }
     if (PyErr_Occurred() != nullptr) PyErr_Clear();
     Py_XDECREF(result);
@@ -175,6 +179,14 @@ class PythonExecutor : public worker::Executor {
       if (PyErr_CheckSignals() != 0) PyErr_Clear();
       return false;
     });
+  }
+
+  // A task that was cancelled and has caught that keeps the value that it gives all the same.
+  bool lost_to_interrupt(const worker::TaskView& task, PyObject* result) const {
+    using Interrupt = worker::TaskLoop::Interrupt;
+    const Interrupt reason = loop_->interrupted();
+    const bool caught = reason == Interrupt::kCancelled && result != nullptr && task.head.generator == 0;
+    return reason != Interrupt::kNone && !caught;
   }
 
   void end_interrupted(worker::Outcome* outcome) {

@@ -164,8 +164,7 @@ void TaskTable::worker_lost(LeaseId id, const wire::WorkerLost& lost) {
 void TaskTable::retry_or_fail(Task* task, const wire::WorkerLost& lost) {
   if (task->cancelled)
     return ledger_.fail(task, StatusCode::kCancelled, "the task was cancelled; its worker was killed");
-  bool streamed = task->generator;  // items may have been taken: running it again would give them twice
-  if (task->retries_left == 0 || streamed) {
+  if (task->retries_left == 0) {
     StatusCode code = lost.facts.out_of_memory.empty() ? StatusCode::kWorkerDied : StatusCode::kWorkerOutOfMemory;
     return ledger_.fail(task, code, wire::describe_loss(task->function->name, lost.facts));
   }

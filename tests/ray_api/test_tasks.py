@@ -137,7 +137,7 @@ def test_what_a_remote_function_shows(ray: Any) -> None:
     remote = ray.remote(f)
     assert isinstance(remote, ray.remote_function.RemoteFunction)
     assert remote._function is f
-    assert remote._function_name.endswith("f")
+    assert remote._function_name == f"{__name__}.f"
     assert remote.remote.__name__ == "f"
     assert ray.get(remote._remote(args=[3])) == 3
     assert ray.get(remote.options(name="x").remote(4)) == 4

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from fray.errors import ActorNotFoundError, GetTimeoutError
 from fray.job.refs import ObjectRef as AnyRef
 from fray.ray import _session, exceptions
+from fray.ray._calls import process
 from fray.ray._errors import raise_translated
 from fray.ray._refs import LostRef, ObjectRef, ObjectRefGenerator
 
@@ -36,6 +38,9 @@ def get(
     context = _state.context or _session.context()
     if timeout is not None:
         timeout = _seconds(timeout)
+    if process.part is not None and refs and not _are_ready(context, refs):
+        with _lent_part():
+            return get(refs, timeout=-1 if timeout is None else timeout)
     try:
         if isinstance(refs, ObjectRef):
             return context.get(refs, timeout)
@@ -46,6 +51,17 @@ def get(
     except Exception as error:
         raise_translated(error)
     return _get_other(context, refs, timeout)
+
+
+def _are_ready(context: Any, refs: Any) -> bool:
+    unique = list(dict.fromkeys(refs if isinstance(refs, (list, tuple)) else [refs]))
+    return not all(isinstance(ref, AnyRef) for ref in unique) or not context.wait(unique, len(unique), 0)[1]
+
+
+def _lent_part() -> AbstractContextManager[None]:
+    from fray.ray.util.placement_group import lent_part
+
+    return lent_part()
 
 
 def _seconds(timeout: float) -> float | None:
@@ -162,7 +178,10 @@ def wait(
     if num_returns > len(refs):
         raise ValueError("num_returns cannot be greater than the number of ray_waitables provided to ray.wait.")
     try:
-        ready, others = context.wait(refs, num_returns, timeout)
+        ready, others = context.wait(refs, num_returns, 0 if process.part is not None else timeout)
+        if process.part is not None and len(ready) < num_returns and timeout != 0:
+            with _lent_part():
+                ready, others = context.wait(refs, num_returns, timeout)
     except TypeError as error:
         raise TypeError(f"wait() expected a list of ray.ObjectRef or ray.ObjectRefGenerator: {error}") from None
     except ValueError as error:

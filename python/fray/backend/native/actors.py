@@ -139,6 +139,10 @@ class NativeActorLink(ActorLink):
         """Pickle as the ref, which the engine counts on its way, and the description."""
         return restore_handle, (self._ref, self._description.pack())
 
+    def with_retries(self, retries: int) -> NativeActorLink:
+        """Return a link to the same actor whose calls are tried so often again when its process dies; -1: always."""
+        return NativeActorLink(self._ref, self._description._replace(max_task_retries=retries))
+
     def kill(self, no_restart: bool) -> None:
         """End the actor's process; with `no_restart` the actor as well."""
         _native.kill_actor(self._ref, no_restart)
