@@ -248,19 +248,26 @@ PyObject* hold_timeout(PyObject*, PyObject* argument) {
   Py_RETURN_NONE;
 }
 
-// run_fork_server(fd, load_loop): returns (process, control_fd, page_fd) in each forked child; exits with the node.
+std::function<void()> calls(PyObject* callable) {
+  return [callable] {
+    Owned nothing(PyObject_CallNoArgs(callable));
+    if (!nothing) PyErr_WriteUnraisable(callable);
+  };
+}
+
+// run_fork_server(fd, load_loop, load_for_many): returns (process, control_fd, page_fd) in each forked child; exits with the
+// node.
 PyObject* run_fork_server(PyObject*, PyObject* args) {
   int fd = -1;
   PyObject* load_loop = nullptr;
-  if (!PyArg_ParseTuple(args, "iO", &fd, &load_loop)) return nullptr;
+  PyObject* load_for_many = nullptr;
+  if (!PyArg_ParseTuple(args, "iOO", &fd, &load_loop, &load_for_many)) return nullptr;
   worker::ForkCallbacks callbacks;
   callbacks.before_fork = [] { PyOS_BeforeFork(); };
   callbacks.after_fork_parent = [] { PyOS_AfterFork_Parent(); };
   callbacks.after_fork_child = [] { PyOS_AfterFork_Child(); };
-  callbacks.load_loop = [load_loop] {
-    Owned nothing(PyObject_CallNoArgs(load_loop));
-    if (!nothing) PyErr_WriteUnraisable(load_loop);
-  };
+  callbacks.load_loop = calls(load_loop);
+  callbacks.load_for_many = calls(load_for_many);
   worker::ForkedWorker forked = worker::run_fork_server(fd, callbacks);
   return Py_BuildValue("Iii", forked.process, forked.control_fd, forked.page_fd);
 }
@@ -270,7 +277,7 @@ PyMethodDef worker_functions[] = {
     {"interrupt_reason", interrupt_reason, METH_NOARGS, "What ended the running task early, as a number of Interrupt."},
     {"hold_timeout", hold_timeout, METH_O, "hold_timeout(held): the running task's timeout stands still, or goes on"},
     {"run_fork_server", run_fork_server, METH_VARARGS,
-     "run_fork_server(fd, load_loop) -> (process, control_fd, page_fd), in each child"},
+     "run_fork_server(fd, load_loop, load_for_many) -> (process, control_fd, page_fd), in each child"},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

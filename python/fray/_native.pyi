@@ -316,9 +316,11 @@ def hold_timeout(held: bool, /) -> None:
     hold_timeout(held): the running task's timeout stands still, or goes on
     """
 
-def run_fork_server(fd: int, load_loop: Callable[[], object], /) -> tuple[int, int, int]:
+def run_fork_server(
+    fd: int, load_loop: Callable[[], object], load_for_many: Callable[[], object], /
+) -> tuple[int, int, int]:
     """
-    run_fork_server(fd, load_loop) -> (process, control_fd, page_fd), in each child
+    run_fork_server(fd, load_loop, load_for_many) -> (process, control_fd, page_fd), in each child
     """
 
 def create_actor(
