@@ -99,7 +99,7 @@ Answer<std::optional<PythonActorHost*>> run_worker(PythonClient* client, Any sup
 worker::TaskLoop::Interrupt interrupt_reason();
 void hold_timeout(bool held);
 // In each forked child: process, control_fd, page_fd. Exits with the node.
-std::tuple<std::uint32_t, int, int> run_fork_server(int fd, Callback load_loop);
+std::tuple<std::uint32_t, int, int> run_fork_server(int fd, Callback load_loop, Callback load_for_many);
 
 // ---- actors.cc
 

@@ -107,7 +107,8 @@ void add_worker_functions(nb::module_& module) {
            "page_fd")
       .def("interrupt_reason", interrupt_reason, "What ended the running task early.")
       .def("hold_timeout", hold_timeout, "The running task's timeout stands still, or goes on.", "held")
-      .def("run_fork_server", run_fork_server, "(process, control_fd, page_fd), in each child.", "fd", "load_loop")
+      .def("run_fork_server", run_fork_server, "(process, control_fd, page_fd), in each child.", "fd", "load_loop",
+           "load_for_many")
       .def("call_is_cancelled", call_is_cancelled, "Whether the actor's method that this thread runs was cancelled.");
 }
 

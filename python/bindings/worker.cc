@@ -252,15 +252,19 @@ void hold_timeout(bool held) {
   if (running_loop != nullptr) running_loop->hold_timeout(held);
 }
 
-std::tuple<std::uint32_t, int, int> run_fork_server(int fd, Callback load_loop) {
+std::tuple<std::uint32_t, int, int> run_fork_server(int fd, Callback load_loop, Callback load_for_many) {
   worker::ForkCallbacks callbacks;
   callbacks.before_fork = [] { PyOS_BeforeFork(); };
   callbacks.after_fork_parent = [] { PyOS_AfterFork_Parent(); };
   callbacks.after_fork_child = [] { PyOS_AfterFork_Child(); };
-  callbacks.load_loop = [load_loop] {
-    Owned nothing(PyObject_CallNoArgs(load_loop));
-    if (!nothing) PyErr_WriteUnraisable(load_loop);
+  const auto calls = [](Callback callable) {
+    return [callable] {
+      Owned nothing(PyObject_CallNoArgs(callable));
+      if (!nothing) PyErr_WriteUnraisable(callable);
+    };
   };
+  callbacks.load_loop = calls(load_loop);
+  callbacks.load_for_many = calls(load_for_many);
   const worker::ForkedWorker forked = worker::run_fork_server(fd, callbacks);
   return {forked.process, forked.control_fd, forked.page_fd};
 }

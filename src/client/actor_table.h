@@ -54,6 +54,7 @@ class ActorTable : private TaskSender {
   void withdraw(Task* task) override;
   void was_read(Lease* connection, bool answered) override;
   void handle(Lease* connection, const wire::Incoming& frame) override;
+  void broke(Lease* connection) override;
 
   void dropped(ActorQueue* queue);  // the last handle is gone
   void ask(ActorQueue* queue);

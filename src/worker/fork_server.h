@@ -31,6 +31,8 @@ struct ForkCallbacks {
   std::function<void()> after_fork_child;
   // At most once: loads what event loops need, so that further workers share it.
   std::function<void()> load_loop;
+  // At most once, when there come to be many workers: loads what most of them need, so that further ones share it.
+  std::function<void()> load_for_many;
 };
 
 ForkedWorker run_fork_server(int node_fd, const ForkCallbacks& callbacks);
