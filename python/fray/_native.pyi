@@ -400,7 +400,9 @@ def interrupt_reason() -> Interrupt:
 def hold_timeout(held: bool) -> None:
     """The running task's timeout stands still, or goes on."""
 
-def run_fork_server(fd: int, load_loop: Callable[[], object]) -> tuple[int, int, int]:
+def run_fork_server(
+    fd: int, load_loop: Callable[[], object], load_for_many: Callable[[], object]
+) -> tuple[int, int, int]:
     """(process, control_fd, page_fd), in each child."""
 
 def call_is_cancelled() -> bool:
