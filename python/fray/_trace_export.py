@@ -47,7 +47,12 @@ class Exports:
         self.ended(self.log.last or f"no answer within {seconds:g} s")
 
     def say(self, text: str, by_workers: bool = False) -> None:
-        """Say a sentence, unless there was one before; workers leave most to the program, which has the same trouble."""
+        """Say a sentence, unless there was one before; workers leave most to the program, which has the same trouble.
+
+        Args:
+            text: the sentence.
+            by_workers: whether a worker says it, too.
+        """
         if not self._said and (by_workers or not self._is_worker):
             print(f"fray: {text}", file=sys.stderr, flush=True)
         self._said = True
