@@ -46,9 +46,14 @@ class Exports:
         """Note that the program does not wait for what is not exported."""
         self.ended(self.log.last or f"no answer within {seconds:g} s")
 
-    def say(self, text: str) -> None:
-        """Say a sentence, unless there was one before."""
-        if not self._said and not self._is_worker:
+    def say(self, text: str, by_workers: bool = False) -> None:
+        """Say a sentence, unless there was one before; workers leave most to the program, which has the same trouble.
+
+        Args:
+            text: the sentence.
+            by_workers: whether a worker says it, too.
+        """
+        if not self._said and (by_workers or not self._is_worker):
             print(f"fray: {text}", file=sys.stderr, flush=True)
         self._said = True
 
@@ -104,11 +109,14 @@ def _to_where() -> str:
 
 
 class _Unsent(SpanProcessor):
-    """Counts the spans that have ended and are not exported."""
+    """Knows whether there are spans that have ended and are not exported.
+
+    All are when the one that ended last is: the queue before the exporter keeps their order, and loses the oldest.
+    """
 
     def __init__(self, on_begin: Callable[[], None] | None, on_sent: Callable[[], None] | None) -> None:
         self._on_begin, self._on_sent = on_begin, on_sent
-        self._count = 0
+        self._latest = 0
         self._lock = threading.Lock()
         os.register_at_fork(after_in_child=self._begin_anew)
 
@@ -116,17 +124,17 @@ class _Unsent(SpanProcessor):
         if self._on_begin is None or span.context is None or not span.context.trace_flags.sampled:
             return
         with self._lock:
-            self._count += 1
-            if self._count == 1:
+            if self._latest == 0:
                 self._on_begin()
+            self._latest = span.context.span_id
 
-    def sent(self, count: int) -> None:
+    def sent(self, spans: Sequence[ReadableSpan]) -> None:
         """Take note of an export."""
         if self._on_sent is None:
             return
         with self._lock:
-            self._count = max(0, self._count - count)
-            if self._count == 0:
+            if any(span.context is not None and span.context.span_id == self._latest for span in reversed(spans)):
+                self._latest = 0
                 self._on_sent()
 
     def _begin_anew(self) -> None:
@@ -152,7 +160,7 @@ class _QuietExporter(SpanExporter):
         if result is not SpanExportResult.SUCCESS:
             problem = problem or self._exports.log.last or "it was refused"
         self._exports.ended(problem)
-        self.unsent.sent(len(spans))
+        self.unsent.sent(spans)
         return result
 
     def shutdown(self) -> None:
@@ -185,5 +193,6 @@ class _LastLine(logging.Handler):
         elif "full" in text:
             self._exports.say(
                 "spans end faster than they are exported, and some of them are lost; a larger OTEL_BSP_MAX_QUEUE_SIZE, "
-                "or a sampler (OTEL_TRACES_SAMPLER), helps"
+                "or a sampler (OTEL_TRACES_SAMPLER), helps",
+                by_workers=True,
             )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.traces.conftest import Run, Spans, spans_of
+from tests.traces.conftest import Collector, Run, Spans, spans_of
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 PARENT = "00f067aa0ba902b7"
@@ -331,3 +331,37 @@ def test_task_whose_worker_dies_has_no_span_and_who_waits_for_it_has_one_that_sa
     waited = spans.one("get dies")
     assert waited.attributes["error.type"] == "fray.errors.WorkerDiedError"
     assert waited.links == [spans.one("submit dies").id]
+
+
+MANY = """
+import fray
+from opentelemetry import trace
+
+
+def busy():
+    for number in range(3000):
+        with trace.get_tracer("mine").start_as_current_span("own work"):
+            pass
+
+
+def main():
+    ctx = fray.init(cpus=1)
+    ctx.get(ctx.run(busy))
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_spans_that_are_lost_are_said_and_the_last_one_of_a_worker_is_waited_for(
+    run: Run, collector: Collector
+) -> None:
+    few = {"OTEL_BSP_MAX_QUEUE_SIZE": "16", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE": "8"}
+    done = run(MANY, FRAY_OTEL="1", OTEL_EXPORTER_OTLP_ENDPOINT=collector.url, **few)
+    assert done.returncode == 0
+    assert done.stderr.count("fray: spans end faster than they are exported") == 1
+    assert done.stderr.count("\n") == 1
+    spans = Spans(collector.spans)
+    assert spans.line("run busy") == ["run busy", "submit busy"]
+    assert len(spans.named("own work")) < 3000
