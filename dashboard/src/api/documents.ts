@@ -187,6 +187,8 @@ export interface Driver {
   memory_bytes: number | null;
   cpu_seconds: number | null;
   command: string | null;
+  /** The id of the job that it is a process of. */
+  job: string | null;
   unfinished: number | null;
 }
 
@@ -202,6 +204,18 @@ export interface Stack {
   source: string | null;
   problem: string | null;
   threads: { name: string; has_gil?: boolean | null; frames: { function: string; file: string; line: number }[] }[];
+}
+
+/** depth, start, samples, own, function, file, line */
+export type FlameRow = [number, number, number, number, string, string, number | null];
+
+export interface Flame {
+  pid: number;
+  seconds: number;
+  samples: number;
+  left_out: number;
+  problem: string | null;
+  frames: FlameRow[];
 }
 
 export interface LogLine {
@@ -255,6 +269,21 @@ export interface Job {
 
 export interface Jobs {
   jobs: Job[];
+}
+
+/** A cluster beside this node that somebody named. */
+export interface Cluster {
+  name: string;
+  kind: string;
+  spec: string;
+  answers: boolean;
+  problem: string | null;
+  /** How many there were by status, when it last answered. */
+  jobs: Record<string, number>;
+}
+
+export interface Clusters {
+  clusters: Cluster[];
 }
 
 /** A piece of a job's output, as `…/logs/follow` sends it. */

@@ -6,6 +6,8 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include "base/log_line.h"
+#include "model/json_text.h"
 #include "node/actors/actor_carrier.h"
 #include "node/dashboard/node_log.h"
 #include "node/dashboard/waiting_groups.h"
@@ -40,7 +42,12 @@ std::uint64_t waiting_tasks_of(const LeaseCarrier& leases) {
 
 json lines_json(const std::vector<std::string>& lines) {
   json rows = json::array();
-  for (const std::string& line : lines) rows.push_back({{"time", nullptr}, {"level", nullptr}, {"text", line}});
+  for (const std::string& line : lines) {
+    const LogEvent event = parse_log_event(line);
+    rows.push_back({{"time", event.unix_seconds ? json(*event.unix_seconds) : json(nullptr)},
+                    {"level", event.level.empty() ? json(nullptr) : json(event.level)},
+                    {"text", event.text}});
+  }
   return rows;
 }
 
@@ -94,6 +101,7 @@ void Dashboard::glance(std::chrono::seconds look) {
 
 void Dashboard::tick() {
   timer_ = 0;
+  now_text_.clear();
   if (looks_.empty() && os::monotonic_ns() >= look_until_ns_) return;
   timer_ = parts_.loop.after(kTick, [this] { tick(); });
   collector_.ask();
@@ -182,6 +190,11 @@ json Dashboard::now() {
           {"actors", report["actors"].size()},
           {"jobs", {{"running", running_jobs}, {"pending", report["jobs"].size() - running_jobs}}},
           {"waiting", waiting_groups(report)}};
+}
+
+const std::string& Dashboard::now_text() {
+  if (now_text_.empty()) now_text_ = json_text(now());
+  return now_text_;
 }
 
 json Dashboard::history(double seconds) {

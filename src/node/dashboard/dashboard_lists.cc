@@ -9,6 +9,7 @@
 #include "node/actors/actor_carrier.h"
 #include "node/dashboard/arranged_rows.h"
 #include "node/dashboard/dashboard.h"
+#include "node/jobs/job_carrier.h"
 #include "node/objects/memory_carrier.h"
 #include "node/objects/object_carrier.h"
 #include "node/workers/lease_carrier.h"
@@ -23,6 +24,7 @@ using nlohmann::json;
 
 constexpr std::size_t kMostCommand = 200;
 constexpr std::size_t kMostHolders = 20;  // named of an object
+constexpr std::chrono::seconds kStackPatience{15};
 
 std::string object_name(const ObjectId& id) { return fmt::format("{}-{}", id.owner, id.sequence); }
 
@@ -84,10 +86,10 @@ bool is_before(const ObjectRow& a, const ObjectRow& b, std::string_view key, boo
   return descending ? right < left : left < right;
 }
 
-// What `fray stack` said of one process.
-Result<json> stack_document(const Result<std::string>& text) {
-  if (!text.is_ok()) return text.status();
-  json told = parse_json(text.value());
+// What `fray stack` said of one process. It prints a document where it could read no stack, too.
+Result<json> stack_document(const Result<OwnPrograms::Answer>& answer) {
+  if (!answer.is_ok()) return answer.status();
+  json told = parse_json(answer.value().output);
   if (!told.is_object() || !told.contains("processes") || told["processes"].size() != 1) {
     return Status(StatusCode::kUnavailable, "the process has ended, or tells nothing");
   }
@@ -95,6 +97,14 @@ Result<json> stack_document(const Result<std::string>& text) {
   document["schema"] = "fray/v1";
   if (document.value("problem", "").empty()) document["problem"] = nullptr;
   return document;
+}
+
+// The same with --seconds.
+Result<json> flame_document(const Result<OwnPrograms::Answer>& answer) {
+  if (!answer.is_ok()) return answer.status();
+  json document = parse_json(answer.value().output);
+  if (document.is_object() && document.contains("frames")) return document;
+  return Status(StatusCode::kUnavailable, "the process has ended, or tells nothing");
 }
 
 }  // namespace
@@ -230,6 +240,16 @@ Result<json> Dashboard::workers(const ListQuery& query) {
 }
 
 void Dashboard::stack(std::int32_t pid, OnDocument on_document) {
+  look_into(pid, {}, kStackPatience, stack_document, on_document);
+}
+
+void Dashboard::flame(std::int32_t pid, std::uint64_t seconds, OnDocument on_document) {
+  look_into(pid, {"--seconds", std::to_string(seconds)}, kStackPatience + std::chrono::seconds(seconds), flame_document,
+            on_document);
+}
+
+void Dashboard::look_into(std::int32_t pid, std::vector<std::string> more, std::chrono::seconds patience,
+                          ReadStack read, const OnDocument& on_document) {
   glance();
   const StatusSources sources = parts_.sources();
   const auto& workers = sources.processes.workers();
@@ -242,9 +262,11 @@ void Dashboard::stack(std::int32_t pid, OnDocument on_document) {
     return on_document(
         Status(StatusCode::kNotFound, fmt::format("process {} is no worker or driver of this node", pid)));
   }
-  parts_.stacks.read(parts_.socket, pid, [on_document = std::move(on_document)](const Result<std::string>& text) {
-    on_document(stack_document(text));
-  });
+  OwnPrograms::Words words = {"stack", "--json", "--socket", parts_.socket, "--pid", std::to_string(pid)};
+  words.insert(words.end(), more.begin(), more.end());
+  auto started = parts_.programs.ask(
+      words, patience, [on_document, read](const Result<OwnPrograms::Answer>& answer) { on_document(read(answer)); });
+  if (!started.is_ok()) on_document(started.status());
 }
 
 json Dashboard::drivers_json(const StatusSources& sources) const {
@@ -255,6 +277,7 @@ json Dashboard::drivers_json(const StatusSources& sources) const {
                 {"memory_bytes", nullptr},
                 {"cpu_seconds", nullptr},
                 {"command", os::command_line(driver->pid).substr(0, kMostCommand)},
+                {"job", driver->job == 0 ? json(nullptr) : json(sources.jobs.job_of_home(driver->job))},
                 {"unfinished", collector_.board().unfinished_of(driver->process)}};
     add_process_facts(row);
     rows.push_back(std::move(row));

@@ -45,6 +45,8 @@ class DashboardView {
 
   virtual nlohmann::json session() = 0;
   virtual nlohmann::json now() = 0;
+  // The same as text, made once at each tick for all who look.
+  virtual const std::string& now_text() = 0;
   virtual nlohmann::json history(double seconds) = 0;
   virtual nlohmann::json tasks(std::uint64_t after, std::size_t limit) = 0;
   // The `after` with which tasks() has what ended in the last seconds.
@@ -64,6 +66,8 @@ class DashboardView {
   // The stack of a worker or a driver, later.
   using OnDocument = std::function<void(Result<nlohmann::json> document)>;
   virtual void stack(std::int32_t pid, OnDocument on_document) = 0;
+  // Where it spends its CPU time for so long.
+  virtual void flame(std::int32_t pid, std::uint64_t seconds, OnDocument on_document) = 0;
 };
 
 }  // namespace fray::node
