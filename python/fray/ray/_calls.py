@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import islice
 from types import GeneratorType
@@ -27,6 +28,7 @@ __all__ = [
     "Several",
     "current_call",
     "interrupt",
+    "lent_part",
     "results_of",
     "running_actor",
     "surroundings",
@@ -206,6 +208,19 @@ def begin_surroundings(facts: dict[str, Any]) -> None:
     except Exception as error:
         raise RuntimeEnvSetupError(f"Failed to execute the setup hook method {name}: {error!r}") from error
     process.set_up.add(name)
+
+
+@contextmanager
+def lent_part() -> Generator[None]:
+    """Lend this task's part of its bundle to others of its group for as long as the block runs."""
+    holder, part = surroundings()["placement_group"]["group"].holder, process.part
+    process.part = None
+    holder.lend.remote(part)
+    try:
+        yield
+    finally:
+        holder.resume.remote(part)
+        process.part = part
 
 
 def end_process(error: SystemExit) -> None:

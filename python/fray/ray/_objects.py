@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from typing import Any
 
 from fray.errors import ActorNotFoundError, GetTimeoutError
 from fray.job.refs import ObjectRef as AnyRef
 from fray.ray import _session, exceptions
-from fray.ray._calls import process
+from fray.ray._calls import lent_part, process
 from fray.ray._errors import raise_translated
 from fray.ray._refs import LostRef, ObjectRef, ObjectRefGenerator
 
@@ -39,7 +38,7 @@ def get(
     if timeout is not None:
         timeout = _seconds(timeout)
     if process.part is not None and refs and not _are_ready(context, refs):
-        with _lent_part():
+        with lent_part():
             return get(refs, timeout=-1 if timeout is None else timeout)
     try:
         if isinstance(refs, ObjectRef):
@@ -56,12 +55,6 @@ def get(
 def _are_ready(context: Any, refs: Any) -> bool:
     unique = list(dict.fromkeys(refs if isinstance(refs, (list, tuple)) else [refs]))
     return not all(isinstance(ref, AnyRef) for ref in unique) or not context.wait(unique, len(unique), 0)[1]
-
-
-def _lent_part() -> AbstractContextManager[None]:
-    from fray.ray.util.placement_group import lent_part
-
-    return lent_part()
 
 
 def _seconds(timeout: float) -> float | None:
@@ -180,7 +173,7 @@ def wait(
     try:
         ready, others = context.wait(refs, num_returns, 0 if process.part is not None else timeout)
         if process.part is not None and len(ready) < num_returns and timeout != 0:
-            with _lent_part():
+            with lent_part():
                 ready, others = context.wait(refs, num_returns, timeout)
     except TypeError as error:
         raise TypeError(f"wait() expected a list of ray.ObjectRef or ray.ObjectRefGenerator: {error}") from None

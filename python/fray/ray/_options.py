@@ -16,6 +16,7 @@ from fray.ray import _session
 from fray.types import ActorOptions, Lifetime, RuntimeEnv, TaskOptions
 
 __all__ = [
+    "OF_CALLS",
     "actor_options",
     "check_options",
     "check_runtime_env",
@@ -172,29 +173,13 @@ def _check_actor_options(options: Mapping[str, Any]) -> None:
         raise ValueError("max_pending_calls must be at least 1, or -1 for no limit.")
 
 
-_ENV_KEYS = frozenset(
-    [
-        "working_dir",
-        "py_modules",
-        "py_executable",
-        "pip",
-        "uv",
-        "conda",
-        "container",
-        "image_uri",
-        "env_vars",
-        "java_jars",
-        "excludes",
-        "worker_process_setup_hook",
-        "nsight",
-        "config",
-        "rocprof-sys",
-        "_inherit",
-        "_ray_commit",
-        "_inject_current_ray",
-        "mpi",
-    ]
-)
+# fmt: off
+_ENV_KEYS = {
+    "working_dir", "py_modules", "py_executable", "pip", "uv", "conda", "container", "image_uri", "env_vars",
+    "java_jars", "excludes", "worker_process_setup_hook", "nsight", "config", "rocprof-sys", "_inherit",
+    "_ray_commit", "_inject_current_ray", "mpi",
+}
+# fmt: on
 
 
 def check_runtime_env(env: Mapping[str, Any] | None) -> None:
@@ -356,16 +341,15 @@ def placement_of(options: Mapping[str, Any]) -> Any:
     return placement(options)
 
 
-_OF_METHODS = (
-    "num_returns",
-    "concurrency_group",
-    "max_task_retries",
-    "retry_exceptions",
-    "_generator_backpressure_num_objects",
-    "_num_objects_per_yield",
-    "enable_task_events",
-    "tensor_transport",
+# fmt: off
+OF_CALLS = (
+    "num_returns", "concurrency_group", "max_task_retries", "retry_exceptions", "_generator_backpressure_num_objects",
+    "enable_task_events", "tensor_transport", "name", "_labels",
 )
+# fmt: on
+"""Options of one call of a method."""
+_OF_METHODS = (*OF_CALLS[:-2], "_num_objects_per_yield")
+"""Those of a method, where its class is written."""
 
 
 def method(*args: Any, **options: Any) -> Any:

@@ -43,36 +43,16 @@ _HEAD_MARKS = (f"node:{_IP}", "node:__internal_head__")
 
 _logger = logging.getLogger("ray")
 _OF_A_NODE = ("num_cpus", "num_gpus", "resources", "labels", "object_store_memory", "_memory")
+# fmt: off
 _TAKEN = {
-    "labels",
-    "include_dashboard",
-    "dashboard_host",
-    "dashboard_port",
-    "logging_format",
-    "logging_config",
-    "log_to_driver",
-    "enable_resource_isolation",
-    "cgroup_path",
-    "system_reserved_cpu",
-    "system_reserved_memory",
-    "proxy_server_url",
-    "include_webui",
-    "_temp_dir",
-    "_system_config",
-    "_metrics_export_port",
-    "_node_name",
-    "_node_ip_address",
-    "_plasma_directory",
-    "_enable_object_reconstruction",
-    "_driver_object_store_memory",
-    "_redis_max_memory",
-    "_redis_password",
-    "_redis_username",
-    "_tracing_startup_hook",
-    "_skip_env_hook",
-    "_cgroup_path",
-    "local_mode",
+    "labels", "include_dashboard", "dashboard_host", "dashboard_port", "logging_format", "logging_config",
+    "log_to_driver", "enable_resource_isolation", "cgroup_path", "system_reserved_cpu", "system_reserved_memory",
+    "proxy_server_url", "include_webui", "_temp_dir", "_system_config", "_metrics_export_port", "_node_name",
+    "_node_ip_address", "_plasma_directory", "_enable_object_reconstruction", "_driver_object_store_memory",
+    "_redis_max_memory", "_redis_password", "_redis_username", "_tracing_startup_hook", "_skip_env_hook",
+    "_cgroup_path", "local_mode",
 }
+# fmt: on
 """Arguments of `init` that mean nothing here."""
 
 

@@ -22,7 +22,7 @@ from fray.ray._calls import process
 from fray.ray._errors import raise_translated, translated
 from fray.ray._host import WITH_OPTIONS, WITH_OPTIONS_STREAMING, Exit, leave
 from fray.ray._ids import ActorID
-from fray.ray._options import actor_options, check_options, facts_of, may_be_captured, placement_of
+from fray.ray._options import OF_CALLS, actor_options, check_options, facts_of, may_be_captured, placement_of
 from fray.ray._options import method as method
 from fray.ray._refs import failed_refs, refs_of_result
 from fray.ray._signature import Shape
@@ -168,7 +168,7 @@ class ActorMethod:
 
     def options(self, **options: Any) -> ActorMethod:
         """Return the method with other options for its calls."""
-        unknown = set(options) - set(_CALL_OPTIONS)
+        unknown = set(options) - set(OF_CALLS)
         if unknown:
             raise TypeError(f"options() got an unexpected keyword argument {sorted(unknown)[0]!r}")
         merged = {**self._options, **options}
@@ -193,19 +193,6 @@ class ActorMethod:
 
     def __reduce__(self) -> Any:
         return _restore_method, (self._fray_handle, self._method_name, self._options)
-
-
-_CALL_OPTIONS = (
-    "name",
-    "num_returns",
-    "max_task_retries",
-    "retry_exceptions",
-    "concurrency_group",
-    "enable_task_events",
-    "_generator_backpressure_num_objects",
-    "tensor_transport",
-    "_labels",
-)
 
 
 def _restore_method(handle: FrayHandle, name: str, options: dict[str, Any]) -> ActorMethod:

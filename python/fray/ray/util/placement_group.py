@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
@@ -33,7 +33,6 @@ __all__ = [
     "PlacementGroup",
     "get_current_placement_group",
     "get_placement_group",
-    "lent_part",
     "placement_group",
     "placement_group_table",
     "remove_placement_group",
@@ -378,19 +377,6 @@ class _InGroup:
             return self.fn(*args, **kwargs)
         finally:
             process.part = None
-
-
-@contextmanager
-def lent_part() -> Generator[None]:
-    """Lend this task's part of its bundle to others of its group for as long as the block runs."""
-    holder, part = surroundings()["placement_group"]["group"].holder, process.part
-    process.part = None
-    holder.lend.remote(part)
-    try:
-        yield
-    finally:
-        holder.resume.remote(part)
-        process.part = part
 
 
 class _CallableModule(ModuleType):
