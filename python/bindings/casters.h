@@ -5,6 +5,8 @@
 // Failure:    what does not fit is refused; nanobind says then which types the function takes.
 #pragma once
 
+#include <concepts>
+
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -95,7 +97,8 @@ struct has_arg_defaults<fray::python::Borrowed<kTypeName, kCheck, true>> : std::
 
 // Objects of types that this folder makes itself, as pointers; a new reference where they are given to Python.
 template <typename Object>
-struct object_caster {
+  requires std::same_as<decltype(Object::is(nullptr)), bool>
+struct type_caster<Object> {
   using Value = Object*;
   template <typename>
   using Cast = Object*;
@@ -114,18 +117,5 @@ struct object_caster {
   explicit operator Object*() { return value; }
   Object* value = nullptr;
 };
-
-template <>
-struct type_caster<fray::python::PythonClient> : object_caster<fray::python::PythonClient> {};
-template <>
-struct type_caster<fray::python::PythonRef> : object_caster<fray::python::PythonRef> {};
-template <>
-struct type_caster<fray::python::PythonFunction> : object_caster<fray::python::PythonFunction> {};
-template <>
-struct type_caster<fray::python::PythonPlan> : object_caster<fray::python::PythonPlan> {};
-template <>
-struct type_caster<fray::python::PythonQueue> : object_caster<fray::python::PythonQueue> {};
-template <>
-struct type_caster<fray::python::PythonActorHost> : object_caster<fray::python::PythonActorHost> {};
 
 }  // namespace nanobind::detail

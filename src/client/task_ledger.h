@@ -65,7 +65,7 @@ class TaskLedger {
   void argument_ready(Object* object);  // tasks that waited for it
   // True when the task had not ended yet. `recursive`: with what it has started.
   bool cancel(Object* object, bool force, bool recursive = false);
-  // Those with numbers from `first` to before `end`, and what they have started.
+  // Cancels the tasks with numbers from `first` to before `end`, and the tasks that these have started.
   void cancel_between(std::uint64_t first, std::uint64_t end);
   // A generator's items were taken.
   void taken(Object* stream, std::uint64_t bytes);

@@ -61,7 +61,7 @@ class DashboardView {
   virtual Result<nlohmann::json> workers(const ListQuery& query) = 0;
   // The last lines of the node's log, and where they end.
   virtual nlohmann::json log(std::size_t lines, std::uint64_t* end) = 0;
-  // Those after `end`, which moves on.
+  // The lines after `end`, which moves to the new end of the log.
   virtual nlohmann::json log_after(std::uint64_t* end) = 0;
   // The stack of a worker or a driver, later.
   using OnDocument = std::function<void(Result<nlohmann::json> document)>;
