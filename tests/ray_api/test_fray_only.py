@@ -281,3 +281,18 @@ def test_tasks_and_calls_that_run_are_listed(fray_as_ray: Any, tmp_path: Path) -
     assert not wanted.keys() & {row.name for row in list_tasks(filters=[("state", "=", "RUNNING")])}
     ended = {row.name for row in list_tasks(filters=[("state", "=", "FINISHED")], limit=10_000)}
     assert "waits_in_a_task" in ended
+
+
+def test_a_method_says_itself_how_often_its_calls_are_made_again(fray_as_ray: Any, tmp_path: Path) -> None:
+    ray = fray_as_ray
+
+    @ray.remote(num_cpus=0, max_restarts=1)
+    class Mortal:
+        @ray.method(max_task_retries=1)
+        def die_once(self, path: str) -> str:
+            if not Path(path).exists():
+                Path(path).touch()
+                os._exit(1)
+            return "alive"
+
+    assert ray.get(Mortal.remote().die_once.remote(str(tmp_path / "mark")), timeout=60) == "alive"
