@@ -371,13 +371,8 @@ def test_a_call_says_itself_how_often_it_is_made_again_when_the_process_dies(ray
                 os._exit(1)
             return "alive"
 
-        @ray.method(max_task_retries=-1)
-        def die_once_too(self, path: str) -> str:
-            return self.die_once(path)
-
     mortal = Mortal.remote()
     assert ray.get(mortal.die_once.options(max_task_retries=-1).remote(str(tmp_path / "a")), timeout=60) == "alive"
-    assert ray.get(mortal.die_once_too.remote(str(tmp_path / "b")), timeout=60) == "alive"
 
 
 def test_an_asynchronous_actor_leaves_from_a_task_of_its_own(ray: Any, tmp_path: Path) -> None:

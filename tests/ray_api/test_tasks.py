@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -187,6 +188,28 @@ def test_options_of_functions_that_are_refused(ray: Any, options: dict[str, Any]
 
         @ray.remote(**options)
         def f() -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"max_retries": 0.5}, f"'max_retries' must be {(int, type(None))}, but received type {float}"),
+        ({"num_returns": 0.5}, f"'num_returns' must be {(int, str, type(None))}, but received type {float}"),
+        ({"max_calls": -1}, "'max_calls' only accepts None, 0 or a positive integer"),
+        ({"max_retries": -2}, "'max_retries' only accepts None, 0, -1 or a positive integer, where -1 represents inf"),
+        ({"num_returns": -1}, "'num_returns' only accepts None, a non-negative integer, 'streaming' (for generators)"),
+        ({"num_gpus": 1e-7}, "fractional quantity of resource num_gpus cannot go beyond 0.0001"),
+        ({"resources": {"own": 1e-7}}, "fractional quantity of resource own cannot go beyond 0.0001"),
+        ({"num_cpus": -1}, "The quantity of resource num_cpus cannot be negative"),
+    ],
+)
+def test_refusals_of_options_say_what_is_allowed(ray: Any, options: dict[str, Any], text: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=re.escape(text)):
+        ray.remote(**options)(abs_of)
+
+
+def abs_of(value: int) -> int:
+    return abs(value)
 
 
 def test_options_of_the_decorator_only(ray: Any) -> None:
