@@ -63,6 +63,10 @@ void ClusterJobLog::next(bool wait, Callback callback) {
     timer_ = loop_.after({}, [opened, callback = std::move(callback)] { callback(opened); });
     return;
   }
+  read(std::move(callback));
+}
+
+void ClusterJobLog::read(Callback callback) {
   log_->next([this, callback = std::move(callback)](Result<node::ClusterLog::Lines> lines) {
     arrived(std::move(lines), callback);
   });
@@ -84,9 +88,11 @@ void ClusterJobLog::arrived(Result<node::ClusterLog::Lines> lines, const Callbac
   if (!lines.is_ok()) return callback(lines.status());
   const std::uint64_t begin = offset_;
   offset_ += lines->text.size();
+  // An answer without pieces would mean that nothing more is there.
+  if (!lines->text.empty() && offset_ <= place_.offset && !lines->ended) return read(callback);
   LogPieces pieces;
   pieces.ended = lines->ended;
-  if (!lines.value().text.empty() && offset_ > place_.offset) {
+  if (!lines->text.empty() && offset_ > place_.offset) {
     const std::uint64_t passed = place_.offset > begin ? place_.offset - begin : 0;
     pieces.pieces.push_back({{place_.replica, place_.stream, begin + passed}, 0, lines->text.substr(passed)});
   }

@@ -86,6 +86,7 @@ class ClusterJobLog : public JobLog {
 
  private:
   Status open(bool follow);
+  void read(Callback callback);
   void arrived(Result<node::ClusterLog::Lines> lines, const Callback& callback);
 
   node::Clusters& clusters_;
