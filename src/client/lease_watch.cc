@@ -76,6 +76,32 @@ void LeaseWatch::listen(Lease* lease) {
   for (Lease* each : leases_) each->is_told_of = false;
 }
 
+void LeaseWatch::read_ready(FunctionRef<void(Lease*)> read) {
+  if (!is_many()) {
+    // Those that are removed meanwhile leave their places to the last ones, those that are added come to the end.
+    for (std::size_t place = 0; place < leases_.size();) {
+      Lease* lease = leases_[place];
+      if (!lease->dead && !lease->idle()) read(lease);
+      if (place < leases_.size() && leases_[place] == lease) ++place;
+    }
+    return;
+  }
+  for (std::size_t seen = 0, most = leases_.size(); seen < most; seen += kAtOnce) {
+    const int count = take_ready();
+    for (std::size_t i = 0; i < ready_.size(); ++i) {
+      Lease* lease = ready_[i];
+      if (lease == nullptr || lease->dead) continue;
+      if (lease->actor != nullptr && lease->idle()) {
+        let_go(lease);
+      } else {
+        read(lease);
+      }
+    }
+    ready_.clear();
+    if (count < kAtOnce) return;
+  }
+}
+
 int LeaseWatch::take_ready() {
   std::array<epoll_event, kAtOnce> events;
   const int count = ::epoll_wait(epoll_.get(), events.data(), kAtOnce, 0);

@@ -22,6 +22,7 @@
 
 #include <poll.h>
 
+#include "base/function_ref.h"
 #include "client/lease.h"
 #include "os/fd.h"
 
@@ -47,8 +48,7 @@ class LeaseWatch {
   void watch_busy(std::vector<pollfd>& set) const;  // those on which answers are due; of many, all
 
   // Calls read(lease) for each that may have something to say. `read` may add leases and remove any.
-  template <typename Read>
-  void read_ready(Read&& read);
+  void read_ready(FunctionRef<void(Lease*)> read);
 
   // In a child of fork(): the sockets are the parent's, and what is said of the set would be said of the parent's.
   void abandon();
@@ -66,32 +66,5 @@ class LeaseWatch {
   os::Fd epoll_;
   bool refused_ = false;  // by the kernel
 };
-
-template <typename Read>
-void LeaseWatch::read_ready(Read&& read) {
-  if (!is_many()) {
-    // Those that are removed meanwhile leave their places to the last ones, those that are added come to the end.
-    for (std::size_t place = 0; place < leases_.size();) {
-      Lease* lease = leases_[place];
-      if (!lease->dead && !lease->idle()) read(lease);
-      if (place < leases_.size() && leases_[place] == lease) ++place;
-    }
-    return;
-  }
-  for (std::size_t seen = 0, most = leases_.size(); seen < most; seen += kAtOnce) {
-    const int count = take_ready();
-    for (std::size_t i = 0; i < ready_.size(); ++i) {
-      Lease* lease = ready_[i];
-      if (lease == nullptr || lease->dead) continue;
-      if (lease->actor != nullptr && lease->idle()) {
-        let_go(lease);
-      } else {
-        read(lease);
-      }
-    }
-    ready_.clear();
-    if (count < kAtOnce) return;
-  }
-}
 
 }  // namespace fray::client
