@@ -49,6 +49,24 @@ def test_elements_of_a_list_are_checked(client: Any) -> None:
         client.define_key("python", [], "", [], None)
 
 
+class Idle:
+    def answer(self) -> int:
+        return 1
+
+
+def test_truths_of_other_types_are_taken_by_cancel_and_kill() -> None:
+    with NativeJobContext(cpus=1) as ctx:
+        one: Any = 1
+        ctx.cancel(ctx.run(pow, 2, 3), force=one)
+        ctx.kill(ctx.create_actor(Idle), no_restart=one)
+
+
+@pytest.mark.parametrize(("name", "reason"), [("a\0b", "zero character"), ("a\udcff", "surrogates not allowed")])
+def test_names_of_tasks_that_nobody_could_read_are_refused(name: str, reason: str) -> None:
+    with NativeJobContext(cpus=1) as ctx, pytest.raises(ValueError, match=reason):
+        ctx.run(pow, 2, 3, name=name)
+
+
 def test_arguments_may_be_named() -> None:
     assert native.make_function(kind=_native.FunctionKind.PICKLE, payload=b"p", name="f", max_calls=0) is not None
     with pytest.raises(TypeError, match="make_function"):

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from fray import _native
 from fray._native import FunctionKind
 from fray._recent import Recent
+from fray.backend.native.functions import checked_label
 from fray.job.actor_methods import MethodKind
 from fray.job.actors import ActorHandle, ActorLink, CallOptions
 
@@ -145,7 +146,7 @@ class NativeActorLink(ActorLink):
 
     def kill(self, no_restart: bool) -> None:
         """End the actor's process; with `no_restart` the actor as well."""
-        _native.kill_actor(self._ref, no_restart)
+        _native.kill_actor(self._ref, bool(no_restart))
 
     def belongs_to(self, client: _native.Client) -> bool:
         """Return whether the actor is one of this client's node."""
@@ -156,7 +157,7 @@ class NativeActorLink(ActorLink):
             raise ValueError(f"the method's name {method!r} is longer than {_MOST_NAME_BYTES} bytes")
         label = options.name or f"{self.class_name}.{method}"
         kind = FunctionKind.CPP_METHOD if self._description.is_cpp else FunctionKind.METHOD
-        function = _native.make_function(kind, method.encode(), label, 0)
+        function = _native.make_function(kind, method.encode(), checked_label(label), 0)
         streams = self.methods[method] in _STREAMS
         retries = self._description.max_task_retries
         plan = _native.make_plan({}, retries, options.num_returns, streams, 0.0, _ITEM_BUDGET_BYTES)

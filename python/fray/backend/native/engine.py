@@ -157,7 +157,7 @@ class NativeEngine(Engine):
             raise ValueError(
                 "cancel: force would end the actor of this call and all its calls; leave force out, or kill the actor"
             )
-        _native.cancel(self.client, ref, force, recursive)
+        _native.cancel(self.client, ref, bool(force), bool(recursive))
 
     def is_waiting(self, ref: Any, cancel: bool = False) -> bool:
         return _native.is_waiting(self.client, ref, cancel)
