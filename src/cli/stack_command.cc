@@ -104,15 +104,15 @@ Result<FlameGraph> watch_process(const StackArguments& arguments) {
     return Status(StatusCode::kUnavailable,
                   "py-spy, which takes the samples, is not installed; `pip install 'fray[profile]'` adds it");
   }
-  // Its backtraces would hide the line that says why.
+  // Its backtraces would hide the line that says why. A process that it paused for each look would seem to work while it waits.
   const std::vector<std::string> command = {"/usr/bin/env", "RUST_BACKTRACE=0",
                                             py_spy,         "record",
                                             "--pid",        std::to_string(arguments.pid),
                                             "--duration",   std::to_string(arguments.seconds),
                                             "--rate",       std::to_string(kSamplesPerSecond),
-                                            "--function",   "--format",
-                                            "raw",          "--output",
-                                            "/dev/stdout"};
+                                            "--function",   "--nonblocking",
+                                            "--format",     "raw",
+                                            "--output",     "/dev/stdout"};
   auto samples = program_output(command, std::chrono::seconds(arguments.seconds) + kWatchPatience);
   if (!samples.is_ok()) return Status(StatusCode::kUnavailable, watch_problem(samples.status(), arguments.pid));
   return parse_samples(*samples);

@@ -80,6 +80,7 @@ class RunBoard {
   // Those that ended at `end_ns` or later.
   std::uint64_t first_ended_after(std::uint64_t end_ns) const;
   std::vector<Bar> runs_of(ProcessId client, std::uint64_t task) const;
+  const std::deque<Bar>& bars() const { return bars_; }
   const std::string* failure_of(ProcessId client, std::uint64_t task) const;
 
   std::uint32_t function_number(const std::string& name);

@@ -153,6 +153,8 @@ export interface SharedObject {
   bytes: number | null;
   place: "inline" | "shared" | "spilled" | null;
   state: "pending" | "complete" | "lost";
+  /** Whose run made it, where that is known. */
+  function: string | null;
   owner: Process | null;
   holders: Process[];
   contained_in: number;
@@ -163,6 +165,18 @@ export interface Objects {
   bytes: number;
   objects: SharedObject[];
   by_owner: (Process & { count: number; bytes: number })[];
+  growing: Growing[];
+}
+
+/** Objects of one owner, made by one function, whose sum grows. */
+export interface Growing extends Process {
+  function: string | null;
+  since: number;
+  count_then: number;
+  count: number;
+  bytes_then: number;
+  bytes: number;
+  bytes_per_minute: number;
 }
 
 export interface Worker {

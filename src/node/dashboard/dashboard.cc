@@ -106,6 +106,7 @@ void Dashboard::tick() {
   timer_ = parts_.loop.after(kTick, [this] { tick(); });
   collector_.ask();
   take_sample();
+  if (os::monotonic_ns() >= growth_due_ns_) note_objects();
   std::vector<LookId> ids;
   for (const auto& [id, on_tick] : looks_) ids.push_back(id);
   for (LookId id : ids) {

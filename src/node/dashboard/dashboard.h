@@ -13,9 +13,11 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <unordered_map>
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "dashboard/growth.h"
 #include "dashboard/history.h"
 #include "event/loop.h"
 #include "node/dashboard/dashboard_view.h"
@@ -71,6 +73,12 @@ class Dashboard : public DashboardView {
   void glance(std::chrono::seconds look = kLook);  // somebody has asked for a document
   void tick();
   void take_sample();
+  void note_objects();
+  // By object, whatever its epoch: the number of the function whose run made it, as far as runs are known.
+  using Makers = std::unordered_map<ObjectId, std::uint32_t>;
+  Makers makers() const;
+  std::string maker_name(const Makers& makers, const ObjectId& object) const;
+  nlohmann::json growing_json() const;
   double unix_seconds(std::uint64_t monotonic_ns) const;
   double time_now() const;
 
@@ -86,6 +94,8 @@ class Dashboard : public DashboardView {
   Parts parts_;
   RunCollector collector_;
   dashboard::History history_;
+  dashboard::Growth growth_;
+  std::uint64_t growth_due_ns_ = 0;
   os::CpuGauge cpus_;
   const os::MemoryGauge memory_;
   const std::int64_t unix_offset_ns_;
