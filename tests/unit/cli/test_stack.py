@@ -223,9 +223,13 @@ def test_a_process_that_is_watched_tells_where_its_time_goes(spinning: int, fray
     assert "adds_up" in text and " %" in text
 
 
-def test_who_waits_uses_no_time_and_is_told_so(ctx: NativeJobContext, gate: Gate, fray_program: Program) -> None:
-    ref = ctx.run(waits_in_python, gate)
-    pid = wait_until_running(ctx, "waits_in_python")
+def test_who_waits_uses_no_time_and_is_told_so(
+    ctx: NativeJobContext, home: Path, gate: Gate, fray_program: Program
+) -> None:
+    arrived = Gate.make(str(home / "arrived"))
+    ref = ctx.run(arrives_and_waits_in_python, arrived, gate)
+    arrived.wait()
+    pid = wait_until_running(ctx, "arrives_and_waits_in_python")
     done = fray_program("stack", "--pid", pid, "--seconds", 1)
     assert (done.returncode, done.stdout) == (1, "")
     assert f"process {pid} used next to no CPU" in done.stderr and "fray stack" in done.stderr
