@@ -35,6 +35,11 @@ def burn(turns: int) -> int:
     return state
 
 
+def rest(seconds: float) -> None:
+    """Keep a worker for so long, and no core."""
+    time.sleep(seconds)
+
+
 def append_byte(path: str) -> None:
     """Leave a trace that this ran."""
     _append(path, b".")

@@ -180,7 +180,7 @@ def train(config: Config) -> None:
     while learner.updates < config.updates:
         rollouts = next_rollouts(config)
         learner.learn(rollouts)
-        # What is noted without a checkpoint is forgotten and noted anew; a checkpoint without its note would leave a gap.
+        # A note without a checkpoint is forgotten and written anew; a checkpoint without a note would leave a gap.
         report(config, learner, rollouts, time.perf_counter() - began)
         save_learner(config, learner)
         transfer.publish(learner.updates, learner.weights).result()

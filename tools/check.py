@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import importlib
 import os
 import re
 import shutil
@@ -18,6 +19,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import BuiltinFunctionType, MethodDescriptorType
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
@@ -131,15 +133,61 @@ def stub_path(extension: str) -> Path:
     return ROOT / "python" / "fray" / f"{extension}.pyi"
 
 
+def by_hand(extension: str) -> dict[str, tuple[str, str]]:
+    """Return what functions that read their arguments by hand say of themselves: types and documentation, by full name.
+
+    nanobind knows the types of all others. These begin their documentation with `name(argument: type) -> type`.
+    """
+    module = importlib.import_module(f"fray.{extension}")
+    found: dict[str, tuple[str, str]] = {}
+    for owner in (module, *(value for value in vars(module).values() if isinstance(value, type))):
+        prefix = f"{module.__name__}." if owner is module else f"{module.__name__}.{owner.__name__}."
+        for name, value in vars(owner).items():
+            doc = value.__doc__ or ""
+            if isinstance(value, (BuiltinFunctionType, MethodDescriptorType)) and doc.startswith(f"{name}("):
+                types, _, text = doc.partition("\n\n")
+                found[prefix + name] = (
+                    types if owner is module else types.replace("(", "(self, ", 1).replace(", )", ")"),
+                    text,
+                )
+    return found
+
+
+def wrong_counts(extension: str) -> list[str]:
+    """Functions of the module that say another number of arguments than they take, by hand, when they are called."""
+    problems: list[str] = []
+    for name, (types, _) in by_hand(extension).items():
+        function = vars(sys.modules[f"fray.{extension}"]).get(name.removeprefix(f"fray.{extension}."))
+        definition = ast.parse(f"def {types}: ...").body[0]
+        if function is None or not isinstance(definition, ast.FunctionDef):
+            continue  # a method
+        count = len(definition.args.args)
+        try:
+            function(*[None] * (count + 1))
+            said = "nothing"
+        except TypeError as error:
+            said = str(error)
+        if f"takes {count} arguments ({count + 1} given)" not in said:
+            problems.append(f"{name}: its documentation has {count} arguments; called with one more it says {said!r}")
+    return problems
+
+
 def generate_stub(extension: str, path: Path) -> list[str]:
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Functions of the plain C API have no signature that stubgen could see.
-    types = ROOT / "python" / "bindings" / f"{extension.strip('_')}_stub.txt"
-    options = ("-p", types) if types.exists() else ()
+    patterns = [rf"^fray\.{extension}\.__prefix__$:", r"    \from typing import Any", ""]
+    for name, (types, text) in by_hand(extension).items():
+        patterns += [f"^{re.escape(name)}$:", f"    def {' '.join(types.split())}:"]
+        patterns += [f'        """{text}"""' if text else "        ...", ""]
+    options: tuple[str | Path, ...] = ()
+    if len(patterns) > 3:
+        written = ROOT / "build" / "stub" / f"{extension}.txt"
+        written.parent.mkdir(parents=True, exist_ok=True)
+        written.write_text("\n".join(patterns))
+        options = ("-p", written)
     if problems := run(sys.executable, "-m", "nanobind.stubgen", "-q", "-m", f"fray.{extension}", *options, "-o", path):
         return problems
     text = path.read_text()
-    problems = [f"{types}: say which types {name}() has" for name in re.findall(r"def (\w+)\(\*args", text)]
+    problems = [f"fray.{extension}: {name}() says no types" for name in re.findall(r"def (\w+)\(\*args", text)]
     sort = ("check", "--select", "I", "--fix", "--quiet", "--no-respect-gitignore")
     return problems + run(BIN / "ruff", *sort, path) + run(BIN / "ruff", "format", "--quiet", path)
 
@@ -148,6 +196,7 @@ def stubs() -> list[str]:
     """The checked-in stubs are what the extensions say of themselves."""
     problems: list[str] = []
     for extension in EXTENSIONS:
+        problems += wrong_counts(extension)
         fresh = ROOT / "build" / "stub" / f"{extension}.pyi"
         if failed := generate_stub(extension, fresh):
             problems += failed

@@ -21,8 +21,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAVY_PACKAGES = ("numpy", "ray")
-# The modules that only decide, and the headers that hold nothing but values and functions of values.
-DECISIONS = ("scheduler", "object", "actor", "job", "queue")
+# The modules that only decide, and the headers that hold nothing but values and functions of values. The tables of the
+# dashboard are made of messages, so that module stands above wire/, but reaches nothing else than values there.
+DECISIONS = ("scheduler", "object", "actor", "job", "queue", "dashboard")
 _VALUES = """
     algorithm array bit bitset cctype charconv chrono cmath compare concepts cstddef cstdint cstring deque functional
     initializer_list iterator limits list map memory numeric optional ranges set span string string_view tuple

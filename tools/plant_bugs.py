@@ -91,9 +91,10 @@ def write_copies(path: Path, output: Path) -> None:
         if not source.is_file():
             raise ListError(f"{changes[0].place}: {module.name} has no file {file}")
         text = planted(source.read_text(), changes)
+        (output / file).parent.mkdir(exist_ok=True)
         (output / file).write_text(f'#include "base/sim/planted_bug.h"\n#line 1 "src/{module.name}/{file}"\n{text}')
-    for old in output.iterdir():
-        if old.name not in by_file:
+    for old in output.rglob("*.*"):
+        if str(old.relative_to(output)) not in by_file:
             old.unlink()
 
 

@@ -110,6 +110,8 @@ NORMAL_PARTS = (
     Part("plugs", 180, folders=("tests/plugs", "tests/ray_api"), pytest_options=_apart((_LEAKING_TESTS,)), alone=False),
     Part("Iris", 300, folders=("tests/iris",), alone=False),
     Part("browser", 90, folders=("tests/browser",), alone=False),
+    Part("traces", 80, folders=("tests/traces",), alone=False),
+    Part("metrics", 40, folders=("tests/metrics",), alone=False),
     Part("packaging and examples", 150, folders=("tests/packaging", "tests/examples", _LEAKING_TESTS)),
 )
 

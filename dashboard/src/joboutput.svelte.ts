@@ -1,4 +1,5 @@
-// What a job prints, followed until it ends. After a cut it goes on where it was.
+// What a job prints, followed until it ends. After a cut it goes on where it was; what a job of another cluster prints begins anew,
+// for the logs of clusters cannot be entered in their midst.
 import type { LogPiece } from "./api/documents";
 import { live } from "./api/live.svelte";
 import { url } from "./api/request";
@@ -6,6 +7,8 @@ import { type Line, Lines } from "./lines";
 
 export interface Source {
   readonly path: string;
+  /** Whose job it is; without one, this node's. */
+  readonly cluster?: string | undefined;
   readonly stream: string;
   readonly replica: number;
 }
@@ -28,8 +31,7 @@ export class JobOutput {
     const current = $derived(JSON.stringify(source()));
     $effect(() => {
       void current;
-      this.#kept = new Lines();
-      this.#offset = null;
+      this.#forget();
       this.#show();
       this.ended = false;
       this.trouble = "";
@@ -41,12 +43,13 @@ export class JobOutput {
     });
   }
 
-  #follow({ path, stream, replica }: Source): () => void {
+  #follow({ path, cluster, stream, replica }: Source): () => void {
     let events: EventSource | null = null;
     let timer = 0;
     const open = () => {
+      if (cluster !== undefined) this.#forget();
       const from = this.#offset === null ? { tail: TAIL } : { offset: this.#offset };
-      events = new EventSource(url(`${path}/logs/follow`, { stream, replica, ...from }));
+      events = new EventSource(url(`${path}/logs/follow`, { cluster, stream, replica, ...from }));
       events.onmessage = (event) => this.#take(JSON.parse(event.data as string) as LogPiece, Number(event.lastEventId));
       events.addEventListener("end", () => {
         this.ended = true;
@@ -65,6 +68,11 @@ export class JobOutput {
       this.#painting = 0;
       events?.close();
     };
+  }
+
+  #forget(): void {
+    this.#kept = new Lines();
+    this.#offset = null;
   }
 
   #take(piece: LogPiece, next: number): void {

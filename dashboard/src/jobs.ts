@@ -1,8 +1,15 @@
 // How jobs are told: their words, and their times, which are RFC 3339.
 import type { Job } from "./api/documents";
 
+/** The route of a job, or without an id of all. */
+export function jobRoute(id?: string): string {
+  return id === undefined ? "/api/v1/jobs" : `/api/v1/jobs/${encodeURIComponent(id)}`;
+}
+
+/** A command of one word is a line for the shell, as Ray has it. */
 export function command(job: Job): string {
-  return typeof job.command === "string" ? job.command : job.command.map(quoted).join(" ");
+  if (typeof job.command === "string") return job.command;
+  return job.command.length === 1 ? (job.command[0] ?? "") : job.command.map(quoted).join(" ");
 }
 
 /** A word as a shell would need it. */

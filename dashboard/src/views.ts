@@ -1,6 +1,7 @@
 // The views of the page, in the order of the navigation; the number is the key that opens it.
 import type { Component } from "svelte";
 import Actors from "./pages/Actors.svelte";
+import Clusters from "./pages/Clusters.svelte";
 import Functions from "./pages/Functions.svelte";
 import Jobs from "./pages/Jobs.svelte";
 import NodeLog from "./pages/NodeLog.svelte";
@@ -25,4 +26,5 @@ export const VIEWS: readonly View[] = [
   { path: "objects", name: "Objects", component: Objects },
   { path: "workers", name: "Workers and drivers", component: Workers },
   { path: "log", name: "Node log", component: NodeLog },
+  { path: "clusters", name: "Clusters", component: Clusters },
 ];

@@ -169,23 +169,22 @@ class Unpacker {
     if (mark <= 0x9F) return many(Kind::kList, mark & 0x0F);
     if (mark <= 0xBF) return text(Kind::kText, mark & 0x1F);
     if (mark >= 0xE0) return integer(static_cast<std::int8_t>(mark));
+    if (mark == 0xC0) {
+      item.kind = Kind::kNone;
+      return item;
+    }
+    if (mark == 0xC2 || mark == 0xC3) {
+      item.kind = Kind::kBool;
+      item.boolean = mark == 0xC3;
+      return item;
+    }
+    return mark >= 0xCA && mark <= 0xD3 ? a_number(mark) : sized(mark);
+  }
+
+ private:
+  // Marks of numbers, with the bytes of the number behind them.
+  Item a_number(std::uint8_t mark) {
     switch (mark) {
-      case 0xC0:
-        item.kind = Kind::kNone;
-        return item;
-      case 0xC2:
-      case 0xC3:
-        item.kind = Kind::kBool;
-        item.boolean = mark == 0xC3;
-        return item;
-      case 0xC4:
-        return text(Kind::kBytes, number<std::uint8_t>());
-      case 0xC5:
-        return text(Kind::kBytes, number<std::uint16_t>());
-      case 0xC6:
-        return text(Kind::kBytes, number<std::uint32_t>());
-      case 0xC9:
-        return extension(number<std::uint32_t>());
       case 0xCA:
         return real(std::bit_cast<float>(number<std::uint32_t>()));
       case 0xCB:
@@ -204,8 +203,21 @@ class Unpacker {
         return integer(static_cast<std::int16_t>(number<std::uint16_t>()));
       case 0xD2:
         return integer(static_cast<std::int32_t>(number<std::uint32_t>()));
-      case 0xD3:
+      default:
         return integer(static_cast<std::int64_t>(number<std::uint64_t>()));
+    }
+  }
+  // Marks of what has a size or a count behind them.
+  Item sized(std::uint8_t mark) {
+    switch (mark) {
+      case 0xC4:
+        return text(Kind::kBytes, number<std::uint8_t>());
+      case 0xC5:
+        return text(Kind::kBytes, number<std::uint16_t>());
+      case 0xC6:
+        return text(Kind::kBytes, number<std::uint32_t>());
+      case 0xC9:
+        return extension(number<std::uint32_t>());
       case 0xD9:
         return text(Kind::kText, number<std::uint8_t>());
       case 0xDA:
@@ -224,8 +236,6 @@ class Unpacker {
         return broken();
     }
   }
-
- private:
   Item broken() {
     ok_ = false;
     bytes_ = {};

@@ -4,15 +4,11 @@
 
 #include "call_runner.h"
 #include "first_step.h"
+#include "functions.h"
 #include "wire/function_payload.h"
 #include "worker/actor_loop.h"
 
 namespace fray::python {
-
-namespace {
-
-using wire::TaskStatus;
-using worker::ActorCall;
 
 struct Host {
   Host(PythonClient* client, PyObject* support_module, wire::HostActor message,
@@ -28,9 +24,11 @@ struct Host {
   std::unordered_map<std::uint64_t, PyObject*> methods;  // bound, by the hash of the name
 };
 
-struct PythonActorHost {
-  PyObject_HEAD Host* host;
-};
+namespace {
+
+using wire::TaskStatus;
+using worker::ActorCall;
+
 PyTypeObject* host_type = nullptr;
 
 // The call that this thread runs; null between calls, and on an event loop.
@@ -42,8 +40,6 @@ thread_local RunningCall running_call;
 
 constexpr std::uint64_t kLongestTakeNs = 1'000'000;  // then the event loop has other things to do
 
-Host* as_host(PyObject* self) { return reinterpret_cast<PythonActorHost*>(self)->host; }
-
 void host_dealloc(PyObject* self) {
   // The process ends with it; what the user's objects refer to is not taken down.
   PyTypeObject* type = Py_TYPE(self);
@@ -54,90 +50,6 @@ void host_dealloc(PyObject* self) {
 // ---- The constructor ----
 
 wire::ConstructorView constructor_of(const Host& host) { return wire::ConstructorView::of(host.actor.constructor); }
-
-PyObject* host_settings(PyObject* self, PyObject*) {
-  std::string_view settings = constructor_of(*as_host(self)).settings;
-  return PyBytes_FromStringAndSize(settings.data(), static_cast<Py_ssize_t>(settings.size()));
-}
-
-PyObject* host_cpus(PyObject* self, PyObject*) { return PyFloat_FromDouble(as_host(self)->actor.cpus); }
-
-PyObject* host_self_ref(PyObject* self, PyObject*) {
-  Host& host = *as_host(self);
-  ObjectId id = host.actor.actor;
-  return new_ref(host.owner, host.owner->client->objects().adopt({&id, 1}).front());
-}
-
-// open(name, mode, places): from now on calls are kept; `name` stands before the methods' names. `mode`: an
-// ActorMode. `places`: calls that run at once.
-PyObject* host_open(PyObject* self, PyObject* args) {
-  Host& host = *as_host(self);
-  const char* text = nullptr;
-  int mode = 0;
-  unsigned int places = 1;
-  if (!PyArg_ParseTuple(args, "siI", &text, &mode, &places)) return nullptr;
-  const auto kind = static_cast<worker::ActorLoop::Mode>(mode);
-  host.owner->client->actors().become_actor(host.actor.actor, places);
-  host.loop = std::make_unique<worker::ActorLoop>(*host.owner->client, *host.page, text);
-  host.loop->set_mode(kind);
-  host.owner->duty = host.loop.get();
-  PyThreadState* state = PyEval_SaveThread();
-  host.owner->client->set_duty(host.loop.get());
-  take_gil(state);
-  Py_RETURN_NONE;
-}
-
-// load_class() -> the class
-PyObject* host_load_class(PyObject* self, PyObject*) {
-  Host& host = *as_host(self);
-  const auto parts = constructor_of(host);
-  if (parts.function.size() < wire::kPayloadPrefix) {
-    PyErr_SetString(PyExc_RuntimeError, "the actor's class did not arrive");
-    return nullptr;
-  }
-  return PyObject_CallMethod(host.runner.support(), "load_function", "iy#",
-                             static_cast<int>(wire::kind_of(parts.function)),
-                             parts.function.data() + wire::kPayloadPrefix,
-                             static_cast<Py_ssize_t>(parts.function.size() - wire::kPayloadPrefix));
-}
-
-// construct() -> the instance
-PyObject* host_construct(PyObject* self, PyObject*) {
-  Host& host = *as_host(self);
-  const auto parts = constructor_of(host);
-  Owned cls(host_load_class(self, nullptr));
-  if (!cls) return nullptr;
-  wire::ByteReader in(parts.body);
-  worker::TaskView task;
-  task.client = host.actor.actor.owner;
-  task.head = in.get<wire::TaskHead>();
-  task.name = in.get_raw(task.head.name_bytes);
-  task.arguments = in.get_raw(in.left());
-  client::Submission::set_depth(task.head.depth + 1);
-  host.instance = host.runner.call(cls.get(), task);
-  host.actor.constructor = {};  // it may have been large
-  return Py_XNewRef(host.instance);
-}
-
-PyObject* host_ready(PyObject* self, PyObject*) {
-  as_host(self)->owner->client->say(wire::ControlType::kActorReady);
-  Py_RETURN_NONE;
-}
-
-// failed(exception, text): the constructor raised it
-PyObject* host_failed(PyObject* self, PyObject* args) {
-  Host& host = *as_host(self);
-  PyObject* error = nullptr;
-  const char* text = nullptr;
-  if (!PyArg_ParseTuple(args, "Os", &error, &text)) return nullptr;
-  worker::Outcome outcome;
-  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error)), error);
-  host.runner.fail("the constructor", false, &outcome);
-  outcome.keep_within(wire::most_body_bytes(host.owner->client->node().store_limit_bytes));
-  wire::ByteReader in(outcome.bytes);
-  host.owner->client->actors().say_actor_failed({wire::decode_value(in).to_value(), text});
-  Py_RETURN_NONE;
-}
 
 // ---- Calls on threads ----
 
@@ -187,33 +99,10 @@ void run_call(Host& host, ActorCall* call, GilHooks& hooks) {
   host.loop->answer(call, outcome);
 }
 
-// call_is_cancelled() -> whether the method that this thread runs was cancelled
-PyObject* call_is_cancelled(PyObject*, PyObject*) {
-  const auto [host, call] = running_call;
-  // The loop of a forked child is its parent's, and its mutex may be locked for ever.
-  if (call == nullptr || host->owner->inherited) Py_RETURN_FALSE;
-  return PyBool_FromLong(host->loop->is_cancelled(call));
-}
-
-// serve(): runs calls on this thread until the actor ends.
-PyObject* host_serve(PyObject* self, PyObject*) {
-  Host& host = *as_host(self);
-  GilHooks hooks(host.owner);
-  while (true) {
-    ActorCall* call = host.loop->next(true, hooks);
-    if (call != nullptr) {
-      run_call(host, call, hooks);
-      continue;
-    }
-    if (host.loop->has_ended()) break;
-    PyErr_Clear();  // an interrupt is for nobody here
-  }
-  Py_RETURN_NONE;
-}
-
 // ---- Calls on an event loop ----
 
-ActorCall* call_of(PyObject* number) { return static_cast<ActorCall*>(PyLong_AsVoidPtr(number)); }
+ActorCall* call_of(CallNumber number) { return reinterpret_cast<ActorCall*>(number); }
+CallNumber number_of(const ActorCall* call) { return reinterpret_cast<CallNumber>(call); }
 
 void fail(Host& host, ActorCall* call, worker::Outcome* outcome) {
   host.runner.fail(full_name(host, call->task), call->task.head.portable != 0, outcome);
@@ -314,7 +203,7 @@ class Batch {
     return row && PyList_Append(rows_.get(), row.get()) == 0;
   }
   // ([(call, what its method returned, generator)], (call, coroutine, what it waits for, context) or None)
-  PyObject* result() const { return PyTuple_Pack(2, rows_.get(), waiting_ ? waiting_.get() : Py_None); }
+  Owned result() const { return Owned(PyTuple_Pack(2, rows_.get(), waiting_ ? waiting_.get() : Py_None)); }
 
  private:
   bool begin(ActorCall* call, PyObject* coroutine) {
@@ -339,16 +228,104 @@ class Batch {
   Owned waiting_;
 };
 
-// take(count, task, context): calls at most so many methods, for a moment. Those that raise or give a value are answered
-// at once, and so are coroutines that end in their first step. See Batch for the arguments and the result.
-PyObject* host_take(PyObject* self, PyObject* const* args, Py_ssize_t arg_count) {
-  if (arg_count != 3) return PyErr_Format(PyExc_TypeError, "take(count, task, context)");
-  Host& host = *as_host(self);
-  const long count = PyLong_AsLong(args[0]);
-  if (PyErr_Occurred() != nullptr) return nullptr;
+PyType_Slot host_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(host_dealloc)}, {0, nullptr}};
+PyType_Spec host_spec{PythonActorHost::kTypeName, sizeof(PythonActorHost), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, host_slots};
+
+}  // namespace
+
+bool PythonActorHost::is(PyObject* object) { return Py_TYPE(object) == host_type; }
+
+// ---- The constructor ----
+
+Bytes host_settings(PythonActorHost* self) { return {std::string(constructor_of(*self->host).settings)}; }
+
+double host_cpus(PythonActorHost* self) { return self->host->actor.cpus; }
+
+Owned host_self_ref(PythonActorHost* self) {
+  Host& host = *self->host;
+  ObjectId id = host.actor.actor;
+  return Owned(new_ref(host.owner, host.owner->client->objects().adopt({&id, 1}).front()));
+}
+
+void host_open(PythonActorHost* self, std::string name, worker::ActorLoop::Mode mode, std::uint32_t places) {
+  Host& host = *self->host;
+  host.owner->client->actors().become_actor(host.actor.actor, places);
+  host.loop = std::make_unique<worker::ActorLoop>(*host.owner->client, *host.page, std::move(name));
+  host.loop->set_mode(mode);
+  host.owner->duty = host.loop.get();
+  PyThreadState* state = PyEval_SaveThread();
+  host.owner->client->set_duty(host.loop.get());
+  take_gil(state);
+}
+
+Owned host_load_class(PythonActorHost* self) {
+  Host& host = *self->host;
+  const std::string_view function = constructor_of(host).function;
+  if (function.size() < wire::kPayloadPrefix) {
+    PyErr_SetString(PyExc_RuntimeError, "the actor's class did not arrive");
+    return Owned();
+  }
+  return Owned(PyObject_CallMethod(host.runner.support(), "load_function", "iy#",
+                                   static_cast<int>(wire::kind_of(function)), function.data() + wire::kPayloadPrefix,
+                                   static_cast<Py_ssize_t>(function.size() - wire::kPayloadPrefix)));
+}
+
+Owned host_construct(PythonActorHost* self) {
+  Host& host = *self->host;
+  Owned cls = host_load_class(self);
+  if (!cls) return cls;
+  wire::ByteReader in(constructor_of(host).body);
+  worker::TaskView task;
+  task.client = host.actor.actor.owner;
+  task.read(in);
+  client::Submission::set_depth(task.head.depth + 1);
+  host.instance = host.runner.call(cls.get(), task);
+  host.actor.constructor = {};  // it may have been large
+  return Owned(Py_XNewRef(host.instance));
+}
+
+void host_ready(PythonActorHost* self) { self->host->owner->client->say(wire::ControlType::kActorReady); }
+
+void host_failed(PythonActorHost* self, Exception error, std::string text) {
+  Host& host = *self->host;
+  worker::Outcome outcome;
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.object)), error);
+  host.runner.fail("the constructor", false, &outcome);
+  outcome.keep_within(wire::most_body_bytes(host.owner->client->node().store_limit_bytes));
+  wire::ByteReader in(outcome.bytes);
+  host.owner->client->actors().say_actor_failed({wire::decode_value(in).to_value(), std::move(text)});
+}
+
+// ---- Calls on threads ----
+
+bool call_is_cancelled() {
+  const auto [host, call] = running_call;
+  // The loop of a forked child is its parent's, and its mutex may be locked for ever.
+  return call != nullptr && !host->owner->inherited && host->loop->is_cancelled(call);
+}
+
+void host_serve(PythonActorHost* self) {
+  Host& host = *self->host;
+  GilHooks hooks(host.owner);
+  while (true) {
+    ActorCall* call = host.loop->next(true, hooks);
+    if (call != nullptr) {
+      run_call(host, call, hooks);
+      continue;
+    }
+    if (host.loop->has_ended()) return;
+    PyErr_Clear();  // an interrupt is for nobody here
+  }
+}
+
+// ---- Calls on an event loop ----
+
+Owned host_take(PythonActorHost* self, long count, Any task, Any context) {
+  Host& host = *self->host;
   GilHooks hooks(nullptr);
-  Batch batch(host, args[1], args[2]);
-  if (!batch.is_made()) return nullptr;
+  Batch batch(host, task, context);
+  if (!batch.is_made()) return Owned();
   if (count <= 0) host.loop->read();
   std::uint64_t begun_ns = 0;
   for (long taken = 0; taken < count; ++taken) {
@@ -357,178 +334,92 @@ PyObject* host_take(PyObject* self, PyObject* const* args, Py_ssize_t arg_count)
     if (call == nullptr) break;
     if (taken == 0) begun_ns = call->started_ns;
     const bool is_last = call->started_ns - begun_ns > kLongestTakeNs;
-    if (!batch.add(call)) return nullptr;
+    if (!batch.add(call)) return Owned();
     if (is_last) break;
   }
   return batch.result();
 }
 
-// finish(call, result)
-PyObject* host_finish(PyObject* self, PyObject* const* args, Py_ssize_t count) {
-  if (count != 2) return PyErr_Format(PyExc_TypeError, "finish(call, result)");
-  as_host(self)->runner.end_forked_child();
-  answer(*as_host(self), call_of(args[0]), args[1]);
-  Py_RETURN_NONE;
+void host_finish(PythonActorHost* self, CallNumber call, Any result) {
+  self->host->runner.end_forked_child();
+  answer(*self->host, call_of(call), result);
 }
 
-// fail(call, exception): None for a cancelled call
-PyObject* host_fail(PyObject* self, PyObject* const* args, Py_ssize_t count) {
-  if (count != 2) return PyErr_Format(PyExc_TypeError, "fail(call, exception)");
-  Host& host = *as_host(self);
-  if (args[1] == Py_None) {
-    as_host(self)->runner.end_forked_child();
-    answer_cancelled(host, call_of(args[0]));
-  } else {
-    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(args[1])), args[1]);
-    as_host(self)->runner.end_forked_child();
-    answer_raised(host, call_of(args[0]));
-  }
-  Py_RETURN_NONE;
+void host_fail(PythonActorHost* self, CallNumber call, ExceptionOrNone error) {
+  const bool cancelled = error.is_none();
+  if (!cancelled) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.object)), error);
+  self->host->runner.end_forked_child();
+  cancelled ? answer_cancelled(*self->host, call_of(call)) : answer_raised(*self->host, call_of(call));
 }
 
-// item(call, index, value) -> bool: False to stop
-PyObject* host_item(PyObject* self, PyObject* const* args, Py_ssize_t count) {
-  if (count != 3) return PyErr_Format(PyExc_TypeError, "item(call, index, value)");
-  Host& host = *as_host(self);
-  ActorCall* call = call_of(args[0]);
-  auto index = static_cast<std::uint32_t>(PyLong_AsUnsignedLong(args[1]));
-  if (PyErr_Occurred() != nullptr) return nullptr;
+Answer<bool> host_item(PythonActorHost* self, CallNumber number, std::uint32_t index, Any value) {
+  Host& host = *self->host;
+  ActorCall* call = call_of(number);
   host.runner.end_forked_child();
   std::string bytes;
   std::uint64_t size = 0;
-  if (!host.runner.encode_value(args[2], host.owner->client->objects().new_object_id(), call->task, "an item", &bytes,
+  if (!host.runner.encode_value(value, host.owner->client->objects().new_object_id(), call->task, "an item", &bytes,
                                 &size)) {
-    return nullptr;
+    return Raised();
   }
   GilHooks hooks(nullptr);
-  return PyBool_FromLong(host.loop->send_item(call, index, bytes, size, false, hooks));
+  return host.loop->send_item(call, index, bytes, size, false, hooks);
 }
 
-PyObject* host_may_send(PyObject* self, PyObject* call) {
-  return PyBool_FromLong(as_host(self)->loop->may_send(call_of(call)));
+bool host_may_send(PythonActorHost* self, CallNumber call) { return self->host->loop->may_send(call_of(call)); }
+
+std::vector<CallNumber> host_cancelled(PythonActorHost* self) {
+  std::vector<CallNumber> numbers;
+  for (const ActorCall* call : self->host->loop->take_cancelled()) numbers.push_back(number_of(call));
+  return numbers;
 }
 
-// cancelled() -> [call]: since the last time
-PyObject* host_cancelled(PyObject* self, PyObject*) {
-  Owned list(PyList_New(0));
-  if (!list) return nullptr;
-  for (ActorCall* call : as_host(self)->loop->take_cancelled()) {
-    Owned number(PyLong_FromVoidPtr(call));
-    if (!number || PyList_Append(list.get(), number.get()) != 0) return nullptr;
-  }
-  return list.release();
-}
+bool host_has_calls(PythonActorHost* self) { return self->host->loop->has_calls(); }
 
-PyObject* host_has_calls(PyObject* self, PyObject*) { return PyBool_FromLong(as_host(self)->loop->has_calls()); }
+bool host_spin(PythonActorHost* self) { return self->host->loop->spin(); }
 
-// spin() -> whether calls have come
-PyObject* host_spin(PyObject* self, PyObject*) { return PyBool_FromLong(as_host(self)->loop->spin()); }
+void host_flush(PythonActorHost* self) { self->host->loop->flush(); }
 
-PyObject* host_flush(PyObject* self, PyObject*) {
-  as_host(self)->loop->flush();
-  Py_RETURN_NONE;
-}
+int host_fileno(PythonActorHost* self) { return self->host->loop->event_fd(); }
 
-PyObject* host_fileno(PyObject* self, PyObject*) { return PyLong_FromLong(as_host(self)->loop->event_fd()); }
-
-// say_wait(number, call, refs) -> number: the call waits for one of these refs, and for nothing else
-PyObject* host_say_wait(PyObject* self, PyObject* args) {
-  unsigned long long number = 0;
-  PyObject *call_number = nullptr, *refs = nullptr;
-  if (!PyArg_ParseTuple(args, "KOO!", &number, &call_number, &PyList_Type, &refs)) return nullptr;
+std::uint64_t host_say_wait(PythonActorHost* self, std::uint64_t number, CallNumber call, List refs) {
   std::vector<client::Object*> objects;
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(refs); ++i) objects.push_back(as_ref(PyList_GET_ITEM(refs, i))->object);
-  const worker::TaskView& task = call_of(call_number)->task;
-  return PyLong_FromUnsignedLongLong(as_host(self)->owner->client->call_waits().say_call_waits(
-      number, {task.client, task.number, task.name}, std::move(objects)));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(refs.object); ++i)
+    objects.push_back(as_ref(PyList_GET_ITEM(refs.object, i))->object);
+  const worker::TaskView& task = call_of(call)->task;
+  return self->host->owner->client->call_waits().say_call_waits(number, {task.client, task.number, task.name},
+                                                                std::move(objects));
 }
 
-PyObject* host_forget_wait(PyObject* self, PyObject* argument) {
-  const unsigned long long number = PyLong_AsUnsignedLongLong(argument);
-  if (PyErr_Occurred() != nullptr) return nullptr;
-  as_host(self)->owner->client->call_waits().forget_call_wait(number);
-  Py_RETURN_NONE;
+void host_forget_wait(PythonActorHost* self, std::uint64_t number) {
+  self->host->owner->client->call_waits().forget_call_wait(number);
 }
 
-// refused_waits() -> [(number, why)]
-PyObject* host_refused_waits(PyObject* self, PyObject*) {
-  Owned list(PyList_New(0));
-  if (!list) return nullptr;
-  for (const auto& [number, why] : as_host(self)->owner->client->call_waits().take_refused_waits()) {
-    Owned row(
-        Py_BuildValue("Ks#", static_cast<unsigned long long>(number), why.data(), static_cast<Py_ssize_t>(why.size())));
-    if (!row || PyList_Append(list.get(), row.get()) != 0) return nullptr;
-  }
-  return list.release();
+std::vector<std::pair<std::uint64_t, std::string>> host_refused_waits(PythonActorHost* self) {
+  return self->host->owner->client->call_waits().take_refused_waits();
 }
 
-// end_child(): in a forked child, whose event loop is the parent's
-PyObject* host_end_child(PyObject* self, PyObject*) {
+Answer<Nothing> host_end_child(PythonActorHost* self) {
   set_child_waits();
-  as_host(self)->runner.end_forked_child();
-  return nullptr;
+  self->host->runner.end_forked_child();
+  return Raised();
 }
 
-PyObject* host_has_ended(PyObject* self, PyObject*) { return PyBool_FromLong(as_host(self)->loop->has_ended()); }
+bool host_has_ended(PythonActorHost* self) { return self->host->loop->has_ended(); }
 
-PyCFunction fast(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t)) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
-}
-
-PyMethodDef host_methods[] = {
-    {"settings", host_settings, METH_NOARGS, "What the creator's Python side sent along, as bytes."},
-    {"cpus", host_cpus, METH_NOARGS, "The CPUs that the actor holds."},
-    {"self_ref", host_self_ref, METH_NOARGS, "The object that handles of this actor refer to; it does not count."},
-    {"open", host_open, METH_VARARGS,
-     "open(name, mode, places): take callers; `name` stands before the names of methods.\n"
-     "`mode`: an ActorMode. `places`: calls that run at once."},
-    {"load_class", host_load_class, METH_NOARGS, "The actor's class."},
-    {"construct", host_construct, METH_NOARGS, "The instance; raises what its constructor raises."},
-    {"ready", host_ready, METH_NOARGS, "Tells the node that calls may come."},
-    {"failed", host_failed, METH_VARARGS, "failed(exception, text): tells the node what the constructor raised."},
-    {"serve", host_serve, METH_NOARGS, "Runs calls on this thread until the actor ends."},
-    {"take", fast(host_take), METH_FASTCALL,
-     "take(count, task, context) -> ([(call, result, generator)], (call, coroutine, waits for, context) or None)"},
-    {"has_calls", host_has_calls, METH_NOARGS, "Whether take() would find some without a look at the callers."},
-    {"finish", fast(host_finish), METH_FASTCALL, "finish(call, result)"},
-    {"fail", fast(host_fail), METH_FASTCALL, "fail(call, exception), or None for a cancelled call"},
-    {"item", fast(host_item), METH_FASTCALL, "item(call, index, value) -> whether to go on"},
-    {"may_send", host_may_send, METH_O, "may_send(call): whether a further item may be sent now"},
-    {"cancelled", host_cancelled, METH_NOARGS, "Running calls that were cancelled since the last time."},
-    {"spin", host_spin, METH_NOARGS, "Looks for calls for a moment; whether some have come."},
-    {"flush", host_flush, METH_NOARGS, "Sends the answers that wait."},
-    {"fileno", host_fileno, METH_NOARGS, "Readable when take() may have something."},
-    {"say_wait", host_say_wait, METH_VARARGS, "say_wait(number, call, refs) -> number, 0 when it cannot be said now"},
-    {"forget_wait", host_forget_wait, METH_O, "forget_wait(number)"},
-    {"refused_waits", host_refused_waits, METH_NOARGS, "[(number, why it can never end)], since the last time."},
-    {"end_child", host_end_child, METH_NOARGS, "Ends a forked child that would go on in its parent's event loop."},
-    {"has_ended", host_has_ended, METH_NOARGS, "Whether the node has let go of this actor."},
-    {nullptr, nullptr, 0, nullptr}};
-PyMethodDef host_functions[] = {
-    {"call_is_cancelled", call_is_cancelled, METH_NOARGS,
-     "call_is_cancelled() -> whether the actor's method that this thread runs was cancelled"},
-    {nullptr, nullptr, 0, nullptr}};
-PyType_Slot host_slots[] = {
-    {Py_tp_dealloc, reinterpret_cast<void*>(host_dealloc)}, {Py_tp_methods, host_methods}, {0, nullptr}};
-PyType_Spec host_spec{"fray._native.ActorHost", sizeof(PythonActorHost), 0,
-                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, host_slots};
-
-}  // namespace
-
-PyObject* new_actor_host(PythonClient* owner, PyObject* support, wire::HostActor actor,
-                         std::unique_ptr<worker::MappedPage> page) {
+PythonActorHost* new_actor_host(PythonClient* owner, PyObject* support, wire::HostActor actor,
+                                std::unique_ptr<worker::MappedPage> page) {
   auto* self = PyObject_New(PythonActorHost, host_type);
   if (self == nullptr) return nullptr;
   Py_INCREF(reinterpret_cast<PyObject*>(owner));
   Py_INCREF(support);
   self->host = new Host(owner, support, std::move(actor), std::move(page));
-  return reinterpret_cast<PyObject*>(self);
+  return self;
 }
 
 int add_actor_host(PyObject* module) {
   host_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&host_spec));
-  if (host_type == nullptr || PyModule_AddType(module, host_type) != 0) return -1;
-  return PyModule_AddFunctions(module, host_functions);
+  return host_type == nullptr ? -1 : PyModule_AddType(module, host_type);
 }
 
 }  // namespace fray::python

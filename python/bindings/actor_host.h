@@ -13,7 +13,17 @@
 
 namespace fray::python {
 
-PyObject* new_actor_host(PythonClient* owner, PyObject* support, wire::HostActor actor,
-                         std::unique_ptr<worker::MappedPage> page);
+struct Host;  // in actor_host.cc
+
+struct PythonActorHost {
+  PyObject_HEAD Host* host;
+
+  static constexpr char kTypeName[] = "fray._native.ActorHost";
+  static bool is(PyObject* object);
+};
+
+// Null with a Python exception set.
+PythonActorHost* new_actor_host(PythonClient* owner, PyObject* support, wire::HostActor actor,
+                                std::unique_ptr<worker::MappedPage> page);
 
 }  // namespace fray::python

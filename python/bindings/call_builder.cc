@@ -13,9 +13,10 @@ constexpr std::size_t kMostNameBytes = 120;
 
 }  // namespace
 
-CallBuilder::CallBuilder(PythonClient* owner, const std::shared_ptr<client::Function>& function)
+CallBuilder::CallBuilder(PythonClient* owner, const std::shared_ptr<client::Function>& function, const char* operation)
     : owner_(owner), task_(std::make_unique<client::Task>()) {
   task_->function = function;
+  span_.begin_call(function->name, operation);
   portable_ = wire::is_cpp(wire::kind_of(*function->payload));
 }
 
@@ -58,7 +59,8 @@ void CallBuilder::begin(const PythonPlan& plan, std::string_view name, Py_ssize_
   head.positional = static_cast<std::uint16_t>(positional);
   head.keywords = static_cast<std::uint16_t>(keywords);
   name = name.substr(0, kMostNameBytes);
-  head.name_bytes = static_cast<std::uint16_t>(name.size());
+  head.name_bytes = static_cast<std::uint8_t>(name.size());
+  head.trace_bytes = static_cast<std::uint8_t>(span_.context().size());
   head.generator = plan.options->generator ? 1 : 0;
   head.item_budget_bytes = plan.item_budget_bytes;
   std::string& out = task_->frame;
@@ -67,6 +69,7 @@ void CallBuilder::begin(const PythonPlan& plan, std::string_view name, Py_ssize_
   wire::ByteWriter writer(out);
   writer.put(head);
   writer.put_raw(name);
+  writer.put_raw(span_.context());
 }
 
 bool CallBuilder::keyword(PyObject* name) {
@@ -130,12 +133,13 @@ void CallBuilder::add_object(client::Object* object) {
   task_->frame.clear();
 }
 
-PyObject* refs_of(PythonClient* owner, const std::vector<client::Object*>& results) {
-  if (results.size() == 1) return new_ref(owner, results.front());
+PyObject* CallBuilder::refs(const std::vector<client::Object*>& results) {
+  span_.name_task(results.front()->id);
+  if (results.size() == 1) return new_ref(owner_, results.front());
   Owned list(PyList_New(static_cast<Py_ssize_t>(results.size())));
   if (!list) return nullptr;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    PyObject* ref = new_ref(owner, results[i]);
+    PyObject* ref = new_ref(owner_, results[i]);
     if (ref == nullptr) return nullptr;
     PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), ref);
   }

@@ -8,14 +8,19 @@
 #include <memory>
 #include <string_view>
 
+#include "trace_span.h"
 #include "values.h"
 
 namespace fray::python {
 
 struct PythonFunction {
   PyObject_HEAD std::shared_ptr<client::Function>* function;
+
+  static constexpr char kTypeName[] = "fray._native.Function";
+  static bool is(PyObject* object);
 };
 extern PyTypeObject* function_type;
+inline bool PythonFunction::is(PyObject* object) { return Py_TYPE(object) == function_type; }
 
 // How tasks of one TaskOptions are submitted; made once per options object and kept by Python.
 struct PythonPlan {
@@ -23,16 +28,20 @@ struct PythonPlan {
   PyObject* shape;  // as Python gave it: the number of its worker key is forgotten when no plan holds it any more
   double timeout_seconds;
   std::uint64_t item_budget_bytes;
+
+  static constexpr char kTypeName[] = "fray._native.Plan";
+  static bool is(PyObject* object);
 };
 extern PyTypeObject* plan_type;
+inline bool PythonPlan::is(PyObject* object) { return Py_TYPE(object) == plan_type; }
 
-// Null, with TypeError set, when `object` is none.
-PythonFunction* as_function(PyObject* object);
-PythonPlan* as_plan(PyObject* object);
+// Whether these are a Function, a Plan and a tuple; sets TypeError otherwise.
+bool is_call(PyObject* function, PyObject* plan, PyObject* args);
 
 class CallBuilder {
  public:
-  CallBuilder(PythonClient* owner, const std::shared_ptr<client::Function>& function);
+  // `operation`: as TraceSpan has it.
+  CallBuilder(PythonClient* owner, const std::shared_ptr<client::Function>& function, const char* operation);
   ~CallBuilder();
   CallBuilder(const CallBuilder&) = delete;
   CallBuilder& operator=(const CallBuilder&) = delete;
@@ -40,6 +49,8 @@ class CallBuilder {
   // The whole call; `name` is what the worker knows it by. `args` is a tuple, `kwargs` a dict, None or null.
   bool build(const PythonPlan& plan, std::string_view name, PyObject* args, PyObject* kwargs);
   std::unique_ptr<client::Task> finish() { return std::move(task_); }
+  // The results of what finish() gave, as refs. Takes over the counts.
+  PyObject* refs(const std::vector<client::Object*>& results);
 
  private:
   void begin(const PythonPlan& plan, std::string_view name, Py_ssize_t positional, Py_ssize_t keywords);
@@ -50,11 +61,9 @@ class CallBuilder {
   client::Task::Extra& extra();
 
   PythonClient* owner_;
+  TraceSpan span_;
   std::unique_ptr<client::Task> task_;
   bool portable_ = false;  // what is called is no Python
 };
-
-// The ref of one result, or the list of refs of several. Takes over the counts.
-PyObject* refs_of(PythonClient* owner, const std::vector<client::Object*>& results);
 
 }  // namespace fray::python

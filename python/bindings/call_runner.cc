@@ -57,7 +57,21 @@ bool CallRunner::arguments(const worker::TaskView& task, std::vector<PyObject*>*
   return false;
 }
 
+Owned CallRunner::traced(PyObject* callable, const worker::TaskView& task) const {
+  Owned made(PyObject_CallMethod(
+      support_, "traced", "Oy#s#Ki", callable, task.trace.data(), static_cast<Py_ssize_t>(task.trace.size()),
+      task.name.data(), static_cast<Py_ssize_t>(task.name.size()), task.number, static_cast<int>(task.head.attempt)));
+  if (made) return made;
+  PyErr_WriteUnraisable(support_);
+  return Owned(Py_NewRef(callable));
+}
+
 PyObject* CallRunner::call(PyObject* callable, const worker::TaskView& task) {
+  Owned spanned;
+  if (!task.trace.empty()) {
+    spanned = traced(callable, task);
+    callable = spanned.get();
+  }
   std::vector<PyObject*> values;
   values.reserve(static_cast<std::size_t>(task.head.positional) + task.head.keywords + 1u);
   values.push_back(nullptr);  // room for a bound method's self

@@ -49,6 +49,8 @@ class CallRunner {
 
  private:
   [[noreturn]] void end_this_child() const;
+  // `callable`, such that a call of it is a span of the caller's trace.
+  Owned traced(PyObject* callable, const worker::TaskView& task) const;
   bool argument(wire::ByteReader& in, std::vector<PyObject*>* values);
   bool encode_several(PyObject* result, ObjectId id, const worker::TaskView& task, worker::Outcome* outcome);
 

@@ -11,26 +11,14 @@
 #define XXH_INLINE_ALL  // no library to carry along
 #include <xxhash.h>
 
-#include "call_builder.h"
 #include "client/call.h"
+#include "functions.h"
 #include "wire/function_payload.h"
 
 namespace fray::python {
 
 PyTypeObject* function_type = nullptr;
 PyTypeObject* plan_type = nullptr;
-
-PythonFunction* as_function(PyObject* object) {
-  if (Py_TYPE(object) == function_type) return reinterpret_cast<PythonFunction*>(object);
-  PyErr_Format(PyExc_TypeError, "a Function is needed, got %s", Py_TYPE(object)->tp_name);
-  return nullptr;
-}
-
-PythonPlan* as_plan(PyObject* object) {
-  if (Py_TYPE(object) == plan_type) return reinterpret_cast<PythonPlan*>(object);
-  PyErr_Format(PyExc_TypeError, "a Plan is needed, got %s", Py_TYPE(object)->tp_name);
-  return nullptr;
-}
 
 namespace {
 
@@ -61,10 +49,10 @@ void plan_dealloc(PyObject* self) {
 
 PyType_Slot function_slots[] = {
     {Py_tp_dealloc, reinterpret_cast<void*>(function_dealloc)}, {Py_tp_methods, function_methods}, {0, nullptr}};
-PyType_Spec function_spec{"fray._native.Function", sizeof(PythonFunction), 0,
+PyType_Spec function_spec{PythonFunction::kTypeName, sizeof(PythonFunction), 0,
                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, function_slots};
 PyType_Slot plan_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(plan_dealloc)}, {0, nullptr}};
-PyType_Spec plan_spec{"fray._native.Plan", sizeof(PythonPlan), 0,
+PyType_Spec plan_spec{PythonPlan::kTypeName, sizeof(PythonPlan), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, plan_slots};
 
 // The payload of this id that is in use, or else `payload`: a function that is pickled for every call, such as a method of
@@ -83,27 +71,6 @@ std::shared_ptr<const std::string> shared_payload(std::uint64_t id, std::string 
     sweep_at = std::max<std::size_t>(256, 2 * in_use.size());
   }
   return found;
-}
-
-// make_function(kind, payload, name, max_calls): `kind` is a FunctionKind.
-PyObject* make_function(PyObject*, PyObject* args) {
-  int kind = 0;
-  const char* payload = nullptr;
-  Py_ssize_t payload_size = 0;
-  const char* name = nullptr;
-  int most = 0;  // "I" would cut what does not fit
-  if (!PyArg_ParseTuple(args, "iy#si", &kind, &payload, &payload_size, &name, &most)) return nullptr;
-  const auto max_calls = static_cast<std::uint32_t>(std::max(most, 0));
-  auto function = std::make_shared<client::Function>();
-  function->name = name;
-  std::string whole = wire::function_payload(static_cast<wire::FunctionKind>(kind), max_calls,
-                                             {payload, static_cast<std::size_t>(payload_size)});
-  function->id = XXH3_64bits(whole.data(), whole.size()) | 1;  // 0 means none
-  function->payload = shared_payload(function->id, std::move(whole));
-  auto* self = PyObject_New(PythonFunction, function_type);
-  if (self == nullptr) return nullptr;
-  self->function = new std::shared_ptr<client::Function>(std::move(function));
-  return reinterpret_cast<PyObject*>(self);
 }
 
 // Reads the amounts of a dict; false with a Python exception set.
@@ -142,58 +109,24 @@ bool read_shape(PyObject* given, WorkShape* shape) {
   return good;
 }
 
-// make_plan(shape, max_retries, returns, generator, timeout, item_budget)
-PyObject* make_plan(PyObject*, PyObject* args) {
-  PyObject* shape = nullptr;
-  int max_retries = 0;
-  int returns = 1;
-  int generator = 0;
-  double timeout = 0;
-  unsigned long long budget = 0;
-  if (!PyArg_ParseTuple(args, "O!iipdK", &PyDict_Type, &shape, &max_retries, &returns, &generator, &timeout, &budget)) {
-    return nullptr;
-  }
-  if (returns < 1 || returns > std::numeric_limits<std::uint16_t>::max()) {
-    return PyErr_Format(PyExc_ValueError, "a task has 1 to 65535 results, not %d", returns);
-  }
-  auto options = std::make_unique<client::TaskOptions>();
-  if (!read_shape(shape, &options->shape)) return nullptr;
-  options->max_retries = max_retries;
-  options->returns = static_cast<std::uint16_t>(returns);
-  options->generator = generator != 0;
-  auto* self = PyObject_New(PythonPlan, plan_type);
-  if (self == nullptr) return nullptr;
-  self->options = options.release();
-  self->shape = Py_NewRef(shape);
-  self->timeout_seconds = timeout;
-  self->item_budget_bytes = budget;
-  return reinterpret_cast<PyObject*>(self);
-}
-
 // submit(client, function, plan, args, kwargs) -> ref, or list of refs
 PyObject* submit(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count != 5 || Py_TYPE(args[1]) != function_type || Py_TYPE(args[2]) != plan_type || !PyTuple_Check(args[3])) {
-    PyErr_SetString(PyExc_TypeError, "submit(client, function, plan, args, kwargs)");
-    return nullptr;
-  }
+  if (!takes("submit", 5, count) || !is_call(args[1], args[2], args[3])) return nullptr;
   PythonClient* owner = as_client(args[0]);
   if (owner == nullptr || !check_open(owner)) return nullptr;
   const auto& function = *reinterpret_cast<PythonFunction*>(args[1])->function;
   auto* plan = reinterpret_cast<PythonPlan*>(args[2]);
-  CallBuilder builder(owner, function);
+  CallBuilder builder(owner, function, "submit");
   if (!builder.build(*plan, function->name, args[3], args[4])) return nullptr;
   auto results = owner->client->tasks().submit(builder.finish(), *plan->options);
-  if (results.is_ok()) return refs_of(owner, *results);
+  if (results.is_ok()) return builder.refs(*results);
   raise_status(results.status());
   return nullptr;
 }
 
 // put(client, value) -> ref
 PyObject* put(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count != 2) {
-    PyErr_SetString(PyExc_TypeError, "put(client, value)");
-    return nullptr;
-  }
+  if (!takes("put", 2, count)) return nullptr;
   PythonClient* owner = as_client(args[0]);
   if (owner == nullptr || !check_open(owner)) return nullptr;
   Encoded encoded;
@@ -209,17 +142,58 @@ PyObject* put(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return new_ref(owner, object);
 }
 
+// By hand: each task and each value that is put passes through them.
 PyMethodDef call_functions[] = {
-    {"make_function", make_function, METH_VARARGS, "make_function(kind, payload, name, max_calls) -> Function"},
-    {"make_plan", make_plan, METH_VARARGS,
-     "make_plan(shape, max_retries, returns, generator, timeout, item_budget) -> Plan"},
-    {"submit", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(submit)), METH_FASTCALL,
-     "submit(client, function, plan, args, kwargs) -> ref or list of refs"},
-    {"put", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(put)), METH_FASTCALL,
-     "put(client, value) -> ref"},
+    {"submit", fast(submit), METH_FASTCALL,
+     "submit(client: Client, function: Function, plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> "
+     "Any\n"
+     "\nThe ref of the task's result, or a list of refs."},
+    {"put", fast(put), METH_FASTCALL, "put(client: Client, value: Any) -> Any\n\nThe ref of the value."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
+
+bool is_call(PyObject* function, PyObject* plan, PyObject* args) {
+  const bool fits = PythonFunction::is(function) && PythonPlan::is(plan) && PyTuple_Check(args);
+  if (!fits) {
+    PyErr_Format(PyExc_TypeError, "a Function, a Plan and a tuple of arguments are needed, got %s, %s and %s",
+                 Py_TYPE(function)->tp_name, Py_TYPE(plan)->tp_name, Py_TYPE(args)->tp_name);
+  }
+  return fits;
+}
+
+PythonFunction* make_function(wire::FunctionKind kind, BytesView payload, std::string name, int max_calls) {
+  const auto most = static_cast<std::uint32_t>(std::max(max_calls, 0));
+  auto function = std::make_shared<client::Function>();
+  function->name = std::move(name);
+  std::string whole = wire::function_payload(kind, most, payload.bytes);
+  function->id = XXH3_64bits(whole.data(), whole.size()) | 1;  // 0 means none
+  function->payload = shared_payload(function->id, std::move(whole));
+  auto* self = PyObject_New(PythonFunction, function_type);
+  if (self == nullptr) return nullptr;
+  self->function = new std::shared_ptr<client::Function>(std::move(function));
+  return self;
+}
+
+PythonPlan* make_plan(Dict shape, int max_retries, int returns, bool generator, double timeout,
+                      std::uint64_t item_budget) {
+  if (returns < 1 || returns > std::numeric_limits<std::uint16_t>::max()) {
+    PyErr_Format(PyExc_ValueError, "a task has 1 to 65535 results, not %d", returns);
+    return nullptr;
+  }
+  auto options = std::make_unique<client::TaskOptions>();
+  if (!read_shape(shape, &options->shape)) return nullptr;
+  options->max_retries = max_retries;
+  options->returns = static_cast<std::uint16_t>(returns);
+  options->generator = generator;
+  auto* self = PyObject_New(PythonPlan, plan_type);
+  if (self == nullptr) return nullptr;
+  self->options = options.release();
+  self->shape = Py_NewRef(shape);
+  self->timeout_seconds = timeout;
+  self->item_budget_bytes = item_budget;
+  return self;
+}
 
 int add_calls(PyObject* module) {
   function_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&function_spec));

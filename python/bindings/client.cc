@@ -15,9 +15,9 @@
 #include "client/open_client.h"
 #include "client/output_writer.h"
 #include "door/find_node.h"
+#include "functions.h"
 #include "model/resource_set.h"
 #include "os/files/content_hash.h"
-#include "refs.h"
 
 namespace fray::python {
 
@@ -35,33 +35,22 @@ void in_forked_child() {
   }
 }
 
-bool strings_of(PyObject* list, std::vector<std::string>* out) {
-  Owned items(PySequence_Fast(list, "a list of texts is needed"));
-  if (!items) return false;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
-    Owned bytes(PyUnicode_EncodeFSDefault(PySequence_Fast_GET_ITEM(items.get(), i)));
-    if (!bytes) return false;
-    out->emplace_back(PyBytes_AS_STRING(bytes.get()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.get())));
-  }
-  return true;
+std::vector<std::string> strings_of(const FileNames& names) {
+  std::vector<std::string> strings;
+  for (const FileName& name : names) strings.push_back(name.bytes);
+  return strings;
 }
 
-bool key_of(PyObject* command, PyObject* path, PyObject* folder, PyObject* environment, wire::WorkerKey* key) {
-  if (!strings_of(command, &key->command) || !strings_of(path, &key->module_path)) return false;
-  Owned where(PyUnicode_EncodeFSDefault(folder));
-  if (!where) return false;
-  key->folder = PyBytes_AS_STRING(where.get());
-  std::vector<std::string> flat;
-  if (!strings_of(environment, &flat)) return false;
-  for (std::size_t i = 0; i + 1 < flat.size(); i += 2) key->environment.emplace_back(flat[i], flat[i + 1]);
-  return true;
-}
-
-// Strings that a path may have: any but those with a zero byte, which the engine refuses in its own words.
-bool text_of(PyObject* object, std::string* out) {
-  Owned bytes(PyUnicode_EncodeFSDefault(object));
-  if (bytes) out->assign(PyBytes_AS_STRING(bytes.get()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.get())));
-  return static_cast<bool>(bytes);
+// `environment` has names and values by turns.
+wire::WorkerKey key_of(const FileNames& command, const FileNames& path, const FileName& folder,
+                       const FileNames& environment) {
+  wire::WorkerKey key;
+  key.command = strings_of(command);
+  key.module_path = strings_of(path);
+  key.folder = folder.bytes;
+  for (std::size_t i = 0; i + 1 < environment.size(); i += 2)
+    key.environment.emplace_back(environment[i].bytes, environment[i + 1].bytes);
+  return key;
 }
 
 client::ClientOptions usual_options() {
@@ -75,7 +64,7 @@ client::ClientOptions usual_options() {
 
 // The client that `open` makes without the GIL, as an object.
 template <typename Open>
-PyObject* client_of(Open open) {
+PythonClient* client_of(Open open) {
   PyThreadState* state = PyEval_SaveThread();
   Result<std::unique_ptr<client::Client>> opened = open();
   take_gil(state);
@@ -90,7 +79,7 @@ PyObject* client_of(Open open) {
   self->closed = false;
   self->inherited = false;
   living.push_back(self);
-  return reinterpret_cast<PyObject*>(self);
+  return self;
 }
 
 constexpr const char* kOpening = "fray._native.opening";
@@ -106,69 +95,6 @@ void drop_opening(PyObject* capsule) {
   take_gil(state);
 }
 
-// begin_open(address or None, program, options, prestart, command, path, folder, environment) -> opening
-PyObject* begin_open(PyObject*, PyObject* args) {
-  client::NodeChoice node;
-  client::ClientOptions options = usual_options();
-  unsigned int prestart = 0;
-  PyObject *address = nullptr, *program = nullptr, *settings = nullptr;
-  PyObject *command = nullptr, *path = nullptr, *folder = nullptr, *environment = nullptr;
-  if (!PyArg_ParseTuple(args, "OOOIOOOO", &address, &program, &settings, &prestart, &command, &path, &folder,
-                        &environment) ||
-      !text_of(program, &node.program) || !text_of(settings, &node.options_json) ||
-      !key_of(command, path, folder, environment, &options.key)) {
-    return nullptr;
-  }
-  if (address != Py_None && !text_of(address, &node.address.emplace())) return nullptr;
-  options.prestart = prestart;
-  PyThreadState* state = PyEval_SaveThread();
-  Result<client::ClientOpening> begun = client::ClientOpening::begin(node, std::move(options));
-  take_gil(state);
-  if (!begun.is_ok()) {
-    if (PyErr_Occurred() == nullptr) raise_status(begun.status());
-    return nullptr;
-  }
-  return PyCapsule_New(new client::ClientOpening(std::move(begun).value()), kOpening, drop_opening);
-}
-
-// finish_open(opening) -> Client, once
-PyObject* finish_open(PyObject*, PyObject* capsule) {
-  client::ClientOpening* opening = as_opening(capsule);
-  return opening == nullptr ? nullptr : client_of([opening] { return opening->finish(); });
-}
-
-// become_worker(process, fd) -> Client
-PyObject* become_worker(PyObject*, PyObject* args) {
-  client::ClientOptions options = usual_options();
-  unsigned int process = 0;
-  int fd = -1;
-  if (!PyArg_ParseTuple(args, "Ii", &process, &fd)) return nullptr;
-  options.control = os::Fd(fd);
-  options.role = wire::Role::kWorker;
-  options.process = process;
-  return client_of([&] { return client::Client::connect(std::move(options)); });
-}
-
-// find_node(address) -> str
-PyObject* find_node(PyObject*, PyObject* argument) {
-  std::string address;
-  if (!text_of(argument, &address)) return nullptr;
-  Result<door::FoundNode> found = door::find_node(address, door::Others::kLeave);
-  if (found.is_ok()) return PyUnicode_DecodeFSDefault(found->socket.c_str());
-  raise_status(found.status());
-  return nullptr;
-}
-
-// content_hash(path) -> str
-PyObject* content_hash(PyObject*, PyObject* argument) {
-  Owned path(PyUnicode_EncodeFSDefault(argument));
-  if (!path) return nullptr;
-  Result<std::string> hash = os::content_hash(PyBytes_AS_STRING(path.get()));
-  if (hash.is_ok()) return PyUnicode_FromString(hash->c_str());
-  PyErr_SetString(PyExc_OSError, hash.status().message().c_str());
-  return nullptr;
-}
-
 void client_dealloc(PyObject* self) {
   auto* owner = reinterpret_cast<PythonClient*>(self);
   std::erase(living, owner);
@@ -181,138 +107,128 @@ void client_dealloc(PyObject* self) {
   Py_DECREF(reinterpret_cast<PyObject*>(type));
 }
 
-PyObject* client_close(PyObject* self, PyObject*) {
-  reinterpret_cast<PythonClient*>(self)->closed = true;
-  PyThreadState* state = PyEval_SaveThread();
-  reinterpret_cast<PythonClient*>(self)->client->close();
-  take_gil(state);
-  Py_RETURN_NONE;
-}
-
-PyObject* client_define_key(PyObject* self, PyObject* args) {
-  if (!check_own(reinterpret_cast<PythonClient*>(self))) return nullptr;
-  PyObject *command = nullptr, *path = nullptr, *folder = nullptr, *environment = nullptr;
-  const char* runtime_env = "";
-  if (!PyArg_ParseTuple(args, "OOOO|s", &command, &path, &folder, &environment, &runtime_env)) return nullptr;
-  wire::WorkerKey key;
-  if (!key_of(command, path, folder, environment, &key)) return nullptr;
-  key.runtime_env = runtime_env;
-  return PyLong_FromUnsignedLong(reinterpret_cast<PythonClient*>(self)->client->tasks().define_key(key));
-}
-
-PyObject* client_forget_key(PyObject* self, PyObject* number) {
-  const unsigned long key = PyLong_AsUnsignedLong(number);
-  if (PyErr_Occurred() != nullptr) return nullptr;
-  reinterpret_cast<PythonClient*>(self)->client->tasks().forget_key(static_cast<std::uint32_t>(key));
-  Py_RETURN_NONE;
-}
-
-PyObject* client_status(PyObject* self, PyObject*) {
-  auto* owner = reinterpret_cast<PythonClient*>(self);
-  if (!check_own(owner)) return nullptr;
-  GilHooks hooks(owner);
-  Result<std::string> text = owner->client->status(hooks);
-  if (text.is_ok()) return PyUnicode_FromStringAndSize(text->data(), static_cast<Py_ssize_t>(text->size()));
-  if (!PyErr_Occurred()) raise_status(text.status());
-  return nullptr;
-}
-
-// A number, or None where it was not measured.
-PyObject* measured(std::uint64_t number) {
-  if (number == wire::ResultHead::kNotMeasured) return Py_NewRef(Py_None);
-  return PyLong_FromUnsignedLongLong(number);
-}
-
-// [(name, task, started_ns, duration_ns, pid, status, cpu_ns, peak_memory_bytes, bytes_in, bytes_out)]
-PyObject* client_timeline(PyObject* self, PyObject*) {
-  if (!check_own(reinterpret_cast<PythonClient*>(self))) return nullptr;
-  auto [runs, names] = reinterpret_cast<PythonClient*>(self)->client->timeline();
-  Owned list(PyList_New(static_cast<Py_ssize_t>(runs.size())));
-  if (!list) return nullptr;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const client::Timeline::Run& run = runs[i];
-    PyObject* row = Py_BuildValue("sKKKiiNNKK", names[run.name].c_str(), run.task, run.started_ns, run.duration_ns,
-                                  static_cast<int>(run.pid), static_cast<int>(run.status), measured(run.cpu_ns),
-                                  measured(run.peak_memory_bytes), run.bytes_in, run.bytes_out);
-    if (row == nullptr) return nullptr;
-    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), row);
-  }
-  return list.release();
-}
-
-// [(name, task, is a packed exception, bytes)]
-PyObject* client_failures(PyObject* self, PyObject*) {
-  if (!check_own(reinterpret_cast<PythonClient*>(self))) return nullptr;
-  auto failures = reinterpret_cast<PythonClient*>(self)->client->failures();
-  Owned list(PyList_New(static_cast<Py_ssize_t>(failures.size())));
-  if (!list) return nullptr;
-  for (std::size_t i = 0; i < failures.size(); ++i) {
-    const client::Timeline::Failure& failure = failures[i];
-    PyObject* row = Py_BuildValue("sKiy#", failure.name.c_str(), failure.task, failure.packed ? 1 : 0,
-                                  failure.bytes.data(), static_cast<Py_ssize_t>(failure.bytes.size()));
-    if (row == nullptr) return nullptr;
-    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), row);
-  }
-  return list.release();
-}
-
-PyObject* client_total(PyObject* self, PyObject*) {
-  Owned total(PyDict_New());
-  if (!total) return nullptr;
-  for (const auto& [name, units] : reinterpret_cast<PythonClient*>(self)->client->total().units()) {
-    Owned amount(PyFloat_FromDouble(static_cast<double>(units) / static_cast<double>(ResourceSet::kUnitsPerOne)));
-    if (!amount || PyDict_SetItemString(total.get(), name.c_str(), amount.get()) != 0) return nullptr;
-  }
-  return total.release();
-}
-
-PyObject* client_session(PyObject* self, PyObject*) {
-  return PyUnicode_DecodeFSDefault(reinterpret_cast<PythonClient*>(self)->client->node().folder.c_str());
-}
-
-PyObject* client_drain_output(PyObject* self, PyObject*) {
-  auto* owner = reinterpret_cast<PythonClient*>(self);
-  if (!check_own(owner)) return nullptr;
-  GilHooks hooks(owner);
-  owner->client->output().drain(hooks);
-  if (PyErr_Occurred() != nullptr) return nullptr;
-  Py_RETURN_NONE;
-}
-
-PyObject* client_is_open(PyObject* self, PyObject*) {
-  return PyBool_FromLong(reinterpret_cast<PythonClient*>(self)->client->is_open());
-}
-
-PyMethodDef client_methods[] = {
-    {"close", client_close, METH_NOARGS, "Disconnects; unfinished tasks fail. Idempotent."},
-    {"forget_key", client_forget_key, METH_O, "forget_key(number): nothing will be submitted with it any more"},
-    {"define_key", client_define_key, METH_VARARGS,
-     "define_key(command, path, folder, environment, runtime_env='') -> number"},
-    {"status", client_status, METH_NOARGS, "The node's status as JSON."},
-    {"timeline", client_timeline, METH_NOARGS,
-     "[(name, task, started_ns, duration_ns, pid, status, cpu_ns, peak_memory_bytes, bytes_in, bytes_out)]"},
-    {"failures", client_failures, METH_NOARGS, "[(name, task, is a packed exception, bytes)]"},
-    {"total_resources", client_total, METH_NOARGS, "What the node owns."},
-    {"session_folder", client_session, METH_NOARGS, "The folder with the node's socket."},
-    {"drain_output", client_drain_output, METH_NOARGS,
-     "Waits, shortly, for what workers had written before their results."},
-    {"is_open", client_is_open, METH_NOARGS, "Whether the node is there."},
-    {nullptr, nullptr, 0, nullptr}};
-PyType_Slot client_slots[] = {
-    {Py_tp_dealloc, reinterpret_cast<void*>(client_dealloc)}, {Py_tp_methods, client_methods}, {0, nullptr}};
-PyType_Spec client_spec{"fray._native.Client", sizeof(PythonClient), 0,
+PyType_Slot client_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(client_dealloc)}, {0, nullptr}};
+PyType_Spec client_spec{PythonClient::kTypeName, sizeof(PythonClient), 0,
                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, client_slots};
-PyMethodDef client_functions[] = {
-    {"find_node", find_node, METH_O,
-     "find_node(address) -> the path of the socket that 'auto', a home or a socket means"},
-    {"content_hash", content_hash, METH_O, "content_hash(path) -> what the file's content is known by"},
-    {"begin_open", begin_open, METH_VARARGS,
-     "begin_open(address or None, program, options, prestart, command, path, folder, environment) -> opening"},
-    {"finish_open", finish_open, METH_O, "finish_open(opening) -> Client; once"},
-    {"become_worker", become_worker, METH_VARARGS, "become_worker(process, fd) -> Client"},
-    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
+
+Owned begin_open(std::optional<FileName> address, FileName program, FileName options, std::uint32_t prestart,
+                 const FileNames& command, const FileNames& path, const FileName& folder,
+                 const FileNames& environment) {
+  client::NodeChoice node;
+  node.program = std::move(program.bytes);
+  node.options_json = std::move(options.bytes);
+  if (address) node.address = std::move(address->bytes);
+  client::ClientOptions client = usual_options();
+  client.key = key_of(command, path, folder, environment);
+  client.prestart = prestart;
+  PyThreadState* state = PyEval_SaveThread();
+  Result<client::ClientOpening> begun = client::ClientOpening::begin(node, std::move(client));
+  take_gil(state);
+  if (!begun.is_ok()) {
+    if (PyErr_Occurred() == nullptr) raise_status(begun.status());
+    return Owned();
+  }
+  return Owned(PyCapsule_New(new client::ClientOpening(std::move(begun).value()), kOpening, drop_opening));
+}
+
+PythonClient* finish_open(Any opening) {
+  client::ClientOpening* begun = as_opening(opening);
+  return begun == nullptr ? nullptr : client_of([begun] { return begun->finish(); });
+}
+
+PythonClient* become_worker(std::uint32_t process, int fd) {
+  client::ClientOptions options = usual_options();
+  options.control = os::Fd(fd);
+  options.role = wire::Role::kWorker;
+  options.process = process;
+  return client_of([&] { return client::Client::connect(std::move(options)); });
+}
+
+Answer<FileName> find_node(const FileName& address) {
+  Result<door::FoundNode> found = door::find_node(address.bytes, door::Others::kLeave);
+  if (found.is_ok()) return FileName{found->socket};
+  raise_status(found.status());
+  return Raised();
+}
+
+Answer<std::string> content_hash(const FileName& path) {
+  Result<std::string> hash = os::content_hash(path.bytes);
+  if (hash.is_ok()) return std::move(hash).value();
+  PyErr_SetString(PyExc_OSError, hash.status().message().c_str());
+  return Raised();
+}
+
+void client_close(PythonClient* self) {
+  self->closed = true;
+  PyThreadState* state = PyEval_SaveThread();
+  self->client->close();
+  take_gil(state);
+}
+
+Answer<std::uint32_t> client_define_key(PythonClient* self, const FileNames& command, const FileNames& path,
+                                        const FileName& folder, const FileNames& environment, std::string runtime_env) {
+  if (!check_own(self)) return Raised();
+  wire::WorkerKey key = key_of(command, path, folder, environment);
+  key.runtime_env = std::move(runtime_env);
+  return self->client->tasks().define_key(key);
+}
+
+void client_forget_key(PythonClient* self, std::uint32_t number) { self->client->tasks().forget_key(number); }
+
+Answer<std::string> client_status(PythonClient* self) {
+  if (!check_own(self)) return Raised();
+  GilHooks hooks(self);
+  Result<std::string> text = self->client->status(hooks);
+  if (text.is_ok()) return std::move(text).value();
+  if (!PyErr_Occurred()) raise_status(text.status());
+  return Raised();
+}
+
+Answer<std::vector<TaskRun>> client_timeline(PythonClient* self) {
+  if (!check_own(self)) return Raised();
+  auto measured = [](std::uint64_t number) {
+    return number == wire::ResultHead::kNotMeasured ? std::nullopt : std::optional(number);
+  };
+  auto [runs, names] = self->client->timeline();
+  std::vector<TaskRun> rows;
+  rows.reserve(runs.size());
+  for (const client::Timeline::Run& run : runs) {
+    rows.emplace_back(names[run.name], run.task, run.started_ns, run.duration_ns, run.pid, run.status,
+                      measured(run.cpu_ns), measured(run.peak_memory_bytes), run.bytes_in, run.bytes_out);
+  }
+  return rows;
+}
+
+Answer<std::vector<TaskFailure>> client_failures(PythonClient* self) {
+  if (!check_own(self)) return Raised();
+  std::vector<TaskFailure> rows;
+  for (client::Timeline::Failure& failure : self->client->failures()) {
+    rows.emplace_back(std::move(failure.name), failure.task, failure.packed, Bytes{std::move(failure.bytes)});
+  }
+  return rows;
+}
+
+std::map<std::string, double> client_total_resources(PythonClient* self) {
+  std::map<std::string, double> total;
+  for (const auto& [name, units] : self->client->total().units()) {
+    total[name] = static_cast<double>(units) / static_cast<double>(ResourceSet::kUnitsPerOne);
+  }
+  return total;
+}
+
+FileName client_session_folder(PythonClient* self) { return {self->client->node().folder}; }
+
+Answer<Nothing> client_drain_output(PythonClient* self) {
+  if (!check_own(self)) return Raised();
+  GilHooks hooks(self);
+  self->client->output().drain(hooks);
+  if (PyErr_Occurred() != nullptr) return Raised();
+  return Nothing();
+}
+
+bool client_is_open(PythonClient* self) { return self->client->is_open(); }
 
 void remember_main_thread() { main_thread_id = PyThread_get_thread_ident(); }
 
@@ -374,7 +290,7 @@ void GilHooks::before_sleep() {
 }
 
 PythonClient* as_client(PyObject* object) {
-  if (Py_TYPE(object) == python_client_type) return reinterpret_cast<PythonClient*>(object);
+  if (PythonClient::is(object)) return reinterpret_cast<PythonClient*>(object);
   PyErr_Format(PyExc_TypeError, "a Client is needed, got %s", Py_TYPE(object)->tp_name);
   return nullptr;
 }
@@ -414,9 +330,8 @@ int add_client(PyObject* module) {
   remember_main_thread();
   python_client_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&client_spec));
   if (python_client_type == nullptr) return -1;
-  if (PyModule_AddType(module, python_client_type) != 0) return -1;
   ::pthread_atfork(nullptr, nullptr, in_forked_child);
-  return PyModule_AddFunctions(module, client_functions);
+  return PyModule_AddType(module, python_client_type);
 }
 
 }  // namespace fray::python

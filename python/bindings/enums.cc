@@ -1,11 +1,8 @@
-#include "enums.h"
-
 #include <string>
 
 #include "base/enum_names.h"
 #include "base/status.h"
-#include "gil.h"
-#include "refs.h"
+#include "signatures.h"
 #include "wire/actor.h"
 #include "wire/direct.h"
 #include "wire/function_payload.h"
@@ -28,35 +25,21 @@ std::string python_name(std::string_view name) {
 }
 
 template <typename Enum>
-bool add_enum(PyObject* module, PyObject* int_enum, const char* name) {
-  Owned members(PyDict_New());
-  if (!members) return false;
-  for (const auto& [value, text] : enumerators<Enum>()) {
-    Owned number(PyLong_FromLong(static_cast<long>(value)));
-    if (!number || PyDict_SetItemString(members.get(), python_name(text).c_str(), number.get()) != 0) return false;
-  }
-  Owned arguments(Py_BuildValue("(sO)", name, members.get()));
-  Owned keywords(Py_BuildValue("{ss}", "module", "fray._native"));
-  if (!arguments || !keywords) return false;
-  Owned made(PyObject_Call(int_enum, arguments.get(), keywords.get()));
-  return made && PyObject_SetAttrString(module, name, made.get()) == 0;
+void add_enum(nanobind::module_& module, const char* name) {
+  nanobind::enum_<Enum> made(module, name, nanobind::is_arithmetic());
+  for (const auto& [value, text] : enumerators<Enum>()) made.value(python_name(text).c_str(), value);
 }
 
 }  // namespace
 
-int add_enums(PyObject* module) {
-  Owned enums(PyImport_ImportModule("enum"));
-  if (!enums) return -1;
-  Owned int_enum(PyObject_GetAttrString(enums.get(), "IntEnum"));
-  if (!int_enum) return -1;
-  const bool added = add_enum<StatusCode>(module, int_enum.get(), "StatusCode") &&
-                     add_enum<wire::FunctionKind>(module, int_enum.get(), "FunctionKind") &&
-                     add_enum<wire::TaskStatus>(module, int_enum.get(), "TaskStatus") &&
-                     add_enum<wire::ActorDeath::Executed>(module, int_enum.get(), "Executed") &&
-                     add_enum<wire::ActorFate>(module, int_enum.get(), "ActorFate") &&
-                     add_enum<worker::TaskLoop::Interrupt>(module, int_enum.get(), "Interrupt") &&
-                     add_enum<worker::ActorLoop::Mode>(module, int_enum.get(), "ActorMode");
-  return added ? 0 : -1;
+void add_enums(nanobind::module_& module) {
+  add_enum<StatusCode>(module, "StatusCode");
+  add_enum<wire::FunctionKind>(module, "FunctionKind");
+  add_enum<wire::TaskStatus>(module, "TaskStatus");
+  add_enum<wire::ActorDeath::Executed>(module, "Executed");
+  add_enum<wire::ActorFate>(module, "ActorFate");
+  add_enum<worker::TaskLoop::Interrupt>(module, "Interrupt");
+  add_enum<worker::ActorLoop::Mode>(module, "ActorMode");
 }
 
 }  // namespace fray::python

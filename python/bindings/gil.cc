@@ -4,13 +4,9 @@
 
 namespace fray::python {
 
-namespace {
-
-[[noreturn]] void sleep_for_ever() {
+void sleep_for_ever() {
   while (true) ::pause();
 }
-
-}  // namespace
 
 // Each catches the unwinding of pthread_exit(), the only thing that Python's functions throw, and never lets it go on.
 

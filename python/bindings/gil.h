@@ -16,6 +16,8 @@
 
 namespace fray::python {
 
+// What becomes of a thread that does not get the GIL any more.
+[[noreturn]] void sleep_for_ever();
 // In place of PyEval_RestoreThread().
 void take_gil(PyThreadState* state);
 // In place of PyErr_CheckSignals(), for use below the engine's functions: whether a handler has raised.

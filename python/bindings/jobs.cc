@@ -16,6 +16,7 @@
 #include "cluster_answers.h"
 #include "model/job_json.h"
 #include "model/json_text.h"
+#include "signatures.h"
 
 namespace nb = nanobind;
 
@@ -116,8 +117,7 @@ class LogText {
 
 }  // namespace
 
-int add_jobs(PyObject* module_object) {
-  nb::module_ module = nb::borrow<nb::module_>(module_object);
+void add_jobs(nb::module_& module) {
   nb::class_<LogText>(module, "JobLog", "A job's output.")
       .def("read", &LogText::read, "The next whole lines, once there are some; nothing at the end.");
   nb::class_<JobClient>(module, "JobClient", "Asks the node at a socket about jobs.")
@@ -149,7 +149,6 @@ int add_jobs(PyObject* module_object) {
           "open_log", [](JobClient& self, const std::string& id, bool follow) { return new LogText(self, id, follow); },
           nb::arg("id"), nb::arg("follow"), nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(),
           "The output of a job; with `follow` over all attempts, to its end.");
-  return 0;
 }
 
 }  // namespace fray::python

@@ -6,11 +6,9 @@
 // GIL:        waits release it; while the client's mutex is held nothing is called that could take it.
 #pragma once
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-
 #include <memory>
 
+#include "arguments.h"
 #include "client/client.h"
 #include "gil.h"
 
@@ -21,20 +19,35 @@ struct PythonClient {
   client::WorkerDuty* duty;  // set in a worker
   bool closed;               // by the user, or left to the parent: refs must not be used any more
   bool inherited;            // in a child of fork(): it is the parent's
+
+  static constexpr char kTypeName[] = "fray._native.Client";
+  static bool is(PyObject* object);
 };
 
 extern PyTypeObject* python_client_type;
+inline bool PythonClient::is(PyObject* object) { return Py_TYPE(object) == python_client_type; }
 
-// Adds the types and functions of each file to the module. 0 on success.
+// Adds to the module the types of each file, and the functions that calls pass through. 0 on success.
 int add_client(PyObject* module);
-int add_jobs(PyObject* module);
 int add_refs(PyObject* module);
 int add_values(PyObject* module);
 int add_calls(PyObject* module);
 int add_waits(PyObject* module);
-int add_worker(PyObject* module);
 int add_actors(PyObject* module);
 int add_actor_host(PyObject* module);
+
+// Functions that read their arguments by hand, because calls pass through them. Their documentation begins with their types,
+// of which the stub of the module is made.
+using FastFunction = PyObject* (*)(PyObject* self, PyObject* const* args, Py_ssize_t count);
+inline PyCFunction fast(FastFunction function) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+// Whether `given` is how many arguments there are to be; sets TypeError otherwise.
+inline bool takes(const char* name, Py_ssize_t count, Py_ssize_t given) {
+  if (given == count) return true;
+  PyErr_Format(PyExc_TypeError, "%s() takes %zd arguments (%zd given)", name, count, given);
+  return false;
+}
 
 // The client behind an argument; sets TypeError otherwise.
 PythonClient* as_client(PyObject* object);
@@ -74,22 +87,6 @@ class GilHooks : public client::WaitHooks {
 
 // Remembers which thread is the main one. Called when the module is imported, and in a worker after its fork.
 void remember_main_thread();
-
-// An owned reference that drops itself.
-struct Owned {
-  PyObject* object = nullptr;
-  Owned() = default;
-  explicit Owned(PyObject* taken) : object(taken) {}
-  Owned(Owned&& other) noexcept : object(std::exchange(other.object, nullptr)) {}
-  Owned& operator=(Owned&& other) noexcept {
-    std::swap(object, other.object);
-    return *this;
-  }
-  ~Owned() { Py_XDECREF(object); }
-  explicit operator bool() const { return object != nullptr; }
-  PyObject* get() const { return object; }
-  PyObject* release() { return std::exchange(object, nullptr); }
-};
 
 // module.name, looked up once and kept for the life of the process. Borrowed; null with an exception set.
 PyObject* imported(PyObject** slot, const char* module, const char* name);

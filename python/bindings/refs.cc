@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "values.h"
+#include "functions.h"
 
 namespace fray::python {
 
@@ -143,9 +143,9 @@ PyObject* ref_is_call(PyObject* self, PyObject*) {
 PyObject* ref_client(PyObject* self, void*) { return Py_NewRef(reinterpret_cast<PyObject*>(as_ref(self)->owner)); }
 
 PyMethodDef ref_methods[] = {
-    {"__reduce__", ref_reduce, METH_NOARGS, nullptr},
+    {"__reduce__", ref_reduce, METH_NOARGS, "__reduce__() -> Any"},
     {"result", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(ref_result)), METH_VARARGS | METH_KEYWORDS,
-     "result(timeout=None): the value, waiting for it."},
+     "result(timeout: float | None = None) -> Any\n\nThe value, waiting for it."},
     {"_ready", ref_ready, METH_NOARGS, "Whether the value is there."},
     {"_failed", ref_failed, METH_NOARGS, "Whether what is there is an exception."},
     {"_is_stream", ref_is_stream, METH_NOARGS, "Whether this is the ref of a generator task."},
@@ -232,65 +232,6 @@ PyType_Slot room_slots[] = {
 PyType_Spec room_spec{"fray._native.Room", sizeof(PythonRoom), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE, room_slots};
 
-// empty(client, bytes) -> Room
-PyObject* empty(PyObject*, PyObject* args) {
-  PyObject* client_object = nullptr;
-  unsigned long long bytes = 0;
-  if (!PyArg_ParseTuple(args, "OK", &client_object, &bytes)) return nullptr;
-  PythonClient* owner = as_client(client_object);
-  if (owner == nullptr || !check_open(owner)) return nullptr;
-  GilHooks hooks(owner);
-  Result<client::Room> made = owner->client->values().make_room(bytes, hooks);
-  if (!made.is_ok()) {
-    if (!PyErr_Occurred()) raise_status(made.status());
-    return nullptr;
-  }
-  auto* room = reinterpret_cast<PythonRoom*>(PyObject_Malloc(sizeof(PythonRoom)));
-  if (room == nullptr) return PyErr_NoMemory();
-  PyObject_Init(reinterpret_cast<PyObject*>(room), room_type);
-  room->owner = owner;
-  Py_INCREF(client_object);
-  new (&room->pin) store::Pin(made->pin);
-  room->data = made->data;
-  room->size = static_cast<Py_ssize_t>(bytes);
-  return reinterpret_cast<PyObject*>(room);
-}
-
-// extend_refs(methods) -> type: refs that this process makes from now on are of a subtype of ObjectRef that has the methods
-// of that class as well. Made here, because objects of a class that Python makes are known to its garbage collector, which
-// costs each of them. One subtype for the life of the process: refs do not count their type.
-PyObject* extend_refs(PyObject*, PyObject* methods) {
-  // A dict and weak references may lie before the object, where they do not count in its size.
-  const auto* given = reinterpret_cast<PyTypeObject*>(methods);
-  if (!PyType_Check(methods) || given->tp_basicsize != PyBaseObject_Type.tp_basicsize || given->tp_dictoffset != 0 ||
-      given->tp_weaklistoffset != 0) {
-    return PyErr_Format(PyExc_TypeError, "a class is needed that adds no attributes to its objects: __slots__ = ()");
-  }
-  if (new_ref_type != ref_type)
-    return PyErr_Format(PyExc_RuntimeError, "the refs of this process are extended already");
-  static PyType_Slot slots[] = {
-      {Py_tp_doc, const_cast<char*>("A ref with further methods.")},
-      {Py_tp_dealloc, reinterpret_cast<void*>(ref_dealloc)},
-      {Py_tp_hash, reinterpret_cast<void*>(ref_hash)},
-      {Py_tp_richcompare, reinterpret_cast<void*>(ref_compare)},
-      {Py_tp_iternext, reinterpret_cast<void*>(ref_next)},
-      {0, nullptr},
-  };
-  static PyType_Spec spec{"fray.ObjectRef", sizeof(PythonRef), 0,
-                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
-  Owned bases(PyTuple_Pack(2, methods, reinterpret_cast<PyObject*>(ref_type)));
-  if (!bases) return nullptr;
-  PyObject* made = PyType_FromSpecWithBases(&spec, bases.get());
-  if (made == nullptr) return nullptr;
-  new_ref_type = reinterpret_cast<PyTypeObject*>(made);
-  return Py_NewRef(made);
-}
-
-PyMethodDef ref_functions[] = {
-    {"empty", empty, METH_VARARGS, "empty(client, bytes) -> Room"},
-    {"extend_refs", extend_refs, METH_O, "extend_refs(methods) -> the type of new refs, which has those methods too"},
-    {nullptr, nullptr, 0, nullptr}};
-
 }  // namespace
 
 PyObject* new_ref(PythonClient* owner, client::Object* object) {
@@ -325,12 +266,58 @@ PyObject* new_view(PythonClient* owner, client::Object* object, store::Pin pin, 
   return reinterpret_cast<PyObject*>(view);
 }
 
+Owned empty(PythonClient* client, std::uint64_t bytes) {
+  if (!check_open(client)) return Owned();
+  GilHooks hooks(client);
+  Result<client::Room> made = client->client->values().make_room(bytes, hooks);
+  if (!made.is_ok()) {
+    if (!PyErr_Occurred()) raise_status(made.status());
+    return Owned();
+  }
+  auto* room = reinterpret_cast<PythonRoom*>(PyObject_Malloc(sizeof(PythonRoom)));
+  if (room == nullptr) return Owned(PyErr_NoMemory());
+  PyObject_Init(reinterpret_cast<PyObject*>(room), room_type);
+  room->owner = client;
+  Py_INCREF(reinterpret_cast<PyObject*>(client));
+  new (&room->pin) store::Pin(made->pin);
+  room->data = made->data;
+  room->size = static_cast<Py_ssize_t>(bytes);
+  return Owned(reinterpret_cast<PyObject*>(room));
+}
+
+// Made here, because objects of a class that Python makes are known to its garbage collector, which costs each of them. One
+// subtype for the life of the process: refs do not count their type.
+Owned extend_refs(Class methods) {
+  // A dict and weak references may lie before the object, where they do not count in its size.
+  const auto* given = reinterpret_cast<PyTypeObject*>(methods.object);
+  if (given->tp_basicsize != PyBaseObject_Type.tp_basicsize || given->tp_dictoffset != 0 ||
+      given->tp_weaklistoffset != 0) {
+    return Owned(
+        PyErr_Format(PyExc_TypeError, "a class is needed that adds no attributes to its objects: __slots__ = ()"));
+  }
+  if (new_ref_type != ref_type)
+    return Owned(PyErr_Format(PyExc_RuntimeError, "the refs of this process are extended already"));
+  static PyType_Slot slots[] = {
+      {Py_tp_doc, const_cast<char*>("A ref with further methods.")},
+      {Py_tp_dealloc, reinterpret_cast<void*>(ref_dealloc)},
+      {Py_tp_hash, reinterpret_cast<void*>(ref_hash)},
+      {Py_tp_richcompare, reinterpret_cast<void*>(ref_compare)},
+      {Py_tp_iternext, reinterpret_cast<void*>(ref_next)},
+      {0, nullptr},
+  };
+  static PyType_Spec spec{"fray.ObjectRef", sizeof(PythonRef), 0,
+                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  Owned bases(PyTuple_Pack(2, methods.object, reinterpret_cast<PyObject*>(ref_type)));
+  Owned made(bases ? PyType_FromSpecWithBases(&spec, bases.get()) : nullptr);
+  if (made) new_ref_type = reinterpret_cast<PyTypeObject*>(Py_NewRef(made.get()));
+  return made;
+}
+
 int add_refs(PyObject* module) {
   new_ref_type = ref_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&ref_spec));
   view_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&view_spec));
   room_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&room_spec));
   if (ref_type == nullptr || view_type == nullptr || room_type == nullptr) return -1;
-  if (PyModule_AddFunctions(module, ref_functions) != 0) return -1;
   return PyModule_AddObjectRef(module, "ObjectRef", reinterpret_cast<PyObject*>(ref_type));
 }
 

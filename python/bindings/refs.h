@@ -15,6 +15,9 @@ namespace fray::python {
 struct PythonRef {
   PyObject_HEAD client::Object* object;
   PythonClient* owner;
+
+  static constexpr char kTypeName[] = "fray._native.ObjectRef";
+  static bool is(PyObject* object);
 };
 
 extern PyTypeObject* ref_type;
@@ -24,6 +27,7 @@ extern PyTypeObject* new_ref_type;
 extern std::uint64_t refs_made;
 
 inline bool is_ref(PyObject* object) { return Py_TYPE(object) == new_ref_type || Py_TYPE(object) == ref_type; }
+inline bool PythonRef::is(PyObject* object) { return is_ref(object); }
 inline PythonRef* as_ref(PyObject* object) { return reinterpret_cast<PythonRef*>(object); }
 
 // Takes over one count of `object`.

@@ -4,6 +4,7 @@
 
 #include <structmember.h>
 
+#include "functions.h"
 #include "portable.h"
 #include "store/buffer_layout.h"
 #include "wire/actor.h"
@@ -408,6 +409,48 @@ PyObject* decode_refs(PythonClient* owner, const std::vector<client::Object*>& o
   return refs.release();
 }
 
+// The parts of an object in shared memory; false with a Python exception set.
+bool read_layout(std::string_view bytes, store::BufferLayout* layout) {
+  auto read = store::BufferLayout::parse({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()});
+  if (!read.is_ok()) {
+    raise_status(read.status());
+    return false;
+  }
+  *layout = std::move(read).value();
+  return true;
+}
+
+PyObject* decode_pickle(PythonClient* owner, std::string_view bytes, client::Object* object, const store::Pin& pin,
+                        std::vector<client::Object*>* nested) {
+  Owned data(object == nullptr
+                 ? PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size()))
+                 : new_view(owner, object, pin, reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()));
+  return data ? loads(owner, data.get(), nullptr, nested) : nullptr;
+}
+
+PyObject* decode_pickle_with_buffers(PythonClient* owner, std::string_view bytes, client::Object* object,
+                                     const store::Pin& pin, std::vector<client::Object*>* nested) {
+  store::BufferLayout layout;
+  if (!read_layout(bytes, &layout)) return nullptr;
+  Owned pickle(new_view(owner, object, pin, layout.pickle.data(), layout.pickle.size()));
+  Owned buffers(PyList_New(static_cast<Py_ssize_t>(layout.buffers.size())));
+  if (!pickle || !buffers) return nullptr;
+  for (std::size_t i = 0; i < layout.buffers.size(); ++i) {
+    PyObject* view = new_view(owner, object, pin, layout.buffers[i].data(), layout.buffers[i].size());
+    if (view == nullptr) return nullptr;
+    PyList_SET_ITEM(buffers.get(), static_cast<Py_ssize_t>(i), view);
+  }
+  return loads(owner, pickle.get(), buffers.get(), nested);
+}
+
+PyObject* decode_portable_with_buffers(PythonClient* owner, std::string_view bytes, client::Object* object,
+                                       const store::Pin& pin, std::vector<client::Object*>* nested) {
+  store::BufferLayout layout;
+  if (!read_layout(bytes, &layout)) return nullptr;
+  const std::string_view items(reinterpret_cast<const char*>(layout.pickle.data()), layout.pickle.size());
+  return unpack_portable({owner, object, pin, &layout.buffers, nested}, items);
+}
+
 // Decodes a value from its bytes. `object` and `pin` keep views into shared memory alive; they are null for inline
 // values, whose bytes lie in a frame that goes away, and so are copied.
 PyObject* decode_bytes(PythonClient* owner, wire::Encoding encoding, std::string_view bytes, client::Object* object,
@@ -436,41 +479,16 @@ PyObject* decode_bytes(PythonClient* owner, wire::Encoding encoding, std::string
       return PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), nullptr);
     case Encoding::kBytes:
       return PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size()));
-    case Encoding::kPickle: {
-      Owned data(object == nullptr
-                     ? PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size()))
-                     : new_view(owner, object, pin, reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()));
-      return data ? loads(owner, data.get(), nullptr, nested) : nullptr;
-    }
-    case Encoding::kPickleBuffers: {
+    case Encoding::kPickle:
+      return decode_pickle(owner, bytes, object, pin, nested);
+    case Encoding::kPickleBuffers:
       if (object == nullptr) break;
-      auto layout = store::BufferLayout::parse({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()});
-      if (!layout.is_ok()) {
-        raise_status(layout.status());
-        return nullptr;
-      }
-      Owned pickle(new_view(owner, object, pin, layout->pickle.data(), layout->pickle.size()));
-      Owned buffers(PyList_New(static_cast<Py_ssize_t>(layout->buffers.size())));
-      if (!pickle || !buffers) return nullptr;
-      for (std::size_t i = 0; i < layout->buffers.size(); ++i) {
-        PyObject* view = new_view(owner, object, pin, layout->buffers[i].data(), layout->buffers[i].size());
-        if (view == nullptr) return nullptr;
-        PyList_SET_ITEM(buffers.get(), static_cast<Py_ssize_t>(i), view);
-      }
-      return loads(owner, pickle.get(), buffers.get(), nested);
-    }
+      return decode_pickle_with_buffers(owner, bytes, object, pin, nested);
     case Encoding::kPortable:
       return unpack_portable({owner, object, pin, nullptr, nested}, bytes);
-    case Encoding::kPortableBuffers: {
+    case Encoding::kPortableBuffers:
       if (object == nullptr) break;
-      auto layout = store::BufferLayout::parse({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()});
-      if (!layout.is_ok()) {
-        raise_status(layout.status());
-        return nullptr;
-      }
-      std::string_view items(reinterpret_cast<const char*>(layout->pickle.data()), layout->pickle.size());
-      return unpack_portable({owner, object, pin, &layout->buffers, nested}, items);
-    }
+      return decode_portable_with_buffers(owner, bytes, object, pin, nested);
     case Encoding::kItems:
       return decode_items(owner, *nested);
     case Encoding::kRefs:
@@ -560,27 +578,23 @@ PyObject* nested_ref(PyObject*, PyObject* argument) {
   return new_ref(unpickling->owner, object);
 }
 
-PyObject* is_pickling(PyObject*, PyObject*) { return PyBool_FromLong(pickling != nullptr); }
-
-PyObject* receiving_client(PyObject*, PyObject*) {
-  return Py_NewRef(unpickling == nullptr ? Py_None : reinterpret_cast<PyObject*>(unpickling->owner));
-}
-
-// watch_pickles(watcher or None): calls watcher(pickle) for each value that is pickled, until it returns false.
-PyObject* watch_pickles(PyObject*, PyObject* watcher) {
-  Py_XSETREF(pickle_watcher, watcher == Py_None ? nullptr : Py_NewRef(watcher));
-  Py_RETURN_NONE;
-}
-
+// By hand: a pickle names it.
 PyMethodDef value_functions[] = {
-    {"watch_pickles", watch_pickles, METH_O,
-     "watch_pickles(watcher or None): calls watcher(pickle) for each value that is pickled, until it returns false"},
-    {"is_pickling", is_pickling, METH_NOARGS, "Whether this thread is pickling a value that goes to another process."},
-    {"receiving_client", receiving_client, METH_NOARGS, "The client whose value this thread is unpickling, or None."},
     {"_nested_ref", nested_ref, METH_O, "The ref at this place of the value's side table."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
+
+void watch_pickles(PickleWatcherOrNone watcher) {
+  Py_XSETREF(pickle_watcher, watcher.is_none() ? nullptr : Py_NewRef(watcher));
+}
+
+bool is_pickling() { return pickling != nullptr; }
+
+std::optional<PythonClient*> receiving_client() {
+  if (unpickling == nullptr) return {};
+  return reinterpret_cast<PythonClient*>(Py_NewRef(reinterpret_cast<PyObject*>(unpickling->owner)));
+}
 
 int add_values(PyObject* module) {
   collector_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&collector_spec));

@@ -6,9 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <unordered_map>
 
+#include "functions.h"
 #include "os/process/thread_rest.h"
+#include "trace_span.h"
 #include "values.h"
 
 namespace fray::python {
@@ -20,17 +21,19 @@ using client::WaitResult;
 
 constexpr std::size_t kLooksAtSignals = 256;  // values that are decoded before signals are looked at
 
-client::ObjectWaits::Deadline deadline_of(PyObject* timeout, bool* ok) {
-  *ok = true;
-  if (timeout == Py_None) return std::nullopt;
-  double seconds = PyFloat_AsDouble(timeout);
-  if (PyErr_Occurred()) {
-    *ok = false;
-    return std::nullopt;
-  }
-  if (!(seconds < 1e9)) return std::nullopt;
+client::ObjectWaits::Deadline deadline_of(std::optional<double> seconds) {
+  if (!seconds || !(*seconds < 1e9)) return std::nullopt;
   return client::Clock::now() +
-         std::chrono::duration_cast<client::Clock::duration>(std::chrono::duration<double>(seconds));
+         std::chrono::duration_cast<client::Clock::duration>(std::chrono::duration<double>(*seconds));
+}
+
+// Of an argument that is read by hand; false with a Python exception set.
+bool read_deadline(PyObject* timeout, client::ObjectWaits::Deadline* deadline) {
+  if (timeout == Py_None) return true;
+  const double seconds = PyFloat_AsDouble(timeout);
+  if (seconds == -1 && PyErr_Occurred() != nullptr) return false;
+  *deadline = deadline_of(seconds);
+  return true;
 }
 
 PyObject* raise_wait(PythonClient* owner, const GilHooks& hooks, WaitResult result, std::size_t ready,
@@ -50,13 +53,14 @@ PyObject* raise_wait(PythonClient* owner, const GilHooks& hooks, WaitResult resu
   return nullptr;
 }
 
-bool wait_ready(PythonClient* owner, std::span<client::Object* const> objects, PyObject* timeout) {
+// A wait that begins is `span`'s, with what its caller raises afterwards.
+bool wait_ready(PythonClient* owner, std::span<client::Object* const> objects, PyObject* timeout, TraceSpan& span) {
   bool ready = true;
   for (client::Object* object : objects) ready = ready && object->is_ready();
   if (ready) return true;
-  bool ok = false;
-  client::ObjectWaits::Deadline deadline = deadline_of(timeout, &ok);
-  if (!ok) return false;
+  span.begin_wait("get", objects, timeout);
+  client::ObjectWaits::Deadline deadline;
+  if (!read_deadline(timeout, &deadline)) return false;
   GilHooks hooks(owner);
   WaitResult result = owner->client->waits().wait(objects, objects.size(), deadline, hooks);
   if (result == WaitResult::kDone) return true;
@@ -77,9 +81,10 @@ PyObject* raise_foreign(const char* verb, PyObject* ref) {
 
 // The items of a generator task that were not taken, as a list; they stay there to be taken.
 PyObject* get_items(PythonRef* ref, PyObject* timeout) {
-  bool ok = false;
-  client::ObjectWaits::Deadline deadline = deadline_of(timeout, &ok);
-  if (!ok) return nullptr;
+  TraceSpan span;
+  if (!ref->object->is_ready()) span.begin_wait("get", {&ref->object, 1}, timeout);
+  client::ObjectWaits::Deadline deadline;
+  if (!read_deadline(timeout, &deadline)) return nullptr;
   GilHooks hooks(ref->owner);
   std::vector<client::Object*> items;
   WaitResult result = ref->owner->client->waits().all_items(ref->object, &items, deadline, hooks);
@@ -100,19 +105,21 @@ PyObject* get_items(PythonRef* ref, PyObject* timeout) {
   return values.release();
 }
 
+PyObject* get_later(PythonClient* owner, client::Object* object, PyObject* timeout) {
+  TraceSpan span;
+  return wait_ready(owner, {&object, 1}, timeout, span) ? decode_object(owner, object) : nullptr;
+}
+
 // get(client, ref, timeout) -> value
 PyObject* get(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count != 3 || !is_ref(args[1])) {
-    PyErr_SetString(PyExc_TypeError, "get(client, ref, timeout)");
-    return nullptr;
-  }
+  if (!takes("get", 3, count)) return nullptr;
+  if (!is_ref(args[1])) return PyErr_Format(PyExc_TypeError, "a ref is needed, got %s", Py_TYPE(args[1])->tp_name);
   PythonRef* ref = as_ref(args[1]);
   if (reinterpret_cast<PyObject*>(ref->owner) != args[0]) return raise_foreign("get", args[1]);
   if (!check_open(ref->owner)) return nullptr;
   client::Object* object = ref->object;
   if (object->stream) return get_items(ref, args[2]);
-  if (!object->is_ready() && !wait_ready(ref->owner, {&object, 1}, args[2])) return nullptr;
-  return decode_object(ref->owner, object);
+  return object->is_ready() ? decode_object(ref->owner, object) : get_later(ref->owner, object, args[2]);
 }
 
 // Borrowed objects of a list or tuple. False when something else than refs of this client is among them.
@@ -131,17 +138,17 @@ bool is_sequence(PyObject* object) { return PyList_CheckExact(object) || PyTuple
 
 // get_many(client, refs, timeout) -> list of values, or NotImplemented when not all are refs of this client
 PyObject* get_many(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count != 3 || !is_sequence(args[1])) {
-    PyErr_SetString(PyExc_TypeError, "get_many(client, refs, timeout)");
-    return nullptr;
-  }
+  if (!takes("get_many", 3, count)) return nullptr;
+  if (!is_sequence(args[1]))
+    return PyErr_Format(PyExc_TypeError, "a list of refs is needed, got %s", Py_TYPE(args[1])->tp_name);
   PythonClient* owner = as_client(args[0]);
   if (owner == nullptr || !check_open(owner)) return nullptr;
   Owned refs(PySequence_Tuple(args[1]));  // holds the refs while the GIL is away
   std::vector<client::Object*> objects;
   if (!refs) return nullptr;
   if (!objects_of(owner, refs.get(), &objects)) Py_RETURN_NOTIMPLEMENTED;
-  if (!wait_ready(owner, objects, args[2])) return nullptr;
+  TraceSpan span;
+  if (!wait_ready(owner, objects, args[2], span)) return nullptr;
   Owned values(PyList_New(static_cast<Py_ssize_t>(objects.size())));
   if (!values) return nullptr;
   for (std::size_t i = 0; i < objects.size(); ++i) {
@@ -238,10 +245,7 @@ PyObject* split(PyObject* refs, std::size_t needed, bool known) {
 
 // wait(client, refs, num_returns, timeout) -> (ready, others), or NotImplemented when the arguments are not in order
 PyObject* wait(PyObject*, PyObject* const* args, Py_ssize_t arg_count) {
-  if (arg_count != 4) {
-    PyErr_SetString(PyExc_TypeError, "wait(client, refs, num_returns, timeout)");
-    return nullptr;
-  }
+  if (!takes("wait", 4, arg_count)) return nullptr;
   PythonClient* owner = as_client(args[0]);
   if (owner == nullptr || !check_open(owner)) return nullptr;
   if (!PyList_CheckExact(args[1]) || !PyLong_CheckExact(args[2])) Py_RETURN_NOTIMPLEMENTED;
@@ -255,12 +259,13 @@ PyObject* wait(PyObject*, PyObject* const* args, Py_ssize_t arg_count) {
   if (!known && !are_refs_once(owner, items, count)) Py_RETURN_NOTIMPLEMENTED;
   if (enough_ready(items, count, needed)) return split(args[1], needed, known);
 
-  bool ok = false;
-  client::ObjectWaits::Deadline deadline = deadline_of(args[3], &ok);
-  if (!ok) return nullptr;
+  client::ObjectWaits::Deadline deadline;
+  if (!read_deadline(args[3], &deadline)) return nullptr;
   Owned refs(PyList_GetSlice(args[1], 0, PyList_GET_SIZE(args[1])));  // theirs may change while the GIL is away
   std::vector<client::Object*> objects;
   if (!refs || !objects_of(owner, refs.get(), &objects)) return nullptr;
+  TraceSpan span;
+  span.begin_wait("wait", objects, args[3]);
   GilHooks hooks(owner);
   WaitResult result = owner->client->waits().wait(objects, needed, deadline, hooks);
   if (result == WaitResult::kInterrupted) return nullptr;
@@ -270,49 +275,19 @@ PyObject* wait(PyObject*, PyObject* const* args, Py_ssize_t arg_count) {
   return split(refs.get(), needed, false);
 }
 
-// cancel(client, ref, force, recursive) -> whether the task had not ended
-PyObject* cancel(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count != 4 || !is_ref(args[1])) {
-    PyErr_SetString(PyExc_TypeError, "cancel(client, ref, force, recursive)");
-    return nullptr;
-  }
-  PythonRef* ref = as_ref(args[1]);
-  if (!check_own(ref->owner)) return nullptr;
-  const bool force = PyObject_IsTrue(args[2]) == 1;
-  return PyBool_FromLong(ref->owner->client->tasks().cancel(ref->object, force, PyObject_IsTrue(args[3]) == 1));
-}
-
-// is_waiting(client, ref, cancel) -> whether the task was not sent to a worker; with `cancel` it never will be
-PyObject* is_waiting(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count != 3 || !is_ref(args[1])) {
-    PyErr_SetString(PyExc_TypeError, "is_waiting(client, ref, cancel)");
-    return nullptr;
-  }
-  PythonRef* ref = as_ref(args[1]);
-  if (!check_own(ref->owner)) return nullptr;
-  return PyBool_FromLong(ref->owner->client->tasks().is_waiting(ref->object, PyObject_IsTrue(args[2]) == 1));
-}
+// By hand: each result passes through them.
+PyMethodDef wait_functions[] = {
+    {"get", fast(get), METH_FASTCALL, "get(client: Client, ref: Any, timeout: float | None) -> Any\n\nIts value."},
+    {"get_many", fast(get_many), METH_FASTCALL,
+     "get_many(client: Client, refs: list[Any], timeout: float | None) -> list[Any]\n\nTheir values."},
+    {"wait", fast(wait), METH_FASTCALL,
+     "wait(client: Client, refs: list[Any], num_returns: int, timeout: float | None) -> tuple[list[Any], list[Any]]\n\n"
+     "Those that are ready, and the others."},
+    {nullptr, nullptr, 0, nullptr}};
 
 // ---- Completion queues ----
 
-struct PythonQueue {
-  PyObject_HEAD client::CompletionQueue* queue;
-  PythonClient* owner;
-  std::unordered_map<client::Object*, PyObject*>* waiting;  // object -> list of callables; refs held by the callables
-};
 PyTypeObject* queue_type = nullptr;
-
-PyObject* make_queue(PyObject*, PyObject* argument) {
-  PythonClient* owner = as_client(argument);
-  if (owner == nullptr) return nullptr;
-  auto* self = PyObject_New(PythonQueue, queue_type);
-  if (self == nullptr) return nullptr;
-  self->queue = new client::CompletionQueue;
-  self->owner = owner;
-  self->waiting = new std::unordered_map<client::Object*, PyObject*>;
-  Py_INCREF(argument);
-  return reinterpret_cast<PyObject*>(self);
-}
 
 void queue_dealloc(PyObject* self) {
   auto* queue = reinterpret_cast<PythonQueue*>(self);
@@ -332,162 +307,116 @@ void queue_dealloc(PyObject* self) {
   Py_DECREF(reinterpret_cast<PyObject*>(type));
 }
 
-PyObject* queue_fileno(PyObject* self, PyObject*) {
-  return PyLong_FromLong(reinterpret_cast<PythonQueue*>(self)->queue->fd());
-}
-
-PyObject* add_to_queue(PyObject* self, PyObject* const* args, Py_ssize_t count, bool flush) {
-  auto* queue = reinterpret_cast<PythonQueue*>(self);
-  if (count != 2 || !is_ref(args[0])) {
-    PyErr_SetString(PyExc_TypeError, "a ref and a callback are needed");
-    return nullptr;
-  }
-  if (!check_own(queue->owner)) return nullptr;
-  client::Object* object = as_ref(args[0])->object;
-  auto [place, fresh] = queue->waiting->try_emplace(object, nullptr);
-  if (fresh) {
-    place->second = PyList_New(0);
-    client::retain(object);
-  }
-  if (PyList_Append(place->second, args[1]) != 0) return nullptr;
-  if (fresh) queue->owner->client->waits().listen(object, queue->queue, flush);
-  Py_RETURN_NONE;
-}
-
-// add(ref, callback): callback is called by run() once the ref is ready.
-PyObject* queue_add(PyObject* self, PyObject* const* args, Py_ssize_t count) {
-  return add_to_queue(self, args, count, true);
-}
-
-// watch(ref, callback): the same for a thread that calls wait(). A task that is buffered behind running ones is sent
-// when it does, so many can be watched at little cost.
-PyObject* queue_watch(PyObject* self, PyObject* const* args, Py_ssize_t count) {
-  return add_to_queue(self, args, count, false);
-}
-
-// remove(ref, callback): it is not called any more.
-PyObject* queue_remove(PyObject* self, PyObject* const* args, Py_ssize_t count) {
-  auto* queue = reinterpret_cast<PythonQueue*>(self);
-  if (count != 2 || !is_ref(args[0])) {
-    PyErr_SetString(PyExc_TypeError, "a ref and a callback are needed");
-    return nullptr;
-  }
-  client::Object* object = as_ref(args[0])->object;
-  auto found = queue->waiting->find(object);
-  if (found == queue->waiting->end()) Py_RETURN_NONE;
-  PyObject* callbacks = found->second;
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(callbacks); ++i) {
-    if (PyList_GET_ITEM(callbacks, i) != args[1]) continue;
-    if (PyList_SetSlice(callbacks, i, i + 1, nullptr) != 0) return nullptr;
-    break;
-  }
-  if (PyList_GET_SIZE(callbacks) > 0 || queue->owner->inherited) Py_RETURN_NONE;
-  queue->waiting->erase(found);
-  queue->owner->client->waits().forget_listener(queue->queue, {&object, 1});
-  queue->owner->client->objects().release(object);
-  Py_DECREF(callbacks);
-  Py_RETURN_NONE;
-}
-
-// serve_loop(): an event loop reads this queue.
-PyObject* queue_serve_loop(PyObject* self, PyObject*) {
-  auto* queue = reinterpret_cast<PythonQueue*>(self);
-  if (!check_own(queue->owner)) return nullptr;
-  queue->owner->client->call_waits().add_loop(queue->queue);
-  Py_RETURN_NONE;
-}
-
-// note_own_socket(descriptor): only this process makes it readable, as with the one that wakes an event loop.
-PyObject* note_own_socket(PyObject*, PyObject* argument) {
-  const long descriptor = PyLong_AsLong(argument);
-  if (PyErr_Occurred() != nullptr) return nullptr;
-  os::note_own_socket(static_cast<int>(descriptor));
-  Py_RETURN_NONE;
-}
-
-// begin_wait(ref) -> number: a coroutine of the loop waits for it. In a forked child nothing counts.
-PyObject* queue_begin_wait(PyObject* self, PyObject* ref) {
-  auto* queue = reinterpret_cast<PythonQueue*>(self);
-  if (!is_ref(ref)) return PyErr_Format(PyExc_TypeError, "a ref is needed");
-  return PyLong_FromUnsignedLongLong(
-      queue->owner->inherited ? 0
-                              : queue->owner->client->call_waits().begin_side_wait(as_ref(ref)->object, queue->queue));
-}
-
-// end_wait(number) -> why the wait could never end, or None
-PyObject* queue_end_wait(PyObject* self, PyObject* argument) {
-  auto* queue = reinterpret_cast<PythonQueue*>(self);
-  const unsigned long long number = PyLong_AsUnsignedLongLong(argument);
-  if (PyErr_Occurred() != nullptr) return nullptr;
-  const std::string why =
-      queue->owner->inherited ? std::string() : queue->owner->client->call_waits().end_side_wait(number);
-  if (why.empty()) Py_RETURN_NONE;
-  return PyUnicode_FromStringAndSize(why.data(), static_cast<Py_ssize_t>(why.size()));
-}
-
-// wait(timeout) -> whether run() has something to do; this thread reads the sockets meanwhile.
-PyObject* queue_wait(PyObject* self, PyObject* timeout) {
-  auto* queue = reinterpret_cast<PythonQueue*>(self);
-  if (!check_open(queue->owner)) return nullptr;
-  bool ok = false;
-  client::ObjectWaits::Deadline deadline = deadline_of(timeout, &ok);
-  if (!ok) return nullptr;
-  GilHooks hooks(queue->owner);
-  WaitResult result = queue->owner->client->waits().wait_completed(queue->queue, deadline, hooks);
-  if (result == WaitResult::kDone) Py_RETURN_TRUE;
-  if (result == WaitResult::kTimedOut) Py_RETURN_FALSE;
-  return raise_wait(queue->owner, hooks, result, 0, 1);
-}
-
-PyObject* queue_run(PyObject* self, PyObject*) {
-  auto* queue = reinterpret_cast<PythonQueue*>(self);
-  if (!check_own(queue->owner)) return nullptr;
-  for (client::Object* object : queue->owner->client->waits().take_completed(queue->queue)) {
-    auto found = queue->waiting->find(object);
-    if (found == queue->waiting->end()) continue;
-    Owned callbacks(found->second);
-    queue->waiting->erase(found);
-    queue->owner->client->objects().release(object);
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(callbacks.get()); ++i) {
-      Owned ignored(PyObject_CallNoArgs(PyList_GET_ITEM(callbacks.get(), i)));
-      if (!ignored) return nullptr;
-    }
-  }
-  Py_RETURN_NONE;
-}
-
-PyMethodDef queue_methods[] = {
-    {"fileno", queue_fileno, METH_NOARGS, "The descriptor that is readable when run() has something to do."},
-    {"add", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(queue_add)), METH_FASTCALL,
-     "add(ref, callback)"},
-    {"watch", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(queue_watch)), METH_FASTCALL,
-     "watch(ref, callback), for a thread that waits"},
-    {"remove", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(queue_remove)), METH_FASTCALL,
-     "remove(ref, callback): the callback of add() is not called any more"},
-    {"serve_loop", queue_serve_loop, METH_NOARGS, "An event loop reads this queue."},
-    {"begin_wait", queue_begin_wait, METH_O, "begin_wait(ref) -> number: a coroutine begins to wait"},
-    {"end_wait", queue_end_wait, METH_O, "end_wait(number) -> why the wait could never end, or None"},
-    {"wait", queue_wait, METH_O, "wait(timeout) -> whether run() has something to do"},
-    {"run", queue_run, METH_NOARGS, "Calls the callbacks of refs that became ready."},
-    {nullptr, nullptr, 0, nullptr}};
-PyType_Slot queue_slots[] = {
-    {Py_tp_dealloc, reinterpret_cast<void*>(queue_dealloc)}, {Py_tp_methods, queue_methods}, {0, nullptr}};
-PyType_Spec queue_spec{"fray._native.CompletionQueue", sizeof(PythonQueue), 0,
+PyType_Slot queue_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(queue_dealloc)}, {0, nullptr}};
+PyType_Spec queue_spec{PythonQueue::kTypeName, sizeof(PythonQueue), 0,
                        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, queue_slots};
 
-#define FAST(function) reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)), METH_FASTCALL
-
-PyMethodDef wait_functions[] = {
-    {"get", FAST(get), "get(client, ref, timeout) -> value"},
-    {"get_many", FAST(get_many), "get_many(client, refs, timeout) -> list of values"},
-    {"wait", FAST(wait), "wait(client, refs, num_returns, timeout) -> (ready, others)"},
-    {"cancel", FAST(cancel), "cancel(client, ref, force, recursive) -> whether the task had not ended"},
-    {"is_waiting", FAST(is_waiting), "is_waiting(client, ref, cancel) -> whether no worker had the task"},
-    {"note_own_socket", note_own_socket, METH_O, "note_own_socket(descriptor): only this process makes it readable"},
-    {"make_queue", make_queue, METH_O, "make_queue(client) -> CompletionQueue"},
-    {nullptr, nullptr, 0, nullptr}};
+Answer<Nothing> add_to_queue(PythonQueue* queue, PythonRef* ref, PyObject* callback, bool flush) {
+  if (!check_own(queue->owner)) return Raised();
+  auto [place, fresh] = queue->waiting->try_emplace(ref->object, nullptr);
+  if (fresh) {
+    place->second = PyList_New(0);
+    client::retain(ref->object);
+  }
+  if (PyList_Append(place->second, callback) != 0) return Raised();
+  if (fresh) queue->owner->client->waits().listen(ref->object, queue->queue, flush);
+  return Nothing();
+}
 
 }  // namespace
+
+Answer<bool> cancel(PythonClient*, PythonRef* ref, bool force, bool recursive) {
+  if (!check_own(ref->owner)) return Raised();
+  return ref->owner->client->tasks().cancel(ref->object, force, recursive);
+}
+
+Answer<bool> is_waiting(PythonClient*, PythonRef* ref, bool cancel) {
+  if (!check_own(ref->owner)) return Raised();
+  return ref->owner->client->tasks().is_waiting(ref->object, cancel);
+}
+
+void note_own_socket(int descriptor) { os::note_own_socket(descriptor); }
+
+bool PythonQueue::is(PyObject* object) { return Py_TYPE(object) == queue_type; }
+
+PythonQueue* make_queue(PythonClient* client) {
+  auto* self = PyObject_New(PythonQueue, queue_type);
+  if (self == nullptr) return nullptr;
+  self->queue = new client::CompletionQueue;
+  self->owner = client;
+  self->waiting = new std::unordered_map<client::Object*, PyObject*>;
+  Py_INCREF(reinterpret_cast<PyObject*>(client));
+  return self;
+}
+
+int queue_fileno(PythonQueue* self) { return self->queue->fd(); }
+
+Answer<Nothing> queue_add(PythonQueue* self, PythonRef* ref, Callback callback) {
+  return add_to_queue(self, ref, callback, true);
+}
+
+Answer<Nothing> queue_watch(PythonQueue* self, PythonRef* ref, Callback callback) {
+  return add_to_queue(self, ref, callback, false);
+}
+
+Answer<Nothing> queue_remove(PythonQueue* self, PythonRef* ref, Callback callback) {
+  auto found = self->waiting->find(ref->object);
+  if (found == self->waiting->end()) return Nothing();
+  PyObject* callbacks = found->second;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(callbacks); ++i) {
+    if (PyList_GET_ITEM(callbacks, i) != callback.object) continue;
+    if (PyList_SetSlice(callbacks, i, i + 1, nullptr) != 0) return Raised();
+    break;
+  }
+  if (PyList_GET_SIZE(callbacks) > 0 || self->owner->inherited) return Nothing();
+  self->waiting->erase(found);
+  self->owner->client->waits().forget_listener(self->queue, {&ref->object, 1});
+  self->owner->client->objects().release(ref->object);
+  Py_DECREF(callbacks);
+  return Nothing();
+}
+
+Answer<Nothing> queue_serve_loop(PythonQueue* self) {
+  if (!check_own(self->owner)) return Raised();
+  self->owner->client->call_waits().add_loop(self->queue);
+  return Nothing();
+}
+
+// In a forked child nothing counts.
+std::uint64_t queue_begin_wait(PythonQueue* self, PythonRef* ref) {
+  return self->owner->inherited ? 0 : self->owner->client->call_waits().begin_side_wait(ref->object, self->queue);
+}
+
+std::optional<std::string> queue_end_wait(PythonQueue* self, std::uint64_t number) {
+  if (self->owner->inherited) return {};
+  std::string why = self->owner->client->call_waits().end_side_wait(number);
+  return why.empty() ? std::nullopt : std::optional(std::move(why));
+}
+
+Answer<bool> queue_wait(PythonQueue* self, std::optional<double> timeout) {
+  if (!check_open(self->owner)) return Raised();
+  GilHooks hooks(self->owner);
+  WaitResult result = self->owner->client->waits().wait_completed(self->queue, deadline_of(timeout), hooks);
+  if (result == WaitResult::kDone || result == WaitResult::kTimedOut) return result == WaitResult::kDone;
+  raise_wait(self->owner, hooks, result, 0, 1);
+  return Raised();
+}
+
+Answer<Nothing> queue_run(PythonQueue* self) {
+  if (!check_own(self->owner)) return Raised();
+  for (client::Object* object : self->owner->client->waits().take_completed(self->queue)) {
+    auto found = self->waiting->find(object);
+    if (found == self->waiting->end()) continue;
+    Owned callbacks(found->second);
+    self->waiting->erase(found);
+    self->owner->client->objects().release(object);
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(callbacks.get()); ++i) {
+      Owned ignored(PyObject_CallNoArgs(PyList_GET_ITEM(callbacks.get(), i)));
+      if (!ignored) return Raised();
+    }
+  }
+  return Nothing();
+}
 
 int add_waits(PyObject* module) {
   queue_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&queue_spec));

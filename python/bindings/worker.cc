@@ -12,8 +12,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "actor_host.h"
 #include "call_runner.h"
+#include "functions.h"
 #include "wire/function_payload.h"
 #include "worker/fork_server.h"
 #include "worker/mapped_page.h"
@@ -105,7 +105,7 @@ class PythonExecutor : public worker::Executor {
     if (callable != nullptr) {
       result = task.head.generator != 0 ? stream(callable, task) : runner_.call(callable, task);
     }
-    if (loop_->interrupted() != worker::TaskLoop::Interrupt::kNone) {
+    if (lost_to_interrupt(task, result)) {
       end_interrupted(outcome);
     } else if (result == nullptr) {
       if (task.head.may_retry != 0 && wants_retry(callable)) {
@@ -114,7 +114,11 @@ class PythonExecutor : public worker::Executor {
         runner_.fail(task.name, task.head.portable != 0, outcome);
       }
     } else if (!runner_.encode_results(result, task, outcome)) {
-      runner_.fail(task.name, task.head.portable != 0, outcome);
+      if (loop_->interrupted() != worker::TaskLoop::Interrupt::kNone) {
+        end_interrupted(outcome);  // while its value was pickled
+      } else {
+        runner_.fail(task.name, task.head.portable != 0, outcome);
+      }
     }
     if (PyErr_Occurred() != nullptr) PyErr_Clear();
     Py_XDECREF(result);
@@ -177,6 +181,14 @@ class PythonExecutor : public worker::Executor {
     });
   }
 
+  // A task that was cancelled and has caught that keeps the value that it gives all the same.
+  bool lost_to_interrupt(const worker::TaskView& task, PyObject* result) const {
+    using Interrupt = worker::TaskLoop::Interrupt;
+    const Interrupt reason = loop_->interrupted();
+    const bool caught = reason == Interrupt::kCancelled && result != nullptr && task.head.generator == 0;
+    return reason != Interrupt::kNone && !caught;
+  }
+
   void end_interrupted(worker::Outcome* outcome) {
     bool timed_out = loop_->interrupted() == worker::TaskLoop::Interrupt::kTimedOut;
     PyErr_Clear();
@@ -210,44 +222,6 @@ class PythonExecutor : public worker::Executor {
 
 worker::TaskLoop* running_loop = nullptr;
 
-// run_worker(client, support, page_fd): runs tasks until the node lets go of this process (None) or makes an actor of it
-// (ActorHost).
-PyObject* run_worker(PyObject*, PyObject* args) {
-  PyObject* client_object = nullptr;
-  PyObject* support = nullptr;
-  int page_fd = -1;
-  if (!PyArg_ParseTuple(args, "OOi", &client_object, &support, &page_fd)) return nullptr;
-  PythonClient* owner = as_client(client_object);
-  if (owner == nullptr) return nullptr;
-  remember_main_thread();
-  offer_wake_signal();
-  auto page = std::make_unique<worker::MappedPage>(page_fd);
-  PythonExecutor executor(owner, support);
-  worker::TaskLoop loop(*owner->client, executor, *page);
-  executor.attach(&loop);
-  owner->duty = &loop;
-  running_loop = &loop;
-  loop.run();
-  running_loop = nullptr;
-  owner->client->set_duty(nullptr);
-  owner->duty = nullptr;
-  if (auto actor = loop.take_actor()) return new_actor_host(owner, support, std::move(*actor), std::move(page));
-  Py_RETURN_NONE;
-}
-
-// What ended the running task early, as an Interrupt.
-PyObject* interrupt_reason(PyObject*, PyObject*) {
-  return PyLong_FromLong(running_loop == nullptr ? 0 : static_cast<long>(running_loop->interrupted()));
-}
-
-// hold_timeout(held): whether the running task's time counts against its timeout.
-PyObject* hold_timeout(PyObject*, PyObject* argument) {
-  int held = PyObject_IsTrue(argument);
-  if (held < 0) return nullptr;
-  if (running_loop != nullptr) running_loop->hold_timeout(held != 0);
-  Py_RETURN_NONE;
-}
-
 // The number that a function of the fork server returns; `otherwise` where it raises.
 long answer_of(PyObject* function, long otherwise) {
   Owned answer(PyObject_CallNoArgs(function));
@@ -257,12 +231,37 @@ long answer_of(PyObject* function, long otherwise) {
   return otherwise;
 }
 
-// run_fork_server(fd, load_loop, needs, load): returns (process, control_fd, page_fd) in each forked child; exits with the
-// node.
-PyObject* run_fork_server(PyObject*, PyObject* args) {
-  int fd = -1;
-  PyObject *load_loop = nullptr, *needs = nullptr, *load = nullptr;
-  if (!PyArg_ParseTuple(args, "iOOO", &fd, &load_loop, &needs, &load)) return nullptr;
+}  // namespace
+
+Answer<std::optional<PythonActorHost*>> run_worker(PythonClient* client, Any support, int page_fd) {
+  remember_main_thread();
+  offer_wake_signal();
+  auto page = std::make_unique<worker::MappedPage>(page_fd);
+  PythonExecutor executor(client, support);
+  worker::TaskLoop loop(*client->client, executor, *page);
+  executor.attach(&loop);
+  client->duty = &loop;
+  running_loop = &loop;
+  loop.run();
+  running_loop = nullptr;
+  client->client->set_duty(nullptr);
+  client->duty = nullptr;
+  auto actor = loop.take_actor();
+  if (!actor) return std::optional<PythonActorHost*>();
+  PythonActorHost* host = new_actor_host(client, support, std::move(*actor), std::move(page));
+  if (host == nullptr) return Raised();
+  return std::optional(host);
+}
+
+worker::TaskLoop::Interrupt interrupt_reason() {
+  return running_loop == nullptr ? worker::TaskLoop::Interrupt::kNone : running_loop->interrupted();
+}
+
+void hold_timeout(bool held) {
+  if (running_loop != nullptr) running_loop->hold_timeout(held);
+}
+
+std::tuple<std::uint32_t, int, int> run_fork_server(int fd, Callback load_loop, NumberOrNone needs, NumberOrNone load) {
   worker::ForkCallbacks callbacks;
   callbacks.before_fork = [] { PyOS_BeforeFork(); };
   callbacks.after_fork_parent = [] { PyOS_AfterFork_Parent(); };
@@ -271,25 +270,13 @@ PyObject* run_fork_server(PyObject*, PyObject* args) {
     Owned nothing(PyObject_CallNoArgs(load_loop));
     if (!nothing) PyErr_WriteUnraisable(load_loop);
   };
-  if (needs != Py_None) {
+  if (!needs.is_none()) {
     const auto nothing = static_cast<long>(worker::Needs::kNothing);
     callbacks.needs = [needs, nothing] { return static_cast<worker::Needs>(answer_of(needs, nothing)); };
     callbacks.load = [load] { return answer_of(load, 0) != 0; };
   }
-  worker::ForkedWorker forked = worker::run_fork_server(fd, callbacks);
-  return Py_BuildValue("Iii", forked.process, forked.control_fd, forked.page_fd);
+  const worker::ForkedWorker forked = worker::run_fork_server(fd, callbacks);
+  return {forked.process, forked.control_fd, forked.page_fd};
 }
-
-PyMethodDef worker_functions[] = {
-    {"run_worker", run_worker, METH_VARARGS, "run_worker(client, support, page_fd)"},
-    {"interrupt_reason", interrupt_reason, METH_NOARGS, "What ended the running task early, as a number of Interrupt."},
-    {"hold_timeout", hold_timeout, METH_O, "hold_timeout(held): the running task's timeout stands still, or goes on"},
-    {"run_fork_server", run_fork_server, METH_VARARGS,
-     "run_fork_server(fd, load_loop, needs or None, load) -> (process, control_fd, page_fd), in each child"},
-    {nullptr, nullptr, 0, nullptr}};
-
-}  // namespace
-
-int add_worker(PyObject* module) { return PyModule_AddFunctions(module, worker_functions); }
 
 }  // namespace fray::python

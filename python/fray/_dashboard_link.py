@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import html
-import http.client
-import json
-import os
 from pathlib import Path
-from urllib.parse import urlsplit
 
-from fray.errors import NodeDiedError, UnsupportedError
+from fray._node_http import NodeHttp
+from fray.errors import UnsupportedError
 from fray.job.context import JobContext
 from fray.job.current import existing_job_context
 
 __all__ = ["DashboardLink", "dashboard"]
 
-_PATIENCE = 10.0
 _HEIGHT = 720
 
 
@@ -47,7 +43,7 @@ class DashboardLink:
     """A link to the page of a node that logs a browser in, once."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self._node = NodeHttp(folder)
         self.url = self._make(framed=False)
 
     def __str__(self) -> str:
@@ -65,24 +61,4 @@ class DashboardLink:
         )
 
     def _make(self, framed: bool) -> str:
-        try:
-            address = urlsplit((self._folder / "http.url").read_text().strip())
-            token = (self._folder / "http.token").read_text().strip()
-        except FileNotFoundError:
-            raise UnsupportedError(
-                f"the node in {os.fspath(self._folder)} has no dashboard; start it with fray.init(dashboard=True), or "
-                "use one that `fray start` has started"
-            ) from None
-        connection = http.client.HTTPConnection(address.hostname or "127.0.0.1", address.port, timeout=_PATIENCE)
-        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-        try:
-            connection.request("POST", "/api/v1/dashboard/login-links", json.dumps({"framed": framed}), headers)
-            answer = connection.getresponse()
-            document = json.loads(answer.read())
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            raise NodeDiedError(f"the node at {address.geturl()} does not answer: {error}") from None
-        finally:
-            connection.close()
-        if answer.status != 200:
-            raise NodeDiedError(f"the node at {address.geturl()} makes no link: {document['error']['message']}")
-        return str(document["url"])
+        return str(self._node.ask("POST", "/api/v1/dashboard/login-links", {"framed": framed})["url"])

@@ -3,10 +3,230 @@
 import enum
 import types
 from collections.abc import Callable, Sequence
-from types import ModuleType
 from typing import Any
 
 RELEASE: str = "0.1.0"
+
+class Client:
+    def close(self) -> None:
+        """Disconnects; unfinished tasks fail. Idempotent."""
+
+    def define_key(
+        self, command: Sequence[str], path: Sequence[str], folder: str, environment: Sequence[str], runtime_env: str
+    ) -> int:
+        """The number of a worker key."""
+
+    def forget_key(self, number: int) -> None:
+        """Nothing will be submitted with this key any more."""
+
+    def status(self) -> str:
+        """The node's status as JSON."""
+
+    def timeline(self) -> list[tuple[str, int, int, int, int, TaskStatus, int | None, int | None, int, int]]:
+        """
+        [(name, task, started_ns, duration_ns, pid, status, cpu_ns, peak_memory_bytes, bytes_in, bytes_out)]
+        """
+
+    def failures(self) -> list[tuple[str, int, bool, bytes]]:
+        """[(name, task, whether the bytes are a packed exception, bytes)]"""
+
+    def total_resources(self) -> dict[str, float]:
+        """What the node owns."""
+
+    def session_folder(self) -> str:
+        """The folder with the node's socket."""
+
+    def drain_output(self) -> None:
+        """Waits, shortly, for what workers had written before their results."""
+
+    def is_open(self) -> bool:
+        """Whether the node is there."""
+
+class ObjectRef:
+    """Stands for the result of a task or for a value that was put."""
+
+    def __repr__(self, /):
+        """Return repr(self)."""
+
+    def __hash__(self, /):
+        """Return hash(self)."""
+
+    def __lt__(self, value, /):
+        """Return self<value."""
+
+    def __le__(self, value, /):
+        """Return self<=value."""
+
+    def __eq__(self, value, /):
+        """Return self==value."""
+
+    def __ne__(self, value, /):
+        """Return self!=value."""
+
+    def __gt__(self, value, /):
+        """Return self>value."""
+
+    def __ge__(self, value, /):
+        """Return self>=value."""
+
+    def __iter__(self, /):
+        """Implement iter(self)."""
+
+    def __next__(self, /):
+        """Implement next(self)."""
+
+    def __await__(self, /):
+        """Return an iterator to be used in await expression."""
+
+    def __reduce__(self) -> Any: ...
+    def result(self, timeout: float | None = None) -> Any:
+        """The value, waiting for it."""
+
+class Function:
+    __sizeof__: types.MethodDescriptorType = ...
+
+class Plan:
+    pass
+
+def submit(client: Client, function: Function, plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
+    """The ref of the task's result, or a list of refs."""
+
+def put(client: Client, value: Any) -> Any:
+    """The ref of the value."""
+
+class CompletionQueue:
+    def fileno(self) -> int:
+        """The descriptor that is readable when run() has something to do."""
+
+    def add(self, ref: ObjectRef, callback: Callable[[], object]) -> None:
+        """run() calls the callback once the ref is ready."""
+
+    def watch(self, ref: ObjectRef, callback: Callable[[], object]) -> None:
+        """
+        The same for a thread that calls wait(). A task that is buffered behind running ones is sent when it does,
+        so many can be watched at little cost.
+        """
+
+    def remove(self, ref: ObjectRef, callback: Callable[[], object]) -> None:
+        """The callback of add() is not called any more."""
+
+    def serve_loop(self) -> None:
+        """An event loop reads this queue."""
+
+    def begin_wait(self, ref: ObjectRef) -> int:
+        """A coroutine of the loop begins to wait; the number of its wait."""
+
+    def end_wait(self, number: int) -> str | None:
+        """Why the wait could never end."""
+
+    def wait(self, timeout: float | None) -> bool:
+        """
+        Whether run() has something to do; this thread reads the sockets meanwhile.
+        """
+
+    def run(self) -> None:
+        """Calls the callbacks of refs that became ready."""
+
+def get(client: Client, ref: Any, timeout: float | None) -> Any:
+    """Its value."""
+
+def get_many(client: Client, refs: list[Any], timeout: float | None) -> list[Any]:
+    """Their values."""
+
+def wait(client: Client, refs: list[Any], num_returns: int, timeout: float | None) -> tuple[list[Any], list[Any]]:
+    """Those that are ready, and the others."""
+
+def call_actor(
+    client: Client,
+    actor: Any,
+    method: Function,
+    plan: Plan,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None,
+    max_pending: int,
+) -> Any:
+    """The ref of its result, or a list of refs."""
+
+class ActorHost:
+    def settings(self) -> bytes:
+        """What the creator's Python side sent along."""
+
+    def cpus(self) -> float:
+        """The CPUs that the actor holds."""
+
+    def self_ref(self) -> Any:
+        """The object that handles of this actor refer to; it does not count."""
+
+    def open(self, name: str, mode: ActorMode, places: int) -> None:
+        """
+        Takes callers, of which so many calls run at once; `name` stands before the names of methods.
+        """
+
+    def load_class(self) -> Any:
+        """The actor's class."""
+
+    def construct(self) -> Any:
+        """The instance; raises what its constructor raises."""
+
+    def ready(self) -> None:
+        """Tells the node that calls may come."""
+
+    def failed(self, exception: BaseException, text: str) -> None:
+        """Tells the node what the constructor raised."""
+
+    def serve(self) -> None:
+        """Runs calls on this thread until the actor ends."""
+
+    def take(self, count: int, task: Any | None, context: Any | None) -> Any:
+        """
+        ([(call, result, generator)], (call, coroutine, what it waits for, context) or None): calls at most so many
+        methods, for a moment. Those that raise or give a value are answered at once, and so are coroutines that end in
+        their first step, which they take in the name of `task`.
+        """
+
+    def has_calls(self) -> bool:
+        """Whether take() would find some without a look at the callers."""
+
+    def finish(self, call: int, result: Any | None) -> None:
+        """Answers the call."""
+
+    def fail(self, call: int, exception: BaseException | None) -> None:
+        """Answers the call; None: it was cancelled."""
+
+    def item(self, call: int, index: int, value: Any | None) -> bool:
+        """Sends an item; whether to go on."""
+
+    def may_send(self, call: int) -> bool:
+        """Whether a further item may be sent now."""
+
+    def cancelled(self) -> list[int]:
+        """Running calls that were cancelled since the last time."""
+
+    def spin(self) -> bool:
+        """Looks for calls for a moment; whether some have come."""
+
+    def flush(self) -> None:
+        """Sends the answers that wait."""
+
+    def fileno(self) -> int:
+        """Readable when take() may have something."""
+
+    def say_wait(self, number: int, call: int, refs: list[Any]) -> int:
+        """
+        The call waits for one of these refs, and for nothing else; 0: not told now.
+        """
+
+    def forget_wait(self, number: int) -> None:
+        """That wait has ended."""
+
+    def refused_waits(self) -> list[tuple[int, str]]:
+        """[(number, why it can never end)], since the last time."""
+
+    def end_child(self) -> None:
+        """Ends a forked child that would go on in its parent's event loop."""
+
+    def has_ended(self) -> bool:
+        """Whether the node has let go of this actor."""
 
 class StatusCode(enum.IntEnum):
     OK = 0
@@ -107,56 +327,11 @@ class ActorMode(enum.IntEnum):
 
     EVENT_LOOP = 2
 
-class Client:
-    def close(self, /) -> None:
-        """Disconnects; unfinished tasks fail. Idempotent."""
+def find_node(address: str) -> str:
+    """The path of the socket that 'auto', a home or a socket means."""
 
-    def forget_key(self, number: int, /) -> None:
-        """forget_key(number): nothing will be submitted with it any more"""
-
-    def define_key(
-        self,
-        command: Sequence[str],
-        path: Sequence[str],
-        folder: str,
-        environment: Sequence[str],
-        runtime_env: str = "",
-        /,
-    ) -> int:
-        """
-        define_key(command, path, folder, environment, runtime_env='') -> number
-        """
-
-    def status(self, /) -> str:
-        """The node's status as JSON."""
-
-    def timeline(self, /) -> list[tuple[str, int, int, int, int, int, int | None, int | None, int, int]]:
-        """
-        [(name, task, started_ns, duration_ns, pid, status, cpu_ns, peak_memory_bytes, bytes_in, bytes_out)]
-        """
-
-    def failures(self, /) -> list[tuple[str, int, int, bytes]]:
-        """[(name, task, is a packed exception, bytes)]"""
-
-    def total_resources(self, /) -> dict[str, float]:
-        """What the node owns."""
-
-    def session_folder(self, /) -> str:
-        """The folder with the node's socket."""
-
-    def drain_output(self, /) -> None:
-        """Waits, shortly, for what workers had written before their results."""
-
-    def is_open(self, /) -> bool:
-        """Whether the node is there."""
-
-def find_node(address: str, /) -> str:
-    """
-    find_node(address) -> the path of the socket that 'auto', a home or a socket means
-    """
-
-def content_hash(path: str, /) -> str:
-    """content_hash(path) -> what the file's content is known by"""
+def content_hash(path: str) -> str:
+    """What the file's content is known by."""
 
 def begin_open(
     address: str | None,
@@ -167,169 +342,79 @@ def begin_open(
     path: Sequence[str],
     folder: str,
     environment: Sequence[str],
-    /,
-) -> object:
+) -> Any:
     """
-    begin_open(address or None, program, options, prestart, command, path, folder, environment) -> opening
-    """
-
-def finish_open(opening: object, /) -> Client:
-    """finish_open(opening) -> Client; once"""
-
-def become_worker(process: int, fd: int, /) -> Client:
-    """become_worker(process, fd) -> Client"""
-
-def empty(client: Client, bytes: int, /) -> Any:
-    """empty(client, bytes) -> Room"""
-
-def extend_refs(methods: type[Any], /) -> type[Any]:
-    """
-    extend_refs(methods) -> the type of new refs, which has those methods too
+    Begins to open the node at `address`, or one that `program` becomes. The rest is the key of usual workers.
     """
 
-class ObjectRef:
-    """Stands for the result of a task or for a value that was put."""
+def finish_open(opening: Any | None) -> Client:
+    """The client of what begin_open() began; once."""
 
-    def __repr__(self, /):
-        """Return repr(self)."""
+def become_worker(process: int, fd: int) -> Client:
+    """The client of a worker's process."""
 
-    def __hash__(self, /):
-        """Return hash(self)."""
+def empty(client: Client, bytes: int) -> Any:
+    """Writable memory in the store."""
 
-    def __lt__(self, value, /):
-        """Return self<value."""
+def extend_refs(methods: type[Any]) -> Any:
+    """The type of new refs, which has these methods too."""
 
-    def __le__(self, value, /):
-        """Return self<=value."""
-
-    def __eq__(self, value, /):
-        """Return self==value."""
-
-    def __ne__(self, value, /):
-        """Return self!=value."""
-
-    def __gt__(self, value, /):
-        """Return self>value."""
-
-    def __ge__(self, value, /):
-        """Return self>=value."""
-
-    def __iter__(self, /):
-        """Implement iter(self)."""
-
-    def __next__(self, /):
-        """Implement next(self)."""
-
-    def __await__(self, /):
-        """Return an iterator to be used in await expression."""
-
-    def __reduce__(self) -> Any: ...
-    def result(self, timeout: float | None = None) -> Any:
-        """result(timeout=None): the value, waiting for it."""
-
-def watch_pickles(watcher: Callable[[bytes], bool] | None, /) -> None:
+def watch_pickles(watcher: Callable[[bytes], bool] | None) -> None:
     """
-    watch_pickles(watcher or None): calls watcher(pickle) for each value that is pickled, until it returns false
+    Calls the watcher with each value that is pickled, until it returns false.
     """
 
 def is_pickling() -> bool:
     """Whether this thread is pickling a value that goes to another process."""
 
 def receiving_client() -> Client | None:
-    """The client whose value this thread is unpickling, or None."""
+    """The client whose value this thread is unpickling."""
 
-class Function:
-    __sizeof__: types.MethodDescriptorType = ...
-
-class Plan:
-    pass
-
-def make_function(kind: int, payload: bytes, name: str, max_calls: int, /) -> Function:
-    """make_function(kind, payload, name, max_calls) -> Function"""
+def make_function(kind: FunctionKind, payload: bytes, name: str, max_calls: int) -> Function:
+    """What tasks call."""
 
 def make_plan(
-    shape: dict[str, Any], max_retries: int, returns: int, generator: bool, timeout: float, item_budget: int, /
+    shape: dict[str, Any], max_retries: int, returns: int, generator: bool, timeout: float, item_budget: int
 ) -> Plan:
+    """How tasks of one TaskOptions are submitted."""
+
+def set_tracer(
+    calls: Callable[[str, str], Any] | None, waits: Callable[[str, list[bytes], int, float | None], Any] | None
+) -> None:
     """
-    make_plan(shape, max_retries, returns, generator, timeout, item_budget) -> Plan
-    """
-
-def submit(
-    client: Client, function: Function, plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any] | None, /
-) -> Any:
-    """submit(client, function, plan, args, kwargs) -> ref or list of refs"""
-
-def put(client: Client, value: Any, /) -> Any:
-    """put(client, value) -> ref"""
-
-class CompletionQueue:
-    def fileno(self, /) -> int:
-        """The descriptor that is readable when run() has something to do."""
-
-    def add(self, ref: Any, callback: Callable[[], object], /) -> None:
-        """add(ref, callback)"""
-
-    def watch(self, ref: Any, callback: Callable[[], object], /) -> None:
-        """watch(ref, callback), for a thread that waits"""
-
-    def remove(self, ref: Any, callback: Callable[[], object], /) -> None:
-        """remove(ref, callback): the callback of add() is not called any more"""
-
-    def serve_loop(self, /) -> None:
-        """An event loop reads this queue."""
-
-    def begin_wait(self, ref: Any, /) -> int:
-        """begin_wait(ref) -> number: a coroutine begins to wait"""
-
-    def end_wait(self, number: int, /) -> str | None:
-        """end_wait(number) -> why the wait could never end, or None"""
-
-    def wait(self, timeout: float | None, /) -> bool:
-        """wait(timeout) -> whether run() has something to do"""
-
-    def run(self, /) -> None:
-        """Calls the callbacks of refs that became ready."""
-
-def get(client: Client, ref: Any, timeout: float | None, /) -> Any:
-    """get(client, ref, timeout) -> value"""
-
-def get_many(client: Client, refs: list[Any], timeout: float | None, /) -> list[Any]:
-    """get_many(client, refs, timeout) -> list of values"""
-
-def wait(client: Client, refs: list[Any], num_returns: int, timeout: float | None, /) -> tuple[list[Any], list[Any]]:
-    """wait(client, refs, num_returns, timeout) -> (ready, others)"""
-
-def cancel(client: Client, ref: Any, force: bool, recursive: bool, /) -> bool:
-    """
-    cancel(client, ref, force, recursive) -> whether the task had not ended
+    What makes the spans of calls that are sent, and of waits; None for none.
     """
 
-def is_waiting(client: Client, ref: Any, cancel: bool, /) -> bool:
-    """is_waiting(client, ref, cancel) -> whether no worker had the task"""
+def cancel(client: Client, ref: ObjectRef, force: bool, recursive: bool) -> bool:
+    """Whether the task had not ended."""
 
-def note_own_socket(descriptor: int, /) -> None:
-    """note_own_socket(descriptor): only this process makes it readable"""
+def is_waiting(client: Client, ref: ObjectRef, cancel: bool) -> bool:
+    """Whether no worker has had the task; with `cancel` none ever will."""
 
-def make_queue(client: Client, /) -> CompletionQueue:
-    """make_queue(client) -> CompletionQueue"""
+def note_own_socket(descriptor: int) -> None:
+    """Only this process makes the descriptor readable."""
 
-def run_worker(client: Client, support: ModuleType, page_fd: int, /) -> ActorHost | None:
-    """run_worker(client, support, page_fd)"""
+def make_queue(client: Client) -> CompletionQueue:
+    """A queue of refs that became ready."""
 
-def interrupt_reason() -> int:
-    """What ended the running task early, as a number of Interrupt."""
-
-def hold_timeout(held: bool, /) -> None:
+def run_worker(client: Client, support: Any | None, page_fd: int) -> ActorHost | None:
     """
-    hold_timeout(held): the running task's timeout stands still, or goes on
+    Runs tasks until the node lets go of this process (None) or makes an actor of it.
     """
+
+def interrupt_reason() -> Interrupt:
+    """What ended the running task early."""
+
+def hold_timeout(held: bool) -> None:
+    """The running task's timeout stands still, or goes on."""
 
 def run_fork_server(
-    fd: int, load_loop: Callable[[], object], needs: Callable[[], int] | None, load: Callable[[], bool] | None, /
+    fd: int, load_loop: Callable[[], object], needs: Callable[[], int] | None, load: Callable[[], int] | None
 ) -> tuple[int, int, int]:
-    """
-    run_fork_server(fd, load_loop, needs or None, load) -> (process, control_fd, page_fd), in each child
-    """
+    """(process, control_fd, page_fd), in each child."""
+
+def call_is_cancelled() -> bool:
+    """Whether the actor's method that this thread runs was cancelled."""
 
 def create_actor(
     client: Client,
@@ -346,118 +431,19 @@ def create_actor(
     event_loop: bool,
     description: bytes,
     settings: bytes,
-    /,
 ) -> tuple[Any, bytes] | None:
     """
-    create_actor(client, class, plan, args, kwargs, namespace, class_name, name, get_if_exists, detached,
-                 max_restarts, event_loop, description, settings) -> (ref, description) or None
+    The ref to the actor, and the description of the one that existed, or empty; None: the name is taken.
     """
 
-def find_actor(client: Client, namespace: str, name: str, /) -> tuple[Any, bytes] | None:
-    """find_actor(client, namespace, name) -> (ref, description) or None"""
+def find_actor(client: Client, namespace: str, name: str) -> tuple[Any, bytes] | None:
+    """The ref to the actor of this name, and its description."""
 
-def list_actors(client: Client, /) -> list[tuple[str, str]]:
-    """list_actors(client) -> [(namespace, name)]"""
+def list_actors(client: Client) -> list[tuple[str, str]]:
+    """[(namespace, name)]"""
 
-def call_actor(
-    client: Client,
-    actor: Any,
-    method: Function,
-    plan: Plan,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any] | None,
-    max_pending: int,
-    /,
-) -> Any:
-    """
-    call_actor(client, actor, method, plan, args, kwargs, max_pending) -> ref or list of refs
-    """
-
-def kill_actor(actor: Any, no_restart: bool, /) -> None:
-    """kill_actor(actor, no_restart)"""
-
-class ActorHost:
-    def settings(self, /) -> bytes:
-        """What the creator's Python side sent along, as bytes."""
-
-    def cpus(self, /) -> float:
-        """The CPUs that the actor holds."""
-
-    def self_ref(self, /) -> Any:
-        """The object that handles of this actor refer to; it does not count."""
-
-    def open(self, name: str, mode: int, places: int, /) -> None:
-        """
-        open(name, mode, places): take callers; `name` stands before the names of methods.
-        `mode`: an ActorMode. `places`: calls that run at once.
-        """
-
-    def load_class(self, /) -> Any:
-        """The actor's class."""
-
-    def construct(self, /) -> Any:
-        """The instance; raises what its constructor raises."""
-
-    def ready(self, /) -> None:
-        """Tells the node that calls may come."""
-
-    def failed(self, exception: BaseException, text: str, /) -> None:
-        """failed(exception, text): tells the node what the constructor raised."""
-
-    def serve(self, /) -> None:
-        """Runs calls on this thread until the actor ends."""
-
-    def take(self, count: int, task: Any, context: Any, /) -> tuple[list[Any], Any]:
-        """
-        take(count, task, context) -> ([(call, result, generator)], (call, coroutine, waits for, context) or None)
-        """
-
-    def has_calls(self, /) -> bool:
-        """Whether take() would find some without a look at the callers."""
-
-    def finish(self, call: int, result: Any, /) -> None:
-        """finish(call, result)"""
-
-    def fail(self, call: int, exception: BaseException | None, /) -> None:
-        """fail(call, exception), or None for a cancelled call"""
-
-    def item(self, call: int, index: int, value: Any, /) -> bool:
-        """item(call, index, value) -> whether to go on"""
-
-    def may_send(self, call: int, /) -> bool:
-        """may_send(call): whether a further item may be sent now"""
-
-    def cancelled(self, /) -> list[int]:
-        """Running calls that were cancelled since the last time."""
-
-    def spin(self, /) -> bool:
-        """Looks for calls for a moment; whether some have come."""
-
-    def flush(self, /) -> None:
-        """Sends the answers that wait."""
-
-    def fileno(self, /) -> int:
-        """Readable when take() may have something."""
-
-    def say_wait(self, number: int, call: int, refs: list[Any], /) -> int:
-        """say_wait(number, call, refs) -> number, 0 when it cannot be said now"""
-
-    def forget_wait(self, number: int, /) -> None:
-        """forget_wait(number)"""
-
-    def refused_waits(self, /) -> list[tuple[int, str]]:
-        """[(number, why it can never end)], since the last time."""
-
-    def end_child(self, /) -> None:
-        """Ends a forked child that would go on in its parent's event loop."""
-
-    def has_ended(self, /) -> bool:
-        """Whether the node has let go of this actor."""
-
-def call_is_cancelled() -> bool:
-    """
-    call_is_cancelled() -> whether the actor's method that this thread runs was cancelled
-    """
+def kill_actor(actor: ObjectRef, no_restart: bool) -> None:
+    """Ends the actor's process; with `no_restart` the actor as well."""
 
 class JobLog:
     """A job's output."""

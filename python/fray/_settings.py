@@ -9,6 +9,7 @@ FRAY_PRELOAD              modules, with commas between, that processes load whic
 FRAY_JOB_SECRET           what the tasks of an Iris job and its children show each other; set for each root job
 FRAY_IRIS_OPEN_ACTORS     1 has actors of Iris jobs speak Iris's own protocol too; nobody has to show a secret then
 FRAY_IRIS_WORKER          set for the workers of an `IrisJobContext`, which have such a context too
+FRAY_OTEL                 1 traces tasks, calls of actors, jobs and waits with OpenTelemetry; see `fray._traces`
 FRAY_NODE                 address of the node that this process's job runs on; set by the node for the jobs it starts
 ========================  ==========================================================================================
 """
@@ -21,9 +22,11 @@ __all__ = [
     "IRIS_WORKER_VARIABLE",
     "NAMESPACE_VARIABLE",
     "PRELOAD_VARIABLE",
+    "TRACE_VARIABLE",
     "cluster_spec",
     "default_namespace",
     "node_of_this_job",
+    "traces_are_asked_for",
 ]
 
 PRELOAD_VARIABLE = "FRAY_PRELOAD"
@@ -31,6 +34,7 @@ PRELOAD_VARIABLE = "FRAY_PRELOAD"
 NAMESPACE_VARIABLE = "FRAY_NAMESPACE"
 IRIS_WORKER_VARIABLE = "FRAY_IRIS_WORKER"
 """Set for the workers of an `IrisJobContext`, in which such a context is the current one as well."""
+TRACE_VARIABLE = "FRAY_OTEL"
 
 
 def cluster_spec() -> str | None:
@@ -46,3 +50,8 @@ def node_of_this_job() -> str | None:
 def default_namespace() -> str:
     """Return FRAY_NAMESPACE, or ``default`` where it is unset or empty."""
     return os.environ.get(NAMESPACE_VARIABLE) or "default"
+
+
+def traces_are_asked_for() -> bool:
+    """Return whether FRAY_OTEL is set, to anything but a word for no; src/capi/trace_context.cc has the same rule."""
+    return os.environ.get(TRACE_VARIABLE, "").lower() not in ("", "0", "false", "no", "off")

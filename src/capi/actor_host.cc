@@ -70,10 +70,8 @@ bool ActorHost::construct() {
   wire::ByteReader in(body_);
   worker::TaskView task;
   task.client = actor_.actor.owner;
-  task.head = in.get<wire::TaskHead>();
-  in.get_raw(task.head.name_bytes);
+  task.read(in);
   task.name = description_.class_name;
-  task.arguments = in.get_raw(in.left());
   client::Submission::set_depth(task.head.depth + 1);
   auto never = [] { return false; };
   fray_call call(session_, task, {}, nullptr, never);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "capi/trace_context.h"
 #include "capi/values.h"
 
 namespace fray::capi {
@@ -31,12 +32,15 @@ Status CallFrame::build(std::string_view name, double timeout_seconds, std::uint
   head.portable = 1;
   head.positional = static_cast<std::uint16_t>(count);
   name = name.substr(0, kKeptNameBytes);
-  head.name_bytes = static_cast<std::uint16_t>(name.size());
+  head.name_bytes = static_cast<std::uint8_t>(name.size());
+  const std::string_view trace = current_trace();
+  head.trace_bytes = static_cast<std::uint8_t>(trace.size());
   task_->frame.reserve(client::kUsualFrameBytes);
   wire::begin_frame(task_->frame, wire::DirectType::kTask, 0);
   wire::ByteWriter out(task_->frame);
   out.put(head);
   out.put_raw(name);
+  out.put_raw(trace);
   for (std::size_t i = 0; i < count; ++i) FRAY_RETURN_IF_ERROR(add(arguments[i]));
   return Status::ok();
 }

@@ -1,5 +1,9 @@
 #include "capi/failure.h"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include <fray.h>
 
 namespace fray::capi {
@@ -18,81 +22,38 @@ int remember(int code, wire::Failure texts) {
   return code;
 }
 
-}  // namespace
-
-namespace {
-
 // The C API has the numbers of StatusCode. What it does not tell apart is kUnavailable there.
+constexpr std::pair<StatusCode, int> kSameNumbers[] = {
+    {StatusCode::kOk, FRAY_OK},
+    {StatusCode::kInvalidArgument, FRAY_INVALID_ARGUMENT},
+    {StatusCode::kNotFound, FRAY_NOT_FOUND},
+    {StatusCode::kAlreadyExists, FRAY_ALREADY_EXISTS},
+    {StatusCode::kResourceExhausted, FRAY_RESOURCE_EXHAUSTED},
+    {StatusCode::kStoreFull, FRAY_STORE_FULL},
+    {StatusCode::kTimedOut, FRAY_TIMED_OUT},
+    {StatusCode::kCancelled, FRAY_CANCELLED},
+    {StatusCode::kUnavailable, FRAY_UNAVAILABLE},
+    {StatusCode::kWorkerDied, FRAY_WORKER_DIED},
+    {StatusCode::kOwnerDied, FRAY_OWNER_DIED},
+    {StatusCode::kObjectLost, FRAY_OBJECT_LOST},
+    {StatusCode::kDeadlock, FRAY_DEADLOCK},
+    {StatusCode::kIoError, FRAY_IO_ERROR},
+    {StatusCode::kCorruption, FRAY_CORRUPTION},
+    {StatusCode::kInternal, FRAY_INTERNAL},
+    {StatusCode::kVersionMismatch, FRAY_VERSION_MISMATCH},
+    {StatusCode::kWorkerOutOfMemory, FRAY_WORKER_OUT_OF_MEMORY},
+    {StatusCode::kActorDied, FRAY_ACTOR_DIED},
+    {StatusCode::kRuntimeEnv, FRAY_RUNTIME_ENV},
+    {StatusCode::kPermissionDenied, FRAY_PERMISSION_DENIED},
+};
+static_assert(std::all_of(std::begin(kSameNumbers), std::end(kSameNumbers),
+                          [](const auto& row) { return static_cast<int>(row.first) == row.second; }));
+static_assert(static_cast<std::size_t>(last_of(StatusCode())) + 1 == std::size(kSameNumbers) + 2,
+              "a code is neither above nor below");
+
 int code_of(StatusCode code) {
-  switch (code) {
-    case StatusCode::kOk:
-      static_assert(static_cast<int>(StatusCode::kOk) == FRAY_OK);
-      break;
-    case StatusCode::kInvalidArgument:
-      static_assert(static_cast<int>(StatusCode::kInvalidArgument) == FRAY_INVALID_ARGUMENT);
-      break;
-    case StatusCode::kNotFound:
-      static_assert(static_cast<int>(StatusCode::kNotFound) == FRAY_NOT_FOUND);
-      break;
-    case StatusCode::kAlreadyExists:
-      static_assert(static_cast<int>(StatusCode::kAlreadyExists) == FRAY_ALREADY_EXISTS);
-      break;
-    case StatusCode::kResourceExhausted:
-      static_assert(static_cast<int>(StatusCode::kResourceExhausted) == FRAY_RESOURCE_EXHAUSTED);
-      break;
-    case StatusCode::kStoreFull:
-      static_assert(static_cast<int>(StatusCode::kStoreFull) == FRAY_STORE_FULL);
-      break;
-    case StatusCode::kTimedOut:
-      static_assert(static_cast<int>(StatusCode::kTimedOut) == FRAY_TIMED_OUT);
-      break;
-    case StatusCode::kCancelled:
-      static_assert(static_cast<int>(StatusCode::kCancelled) == FRAY_CANCELLED);
-      break;
-    case StatusCode::kUnavailable:
-      static_assert(static_cast<int>(StatusCode::kUnavailable) == FRAY_UNAVAILABLE);
-      break;
-    case StatusCode::kWorkerDied:
-      static_assert(static_cast<int>(StatusCode::kWorkerDied) == FRAY_WORKER_DIED);
-      break;
-    case StatusCode::kOwnerDied:
-      static_assert(static_cast<int>(StatusCode::kOwnerDied) == FRAY_OWNER_DIED);
-      break;
-    case StatusCode::kObjectLost:
-      static_assert(static_cast<int>(StatusCode::kObjectLost) == FRAY_OBJECT_LOST);
-      break;
-    case StatusCode::kDeadlock:
-      static_assert(static_cast<int>(StatusCode::kDeadlock) == FRAY_DEADLOCK);
-      break;
-    case StatusCode::kIoError:
-      static_assert(static_cast<int>(StatusCode::kIoError) == FRAY_IO_ERROR);
-      break;
-    case StatusCode::kCorruption:
-      static_assert(static_cast<int>(StatusCode::kCorruption) == FRAY_CORRUPTION);
-      break;
-    case StatusCode::kInternal:
-      static_assert(static_cast<int>(StatusCode::kInternal) == FRAY_INTERNAL);
-      break;
-    case StatusCode::kVersionMismatch:
-      static_assert(static_cast<int>(StatusCode::kVersionMismatch) == FRAY_VERSION_MISMATCH);
-      break;
-    case StatusCode::kWorkerOutOfMemory:
-      static_assert(static_cast<int>(StatusCode::kWorkerOutOfMemory) == FRAY_WORKER_OUT_OF_MEMORY);
-      break;
-    case StatusCode::kActorDied:
-      static_assert(static_cast<int>(StatusCode::kActorDied) == FRAY_ACTOR_DIED);
-      break;
-    case StatusCode::kRuntimeEnv:
-      static_assert(static_cast<int>(StatusCode::kRuntimeEnv) == FRAY_RUNTIME_ENV);
-      break;
-    case StatusCode::kPermissionDenied:
-      static_assert(static_cast<int>(StatusCode::kPermissionDenied) == FRAY_PERMISSION_DENIED);
-      break;
-    case StatusCode::kClosed:
-    case StatusCode::kForked:
-      return FRAY_UNAVAILABLE;
-  }
-  return static_cast<int>(code);
+  const bool is_told_apart = code != StatusCode::kClosed && code != StatusCode::kForked;
+  return is_told_apart ? static_cast<int>(code) : FRAY_UNAVAILABLE;
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "capi/failure.h"
 #include "capi/program.h"
 #include "capi/running_call.h"
+#include "capi/trace_context.h"
 #include "capi/worker_process.h"
 #include "client/open_client.h"
 #include "client/output_writer.h"
@@ -203,6 +204,7 @@ void fray_close(fray_session* session) {
   if (capi::current.compare_exchange_strong(session, nullptr)) {
     client::Client& client = *session->client;
     capi::Hooks hooks;
+    capi::wait_for_spans(client.node().folder);
     client.output().drain(hooks);
     client.close();
     fray_session_release(session);

@@ -95,6 +95,10 @@ std::vector<Setting> settings() {
        {"FRAY_NAMESPACE"},
        text_of("FRAY_NAMESPACE", "default"),
        "where names of actors live when nothing else is said"},
+      {"otel",
+       {"FRAY_OTEL"},
+       text_of("FRAY_OTEL", ""),
+       "1 traces tasks, calls of actors, jobs and waits with OpenTelemetry"},
   };
 }
 

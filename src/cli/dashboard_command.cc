@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -27,6 +28,7 @@ using nlohmann::json;
 
 struct DashboardArguments {
   NodeOption socket;
+  std::vector<std::string> clusters;
   bool no_open = false;
   bool json = false;
 };
@@ -62,18 +64,39 @@ bool open_in_browser(const std::string& url, const std::string& folder) {
   return os::spawn(request).is_ok();
 }
 
+// Asks the node for something; the exit code, after saying what went wrong.
+int post(const http_client::Endpoint& endpoint, const char* path, const json& body, json* answered) {
+  http_client::Request request;
+  request.method = "POST";
+  request.path = path;
+  request.body = json_text(body);
+  bool arrived = false;
+  auto answer = http_client::exchange(endpoint, request, &arrived);
+  if (!answer.is_ok()) return dashboard_failed(answer.status(), exit_code_of(answer.status().code()));
+  if (answer->status != 200) return dashboard_failed(refusal_of(*answer), exit_code_of_http(answer->status));
+  *answered = parse_json(answer->body);
+  return kExitOk;
+}
+
+// Tells the node of the clusters whose jobs its page is to show. `*view`: where the page opens, at the jobs of the last.
+int name_clusters(const http_client::Endpoint& endpoint, const std::vector<std::string>& specs, std::string* view) {
+  for (const std::string& spec : specs) {
+    json told;
+    if (const int code = post(endpoint, "/api/v1/clusters", {{"spec", spec}}, &told); code != kExitOk) return code;
+    if (!told.value("answers", false)) fmt::print(stderr, "fray dashboard: {}\n", told.value("problem", ""));
+    *view = "jobs?cluster=" + http_client::path_segment(told.value("name", ""));
+  }
+  return kExitOk;
+}
+
 int run_dashboard(const DashboardArguments& arguments) {
   auto endpoint = endpoint_of_node(arguments.socket, "and so has no dashboard");
   if (!endpoint.is_ok()) return dashboard_failed(endpoint.status(), exit_code_of(endpoint.status().code()));
-  http_client::Request request;
-  request.method = "POST";
-  request.path = "/api/v1/dashboard/login-links";
-  request.body = "{}";
-  bool arrived = false;
-  auto answer = http_client::exchange(*endpoint, request, &arrived);
-  if (!answer.is_ok()) return dashboard_failed(answer.status(), exit_code_of(answer.status().code()));
-  if (answer->status != 200) return dashboard_failed(refusal_of(*answer), exit_code_of_http(answer->status));
-  const json link = parse_json(answer->body);
+  std::string view;
+  if (const int code = name_clusters(*endpoint, arguments.clusters, &view); code != kExitOk) return code;
+  json link;
+  const int code = post(*endpoint, "/api/v1/dashboard/login-links", {{"view", view}}, &link);
+  if (code != kExitOk) return code;
   const std::string url = link.value("url", "");
   const std::string token_file = endpoint->token.origin;
   const bool opened =
@@ -92,6 +115,10 @@ int run_dashboard(const DashboardArguments& arguments) {
 Command::Run add_dashboard(CLI::App& command) {
   auto arguments = std::make_shared<DashboardArguments>();
   add_node_option(command, arguments->socket, true);
+  command.add_option(
+      "--cluster", arguments->clusters,
+      "Show the jobs of this cluster too: ray?address=http://HOST:PORT, iris?controller=http://HOST:PORT "
+      "or local?address=ADDRESS; may be given several times");
   command.add_flag("--no-open", arguments->no_open, "Print the link; open no browser");
   command.add_flag("--json", arguments->json, "One JSON document with the link; open no browser");
   return [arguments] { return run_dashboard(*arguments); };

@@ -1,24 +1,14 @@
-// The exit codes of the program `fray`.
+// Which exit code of the program `fray` stands for which failure.
 //
 // Threading:  constants and pure functions.
 // Ownership:  none.
 // Failure:    none.
 #pragma once
 
+#include "base/exit_codes.h"
 #include "base/status.h"
 
 namespace fray::cli {
-
-inline constexpr int kExitOk = 0;
-inline constexpr int kExitFailed = 1;
-inline constexpr int kExitUsage = 2;
-inline constexpr int kExitNotFound = 3;
-inline constexpr int kExitTimedOut = 4;
-inline constexpr int kExitUnreachable = 5;
-inline constexpr int kExitRefused = 6;
-inline constexpr int kExitConflict = 7;
-inline constexpr int kExitDisk = 74;  // as sysexits.h has it: the disk is full, or fails
-inline constexpr int kExitInterrupted = 130;
 
 inline constexpr const char* kExitCodesText =
     "Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 not found, 4 timed out, 5 no node answers, 6 refused login, "

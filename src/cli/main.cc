@@ -33,13 +33,13 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? cli::kExitOk : cli::kExitUsage;
+    return app.exit(error) == 0 ? fray::kExitOk : fray::kExitUsage;
   }
   for (const auto& [command, run_command] : commands) {
     if (command->parsed()) return run_command();
   }
   fmt::print(stderr, "{}", app.help());
-  return cli::kExitUsage;
+  return fray::kExitUsage;
 }
 
 }  // namespace
@@ -50,6 +50,6 @@ int main(int argc, char** argv) {
     return run(argc, argv);
   } catch (const std::exception& error) {
     fray::log_line("fray: {}\n", error.what());
-    return fray::cli::kExitFailed;
+    return fray::kExitFailed;
   }
 }

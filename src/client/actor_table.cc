@@ -200,6 +200,8 @@ void ActorTable::withdraw(Task* task) { ledger_.fail(task, StatusCode::kCancelle
 
 void ActorTable::handle(Lease* connection, const wire::Incoming&) { ledger_.lease_ended(connection); }
 
+void ActorTable::broke(Lease*) {}  // was_read() sees to it
+
 void ActorTable::was_read(Lease* connection, bool) {
   if (connection->dead) {
     // Dead or only cut off? The node knows. Its word may be on its way already; then this changes nothing.

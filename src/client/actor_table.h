@@ -40,7 +40,7 @@ class ActorTable : private TaskSender {
   // Releases the actors whose last call has ended. Not to be called while a socket is read: the socket may be that of
   // such an actor, and would be closed.
   void collect();
-  // Of actors with calls that have no answer yet.
+  // The actors with calls that have no answer yet, and how many calls each has.
   std::vector<std::pair<ActorId, std::uint32_t>> unfinished_calls() const;
   // Asks the node again for connections that could not be made for lack of descriptors.
   void tick(Clock::time_point now);
@@ -54,6 +54,7 @@ class ActorTable : private TaskSender {
   void withdraw(Task* task) override;
   void was_read(Lease* connection, bool answered) override;
   void handle(Lease* connection, const wire::Incoming& frame) override;
+  void broke(Lease* connection) override;
 
   void dropped(ActorQueue* queue);  // the last handle is gone
   void ask(ActorQueue* queue);

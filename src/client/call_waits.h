@@ -63,7 +63,7 @@ class CallWaits {
         side_waits_(side_waits) {}
 
   // ---- Threads ----
-  // False: nothing certain can be said of it now.
+  // Tells the node of the wait. False: nothing certain can be said of the wait now.
   bool tell(KnownWait& known) FRAY_REQUIRES(client_mutex);
   void untell(KnownWait& known) FRAY_REQUIRES(client_mutex);
   void sleeps(Sleeper& sleeper) FRAY_REQUIRES(client_mutex);

@@ -26,7 +26,7 @@ class DemandWindow {
  public:
   static constexpr std::size_t kMostTold = 64;
 
-  // Whether the node may be told of it now.
+  // Whether the node may be told of the demand now; else the demand waits in line.
   bool admit(std::uint32_t demand) {
     if (told_.contains(demand)) return true;
     if (told_.size() < kMostTold && line_.empty()) return told_.insert(demand).second;

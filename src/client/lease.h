@@ -27,6 +27,19 @@ inline constexpr const char* kWithoutDescriptors =
     "this process had no descriptor left for the connection to a worker for some seconds; close some, or raise its "
     "limit of open files (ulimit -n), and submit again";
 
+struct Lease;
+
+// Where it stands in the LeaseOrder of its queue.
+struct LeasePlace {
+  static constexpr std::int32_t kNone = -1;
+  std::int32_t sent = kNone;  // in the list of those that were sent so many tasks
+  Lease* previous = nullptr;
+  Lease* next = nullptr;
+  bool returnable = false;  // among those that could return tasks, since then
+  bool worth_sharing = false;
+  Clock::time_point silent_since;
+};
+
 struct Lease {
   LeaseId id = 0;
   ProcessId worker = 0;
@@ -45,9 +58,13 @@ struct Lease {
   Clock::time_point idle_since;
   Clock::time_point last_answer;
   GivenFunctions functions;  // which the worker has been given on this socket
+  LeasePlace place;
+  std::uint32_t watch_place = 0;  // of LeaseWatch
+  bool is_told_of = false;        // the LeaseWatch hears when something arrives
 
   bool idle() const { return sent.empty(); }
   bool usable() const { return !blocked && !draining && !dead; }
+  bool may_return() const { return !recalled && !dead && !blocked && sent.size() > 1; }  // what it has not started
 };
 
 }  // namespace fray::client

@@ -60,7 +60,7 @@ class NodeConnection {
     return ticket;
   }
   door::Ticket ask(wire::ControlType type) FRAY_REQUIRES(client_mutex);
-  // For a question that the caller sends itself.
+  // Returns the ticket of a question that the caller sends itself.
   door::Ticket reserve_ticket(Unwanted unwanted) FRAY_REQUIRES(client_mutex) {
     return questions_.ask(std::move(unwanted));
   }

@@ -56,7 +56,7 @@ class NodeLink {
     socket_.queue(frame);
   }
 
-  // There is something to be sent, here or on another socket of the client, at the next flush. For any thread.
+  // Says that something is to be sent at the next flush, here or on another socket of the client. For any thread.
   void call_for_flush() { unsent_(); }
   // Sends what the kernel takes. False when the node is gone.
   bool flush();

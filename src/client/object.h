@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <string>
@@ -29,6 +30,7 @@ struct ActorQueue;
 struct ItemStream {
   std::deque<Object*> items;              // counted
   std::atomic<std::size_t> available{0};  // size of `items`, for looks without the mutex
+  std::uint32_t received = 0;             // of all attempts: a further one begins anew, and gives none of them twice
 };
 
 // The parts that only few objects need.
@@ -76,6 +78,11 @@ struct Object {
     return *detail;
   }
 };
+
+// What an item of a stream counts for among those that its worker may send ahead.
+inline std::uint64_t item_bytes(const Object& item) {
+  return item.sealed ? item.detail->location.size : item.bytes.size() + 1;
+}
 
 inline void retain(Object* object) { object->references.fetch_add(1, std::memory_order_relaxed); }
 

@@ -49,7 +49,7 @@ WaitResult ObjectWaits::next_item(Object* stream, Object** item, Deadline deadli
   *item = items.items.front();
   items.items.pop_front();
   items.available.store(items.items.size(), std::memory_order_release);
-  ledger_.taken(stream, (*item)->sealed ? (*item)->detail->location.size : (*item)->bytes.size() + 1);
+  ledger_.taken(stream, item_bytes(**item));
   return WaitResult::kDone;
 }
 

@@ -48,7 +48,7 @@ class OutputWriter {
   OutputWriter& operator=(const OutputWriter&) = delete;
 
   void add(wire::Log log);
-  // Whether the workers had better wait. `waiting`: what it said before; they go on when half of the queue is written.
+  // Whether workers are to wait with their output. `waiting` is the last answer: they go on when half of the queue is written.
   bool wants_less(bool waiting) const;
   // Waits until everything is written, as long as somebody reads: a stream of which nothing was read for `patience` is
   // given up, which the other one is told. `goes_on` is asked every few milliseconds. The thread ends with the last line and

@@ -53,33 +53,24 @@ void Reading::read_workers() {
   settle();
 }
 
-// Reading one may open others, which join at the end, or close some, behind which all move up.
 void Reading::read_leases() {
-  const std::vector<Lease*>& open = ledger_.leases();
-  for (std::size_t place = 0; place < open.size();) {
-    Lease* lease = open[place];
-    if (!lease->dead && !lease->idle()) {
-      const std::uint64_t seen = kernel_.news();
-      ledger_.receive(lease);
-      if (kernel_.news() != seen) kernel_.note_progress();
-    }
-    if (place < open.size() && open[place] == lease) ++place;
-  }
+  ledger_.sockets().read_ready([this](Lease* lease) FRAY_REQUIRES(client_mutex) {
+    const std::uint64_t seen = kernel_.news();
+    ledger_.receive(lease);
+    if (kernel_.news() != seen) kernel_.note_progress();
+  });
 }
 
 void Reading::watch(std::vector<pollfd>& set) {
   watch_node(set);
-  for (Lease* lease : ledger_.leases()) {
-    if (lease->dead || (lease->actor != nullptr && lease->idle())) continue;  // the node tells of an actor's end
-    watch_socket(set, lease->socket.fd(), lease->socket.has_output());
-  }
+  ledger_.sockets().watch(set);
+  if (ledger_.sockets().is_many()) watch_unsent_tasks(set);
 }
 
 void Reading::watch_busy(std::vector<pollfd>& set) {
   watch_node(set);
-  for (Lease* lease : ledger_.leases()) {
-    if (!lease->dead && !lease->idle()) watch_socket(set, lease->socket.fd(), lease->socket.has_output());
-  }
+  ledger_.sockets().watch_busy(set);
+  if (ledger_.sockets().is_many()) watch_unsent_tasks(set);
 }
 
 void Reading::watch_node(std::vector<pollfd>& set) {
@@ -88,6 +79,10 @@ void Reading::watch_node(std::vector<pollfd>& set) {
 
 void Reading::watch_unsent(std::vector<pollfd>& set) {
   if (link_.is_open() && link_.has_output()) set.push_back({link_.fd(), POLLOUT, 0});
+  watch_unsent_tasks(set);
+}
+
+void Reading::watch_unsent_tasks(std::vector<pollfd>& set) {
   for (const Lease* lease : ledger_.unflushed()) {
     if (!lease->dead && lease->socket.has_output()) set.push_back({lease->socket.fd(), POLLOUT, 0});
   }

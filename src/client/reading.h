@@ -97,7 +97,7 @@ class Reading {
   void read_all() FRAY_REQUIRES(client_mutex);
   void read_workers() FRAY_REQUIRES(client_mutex);
   void watch(std::vector<pollfd>& set) FRAY_REQUIRES(client_mutex);
-  std::uint64_t watch_version() const FRAY_REQUIRES(client_mutex) { return ledger_.watch_version(); }
+  std::uint64_t watch_version() const FRAY_REQUIRES(client_mutex) { return ledger_.sockets().version(); }
   void watch_busy(std::vector<pollfd>& set) FRAY_REQUIRES(client_mutex);
   void watch_node(std::vector<pollfd>& set) FRAY_REQUIRES(client_mutex);
   void watch_unsent(std::vector<pollfd>& set) FRAY_REQUIRES(client_mutex);
@@ -111,6 +111,7 @@ class Reading {
  private:
   void node_lost(std::string why) FRAY_REQUIRES(client_mutex) { end({StatusCode::kUnavailable, std::move(why)}); }
   void read_leases() FRAY_REQUIRES(client_mutex);
+  void watch_unsent_tasks(std::vector<pollfd>& set) FRAY_REQUIRES(client_mutex);
   void handle(wire::Incoming& frame) FRAY_REQUIRES(client_mutex);
   // Reads the body as this message, and acts on it.
   template <typename Message>

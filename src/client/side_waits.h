@@ -44,7 +44,7 @@ class SideWaits {
   // Lends the CPUs of a job whose program awaits its tasks in an event loop: the loop sleeps in the program's own code,
   // so no wait of this client tells of it.
   void lend(Clock::time_point now) FRAY_REQUIRES(client_mutex);
-  // When lend() is to be called.
+  // The moment at which lend() is to be called.
   std::optional<Clock::time_point> next_due() const FRAY_REQUIRES(client_mutex) {
     if (!is_in_job() || lent_ || count_.lasting == 0) return std::nullopt;
     return since_ + kPatience;

@@ -36,7 +36,7 @@ class Submission {
   Result<std::vector<Object*>> submit(Call call);
   // Releases what the arguments of a task that was not accepted hold. submit() and its like do so themselves.
   void release_arguments(Task& task);
-  // Whether this process has submitted the task, and it has not ended. Another process that has is told, by way of the node.
+  // Whether this process has submitted the task, and the task has not ended. Another submitter is told by way of the node.
   // `recursive`: with what the task has started, which its worker knows.
   bool cancel(Object* object, bool force, bool recursive = false);
   // The number that the next task gets, of those that this process starts.
@@ -69,7 +69,7 @@ class Submission {
       if (task) submission.release_arguments(*task);
     }
   };
-  // Of a driver: its own key, which the node knows.
+  // Holds the key that a driver has itself, which the node knows already.
   void hold_own_key(const wire::WorkerKey& key) FRAY_UNCHECKED_LOCKING { keys_.hold_own(key); }
 
  private:

@@ -27,7 +27,7 @@ struct TaskQueue;
 struct Function {
   std::uint64_t id = 0;  // hash of the payload
   std::string name;      // for logs, status and errors
-  // As in wire/function_payload.h; of all functions with this id.
+  // The bytes of wire/function_payload.h, shared by all functions with this id.
   std::shared_ptr<const std::string> payload = std::make_shared<const std::string>();
   std::uint64_t mean_ns = 0;  // of its run time, moving; 0: not known yet. Guarded by Client's mutex
 };

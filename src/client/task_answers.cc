@@ -110,7 +110,7 @@ void TaskLedger::on_item(Lease* lease, std::uint64_t number, std::string_view bo
   Object* stream = (*found)->first_result;
   if (!stream->stream) return;
   wire::ByteReader in(body);
-  in.get<std::uint32_t>();
+  const auto index = in.get<std::uint32_t>();
   wire::ValueView value = wire::decode_value(in);
   if (!in.done()) return lease_ended(lease);
   auto* item = new Object;
@@ -119,6 +119,11 @@ void TaskLedger::on_item(Lease* lease, std::uint64_t number, std::string_view bo
                  : objects_.own_id(objects_.take_sequence(1));
   complete(item, value);
   ItemStream& items = *stream->detail->stream;
+  if (index < items.received) {  // an attempt before this one has given it
+    taken(stream, item_bytes(*item));
+    return objects_.destroy(item);
+  }
+  ++items.received;
   items.items.push_back(item);
   items.available.store(items.items.size(), std::memory_order_release);
   ready_(stream);

@@ -15,19 +15,13 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto kStealAfter = 2ms;         // a worker that has not answered for so long returns what it has not started
-constexpr std::size_t kWorthSharing = 8;  // fewer short tasks would have ended before another worker gets them
+constexpr auto kStealAfter = 2ms;  // a worker that has not answered for so long returns what it has not started
 
 }  // namespace
 
 std::uint32_t TaskTable::wanted_leases(TaskQueue* queue) const {
-  std::uint32_t active = 0;
-  std::size_t waiting = queue->waiting();
-  for (Lease* lease : queue->leases) {
-    if (!lease->usable()) continue;
-    ++active;
-    if (!lease->sent.empty()) waiting += lease->sent.size() - 1;
-  }
+  const std::uint32_t active = queue->order.usable();
+  std::size_t waiting = queue->waiting() + queue->order.behind();
   std::uint32_t more = active >= queue->most_leases ? 0 : queue->most_leases - active;
   if (queue->waiting() == 0 && waiting < kWorthSharing)
     waiting = 0;  // a few short tasks behind running ones need no further worker
@@ -98,7 +92,7 @@ void TaskTable::granted(LeaseId id, const wire::Grant& grant, os::Fd fd) {
   queue->told = kUnknownDemand;  // the grant may have crossed our last demand: what the node knows is not certain
   if (!fd.is_open()) {           // no descriptor was free for it: try again when some may be
     link_.send(wire::ControlType::kReturnLease, id);
-    if (queue->leases.empty() && ++queue->times_without_descriptors >= kMostTimesWithoutDescriptors) {
+    if (queue->leases == 0 && ++queue->times_without_descriptors >= kMostTimesWithoutDescriptors) {
       queue->times_without_descriptors = 0;
       return refused(queue->number, StatusCode::kResourceExhausted, kWithoutDescriptors);
     }
@@ -115,7 +109,8 @@ void TaskTable::granted(LeaseId id, const wire::Grant& grant, os::Fd fd) {
   lease->socket = wire::FrameSocket(std::move(fd));
   lease->idle_since = Clock::now();
   lease->last_answer = lease->idle_since;
-  queue->leases.push_back(lease.get());
+  if (queue->leases++ == 0) holding_.emplace(queue->number, queue);
+  queue->order.place(lease.get());
   ledger_.watch(lease.get());
   leases_.emplace(id, std::move(lease));
   let_others_ask(queue);
@@ -130,10 +125,12 @@ void TaskTable::give_back(Lease* lease) {
 }
 
 void TaskTable::drop_lease(Lease* lease) {
-  std::erase(lease->queue->leases, lease);
-  if (lease->queue->leases.empty()) {
-    lease->queue->owed = 0;
-    look_at_retired(*lease->queue);
+  TaskQueue* queue = lease->queue;
+  queue->order.remove(lease);
+  if (--queue->leases == 0) {
+    queue->owed = 0;
+    holding_.erase(queue->number);
+    look_at_retired(*queue);
   }
   ledger_.forget(lease);
   leases_.erase(lease->id);
@@ -150,11 +147,7 @@ void TaskTable::reclaim(std::uint32_t demand, std::uint32_t count) {
 // now, because every lease is blocked, stays owed.
 void TaskTable::pay(TaskQueue* queue) {
   while (queue->owed > 0) {
-    Lease* chosen = nullptr;
-    for (Lease* lease : queue->leases) {
-      if (!lease->usable()) continue;
-      if (chosen == nullptr || lease->sent.size() < chosen->sent.size()) chosen = lease;
-    }
+    Lease* chosen = queue->order.first([](const Lease&) { return true; });
     if (chosen == nullptr) return;
     --queue->owed;
     if (chosen->idle()) {
@@ -162,6 +155,7 @@ void TaskTable::pay(TaskQueue* queue) {
       continue;
     }
     chosen->draining = true;
+    queue->order.place(chosen);
     if (chosen->sent.size() > 1) {
       wire::append_frame(chosen->socket.output(), wire::DirectType::kRecall, 0);
       ledger_.send_out(chosen);
@@ -173,28 +167,22 @@ void TaskTable::pay(TaskQueue* queue) {
 // may still grant.
 TaskTable::Spare TaskTable::spare_of(const TaskQueue& queue) {
   if (queue.waiting() > 0) return Spare::kNone;
-  std::uint32_t usable = 0;
-  for (const Lease* lease : queue.leases) {
-    if (lease->usable() && lease->idle()) return Spare::kIdle;
-    usable += lease->usable();
-  }
-  return usable < queue.most_leases ? Spare::kMayBeGranted : Spare::kNone;
-}
-
-bool TaskTable::has_returnable(const Lease& lease) {
-  return !lease.recalled && !lease.dead && !lease.blocked && lease.sent.size() > 1;
+  if (queue.order.has_idle()) return Spare::kIdle;
+  return queue.order.usable() < queue.most_leases ? Spare::kMayBeGranted : Spare::kNone;
 }
 
 void TaskTable::balance(TaskQueue* queue, Clock::time_point now) {
   const Spare spare = spare_of(*queue);
   if (spare == Spare::kNone) return;
-  const bool idle = spare == Spare::kIdle;
-  std::vector<Lease*> leases = queue->leases;
-  for (Lease* lease : leases) {
-    if (!has_returnable(*lease)) continue;
+  const bool shares = spare == Spare::kIdle && queue->order.has_worth_sharing();
+  const Lease* silent = queue->order.longest_silent();
+  if (!shares && (silent == nullptr || now - silent->last_answer < kStealAfter)) return;
+  for (Lease* lease : queue->order.returnable()) {
     lease->stalled = now - lease->last_answer >= kStealAfter;
-    if (!lease->stalled && (!idle || lease->sent.size() < kWorthSharing)) continue;
+    if (!lease->stalled && !shares) break;  // those behind it have answered later
+    if (!lease->stalled && lease->sent.size() < kWorthSharing) continue;
     lease->recalled = true;
+    queue->order.place(lease);
     wire::append_frame(lease->socket.output(), wire::DirectType::kRecall, 0);
     ledger_.send_out(lease);
   }
@@ -210,42 +198,45 @@ void TaskTable::tick(Clock::time_point now, bool closing) {
     tell_demand(queue);
     return true;
   });
-  std::vector<Lease*> leases = ledger_.leases();
-  const TaskQueue* balanced = nullptr;
-  for (Lease* lease : leases) {
-    if (lease->dead || lease->blocked || lease->actor != nullptr) continue;
-    if (!lease->idle()) {
-      if (lease->sent.size() > 1 && std::exchange(balanced, lease->queue) != lease->queue) balance(lease->queue, now);
-      continue;
-    }
-    if (closing || is_unwanted(*lease) || now - lease->idle_since >= limits_.keep_idle) give_back(lease);
+  for (auto next = holding_.begin(); next != holding_.end();) {
+    TaskQueue* queue = next->second;
+    ++next;  // it may give back its last lease
+    tick(queue, now, closing);
   }
   forget_retired_keys();
 }
 
-// Of an idle one: whether it is to be given back at once.
-bool TaskTable::is_unwanted(const Lease& lease) const {
-  return lease.draining || retired_keys_.contains(lease.queue->shape.key) || keeps_others_waiting(*lease.queue);
+void TaskTable::tick(TaskQueue* queue, Clock::time_point now, bool closing) {
+  if (queue->order.longest_silent() != nullptr) balance(queue, now);
+  const bool all = closing || has_unwanted_leases(*queue);
+  while (Lease* idle = queue->order.longest_idle()) {
+    if (!all && now - idle->idle_since < limits_.keep_idle) break;
+    give_back(idle);
+  }
+}
+
+// Whether idle ones are to be given back at once.
+bool TaskTable::has_unwanted_leases(const TaskQueue& queue) const {
+  return retired_keys_.contains(queue.shape.key) || keeps_others_waiting(queue);
 }
 
 std::optional<Clock::time_point> TaskTable::next_due() const {
+  constexpr auto kAtOnce = Clock::time_point::min();
   Clock::time_point due = Clock::time_point::max();
   for (std::uint32_t number : paused_) {
     const TaskQueue* queue = queues_->at(number);
-    due = std::min(due, queue != nullptr && queue->pause_until ? *queue->pause_until : Clock::time_point::min());
+    due = std::min(due, queue != nullptr && queue->pause_until ? *queue->pause_until : kAtOnce);
   }
-  const TaskQueue* queue = nullptr;  // of the lease before, and who could run its tasks
-  Spare spare = Spare::kNone;
-  for (const Lease* lease : ledger_.leases()) {
-    if (lease->dead || lease->blocked || lease->actor != nullptr) continue;
-    if (lease->idle()) {
-      due = std::min(due, is_unwanted(*lease) ? Clock::time_point::min() : lease->idle_since + limits_.keep_idle);
-    } else if (has_returnable(*lease)) {
-      if (std::exchange(queue, lease->queue) != lease->queue) spare = spare_of(*lease->queue);
-      const bool at_once = spare == Spare::kIdle && lease->sent.size() >= kWorthSharing;
-      if (spare == Spare::kNone) continue;
-      due = std::min(due, at_once ? Clock::time_point::min() : lease->last_answer + kStealAfter);
+  for (const auto& [number, queue] : holding_) {
+    const LeaseOrder& order = queue->order;
+    if (const Lease* idle = order.longest_idle()) {
+      due = std::min(due, has_unwanted_leases(*queue) ? kAtOnce : idle->idle_since + limits_.keep_idle);
     }
+    const Lease* silent = order.longest_silent();
+    const Spare spare = silent == nullptr ? Spare::kNone : spare_of(*queue);
+    if (spare == Spare::kNone) continue;
+    const bool at_once = spare == Spare::kIdle && order.has_worth_sharing();
+    due = std::min(due, at_once ? kAtOnce : silent->last_answer + kStealAfter);
   }
   if (due == Clock::time_point::max()) return std::nullopt;
   return due;
@@ -258,16 +249,15 @@ void TaskTable::retire_key(std::uint32_t key) {
 }
 
 void TaskTable::look_at_retired(const TaskQueue& queue) {
-  if (retired_keys_.empty() || queue.unfinished > 0 || !queue.leases.empty()) return;
+  if (retired_keys_.empty() || queue.unfinished > 0 || queue.leases > 0) return;
   if (retired_keys_.contains(queue.shape.key)) settled_keys_.push_back(queue.shape.key);
 }
 
 void TaskTable::forget_retired_keys() {
   for (std::uint32_t key : std::exchange(settled_keys_, {})) {
     const std::vector<TaskQueue*> queues = queues_->of_key(key);
-    const bool busy = std::any_of(queues.begin(), queues.end(), [](const TaskQueue* queue) {
-      return queue->unfinished > 0 || !queue->leases.empty();
-    });
+    const bool busy = std::any_of(queues.begin(), queues.end(),
+                                  [](const TaskQueue* queue) { return queue->unfinished > 0 || queue->leases > 0; });
     if (busy || retired_keys_.erase(key) == 0) continue;
     for (TaskQueue* queue : queues) {
       take_ready(queue);  // cancelled tasks alone

@@ -185,7 +185,7 @@ void TaskLedger::flush() {
 
 void TaskLedger::send_call(Lease* connection, Task* call) {
   bool was_idle = connection->idle();
-  if (was_idle) ++watch_version_;  // the sockets of idle actors are not watched
+  if (was_idle) sockets_.expect(connection);
   send(connection, call);
   if (was_idle || connection->buffered >= kFlushFrames) send_out(connection);
 }
@@ -306,8 +306,10 @@ void TaskLedger::finish(Task* task) {
 void TaskLedger::lease_ended(Lease* lease) {
   if (lease->dead) return;
   lease->dead = true;
+  sockets_.let_go(lease);
   lease->socket.close();
   lease->buffered = 0;
+  sender_of(*lease).broke(lease);
   if (lease->actor != nullptr || !link_.is_open()) return;
   // Its worker may live on, without anybody who could reach it: only the node can end it, and then say how it ended.
   link_.send(wire::ControlType::kLeaseBroken, lease->id);
@@ -315,16 +317,17 @@ void TaskLedger::lease_ended(Lease* lease) {
 }
 
 void TaskLedger::close_sockets() {
-  for (Lease* lease : open_leases_) lease->socket.close();
+  sockets_.abandon();
+  for (Lease* lease : sockets_.all()) lease->socket.close();
 }
 
 void TaskLedger::forget(Lease* lease) {
-  std::erase(open_leases_, lease);
-  std::erase(unflushed_, lease);
+  sockets_.remove(lease);
+  if (lease->in_flush) std::erase(unflushed_, lease);
 }
 
 void TaskLedger::fail_all(StatusCode code, const std::string& message) {
-  for (Lease* lease : open_leases_) {
+  for (Lease* lease : sockets_.all()) {
     lease->sent.clear();
     lease_ended(lease);
   }

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "client/lease.h"
+#include "client/lease_watch.h"
 #include "client/node_link.h"
 #include "client/object_table.h"
 #include "client/timeline.h"
@@ -48,6 +49,7 @@ struct TaskSender {
   // Everything that had arrived on the lease's socket was handled; the lease may be dead now.
   virtual void was_read(Lease* lease, bool answered) = 0;
   virtual void handle(Lease* lease, const wire::Incoming& frame) = 0;  // a frame that is neither result nor item
+  virtual void broke(Lease* lease) = 0;                                // it is dead from now on
 };
 
 class TaskLedger {
@@ -63,7 +65,7 @@ class TaskLedger {
   void argument_ready(Object* object);  // tasks that waited for it
   // True when the task had not ended yet. `recursive`: with what it has started.
   bool cancel(Object* object, bool force, bool recursive = false);
-  // Those with numbers from `first` to before `end`, and what they have started.
+  // Cancels the tasks with numbers from `first` to before `end`, and the tasks that these have started.
   void cancel_between(std::uint64_t first, std::uint64_t end);
   // A generator's items were taken.
   void taken(Object* stream, std::uint64_t bytes);
@@ -86,19 +88,15 @@ class TaskLedger {
   void forget_lost_attempt(Task* task);
 
   // ---- Sockets ----
-  void watch(Lease* lease) {
-    open_leases_.push_back(lease);
-    ++watch_version_;
-  }
+  void watch(Lease* lease) { sockets_.add(lease); }
   void forget(Lease* lease);
   void receive(Lease* lease);  // reads and handles what its socket has
   // Buffered frames go out. Called before a wait, and by the backup thread.
   void flush();
   void close_sockets();  // in a child of fork()
-  const std::vector<Lease*>& leases() const { return open_leases_; }
+  const std::vector<Lease*>& leases() const { return sockets_.all(); }
   const std::vector<Lease*>& unflushed() const { return unflushed_; }  // what flush() looks at
-  // Grows whenever there is a socket to watch that was not there, or had nothing to say, before.
-  std::uint64_t watch_version() const { return watch_version_; }
+  LeaseWatch& sockets() { return sockets_; }
 
  private:
   static Sender& sender_of(const Task& task);
@@ -122,8 +120,7 @@ class TaskLedger {
   std::uint64_t most_body_bytes_ = wire::kUsualBodyBytes;
   Task* first_task_ = nullptr;  // every unfinished task
   std::size_t unfinished_ = 0;
-  std::vector<Lease*> open_leases_;
-  std::uint64_t watch_version_ = 0;
+  LeaseWatch sockets_;
   std::vector<Lease*> unflushed_;
 };
 

@@ -9,10 +9,10 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
-#include <vector>
 
 #include "client/demand_window.h"
 #include "client/lease.h"
+#include "client/lease_order.h"
 #include "model/work_shape.h"
 
 namespace fray::client {
@@ -34,7 +34,8 @@ struct TaskQueue {
   std::uint32_t times_without_descriptors = 0;   // grants in a row that could not be used
   std::deque<Task*> ready;                       // with tasks that were cancelled here; see TaskTable::withdraw()
   std::size_t cancelled = 0;                     // of them
-  std::vector<Lease*> leases;
+  std::uint32_t leases = 0;                      // all that it has
+  LeaseOrder order;
   std::size_t unfinished = 0;  // tasks that are to run on its leases, wherever they are now
 
   std::size_t waiting() const { return ready.size() - cancelled; }

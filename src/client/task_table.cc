@@ -67,15 +67,12 @@ std::size_t TaskTable::room(const Lease& lease, const Task& next) const {
 void TaskTable::dispatch(TaskQueue* queue) {
   for (sweep(queue); !queue->ready.empty(); sweep(queue)) {
     Task* task = queue->ready.front();
-    Lease* best = nullptr;
-    for (Lease* lease : queue->leases) {
-      if (!lease->usable() || room(*lease, *task) == 0) continue;
-      if (best == nullptr || lease->sent.size() < best->sent.size()) best = lease;
-    }
+    Lease* best = queue->order.first([&](const Lease& lease) { return room(lease, *task) > 0; });
     if (best == nullptr) break;
     queue->ready.pop_front();
     bool was_idle = best->idle();
     ledger_.send(best, task);
+    queue->order.place(best);
     if (was_idle || best->buffered >= kFlushFrames) ledger_.send_out(best);
   }
   tell_demand(queue);
@@ -87,6 +84,7 @@ void TaskTable::was_read(Lease* lease, bool answered) {
   if (answered) lease->last_answer = Clock::now();
   if (lease->dead || !answered) return;
   TaskQueue* queue = lease->queue;
+  queue->order.place(lease);
   if (lease->idle()) {
     lease->idle_since = lease->last_answer;
     if (lease->draining && !lease->blocked) {
@@ -101,6 +99,8 @@ void TaskTable::was_read(Lease* lease, bool answered) {
   dispatch(queue);
   if (lease->buffered > 0 && lease->sent.size() - lease->buffered <= kDeepest / 2) ledger_.send_out(lease);
 }
+
+void TaskTable::broke(Lease* lease) { lease->queue->order.place(lease); }
 
 void TaskTable::handle(Lease* lease, const wire::Incoming& frame) {
   switch (static_cast<wire::DirectType>(frame.header.type)) {
@@ -134,6 +134,7 @@ void TaskTable::on_returned(Lease* lease, std::string_view body) {
       ledger_.enqueue(task, true);
     }
   }
+  lease->queue->order.place(lease);
   dispatch(lease->queue);
 }
 
@@ -164,8 +165,7 @@ void TaskTable::worker_lost(LeaseId id, const wire::WorkerLost& lost) {
 void TaskTable::retry_or_fail(Task* task, const wire::WorkerLost& lost) {
   if (task->cancelled)
     return ledger_.fail(task, StatusCode::kCancelled, "the task was cancelled; its worker was killed");
-  bool streamed = task->generator;  // items may have been taken: running it again would give them twice
-  if (task->retries_left == 0 || streamed) {
+  if (task->retries_left == 0) {
     StatusCode code = lost.facts.out_of_memory.empty() ? StatusCode::kWorkerDied : StatusCode::kWorkerOutOfMemory;
     return ledger_.fail(task, code, wire::describe_loss(task->function->name, lost.facts));
   }

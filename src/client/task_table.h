@@ -72,6 +72,7 @@ class TaskTable : private TaskSender {
   void withdraw(Task* task) override;
   void was_read(Lease* lease, bool answered) override;
   void handle(Lease* lease, const wire::Incoming& frame) override;
+  void broke(Lease* lease) override;
 
   void dispatch(TaskQueue* queue);
   std::size_t room(const Lease& lease, const Task& next) const;
@@ -80,7 +81,7 @@ class TaskTable : private TaskSender {
   void send_demand(TaskQueue* queue, std::uint32_t count);
   void note_asking(TaskQueue* queue, bool asks);
   bool keeps_others_waiting(const TaskQueue& queue) const;
-  bool is_unwanted(const Lease& lease) const;
+  bool has_unwanted_leases(const TaskQueue& queue) const;
   void let_others_ask(TaskQueue* queue);
   void tell_next(DemandWindow& window);
   void look_at_retired(const TaskQueue& queue);
@@ -88,7 +89,7 @@ class TaskTable : private TaskSender {
   // Who could run what waits behind a running task.
   enum class Spare : std::uint8_t { kNone, kMayBeGranted, kIdle };
   static Spare spare_of(const TaskQueue& queue);
-  static bool has_returnable(const Lease& lease);
+  void tick(TaskQueue* queue, Clock::time_point now, bool closing);
   void pay(TaskQueue* queue);
   void give_back(Lease* lease);
   void drop_lease(Lease* lease);
@@ -103,6 +104,7 @@ class TaskTable : private TaskSender {
   Limits limits_;
   std::unique_ptr<TaskQueues> queues_;
   std::map<std::int32_t, std::int32_t> asking_;  // by priority: how many queues ask for leases
+  std::map<std::uint32_t, TaskQueue*> holding_;  // by number: queues that have leases
   TaskQueue* last_queue_ = nullptr;              // asked for last; most tasks are like the one before
   std::vector<std::uint32_t> paused_;            // numbers of queues
   std::set<std::uint32_t> retired_keys_;

@@ -50,7 +50,6 @@
 #include <utility>
 
 #include "base/function_ref.h"
-#include "base/mutant.h"
 #include "client/client_mutex.h"
 #include "client/duty_plan.h"
 
@@ -131,9 +130,9 @@ class WaitKernel {
   // Called by a thread that has changed something and does not read: it may have made something ready, sent the first
   // call to an idle actor, whose socket nobody watches, left a lease behind that is to be given back, or stopped reading.
   void changed() FRAY_REQUIRES(client_mutex) {
-    if (news_ != told_ && !FRAY_MUTANT(40)) tell();
+    if (news_ != told_) tell();
     wake_stale();
-    if (!FRAY_MUTANT(48)) guard_sockets();
+    guard_sockets();
   }
   // All that wait wake up and check everything again.
   void wake_waiting() FRAY_REQUIRES(client_mutex) { tell(); }
@@ -226,7 +225,7 @@ class WaitKernel {
     turn.waiter.before_sleep();
     mutex_.lock();
     turn.asleep = true;
-    if (!FRAY_MUTANT(56)) --turn.asks;
+    --turn.asks;
   }
 
   // Whether the thread is to give up, which is asked when somebody has said that the answer may have changed. Python's
@@ -246,13 +245,13 @@ class WaitKernel {
   template <typename Waiter>
   std::optional<WaitResult> follow(Turn<Waiter>& turn, Lock& lock) FRAY_REQUIRES(client_mutex) {
     fall_asleep(turn);
-    if (!FRAY_MUTANT(59) && interrupted(turn)) return WaitResult::kInterrupted;
+    if (interrupted(turn)) return WaitResult::kInterrupted;
     // The mutex was released for a moment. The leader may have stepped down in it, when this thread was not yet among
     // the followers that it tells; and what this thread waits for may have arrived.
-    if (!reader_busy_ || (is_over(turn) && !FRAY_MUTANT(41))) return std::nullopt;
+    if (!reader_busy_ || is_over(turn)) return std::nullopt;
     wake_stale();
     TimePoint until = System::now() + kLongSleep;
-    if (turn.deadline && *turn.deadline < until && !FRAY_MUTANT(42)) until = *turn.deadline;
+    if (turn.deadline && *turn.deadline < until) until = *turn.deadline;
     until = std::min(until, turn.waiter.due());
     ++followers_;
     readers_changed_.wait_until(lock, until);
@@ -267,8 +266,8 @@ class WaitKernel {
     // fall_asleep() releases the mutex, so another thread may lead from then on, or the condition may hold.
     step_down();
     fall_asleep(turn);
-    if (!FRAY_MUTANT(44) && interrupted(turn)) return WaitResult::kInterrupted;
-    if (reader_busy_ || (is_over(turn) && !FRAY_MUTANT(55))) return std::nullopt;
+    if (interrupted(turn)) return WaitResult::kInterrupted;
+    if (reader_busy_ || is_over(turn)) return std::nullopt;
     reader_busy_ = true;
     take_over();
     sleep_as_leader(turn);
@@ -298,19 +297,19 @@ class WaitKernel {
   // What was left to the backup thread is done here: all is sent, and this thread reads. So the alarm is taken back, unless
   // the worker's duty has set it, or a look is due all the same, for one thing because frames come one after the other.
   void take_over() FRAY_REQUIRES(client_mutex) {
-    if (backup_asleep_ && guarded_ && (!sources_.has_duty() || FRAY_MUTANT(57)) && !is_look_due()) {
+    if (backup_asleep_ && guarded_ && !sources_.has_duty() && !is_look_due()) {
       alarm_.cancel();
       guarded_ = false;
-      if (!FRAY_MUTANT(68)) watching_ = false;          // not what has been sent since it fell asleep
-      if (!FRAY_MUTANT(70)) asleep_due_ = polled_due_;  // an earlier one was left to the alarm
+      watching_ = false;          // not what has been sent since it fell asleep
+      asleep_due_ = polled_due_;  // an earlier one was left to the alarm
     }
     sources_.flush();
-    if (!FRAY_MUTANT(43)) wake_stale();
+    wake_stale();
   }
 
   bool is_look_due() FRAY_REQUIRES(client_mutex) {
     const std::optional<TimePoint> due = sources_.next_due();
-    return (due && *due <= System::now() + kTick && !FRAY_MUTANT(71)) || is_stream(looked_at_, seen_);
+    return (due && *due <= System::now() + kTick) || is_stream(looked_at_, seen_);
   }
 
   template <typename Waiter>
@@ -318,11 +317,11 @@ class WaitKernel {
     turn.set.clear();
     sources_.watch(turn.set);
     leader_version_ = sources_.watch_version();
-    if (!FRAY_MUTANT(45)) leader_asleep_ = true;
+    leader_asleep_ = true;
     TimePoint until = turn.waiter.due();
     if (turn.deadline) until = std::min(until, *turn.deadline);
     mutex_.unlock();
-    System::sleep(turn.set, leader_bell(), until);
+    System::sleep(turn.set, leader_bell_, until);
     mutex_.lock();
     leader_asleep_ = false;
     sources_.read_all();
@@ -333,7 +332,7 @@ class WaitKernel {
   void step_down() FRAY_REQUIRES(client_mutex) {
     reader_busy_ = false;
     told_ = news_;
-    if (followers_ > 0 && !FRAY_MUTANT(47)) readers_changed_.notify_all();
+    if (followers_ > 0) readers_changed_.notify_all();
   }
 
   // ---- The backup thread ----
@@ -358,10 +357,9 @@ class WaitKernel {
     }
     sources_.serve(System::now());
     // All that was left to this thread under the mutex is done, and some of it has set the alarm; it looks at the rest now.
-    if (!FRAY_MUTANT(50)) clear_guard(backup);
+    clear_guard(backup);
     sources_.flush();
     const DutyPlan duty = sources_.look_at_duty();
-    if (FRAY_MUTANT(50)) clear_guard(backup);
     if (news_ != told_) tell();
     if (!stopping_) prepare_sleep(backup, duty);
   }
@@ -378,21 +376,20 @@ class WaitKernel {
     const TimePoint now = System::now();
     backup.quick_looks = now - looked_at_ < kTick ? backup.quick_looks + 1 : 0;
     const bool goes_on = backup.naps && progress_ != seen_;  // a stream ends with a nap in which nothing came
-    const bool frames =
-        goes_on || is_stream(looked_at_, seen_) || backup.quick_looks >= kMostQuickLooks || FRAY_MUTANT(69);
+    const bool frames = goes_on || is_stream(looked_at_, seen_) || backup.quick_looks >= kMostQuickLooks;
     const bool streams = duty.streams || (frames && !leader_asleep_);
     backup.naps = streams;
     looked_at_ = now;
     seen_ = progress_;
     plan_due(now);
-    watching_ = !reader_busy_ && !FRAY_MUTANT(58);
+    watching_ = !reader_busy_;
     backup.set.clear();
     if (!watching_) sources_.watch_unsent(backup.set);  // the leader may have fallen asleep before it was to be sent
     if (watching_ && streams) sources_.watch_node(backup.set);
     if (watching_ && !streams) sources_.watch_busy(backup.set);
     sources_.watch_duty(backup.set);
     backup.until = TimePoint::max();
-    if (asleep_due_ && !FRAY_MUTANT(49)) backup.until = *asleep_due_;
+    if (asleep_due_) backup.until = *asleep_due_;
     backup.until = std::min(backup.until, duty.due);
     if (streams) backup.until = std::min(backup.until, now + kTick);
     if (backup.until <= now + kTick) {
@@ -412,17 +409,15 @@ class WaitKernel {
 
   // ---- Waking ----
 
-  typename System::Bell& leader_bell() { return FRAY_MUTANT(46) ? backup_bell_ : leader_bell_; }
-
   void tell() FRAY_REQUIRES(client_mutex) {
     told_ = news_;
-    if (leader_asleep_ && !FRAY_MUTANT(51)) leader_bell().ring();
+    if (leader_asleep_) leader_bell_.ring();
     if (followers_ > 0) readers_changed_.notify_all();
   }
 
   // Of what has changed while they sleep: the leader of sockets, the backup thread of when it is to look.
   void wake_stale() FRAY_REQUIRES(client_mutex) {
-    if (leader_asleep_ && leader_version_ != sources_.watch_version() && !FRAY_MUTANT(52)) leader_bell().ring();
+    if (leader_asleep_ && leader_version_ != sources_.watch_version()) leader_bell_.ring();
     if (!backup_asleep_) return;  // it checks everything before it falls asleep
     const std::optional<TimePoint> due = sources_.next_due();
     if (!due || (asleep_due_ && *asleep_due_ <= *due)) return;

@@ -63,19 +63,32 @@ void RunBoard::told(ProcessId client, const wire::RunsTold& told, bool is_news,
   unfinished_[client] = {told.unfinished, told.calls};
 }
 
-void RunBoard::add_sums(FunctionRow& row, const wire::RunSums& sums, bool is_news) {
-  wire::RunSums& all = row.sums;
+void FunctionRow::add(const wire::RunSums& more) {
   for (auto count : {&wire::RunSums::ok, &wire::RunSums::failed, &wire::RunSums::cancelled, &wire::RunSums::timed_out,
                      &wire::RunSums::retried, &wire::RunSums::total_ns, &wire::RunSums::measured,
                      &wire::RunSums::cpu_ns, &wire::RunSums::bytes_in, &wire::RunSums::bytes_out}) {
-    all.*count += sums.*count;
+    sums.*count += more.*count;
   }
   for (auto most : {&wire::RunSums::longest_ns, &wire::RunSums::peak_memory_bytes, &wire::RunSums::last_end_ns}) {
-    all.*most = std::max(all.*most, sums.*most);
+    sums.*most = std::max(sums.*most, more.*most);
   }
-  for (const auto& [bucket, runs] : sums.times) {
-    if (bucket < row.times.size()) row.times[bucket] += runs;
+  for (const auto& [bucket, runs] : more.times) {
+    if (bucket < times.size()) times[bucket] += runs;
   }
+}
+
+void FunctionRow::add(const FunctionRow& other) {
+  add(other.sums);
+  for (std::size_t i = 0; i < times.size(); ++i) times[i] += other.times[i];
+}
+
+std::uint64_t FunctionRow::shorter_than_octave(int octave) const {
+  const int end = wire::time_bucket(std::uint64_t{1} << octave);
+  return std::accumulate(times.begin(), times.begin() + end, std::uint64_t{0});
+}
+
+void RunBoard::add_sums(FunctionRow& row, const wire::RunSums& sums, bool is_news) {
+  row.add(sums);
   const std::uint64_t failed = sums.failed + sums.timed_out;
   ended_ += sums.count();
   failed_ += failed;

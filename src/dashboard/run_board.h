@@ -9,7 +9,7 @@
 // workers().
 //
 // Threading:  one thread; pure.
-// Ownership:  values, bounded: kMostBars bars (6.4 MB), kMostFunctions functions (1.5 MB), kMostFailures texts.
+// Ownership:  values, bounded: kMostBars bars (6.4 MB), kMostFunctions functions (2.6 MB), kMostFailures texts.
 // Failure:    none. Functions beyond the bound are counted as kOthers; the oldest bars are forgotten and counted in
 //             left_out.
 #pragma once
@@ -39,10 +39,15 @@ struct Bar {
 struct FunctionRow {
   std::string name;
   wire::RunSums sums;
-  std::array<std::uint32_t, wire::kTimeBuckets> times{};
+  std::array<std::uint64_t, wire::kTimeBuckets> times{};
   std::array<std::uint32_t, 20> recent{};  // that ended in each of the last half seconds
 
   double per_second() const;
+  // The counts of another function, added to this one's; rates stay.
+  void add(const FunctionRow& other);
+  void add(const wire::RunSums& more);
+  // How many took less than 2^octave nanoseconds; octave >= 10.
+  std::uint64_t shorter_than_octave(int octave) const;
   // In nanoseconds; 0 when nothing ran.
   double percentile(double share) const;
 };
@@ -75,6 +80,7 @@ class RunBoard {
   // Those that ended at `end_ns` or later.
   std::uint64_t first_ended_after(std::uint64_t end_ns) const;
   std::vector<Bar> runs_of(ProcessId client, std::uint64_t task) const;
+  const std::deque<Bar>& bars() const { return bars_; }
   const std::string* failure_of(ProcessId client, std::uint64_t task) const;
 
   std::uint32_t function_number(const std::string& name);

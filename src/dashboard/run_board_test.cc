@@ -61,6 +61,22 @@ TEST(RunBoardTest, percentiles_are_within_a_tenth) {
   EXPECT_EQ(FunctionRow{}.percentile(0.5), 0);
 }
 
+TEST(RunBoardTest, a_function_tells_how_many_runs_were_shorter_than_powers_of_two) {
+  FunctionRow row;
+  row.name = "step";
+  for (int octave : {12, 20, 20, 38}) ++row.times[wire::time_bucket((std::uint64_t{1} << octave) - 1)];
+  ++row.times[wire::time_bucket(std::uint64_t{1} << 20)];
+  EXPECT_EQ(row.shorter_than_octave(11), 0u);
+  EXPECT_EQ(row.shorter_than_octave(12), 1u);
+  EXPECT_EQ(row.shorter_than_octave(20), 3u);
+  EXPECT_EQ(row.shorter_than_octave(21), 4u);
+  EXPECT_EQ(row.shorter_than_octave(38), 5u);
+  FunctionRow both;
+  both.add(row);
+  both.add(row);
+  EXPECT_EQ(both.shorter_than_octave(38), 10u);
+}
+
 TEST(RunBoardTest, every_time_lies_in_its_bucket) {
   for (std::uint64_t ns = 1; ns < (std::uint64_t{1} << 44); ns = ns * 9 / 8 + 1) {
     const auto middle = static_cast<double>(wire::time_of_bucket(wire::time_bucket(ns)));

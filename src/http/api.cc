@@ -7,12 +7,14 @@
 
 #include "http/dashboard_routes.h"
 #include "http/job_documents.h"
+#include "http/job_source.h"
 #include "http/log_stream.h"
 #include "http/metrics.h"
 #include "http/number_in.h"
 #include "http/queue_routes.h"
 #include "model/job_json.h"
 #include "model/json_text.h"
+#include "model/members.h"
 #include "websocket/frames.h"
 
 namespace fray::http {
@@ -39,17 +41,6 @@ Result<json> parsed(Result<std::string> text) {
   return document;
 }
 
-void answer_with_job(const Responder& responder, const Result<JobInfo>& job) {
-  answer_with(responder, job.is_ok() ? Result<json>(job_json(job.value())) : job.status());
-}
-
-// The one job in a list of one.
-Result<JobInfo> only(Result<std::vector<JobInfo>> jobs) {
-  if (!jobs.is_ok()) return jobs.status();
-  if (jobs->size() == 1) return std::move(jobs->front());
-  return Status(StatusCode::kNotFound, "there is no such job");
-}
-
 Result<LogPlace> place_in(const Request& request) {
   LogPlace place;
   FRAY_ASSIGN_OR_RETURN(std::uint64_t replica, number_in(request, "replica", UINT32_MAX));
@@ -69,11 +60,26 @@ Result<LogPlace> place_in(const Request& request) {
   return place;
 }
 
+std::vector<Route::Parameter> cluster_parameter() {
+  return {{"cluster", "string", "the name of a cluster that this node was told of; this node if not given"}};
+}
+
 std::vector<Route::Parameter> log_parameters() {
   return {{"replica", "integer", "which replica; 0 if not given"},
           {"stream", "string", "stdout (if not given) or stderr"},
           {"offset", "integer", "of the first byte; 0 if not given"},
-          {"tail", "integer", "begin with so many of the last lines, where there is no offset"}};
+          {"tail", "integer", "begin with so many of the last lines, where there is no offset"},
+          cluster_parameter().front()};
+}
+
+Status take_spec(const std::string& body, std::string* spec) {
+  auto members = Members::parse(body);
+  FRAY_RETURN_IF_ERROR(members.status());
+  const json given = members->take("spec");
+  if (!given.is_string())
+    return wrong_type("spec", "the spec of a cluster, such as ray?address=http://HOST:PORT", given);
+  *spec = given.get<std::string>();
+  return members->end();
 }
 
 // Reads a log piece by piece until its end so far.
@@ -136,6 +142,7 @@ Api::Api(event::Loop& loop, node::NodeView& node, std::string packages_folder)
   add_ray_routes();
   add_package_routes();
   add_queue_routes(routes_, node_);
+  add_cluster_routes();
   add_dashboard_routes(routes_, node_, sessions_, PageFiles::of_this_program());
   // Who has logged in may look at everything of Fray's own, and stop jobs.
   routes_.admit_sessions([](const Route& route) {
@@ -144,8 +151,8 @@ Api::Api(event::Loop& loop, node::NodeView& node, std::string packages_folder)
   });
 }
 
-std::unique_ptr<JobLog> Api::log_of(const std::string& id, LogPlace place) {
-  return std::make_unique<JobLog>(loop_, node_, id, place);
+std::unique_ptr<JobLog> Api::own_log(const std::string& id) {
+  return std::make_unique<NodeJobLog>(loop_, node_, id, LogPlace());
 }
 
 void Api::add_node_routes() {
@@ -184,30 +191,68 @@ void Api::answer_metrics(const Responder& responder) {
   if (!status.is_ok()) return responder.respond(error_response(status.status()));
   auto jobs = node_.get_jobs({});
   const json told = jobs.is_ok() ? job_list_json(*jobs) : json(nullptr);
-  responder.respond({200, kMetricsType, metrics_text(*status, told), {}});
+  const json runs = node_.dashboard().run_times();  // first: from now on somebody looks
+  const json now = node_.dashboard().now();
+  responder.respond({200, kMetricsType, metrics_text({*status, now, runs, told}), {}});
+}
+
+// A route about jobs, wherever they are.
+void Api::add_job_route(const char* method, const char* pattern, const char* summary, JobVerb verb) {
+  routes_.add({method,
+               pattern,
+               summary,
+               cluster_parameter(),
+               {},
+               "application/json",
+               [this, verb](const Request& request, const Responder& responder) {
+                 verb(*JobSource::of(request, loop_, node_), request,
+                      [responder](const Result<json>& document) { answer_with(responder, document); });
+               }});
 }
 
 void Api::add_job_routes() {
-  routes_.add_json("GET", "/api/v1/jobs", "All jobs, in the order of acceptance", {},
-                   [this](Request, const Responder& responder) {
-                     auto jobs = node_.get_jobs({});
-                     if (!jobs.is_ok()) return answer_with(responder, jobs.status());
-                     answer_with(responder, json{{"schema", "fray/v1"}, {"jobs", job_list_json(*jobs)}});
-                   });
+  add_job_route("GET", "/api/v1/jobs", "All jobs, in the order of acceptance",
+                [](JobSource& jobs, const Request&, auto answer) { jobs.list(answer); });
   routes_.add_json("POST", "/api/v1/jobs", "Submit a job; answered once it is sure to survive the node", order_schema(),
                    [this](Request request, const Responder& responder) {
-                     answer_with_job(responder, submit(parse_order(request.body, python_)));
+                     if (request.query.contains("cluster")) {
+                       return responder.respond(error_response(
+                           Status(StatusCode::kInvalidArgument,
+                                  "jobs of another cluster are submitted there, as `fray submit --cluster …` does")));
+                     }
+                     Result<JobInfo> job = submit(parse_order(request.body, python_));
+                     answer_with(responder, job.is_ok() ? Result<json>(job_json(*job)) : job.status());
                    });
-  routes_.add_json("GET", "/api/v1/jobs/{id}", "One job", {}, [this](Request request, const Responder& responder) {
-    answer_with_job(responder, only(node_.get_jobs(request.captures)));
-  });
-  routes_.add_json("POST", "/api/v1/jobs/{id}/stop", "Ask a job to end", {},
-                   [this](Request request, const Responder& responder) {
-                     answer_with_job(responder, only(node_.stop_jobs(request.captures)));
+  add_job_route("GET", "/api/v1/jobs/{id}", "One job",
+                [](JobSource& jobs, const Request& request, auto answer) { jobs.get(request.captures[0], answer); });
+  add_job_route("POST", "/api/v1/jobs/{id}/stop", "Ask a job to end",
+                [](JobSource& jobs, const Request& request, auto answer) { jobs.stop(request.captures[0], answer); });
+  add_job_route("DELETE", "/api/v1/jobs/{id}", "Forget a job that has ended, with its output",
+                [](JobSource& jobs, const Request& request, auto answer) { jobs.remove(request.captures[0], answer); });
+}
+
+void Api::add_cluster_routes() {
+  node::Clusters& clusters = node_.clusters();
+  routes_.add_json(
+      "GET", "/api/v1/clusters", "The clusters beside this node that it was told of", {},
+      [&clusters](Request, const Responder& responder) { responder.respond(json_response(clusters.list())); });
+  const json schema = {
+      {"type", "object"},
+      {"required", {"spec"}},
+      {"properties",
+       {{"spec",
+         {{"type", "string"}, {"description", "as `--cluster` has it, such as ray?address=http://10.0.0.5:8265"}}}}}};
+  routes_.add_json("POST", "/api/v1/clusters", "Show the jobs of another cluster too", schema,
+                   [&clusters](Request request, const Responder& responder) {
+                     std::string spec;
+                     if (Status taken = take_spec(request.body, &spec); !taken.is_ok()) {
+                       return responder.respond(error_response(taken));
+                     }
+                     clusters.add(spec, [responder](const Result<json>& told) { answer_with(responder, told); });
                    });
-  routes_.add_json("DELETE", "/api/v1/jobs/{id}", "Forget a job that has ended, with its output", {},
-                   [this](Request request, const Responder& responder) {
-                     answer_with_job(responder, only(node_.remove_jobs(request.captures)));
+  routes_.add_json("DELETE", "/api/v1/clusters/{name}", "Show the jobs of a cluster no more", {},
+                   [&clusters](Request request, const Responder& responder) {
+                     answer_with(responder, clusters.remove(request.captures[0]));
                    });
 }
 
@@ -241,7 +286,8 @@ void Api::add_log_routes() {
                                        {"Fray-Ended", pieces->ended ? "true" : "false"}};
                    responder.respond(response);
                  };
-                 std::make_shared<WholeLog>(log_of(request.captures[0], *place), kMostLogBytes, answer)->read();
+                 const auto jobs = JobSource::of(request, loop_, node_);
+                 std::make_shared<WholeLog>(jobs->log(request.captures[0], *place), kMostLogBytes, answer)->read();
                }});
   routes_.add({"GET",
                "/api/v1/jobs/{id}/logs/follow",
@@ -256,12 +302,13 @@ void Api::add_log_routes() {
                  const std::string_view last = request.header("last-event-id");
                  std::from_chars(last.data(), last.data() + last.size(), place->offset);
                  // A job that is not there is told by a status, not by a stream.
-                 const std::string id = request.captures[0];
-                 if (auto job = node_.get_jobs({id}); !job.is_ok()) {
-                   return responder.respond(error_response(job.status()));
-                 }
-                 responder.stream({200, "text/event-stream", "", {}},
-                                  std::make_shared<LogStream>(loop_, log_of(id, *place), LogStream::Form::kEvents));
+                 const std::string& id = request.captures[0];
+                 const std::shared_ptr<JobSource> jobs = JobSource::of(request, loop_, node_);
+                 jobs->get(id, [this, id, jobs, place = *place, responder](const Result<json>& job) {
+                   if (!job.is_ok()) return responder.respond(error_response(job.status()));
+                   responder.stream({200, "text/event-stream", "", {}},
+                                    std::make_shared<LogStream>(loop_, jobs->log(id, place), LogStream::Form::kEvents));
+                 });
                }});
 }
 
@@ -275,18 +322,7 @@ void Api::add_ray_routes() {
                                                       {"fray_version", FRAY_VERSION}}));
                    });
   routes_.add_json("POST", "/api/jobs/", "Ray's: submit a job", ray_order_schema(),
-                   [this](Request request, const Responder& responder) {
-                     Result<JobSpec> order = parse_ray_order(request.body, python_, packages_);
-                     if (!order.is_ok()) return responder.respond(plain(400, order.status().message()));
-                     const std::string id = order->id;
-                     Result<JobInfo> job = submit(std::move(order));
-                     if (!job.is_ok()) {
-                       const bool taken = job.status().code() == StatusCode::kAlreadyExists;
-                       return responder.respond(taken ? plain(500, "Job with submission_id " + id + " already exists")
-                                                      : ray_refusal(job.status(), id));
-                     }
-                     responder.respond(json_response({{"job_id", job->id()}, {"submission_id", job->id()}}));
-                   });
+                   [this](Request request, const Responder& responder) { submit_as_ray(request, responder); });
   routes_.add_json("GET", "/api/jobs/", "Ray's: all jobs", {}, [this](Request, const Responder& responder) {
     auto jobs = node_.get_jobs({});
     if (!jobs.is_ok()) return responder.respond(ray_refusal(jobs.status(), ""));
@@ -294,29 +330,48 @@ void Api::add_ray_routes() {
     for (const JobInfo& job : *jobs) details.push_back(ray_details(job));
     responder.respond(json_response(details));
   });
-  // Ray's ids are whole; the beginning of one, which the node takes too, is none.
-  auto with_job = [this](auto answer) {
-    return [this, answer](Request request, const Responder& responder) {
-      const std::string id = request.captures[0];
-      Result<JobInfo> job = only(node_.get_jobs({id}));
-      if (!job.is_ok()) return responder.respond(ray_refusal(job.status(), id));
-      if (job->id() != id) return responder.respond(plain(404, "Job " + id + " does not exist"));
-      answer(request, *job, responder);
-    };
-  };
   routes_.add_json("GET", "/api/jobs/{id}", "Ray's: one job", {},
-                   with_job([](const Request&, const JobInfo& job, const Responder& responder) {
+                   of_ray_job([](const Request&, const JobInfo& job, const Responder& responder) {
                      responder.respond(json_response(ray_details(job)));
                    }));
+  add_ray_ends();
+  add_ray_logs();
+}
+
+void Api::submit_as_ray(const Request& request, const Responder& responder) {
+  Result<JobSpec> order = parse_ray_order(request.body, python_, packages_);
+  if (!order.is_ok()) return responder.respond(plain(400, order.status().message()));
+  const std::string id = order->id;
+  Result<JobInfo> job = submit(std::move(order));
+  if (!job.is_ok()) {
+    const bool taken = job.status().code() == StatusCode::kAlreadyExists;
+    return responder.respond(taken ? plain(500, "Job with submission_id " + id + " already exists")
+                                   : ray_refusal(job.status(), id));
+  }
+  responder.respond(json_response({{"job_id", job->id()}, {"submission_id", job->id()}}));
+}
+
+// Ray's ids are whole; the beginning of one, which the node takes too, is none.
+decltype(Route::handler) Api::of_ray_job(std::function<void(const Request&, const JobInfo&, const Responder&)> answer) {
+  return [this, answer = std::move(answer)](Request request, const Responder& responder) {
+    const std::string id = request.captures[0];
+    Result<JobInfo> job = only_job(node_.get_jobs({id}));
+    if (!job.is_ok()) return responder.respond(ray_refusal(job.status(), id));
+    if (job->id() != id) return responder.respond(plain(404, "Job " + id + " does not exist"));
+    answer(request, *job, responder);
+  };
+}
+
+void Api::add_ray_ends() {
   routes_.add_json("POST", "/api/jobs/{id}/stop", "Ray's: ask a job to end", {},
-                   with_job([this](const Request& request, const JobInfo& job, const Responder& responder) {
+                   of_ray_job([this](const Request& request, const JobInfo& job, const Responder& responder) {
                      if (job.has_ended()) return responder.respond(json_response({{"stopped", false}}));
                      auto stopped = node_.stop_jobs(request.captures);
                      if (!stopped.is_ok()) return responder.respond(ray_refusal(stopped.status(), request.captures[0]));
                      responder.respond(json_response({{"stopped", true}}));
                    }));
   routes_.add_json("DELETE", "/api/jobs/{id}", "Ray's: forget a job that has ended", {},
-                   with_job([this](const Request& request, const JobInfo& job, const Responder& responder) {
+                   of_ray_job([this](const Request& request, const JobInfo& job, const Responder& responder) {
                      if (!job.has_ended()) {
                        return responder.respond(
                            plain(500, fmt::format("Attempted to delete job '{}', but it is in a non-terminal state {}.",
@@ -326,13 +381,16 @@ void Api::add_ray_routes() {
                      if (!removed.is_ok()) return responder.respond(ray_refusal(removed.status(), request.captures[0]));
                      responder.respond(json_response({{"deleted", true}}));
                    }));
+}
+
+void Api::add_ray_logs() {
   routes_.add_json("GET", "/api/jobs/{id}/logs", "Ray's: all output so far", {},
-                   with_job([this](const Request& request, const JobInfo&, const Responder& responder) {
+                   of_ray_job([this](const Request& request, const JobInfo&, const Responder& responder) {
                      auto answer = [responder](Result<LogPieces> pieces) {
                        if (!pieces.is_ok()) return responder.respond(error_response(pieces.status()));
                        responder.respond(json_response({{"logs", text_of(*pieces)}}));
                      };
-                     std::make_shared<WholeLog>(log_of(request.captures[0], {}), kMostLogBytes, answer)->read();
+                     std::make_shared<WholeLog>(own_log(request.captures[0]), kMostLogBytes, answer)->read();
                    }));
   routes_.add({"GET",
                "/api/jobs/{id}/logs/tail",
@@ -340,7 +398,7 @@ void Api::add_ray_routes() {
                {},
                {},
                "",
-               with_job([this](const Request& request, const JobInfo&, const Responder& responder) {
+               of_ray_job([this](const Request& request, const JobInfo&, const Responder& responder) {
                  const std::string_view key = request.header("sec-websocket-key");
                  if (key.empty() || request.header("sec-websocket-version") != "13") {
                    return responder.respond(plain(400, "this path is a WebSocket (version 13)"));
@@ -349,7 +407,7 @@ void Api::add_ray_routes() {
                  head.headers = {{"Upgrade", "websocket"},
                                  {"Connection", "Upgrade"},
                                  {"Sec-WebSocket-Accept", websocket::accept_key(key)}};
-                 responder.stream(head, std::make_shared<LogStream>(loop_, log_of(request.captures[0], {}),
+                 responder.stream(head, std::make_shared<LogStream>(loop_, own_log(request.captures[0]),
                                                                     LogStream::Form::kWebSocket));
                })});
 }

@@ -5,6 +5,7 @@
 // Failure:    a Status of the node becomes an answer by error_response().
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -12,7 +13,7 @@
 
 #include "event/loop.h"
 #include "http/job_environment.h"
-#include "http/job_log.h"
+#include "http/job_source.h"
 #include "http/package_store.h"
 #include "http/route_table.h"
 #include "http/sessions.h"
@@ -32,13 +33,21 @@ class Api {
 
  private:
   void add_node_routes();
+  using JobVerb = void (*)(JobSource& jobs, const Request& request, const JobSource::OnDocument& answer);
+
+  void add_job_route(const char* method, const char* pattern, const char* summary, JobVerb verb);
   void add_job_routes();
+  void add_cluster_routes();
   void add_log_routes();
   void add_ray_routes();
+  void add_ray_ends();
+  void add_ray_logs();
+  void submit_as_ray(const Request& request, const Responder& responder);
+  decltype(Route::handler) of_ray_job(std::function<void(const Request&, const JobInfo&, const Responder&)> answer);
   void add_package_routes();
   void answer_metrics(const Responder& responder);
   Result<JobInfo> submit(Result<JobSpec> order);
-  std::unique_ptr<JobLog> log_of(const std::string& id, LogPlace place);
+  std::unique_ptr<JobLog> own_log(const std::string& id);
 
   event::Loop& loop_;
   node::NodeView& node_;

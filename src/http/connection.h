@@ -90,7 +90,6 @@ class Connection : public std::enable_shared_from_this<Connection>, private Stre
   void end();
   // Whether it has ever sent a request that showed who asks, and that the guard let pass.
   bool is_known() const { return known_; }
-  bool is_streaming() const { return stream_ != nullptr; }
 
  private:
   friend class Responder;

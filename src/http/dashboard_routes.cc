@@ -1,5 +1,7 @@
 #include "http/dashboard_routes.h"
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <chrono>
 #include <memory>
@@ -27,6 +29,8 @@ constexpr std::uint64_t kUsualTaskRows = 4000;
 constexpr std::uint64_t kUsualLines = 200;
 constexpr std::uint64_t kMostHistory = 86'400;  // seconds
 constexpr std::uint64_t kUsualHistory = 600;
+constexpr std::uint64_t kMostFlameSeconds = 60;
+constexpr std::uint64_t kUsualFlameSeconds = 5;
 
 void answer_document(const Responder& responder, const Result<json>& document) {
   responder.respond(document.is_ok() ? json_response(document.value()) : error_response(document.status()));
@@ -145,19 +149,38 @@ class DashboardRoutes {
   }
 
   void add_stack() {
+    DashboardView& dashboard = dashboard_;
+    add_process("stack", "The stack of a worker or driver, as `fray stack` has it", {},
+                [&dashboard](const Request&, std::int32_t pid, const Responder& responder) {
+                  dashboard.stack(pid,
+                                  [responder](const Result<json>& document) { answer_document(responder, document); });
+                });
+    add_process("flame", "Where a worker or driver spends its CPU time, as a flame graph",
+                {{"seconds", "integer", "for how long it is watched; 5 if not given, 60 at most"}},
+                [&dashboard](const Request& request, std::int32_t pid, const Responder& responder) {
+                  auto seconds = number_in(request, "seconds", kMostFlameSeconds, kUsualFlameSeconds);
+                  if (seconds.is_ok() && *seconds == 0) seconds = wrong("seconds must be 1 to 60");
+                  if (!seconds.is_ok()) return responder.respond(error_response(seconds.status()));
+                  dashboard.flame(pid, *seconds,
+                                  [responder](const Result<json>& document) { answer_document(responder, document); });
+                });
+  }
+
+  // A question about one process; its pid is 0 where the address has none.
+  void add_process(const char* what, const char* summary, std::vector<Route::Parameter> parameters,
+                   std::function<void(const Request&, std::int32_t pid, const Responder&)> ask) {
     routes_.add({"GET",
-                 kRoot + std::string("workers/{pid}/stack"),
-                 "The stack of a worker or driver, as `fray stack` has it",
-                 {},
+                 kRoot + std::string("workers/{pid}/") + what,
+                 summary,
+                 std::move(parameters),
                  {},
                  "application/json",
-                 [&dashboard = dashboard_](const Request& request, const Responder& responder) {
+                 [ask = std::move(ask)](const Request& request, const Responder& responder) {
                    const std::string& text = request.captures[0];
-                   std::int32_t pid = 0;  // none's
+                   std::int32_t pid = 0;
                    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
                    if (error != std::errc() || end != text.data() + text.size()) pid = 0;
-                   dashboard.stack(pid,
-                                   [responder](const Result<json>& document) { answer_document(responder, document); });
+                   ask(request, pid, responder);
                  }});
   }
 
@@ -195,32 +218,52 @@ class DashboardRoutes {
   DashboardView& dashboard_;
 };
 
-Status take_framed(Members& members, bool* framed) {
-  const json value = members.take("framed");
-  if (!value.is_null() && !value.is_boolean()) return wrong_type("framed", "true or false", value);
-  *framed = value.is_boolean() && value.get<bool>();
-  return members.end();
+// Which link somebody asks for.
+struct LinkOrder {
+  bool framed = false;
+  std::string view;
+};
+
+// A view stands in the address as it is, behind "/dashboard/".
+bool is_view(std::string_view text) {
+  const auto may_be = [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view("-._~%/?=&+:@").find(static_cast<char>(c)) != std::string_view::npos;
+  };
+  return text.size() <= 2000 && !text.starts_with('/') && text.find("..") == std::string_view::npos &&
+         std::all_of(text.begin(), text.end(), may_be);
+}
+
+Result<LinkOrder> link_order(std::string_view body) {
+  FRAY_ASSIGN_OR_RETURN(Members members, Members::parse(body.empty() ? "{}" : body));
+  LinkOrder order;
+  const json framed = members.take("framed");
+  if (!framed.is_null() && !framed.is_boolean()) return wrong_type("framed", "true or false", framed);
+  order.framed = framed.is_boolean() && framed.get<bool>();
+  FRAY_RETURN_IF_ERROR(members.text("view", &order.view));
+  if (!is_view(order.view)) return wrong("view must be what stands behind /dashboard/ in an address of the page");
+  FRAY_RETURN_IF_ERROR(members.end());
+  return order;
 }
 
 void add_login(RouteTable& routes, Sessions& sessions) {
   const json schema = {
       {"type", "object"},
       {"properties",
-       {{"framed", {{"type", "boolean"}, {"description", "whether pages of this machine may show it in a frame"}}}}}};
+       {{"framed", {{"type", "boolean"}, {"description", "whether pages of this machine may show it in a frame"}}},
+        {"view",
+         {{"type", "string"}, {"description", "where it leads, such as jobs/train; the first view if not given"}}}}}};
   routes.add_json("POST", "/api/v1/dashboard/login-links", "Make a link that logs a browser in, once", schema,
                   [&sessions](const Request& request, const Responder& responder) {
-                    auto members = Members::parse(request.body.empty() ? "{}" : request.body);
-                    bool framed = false;
-                    Status read = members.status();
-                    if (read.is_ok()) read = take_framed(*members, &framed);
-                    if (!read.is_ok()) return responder.respond(error_response(read));
-                    auto code = sessions.make_code(framed, std::chrono::steady_clock::now());
+                    Result<LinkOrder> order = link_order(request.body);
+                    if (!order.is_ok()) return responder.respond(error_response(order.status()));
+                    auto code = sessions.make_code(order->framed, order->view, std::chrono::steady_clock::now());
                     if (!code.is_ok()) return responder.respond(error_response(code.status()));
                     // Notebooks are mostly opened as localhost, and a frame of another host would have no cookie.
-                    responder.respond(
-                        json_response({{"url", fmt::format("http://{}:{}/dashboard/login?code={}",
-                                                           framed ? "localhost" : "127.0.0.1", sessions.port(), *code)},
-                                       {"expires_seconds", Sessions::kCodeLimit.count()}}));
+                    responder.respond(json_response(
+                        {{"url", fmt::format("http://{}:{}/dashboard/login?code={}",
+                                             order->framed ? "localhost" : "127.0.0.1", sessions.port(), *code)},
+                         {"expires_seconds", Sessions::kCodeLimit.count()}}));
                   });
   Route login{"GET",
               "/dashboard/login",
@@ -230,14 +273,14 @@ void add_login(RouteTable& routes, Sessions& sessions) {
               "text/html",
               [&sessions](const Request& request, const Responder& responder) {
                 auto code = request.query.find("code");
-                auto cookie =
+                auto logged_in =
                     sessions.log_in(code == request.query.end() ? "" : code->second, std::chrono::steady_clock::now());
-                if (!cookie.is_ok()) {
+                if (!logged_in.is_ok()) {
                   return responder.respond(sentence_page(
-                      403, cookie.status().message() + " Run <code>fray dashboard</code> for a new one."));
+                      403, logged_in.status().message() + " Run <code>fray dashboard</code> for a new one."));
                 }
-                Response answer = redirect("/dashboard/");
-                answer.headers["Set-Cookie"] = *cookie;
+                Response answer = redirect("/dashboard/" + logged_in->view);
+                answer.headers["Set-Cookie"] = logged_in->cookie;
                 responder.respond(answer);
               }};
   login.access = Access::kAnybody;

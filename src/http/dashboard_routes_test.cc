@@ -140,6 +140,28 @@ TEST_F(DashboardRoutesTest, the_stack_of_a_process_that_is_none_is_not_found) {
   }
 }
 
+TEST_F(DashboardRoutesTest, a_process_is_watched_for_some_seconds_and_not_for_ever) {
+  EXPECT_EQ(world_.json("GET /api/v1/dashboard/workers/4711/flame")["seconds"], 5);
+  EXPECT_EQ(world_.json("GET /api/v1/dashboard/workers/4711/flame?seconds=60")["seconds"], 60);
+  for (const char* seconds : {"0", "61", "x", "", "-1"}) {
+    EXPECT_EQ(
+        HttpWorld::status_of(world_.ask(fmt::format("GET /api/v1/dashboard/workers/4711/flame?seconds={}", seconds))),
+        400)
+        << seconds;
+  }
+  EXPECT_EQ(HttpWorld::status_of(world_.ask("GET /api/v1/dashboard/workers/1/flame")), 404);
+}
+
+TEST_F(DashboardRoutesTest, a_link_leads_to_the_view_that_it_was_made_for) {
+  const std::string answer = visit("GET " + link({{"view", "jobs/a%20b?cluster=ray-10.0.0.5%3A8265"}}));
+  EXPECT_THAT(answer, HasSubstr("Location: /dashboard/jobs/a%20b?cluster=ray-10.0.0.5%3A8265\r\n"));
+  for (const char* view : {"/elsewhere", "//elsewhere", "../api", "a\r\nSet-Cookie: b", "jobs\\", "\"><script>"}) {
+    EXPECT_EQ(HttpWorld::status_of(world_.ask("POST /api/v1/dashboard/login-links", nlohmann::json{{"view", view}})),
+              400)
+        << view;
+  }
+}
+
 TEST_F(DashboardRoutesTest, a_page_that_does_not_read_is_not_told_more) {
   os::Fd page = world_.connect();
   HttpWorld::send(page, "GET /api/v1/dashboard/live?topics=now HTTP/1.1\r\n" + world_.headers() + "\r\n");

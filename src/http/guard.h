@@ -31,7 +31,7 @@ class Guard {
 
   // The refusal, or nothing. `access` says whom the request's route answers; asked only for requests without a token.
   std::optional<Response> refuse(const Request& request, FunctionRef<Access()> access) const;
-  // Of a request that it has let pass: what anybody may see need not show it.
+  // Whether a request that refuse() has let pass shows who asks, which requests for public documents need not do.
   bool shows_who_asks(const Request& request) const;
 
  private:

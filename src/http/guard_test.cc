@@ -22,7 +22,7 @@ unsigned status_for(Headers headers, Access access = Access::kToken, const char*
 std::string cookie_of(Sessions& sessions) {
   sessions.set_port(4711);
   const Sessions::Moment now{};
-  const std::string set = sessions.log_in(sessions.make_code(false, now).value(), now).value();
+  const std::string set = sessions.log_in(sessions.make_code(false, "", now).value(), now).value().cookie;
   return set.substr(0, set.find(';'));
 }
 

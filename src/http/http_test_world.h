@@ -23,6 +23,8 @@
 #include "node/node_view.h"
 #include "node/queues/queue_carrier.h"
 #include "os/fd.h"
+#include "os/process/child_processes.h"
+#include "os/process/spawn.h"
 
 namespace fray::http {
 
@@ -38,6 +40,7 @@ class FakeDashboard : public node::DashboardView {
   void leave(LookId look) override { looks.erase(look); }
   json session() override { return {{"node", "0badcafe"}}; }
   json now() override { return {{"now", true}}; }
+  const std::string& now_text() override { return text; }
   json history(double seconds) override { return {{"seconds", seconds}}; }
   json tasks(std::uint64_t after, std::size_t limit) override {
     json rows = json::array();
@@ -55,6 +58,7 @@ class FakeDashboard : public node::DashboardView {
     if (name != "1-42") return Status(StatusCode::kNotFound, "no task " + name);
     return json{{"task", name}};
   }
+  json run_times() override { return {{"bounds_seconds", json::array()}, {"functions", json::array()}}; }
   Result<json> functions(const node::ListQuery& query) override { return listed(query); }
   Result<json> actors(const node::ListQuery& query) override { return listed(query); }
   Result<json> objects(const node::ListQuery& query) override { return listed(query); }
@@ -73,12 +77,18 @@ class FakeDashboard : public node::DashboardView {
     on_document(Status(StatusCode::kNotFound, "process is none"));
   }
 
+  void flame(std::int32_t pid, std::uint64_t seconds, OnDocument on_document) override {
+    if (pid == 4711) return on_document(json{{"pid", pid}, {"seconds", seconds}});
+    on_document(Status(StatusCode::kNotFound, "process is none"));
+  }
+
   void tick() {
     for (const auto& [id, on_tick] : std::map(looks)) on_tick();
   }
 
   std::map<LookId, std::function<void()>> looks;
   std::uint64_t ended = 2;
+  std::string text = R"({"now":true})";
 
  private:
   static json listed(const node::ListQuery& query) {
@@ -90,6 +100,19 @@ class FakeDashboard : public node::DashboardView {
   }
 
   LookId last_look_ = 0;
+};
+
+// In place of a program, a line of shell that the test has chosen; "$@" are the program's words.
+class ShellSpawner : public os::Spawner {
+ public:
+  Result<pid_t> spawn(const os::SpawnRequest& request) override {
+    os::SpawnRequest shell = request;
+    shell.command = {"/bin/sh", "-c", line, "sh"};
+    shell.command.insert(shell.command.end(), request.command.begin() + 1, request.command.end());
+    return os::spawn(shell);
+  }
+
+  std::string line = "exit 1";
 };
 
 // A node with jobs in memory, which run when the test says so.
@@ -165,6 +188,7 @@ class FakeNode : public node::NodeView {
   void withdraw_from_queue(queue::AskId ask) override { queues->withdraw(ask); }
 
   node::DashboardView& dashboard() override { return shown; }
+  node::Clusters& clusters() override { return *others; }
 
   void print(const std::string& id, const std::string& text) {
     jobs[id].output[jobs[id].attempt] += text;
@@ -184,6 +208,8 @@ class FakeNode : public node::NodeView {
                              {"workers", nlohmann::json::array()},
                              {"actors", {{{"class", "Counter"}, {"state", "alive"}}}}};
   FakeDashboard shown;
+  std::unique_ptr<node::OwnPrograms> programs;  // a line of shell in place of each
+  std::unique_ptr<node::Clusters> others;
   std::map<std::string, Job> jobs;
   std::map<ReaderId, std::pair<wire::ReadJobLog, OnPieces>> readers;  // that wait
   std::unique_ptr<node::QueueCarrier> queues;                         // as every node has them
@@ -243,6 +269,8 @@ class HttpWorld {
     std::filesystem::create_directories(folder);
     loop = event::Loop::create().value();
     node->queues = std::make_unique<node::QueueCarrier>(*loop, folder / "queues", false);
+    node->programs = std::make_unique<node::OwnPrograms>(*loop, spawner, "fray");
+    node->others = std::make_unique<node::Clusters>(*loop, *node->programs);
     api.emplace(*loop, *node, folder / "packages");
     server = Server::start(*loop, 0, kToken, api->sessions(), api->routes()).value();
   }
@@ -278,6 +306,7 @@ class HttpWorld {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (std::chrono::steady_clock::now() < deadline && !enough(text)) {
       loop->run_once(std::chrono::milliseconds(5));
+      while (auto ended = os::reap_one()) node->programs->child_ended(*ended);
       char chunk[65536];
       const ssize_t got = ::recv(fd.get(), chunk, sizeof(chunk), MSG_DONTWAIT);
       if (got > 0) text.append(chunk, static_cast<std::size_t>(got));
@@ -308,6 +337,7 @@ class HttpWorld {
   }
 
   std::filesystem::path folder;
+  ShellSpawner spawner;
   std::unique_ptr<event::Loop> loop;
   std::unique_ptr<FakeNode> node = std::make_unique<FakeNode>();
   std::optional<Api> api;

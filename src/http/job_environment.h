@@ -22,7 +22,7 @@ struct OwnPython {
   std::string program;
   std::string site_packages;
 
-  // Of the environment that this program was installed into; empty where it was built and not installed.
+  // The Python of the environment that this program was installed into; empty where the program was only built.
   static OwnPython find();
 };
 
@@ -30,7 +30,7 @@ struct OwnPython {
 nlohmann::json environment_schema();
 // Puts what a node builds in the place of the spec's runtime env, which has fray.RuntimeEnv's form.
 Status describe_environment(const OwnPython& python, JobSpec* spec);
-// The same for Ray's form, which also has variables and the folder.
+// Does the same for a runtime env of Ray's form, which also has variables and the folder.
 Status describe_ray_environment(const OwnPython& python, const PackageStore& packages, const nlohmann::json& env,
                                 JobSpec* spec);
 

@@ -4,18 +4,18 @@
 
 namespace fray::http {
 
-JobLog::~JobLog() {
+NodeJobLog::~NodeJobLog() {
   loop_.cancel(timer_);
   if (reader_ != 0) node_.cancel_read(reader_);
 }
 
-void JobLog::next(bool wait, Callback callback) {
+void NodeJobLog::next(bool wait, Callback callback) {
   walk_.set_follow(wait);
   callback_ = std::move(callback);
   timer_ = loop_.after({}, [this] { walk_.has_to_open() ? open() : read(); });
 }
 
-void JobLog::open() {
+void NodeJobLog::open() {
   if (Status opened = walk_.opened(node_.open_job_log(walk_.to_open())); !opened.is_ok()) return answer(opened);
   if (place_.stream != 0) {
     std::erase_if(walk_.cursors(), [this](const LogCursor& cursor) {
@@ -33,7 +33,7 @@ void JobLog::open() {
   read();
 }
 
-void JobLog::read() {
+void NodeJobLog::read() {
   asking_ = true;
   const auto reader = node_.read_job_log(walk_.to_read(), [this](const wire::JobLogPieces& pieces) {
     if (asking_) {
@@ -48,12 +48,55 @@ void JobLog::read() {
   if (at_once_) arrived(std::move(*std::exchange(at_once_, std::nullopt)));
 }
 
-void JobLog::arrived(wire::JobLogPieces message) {
+void NodeJobLog::arrived(wire::JobLogPieces message) {
   const bool is_end = message.ended && message.job_ended;
   Result<LogBatch> batch = walk_.read(std::move(message));
   if (!batch.is_ok()) return answer(batch.status());
   if (batch->pieces.empty() && walk_.has_to_open()) return open();
   answer(LogPieces{std::move(batch->pieces), is_end});
+}
+
+// ---- Of another cluster ----
+
+void ClusterJobLog::next(bool wait, Callback callback) {
+  if (Status opened = log_ ? Status::ok() : open(wait); !opened.is_ok()) {
+    timer_ = loop_.after({}, [opened, callback = std::move(callback)] { callback(opened); });
+    return;
+  }
+  read(std::move(callback));
+}
+
+void ClusterJobLog::read(Callback callback) {
+  log_->next([this, callback = std::move(callback)](Result<node::ClusterLog::Lines> lines) {
+    arrived(std::move(lines), callback);
+  });
+}
+
+Status ClusterJobLog::open(bool follow) {
+  node::ClusterLog::Place place;
+  place.id = id_;
+  place.follow = follow;
+  place.replica = place_.replica;
+  place.stream = place_.stream;
+  if (place_.offset == 0 && place_.tail_lines != wire::OpenJobLog::kAll) place.tail_lines = place_.tail_lines;
+  FRAY_ASSIGN_OR_RETURN(log_, clusters_.open_log(cluster_, place));
+  return Status::ok();
+}
+
+// What lies before the place where somebody begins to read is passed over: no cluster's log can be entered in its midst.
+void ClusterJobLog::arrived(Result<node::ClusterLog::Lines> lines, const Callback& callback) {
+  if (!lines.is_ok()) return callback(lines.status());
+  const std::uint64_t begin = offset_;
+  offset_ += lines->text.size();
+  // An answer without pieces would mean that nothing more is there.
+  if (!lines->text.empty() && offset_ <= place_.offset && !lines->ended) return read(callback);
+  LogPieces pieces;
+  pieces.ended = lines->ended;
+  if (!lines->text.empty() && offset_ > place_.offset) {
+    const std::uint64_t passed = place_.offset > begin ? place_.offset - begin : 0;
+    pieces.pieces.push_back({{place_.replica, place_.stream, begin + passed}, 0, lines->text.substr(passed)});
+  }
+  callback(std::move(pieces));
 }
 
 }  // namespace fray::http

@@ -11,7 +11,7 @@ class JobLogTest : public testing::Test {
  protected:
   JobLogTest() { node_.jobs["a"].spec.id = "a"; }
 
-  std::unique_ptr<JobLog> log(LogPlace place = {}) { return std::make_unique<JobLog>(*loop_, node_, "a", place); }
+  std::unique_ptr<JobLog> log(LogPlace place = {}) { return std::make_unique<NodeJobLog>(*loop_, node_, "a", place); }
   // Turns the loop until the callback was called.
   static std::string text_of(const LogPieces& pieces) {
     std::string text;
@@ -98,7 +98,7 @@ TEST_F(JobLogTest, it_goes_on_from_attempt_to_attempt_to_the_jobs_end) {
 }
 
 TEST_F(JobLogTest, a_job_or_a_replica_that_is_not_there_is_not_found) {
-  JobLog no_job(*loop_, node_, "b", {});
+  NodeJobLog no_job(*loop_, node_, "b", {});
   auto no_replica = log({7, 1, 0});
   int told = 0;
   const auto not_found = [&](Result<LogPieces> pieces) {

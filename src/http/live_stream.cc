@@ -17,9 +17,11 @@ constexpr double kFirstSeconds = 60;     // that the first event about tasks rea
 constexpr std::size_t kMostRows = 4000;  // of one event
 constexpr std::size_t kFirstLines = 200;
 
-std::string live_event(const char* name, const json& data) {
-  return fmt::format("event: {}\ndata: {}\n\n", name, json_text(data));
+std::string text_event(const char* name, const std::string& data) {
+  return fmt::format("event: {}\ndata: {}\n\n", name, data);
 }
+
+std::string live_event(const char* name, const json& data) { return text_event(name, json_text(data)); }
 
 }  // namespace
 
@@ -52,7 +54,7 @@ void LiveStream::tick() {
   if (outlet_ == nullptr || busy_) return;
   const auto self = shared_from_this();
   std::string events;
-  if (topics_.now) events += live_event("now", dashboard_.now());
+  if (topics_.now) events += text_event("now", dashboard_.now_text());
   if (topics_.tasks) events += tasks_event();
   if (topics_.log) events += log_event();
   if (events.empty() && ++silent_ticks_ < kSignOfLifeTicks) return;

@@ -47,6 +47,11 @@ bool take_parameter(std::string_view pair, Request* request) {
   return good && request->query.emplace(std::move(name), std::move(value)).second;
 }
 
+// What comes next is the id of a job, which may have slashes, as those of Iris have: "/user/train".
+bool names_a_job_next(const std::vector<std::string>& path) {
+  return path == std::vector<std::string>{"api", "v1", "jobs"} || path == std::vector<std::string>{"dashboard", "jobs"};
+}
+
 }  // namespace
 
 std::string_view Request::header(std::string_view name) const {
@@ -165,7 +170,8 @@ bool parse_target(std::string_view target, Request* request) {
     const std::size_t slash = path.find('/');
     bool good = true;
     std::string segment = percent_decoded(path.substr(0, slash), &good);
-    if (!good || segment.empty() || segment == "." || segment == ".." || segment.find('/') != std::string::npos ||
+    if (!good || segment.empty() || segment == "." || segment == ".." ||
+        (segment.find('/') != std::string::npos && !names_a_job_next(request->path)) ||
         request->path.size() == kMostSegments) {
       return false;
     }

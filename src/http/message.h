@@ -38,7 +38,7 @@ struct Request {
   // Raw bytes of a package: more than other bodies may have, and not kept in memory.
   bool is_upload() const { return method == "PUT" && path.size() > 1 && path[0] == "api" && path[1] == "packages"; }
   std::shared_ptr<BodySink> sink;  // that has the body instead of `body`; else null
-  // Of a path pattern, by place.
+  // What stands for the braces of the path pattern, by place.
   std::vector<std::string> captures;
 };
 

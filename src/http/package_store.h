@@ -42,7 +42,7 @@ class PackageStore {
 
  private:
   Status make_folder();
-  // Those that nobody asked for in a week, and the oldest beyond 10 GiB.
+  // Removes packages that nobody asked for in a week, and the oldest beyond 10 GiB.
   void prune() const;
 
   std::string folder_;

@@ -20,7 +20,7 @@ namespace fray::http {
 class PageFiles {
  public:
   explicit PageFiles(std::string folder) : folder_(std::move(folder)) {}
-  // That of the package that this program belongs to, or beside the program.
+  // The folder of the package that this program belongs to, or the one beside the program.
   static PageFiles of_this_program();
 
   // `framed`: pages of this machine, such as a notebook, may show it in a frame.

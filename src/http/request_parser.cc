@@ -55,8 +55,6 @@ RequestParser::~RequestParser() = default;
 
 bool RequestParser::wants_continue() const { return lower(request_.header("expect")) == "100-continue"; }
 
-bool RequestParser::is_upgrade() const { return lower(request_.header("upgrade")) == "websocket"; }
-
 RequestParser::Progress RequestParser::bad(unsigned status, std::string_view why) {
   problem_ = error_response(status, "bad request", why);
   return Progress::kBad;

@@ -34,7 +34,6 @@ class RequestParser {
   bool keeps_alive() const { return keeps_alive_; }
   bool wants_continue() const;
   bool has_begun() const { return begun_; }
-  bool is_upgrade() const;
   const Response& problem() const { return problem_; }
 
  private:

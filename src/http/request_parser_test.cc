@@ -57,6 +57,12 @@ TEST(RequestParserTest, the_head_is_told_before_any_of_the_body_is_taken) {
   EXPECT_EQ(input, "abc");
 }
 
+TEST(RequestParserTest, the_id_of_a_job_may_have_slashes) {
+  RequestParser parser;
+  ASSERT_EQ(feed(parser, "GET /api/v1/jobs/%2Fuser%2Ftrain/logs HTTP/1.1\r\nHost: a\r\n\r\n"), Progress::kWhole);
+  EXPECT_EQ(parser.request().path, (std::vector<std::string>{"api", "v1", "jobs", "/user/train", "logs"}));
+}
+
 TEST(RequestParserTest, what_is_wrong_is_answered_by_its_kind) {
   const std::string long_header = "X-Long: " + std::string(20'000, 'x') + "\r\n";
   for (const auto& [bytes, status] : {std::pair<std::string, unsigned>{"hello\r\n\r\n", 400},
@@ -70,6 +76,8 @@ TEST(RequestParserTest, what_is_wrong_is_answered_by_its_kind) {
                                       {"GET /%2e%2e/etc HTTP/1.1\r\n\r\n", 400},
                                       {"GET /a/../b HTTP/1.1\r\n\r\n", 400},
                                       {"GET /a%2Fb HTTP/1.1\r\n\r\n", 400},
+                                      {"GET /api/packages/gcs/..%2Fa HTTP/1.1\r\n\r\n", 400},
+                                      {"GET /api/v1/jobs/a/%2Fb HTTP/1.1\r\n\r\n", 400},
                                       {"GET /a%00 HTTP/1.1\r\n\r\n", 400},
                                       {"GET /a%4 HTTP/1.1\r\n\r\n", 400},
                                       {"GET /?a=1&a=2 HTTP/1.1\r\n\r\n", 400},

@@ -32,7 +32,7 @@ struct Route {
   nlohmann::json body;  // schema of the request's; null: none
   std::string answers = "application/json";
   std::function<void(Request request, const Responder& responder)> handler;
-  // Of uploads: what takes the body of a request, whose captures are set.
+  // Uploads only: returns what takes the body of a request, whose captures are set.
   std::function<Result<std::shared_ptr<BodySink>>(const Request& request)> sink = {};
   Access access = Access::kToken;
 };

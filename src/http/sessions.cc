@@ -13,25 +13,25 @@ bool equal_in_constant_time(std::string_view a, std::string_view b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
-Result<std::string> Sessions::make_code(bool framed, Moment now) {
+Result<std::string> Sessions::make_code(bool framed, std::string view, Moment now) {
   FRAY_ASSIGN_OR_RETURN(std::string secret, draw_secret());
   if (codes_.size() == kMostCodes) codes_.pop_front();
-  codes_.push_back({secret, framed, now + kCodeLimit});
+  codes_.push_back({secret, framed, std::move(view), now + kCodeLimit});
   return secret;
 }
 
-Result<std::string> Sessions::log_in(std::string_view code, Moment now) {
+Result<Sessions::Login> Sessions::log_in(std::string_view code, Moment now) {
   auto found = std::find_if(codes_.begin(), codes_.end(),
                             [&](const Code& each) { return equal_in_constant_time(each.secret, code); });
   if (found == codes_.end() || found->until < now) {
     return Status(StatusCode::kPermissionDenied, "This link was used already, is too old, or is of another node.");
   }
-  const bool framed = found->framed;
+  const Code used = std::move(*found);
   codes_.erase(found);
   FRAY_ASSIGN_OR_RETURN(std::string secret, draw_secret());
   if (sessions_.size() == kMostSessions) sessions_.pop_front();
-  sessions_.push_back({secret, framed});
-  return cookie_name() + "=" + secret + "; Path=/; HttpOnly; SameSite=Strict";
+  sessions_.push_back({secret, used.framed});
+  return Login{cookie_name() + "=" + secret + "; Path=/; HttpOnly; SameSite=Strict", used.view};
 }
 
 Sessions::Visit Sessions::visit(std::string_view cookies) const {

@@ -1,7 +1,7 @@
 // Sessions: who has logged in with a browser, and the links that log them in.
 //
-//   std::string code = sessions.make_code(false, now).value();       // for a link; it works once, within kCodeLimit
-//   std::optional<std::string> cookie = sessions.log_in(code, now);  // "fray_40113=...; Path=/; HttpOnly; SameSite=Strict"
+//   std::string code = sessions.make_code(false, "jobs", now).value();  // for a link; it works once, within kCodeLimit
+//   Result<Login> login = sessions.log_in(code, now);  // {"fray_40113=...; Path=/; HttpOnly; SameSite=Strict", "jobs"}
 //   sessions.visit(request.header("cookie")).session;                // whether the request is of somebody who has
 //
 // The cookie's name has the port, because a browser sends the cookies of a host to all of its ports: two nodes would
@@ -35,6 +35,10 @@ class Sessions {
     std::string secret;
     bool framed = false;  // in a page of this machine, such as a notebook
   };
+  struct Login {
+    std::string cookie;  // what Set-Cookie is to say
+    std::string view;    // of the page that the link leads to; empty: the first
+  };
   struct Visit {
     bool has_cookie = false;
     const Session* session = nullptr;  // null: there is none, or it is over
@@ -43,9 +47,8 @@ class Sessions {
   void set_port(std::uint16_t port) { port_ = port; }
   std::uint16_t port() const { return port_; }
 
-  Result<std::string> make_code(bool framed, Moment now);
-  // What Set-Cookie is to say.
-  Result<std::string> log_in(std::string_view code, Moment now);
+  Result<std::string> make_code(bool framed, std::string view, Moment now);
+  Result<Login> log_in(std::string_view code, Moment now);
   // `cookies`: the header.
   Visit visit(std::string_view cookies) const;
 
@@ -53,6 +56,7 @@ class Sessions {
   struct Code {
     std::string secret;
     bool framed = false;
+    std::string view;
     Moment until;
   };
 

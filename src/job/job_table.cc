@@ -276,11 +276,6 @@ std::vector<std::string> JobTable::ids() const {
   return ids;
 }
 
-bool JobTable::has_living_children(const std::string& id) const {
-  return std::any_of(living_.begin(), living_.end(),
-                     [&](const std::string& each) { return jobs_.find(each)->second.record.parent == id; });
-}
-
 ResourceSet JobTable::resources(const std::string& id) const {
   const JobRecord* kept = record(id);
   return kept == nullptr ? ResourceSet() : times(kept->spec.resources, kept->spec.replicas);

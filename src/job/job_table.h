@@ -110,7 +110,6 @@ class JobTable {
   const JobRecord* record(const std::string& job) const;
   std::vector<std::string> ids() const;  // in the order of acceptance
   std::vector<std::string> living() const { return {living_.begin(), living_.end()}; }
-  bool has_living_children(const std::string& job) const;
   ResourceSet resources(const std::string& job) const;  // of all its replicas
   std::size_t size() const { return jobs_.size(); }
   std::uint64_t contradictions() const { return contradictions_; }

@@ -12,6 +12,7 @@
 #include "node/status_report.h"
 #include "os/clock.h"
 #include "os/files/run_folder.h"
+#include "os/machine/installation.h"
 #include "os/machine/kernel.h"
 #include "os/process/child_processes.h"
 #include "wire/welcome.h"
@@ -79,8 +80,8 @@ Node::Node(event::Loop& loop, Settings settings, SessionFolder folder)
           [this](ProcessId worker, const std::string& line) { logs_.note(worker, line); },
           [this](bool scarce) { leases_.memory_is_scarce(scarce); }),
       queues_(loop, lasting_folder() + "/queues", lasts()),
-      stacks_(loop, *settings_.spawner),
-      dashboard_({loop, roster_, processes_, [this] { return status_sources(); }, stacks_, folder_.socket_path(),
+      programs_(loop, *settings_.spawner, os::own_program()),
+      dashboard_({loop, roster_, processes_, [this] { return status_sources(); }, programs_, folder_.socket_path(),
                   fmt::format("{:08x}", epoch_)}) {
   actors_.set_root_of_driver([this](ProcessId driver) { return root_of_driver(driver); });
   jobs_.set_environments(&environments_);
@@ -429,7 +430,8 @@ void Node::process_left(Connection& connection, const Status& why) {
     return processes_.kill(process, false);
   }
   if (why.code() != StatusCode::kUnavailable) {
-    log_line("fray node: the connection of process {} was closed: {}\n", connection.pid, why.message());
+    log_event(LogLevel::kWarning, "fray node: the connection of process {} was closed: {}", connection.pid,
+              why.message());
   }
 }
 
@@ -455,6 +457,7 @@ void Node::reap_children() {
   while (auto ended = os::reap_one()) {
     someone = true;
     processes_.child_ended(*ended);
+    programs_.child_ended(*ended);
   }
   if (!someone) return;
   // Orphans of a dead fork server land here. Its workers, which the kernel kills, are told of when they are reaped.
@@ -465,7 +468,7 @@ void Node::reap_children() {
 
 bool Node::is_ours(pid_t child) const {
   return processes_.is_fork_server(child) || jobs_.is_supervisor(child) || environments_.is_preparer(child) ||
-         stacks_.is_one(child);
+         programs_.is_one(child);
 }
 
 void Node::stop_all_jobs() { jobs_.stop_all(); }

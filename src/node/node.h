@@ -14,14 +14,15 @@
 #include "event/loop.h"
 #include "node/actors/actor_carrier.h"
 #include "node/actors/wait_carrier.h"
+#include "node/clusters/clusters.h"
 #include "node/dashboard/dashboard.h"
-#include "node/dashboard/stack_programs.h"
 #include "node/environments/cached_environments.h"
 #include "node/jobs/job_carrier.h"
 #include "node/jobs/job_requests.h"
 #include "node/node_view.h"
 #include "node/objects/memory_carrier.h"
 #include "node/objects/object_carrier.h"
+#include "node/own_programs.h"
 #include "node/queues/queue_carrier.h"
 #include "node/sessions/roster.h"
 #include "node/sessions/session_folder.h"
@@ -71,6 +72,7 @@ class Node : public NodeView {
   }
   void withdraw_from_queue(queue::AskId ask) override { queues_.withdraw(ask); }
   DashboardView& dashboard() override { return dashboard_; }
+  Clusters& clusters() override { return clusters_; }
 
   // Ends the jobs of the home's started node, those of nodes before it among them.
   void stop_all_jobs();
@@ -122,7 +124,8 @@ class Node : public NodeView {
   JobRequests job_requests_{jobs_};
   WorkerWatch watch_;
   QueueCarrier queues_;
-  StackPrograms stacks_;
+  OwnPrograms programs_;
+  Clusters clusters_{loop_, programs_};
   Dashboard dashboard_;
   Connection* first_ = nullptr;  // until it ends
 };

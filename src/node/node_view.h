@@ -13,6 +13,7 @@
 
 #include "base/status.h"
 #include "model/job_spec.h"
+#include "node/clusters/clusters.h"
 #include "node/dashboard/dashboard_view.h"
 #include "queue/queue_commands.h"
 #include "wire/job.h"
@@ -48,6 +49,7 @@ class NodeView {
   virtual void withdraw_from_queue(queue::AskId ask) = 0;
 
   virtual DashboardView& dashboard() = 0;
+  virtual Clusters& clusters() = 0;
 };
 
 }  // namespace fray::node

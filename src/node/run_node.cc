@@ -170,7 +170,7 @@ int run_node(const NodeArguments& arguments) {
   bool ready = false;
   Status served = serve(arguments, std::move(options).value(), &ready);
   if (served.is_ok()) return kExitOk;
-  log_line("fray node: {}\n", served.message());
+  log_event(LogLevel::kError, "fray node: {}", served.message());
   if (!ready || arguments.client_fd >= 0) tell_failure(arguments, served);
   return kExitFailed;
 }

@@ -43,7 +43,7 @@ struct StatusSources {
 };
 
 nlohmann::json status_json(const StatusSources& sources);
-// Its text.
+// The text of the status document.
 std::string status_report(const StatusSources& sources);
 
 }  // namespace fray::node

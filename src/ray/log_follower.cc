@@ -19,11 +19,14 @@ bool is_final(StatusCode code) {
 
 }  // namespace
 
-// Puts the part of a message that lies beyond the offset into `*text`; false when there is none.
+// Leaves of a message the part that lies beyond the offset; false when there is none.
 bool LogFollower::take_new(std::string& text) {
   const std::uint64_t begin = passed_;
   passed_ += text.size();
-  if (passed_ <= offset_) return false;
+  if (passed_ <= offset_) {
+    text.clear();
+    return false;
+  }
   if (begin < offset_) text.erase(0, offset_ - begin);
   offset_ = passed_;
   return true;

@@ -1,5 +1,8 @@
 // DemandQueue: what clients wait for: per client and demand number, how many further leases it could use.
 //
+// Those of actors without resources, which are served at once, stand apart by worker key: a thousand of them cost a
+// decision nothing.
+//
 // Threading:  confined to the LeaseTable that owns it.
 // Ownership:  owns its demands; pointers stay valid until the demand is changed to zero or its client is dropped.
 // Failure:    none; unknown demands are answered with nullptr.
@@ -37,6 +40,8 @@ struct Demand {
 
 class DemandQueue {
  public:
+  using Name = std::pair<ProcessId, std::uint32_t>;  // client, demand
+
   // A count of zero removes the demand.
   void change(ProcessId client, const DemandChange& wanted);
   void drop_client(ProcessId client);
@@ -60,10 +65,21 @@ class DemandQueue {
   std::vector<Demand*> all();
   std::vector<const Demand*> all() const;
   bool empty() const { return demands_.empty(); }
+  // All but those that are served at once.
+  const std::map<Name, Demand*>& in_turn() const { return in_turn_; }
+  // Those, by worker key; none is empty.
+  const std::map<WorkerKeyId, std::map<Name, Demand*>>& at_once() const { return at_once_; }
+  std::optional<std::int32_t> highest_priority() const;
 
  private:
-  using Name = std::pair<ProcessId, std::uint32_t>;
+  void enter(const Name& name, Demand& demand);
+  void leave(const Name& name, const Demand& demand);
+
   std::map<Name, Demand> demands_;
+  std::map<Name, Demand*> in_turn_;
+  std::map<WorkerKeyId, std::map<Name, Demand*>> at_once_;
+  std::map<std::int32_t, std::uint32_t> priorities_;  // how many demands have each
+  std::vector<Name> unseen_;                          // that no decision has seen waiting
   std::uint64_t order_ = 0;
 };
 

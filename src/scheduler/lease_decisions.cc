@@ -37,6 +37,7 @@ std::vector<Command> LeaseTable::take_commands() {
 }
 
 void LeaseTable::refuse_given_up() {
+  if (!workers_.any_given_up()) return;
   for (Demand* demand : demands_.all()) {
     const WorkerKeyId key = demand->wanted.shape.key;
     if (demand->reported || !workers_.given_up(key) || workers_.key(key).on_their_way() > 0) continue;
@@ -54,23 +55,28 @@ void LeaseTable::refuse_given_up() {
 std::vector<Demand*> LeaseTable::servable() {
   std::vector<Demand*> ordered = in_order_of_service(demands_, ledger_, now_);
   std::erase_if(ordered, [this](const Demand* demand) {
-    return is_hopeless(*demand) || !devices_.fits_beside_actors(demand->wanted.shape.resources);
+    return is_hopeless(demand->wanted.shape.key) || !devices_.fits_beside_actors(demand->wanted.shape.resources);
   });
   return ordered;
 }
 
-bool LeaseTable::is_hopeless(const Demand& demand) const {
-  const KeyInfo& info = workers_.key(demand.wanted.shape.key);
-  return workers_.given_up(demand.wanted.shape.key) && info.idle.empty() && info.on_their_way() == 0;
+bool LeaseTable::is_hopeless(WorkerKeyId key) const {
+  const KeyInfo& info = workers_.key(key);
+  return workers_.given_up(key) && info.idle.empty() && info.on_their_way() == 0;
 }
 
 void LeaseTable::grant_all() {
-  for (const Demand* demand : demands_.all()) {
-    const KeyInfo& info = workers_.key(demand->wanted.shape.key);
-    if (demand->wanted.at_once() && !info.idle.empty()) grant(*demand, info.idle.back());
+  std::vector<WorkerKeyId> keys;
+  for (const auto& [key, waiting] : demands_.at_once()) keys.push_back(key);
+  for (const WorkerKeyId key : keys) {
+    const KeyInfo& info = workers_.key(key);
+    for (auto of_key = demands_.at_once().find(key); of_key != demands_.at_once().end() && !info.idle.empty();
+         of_key = demands_.at_once().find(key)) {
+      grant(*of_key->second.begin()->second, info.idle.back());
+    }
   }
   // One lease at a time: each grant changes the order of service, in which a tree that has nothing comes first.
-  while (!demands_.empty() && grant_first()) {
+  while (!demands_.in_turn().empty() && grant_first()) {
   }
 }
 
@@ -120,10 +126,14 @@ void LeaseTable::grant(const Demand& demand, ProcessId worker) {
 void LeaseTable::start_for_demands() {
   needed_.clear();
   needed_dedicated_ = 0;
-  for (const Demand* demand : demands_.all()) {
-    if (!demand->wanted.at_once() || is_hopeless(*demand)) continue;
-    ++needed_dedicated_;
-    if (lacks_worker(demand->wanted.shape.key)) start(demand->wanted.shape.key);
+  for (const auto& [key, waiting] : demands_.at_once()) {
+    if (is_hopeless(key)) continue;
+    const auto count = static_cast<std::uint32_t>(waiting.size());
+    needed_dedicated_ += count;
+    needed_[key] += count;
+    const KeyInfo& info = workers_.key(key);
+    std::size_t have = workers_.given_up(key) ? count : info.idle.size() + info.on_their_way();
+    for (; have < count; ++have) start(key);
   }
   ResourceSet available = ledger_.free();
   std::int64_t places_left = places();
@@ -221,9 +231,10 @@ std::optional<Moment> LeaseTable::stop_surplus() {
       const bool idle_for_long = due <= now_;
       if (!is_recent || memory_is_scarce_ || idle_for_long) {
         surplus.push_back(info.idle[i]);
-      } else if (!next || due < *next) {
-        next = due;
+        continue;
       }
+      if (!next || due < *next) next = due;
+      break;  // those behind it became idle later
     }
   }
   for (ProcessId worker : surplus) stop(worker, false);

@@ -47,7 +47,8 @@ void LeaseTable::prestart(WorkerKeyId key, std::uint32_t count) {
 
 std::set<WorkerKeyId> LeaseTable::keys_in_use() const {
   std::set<WorkerKeyId> used = workers_.leased_keys();
-  for (const Demand* demand : demands_.all()) used.insert(demand->wanted.shape.key);
+  for (const auto& [key, waiting] : demands_.at_once()) used.insert(key);
+  for (const auto& [name, demand] : demands_.in_turn()) used.insert(demand->wanted.shape.key);
   for (const auto& [key, info] : workers_.keys()) {
     if (info.on_their_way() > 0) used.insert(key);
   }
@@ -173,8 +174,8 @@ bool LeaseTable::deadlock_suspected() const {
     const Worker* worker = workers_.find(held.worker);
     if (worker == nullptr || worker->dying) return false;  // its place comes free
   }
-  const auto waiting = demands_.all();
-  return std::any_of(waiting.begin(), waiting.end(), [this](const Demand* demand) { return waits_in_vain(*demand); });
+  const auto& waiting = demands_.in_turn();
+  return std::any_of(waiting.begin(), waiting.end(), [this](const auto& each) { return waits_in_vain(*each.second); });
 }
 
 // A dedicated demand needs no place among the workers.

@@ -146,7 +146,7 @@ class LeaseTable {
   void grant_all();
   bool grant_first();
   void grant(const Demand& demand, ProcessId worker);
-  bool is_hopeless(const Demand& demand) const;
+  bool is_hopeless(WorkerKeyId key) const;
   void start_for_demands();
   bool lacks_worker(WorkerKeyId key);
   bool make_room(const std::map<WorkerKeyId, std::uint32_t>& needed);

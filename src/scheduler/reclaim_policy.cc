@@ -26,7 +26,7 @@ struct Forecast {
 class Ageing {
  public:
   Ageing(const DemandQueue& queue, const LeaseLedger& ledger, Moment now) : now_(now) {
-    for (const Demand* demand : queue.all()) highest_ = std::max(highest_, demand->wanted.shape.priority);
+    highest_ = std::max(highest_, queue.highest_priority().value_or(highest_));
     for (const auto& [name, group] : ledger.groups()) {
       if (group.running > 0 && !group.dedicated) highest_ = std::max(highest_, group.shape.priority);
     }
@@ -217,7 +217,7 @@ std::vector<ReclaimLeases> Planner::requests() const {
 
 }  // namespace
 
-std::vector<Demand*> in_order_of_service(DemandQueue& queue, const LeaseLedger& ledger, Moment now) {
+std::vector<Demand*> in_order_of_service(const DemandQueue& queue, const LeaseLedger& ledger, Moment now) {
   const Ageing clock(queue, ledger, now);
   const auto by_tree = ledger.running_by_tree();
   const auto rank = [&](const Demand& demand) {
@@ -229,9 +229,8 @@ std::vector<Demand*> in_order_of_service(DemandQueue& queue, const LeaseLedger& 
                       ledger.running(demand.client), demand.since);
   };
   std::vector<std::pair<decltype(rank(std::declval<const Demand&>())), Demand*>> ranked;
-  for (Demand* demand : queue.all()) {
-    if (!demand->wanted.at_once() && ledger.beside_actors().covers(demand->wanted.shape.resources))
-      ranked.emplace_back(rank(*demand), demand);
+  for (const auto& [name, demand] : queue.in_turn()) {
+    if (ledger.beside_actors().covers(demand->wanted.shape.resources)) ranked.emplace_back(rank(*demand), demand);
   }
   std::sort(ranked.begin(), ranked.end());  // `since` differs between demands, so pointers never decide
   std::vector<Demand*> ordered;
@@ -250,7 +249,7 @@ std::vector<ReclaimLeases> plan_reclaims(const std::vector<Demand*>& ordered, co
 std::optional<Moment> next_gain(const DemandQueue& queue, const LeaseLedger& ledger, Moment now) {
   const Ageing clock(queue, ledger, now);
   std::optional<Moment> next;
-  for (const Demand* demand : queue.all()) {
+  for (const auto& [name, demand] : queue.in_turn()) {
     const std::optional<Moment> gain = clock.next_gain(*demand);
     if (gain && (!next || *gain < *next)) next = gain;
   }

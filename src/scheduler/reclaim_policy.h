@@ -44,7 +44,7 @@ namespace fray::scheduler {
 
 // The waiting demands, in the order of service. Left out are those that need no order (see above), and those that the
 // node could not cover before an actor ends: they must not keep anything from others for as long as that.
-std::vector<Demand*> in_order_of_service(DemandQueue& queue, const LeaseLedger& ledger, Moment now);
+std::vector<Demand*> in_order_of_service(const DemandQueue& queue, const LeaseLedger& ledger, Moment now);
 
 // `ordered`: of in_order_of_service. `places`: workers that are idle, on their way or ending, and those that may still
 // be started.

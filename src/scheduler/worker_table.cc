@@ -60,8 +60,8 @@ void WorkerTable::forget_key(WorkerKeyId key) {
 
 std::set<WorkerKeyId> WorkerTable::leased_keys() const {
   std::set<WorkerKeyId> keys;
-  for (const auto& [worker, entry] : workers_) {
-    if (entry.state == WorkerState::kLeased && !entry.doomed) keys.insert(entry.key);
+  for (const auto& [key, info] : keys_) {
+    if (info.leased > 0) keys.insert(key);
   }
   return keys;
 }
@@ -71,6 +71,7 @@ void WorkerTable::lease(ProcessId worker, LeaseId lease, bool dedicated) {
   if (entry == nullptr) return;
   remove_idle(worker, entry->key);
   enter(*entry, WorkerState::kLeased);
+  if (!entry->doomed) ++keys_[entry->key].leased;
   entry->lease = lease;
   entry->dedicated = dedicated;
   if (dedicated) ++dedicated_;
@@ -81,12 +82,14 @@ void WorkerTable::release(ProcessId worker) {
   Worker* entry = find(worker);
   if (entry == nullptr || entry->state != WorkerState::kLeased) return;
   entry->lease = 0;
+  if (!entry->doomed) --keys_[entry->key].leased;
   make_idle(worker, *entry);
 }
 
 void WorkerTable::doom(ProcessId worker, bool dying) {
   Worker* entry = find(worker);
   if (entry == nullptr) return;
+  if (!entry->doomed && entry->state == WorkerState::kLeased) --keys_[entry->key].leased;
   entry->doomed = true;
   entry->dying |= dying;
   if (entry->state != WorkerState::kIdle) return;
@@ -103,6 +106,7 @@ bool WorkerTable::left(ProcessId worker) {
     --info.starting;
     ++info.failures;
   }
+  if (entry->state == WorkerState::kLeased && !entry->doomed) --keys_[entry->key].leased;
   if (entry->dedicated) --dedicated_;
   --counts_[static_cast<std::size_t>(entry->state)];
   workers_.erase(worker);
@@ -128,6 +132,11 @@ const KeyInfo& WorkerTable::key(WorkerKeyId key) const {
 bool WorkerTable::given_up(WorkerKeyId key) const {
   auto found = keys_.find(key);
   return found != keys_.end() && found->second.failures >= kStartAttempts;
+}
+
+bool WorkerTable::any_given_up() const {
+  return std::any_of(keys_.begin(), keys_.end(),
+                     [](const auto& each) { return each.second.failures >= kStartAttempts; });
 }
 
 std::uint32_t WorkerTable::living() const { return static_cast<std::uint32_t>(workers_.size()) + asked_ - dedicated_; }

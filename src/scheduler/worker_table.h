@@ -39,6 +39,7 @@ struct Worker {
 struct KeyInfo {
   std::uint32_t asked = 0;  // StartWorker commands without an answer
   std::uint32_t starting = 0;
+  std::uint32_t leased = 0;     // and not about to end
   std::vector<ProcessId> idle;  // the one that was idle last at the end: its caches are warm
   std::uint32_t failures = 0;   // starts that failed since the last one that did not
   std::uint64_t last_use = 0;
@@ -73,6 +74,7 @@ class WorkerTable {
   const std::map<WorkerKeyId, KeyInfo>& keys() const { return keys_; }
   const KeyInfo& key(WorkerKeyId key) const;
   bool given_up(WorkerKeyId key) const;
+  bool any_given_up() const;
   // Those asked for included, dedicated ones not.
   std::uint32_t living() const;
   std::uint32_t leased() const { return count(WorkerState::kLeased) - dedicated_; }  // dedicated ones not

@@ -48,7 +48,8 @@ constexpr ReturnReason last_of(ReturnReason) { return ReturnReason::kRetiring; }
 enum class TaskStatus : std::uint8_t { kOk = 0, kFailed = 1, kCancelled = 2, kTimedOut = 3, kRetry = 4 };
 constexpr TaskStatus last_of(TaskStatus) { return TaskStatus::kRetry; }
 
-// kTask: this, then the name, then the arguments: `positional` values, then `keywords` times (string, value).
+// kTask: this, then the name, then the trace context, then the arguments: `positional` values, then `keywords` times
+// (string, value).
 struct TaskHead {
   std::uint64_t function = 0;
   double timeout_seconds = 0;  // 0: none
@@ -58,8 +59,9 @@ struct TaskHead {
   std::uint32_t depth = 0;
   std::uint16_t positional = 0;
   std::uint16_t keywords = 0;
-  std::uint16_t name_bytes = 0;
-  std::uint8_t generator = 0;  // 1: a generator task
+  std::uint8_t name_bytes = 0;
+  std::uint8_t trace_bytes = 0;  // of a W3C traceparent; 0: the caller is not traced
+  std::uint8_t generator = 0;    // 1: a generator task
   std::uint8_t attempt = 0;
   std::uint64_t item_budget_bytes = 0;  // generator: bytes of items not yet taken that may exist; 0: no limit
 
@@ -73,6 +75,7 @@ struct TaskHead {
     field("positional", head.positional);
     field("keywords", head.keywords);
     field("name_bytes", head.name_bytes);
+    field("trace_bytes", head.trace_bytes);
     field("generator", head.generator);
     field("attempt", head.attempt);
     field("item_budget_bytes", head.item_budget_bytes);

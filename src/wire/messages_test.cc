@@ -66,7 +66,7 @@ class Page {
     auto row = [this](DirectType type, std::string_view name, const std::string& body) {
       text_ += fmt::format("| {} | {} | {} |\n", static_cast<int>(type), name, body);
     };
-    row(DirectType::kTask, "Task", fields_.of<TaskHead>() + "; the name; the arguments, as values");
+    row(DirectType::kTask, "Task", fields_.of<TaskHead>() + "; the name; the trace context; the arguments, as values");
     row(DirectType::kFunction, "Function", "kind: FunctionKind, max_calls: u32; what the kind says");
     row(DirectType::kCancel, "Cancel", "");
     row(DirectType::kRecall, "Recall", "");

@@ -14,6 +14,7 @@ namespace fray::wire {
 
 namespace {
 
+constexpr std::size_t kFirstReadChunk = 4u << 10;  // a process may have a thousand sockets on which little arrives
 constexpr std::size_t kReadChunk = 64u << 10;
 constexpr std::size_t kFdsPerRead = 64;
 constexpr std::size_t kKeptBuffer = 1u << 20;  // more than that is given back when it is not needed any more
@@ -97,14 +98,15 @@ void FrameSocket::compact_output() {
 
 // Memory for the whole of a large frame is taken at once: a string that grows by factors could take twice as much.
 void FrameSocket::make_room_to_read() {
-  if (in_.size() >= in_size_ + kReadChunk) return;
+  const std::size_t chunk = reads_much_ ? kReadChunk : kFirstReadChunk;
+  if (in_.size() >= in_size_ + chunk) return;
   if (in_size_ >= sizeof(FrameHeader)) {
     FrameHeader header;
     std::memcpy(&header, in_.data(), sizeof(header));
     const std::size_t whole = sizeof(header) + header.length + kReadChunk;
     if (in_size_ > kKeptBuffer && validate(header).is_ok() && whole > in_.capacity()) in_.reserve(whole);
   }
-  in_.resize(in_size_ + kReadChunk);
+  in_.resize(in_size_ + chunk);
 }
 
 Status FrameSocket::fill(std::size_t limit, bool* drained) {
@@ -156,7 +158,9 @@ Status FrameSocket::fill(std::size_t limit, bool* drained) {
     total += static_cast<std::size_t>(got);
     // A short read means that the kernel's queue was empty a moment ago; the next poll tells of further bytes. A second
     // read, which would mostly return EAGAIN, would cost a system call for each message.
-    if (drained == nullptr && static_cast<std::size_t>(got) < part.iov_len) return Status::ok();
+    const bool all = static_cast<std::size_t>(got) < part.iov_len;
+    if (drained == nullptr && all) return Status::ok();
+    reads_much_ = reads_much_ || !all;
   }
   return Status::ok();
 }

@@ -73,6 +73,7 @@ class FrameSocket {
   std::deque<Attachment> attachments_;
   std::string in_;
   std::size_t in_size_ = 0;
+  bool reads_much_ = false;  // more at once than a small buffer takes
   std::size_t parsed_ = 0;
   std::deque<os::Fd> received_;
 };

@@ -26,12 +26,12 @@ ActorLoop::ActorLoop(client::Client& client, Page& page, std::string actor_name)
       page_(page),
       actor_name_(std::move(actor_name)),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
-      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      callers_(page, epoll_.get()) {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.u64 = kWakeId;
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_.get(), &event);
-  for (std::uint32_t slot = WorkerPage::kCallers; slot > 0; --slot) free_slots_.push_back(slot - 1);
 }
 
 ActorLoop::~ActorLoop() = default;
@@ -45,40 +45,11 @@ void ActorLoop::wake() {
 
 void ActorLoop::lease_arrived(LeaseId, ProcessId client, double, os::Fd fd) {
   MutexLock lock(mutex_);
-  if (!fd.is_open()) return;
-  std::uint64_t id = ++last_caller_;
-  Caller caller;
-  caller.client = client;
-  if (!free_slots_.empty()) {
-    caller.slot = static_cast<int>(free_slots_.back());
-    free_slots_.pop_back();
-    page_.caller_joined(static_cast<std::uint32_t>(caller.slot), client);
-  }
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.u64 = id;
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd.get(), &event) != 0) {
-    if (errno != ENOSPC && errno != ENOMEM) end_without_descriptors();
-    if (caller.slot >= 0) leave_slot(caller);
-    return;  // the caller asks again
-  }
-  caller.socket = wire::FrameSocket(std::move(fd));
-  callers_.emplace(id, std::move(caller));
-}
-
-void ActorLoop::leave_slot(const Caller& caller) {
-  page_.caller_left(static_cast<std::uint32_t>(caller.slot));
-  free_slots_.push_back(static_cast<std::uint32_t>(caller.slot));
+  if (fd.is_open()) callers_.add(client, std::move(fd));
 }
 
 void ActorLoop::drop(std::uint64_t id) {
-  auto found = callers_.find(id);
-  if (found == callers_.end()) return;
-  Caller& caller = found->second;
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, caller.socket.fd(), nullptr);
-  if (caller.slot >= 0) leave_slot(caller);
-  std::erase(dirty_, id);
-  callers_.erase(found);
+  if (!callers_.drop(id)) return;
   std::erase_if(inbox_, [id](const Frame& frame) { return frame.caller == id; });
   for (ActorCall& call : running_) {
     if (call.caller == id) call.cancelled = newly_cancelled_ = true;
@@ -91,10 +62,9 @@ void ActorLoop::drop(std::uint64_t id) {
 
 // Reads every socket that has something; waits up to `timeout_ms` for that, with the mutex free.
 void ActorLoop::read_ready(int timeout_ms) {
-  if (timeout_ms == 0 && callers_.size() == 1) {
-    auto& [id, caller] = *callers_.begin();
-    if (caller.watches_output) flush(id, caller);
-    return read(id);
+  if (auto* only = callers_.only(); timeout_ms == 0 && only != nullptr) {
+    if (only->second.watches_output) callers_.flush(only->first, only->second);
+    return read(only->first);
   }
   std::array<epoll_event, 64> events;
   auto look = [&] { return ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), timeout_ms); };
@@ -115,16 +85,16 @@ void ActorLoop::read_ready(int timeout_ms) {
       continue;
     }
     if ((event.events & EPOLLOUT) != 0) {
-      if (auto found = callers_.find(event.data.u64); found != callers_.end()) flush(found->first, found->second);
+      if (Caller* caller = callers_.find(event.data.u64)) callers_.flush(event.data.u64, *caller);
     }
     if ((event.events & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0) read(event.data.u64);
   }
 }
 
 void ActorLoop::read(std::uint64_t id) {
-  auto found = callers_.find(id);
-  if (found == callers_.end()) return;
-  wire::FrameSocket& socket = found->second.socket;
+  Caller* caller = callers_.find(id);
+  if (caller == nullptr) return;
+  wire::FrameSocket& socket = caller->socket;
   Status read = socket.fill();
   wire::Incoming incoming;
   while (true) {
@@ -182,10 +152,10 @@ void ActorLoop::cancel(std::uint64_t id, std::uint64_t number) {
   inbox_.erase(place);
   wire::ResultHead head;
   head.status = wire::TaskStatus::kCancelled;
-  Caller& caller = callers_.at(id);
+  Caller& caller = *callers_.find(id);
   wire::append_frame(caller.socket.output(), wire::DirectType::kResult, number,
                      std::string_view(reinterpret_cast<const char*>(&head), sizeof(head)));
-  mark_dirty(id, caller);
+  callers_.mark_dirty(id, caller);
 }
 
 // ---- Calls ----
@@ -198,12 +168,10 @@ ActorCall* ActorLoop::take() {
   call.body = std::move(frame.body);
   call.task.number = frame.number;
   inbox_.pop_front();
-  Caller& caller = callers_.at(call.caller);
+  const Caller& caller = *callers_.find(call.caller);
   call.task.client = caller.client;
   wire::ByteReader in(call.body);
-  call.task.head = in.get<wire::TaskHead>();
-  call.task.name = in.get_raw(call.task.head.name_bytes);
-  call.task.arguments = in.get_raw(in.left());
+  call.task.read(in);
   call.started_ns = os::monotonic_ns();
   ++begun_;
   if (caller.slot >= 0) page_.call_started(static_cast<std::uint32_t>(caller.slot), call.task.number);
@@ -236,7 +204,7 @@ bool ActorLoop::spin() {
       MutexLock lock(mutex_);
       if (stop_) return true;
       read_ready(0);
-      flush_all();  // the answers to calls that were cancelled before they began
+      callers_.flush_all();  // the answers to calls that were cancelled before they began
       if (!inbox_.empty()) return true;
     }
     ::sched_yield();
@@ -257,7 +225,7 @@ ActorCall* ActorLoop::next(bool wait, client::WaitHooks& hooks) {
       client_.guard();
       return call;
     }
-    flush_all();
+    callers_.flush_all();
     if (!wait) return nullptr;
     if (reader_busy_) {
       lock.unlock();
@@ -300,7 +268,7 @@ void ActorLoop::answer(ActorCall* call, Outcome& outcome) {
   client_.task_ended();
   MutexLock lock(mutex_);
   const std::uint64_t duration_ns = os::monotonic_ns() - call->started_ns;
-  if (auto found = callers_.find(call->caller); found != callers_.end()) {
+  if (Caller* caller = callers_.find(call->caller)) {
     wire::ResultHead head;
     head.started_ns = call->started_ns;
     head.duration_ns = duration_ns;
@@ -308,22 +276,27 @@ void ActorLoop::answer(ActorCall* call, Outcome& outcome) {
     head.values = outcome.values;
     head.bytes_in = outcome.bytes_in;
     head.bytes_out = outcome.bytes_out;
-    std::string& out = found->second.socket.output();
+    std::string& out = caller->socket.output();
     std::size_t begin = wire::begin_frame(out, wire::DirectType::kResult, call->task.number);
     wire::ByteWriter(out).put(head);
     out += outcome.bytes;
     wire::finish_frame(out, begin);
-    mark_dirty(found->first, found->second);
-    if (mode_ == Mode::kSerial && found->second.slot >= 0) {
-      page_.call_ended(static_cast<std::uint32_t>(found->second.slot), call->task.number);
+    callers_.mark_dirty(call->caller, *caller);
+    if (mode_ == Mode::kSerial && caller->slot >= 0) {
+      page_.call_ended(static_cast<std::uint32_t>(caller->slot), call->task.number);
     }
-    if (found->second.socket.output_bytes() > kFlushBytes) flush(found->first, found->second);
+    if (caller->socket.output_bytes() > kFlushBytes) callers_.flush(call->caller, *caller);
   }
   running_.erase(call->place);
   if (running_.empty()) page_.ended();
   if (mode_ != Mode::kEventLoop) return;
   client_.guard();  // the loop may be kept from sending the answer
   if (duration_ns >= kSlowNs) check_descriptors();
+}
+
+void ActorLoop::flush() {
+  MutexLock lock(mutex_);
+  callers_.flush_all();
 }
 
 bool ActorLoop::has_ended() {
@@ -335,15 +308,15 @@ bool ActorLoop::send_item(ActorCall* call, std::uint32_t index, std::string_view
                           bool wait, client::WaitHooks& hooks) {
   client_.flush_link();  // what the item refers to arrives first
   MutexLock lock(mutex_);
-  auto found = callers_.find(call->caller);
-  if (found == callers_.end() || call->cancelled) return false;
-  std::string& out = found->second.socket.output();
+  Caller* caller = callers_.find(call->caller);
+  if (caller == nullptr || call->cancelled) return false;
+  std::string& out = caller->socket.output();
   std::size_t begin = wire::begin_frame(out, wire::DirectType::kItem, call->task.number);
   wire::ByteWriter writer(out);
   writer.put(index);
   writer.put_raw(value);
   wire::finish_frame(out, begin);
-  flush(found->first, found->second);
+  callers_.flush(call->caller, *caller);
   call->untaken_bytes += value_bytes;
   const std::uint64_t budget = call->task.head.item_budget_bytes;
   auto may_go_on = [&]() FRAY_REQUIRES(mutex_) {
@@ -384,38 +357,6 @@ std::vector<ActorCall*> ActorLoop::take_cancelled() {
   return cancelled;
 }
 
-// ---- Writing ----
-
-void ActorLoop::mark_dirty(std::uint64_t id, Caller& caller) {
-  if (std::exchange(caller.dirty, true)) return;
-  dirty_.push_back(id);
-}
-
-void ActorLoop::flush() {
-  MutexLock lock(mutex_);
-  flush_all();
-}
-
-void ActorLoop::flush_all() {
-  for (std::uint64_t id : std::exchange(dirty_, {})) {
-    auto found = callers_.find(id);
-    if (found == callers_.end()) continue;
-    found->second.dirty = false;
-    flush(id, found->second);
-  }
-}
-
-void ActorLoop::flush(std::uint64_t id, Caller& caller) {
-  if (!caller.socket.is_open()) return;
-  [[maybe_unused]] bool sent = caller.socket.flush().is_ok();  // a caller that is gone is found when it is read
-  if (caller.socket.has_output() == caller.watches_output) return;
-  caller.watches_output = !caller.watches_output;
-  epoll_event event{};
-  event.events = EPOLLIN | (caller.watches_output ? static_cast<std::uint32_t>(EPOLLOUT) : 0u);
-  event.data.u64 = id;
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, caller.socket.fd(), &event);
-}
-
 // ---- The backup thread ----
 
 void ActorLoop::node_gone() {
@@ -442,7 +383,7 @@ client::DutyPlan ActorLoop::look() {
   // What runs is slow: cancels come in, and finished answers go out, those to the cancels too.
   const bool reads = !running_.empty() && mode_ != Mode::kEventLoop && !reader_busy_;
   if (reads) read_ready(0);
-  flush_all();
+  callers_.flush_all();
   if (!reads) return plan;
   if (!inbox_.empty() && sleepers_ > 0) calls_changed_.notify_one();
   slow_watch_.arm(epoll_.get(), EPOLLIN);
@@ -478,7 +419,7 @@ void ActorLoop::check_descriptors() {
 void ActorLoop::blocked() {
   {
     MutexLock lock(mutex_);
-    flush_all();
+    callers_.flush_all();
   }
   page_.blocked(true);
 }
@@ -487,13 +428,10 @@ void ActorLoop::unblocked() { page_.blocked(false); }
 
 bool ActorLoop::flush_answers() {
   MutexLock lock(mutex_);
-  flush_all();
-  return std::none_of(callers_.begin(), callers_.end(),
-                      [](const auto& each) { return each.second.socket.has_output(); });
+  callers_.flush_all();
+  return !callers_.have_output();
 }
 
-void ActorLoop::abandon() {
-  for (auto& [id, caller] : callers_) caller.socket.close();
-}
+void ActorLoop::abandon() { callers_.close_all(); }
 
 }  // namespace fray::worker

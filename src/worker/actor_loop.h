@@ -18,13 +18,13 @@
 #include <deque>
 #include <list>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "base/mutex.h"
 #include "client/client.h"
 #include "model/worker_page.h"
 #include "wire/direct.h"
+#include "worker/caller_sockets.h"
 #include "worker/task_loop.h"
 
 namespace fray::worker {
@@ -94,13 +94,7 @@ class ActorLoop : public client::WorkerDuty {
   int event_fd() const { return epoll_.get(); }
 
  private:
-  struct Caller {
-    ProcessId client = 0;
-    int slot = -1;  // in the page
-    bool watches_output = false;
-    bool dirty = false;
-    wire::FrameSocket socket;
-  };
+  using Caller = CallerSockets::Caller;
   struct Frame {
     std::uint64_t caller = 0;
     std::uint64_t number = 0;
@@ -114,12 +108,8 @@ class ActorLoop : public client::WorkerDuty {
   void cancel(std::uint64_t id, std::uint64_t number) FRAY_REQUIRES(mutex_);
   ActorCall* find_running(std::uint64_t id, std::uint64_t number) FRAY_REQUIRES(mutex_);
   void drop(std::uint64_t id) FRAY_REQUIRES(mutex_);
-  void leave_slot(const Caller& caller) FRAY_REQUIRES(mutex_);
   void look_for_rest();
   void check_descriptors() FRAY_REQUIRES(mutex_);
-  void flush_all() FRAY_REQUIRES(mutex_);
-  void flush(std::uint64_t id, Caller& caller) FRAY_REQUIRES(mutex_);
-  void mark_dirty(std::uint64_t id, Caller& caller) FRAY_REQUIRES(mutex_);
 
   client::Client& client_;
   Page& page_;
@@ -131,12 +121,9 @@ class ActorLoop : public client::WorkerDuty {
   Condition items_taken_;
   os::Fd epoll_;
   os::Fd wake_;
-  std::unordered_map<std::uint64_t, Caller> callers_ FRAY_GUARDED_BY(mutex_);
-  std::uint64_t last_caller_ FRAY_GUARDED_BY(mutex_) = 0;
+  CallerSockets callers_ FRAY_GUARDED_BY(mutex_);
   std::deque<Frame> inbox_ FRAY_GUARDED_BY(mutex_);
   std::list<ActorCall> running_ FRAY_GUARDED_BY(mutex_);
-  std::vector<std::uint64_t> dirty_ FRAY_GUARDED_BY(mutex_);
-  std::vector<std::uint32_t> free_slots_ FRAY_GUARDED_BY(mutex_);
   bool reader_busy_ FRAY_GUARDED_BY(mutex_) = false;
   int sleepers_ FRAY_GUARDED_BY(mutex_) = 0;
   bool stop_ FRAY_GUARDED_BY(mutex_) = false;

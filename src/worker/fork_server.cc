@@ -1,6 +1,6 @@
 #include "worker/fork_server.h"
 
-#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -12,12 +12,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include <fcntl.h>
-#include <poll.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -38,6 +40,7 @@ namespace {
 constexpr std::chrono::seconds kKillLimit{5};
 constexpr int kControlFd = 3;
 constexpr int kPageFd = 4;
+constexpr int kEventsAtOnce = 128;
 constexpr std::chrono::seconds kUnknownLimit{1};  // that a request waits for news of what is needed
 constexpr std::chrono::seconds kLoadLimit{20};
 constexpr int kLookMilliseconds = 2;  // while requests wait
@@ -51,13 +54,14 @@ class ForkServer {
     bool reported = false;  // that its worker has ended
     bool guardian_ended = false;
   };
+  using Entry = std::list<Guarded>::iterator;
   struct Request {
     ProcessId process = 0;
     std::vector<os::Fd> fds;
     Clock::time_point since;
   };
   struct Loader {
-    pid_t pid = 0;
+    pid_t pid = 0;  // 0: it was reaped
     wire::FrameSocket socket;
     bool is_ready = false;
     Clock::time_point deadline;
@@ -75,6 +79,8 @@ class ForkServer {
   std::optional<ForkedWorker> serve();
 
  private:
+  bool watch(int operation, int fd, std::uint32_t events, void* name) const;
+  Status watch_signals();
   bool read_node();
   std::optional<ForkedWorker> serve_requests();
   Way way_of(const Request& request) const;
@@ -84,21 +90,25 @@ class ForkServer {
   void hear_loader();
   void relay(wire::Incoming& frame);
   void give_up_loader();
-  Status watch_signals();
   std::optional<ForkedWorker> spawn(ProcessId process, std::vector<os::Fd> fds);
   ForkedWorker become_worker(ProcessId process, std::vector<os::Fd>& fds);
-  void hear_guardians();
+  void guard(ProcessId process, GuardedFork forked);
+  void hear(Guarded& guarded);
   void reap();
   void guardian_ended(Guarded& guarded);
   void report(Guarded& guarded, const os::Ended& ended);
+  void forget(Entry entry);
   void kill_orphans();
   void drain_signals();
 
   const ForkCallbacks& callbacks_;
   wire::FrameSocket node_;
   os::Fd signals_;
+  os::Fd epoll_;  // the node, signals, and the links of all guardians
   sigset_t mask_before_{};
+  rlimit files_before_{};
   std::list<Guarded> guarded_;
+  std::unordered_map<pid_t, Entry> by_pid_;  // of guardians and of their workers
   std::list<Request> requests_;
   std::optional<Loader> loader_;
   bool may_load_ = true;
@@ -113,11 +123,17 @@ Status ForkServer::prepare() {
   sigemptyset(&watched);
   sigaddset(&watched, SIGCHLD);
   if (::sigprocmask(SIG_BLOCK, &watched, &mask_before_) != 0) return Status::io_error("sigprocmask", errno);
+  // There is a descriptor for each worker; the workers get the limit that was before.
+  if (::getrlimit(RLIMIT_NOFILE, &files_before_) == 0) {
+    const rlimit raised{files_before_.rlim_max, files_before_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &raised);
+  }
   return watch_signals();
 }
 
 Status ForkServer::prepare_loader(const ForkServer& parent) {
   mask_before_ = parent.mask_before_;
+  files_before_ = parent.files_before_;
   has_loop_ = parent.has_loop_;
   may_load_ = false;
   return watch_signals();
@@ -130,25 +146,54 @@ Status ForkServer::watch_signals() {
   sigaddset(&watched, SIGCHLD);
   signals_ = os::Fd(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals_.is_open()) return Status::io_error("signalfd", errno);
-  return Status::ok();
+  epoll_ = os::Fd(::epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll_.is_open()) return Status::io_error("epoll_create1", errno);
+  const bool watches =
+      watch(EPOLL_CTL_ADD, node_.fd(), EPOLLIN, &node_) && watch(EPOLL_CTL_ADD, signals_.get(), EPOLLIN, &signals_);
+  return watches ? Status::ok() : Status::io_error("epoll_ctl", errno);
+}
+
+bool ForkServer::watch(int operation, int fd, std::uint32_t events, void* name) const {
+  epoll_event event{};
+  event.events = events;
+  event.data.ptr = name;
+  return ::epoll_ctl(epoll_.get(), operation, fd, &event) == 0;
 }
 
 std::optional<ForkedWorker> ForkServer::serve() {
   node_.queue(wire::frame(wire::ControlType::kServerReady));
+  std::array<epoll_event, kEventsAtOnce> events;
+  bool watches_output = false;
   while (node_.flush().is_ok()) {
-    short node_events = POLLIN;
-    if (node_.has_output()) node_events |= POLLOUT;
-    std::vector<pollfd> watched{{node_.fd(), node_events, 0}, {signals_.get(), POLLIN, 0}};
-    for (const Guarded& each : guarded_) watched.push_back({each.fork.link(), POLLIN, 0});
-    if (loader_) watched.push_back({loader_->socket.fd(), POLLIN, 0});
-    if (::poll(watched.data(), watched.size(), requests_.empty() ? -1 : kLookMilliseconds) < 0 && errno != EINTR) break;
-    hear_guardians();
-    if (loader_) hear_loader();
-    if (watched[1].revents != 0) {
+    if (std::exchange(watches_output, node_.has_output()) != node_.has_output()) {
+      watch(EPOLL_CTL_MOD, node_.fd(), watches_output ? EPOLLIN | EPOLLOUT : EPOLLIN, &node_);
+    }
+    const int count =
+        ::epoll_wait(epoll_.get(), events.data(), kEventsAtOnce, requests_.empty() ? -1 : kLookMilliseconds);
+    if (count < 0 && errno != EINTR) break;
+    bool signalled = false;
+    bool of_loader = false;
+    std::uint32_t of_node = 0;
+    for (int i = 0; i < count; ++i) {
+      const epoll_event& event = events[static_cast<std::size_t>(i)];
+      if (event.data.ptr == &node_) {
+        of_node = event.events;
+      } else if (event.data.ptr == &signals_) {
+        signalled = true;
+      } else if (loader_ && event.data.ptr == &*loader_) {
+        of_loader = true;
+      } else {
+        hear(*static_cast<Guarded*>(event.data.ptr));
+      }
+    }
+    // The news first: looking for orphans takes as long as starting over elsewhere. A broken socket ends the loop.
+    (void)node_.flush().is_ok();
+    if (of_loader) hear_loader();
+    if (signalled) {
       drain_signals();
       reap();
     }
-    if ((watched[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0 && !read_node()) break;
+    if ((of_node & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 && !read_node()) break;
     if (std::optional<ForkedWorker> worker = serve_requests()) return worker;
   }
   node_.close();
@@ -242,6 +287,7 @@ std::optional<ForkedWorker> ForkServer::start_loader() {
   loader_->pid = pid;
   loader_->socket = wire::FrameSocket(std::move(ends->first));
   loader_->deadline = Clock::now() + kLoadLimit;
+  watch(EPOLL_CTL_ADD, loader_->socket.fd(), EPOLLIN, &*loader_);
   return std::nullopt;
 }
 
@@ -253,7 +299,9 @@ std::optional<ForkedWorker> ForkServer::be_loader(os::Fd link) {
   // The parent's: their other ends have to see when the parent lets go of them.
   node_.close();
   signals_.reset();
+  epoll_.reset();
   guarded_.clear();
+  by_pid_.clear();
   requests_.clear();
   if (callbacks_.after_fork_child) callbacks_.after_fork_child();
   auto server = std::make_unique<ForkServer>(link.release(), callbacks_);
@@ -315,7 +363,8 @@ void ForkServer::relay(wire::Incoming& frame) {
 
 // Its workers die with it (PR_SET_PDEATHSIG), and it cannot say so any more.
 void ForkServer::give_up_loader() {
-  ::kill(loader_->pid, SIGKILL);
+  if (loader_->pid != 0) ::kill(loader_->pid, SIGKILL);
+  watch(EPOLL_CTL_DEL, loader_->socket.fd(), 0, nullptr);
   for (const auto& [process, pid] : loader_->workers) {
     if (pid == 0) {
       wire::Spawned answer;
@@ -349,7 +398,7 @@ std::optional<ForkedWorker> ForkServer::spawn(ProcessId process, std::vector<os:
   answer.pid = forked.worker();
   auto pidfd = os::open_pidfd(forked.worker());
   forked.released();
-  guarded_.push_back({process, std::move(forked)});
+  guard(process, std::move(forked));
   if (pidfd.is_ok()) {
     std::vector<os::Fd> attached;
     attached.push_back(std::move(pidfd).value());
@@ -374,6 +423,7 @@ ForkedWorker ForkServer::become_worker(ProcessId process, std::vector<os::Fd>& f
   ::dup3(control, kControlFd, O_CLOEXEC);
   ::dup3(page, kPageFd, O_CLOEXEC);
   os::close_from(kPageFd + 1);
+  if (files_before_.rlim_max != 0) ::setrlimit(RLIMIT_NOFILE, &files_before_);
   ::sigprocmask(SIG_SETMASK, &mask_before_, nullptr);
   if (callbacks_.after_fork_child) callbacks_.after_fork_child();
   return {process, kControlFd, kPageFd};
@@ -385,12 +435,20 @@ void ForkServer::drain_signals() {
   }
 }
 
-void ForkServer::hear_guardians() {
-  for (Guarded& each : guarded_) {
-    if (auto ended = each.fork.worker_end()) report(each, *ended);
-  }
-  // The news first: looking for orphans takes as long as starting over elsewhere. A broken socket ends serve().
-  (void)node_.flush().is_ok();
+void ForkServer::guard(ProcessId process, GuardedFork forked) {
+  const Entry entry = guarded_.insert(guarded_.end(), {process, std::move(forked)});
+  // A number may be given again before the entry of whoever had it is gone.
+  by_pid_.insert_or_assign(entry->fork.guardian(), entry);
+  by_pid_.insert_or_assign(entry->fork.worker(), entry);
+  watch(EPOLL_CTL_ADD, entry->fork.link(), EPOLLIN, &*entry);  // else its end is told with that of its guardian
+}
+
+// The link is let go of before it may be closed: a child that was just forked may have it too, and it would stay watched.
+void ForkServer::hear(Guarded& guarded) {
+  if (guarded.fork.link() < 0) return;
+  watch(EPOLL_CTL_DEL, guarded.fork.link(), 0, nullptr);
+  if (auto ended = guarded.fork.worker_end()) report(guarded, *ended);
+  if (guarded.fork.link() >= 0) watch(EPOLL_CTL_ADD, guarded.fork.link(), EPOLLIN, &guarded);
 }
 
 void ForkServer::report(Guarded& guarded, const os::Ended& ended) {
@@ -402,33 +460,45 @@ void ForkServer::report(Guarded& guarded, const os::Ended& ended) {
   node_.queue(wire::frame(wire::ControlType::kExited, guarded.process, facts));
 }
 
+// A guardian that ends by itself has left nobody. What is to be killed here is of those that were killed.
 void ForkServer::reap() {
-  bool someone = false;
+  bool left = false;
   while (auto ended = os::reap_one()) {
-    someone = true;
-    for (Guarded& each : guarded_) {
-      if (ended->pid == each.fork.worker()) report(each, *ended);  // its guardian has died before it
-      if (ended->pid == each.fork.guardian()) guardian_ended(each);
+    auto found = by_pid_.find(ended->pid);
+    if (found == by_pid_.end()) {
+      if (loader_ && loader_->pid == ended->pid) loader_->pid = 0;  // the number may be another's from now on
+      left = true;
+      continue;
     }
+    const Entry entry = found->second;
+    if (ended->pid == entry->fork.worker()) report(*entry, *ended);  // its guardian has died before it
+    if (ended->pid == entry->fork.guardian()) guardian_ended(*entry);
+    left = left || ended->pid == entry->fork.worker() || ended->wait_status != 0;
+    if (entry->reported && entry->guardian_ended) forget(entry);
   }
-  if (!someone) return;
-  std::erase_if(guarded_, [](const Guarded& each) { return each.reported && each.guardian_ended; });
   (void)node_.flush().is_ok();
-  kill_orphans();
+  if (left) kill_orphans();
 }
 
 // One that was killed could not say anything: its worker has died as well, and is reaped here if it was not there.
 void ForkServer::guardian_ended(Guarded& guarded) {
   guarded.guardian_ended = true;
-  if (auto told = guarded.fork.worker_end()) report(guarded, *told);
+  hear(guarded);
   if (!guarded.reported && os::parent_of(guarded.fork.worker()) != ::getpid()) report(guarded, {0, SIGKILL, 0});
 }
 
-// What guardians that were killed have left.
+void ForkServer::forget(Entry entry) {
+  for (pid_t pid : {entry->fork.guardian(), entry->fork.worker()}) {
+    if (auto found = by_pid_.find(pid); found != by_pid_.end() && found->second == entry) by_pid_.erase(found);
+  }
+  if (entry->fork.link() >= 0) watch(EPOLL_CTL_DEL, entry->fork.link(), 0, nullptr);
+  guarded_.erase(entry);
+}
+
 void ForkServer::kill_orphans() {
   for (pid_t child : os::children_of_this_process()) {
-    const bool is_guardian = std::any_of(guarded_.begin(), guarded_.end(),
-                                         [child](const Guarded& each) { return each.fork.guardian() == child; });
+    auto found = by_pid_.find(child);
+    const bool is_guardian = found != by_pid_.end() && found->second->fork.guardian() == child;
     const bool is_loader = loader_ && loader_->pid == child;
     if (!is_guardian && !is_loader) os::kill_tree(child);
   }

@@ -24,9 +24,9 @@ class IdleWatch {
   static constexpr std::uint64_t kWindowNs = 5'000'000;
   static constexpr std::uint64_t kPatienceNs = 2'000'000'000;
 
-  // Waits begin, after there were none.
+  // Called when the first wait begins.
   void restart(std::uint64_t now_ns, std::uint64_t cpu_ns);
-  // Some wait has ended, so that the process may compute now: what was seen before says nothing.
+  // Called when a wait has ended: the process may compute now, so what was seen before says nothing.
   void look_again(std::uint64_t now_ns, std::uint64_t cpu_ns);
   // Whether the process is idle. `cpu_ns`: what it has used since it began.
   bool look(std::uint64_t now_ns, std::uint64_t cpu_ns);

@@ -23,7 +23,8 @@ inline std::chrono::steady_clock::time_point time_of(std::uint64_t monotonic_ns)
   return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(std::min(monotonic_ns, kMostNs)));
 }
 
-// Of a thread that other processes wake: with an end, lest it looks as if only this process could (os/process/thread_rest.h).
+// How long a thread sleeps that other processes wake. A sleep without an end would look as if only this process could wake it
+// (os/process/thread_rest.h).
 constexpr std::chrono::hours kLongSleep{1};
 
 }  // namespace fray::worker

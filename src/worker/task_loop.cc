@@ -305,24 +305,9 @@ void TaskLoop::run_task(const Frame& frame) {
   TaskView task;
   task.number = frame.header.id;
   task.client = leased_to_;
-  task.head = in.get<wire::TaskHead>();
-  task.name = in.get_raw(task.head.name_bytes);
-  task.arguments = in.get_raw(in.left());
-  std::uint64_t started = os::monotonic_ns();
-  {
-    MutexLock lock(mutex_);
-    ++begun_;
-    running_ = task.number;
-    running_name_ = task.name;
-    started_ns_ = started;
-    timeout_seconds_ = task.head.timeout_seconds;
-    interrupt_ = Interrupt::kNone;
-    cancels_started_ = false;
-    untaken_bytes_ = 0;
-    no_item_limit_ = false;
-    held_ns_ = held_since_ns_ = 0;
-    was_held_ = false;
-  }
+  task.read(in);
+  const std::uint64_t started = os::monotonic_ns();
+  begin(task, started);
   client_.guard();
   page_.started(task.number, task.name, started, task.head.depth);
   Outcome outcome;
@@ -336,8 +321,8 @@ void TaskLoop::run_task(const Frame& frame) {
     outcome.status = wire::TaskStatus::kFailed;
   }
   page_.ended();
-  std::uint64_t duration = os::monotonic_ns() - started;
-  TaskCost cost = meter_.end(duration);
+  const std::uint64_t duration = os::monotonic_ns() - started;
+  const TaskCost cost = meter_.end(duration);
   outcome.keep_within(wire::most_body_bytes(client_.node().store_limit_bytes));
   // Holds on what the arguments contained, and records of what the results contain, go ahead of the answer.
   if (outcome.retire) client_.say(wire::ControlType::kRetiring);
@@ -353,6 +338,27 @@ void TaskLoop::run_task(const Frame& frame) {
     lock.lock();
   }
   if (outcome.retire) retiring_ = true;
+  answer(task.number, started, duration, cost, outcome);
+  if (retiring_) return_unstarted(wire::ReturnReason::kRetiring);
+}
+
+void TaskLoop::begin(const TaskView& task, std::uint64_t now) {
+  MutexLock lock(mutex_);
+  ++begun_;
+  running_ = task.number;
+  running_name_ = task.name;
+  started_ns_ = now;
+  timeout_seconds_ = task.head.timeout_seconds;
+  interrupt_ = Interrupt::kNone;
+  cancels_started_ = false;
+  untaken_bytes_ = 0;
+  no_item_limit_ = false;
+  held_ns_ = held_since_ns_ = 0;
+  was_held_ = false;
+}
+
+void TaskLoop::answer(std::uint64_t task, std::uint64_t started, std::uint64_t duration, const TaskCost& cost,
+                      const Outcome& outcome) {
   wire::ResultHead head;
   head.started_ns = started;
   head.duration_ns = duration;
@@ -364,11 +370,10 @@ void TaskLoop::run_task(const Frame& frame) {
   head.retiring = outcome.retire ? 1 : 0;
   head.values = outcome.values;
   std::string& out = socket_.output();
-  std::size_t begin = wire::begin_frame(out, wire::DirectType::kResult, task.number);
+  const std::size_t begin = wire::begin_frame(out, wire::DirectType::kResult, task);
   wire::ByteWriter(out).put(head);
   out += outcome.bytes;
   wire::finish_frame(out, begin);
-  if (retiring_) return_unstarted(wire::ReturnReason::kRetiring);
 }
 
 TaskLoop::Interrupt TaskLoop::interrupted() {

@@ -40,7 +40,16 @@ struct TaskView {
   ProcessId client = 0;
   wire::TaskHead head;
   std::string_view name;
+  std::string_view trace;  // the caller's trace context, a W3C traceparent; empty: there is none
   std::string_view arguments;
+
+  // Takes the body of its frame.
+  void read(wire::ByteReader& in) {
+    head = in.get<wire::TaskHead>();
+    name = in.get_raw(head.name_bytes);
+    trace = in.get_raw(head.trace_bytes);
+    arguments = in.get_raw(in.left());
+  }
 };
 
 // What came of it. `bytes` holds encoded values, one after the other.
@@ -141,6 +150,11 @@ class TaskLoop : public client::WorkerDuty {
   void serve();
   bool next_frame(Frame* frame);
   void run_task(const Frame& frame);
+  // Notes what runs from now on, for the backup thread.
+  void begin(const TaskView& task, std::uint64_t now);
+  // Writes the answer of a task that has ended behind those that were not sent yet.
+  void answer(std::uint64_t task, std::uint64_t started, std::uint64_t duration, const TaskCost& cost,
+              const Outcome& outcome) FRAY_REQUIRES(mutex_);
   void drop(const std::vector<std::uint64_t>& functions);
   bool read_socket() FRAY_REQUIRES(mutex_);  // false: the client is gone
   void sort_frame(wire::Incoming& incoming) FRAY_REQUIRES(mutex_);

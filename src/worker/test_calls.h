@@ -72,7 +72,7 @@ class TestCall {
     head.function = task_->function->id;
     head.timeout_seconds = timeout_seconds_;
     head.positional = 1;
-    head.name_bytes = static_cast<std::uint16_t>(task_->function->name.size());
+    head.name_bytes = static_cast<std::uint8_t>(task_->function->name.size());
     head.generator = options_.generator ? 1 : 0;
     head.item_budget_bytes = budget_bytes_;
     wire::begin_frame(task_->frame, wire::DirectType::kTask, 0);

@@ -87,6 +87,8 @@ def page(context: BrowserContext, watched: Watched) -> Page:
 class Node:
     home: Path
     url: str
+    variables: tuple[tuple[str, str], ...] = ()
+    """Of its environment, beside those of the tests."""
 
     def fray(self, *words: object, within: float = 60) -> subprocess.CompletedProcess[str]:
         """The command line, of this node."""
@@ -101,10 +103,10 @@ class Node:
 
     @property
     def environment(self) -> dict[str, str]:
-        return {**os.environ, "FRAY_HOME": str(self.home)}
+        return {**os.environ, "FRAY_HOME": str(self.home), **dict(self.variables)}
 
-    def login_link(self) -> str:
-        done = self.fray("dashboard", "--no-open")
+    def login_link(self, *words: object) -> str:
+        done = self.fray("dashboard", "--no-open", *words)
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 
@@ -122,11 +124,11 @@ def program_path() -> str:
 StartNode = Callable[..., Node]
 
 
-def start_node(home: Path, *words: object) -> Node:
-    node = Node(home, "")
+def start_node(home: Path, *words: object, **variables: str) -> Node:
+    node = Node(home, "", tuple(variables.items()))
     started = node.fray("start", "--json", *words)
     assert started.returncode == 0, started.stderr
-    return Node(home, json.loads(started.stdout)["url"])
+    return Node(home, json.loads(started.stdout)["url"], node.variables)
 
 
 @pytest.fixture
@@ -134,11 +136,11 @@ def own_node() -> Iterator[StartNode]:
     """Starts a node with the words that `fray start` gets; it is stopped at the end."""
     homes: list[Path] = []
 
-    def start(*words: object, home: Path | None = None) -> Node:
+    def start(*words: object, home: Path | None = None, **variables: str) -> Node:
         if home is None:
             home = Path(tempfile.mkdtemp(prefix="fray-page-"))
             homes.append(home)
-        return start_node(home, *words)
+        return start_node(home, *words, **variables)
 
     yield start
     for home in homes:

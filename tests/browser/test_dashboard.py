@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import sys
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from importlib.resources import files
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from .conftest import ROOT, SCREENSHOTS, Node, StartNode, Watched
-from .work import BUSY, HOSTILE, MANY, Program
+from .work import BUSY, HOSTILE, MANY, SPINNING, Program
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -30,6 +31,7 @@ VIEWS = {
     "objects": "Objects",
     "workers": "Workers and drivers",
     "log": "Node log",
+    "clusters": "Clusters",
 }
 KATHMANDU = timezone(timedelta(hours=5, minutes=45))
 
@@ -116,6 +118,7 @@ def test_a_view_shows_the_work_without_a_complaint(
         "objects": ["195 KiB", f"pid {busy.pid}"],
         "workers": ["asleep", f"pid {busy.pid}", "running"],
         "log": [],
+        "clusters": ["No other cluster was named.", "fray dashboard --cluster"],
     }[path]
     main = page.locator("main")
     for text in shown:
@@ -329,6 +332,60 @@ def test_a_page_that_is_older_than_the_node_says_so(node: Node, inside: BrowserC
     page.unroute_all()
     page.get_by_role("button", name="Reload").click()
     page.get_by_text("The page is older").wait_for(state="hidden")
+
+
+def test_a_clock_that_jumps_is_told_of(node: Node, inside: BrowserContext, page: Page) -> None:
+    open_view(page, node, "")
+    page.clock.set_fixed_time(datetime.now() + timedelta(hours=2))
+    page.get_by_text(re.compile("The clocks of the node and of this browser differ by 2 h")).wait_for()
+    page.clock.set_fixed_time(datetime.now())
+    page.get_by_text("The clocks of the node").wait_for(state="hidden")
+
+
+def test_the_pages_of_two_nodes_stand_beside_each_other(
+    node: Node, own_node: StartNode, inside: BrowserContext, page: Page
+) -> None:
+    other = own_node("--cpus", 1)
+    second = inside.new_page()
+    second.goto(other.login_link())
+    second.get_by_text("Live", exact=True).wait_for()
+    open_view(page, node, "")
+    pids = [one.locator("header dl dd").first.inner_text() for one in (page, second)]
+    assert pids[0] != pids[1]
+    second.reload()
+    second.get_by_text("Live", exact=True).wait_for()
+
+
+def test_a_driver_of_a_job_names_its_job(own_node: StartNode, page: Page) -> None:
+    node = own_node("--cpus", 1)
+    program = "import fray, sys, time; fray.init(address='auto'); time.sleep(600)"
+    submitted = node.fray("submit", "--no-wait", "--id", "owner", "--", sys.executable, "-c", program)
+    assert submitted.returncode == 0, submitted.stderr
+    page.goto(node.login_link())
+    open_view(page, node, "workers")
+    page.get_by_role("row").filter(has_text="fray.init").get_by_role("cell", name="owner", exact=True).wait_for()
+
+
+def test_a_flame_graph_shows_where_a_task_spends_its_time(own_node: StartNode, page: Page, watched: Watched) -> None:
+    node = own_node("--cpus", 1)
+    with Program(node, SPINNING):
+        page.goto(node.login_link())
+        open_view(page, node, "workers")
+        page.locator("tbody tr", has_text="spin").first.locator("[data-row]").click()
+        details = page.get_by_role("region", name=re.compile("Worker"))
+        details.get_by_role("combobox").select_option("2 s")
+        details.get_by_role("button", name="Flame graph").click()
+        called = details.get_by_role("button", name=re.compile(r"^adds_up, .*% of the time"))
+        called.wait_for()
+        before = called.locator("rect").bounding_box()
+        page.screenshot(path=SCREENSHOTS / "flame.png")
+        called.focus()
+        page.keyboard.press("Enter")
+        details.get_by_role("button", name="All of it").wait_for()
+        after = called.locator("rect").bounding_box()
+        assert before and after and after["width"] >= before["width"] > 0
+        assert findings(page) == []
+    assert watched.complaints == []
 
 
 def test_a_hundred_thousand_tasks_are_painted_smoothly(own_node: StartNode, page: Page) -> None:

@@ -68,6 +68,23 @@ sys.stdin.read()
 """
 """Whatever has a name has one that tries to be HTML."""
 
+SPINNING = """
+import sys, fray
+
+def adds_up(most):
+    return sum(number * number for number in range(most))
+
+def spin():
+    while True:
+        adds_up(1000)
+
+ctx = fray.init(address="auto")
+spinning = ctx.run(spin)
+print("ready", flush=True)
+sys.stdin.read()
+"""
+"""A task that uses the CPU."""
+
 MANY = """
 import sys, fray
 

@@ -9,38 +9,21 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from fray._leaks import MARKER, Process, marked_processes
 from fray._leaks import look_at as look_at
 
 from tests.slowness import SLOWNESS
+from tests.waiting import PATIENCE as PATIENCE
+from tests.waiting import eventually as eventually
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 20.0 * SLOWNESS
-"""Seconds within which anything must happen that has no figure of its own: long enough for a busy machine."""
-
 PROMPT = 1.0 * SLOWNESS
 """Seconds within which nothing may be left of an engine whose driver or node has died."""
-
-T = TypeVar("T")
-
-
-def eventually(condition: Callable[[], T], within: float = PATIENCE, what: str = "") -> T:
-    """Ask until `condition` gives something true, and return that."""
-    deadline = time.monotonic() + within
-    while True:
-        answer = condition()
-        if answer:
-            return answer
-        if time.monotonic() >= deadline:
-            raise AssertionError(f"not within {within} s: {what or getattr(condition, '__name__', condition)}")
-        time.sleep(0.002)
-
 
 # ---- processes
 

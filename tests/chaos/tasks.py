@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import time
 from pathlib import Path
@@ -15,6 +16,11 @@ from tests.conformance.gates import Gate, Journal
 
 def pid() -> int:
     return os.getpid()
+
+
+def soft_limit() -> int:
+    """Return how many files this worker may have open."""
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
 def fork_server() -> int:

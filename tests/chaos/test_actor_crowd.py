@@ -8,7 +8,7 @@ from tests.chaos.counter import Counter
 from tests.chaos.tasks import add
 
 COUNT = 300
-MOST_BYTES_EACH = 6 << 20
+MOST_BYTES_EACH = 3 << 20
 
 
 def pss_bytes(pid: int) -> int:
@@ -16,7 +16,7 @@ def pss_bytes(pid: int) -> int:
         return next(int(line.split()[1]) * 1024 for line in file if line.startswith("Pss:"))
 
 
-def test_three_hundred_idle_actors_take_at_most_six_megabytes_each_and_leave_room_for_tasks(
+def test_three_hundred_idle_actors_take_at_most_three_megabytes_each_and_leave_room_for_tasks(
     ctx: NativeJobContext,
 ) -> None:
     actors = [ctx.create_actor(Counter, number) for number in range(COUNT)]

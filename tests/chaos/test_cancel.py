@@ -166,3 +166,20 @@ def test_a_task_that_catches_its_cancellation_can_still_clean_up(ctx: NativeJobC
     with pytest.raises(TaskCancelledError):
         ctx.get(ref, timeout=20)
     eventually(lambda: journal.lines() == ["started", "cleaned"])
+
+
+def test_a_task_that_catches_its_cancellation_and_returns_keeps_its_value(
+    ctx: NativeJobContext, journal: Journal
+) -> None:
+    def stubborn() -> str:
+        journal.add("started")
+        try:
+            sleep_forever()
+        except TaskCancelledError:
+            return "kept"
+
+    ref = ctx.run(stubborn)
+    eventually(journal.lines)
+    ctx.cancel(ref)
+    assert ctx.get(ref, timeout=20) == "kept"
+    assert ctx.get(ctx.run(abs, -3), timeout=20) == 3

@@ -58,6 +58,15 @@ SHAPES = {
             future.result()
         start(call)
     """,
+    "callbacks": """
+        from fray import _native
+        queue = _native.make_queue(ctx.engine.client)
+        def call(n):
+            queue.add(ctx.put(n), lambda: sum(len(str(i)) for i in range(3000)))
+            queue.wait(None)
+            queue.run()
+        start(call)
+    """,
     "asyncio": """
         async def both():
             await asyncio.gather(*(wait(n) for n in range(3)))

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -100,10 +100,3 @@ def run(place: Place, example: str, *options: object) -> str:
     """Run an example to its good end and return what it has printed."""
     with running(place, example, *options) as program:
         return program.result()
-
-
-def wait_until(reached: Callable[[], object]) -> None:
-    deadline = time.monotonic() + SECONDS
-    while not reached():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)

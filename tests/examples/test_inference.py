@@ -18,11 +18,13 @@ import fray
 import pytest
 
 from tests.examples.conftest import LOCAL
-from tests.examples.places import EXAMPLES, Place, run, running, wait_until
+from tests.examples.places import EXAMPLES, Place, run, running
 
 sys.path.insert(0, str(EXAMPLES))
 
 import inference
+
+from tests.waiting import LONG_PATIENCE, eventually
 
 
 def scores(out: Path) -> list[dict[str, Any]]:
@@ -60,7 +62,7 @@ class Waiting:
 
     def score(self, batch: Sequence[inference.Document]) -> list[inference.Score]:
         if batch[0].path == "0":
-            wait_until(self._file.exists)
+            eventually(self._file.exists, LONG_PATIENCE, every=0.02)
         return [inference.Score(batch[0].path, 0, 0.0)]
 
 
@@ -78,7 +80,7 @@ def test_batches_are_taken_no_further_ahead_than_the_slowest_allows(tmp_path: Pa
         scores = inference.score_in_order(ctx, scorers, batches())
         first = thread.submit(next, scores)
         # The actor that waits has two of them, all others are done by the other one.
-        wait_until(lambda: len(taken) == most)
+        eventually(lambda: len(taken) == most, LONG_PATIENCE, every=0.02)
         assert not first.done()
         (tmp_path / "go").touch()
         assert first.result()[0].path == "0"

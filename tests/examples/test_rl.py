@@ -11,7 +11,8 @@ from statistics import mean
 from typing import Any
 
 from tests.examples.conftest import LOCAL
-from tests.examples.places import Place, run, running, wait_until
+from tests.examples.places import Place, run, running
+from tests.waiting import LONG_PATIENCE, eventually
 
 UPDATES = 45
 KILLED = ("rollout-0", "curriculum", "weight-transfer", "trainer")
@@ -32,7 +33,7 @@ def processes(out: Path, name: str) -> list[int]:
 def test_return_rises_while_jobs_and_actors_are_killed(place: Place, tmp_path: Path) -> None:
     with running(place, "rl.py", "--out", tmp_path, "--updates", UPDATES) as program:
         for number, name in enumerate(KILLED, 1):
-            wait_until(lambda updates=5 * number: len(returns(tmp_path)) >= updates)
+            eventually(lambda updates=5 * number: len(returns(tmp_path)) >= updates, LONG_PATIENCE, every=0.02)
             os.kill(processes(tmp_path, name)[0], signal.SIGKILL)
         output = program.result()
     assert {name: len(processes(tmp_path, name)) for name in (*KILLED, "rollout-1")} == {

@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 from tests.examples.conftest import LOCAL
-from tests.examples.places import Place, Program, run, running, wait_until
+from tests.examples.places import Place, Program, run, running
 from tests.iris.controller import Controller
+from tests.waiting import LONG_PATIENCE, eventually
 
 STEPS, EVERY = 80, 10
 OPTIONS = ("--steps", STEPS, "--every", EVERY, "--width", 32)
@@ -62,7 +63,7 @@ def test_a_run_that_was_taken_away_ends_as_one_that_was_not(
 ) -> None:
     (tmp_path / "compiled").symlink_to(undisturbed / "compiled")
     with running(place, "train_lm.py", "--out", tmp_path, *OPTIONS) as program:
-        wait_until(lambda: len(rows(tmp_path)) > 1)
+        eventually(lambda: len(rows(tmp_path)) > 1, LONG_PATIENCE, every=0.02)
         take_away(program)
         output = program.result()
     resumed = re.findall(r"^resumed at step (\d+)$", output, re.MULTILINE)

@@ -15,7 +15,9 @@ from fray import ActorHandle, Entrypoint, JobRequest, JobStatus, ResourceConfig,
 from fray.backend.iris.cluster import IrisCluster
 
 ROOT = Path(__file__).resolve().parents[2]
-PATHS = os.pathsep.join(map(str, (ROOT, ROOT / "tests", Path(fray.__file__).parents[1])))
+PATHS = os.pathsep.join(
+    map(str, (Path(__file__).parent / "first_path", ROOT, ROOT / "tests", Path(fray.__file__).parents[1]))
+)
 """For PYTHONPATH: the tests, and Fray, which the Python of a task on a real cluster need not have."""
 SMALL = ResourceConfig(cpu=1, ram="512m", disk="0")
 _RESULT = "result: "

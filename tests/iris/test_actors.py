@@ -28,8 +28,8 @@ from tests.iris.conftest import REAL, Cluster
 from tests.iris.controller import Controller
 from tests.iris.inside import Counter, ShopError, launch, results, run
 from tests.iris.times import Times
-from tests.iris.waiting import wait_until
 from tests.iris.worker import Worker
+from tests.waiting import LONG_PATIENCE, eventually
 
 _TARDY = Times(log_batch=0.1, drain=0.5, kill_grace=60.0, schedule=0.1)
 """Processes live on after the ends of their tasks."""
@@ -126,7 +126,7 @@ def _cancel_at_once(journal: str, started: str, door: str) -> int:
     ctx = get_job_context()
     counter = shared()
     running = counter.wait_for_file(started, door)
-    wait_until(lambda: os.path.exists(started))
+    eventually(lambda: os.path.exists(started), LONG_PATIENCE, every=0.02)
     refs = [counter.append(journal, "cancelled") for _ in range(50)]
     for waiting in refs:
         ctx.cancel(waiting)
@@ -314,7 +314,7 @@ def _strangers_frame(path: str) -> bytes:
 def test_only_tasks_of_the_job_may_call(iris: IrisCluster, tmp_path: Path) -> None:
     journal, started, told = (str(tmp_path / name) for name in ("journal", "started", "told"))
     job = launch(iris, _stay, journal, started, told)
-    wait_until(lambda: Path(started).exists())
+    eventually(lambda: Path(started).exists(), LONG_PATIENCE, every=0.02)
     address, secret = json.loads(Path(told).read_text())
     host, port = address.removeprefix("http://").split(":")
     call = _strangers_frame(journal)
@@ -351,7 +351,7 @@ def test_only_tasks_of_the_job_may_call(iris: IrisCluster, tmp_path: Path) -> No
 def test_secret_is_shown_nowhere(iris: IrisCluster, cluster: Cluster, tmp_path: Path) -> None:
     journal, started, told = (str(tmp_path / name) for name in ("journal", "started", "told"))
     job = launch(iris, _stay, journal, started, told)
-    wait_until(lambda: Path(started).exists())
+    eventually(lambda: Path(started).exists(), LONG_PATIENCE, every=0.02)
     _, secret = json.loads(Path(told).read_text())
     assert len(secret) >= 32
     shown = [cluster.jobs.endpoints(job), cluster.jobs.list_jobs(prefix=job)]
@@ -455,7 +455,7 @@ def _outlive_host(started: str) -> list[Any]:
     counter = shared()
     host, first = ctx.get([counter.host_pid(), counter.task()])
     running, waiting = counter.wait_for_file(started, "/nonexistent"), counter.add()
-    wait_until(lambda: os.path.exists(started))
+    eventually(lambda: os.path.exists(started), LONG_PATIENCE, every=0.02)
     begun = time.monotonic()
     os.kill(host, signal.SIGKILL)
     found: list[Any] = []
@@ -499,7 +499,7 @@ def test_machine_of_a_host_that_is_lost_is_a_restart(
     started, door = tmp_path / "started", tmp_path / "door"
     with IrisCluster(stand_in.url, user="tester") as iris:
         job = launch(iris, _call_over_restart, str(started), str(door), retries)
-        wait_until(started.exists)
+        eventually(started.exists, LONG_PATIENCE, every=0.02)
         stand_in.lose_worker(machines[1])
         stand_in.add_worker(machines[2])
         door.write_text("")
@@ -534,7 +534,7 @@ def test_no_call_is_lost_or_out_of_order_over_the_loss_of_a_machine(
     journal, started = tmp_path / "journal", tmp_path / "started"
     with IrisCluster(stand_in.url, user="tester") as iris:
         job = launch(iris, _write_numbers, str(journal), str(started), retries)
-        wait_until(started.exists)
+        eventually(started.exists, LONG_PATIENCE, every=0.02)
         stand_in.lose_worker(machines[1])
         stand_in.add_worker(machines[2])
         ends, last = results(iris, job)[0]
@@ -573,7 +573,7 @@ def test_actor_is_dead_once_its_endpoint_is_gone(
     started = tmp_path / "started"
     with IrisCluster(stand_in.url, user="tester") as iris:
         job = launch(iris, _wait_for_a_stopped_host, str(started))
-        wait_until(started.exists)
+        eventually(started.exists, LONG_PATIENCE, every=0.02)
         iris.terminate(f"{job}/fray-actor.default.shared.0")
         assert results(iris, job) == [["unknown", True]]
 
@@ -590,7 +590,7 @@ def test_actors_end_with_their_root_job(
     with IrisCluster(stand_in.url, user="tester") as iris:
         job = launch(iris, _leave_an_actor)
         (host,) = results(iris, job)
-        wait_until(lambda: not psutil.pid_exists(host))
+        eventually(lambda: not psutil.pid_exists(host), LONG_PATIENCE, every=0.02)
         its = f"{job}/fray-actor.default.shared.0"
         assert iris.poll(its).status is JobStatus.STOPPED
         assert iris.logs(its) == ""
@@ -602,7 +602,7 @@ def _lose_relay(started: str, door: str) -> list[Any]:
     ctx.get(counter.add())
     port = int(_host_address().rpartition(":")[2])
     running = counter.wait_for_file(started, door)
-    wait_until(lambda: os.path.exists(started))
+    eventually(lambda: os.path.exists(started), LONG_PATIENCE, every=0.02)
     links = [link for link in psutil.net_connections("tcp") if link.status == "ESTABLISHED"]
     (relay,) = [link.pid for link in links if link.raddr and link.raddr.port == port]
     os.kill(relay, signal.SIGKILL)
@@ -631,10 +631,10 @@ def _call_while(started: str, door: str, ended: str) -> list[Any]:
 def test_calls_need_no_controller(own_iris: IrisCluster, stand_in: Controller, tmp_path: Path) -> None:
     started, door, ended = tmp_path / "started", tmp_path / "door", tmp_path / "ended"
     job = launch(own_iris, _call_while, str(started), str(door), str(ended))
-    wait_until(started.exists)
+    eventually(started.exists, LONG_PATIENCE, every=0.02)
     stand_in.go_away()
     door.write_text("")
-    wait_until(ended.exists)
+    eventually(ended.exists, LONG_PATIENCE, every=0.02)
     stand_in.come_back()
     assert results(own_iris, job) == [["found", 10]]
 
@@ -688,7 +688,7 @@ def _kill_at_the_limit(started: str) -> list[Any]:
     for _ in range(2):
         counter = ctx.create_actor(Counter, options=options)
         running = counter.wait_for_file(started, "/nonexistent")
-        wait_until(lambda: os.path.exists(started))
+        eventually(lambda: os.path.exists(started), LONG_PATIENCE, every=0.02)
         os.unlink(started)
         try:
             counter.add()
@@ -721,7 +721,7 @@ def test_ends_say_what_was_executed(iris: IrisCluster, cluster: Cluster) -> None
     assert found[5] == 1
     assert ends == ["no"]
     host = f"{job}/fray-actor.default.broken.0"
-    wait_until(lambda: cluster.jobs.states([host])[host] == "FAILED")
+    eventually(lambda: cluster.jobs.states([host])[host] == "FAILED", LONG_PATIENCE, every=0.02)
     assert "its constructor raised KeyError: 'no luck'" in str(cluster.jobs.get(host)["error"])
 
 
@@ -730,7 +730,7 @@ def _end_while_the_controller_is_away(started: str, door: str, ended: str) -> li
     fragile = ctx.create_actor(Fragile, name="fragile")
     ctx.get(fragile.add())
     Path(started).write_text("")
-    wait_until(lambda: os.path.exists(door))
+    eventually(lambda: os.path.exists(door), LONG_PATIENCE, every=0.02)
     begun = time.monotonic()
     found: list[Any] = []
     for ref in (fragile.leave(3), fragile.add()):
@@ -746,10 +746,10 @@ def _end_while_the_controller_is_away(started: str, door: str, ended: str) -> li
 def test_end_is_told_while_the_controller_is_away(own_iris: IrisCluster, stand_in: Controller, tmp_path: Path) -> None:
     started, door, ended = tmp_path / "started", tmp_path / "door", tmp_path / "ended"
     job = launch(own_iris, _end_while_the_controller_is_away, str(started), str(door), str(ended))
-    wait_until(started.exists)
+    eventually(started.exists, LONG_PATIENCE, every=0.02)
     stand_in.go_away()
     door.write_text("")
-    wait_until(ended.exists)
+    eventually(ended.exists, LONG_PATIENCE, every=0.02)
     stand_in.come_back()
     assert results(own_iris, job) == [["unknown", "no", True]]
 

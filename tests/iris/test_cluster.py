@@ -96,6 +96,36 @@ def test_a_function_for_another_python_says_so(iris: IrisCluster, monkeypatch: p
     assert "pickled by Python 3.99" in (info.error_message or "")
 
 
+_NO_FRAY = """\
+import sys
+
+class NoFray:
+    def find_spec(self, name, path=None, target=None):
+        if name == "fray":
+            raise ModuleNotFoundError("No module named 'fray'", name=name)
+
+sys.meta_path.insert(0, NoFray())
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "told"),
+    [
+        ("sitecustomize.py", _NO_FRAY, f"lacks fray=={fray.__version__}, which the function of this job needs"),
+        ("fray.py", "__version__ = '0.0.1'", f"launched by fray {fray.__version__} and its task has fray 0.0.1"),
+    ],
+)
+def test_a_function_that_meets_no_fray_or_another_one_says_so(
+    iris: IrisCluster, tmp_path: Path, file: str, text: str, told: str
+) -> None:
+    (tmp_path / file).write_text(text)
+    environment = create_environment(env_vars={"PYTHONPATH": str(tmp_path)})
+    entrypoint = Entrypoint.from_callable(print, [JobStatus.SUCCEEDED])
+    info = iris.wait(iris.launch(JobRequest("call", entrypoint, SMALL, environment)), timeout=60)
+    assert info.status is JobStatus.FAILED
+    assert told in (info.error_message or "")
+
+
 def test_a_function_that_cannot_be_pickled_never_leaves(iris: IrisCluster) -> None:
     entrypoint = Entrypoint.from_callable(print, [threading.Lock()])
     with pytest.raises(fray.SerializationError, match="lock"):

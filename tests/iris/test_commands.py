@@ -21,7 +21,6 @@ from tests.iris import faults
 from tests.iris.conftest import FAST
 from tests.iris.conftest import Cluster as Client
 from tests.iris.controller import Controller
-from tests.iris.waiting import wait_until
 from tests.iris.worker import Worker, slice_of
 from tests.job_program import (
     CONFLICT,
@@ -39,6 +38,7 @@ from tests.job_program import (
     check_that_ctrl_c_leaves_the_job,
 )
 from tests.unit.cli.conftest import program_path
+from tests.waiting import LONG_PATIENCE, eventually
 
 SMALL = ("--cpus", "0.1", "--memory", "64MiB")
 APART = "sleep 0.3"
@@ -264,7 +264,7 @@ def test_attempts_follow_each_other_and_each_has_its_own_log(fray: Program) -> N
     third = f'test "${{IRIS_TASK_ID##*:}}" = 2 && until test -e {go}; do sleep 0.1; done'
     script = f'echo "try ${{IRIS_TASK_ID##*/}}"; {third}'
     job = fray.start("--max-failures", 2, "--shell", "--", script)
-    wait_until(lambda: fray.job("logs", job).stdout == "try 0:2\n")
+    eventually(lambda: fray.job("logs", job).stdout == "try 0:2\n", LONG_PATIENCE, every=0.02)
     told = fray.told(job)
     assert (told["attempt"], told["failures"], told["max_failures"]) == (3, 2, 2)
     assert fray.job("logs", "--attempt", 1, job).stdout == "try 0\n"
@@ -277,7 +277,7 @@ def test_attempts_follow_each_other_and_each_has_its_own_log(fray: Program) -> N
 
 def test_only_the_last_lines_of_each_stream_are_shown_on_request(fray: Program) -> None:
     job = fray.start("--shell", "--", f"for i in 1 2 3; do echo out $i; echo err $i >&2; {APART}; done; sleep 600")
-    wait_until(lambda: len(fray.job("logs", "--json", job).stdout.splitlines()) == 6)
+    eventually(lambda: len(fray.job("logs", "--json", job).stdout.splitlines()) == 6, LONG_PATIENCE, every=0.02)
     done = fray.job("logs", "--tail", 2, job)
     assert (done.stdout, done.stderr) == ("out 2\nout 3\n", "err 2\nerr 3\n")
     assert fray.job("logs", "--tail", 0, job).stdout == ""
@@ -291,7 +291,7 @@ def test_a_log_that_is_followed_goes_on_behind_its_last_lines(fray: Program) -> 
     job = fray.start(
         "--shell", "--", f"echo one; {APART}; echo two; while test ! -e {go}; do sleep 0.1; done; echo three"
     )
-    wait_until(lambda: fray.job("logs", job).stdout == "one\ntwo\n")
+    eventually(lambda: fray.job("logs", job).stdout == "one\ntwo\n", LONG_PATIENCE, every=0.02)
     with fray.open("logs", "--follow", "--tail", 1, job) as follower:
         assert follower.stdout is not None
         assert follower.stdout.readline() == "two\n"
@@ -339,7 +339,7 @@ def test_places_priorities_and_deadlines_reach_the_controller(start: Callable[..
 
 def test_a_job_that_waits_says_why(fray: Program) -> None:
     job = fray.job("submit", "--no-wait", "--cpus", 1_000_000, "--", "true").stdout.strip()
-    wait_until(lambda: fray.told(job)["pending_reason"])
+    eventually(lambda: fray.told(job)["pending_reason"], LONG_PATIENCE, every=0.02)
     assert fray.told(job)["pending_reason"].splitlines()[0] in fray.job("status", job).stdout
     assert fray.job("stop", job).returncode == OK
 
@@ -409,13 +409,13 @@ def test_a_controller_that_is_away_is_waited_for(
 ) -> None:
     go = own_fray.folder / "go"
     job = own_fray.start("--shell", "--", f"echo begun; while test ! -e {go}; do sleep 0.1; done; echo ended; exit 3")
-    wait_until(lambda: own_fray.job("logs", job).stdout == "begun\n")
+    eventually(lambda: own_fray.job("logs", job).stdout == "begun\n", LONG_PATIENCE, every=0.02)
     asked = len(stand_in.server.requests)
     with own_fray.open(*words, job) as waiter:
-        wait_until(lambda: len(stand_in.server.requests) > asked + 3)
+        eventually(lambda: len(stand_in.server.requests) > asked + 3, LONG_PATIENCE, every=0.02)
         stand_in.go_away()
         go.touch()
-        wait_until(lambda: all(each.is_over for each in stand_in.jobs))
+        eventually(lambda: all(each.is_over for each in stand_in.jobs), LONG_PATIENCE, every=0.02)
         assert waiter.poll() is None
         stand_in.come_back()
         shown, said = waiter.communicate(timeout=60)
@@ -427,7 +427,7 @@ def test_a_wait_that_may_not_last_ends_though_the_controller_is_away(stand_in: C
     job = own_fray.start("--", "sleep", "600")
     asked = len(stand_in.server.requests)
     with own_fray.open("wait", "--timeout", "3s", job) as waiter:
-        wait_until(lambda: len(stand_in.server.requests) > asked + 2)
+        eventually(lambda: len(stand_in.server.requests) > asked + 2, LONG_PATIENCE, every=0.02)
         stand_in.go_away()
         _, said = waiter.communicate(timeout=30)
     assert (waiter.returncode, "goes on" in said) == (TIMED_OUT, True), said

@@ -16,8 +16,8 @@ from fray._iris_jobs import DeviceKind
 from tests.iris import faults
 from tests.iris.conftest import Cluster, client_of
 from tests.iris.controller import Controller
-from tests.iris.waiting import wait_until
 from tests.iris.worker import Worker, slice_of
+from tests.waiting import LONG_PATIENCE, eventually
 
 LOST = {
     "the answer is lost": faults.LOST_ANSWER,
@@ -58,7 +58,7 @@ def test_every_other_call_is_repeated(own: Cluster, stand_in: Controller, call: 
     own.jobs.get(job)
     own.jobs.list_jobs()
     log = own.jobs.follow(job)
-    wait_until(lambda: log.read(1))
+    eventually(lambda: log.read(1), LONG_PATIENCE, every=0.02)
     assert own.jobs.stop(job) is True
     assert own.jobs.wait(job, 30)["state"] == "KILLED"
 
@@ -95,10 +95,10 @@ def test_a_controller_that_is_away_ends_no_wait(own: Cluster, stand_in: Controll
     ended: list[str] = []
     waiter = threading.Thread(target=lambda: ended.append(own.jobs.wait(job, 30)["state"]))
     waiter.start()
-    wait_until(lambda: stand_in.server.count("GetJobState") > 0)
+    eventually(lambda: stand_in.server.count("GetJobState") > 0, LONG_PATIENCE, every=0.02)
     stand_in.go_away()
     door.touch()
-    wait_until(lambda: stand_in.jobs.get(job).is_over)
+    eventually(lambda: stand_in.jobs.get(job).is_over, LONG_PATIENCE, every=0.02)
     assert waiter.is_alive()
     stand_in.come_back()
     waiter.join(30)
@@ -137,7 +137,7 @@ def test_a_lost_machine_costs_an_attempt_and_not_the_job(start: Callable[..., Co
     own = Cluster(controller.url, client_of(controller.url))
     job = own.submit('case "$IRIS_TASK_ID" in *:*) echo again;; *) echo first; sleep 600;; esac')
     log = own.jobs.follow(job)
-    wait_until(lambda: log.read(1))
+    eventually(lambda: log.read(1), LONG_PATIENCE, every=0.02)
     controller.lose_worker(workers[0])
     details = own.jobs.wait(job, 30)
     assert details["state"] == "SUCCEEDED"
@@ -150,7 +150,7 @@ def test_a_lost_machine_costs_an_attempt_and_not_the_job(start: Callable[..., Co
 
 def test_preemptions_are_counted_apart_from_failures(own: Cluster, stand_in: Controller) -> None:
     job = own.submit('case "$IRIS_TASK_ID" in *:1) exit 0;; *) sleep 600;; esac', max_retries_failure=0)
-    wait_until(lambda: own.jobs.get(job)["tasks"][0]["state"] == "RUNNING")
+    eventually(lambda: own.jobs.get(job)["tasks"][0]["state"] == "RUNNING", LONG_PATIENCE, every=0.02)
     stand_in.preempt(stand_in.workers[0])
     details = own.jobs.wait(job, 30)
     assert (details["state"], details["failures"], details["preemptions"]) == ("SUCCEEDED", 0, 1)
@@ -159,7 +159,7 @@ def test_preemptions_are_counted_apart_from_failures(own: Cluster, stand_in: Con
 
 def test_machines_that_are_lost_too_often_end_the_job(own: Cluster, stand_in: Controller) -> None:
     job = own.submit("sleep 600", max_retries_preemption=0)
-    wait_until(lambda: own.jobs.get(job)["tasks"][0]["state"] == "RUNNING")
+    eventually(lambda: own.jobs.get(job)["tasks"][0]["state"] == "RUNNING", LONG_PATIENCE, every=0.02)
     stand_in.preempt(stand_in.workers[0])
     details = own.jobs.wait(job, 30)
     assert details["state"] == "WORKER_FAILED"
@@ -182,9 +182,13 @@ def test_nothing_of_a_stopped_job_is_left_running(own: Cluster, stand_in: Contro
         pids.extend(int(line[5]) for line in log.read(1) or [])
         return bool(pids)
 
-    wait_until(read)
+    eventually(read, LONG_PATIENCE, every=0.02)
     own.jobs.stop(job)
-    wait_until(lambda: all(worker.free()["cpu"] == worker.cpu_millicores for worker in stand_in.workers))
+    eventually(
+        lambda: all(worker.free()["cpu"] == worker.cpu_millicores for worker in stand_in.workers),
+        LONG_PATIENCE,
+        every=0.02,
+    )
     with pytest.raises(ProcessLookupError):
         os.kill(pids[0], 0)
 

@@ -13,7 +13,7 @@ from fray._iris_jobs import Band, ConstraintOp, DeviceKind, Existing, IrisJobReq
 
 from tests.iris.conftest import Cluster
 from tests.iris.controller import Controller
-from tests.iris.waiting import wait_until
+from tests.waiting import LONG_PATIENCE, eventually
 
 
 def test_a_job_runs_to_its_end(cluster: Cluster) -> None:
@@ -103,7 +103,7 @@ def test_a_job_that_runs_is_kept_on_request_and_one_that_has_ended_is_replaced(
 def test_the_name_of_a_job_that_was_stopped_cannot_be_used_again(cluster: Cluster) -> None:
     request = cluster.request("sleep 600", existing=Existing.REPLACE)
     job = cluster.jobs.submit(request)
-    wait_until(lambda: cluster.jobs.get(job)["tasks"][0]["state"] == "RUNNING")
+    eventually(lambda: cluster.jobs.get(job)["tasks"][0]["state"] == "RUNNING", LONG_PATIENCE, every=0.02)
     cluster.jobs.stop(job)
     with pytest.raises(fray.errors.JobExistsError, match="choose another name"):
         cluster.jobs.submit(request)
@@ -130,7 +130,7 @@ def test_children_end_with_their_parent_but_not_where_it_has_replicas_and_fails(
     wait_for_door = f"while test ! -e {door}; do sleep 0.05; done"
     parent = cluster.submit(f"{wait_for_door}; {ending}", replicas=replicas)
     child = cluster.submit("sleep 600", parent=parent)
-    wait_until(lambda: cluster.jobs.states([child])[child] == "RUNNING")
+    eventually(lambda: cluster.jobs.states([child])[child] == "RUNNING", LONG_PATIENCE, every=0.02)
     door.touch()
     cluster.jobs.wait(parent, 60)
     assert cluster.jobs.states([child])[child] == child_state
@@ -180,7 +180,7 @@ def test_an_unknown_job_has_no_state_and_a_known_one_has(cluster: Cluster) -> No
 
 def test_a_job_that_waits_says_why(cluster: Cluster) -> None:
     job = cluster.submit(cpu_millicores=2_000_000_000)
-    wait_until(lambda: cluster.jobs.get(job)["pending_reason"])
+    eventually(lambda: cluster.jobs.get(job)["pending_reason"], LONG_PATIENCE, every=0.02)
     assert cluster.jobs.get(job)["state"] == "PENDING"
     cluster.jobs.stop(job)
 

@@ -11,7 +11,7 @@ import pytest
 from tests.iris import messages
 from tests.iris.conftest import FAST, Cluster, client_of
 from tests.iris.controller import Controller
-from tests.iris.waiting import wait_until
+from tests.waiting import LONG_PATIENCE, eventually
 
 
 def test_both_streams_come_line_by_line(cluster: Cluster) -> None:
@@ -33,7 +33,7 @@ def test_output_comes_while_the_job_runs(cluster: Cluster) -> None:
         found.extend(line[5] for line in log.read(1) or [])
         return bool(found)
 
-    wait_until(read)
+    eventually(read, LONG_PATIENCE, every=0.02)
     assert found == ["first"]
     assert cluster.jobs.states([job])[job] == "RUNNING"
     cluster.jobs.stop(job)
@@ -84,7 +84,7 @@ def test_bytes_that_are_no_text_end_the_task(cluster: Cluster, tmp_path: Path) -
     door = tmp_path / "door"
     job = cluster.submit(rf"echo before; until test -e {door}; do sleep 0.02; done; printf 'a\377b\n'; sleep 600")
     log = cluster.jobs.follow(job)
-    wait_until(lambda: log.read(1))
+    eventually(lambda: log.read(1), LONG_PATIENCE, every=0.02)
     door.touch()
     details = cluster.jobs.wait(job, 60)
     assert (details["state"], details["exit_code"]) == ("FAILED", 1)
@@ -121,7 +121,7 @@ def test_a_controller_that_is_away_loses_no_line_and_repeats_none(own: Cluster, 
     while len(found) < 5:
         found += [line[5] for line in log.read(5) or []]
     stand_in.go_away()
-    wait_until(lambda: stand_in.jobs.get(job).is_over)  # its tasks go on meanwhile
+    eventually(lambda: stand_in.jobs.get(job).is_over, LONG_PATIENCE, every=0.02)  # its tasks go on meanwhile
     stand_in.come_back()
     while (lines := log.read(5)) is not None:
         found += [line[5] for line in lines]

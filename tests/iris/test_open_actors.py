@@ -23,7 +23,7 @@ from fray.backend.iris.task import current_task
 from tests.iris import messages
 from tests.iris.conftest import Cluster
 from tests.iris.inside import Counter, launch, make_shop_error, results, run
-from tests.iris.waiting import wait_until
+from tests.waiting import LONG_PATIENCE, eventually
 
 SERVICE = "/iris.actor.ActorService/"
 
@@ -68,14 +68,14 @@ def _be_open(started: str, door: str) -> int:
     counter = get_job_context().create_actor(Counter, name="counter")
     counter.add().result()
     Path(started).write_text("")
-    wait_until(lambda: os.path.exists(door))
+    eventually(lambda: os.path.exists(door), LONG_PATIENCE, every=0.02)
     return counter.add(0).result()
 
 
 def test_their_clients_call_our_actors(iris: IrisCluster, cluster: Cluster, tmp_path: Path) -> None:
     started, door = tmp_path / "started", tmp_path / "door"
     job = launch(iris, _be_open, str(started), str(door), FRAY_IRIS_OPEN_ACTORS="1")
-    wait_until(started.exists)
+    eventually(started.exists, LONG_PATIENCE, every=0.02)
     (entry,) = cluster.jobs.endpoints(f"{job}/counter", True)
     client = TheirClient(str(entry["address"]), f"{job}/counter")
     assert [client.call("add", 3), client.call("add", amount=4), client.call("count_nothing").error_type] == [

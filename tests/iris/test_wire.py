@@ -13,7 +13,7 @@ import pytest
 
 from tests.iris import messages
 from tests.iris.conftest import Cluster
-from tests.iris.waiting import wait_until
+from tests.waiting import LONG_PATIENCE, eventually
 
 CONTROLLER = "/iris.cluster.ControllerService/"
 JSON = {"Content-Type": "application/json"}
@@ -139,7 +139,7 @@ def test_tasks_are_told_apart_from_jobs(wire: Wire) -> None:
 
 def test_an_endpoint_goes_with_the_task_that_registered_it(cluster: Cluster, wire: Wire) -> None:
     job = cluster.submit("sleep 600")
-    wait_until(lambda: cluster.jobs.get(job)["tasks"][0]["state"] == "RUNNING")
+    eventually(lambda: cluster.jobs.get(job)["tasks"][0]["state"] == "RUNNING", LONG_PATIENCE, every=0.02)
     endpoint = {"name": f"{job}/svc", "address": "http://127.0.0.1:9", "taskId": f"{job}/0", "endpointId": f"e-{job}"}
     assert wire.call("RegisterEndpoint", **endpoint) == (200, {"endpointId": f"e-{job}"})
     assert wire.call("RegisterEndpoint", **endpoint, attemptId=7)[1]["code"] == "failed_precondition"

@@ -19,7 +19,7 @@ from fray import (
 from fray.backend.ray.cluster import RayClient, RayCluster
 
 from tests.on_ray.head import RayHead
-from tests.on_ray.waiting import WAIT_SECONDS
+from tests.waiting import LONG_PATIENCE
 
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("default"), pytest.mark.timeout(180)]
 
@@ -32,7 +32,7 @@ def test_failed_program_tells_why(cluster: RayCluster):
     )
     job_id = cluster.launch(request)
     with pytest.raises(JobFailed, match="so it goes") as caught:
-        cluster.wait([job_id], raise_on_failure=True, timeout=WAIT_SECONDS)
+        cluster.wait([job_id], raise_on_failure=True, timeout=LONG_PATIENCE)
     assert (caught.value.job_id, caught.value.failed_status) == (job_id, JobStatus.FAILED)
 
 
@@ -47,7 +47,7 @@ def fail(text: str) -> None:
 
 def test_what_a_function_raised_is_the_cause_of_its_jobs_failure(cluster: RayCluster):
     with pytest.raises(JobFailed, match="no luck") as caught:
-        cluster.submit(JobRequest("function", Entrypoint.from_callable(fail, ["no luck"]))).wait(WAIT_SECONDS)
+        cluster.submit(JobRequest("function", Entrypoint.from_callable(fail, ["no luck"]))).wait(LONG_PATIENCE)
     assert isinstance(caught.value.__cause__, ValueError)
 
 
@@ -56,7 +56,7 @@ def test_client_with_local_ray_builds_nothing(initialised_ray: RayHead, folder: 
     assert client._local is True
     assert RayClient()._local is False
     request = JobRequest("r", Entrypoint.from_callable(print), environment=create_environment(pip_packages=["nope==0"]))
-    assert client.submit(request).wait(WAIT_SECONDS) is JobStatus.SUCCEEDED
+    assert client.submit(request).wait(LONG_PATIENCE) is JobStatus.SUCCEEDED
 
 
 def test_named_cluster_is_an_error_that_says_why():
@@ -70,5 +70,5 @@ def test_working_folder_of_the_environment_is_the_one_that_is_sent(
     other = tmp_path_factory.mktemp("other")
     (other / "only_here.txt").write_text("sent")
     job = cluster.create_job("cat only_here.txt", RuntimeEnv(working_dir=str(other)))
-    assert cluster.wait(job, timeout=WAIT_SECONDS).status is JobStatus.SUCCEEDED, cluster.logs(job)
+    assert cluster.wait(job, timeout=LONG_PATIENCE).status is JobStatus.SUCCEEDED, cluster.logs(job)
     assert "sent" in cluster.logs(job)

@@ -17,7 +17,7 @@ from fray.backend.ray.cluster import RayCluster
 from fray.backend.ray.rest_jobs import RestJobs
 
 from tests.on_ray.head import ROOT, RayHead
-from tests.on_ray.waiting import WAIT_SECONDS, wait_until
+from tests.waiting import LONG_PATIENCE, eventually
 
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("default"), pytest.mark.timeout(180)]
 
@@ -84,7 +84,7 @@ def test_job_that_never_gets_its_resources_says_what_is_missing(cluster: RayClus
     """It cannot be stopped either: Ray hears that when the job starts, or fails it after a quarter of an hour."""
     request = JobRequest("huge", Entrypoint.from_binary("true"), ResourceConfig.with_gpu(count=8, cpu=0))
     handle = RayCluster(dashboard_address=ray_head.dashboard, local=True, autoscaling=True).submit(request)
-    wait_until(lambda: "GPU: asked for 8" in cluster.pending_reason(handle.job_id))
+    eventually(lambda: "GPU: asked for 8" in cluster.pending_reason(handle.job_id), LONG_PATIENCE, every=0.02)
     assert "no node of this Ray can ever run it" in cluster.pending_reason(handle.job_id)
     handle.terminate()
     assert handle.status() is JobStatus.PENDING
@@ -117,14 +117,14 @@ def test_killed_driver_leaves_programs_and_takes_its_functions_along(
     assert driver.stdout is not None
     job_id = driver.stdout.readline().strip()
     assert job_id.startswith("survivor-"), driver.communicate()[1][-2000:]
-    wait_until(lambda: len(list(tmp_path.iterdir())) == 2)
+    eventually(lambda: len(list(tmp_path.iterdir())) == 2, LONG_PATIENCE, every=0.02)
     functions = [int(path.name) for path in tmp_path.iterdir()]
     driver.send_signal(signal.SIGKILL)
     driver.communicate()
-    wait_until(lambda: not any(is_alive(pid) for pid in functions))
+    eventually(lambda: not any(is_alive(pid) for pid in functions), LONG_PATIENCE, every=0.02)
     assert not JobStatus.finished(cluster.poll(job_id).status)
     (tmp_path / "go").touch()
-    assert cluster.wait(job_id, timeout=WAIT_SECONDS).status is JobStatus.SUCCEEDED
+    assert cluster.wait(job_id, timeout=LONG_PATIENCE).status is JobStatus.SUCCEEDED
     assert "through" in cluster.logs(job_id)
     assert [job.name for job in cluster.list_jobs()].count("survivor") == 1
 
@@ -178,18 +178,18 @@ def test_restarted_head_has_forgotten_its_jobs_and_says_so(
     head = own_head()
     cluster = RayCluster(dashboard_address=head.dashboard, local=True)
     job_id = cluster.create_job("sleep 1000")
-    wait_until(lambda: cluster.poll(job_id).status is JobStatus.RUNNING)
+    eventually(lambda: cluster.poll(job_id).status is JobStatus.RUNNING, LONG_PATIENCE, every=0.02)
     log = cluster.follow(job_id)
     waiting = WaitingThread(cluster, job_id)
     head.kill()
     again = own_head(port=int(head.dashboard.rpartition(":")[2]))
     assert again.dashboard == head.dashboard
-    waiting.join(WAIT_SECONDS)
+    waiting.join(LONG_PATIENCE)
     assert isinstance(waiting.error, fray.JobNotFoundError), waiting.error
     assert "forgets its jobs when it restarts" in str(waiting.error)
     with pytest.raises(fray.JobNotFoundError):
         list(log)
-    assert cluster.wait(cluster.create_job("true"), timeout=WAIT_SECONDS).status is JobStatus.SUCCEEDED
+    assert cluster.wait(cluster.create_job("true"), timeout=LONG_PATIENCE).status is JobStatus.SUCCEEDED
 
 
 @pytest.mark.long
@@ -203,6 +203,6 @@ def test_program_whose_cluster_dies_under_it_is_told(own_head: Callable[..., Ray
     assert program.stdout is not None
     assert program.stdout.readline() == "up\n", program.communicate()[1][-2000:]
     head.kill()
-    out, err = program.communicate(timeout=WAIT_SECONDS)
+    out, err = program.communicate(timeout=LONG_PATIENCE)
     assert program.returncode != 0 or "DiedError" in out, out + err[-2000:]
     assert "DiedError" in out or "raylet" in err.lower() or "gcs" in err.lower()

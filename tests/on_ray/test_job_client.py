@@ -16,7 +16,7 @@ from fray._ray_jobs import RayJobs
 from fray.errors import JobExistsError
 
 from tests.on_ray.head import RayHead
-from tests.on_ray.waiting import wait_until
+from tests.waiting import LONG_PATIENCE, eventually
 
 pytestmark = pytest.mark.ray
 
@@ -122,7 +122,7 @@ def test_a_submission_that_is_not_waited_for_prints_its_id(fray_job: Program, tm
     job = started.stdout.strip()
     assert json.loads(fray_job("status", "--json", job).stdout)["metadata"] == {"owner": "me"}
     assert fray_job("wait", "--timeout", "0.5s", job).returncode == 4
-    wait_until(runs.exists)
+    eventually(runs.exists, LONG_PATIENCE, every=0.02)
     assert fray_job("stop", job).returncode == 0
     assert fray_job("wait", job).returncode != 0
     assert json.loads(fray_job("list", "--json", job).stdout)["jobs"][0]["status"] == "stopped"

@@ -15,7 +15,7 @@ from fray import JobStatus, RuntimeEnv
 from fray.backend.ray.cluster import RayCluster, RayClusterContext
 
 from tests.on_ray.head import RayHead
-from tests.on_ray.waiting import WAIT_SECONDS, wait_until
+from tests.waiting import LONG_PATIENCE, eventually
 
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("default"), pytest.mark.timeout(180)]
 
@@ -49,15 +49,15 @@ def test_list_jobs_returns_list(context: RayClusterContext):
     jobs = context.list_jobs()
     assert isinstance(jobs, list)
     assert all(set(job) == {"id", "status", "submission_time"} for job in jobs)
-    wait_until(lambda: job_of(context, job_id)["submission_time"] is not None)
+    eventually(lambda: job_of(context, job_id)["submission_time"] is not None, LONG_PATIENCE, every=0.02)
     assert abs(job_of(context, job_id)["submission_time"] / 1000 - time.time()) < 600
 
 
 def test_delete_job_stops_running_job(context: RayClusterContext, cluster: RayCluster):
     job_id = context.create_job("sleep 100", RuntimeEnv())
-    wait_until(lambda: job_of(context, job_id)["status"] == "RUNNING")
+    eventually(lambda: job_of(context, job_id)["status"] == "RUNNING", LONG_PATIENCE, every=0.02)
     context.delete_job(job_id)
-    assert cluster.wait(job_id, timeout=WAIT_SECONDS).status is JobStatus.STOPPED
+    assert cluster.wait(job_id, timeout=LONG_PATIENCE).status is JobStatus.STOPPED
     assert "STOP" in job_of(context, job_id)["status"]
 
 
@@ -70,7 +70,7 @@ def test_build_ray_runtime_env_from_fray_env(context: RayClusterContext):
 def test_submit_simple_script_job(context: RayClusterContext, cluster: RayCluster, folder: Path):
     (folder / "job.py").write_text('import sys\nprint("Job executed successfully")\nsys.exit(0)\n')
     job_id = context.create_job("python job.py", RuntimeEnv())
-    wait_until(lambda: "SUCCEEDED" in job_of(context, job_id)["status"])
+    eventually(lambda: "SUCCEEDED" in job_of(context, job_id)["status"], LONG_PATIENCE, every=0.02)
     assert "Job executed successfully" in cluster.logs(job_id)
 
 
@@ -91,14 +91,14 @@ def test_submit_job_with_env_vars(context: RayClusterContext, cluster: RayCluste
         "print(type(ctx).__name__, ctx.get(ref), os.environ['MINE'])\n"
     )
     job_id = context.create_job("python my_job.py", RuntimeEnv(env={"MINE": "here"}))
-    info = cluster.wait(job_id, timeout=WAIT_SECONDS)
+    info = cluster.wait(job_id, timeout=LONG_PATIENCE)
     assert info.status is JobStatus.SUCCEEDED, cluster.logs(job_id)
     assert "RayJobContext 42 here" in cluster.logs(job_id)
 
 
 def test_job_lifecycle_submit_wait_delete(context: RayClusterContext, cluster: RayCluster):
     job_id = context.create_job("echo through", RuntimeEnv())
-    assert cluster.wait(job_id, timeout=WAIT_SECONDS).status is JobStatus.SUCCEEDED
+    assert cluster.wait(job_id, timeout=LONG_PATIENCE).status is JobStatus.SUCCEEDED
     context.delete_job(job_id)
     assert job_id not in [job["id"] for job in context.list_jobs()]
     with pytest.raises(fray.JobNotFoundError):
@@ -107,7 +107,7 @@ def test_job_lifecycle_submit_wait_delete(context: RayClusterContext, cluster: R
 
 def test_multiple_concurrent_jobs(context: RayClusterContext, cluster: RayCluster):
     ids = [context.create_job(f"echo job {number}", RuntimeEnv()) for number in range(2)]
-    infos = cluster.wait(ids, timeout=WAIT_SECONDS)
+    infos = cluster.wait(ids, timeout=LONG_PATIENCE)
     assert [info.status for info in infos] == ["succeeded"] * 2
     assert [f"job {number}\n" in cluster.logs(job_id) for number, job_id in enumerate(ids)] == [True, True]
 
@@ -120,7 +120,7 @@ def test_job_shows_on_the_dashboard_with_its_status(
     context: RayClusterContext, cluster: RayCluster, initialised_ray: RayHead, command: str, status: str
 ):
     job_id = context.create_job(command, RuntimeEnv())
-    cluster.wait(job_id, timeout=WAIT_SECONDS)
+    cluster.wait(job_id, timeout=LONG_PATIENCE)
     token = initialised_ray.environment["RAY_AUTH_TOKEN"]
     request = urllib.request.Request(
         f"{initialised_ray.dashboard}/api/jobs/", headers={"Authorization": f"Bearer {token}"}

@@ -21,6 +21,7 @@ import fray
 import pytest
 
 from tests.conformance.gates import Gate, Journal
+from tests.waiting import eventually
 
 WITHIN = 20.0
 """Seconds after which something that must happen is taken not to happen."""
@@ -149,7 +150,7 @@ def test_calls_that_wait_can_be_cancelled_and_running_ones_cannot(
         with fray.Executor(limit, context=native) as executor:
             running = [executor.submit(wait_at, closed) for closed in gates]
             waiting = [executor.submit(journal.add, number) for number in range(5)]
-            until(lambda running=running: all(call.running() for call in running))
+            eventually(lambda running=running: all(call.running() for call in running))
             assert not any(call.cancel() for call in running)
             assert not any(call.running() for call in waiting)
             assert all(call.cancel() for call in waiting)
@@ -166,22 +167,13 @@ def test_calls_that_wait_can_be_cancelled_and_running_ones_cannot(
     assert journal.lines() == []
 
 
-def until(condition: Callable[[], bool]) -> None:
-    """Give other threads and processes time until `condition` holds."""
-    for _ in range(int(WITHIN / 0.002)):
-        if condition():
-            return
-        threading.Event().wait(0.002)
-    raise AssertionError("it never came to that")
-
-
 def test_a_thread_in_result_wakes_when_the_call_is_cancelled(native: fray.JobContext, gate: Callable[[], Gate]) -> None:
     closed = gate()
     with fray.Executor(1, context=native) as executor:
         running, waiting = executor.submit(wait_at, closed), executor.submit(add, 1)
         with futures.ThreadPoolExecutor(1) as threads:
             outcome = threads.submit(waiting.result)
-            until(lambda: bool(waiting._sleepers))
+            eventually(lambda: bool(waiting._sleepers))
             assert waiting.cancel()
             with pytest.raises(futures.CancelledError):
                 outcome.result(WITHIN)
@@ -194,7 +186,7 @@ def test_limit_holds(native: fray.JobContext, gate: Callable[[], Gate]) -> None:
     with fray.Executor(1, context=native) as executor:
         calls = [executor.submit(wait_at, closed, number) for number in range(3)]
         for number in range(3):
-            until(lambda number=number: calls[number].running())
+            eventually(lambda number=number: calls[number].running())
             assert [call.running() for call in calls[number:]] == [True] + [False] * (2 - number)
             closed.open()
             assert calls[number].result(WITHIN) == number
@@ -306,7 +298,7 @@ def test_shutdown_can_cancel_what_has_not_begun(native: fray.JobContext, gate: C
     executor = fray.Executor(context=native)
     running = [executor.submit(wait_at, closed) for closed in gates]
     waiting = [executor.submit(add, n) for n in range(50)]
-    until(lambda: all(call.running() for call in running))
+    eventually(lambda: all(call.running() for call in running))
     executor.shutdown(wait=False, cancel_futures=True)
     assert all(call.cancelled() for call in waiting)
     for closed in gates:
@@ -348,7 +340,7 @@ def test_closed_context_ends_the_futures_with_an_error(gate: Callable[[], Gate])
     context = fray.create_job_ctx("local", cpus=1)
     executor = fray.Executor(context=context)
     calls = [executor.submit(wait_at, closed) for _ in range(3)]
-    until(lambda: calls[0].running())
+    eventually(lambda: calls[0].running())
     context.close()
     for call in calls:
         assert isinstance(call.exception(WITHIN), (futures.BrokenExecutor, fray.FrayError))
@@ -370,7 +362,7 @@ def test_death_of_the_node_breaks_the_executor() -> None:
         executor = fray.Executor(context=context)
         node = executor.submit(os.getppid).result(WITHIN)
         call = executor.submit(signal.pause)
-        until(call.running)
+        eventually(call.running)
         # The worker's parent is its guardian, whose parent is the fork server, whose parent is the node.
         for _ in range(2):
             node = int(Path(f"/proc/{node}/stat").read_text().rpartition(")")[2].split()[1])

@@ -9,7 +9,7 @@ import re
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,8 @@ import nbformat
 import pytest
 from fray._leaks import MARKER, marked_processes
 from nbclient.exceptions import CellExecutionError
+
+from tests.waiting import eventually
 
 PATIENCE = 30.0
 PROMPT = 5.0
@@ -64,14 +66,6 @@ class Notebook:
         asyncio.run(self.client.km.interrupt_kernel())
 
 
-def until(condition: Callable[[], Any], within: float = PATIENCE) -> None:
-    """Look again and again until `condition` holds."""
-    deadline = time.monotonic() + within
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {within} s"
-        time.sleep(0.01)
-
-
 @contextmanager
 def open_notebook() -> Iterator[Notebook]:
     """Start a kernel, and check in the end that nothing of it is left."""
@@ -85,7 +79,7 @@ def open_notebook() -> Iterator[Notebook]:
             notebook = Notebook(client, marker)
             notebook.run("import fray, os, time\nctx = fray.init(cpus=2)")
             yield notebook
-    until(lambda: not notebook.processes())
+    eventually(lambda: not notebook.processes(), PATIENCE)
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +118,7 @@ def test_refs_can_be_awaited_in_a_cell(notebook: Notebook) -> None:
 
 
 def test_what_tasks_print_appears_below_the_cell(notebook: Notebook) -> None:
-    until(lambda: "hello from a task" in notebook.text("ctx.get(ctx.run(print, 'hello from a task'))"))
+    eventually(lambda: "hello from a task" in notebook.text("ctx.get(ctx.run(print, 'hello from a task'))"), PATIENCE)
 
 
 def test_progress_is_one_bar_that_is_updated_in_place(notebook: Notebook) -> None:
@@ -175,7 +169,7 @@ def test_interrupt_ends_the_wait_and_nothing_else(notebook: Notebook, wait: str,
     interrupted: list[float] = []
 
     def interrupt() -> None:
-        until(lambda: begun.exists() and _sleeps(pid))
+        eventually(lambda: begun.exists() and _sleeps(pid), PATIENCE)
         interrupted.append(time.monotonic())
         notebook.interrupt()
 
@@ -202,7 +196,7 @@ def test_restarted_kernel_leaves_nothing_and_works_again() -> None:
         assert len(before) > 3
         nbclient.util.run_sync(notebook.client.km.restart_kernel)(now=False)
         nbclient.util.run_sync(notebook.client.kc.wait_for_ready)(timeout=PATIENCE)
-        until(lambda: not before & notebook.processes())
+        eventually(lambda: not before & notebook.processes(), PATIENCE)
         assert notebook.value("import fray\nctx = fray.init(cpus=1)\nctx.get(ctx.run(abs, -2))") == 2
 
 
@@ -211,4 +205,4 @@ def test_killed_kernel_leaves_nothing() -> None:
         notebook.run("ref = ctx.run(time.sleep, 60)\nctx.get(ctx.run(abs, -1))")
         assert len(notebook.processes()) > 3
         notebook.client.km.provisioner.process.kill()
-        until(lambda: not notebook.processes())
+        eventually(lambda: not notebook.processes(), PATIENCE)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import gc
 import os
 import sys
+import threading
 import time
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +106,24 @@ def test_methods_may_have_any_name(ray: Any) -> None:
     calls = [actor.handle, actor.facts, actor.method, actor._methods, actor.construct]
     answers = ["handle", "facts", "method", "_methods", "handle_methods"]
     assert ray.get([call.remote() for call in calls]) == answers
+
+
+def test_an_attribute_of_the_instance_hides_no_method_of_that_name(ray: Any) -> None:
+    @ray.remote
+    class Flag:
+        def __init__(self) -> None:
+            self.raised: Any = False
+
+        def raised(self) -> Any:  # type: ignore[no-redef]
+            was, self.raised = self.raised, True
+            return was
+
+        @staticmethod
+        def sides() -> int:
+            return 4
+
+    flag = Flag.remote()
+    assert ray.get([flag.raised.remote(), flag.raised.remote(), flag.sides.remote()]) == [False, True, 4]
 
 
 def test_classes_and_methods_cannot_be_called(ray: Any, counter: Any) -> None:
@@ -305,6 +326,79 @@ def test_methods_are_tried_again_on_the_same_instance(ray: Any) -> None:
     assert ray.get(Flaky.remote().third.remote()) == 3
 
 
+def test_coroutines_and_generators_are_tried_again_and_give_each_item_once(ray: Any) -> None:
+    @ray.remote(num_cpus=0, max_task_retries=2)
+    class Fragile:
+        def __init__(self) -> None:
+            self.failures = 0
+
+        def fail_twice(self) -> None:
+            self.failures += 1
+            if self.failures % 3:
+                raise OSError(self.failures)
+
+        async def value(self) -> int:
+            await asyncio.sleep(0)
+            self.fail_twice()
+            return self.failures
+
+        def items(self) -> Iterator[int]:
+            yield 1
+            self.fail_twice()
+            yield 2
+
+        async def items_async(self) -> AsyncIterator[int]:
+            yield 1
+            await asyncio.sleep(0)
+            self.fail_twice()
+            yield 2
+
+    fragile = Fragile.remote()
+    again = {"retry_exceptions": [OSError]}
+    assert ray.get(fragile.value.options(**again).remote()) == 3
+    for method in (fragile.items, fragile.items_async):
+        assert [ray.get(ref) for ref in method.options(**again).remote()] == [1, 2]
+    with pytest.raises(OSError):
+        ray.get(fragile.value.options(max_task_retries=1, **again).remote())
+
+
+def test_a_call_says_itself_how_often_it_is_made_again_when_the_process_dies(ray: Any, tmp_path: Path) -> None:
+    @ray.remote(num_cpus=0, max_restarts=2)
+    class Mortal:
+        def die_once(self, path: str) -> str:
+            if not Path(path).exists():
+                Path(path).touch()
+                os._exit(1)
+            return "alive"
+
+    mortal = Mortal.remote()
+    assert ray.get(mortal.die_once.options(max_task_retries=-1).remote(str(tmp_path / "a")), timeout=60) == "alive"
+
+
+def test_an_asynchronous_actor_leaves_from_a_task_of_its_own(ray: Any, tmp_path: Path) -> None:
+    @ray.remote(num_cpus=0)
+    class Leaving:
+        async def start(self, path: str) -> None:
+            atexit.register(Path(path).touch)
+            self.leaving = asyncio.create_task(self.leave(path))
+
+        async def leave(self, path: str) -> None:
+            await asyncio.sleep(0)
+            ray.actor.exit_actor()
+            Path(path + ".behind").touch()
+
+    actor = Leaving.remote()
+    mark = tmp_path / "mark"
+    ray.wait([actor.start.remote(str(mark))])  # it may have left before it answers
+    end = time.monotonic() + 30
+    while not mark.exists():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    with pytest.raises(ray.exceptions.RayActorError):
+        ray.get(actor.__ray_ready__.remote(), timeout=30)
+    assert not (tmp_path / "mark.behind").exists()
+
+
 def test_limits_of_pending_calls(ray: Any) -> None:
     @ray.remote(max_pending_calls=1)
     class Slow:
@@ -458,6 +552,42 @@ def test_concurrency_groups(ray: Any) -> None:
     ray.get(actor.alone.remote())  # of another group: does not wait for the one that meets
     assert ray.get([meeting, actor.meet.remote()]) == [True, True]
     assert ray.get(actor.alone.options(concurrency_group="io").remote())
+
+
+def test_a_group_of_an_asynchronous_actor_that_is_blocked_holds_up_no_other(ray: Any, tmp_path: Path) -> None:
+    @ray.remote(num_cpus=0, concurrency_groups={"io": 2, "work": 1})
+    class Groups:
+        @ray.method(concurrency_group="work")
+        async def blocks(self, path: str) -> int:
+            Path(path).touch()
+            while not Path(path + ".door").exists():
+                time.sleep(0.01)  # not a moment for the event loop
+            return threading.get_ident()
+
+        async def blocks_the_rest(self, path: str) -> int:
+            return await self.blocks(path)
+
+        @ray.method(concurrency_group="io")
+        async def thread(self) -> int:
+            await asyncio.sleep(0)
+            return threading.get_ident()
+
+        @ray.method(concurrency_group="io")
+        def thread_too(self) -> int:
+            return threading.get_ident()
+
+    actor = Groups.remote()
+    marks = [tmp_path / "work", tmp_path / "rest"]
+    held = [actor.blocks.remote(str(marks[0])), actor.blocks_the_rest.remote(str(marks[1]))]
+    end = time.monotonic() + 30
+    while not all(mark.exists() for mark in marks):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    one, same = ray.get([actor.thread.remote(), actor.thread_too.remote()], timeout=30)
+    for mark in marks:
+        Path(f"{mark}.door").touch()
+    assert one == same
+    assert len({one, *ray.get(held, timeout=30)}) == 3
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -247,3 +248,51 @@ def test_importing_is_fast() -> None:
     text = "import time; t = time.process_time(); import fray.ray; print(time.process_time() - t)"
     best = min(float(run(sys.executable, "-c", text).stdout) for _ in range(5))
     assert best < 0.2  # 0.04 on a machine that does nothing else
+
+
+def test_tasks_and_calls_that_run_are_listed(fray_as_ray: Any, tmp_path: Path) -> None:
+    ray = fray_as_ray
+    from fray.ray.util.state import list_tasks
+
+    @ray.remote(num_cpus=0)
+    def waits_in_a_task(door: str) -> None:
+        while not Path(door).exists():
+            time.sleep(0.01)
+
+    @ray.remote(num_cpus=0)
+    class Waiting:
+        def in_a_call(self, door: str) -> None:
+            while not Path(door).exists():
+                time.sleep(0.01)
+
+    door = tmp_path / "door"
+    actor = Waiting.remote()
+    held = [waits_in_a_task.remote(str(door)), actor.in_a_call.remote(str(door))]
+    wanted = {"waits_in_a_task": "NORMAL_TASK", "Waiting.in_a_call": "ACTOR_TASK"}
+    end = time.monotonic() + 30
+    while True:
+        running = {row.name: row["type"] for row in list_tasks(filters=[("state", "=", "RUNNING")])}
+        if wanted.items() <= running.items():
+            break
+        assert time.monotonic() < end, running
+        time.sleep(0.01)
+    door.touch()
+    ray.get(held)
+    assert not wanted.keys() & {row.name for row in list_tasks(filters=[("state", "=", "RUNNING")])}
+    ended = {row.name for row in list_tasks(filters=[("state", "=", "FINISHED")], limit=10_000)}
+    assert "waits_in_a_task" in ended
+
+
+def test_a_method_says_itself_how_often_its_calls_are_made_again(fray_as_ray: Any, tmp_path: Path) -> None:
+    ray = fray_as_ray
+
+    @ray.remote(num_cpus=0, max_restarts=1)
+    class Mortal:
+        @ray.method(max_task_retries=1)
+        def die_once(self, path: str) -> str:
+            if not Path(path).exists():
+                Path(path).touch()
+                os._exit(1)
+            return "alive"
+
+    assert ray.get(Mortal.remote().die_once.remote(str(tmp_path / "mark")), timeout=60) == "alive"

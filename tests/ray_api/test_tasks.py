@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.waiting import eventually
 
 
 def test_a_task_gives_its_result(ray: Any) -> None:
@@ -135,7 +138,7 @@ def test_what_a_remote_function_shows(ray: Any) -> None:
     remote = ray.remote(f)
     assert isinstance(remote, ray.remote_function.RemoteFunction)
     assert remote._function is f
-    assert remote._function_name.endswith("f")
+    assert remote._function_name == f"{__name__}.f"
     assert remote.remote.__name__ == "f"
     assert ray.get(remote._remote(args=[3])) == 3
     assert ray.get(remote.options(name="x").remote(4)) == 4
@@ -185,6 +188,28 @@ def test_options_of_functions_that_are_refused(ray: Any, options: dict[str, Any]
 
         @ray.remote(**options)
         def f() -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"max_retries": 0.5}, f"'max_retries' must be {(int, type(None))}, but received type {float}"),
+        ({"num_returns": 0.5}, f"'num_returns' must be {(int, str, type(None))}, but received type {float}"),
+        ({"max_calls": -1}, "'max_calls' only accepts None, 0 or a positive integer"),
+        ({"max_retries": -2}, "'max_retries' only accepts None, 0, -1 or a positive integer, where -1 represents inf"),
+        ({"num_returns": -1}, "'num_returns' only accepts None, a non-negative integer, 'streaming' (for generators)"),
+        ({"num_gpus": 1e-7}, "fractional quantity of resource num_gpus cannot go beyond 0.0001"),
+        ({"resources": {"own": 1e-7}}, "fractional quantity of resource own cannot go beyond 0.0001"),
+        ({"num_cpus": -1}, "The quantity of resource num_cpus cannot be negative"),
+    ],
+)
+def test_refusals_of_options_say_what_is_allowed(ray: Any, options: dict[str, Any], text: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=re.escape(text)):
+        ray.remote(**options)(abs_of)
+
+
+def abs_of(value: int) -> int:
+    return abs(value)
 
 
 def test_options_of_the_decorator_only(ray: Any) -> None:
@@ -374,13 +399,13 @@ def test_what_a_cancelled_task_has_started_is_cancelled_with_it_unless_told_othe
 
     mark = tmp_path / "mark"
     ref = (root if recursive else middle).remote(str(mark))
-    wait_for(mark)
+    eventually(mark.exists, 30)
     ray.cancel(ref, recursive=recursive)
     with pytest.raises(ray.exceptions.TaskCancelledError):
         ray.get(ref, timeout=30)
     if not recursive:
         (tmp_path / "mark.door").touch()
-    wait_for(tmp_path / ("mark.interrupted" if recursive else "mark.through"))
+    eventually((tmp_path / ("mark.interrupted" if recursive else "mark.through")).exists, 30)
 
 
 def test_a_cancelled_task_takes_nothing_with_it_that_another_has_started(ray: Any, tmp_path: Path) -> None:
@@ -404,7 +429,7 @@ def test_a_cancelled_task_takes_nothing_with_it_that_another_has_started(ray: An
     others = [ray.get(start.remote(str(tmp_path / f"leaf{i}")))[0] for i in range(3)]  # by workers that serve again
     hanging = [hang.remote(str(tmp_path / f"hang{i}")) for i in range(2)]
     for i in range(2):
-        wait_for(tmp_path / f"hang{i}")
+        eventually((tmp_path / f"hang{i}").exists, 30)
     for ref in hanging:
         ray.cancel(ref)
     for ref in hanging:
@@ -413,13 +438,6 @@ def test_a_cancelled_task_takes_nothing_with_it_that_another_has_started(ray: An
     for i in range(3):
         (tmp_path / f"leaf{i}.door").touch()
     assert ray.get(others) == ["done"] * 3
-
-
-def wait_for(path: Path) -> None:
-    end = time.monotonic() + 30
-    while not path.exists():
-        assert time.monotonic() < end, f"{path.name} was not made"
-        time.sleep(0.01)
 
 
 def test_what_cannot_be_cancelled(ray: Any) -> None:

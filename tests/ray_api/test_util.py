@@ -40,6 +40,19 @@ def test_actor_pool(ray: Any) -> None:
         pool.push(idle)
 
 
+def test_actor_pool_with_methods_of_several_results(ray: Any) -> None:
+    @ray.remote(num_cpus=0)
+    class Divider:
+        @ray.method(num_returns=2)
+        def divide(self, value: int) -> tuple[int, int]:
+            return divmod(value, 3)
+
+    pool = ray.util.ActorPool([Divider.remote(), Divider.remote()])
+    for value in (7, 8, 9):
+        pool.submit(lambda actor, number: actor.divide.remote(number), value)
+    assert [pool.get_next() for _ in range(3)] == [[2, 1], [2, 2], [3, 0]]
+
+
 def test_as_completed_and_map_unordered(ray: Any) -> None:
     @ray.remote
     def double(value: int) -> int:
@@ -178,6 +191,26 @@ def test_what_a_task_of_a_placement_group_starts_is_in_the_group_where_that_was_
     assert outside[0] == []  # the group has all CPUs
     ray.util.remove_placement_group(group)
     assert ray.get(where.remote(), timeout=30) is None  # by a worker that was in the group before
+
+
+@pytest.mark.parametrize(("index", "depths"), [(-1, (2, 0, 1)), (0, (1,))])
+def test_a_task_of_a_placement_group_that_waits_lets_others_of_the_group_run(
+    ray: Any, index: int, depths: tuple[int, ...]
+) -> None:
+    strategies = _module(ray, "util.scheduling_strategies")
+
+    @ray.remote
+    def child(depth: int) -> int:
+        if depth == 0:
+            return 3
+        ready, _ = ray.wait([child.remote(depth - 1)])
+        return ray.get(ready[0])
+
+    group = ray.util.placement_group([{"CPU": 1}])
+    strategy = strategies.PlacementGroupSchedulingStrategy(group, index, placement_group_capture_child_tasks=True)
+    parents = [child.options(scheduling_strategy=strategy).remote(depth) for depth in depths]
+    assert ray.get(parents, timeout=30) == [3] * len(depths)
+    ray.util.remove_placement_group(group)
 
 
 @pytest.mark.parametrize("bundles", [[], [{}], [{"CPU": 0}], {"CPU": 1}])

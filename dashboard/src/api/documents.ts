@@ -153,6 +153,8 @@ export interface SharedObject {
   bytes: number | null;
   place: "inline" | "shared" | "spilled" | null;
   state: "pending" | "complete" | "lost";
+  /** Whose run made it, where that is known. */
+  function: string | null;
   owner: Process | null;
   holders: Process[];
   contained_in: number;
@@ -163,6 +165,18 @@ export interface Objects {
   bytes: number;
   objects: SharedObject[];
   by_owner: (Process & { count: number; bytes: number })[];
+  growing: Growing[];
+}
+
+/** Objects of one owner, made by one function, whose sum grows. */
+export interface Growing extends Process {
+  function: string | null;
+  since: number;
+  count_then: number;
+  count: number;
+  bytes_then: number;
+  bytes: number;
+  bytes_per_minute: number;
 }
 
 export interface Worker {
@@ -187,6 +201,8 @@ export interface Driver {
   memory_bytes: number | null;
   cpu_seconds: number | null;
   command: string | null;
+  /** The id of the job that it is a process of. */
+  job: string | null;
   unfinished: number | null;
 }
 
@@ -202,6 +218,18 @@ export interface Stack {
   source: string | null;
   problem: string | null;
   threads: { name: string; has_gil?: boolean | null; frames: { function: string; file: string; line: number }[] }[];
+}
+
+/** depth, start, samples, own, function, file, line */
+export type FlameRow = [number, number, number, number, string, string, number | null];
+
+export interface Flame {
+  pid: number;
+  seconds: number;
+  samples: number;
+  left_out: number;
+  problem: string | null;
+  frames: FlameRow[];
 }
 
 export interface LogLine {
@@ -255,6 +283,21 @@ export interface Job {
 
 export interface Jobs {
   jobs: Job[];
+}
+
+/** A cluster beside this node that somebody named. */
+export interface Cluster {
+  name: string;
+  kind: string;
+  spec: string;
+  answers: boolean;
+  problem: string | null;
+  /** How many there were by status, when it last answered. */
+  jobs: Record<string, number>;
+}
+
+export interface Clusters {
+  clusters: Cluster[];
 }
 
 /** A piece of a job's output, as `…/logs/follow` sends it. */

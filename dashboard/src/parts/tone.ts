@@ -2,6 +2,7 @@ export type Tone = "good" | "warn" | "bad" | "busy" | "calm";
 
 const TONES: Readonly<Record<string, Tone>> = {
   alive: "good",
+  answers: "good",
   "backing off": "warn",
   backing_off: "warn",
   blocked: "warn",
@@ -9,6 +10,7 @@ const TONES: Readonly<Record<string, Tone>> = {
   complete: "good",
   critical: "bad",
   dead: "bad",
+  "does not answer": "bad",
   error: "bad",
   failed: "bad",
   leased: "busy",

@@ -137,6 +137,7 @@ _NODE_KEYS: dict[str, Reader] = {
     "max_workers": _count,
     "debug": _flag,
     "dashboard": _flag,
+    "tracing": _flag,
     "use_isolated_env": _flag,
 }
 _RAY_KEYS: dict[str, Reader] = {"address": _text, "namespace": _text, "autoscaling": _flag, "cluster": _text}

@@ -161,7 +161,8 @@ class JobContext:
     def cancel(self, ref: ObjectRef[Any], force: bool = False) -> None:
         """Cancel the task of `ref`: getting it raises TaskCancelledError. A task that has ended stays as it is.
 
-        Every process that has a ref of the task can cancel it.
+        Every process that has a ref of the task can cancel it. A running task is interrupted where it is; one that
+        catches that and returns keeps its value.
 
         Args:
             ref: any ref of the task.

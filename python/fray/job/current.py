@@ -149,6 +149,7 @@ def init(
     max_workers: int | None = None,
     debug: bool | None = None,
     dashboard: bool | None = None,
+    tracing: bool | None = None,
 ) -> JobContext:
     """Choose the engine on this machine's cores, with these settings, for the whole process, and return its context.
 
@@ -166,6 +167,7 @@ def init(
         max_workers: most worker processes.
         debug: tasks may stop at ``breakpoint()``; the terminal is theirs while this program waits for results.
         dashboard: the node answers HTTP, so that `fray.dashboard` has a page to show; a started node always does.
+        tracing: tasks, calls of actors, jobs and waits are spans of OpenTelemetry; by default where FRAY_OTEL is 1.
 
     Raises:
         AlreadyInitializedError: there is a context with other settings; the message names them.
@@ -182,6 +184,7 @@ def init(
         "max_workers": max_workers,
         "debug": debug,
         "dashboard": dashboard,
+        "tracing": tracing,
     }
     settings = {key: value for key, value in given.items() if value is not None}
     with _process.lock:

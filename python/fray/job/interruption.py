@@ -19,7 +19,8 @@ _interrupt: Callable[[], None] = _raise_cancelled
 def on_cancelled(interrupt: Callable[[], None]) -> None:
     """Call `interrupt` in the thread of each task of this process that is cancelled while it runs.
 
-    What it raises interrupts the task. When it returns, the task goes on to its end; its result is dropped.
+    What it raises interrupts the task. When it returns, or the task catches that, the task goes on to its end and keeps
+    its result.
     """
     global _interrupt
     _interrupt = interrupt

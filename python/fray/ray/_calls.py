@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import islice
 from types import GeneratorType
@@ -16,9 +17,22 @@ from typing import Any
 
 from fray import _native
 from fray.job.interruption import on_cancelled
+from fray.ray import _session
 from fray.ray._errors import task_failure
+from fray.ray.exceptions import RuntimeEnvSetupError
 
-__all__ = ["Body", "Call", "Items", "Several", "current_call", "interrupt", "running_actor", "surroundings"]
+__all__ = [
+    "Body",
+    "Call",
+    "Items",
+    "Several",
+    "current_call",
+    "interrupt",
+    "lent_part",
+    "results_of",
+    "running_actor",
+    "surroundings",
+]
 
 
 class Call:
@@ -49,6 +63,8 @@ class _Process:
         """The host of the actor that this process is, see `fray.ray._host`."""
         self.captured: Any = None
         """The placement group that what the running code starts goes into, unless it says otherwise."""
+        self.part: int | None = None
+        """Of a placement group's bundle, that the running task has."""
         self.set_up: set[str] = set()
         """Names of the setup hooks that have run."""
 
@@ -95,7 +111,7 @@ class Body:
         self.single = single
         self.facts = facts
         self.__qualname__: str = getattr(fn, "__qualname__", name)
-        self.function = f"{fn.__module__}.{getattr(fn, '__qualname__', name)}"
+        self.function = f"{fn.__module__}.{getattr(fn, '__name__', name)}"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         process.body = self
@@ -129,28 +145,34 @@ class Body:
 
 
 class Several(Body):
-    """A generator function with several results: those that it does not come to raise what it has raised.
+    """A generator function whose results are no stream: so many of them, or one object, the refs of all its items.
 
     Args:
-        count: of the results; what it yields after them nobody sees.
+        count: of the results; 0: one object.
     """
 
     count = 0
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        from fray.ray._refs import Poison
-
         self.begin()
-        values: list[Any] = []
         try:
-            for value in islice(self.fn(*args, **kwargs), self.count or None):
-                values.append(value)
-        except BaseException as error:
-            failure = Poison(self.failed(error))
-            return [*values, *[failure] * max(self.count - len(values), 1)]
+            return results_of(self.fn(*args, **kwargs), self.count, self.failed)
         finally:
             process.body = process.captured = None
-        return values
+
+
+def results_of(items: Iterator[Any], count: int, failed: Callable[[BaseException], BaseException]) -> Any:
+    """Return the first `count` items, or for 0 the refs of all; one that it does not come to raises what it raised."""
+    from fray.ray._refs import DynamicObjectRefGenerator, Poison
+
+    values: list[Any] = []
+    try:
+        for value in islice(items, count or None):
+            values.append(value)
+    except BaseException as error:
+        failure = Poison(failed(error))
+        values += [failure] * max(count - len(values), 1)
+    return values if count else DynamicObjectRefGenerator([_session.context().put(value) for value in values])
 
 
 class Items(Body):
@@ -178,11 +200,27 @@ def begin_surroundings(facts: dict[str, Any]) -> None:
     name = hook if isinstance(hook, str) else f"{hook.__module__}.{hook.__qualname__}"
     if name in process.set_up:
         return
+    try:
+        if isinstance(hook, str):
+            module, _, attribute = hook.rpartition(".")
+            hook = getattr(__import__(module, fromlist=[attribute]), attribute)
+        hook()
+    except Exception as error:
+        raise RuntimeEnvSetupError(f"Failed to execute the setup hook method {name}: {error!r}") from error
     process.set_up.add(name)
-    if isinstance(hook, str):
-        module, _, attribute = hook.rpartition(".")
-        hook = getattr(__import__(module, fromlist=[attribute]), attribute)
-    hook()
+
+
+@contextmanager
+def lent_part() -> Generator[None]:
+    """Lend this task's part of its bundle to others of its group for as long as the block runs."""
+    holder, part = surroundings()["placement_group"]["group"].holder, process.part
+    process.part = None
+    holder.lend.remote(part)
+    try:
+        yield
+    finally:
+        holder.resume.remote(part)
+        process.part = part
 
 
 def end_process(error: SystemExit) -> None:

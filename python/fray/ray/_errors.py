@@ -50,23 +50,21 @@ class _TwoTyped:
 
     def __reduce__(self) -> Any:
         error: Any = self
-        return _as_rays, (self.ours, self.rays, error.args, dict(vars(error)))
+        return _as_rays, (self.ours, self.rays, error.args, dict(vars(error)), isinstance(self, RayTaskError))
 
 
 def _as_rays(
-    kind: type[Exception], rays: type[Exception], args: tuple[Any, ...], attributes: dict[str, Any]
+    kind: type[Exception], rays: type[Exception], args: tuple[Any, ...], attributes: dict[str, Any], of_a_task: bool
 ) -> Exception:
     error = kind.__new__(kind, *args)
     error.args = args
     error.__dict__.update(attributes)
-    return _add_type(error, rays)
+    return _add_type(error, rays, of_a_task)
 
 
 @cache
-def _two_typed(kind: type[Exception], rays: type[Exception]) -> type[Exception]:
-    bases: tuple[type[Any], ...] = (_TwoTyped, rays, kind)
-    if rays is ray_errors.TaskCancelledError:  # of a task that ran, Ray's is an error of the task as well
-        bases = (_TwoTyped, RayTaskError, rays, kind)
+def _two_typed(kind: type[Exception], rays: type[Exception], of_a_task: bool = False) -> type[Exception]:
+    bases: tuple[type[Any], ...] = (_TwoTyped, RayTaskError, rays, kind) if of_a_task else (_TwoTyped, rays, kind)
     return cast(
         "type[Exception]", type(rays.__name__, bases, {"__module__": rays.__module__, "ours": kind, "rays": rays})
     )
@@ -80,9 +78,9 @@ def _type_of_rays(error: Exception, *, creates_actor: bool) -> type[Exception]:
     return next(rays for ours, rays in _KINDS if isinstance(error, ours))
 
 
-def _add_type(error: Exception, rays: type[Exception]) -> Exception:
+def _add_type(error: Exception, rays: type[Exception], of_a_task: bool) -> Exception:
     text = str(error)
-    made: Any = _two_typed(type(error), rays)
+    made: Any = _two_typed(type(error), rays, of_a_task)
     error = _copy(error, made.__new__(made, *error.args))
     if isinstance(error, RayTaskError):
         error.__dict__["traceback_str"] = text
@@ -121,7 +119,9 @@ def translated(error: BaseException, *, creates_actor: bool = False) -> BaseExce
         return RayTaskError(error.task_name, text, RayError(str(error)))
     if isinstance(error, _LEFT_ALONE) or not isinstance(error, errors.FrayError):
         return error
-    return _add_type(error, _type_of_rays(error, creates_actor=creates_actor))
+    rays = _type_of_rays(error, creates_actor=creates_actor)
+    # A task that was cancelled while it ran has an error of Ray's tasks as well.
+    return _add_type(error, rays, rays is ray_errors.TaskCancelledError)
 
 
 def raise_translated(error: BaseException, *, creates_actor: bool = False) -> NoReturn:
@@ -150,6 +150,9 @@ def task_failure(
     cause = error
     if isinstance(error, RayTaskError) and error.cause is not None:
         cause = error.cause
+    elif isinstance(error, _TwoTyped) and isinstance(error, RayTaskError):
+        plain = _two_typed(error.ours, error.rays)
+        cause = _copy(error, plain.__new__(plain, *error.args))
     elif isinstance(error, KeyboardInterrupt):
         cause = ray_errors.TaskCancelledError("the task was interrupted")
     place = f"pid={os.getpid()}, ip=127.0.0.1"

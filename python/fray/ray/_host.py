@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import inspect
+import itertools
 import os
 import pickle
 import sys
@@ -26,7 +27,7 @@ from fray._native import call_is_cancelled
 from fray.errors import TaskCancelledError
 from fray.job.actors import current_actor
 from fray.ray import _session
-from fray.ray._calls import Call, begin_surroundings, end_process, process, running_actor
+from fray.ray._calls import Call, begin_surroundings, end_process, process, results_of, running_actor
 from fray.ray._errors import task_failure
 from fray.ray._ids import ActorID
 
@@ -71,7 +72,7 @@ class Actor:
         self.is_asynchronous: bool = facts.get("asynchronous", False)
         self._calls = 0
         self._instance: Any = None
-        self._groups = _Groups(facts.get("groups"), facts.get("on_loop", False))
+        self._groups = _Groups(facts.get("groups"), facts.get("on_loop", False), self.is_asynchronous)
         self._methods: dict[str, Any] = {}
 
     def construct(self, keywords: tuple[str, ...], args: tuple[Any, ...]) -> None:
@@ -112,25 +113,39 @@ class Actor:
             shown = object.__repr__(self._instance)
         return ActorID.of(link.actor_id).hex(), shown
 
+    def _bound(self, name: str) -> Any:
+        """Return a method of the class, though the instance may have an attribute of that name."""
+        found: Any = inspect.getattr_static(self._kind, name)
+        return found.__get__(self._instance, self._kind)
+
     def _wrapped(self, name: str, options: dict[str, Any]) -> Any:
-        method: Any = getattr(self._instance, name)
+        method: Any = self._bound(name)
         options = {**getattr(method, "__ray_method__", {}), **options}
         plain = method
         if options.get("retry_exceptions"):
             tries = options.get("max_task_retries")
-            plain = _Retried(
+            plain = _retried(
                 method, options["retry_exceptions"], self._facts.get("retries", 0) if tries is None else tries
             )
         shown = options.get("name") or f"{self._kind.__name__}.{name}"
+        returns = options.get("num_returns")
+        if inspect.isgeneratorfunction(method) and (returns == "dynamic" or (isinstance(returns, int) and returns > 1)):
+            plain = self._gathering(plain, 0 if returns == "dynamic" else returns, shown)
         make = self._coroutine if self._groups.on_loop else self._plain
         if inspect.isasyncgenfunction(method):
             make = self._async_items
-        elif inspect.isgeneratorfunction(method) and options.get("num_returns") in (None, "streaming"):
+        elif inspect.isgeneratorfunction(method) and returns in (None, "streaming"):
             make = self._items
         elif inspect.iscoroutinefunction(method):
             make = self._coroutine
         function = f"{self._kind.__module__}.{self._kind.__qualname__}.{name}"
         return make(plain, shown, function, options.get("concurrency_group") or _DEFAULT_GROUP)
+
+    def _gathering(self, method: Callable[..., Any], count: int, name: str) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return results_of(method(*args, **kwargs), count, lambda error: self._failed(error, name))
+
+        return call
 
     def _enter(self, name: str, function: str) -> None:
         self._calls += 1
@@ -223,59 +238,139 @@ _SPECIAL: dict[str, Any] = {
 }
 
 
-class _Retried:
-    """A method that is called again, on the same instance, after some exceptions."""
+def _retried(method: Any, allowed: Any, retries: int) -> Any:
+    """Return `method` such that it is called again, on the same instance, after the exceptions that are allowed.
 
-    def __init__(self, method: Any, allowed: Any, retries: int) -> None:
-        self.method = method
-        self.allowed = (Exception,) if allowed is True else tuple(allowed)
-        self.retries = retries
+    Args:
+        method: plain, `async`, or a generator of either kind, whose items are given once however often it is called.
+        allowed: True for any exception, or a list of types.
+        retries: calls beyond the first; -1: without a limit.
+    """
+    kinds: tuple[type[Exception], ...] = (Exception,) if allowed is True else tuple(allowed)
+    attempts = itertools.count() if retries < 0 else range(retries + 1)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        tries = 0
-        while True:
+    def is_last(attempt: int) -> bool:
+        return attempt == retries
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for attempt in attempts:
             try:
-                return self.method(*args, **kwargs)
-            except self.allowed:
-                if tries == self.retries:
+                return method(*args, **kwargs)
+            except kinds:
+                if is_last(attempt):
                     raise
-                tries += 1
+
+    async def call_async(*args: Any, **kwargs: Any) -> Any:
+        for attempt in attempts:
+            try:
+                return await method(*args, **kwargs)
+            except kinds:
+                if is_last(attempt):
+                    raise
+
+    def items(*args: Any, **kwargs: Any) -> Any:
+        given = 0
+        for attempt in attempts:
+            try:
+                for item in itertools.islice(method(*args, **kwargs), given, None):
+                    given += 1
+                    yield item
+                return
+            except kinds:
+                if is_last(attempt):
+                    raise
+
+    async def items_async(*args: Any, **kwargs: Any) -> Any:
+        given = 0
+        for attempt in attempts:
+            index = 0
+            try:
+                async for item in method(*args, **kwargs):
+                    index += 1
+                    if index > given:
+                        given = index
+                        yield item
+                return
+            except kinds:
+                if is_last(attempt):
+                    raise
+
+    if inspect.isasyncgenfunction(method):
+        return items_async
+    if inspect.isgeneratorfunction(method):
+        return items
+    return call_async if inspect.iscoroutinefunction(method) else call
 
 
 class _Groups:
     """The concurrency groups of an actor: so many calls of each may run at once, and one group never waits for another.
 
-    The actor has an event loop then. Coroutines of a group share a semaphore, plain methods a pool of threads.
+    The actor has an event loop then, which only hands calls on: to an event loop in a thread of its group's own where
+    the class has `async` methods, else to a pool of threads.
     """
 
-    def __init__(self, sizes: dict[str, int] | None, on_loop: bool) -> None:
+    def __init__(self, sizes: dict[str, int] | None, on_loop: bool, asynchronous: bool) -> None:
         self.limited = sizes is not None
         self.on_loop = on_loop
         self._sizes = sizes or {}
-        self._places: dict[str, asyncio.Semaphore] = {}
-        self._pools: dict[str, ThreadPoolExecutor] = {}
+        self._open = _GroupLoop if asynchronous else _GroupThreads
+        self._groups: dict[str, _GroupLoop | _GroupThreads] = {}
 
     async def run(self, group: str, method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run a call of `group`."""
         if not self.limited:
             return await method(*args, **kwargs)
-        size = self._sizes[group]
-        if inspect.iscoroutinefunction(method):
-            places = self._places.setdefault(group, asyncio.Semaphore(size))
-            async with places:
-                return await method(*args, **kwargs)
-        pool = self._pools.get(group)
-        if pool is None:
-            pool = self._pools[group] = ThreadPoolExecutor(size, f"ray-{group or 'default'}")
+        place = self._groups.get(group)
+        if place is None:
+            place = self._groups[group] = self._open(f"ray-{group or 'default'}", self._sizes[group])
+        value, error = await place.start(partial(method, *args, **kwargs))
+        if error is not None:
+            raise error
+        return value
+
+
+class _GroupLoop:
+    """An event loop in a thread of its own, with so many calls at once."""
+
+    def __init__(self, name: str, size: int) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._places = asyncio.Semaphore(size)
+        threading.Thread(target=self._loop.run_forever, name=name, daemon=True).start()
+
+    def start(self, call: Callable[[], Any]) -> Any:
+        """Return what gives (value, error); an error that is raised in an event loop's task may end the loop."""
+        return asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._run(call), self._loop))
+
+    async def _run(self, call: Callable[[], Any]) -> tuple[Any, BaseException | None]:
+        async with self._places:
+            try:
+                value = call()
+                return await value if inspect.isawaitable(value) else value, None
+            except asyncio.CancelledError:
+                raise
+            except BaseException as error:
+                return None, error
+
+
+class _GroupThreads:
+    """A pool of so many threads."""
+
+    def __init__(self, name: str, size: int) -> None:
+        self._pool = ThreadPoolExecutor(size, name)
+
+    def start(self, call: Callable[[], Any]) -> Any:
+        """Return what gives (value, error)."""
         import contextvars
 
-        run = partial(contextvars.copy_context().run, method, *args, **kwargs)
-        try:
-            return await asyncio.get_running_loop().run_in_executor(pool, run)
-        except RuntimeError as error:
-            if isinstance(error.__cause__, StopIteration):
-                raise error.__cause__ from None
-            raise
+        around = contextvars.copy_context()
+        return asyncio.get_running_loop().run_in_executor(self._pool, lambda: around.run(_outcome, call))
+
+
+def _outcome(call: Callable[[], Any]) -> tuple[Any, BaseException | None]:
+    try:
+        return call(), None
+    except BaseException as error:
+        return None, error
 
 
 def leave() -> NoReturn:

@@ -19,6 +19,7 @@ __all__ = [
     "UniqueID",
     "WorkerID",
     "digest",
+    "the_job",
 ]
 
 
@@ -135,6 +136,10 @@ class ActorID(BaseID):
     SIZE = 16
     __slots__ = ()
 
+    @property
+    def job_id(self) -> JobID:
+        return the_job
+
 
 class PlacementGroupID(BaseID):
     """Of a placement group."""
@@ -148,3 +153,7 @@ class JobID(BaseID):
 
     SIZE = 4
     __slots__ = ()
+
+
+the_job = JobID(b"\1\0\0\0")
+"""Of every program: a session has one."""

@@ -16,6 +16,7 @@ from fray.ray import _session
 from fray.types import ActorOptions, Lifetime, RuntimeEnv, TaskOptions
 
 __all__ = [
+    "OF_CALLS",
     "actor_options",
     "check_options",
     "check_runtime_env",
@@ -45,9 +46,9 @@ def _amount(value: Any) -> str | None:
     if value is None:
         return None
     if value < 0:
-        return "The {} cannot be negative."
+        return "The quantity of resource {} cannot be negative."
     if 0 < value < _SMALLEST:
-        return "The precision of the fractional quantity of {} cannot go beyond 0.0001."
+        return "The precision of the fractional quantity of resource {} cannot go beyond 0.0001."
     return None
 
 
@@ -59,12 +60,15 @@ def _named_amounts(value: Any) -> str | None:
             return f"The amount of {name!r} in {{}} must be a number, got {amount!r}."
         trouble = _amount(amount)
         if trouble is not None:
-            return trouble.format(name)
+            return trouble.replace("{}", name)
     return None
 
 
 def _from(least: int) -> Callable[[Any], str | None]:
-    return lambda value: None if value is None or value >= least else f"The keyword {{}} only accepts {least} or more."
+    counts = {0: "None, 0 or a positive integer.", 1: "None or a positive integer."}
+    endless = "None, 0, -1 or a positive integer, where -1 represents infinity."
+    text = f"The keyword '{{}}' only accepts {counts.get(least, endless)}"
+    return lambda value: None if value is None or value >= least else text
 
 
 def _retries(value: Any) -> str | None:
@@ -76,10 +80,13 @@ def _retries(value: Any) -> str | None:
     return None
 
 
+_RETURNS = "The keyword '{}' only accepts None, a non-negative integer, 'streaming' (for generators), or 'dynamic'."
+
+
 def _returns(value: Any) -> str | None:
     if isinstance(value, str) and value not in ("streaming", "dynamic"):
-        return "The keyword {} only accepts a number, 'streaming' and 'dynamic'."
-    return None if isinstance(value, str) or value is None or value >= 0 else "The keyword {} only accepts 0 or more."
+        return _RETURNS
+    return None if isinstance(value, str) or value is None or value >= 0 else _RETURNS
 
 
 def _lifetime(value: Any) -> str | None:
@@ -149,13 +156,15 @@ def check_options(options: Mapping[str, Any], for_actors: bool, in_options: bool
         if option is None:
             raise ValueError(f"Invalid option keyword {name} for {kind}. Valid ones are {sorted(known)}.")
         if in_options and name in _ONLY_IN_DECORATORS:
-            raise ValueError(f"Setting {name} is not supported in '.options()'; give it to the decorator.")
+            raise ValueError(f"Setting '{name}' is not supported in '.options()'. Give it to the decorator.")
         if not isinstance(value, option.kinds) or (isinstance(value, bool) and option.kinds[0] is int):
-            names = ", ".join(kind.__name__ for kind in option.kinds)
-            raise TypeError(f"The type of keyword {name!r} must be ({names}), but received type {type(value).__name__}")
+            raise TypeError(
+                f"The type of keyword '{name}' must be {option.kinds}, but received type {type(value)}: {value!r}"
+            )
         trouble = option.trouble(value)
         if trouble is not None:
-            raise ValueError(trouble.format(f"{name!r}") + f" Got {value!r}.")
+            text = trouble.replace("{}", name)
+            raise ValueError(f"{text} Got {name}={value!r}.")
     if options.get("placement_group", "default") != "default" and options.get("scheduling_strategy") is not None:
         raise ValueError("Placement groups should be specified via the scheduling_strategy option, not both.")
     if for_actors:
@@ -172,29 +181,13 @@ def _check_actor_options(options: Mapping[str, Any]) -> None:
         raise ValueError("max_pending_calls must be at least 1, or -1 for no limit.")
 
 
-_ENV_KEYS = frozenset(
-    [
-        "working_dir",
-        "py_modules",
-        "py_executable",
-        "pip",
-        "uv",
-        "conda",
-        "container",
-        "image_uri",
-        "env_vars",
-        "java_jars",
-        "excludes",
-        "worker_process_setup_hook",
-        "nsight",
-        "config",
-        "rocprof-sys",
-        "_inherit",
-        "_ray_commit",
-        "_inject_current_ray",
-        "mpi",
-    ]
-)
+# fmt: off
+_ENV_KEYS = {
+    "working_dir", "py_modules", "py_executable", "pip", "uv", "conda", "container", "image_uri", "env_vars",
+    "java_jars", "excludes", "worker_process_setup_hook", "nsight", "config", "rocprof-sys", "_inherit",
+    "_ray_commit", "_inject_current_ray", "mpi",
+}
+# fmt: on
 
 
 def check_runtime_env(env: Mapping[str, Any] | None) -> None:
@@ -356,16 +349,15 @@ def placement_of(options: Mapping[str, Any]) -> Any:
     return placement(options)
 
 
-_OF_METHODS = (
-    "num_returns",
-    "concurrency_group",
-    "max_task_retries",
-    "retry_exceptions",
-    "_generator_backpressure_num_objects",
-    "_num_objects_per_yield",
-    "enable_task_events",
-    "tensor_transport",
+# fmt: off
+OF_CALLS = (
+    "num_returns", "concurrency_group", "max_task_retries", "retry_exceptions", "_generator_backpressure_num_objects",
+    "enable_task_events", "tensor_transport", "name", "_labels",
 )
+# fmt: on
+"""Options of one call of a method."""
+_OF_METHODS = (*OF_CALLS[:-2], "_num_objects_per_yield")
+"""Those of a method, where its class is written."""
 
 
 def method(*args: Any, **options: Any) -> Any:

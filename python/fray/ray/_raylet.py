@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fray.ray._ids import ActorID, JobID, NodeID, PlacementGroupID, TaskID, UniqueID, WorkerID
 from fray.ray._refs import DynamicObjectRefGenerator, ObjectRef, ObjectRefGenerator
+from fray.ray.exceptions import ObjectRefStreamEndOfStreamError
 
 __all__ = [
     "OPTIMIZED",
@@ -13,6 +14,7 @@ __all__ = [
     "NodeID",
     "ObjectRef",
     "ObjectRefGenerator",
+    "ObjectRefStreamEndOfStreamError",
     "PlacementGroupID",
     "TaskID",
     "UniqueID",

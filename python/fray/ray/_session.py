@@ -20,7 +20,7 @@ from fray.errors import FrayError, NodeDiedError, UnsupportedError
 from fray.job import current
 from fray.job.context import JobContext
 from fray.job.factory import worker_context
-from fray.ray._ids import JobID, NodeID
+from fray.ray._ids import JobID, NodeID, the_job
 
 __all__ = [
     "RayContext",
@@ -43,37 +43,16 @@ _HEAD_MARKS = (f"node:{_IP}", "node:__internal_head__")
 
 _logger = logging.getLogger("ray")
 _OF_A_NODE = ("num_cpus", "num_gpus", "resources", "labels", "object_store_memory", "_memory")
+# fmt: off
 _TAKEN = {
-    "labels",
-    "include_dashboard",
-    "dashboard_host",
-    "dashboard_port",
-    "job_config",
-    "logging_format",
-    "logging_config",
-    "log_to_driver",
-    "enable_resource_isolation",
-    "cgroup_path",
-    "system_reserved_cpu",
-    "system_reserved_memory",
-    "proxy_server_url",
-    "include_webui",
-    "_temp_dir",
-    "_system_config",
-    "_metrics_export_port",
-    "_node_name",
-    "_node_ip_address",
-    "_plasma_directory",
-    "_enable_object_reconstruction",
-    "_driver_object_store_memory",
-    "_redis_max_memory",
-    "_redis_password",
-    "_redis_username",
-    "_tracing_startup_hook",
-    "_skip_env_hook",
-    "_cgroup_path",
-    "local_mode",
+    "labels", "include_dashboard", "dashboard_host", "dashboard_port", "logging_format", "logging_config",
+    "log_to_driver", "enable_resource_isolation", "cgroup_path", "system_reserved_cpu", "system_reserved_memory",
+    "proxy_server_url", "include_webui", "_temp_dir", "_system_config", "_metrics_export_port", "_node_name",
+    "_node_ip_address", "_plasma_directory", "_enable_object_reconstruction", "_driver_object_store_memory",
+    "_redis_max_memory", "_redis_password", "_redis_username", "_tracing_startup_hook", "_skip_env_hook",
+    "_cgroup_path", "local_mode",
 }
+# fmt: on
 """Arguments of `init` that mean nothing here."""
 
 
@@ -171,6 +150,7 @@ def init(
     runtime_env: Any = None,
     configure_logging: bool = True,
     logging_level: int | str = logging.INFO,
+    job_config: Any = None,
     _memory: int | None = None,
     object_spilling_directory: str | None = None,
     **others: Any,
@@ -185,6 +165,13 @@ def init(
     unknown = sorted(set(others) - _TAKEN)
     if unknown:
         raise RuntimeError(f"Unknown keyword argument(s): {', '.join(unknown)}")
+    if namespace is not None and not isinstance(namespace, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"ray.init: namespace must be a text or None, got {namespace!r}")
+    if namespace == "":
+        raise ValueError('ray.init: "" is not a valid namespace; leave it out for one of the program\'s own')
+    if job_config is not None:
+        namespace = namespace or job_config.ray_namespace
+        runtime_env = runtime_env or job_config.runtime_env
     if "include_webui" in others:
         _logger.warning("ray.init: include_webui is gone from Ray; it is ignored")
     if others:
@@ -351,7 +338,7 @@ def node_id(made: Any = None) -> NodeID:
 
 def job_id() -> JobID:
     """Return the id of the program: a session has one."""
-    return JobID(b"\1\0\0\0")
+    return the_job
 
 
 # ---- what is to happen when a ref is ready

@@ -20,9 +20,9 @@ from fray.job.actors import ActorLink, CallOptions
 from fray.ray import _host_classes, _session
 from fray.ray._calls import process
 from fray.ray._errors import raise_translated, translated
-from fray.ray._host import WITH_OPTIONS, WITH_OPTIONS_STREAMING, Exit
+from fray.ray._host import WITH_OPTIONS, WITH_OPTIONS_STREAMING, Exit, leave
 from fray.ray._ids import ActorID
-from fray.ray._options import actor_options, check_options, facts_of, may_be_captured, placement_of
+from fray.ray._options import OF_CALLS, actor_options, check_options, facts_of, may_be_captured, placement_of
 from fray.ray._options import method as method
 from fray.ray._refs import failed_refs, refs_of_result
 from fray.ray._signature import Shape
@@ -64,6 +64,8 @@ class _Method(NamedTuple):
     parameters: list[tuple[str, int, bool]] | None
     """Name, kind and whether there is a default; None where nothing is known."""
     asynchronous: bool
+    retries: int | None = None
+    """Of a call whose process dies; None: as the actor's."""
 
     def shape(self) -> Shape:
         """Return which arguments it takes."""
@@ -125,7 +127,10 @@ class ActorMethod:
         label = self._options.get("name") or f"{known.class_name.rpartition('.')[2]}.{name}"
         self._call = CallOptions(num_returns=max(self._returns, 1), name=label)
         self._shape: Shape | None = None
-        self._link = link
+        retries = self._options.get("max_task_retries", info.retries)
+        self._link: Any = link
+        if retries is not None and not isinstance(link, _NeverPlaced):
+            self._link = link.with_retries(retries)  # type: ignore[attr-defined]
         self._special = {
             key: value
             for key, value in self._options.items()
@@ -163,7 +168,7 @@ class ActorMethod:
 
     def options(self, **options: Any) -> ActorMethod:
         """Return the method with other options for its calls."""
-        unknown = set(options) - set(_CALL_OPTIONS)
+        unknown = set(options) - set(OF_CALLS)
         if unknown:
             raise TypeError(f"options() got an unexpected keyword argument {sorted(unknown)[0]!r}")
         merged = {**self._options, **options}
@@ -188,19 +193,6 @@ class ActorMethod:
 
     def __reduce__(self) -> Any:
         return _restore_method, (self._fray_handle, self._method_name, self._options)
-
-
-_CALL_OPTIONS = (
-    "name",
-    "num_returns",
-    "max_task_retries",
-    "retry_exceptions",
-    "concurrency_group",
-    "enable_task_events",
-    "_generator_backpressure_num_objects",
-    "tensor_transport",
-    "_labels",
-)
 
 
 def _restore_method(handle: FrayHandle, name: str, options: dict[str, Any]) -> ActorMethod:
@@ -422,7 +414,9 @@ def _describe(cls: type[Any], name: str, method: Callable[..., Any], kind: Metho
     if signature is not None:
         empty = inspect.Parameter.empty
         parameters = [(part.name, int(part.kind), part.default is not empty) for part in signature.parameters.values()]
-    return _Method(streams, returns if isinstance(returns, int) else 1, parameters, kind is MethodKind.ASYNC)
+    retries = getattr(method, "__ray_method__", {}).get("max_task_retries")
+    single = returns if isinstance(returns, int) else 1
+    return _Method(streams, single, parameters, kind is MethodKind.ASYNC, retries)
 
 
 def _groups(wanted: Any, concurrency: int | None) -> dict[str, int] | None:
@@ -507,4 +501,6 @@ def exit_actor() -> NoReturn:
     """End the actor whose method this is; its calls that have no answer raise ActorDiedError."""
     if process.actor is None:
         raise TypeError("exit_actor API is called on a non-actor worker. Call this API inside an actor.")
+    if process.actor.is_asynchronous:
+        leave()  # an event loop keeps what a task of the program's own raises to itself
     raise Exit

@@ -228,18 +228,6 @@ class UserCodeException(RayError):
     """User code failed where no task ran."""
 
 
-class AuthenticationError(RayError):
-    """Never raised here."""
-
-
-class CrossLanguageError(RayError):
-    """Never raised here."""
-
-
-class RpcError(RayError):
-    """Never raised here."""
-
-
 class ObjectStoreFullError(RayError):
     """Neither memory nor disk has room for the object."""
 
@@ -262,14 +250,6 @@ class ObjectLostError(RayError):
     call_site: str = ""
 
 
-class ObjectFetchTimedOutError(ObjectLostError):
-    """Never raised here."""
-
-
-class ReferenceCountingAssertionError(ObjectLostError, AssertionError):
-    """Never raised here."""
-
-
 class ObjectFreedError(ObjectLostError):
     """The object was freed by hand."""
 
@@ -278,16 +258,8 @@ class OwnerDiedError(ObjectLostError):
     """The process that made the object died before there was a value."""
 
 
-class ObjectReconstructionFailedError(ObjectLostError):
-    """Never raised here: there is no lineage."""
-
-
 class GetTimeoutError(RayError, TimeoutError):
     """Nothing came within the timeout of `get`."""
-
-
-class PlasmaObjectNotAvailable(RayError):
-    """Never raised here."""
 
 
 class AsyncioActorExit(RayError):
@@ -332,26 +304,6 @@ class ActorUnschedulableError(RayError):
     error_message: str = ""
 
 
-class StreamingGeneratorReplayInconsistentError(RayError):
-    """Never raised here."""
-
-
-class RayChannelError(RaySystemError):
-    """Never raised here: there are no compiled graphs."""
-
-
-class RayChannelTimeoutError(RayChannelError, TimeoutError):
-    """Never raised here: there are no compiled graphs."""
-
-
-class RayCgraphCapacityExceeded(RaySystemError):
-    """Never raised here: there are no compiled graphs."""
-
-
-class RayDirectTransportError(RaySystemError):
-    """Never raised here."""
-
-
 class UnserializableException(RayError):
     """An exception that cannot be read where it arrives."""
 
@@ -367,6 +319,24 @@ class ActorHandleNotFoundError(ValueError, RayError):
 
     error_message: str = ""
 
+
+def _unraised(name: str, *bases: type[Any]) -> type[RayError]:
+    """Return a class that programs name in ``except``; nothing raises it here."""
+    return type(name, bases or (RayError,), {"__module__": __name__, "__doc__": "Never raised here."})
+
+
+AuthenticationError = _unraised("AuthenticationError")
+CrossLanguageError = _unraised("CrossLanguageError")
+RpcError = _unraised("RpcError")
+ObjectFetchTimedOutError = _unraised("ObjectFetchTimedOutError", ObjectLostError)
+ReferenceCountingAssertionError = _unraised("ReferenceCountingAssertionError", ObjectLostError, AssertionError)
+ObjectReconstructionFailedError = _unraised("ObjectReconstructionFailedError", ObjectLostError)
+PlasmaObjectNotAvailable = _unraised("PlasmaObjectNotAvailable")
+StreamingGeneratorReplayInconsistentError = _unraised("StreamingGeneratorReplayInconsistentError")
+RayChannelError = _unraised("RayChannelError", RaySystemError)
+RayChannelTimeoutError = _unraised("RayChannelTimeoutError", RayChannelError, TimeoutError)
+RayCgraphCapacityExceeded = _unraised("RayCgraphCapacityExceeded", RaySystemError)
+RayDirectTransportError = _unraised("RayDirectTransportError", RaySystemError)
 
 RAY_EXCEPTION_TYPES = [
     kind

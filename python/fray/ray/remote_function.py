@@ -56,11 +56,9 @@ class _Remote:
         _session.context()
         shown = self.options.get("name") or self.name
         facts = facts_of(self.options)
-        if self.dynamic:
-            body: Body = Dynamic(self.fn, shown, False, facts)
-        elif self.returns > 1 and inspect.isgeneratorfunction(self.fn):
-            body = Several(self.fn, shown, False, facts)
-            body.count = self.returns
+        if self.dynamic or (self.returns > 1 and inspect.isgeneratorfunction(self.fn)):
+            body: Body = Several(self.fn, shown, False, facts)
+            body.count = 0 if self.dynamic else self.returns
         else:
             body = (Items if self.streams else Body)(self.fn, shown, self.returns <= 1, facts)
         self.frozen = Frozen(body, is_generator=self.streams)
@@ -100,15 +98,6 @@ class _Remote:
         if self._captured is None or self._captured[0] != group:
             self._captured = group, _Remote(self.fn, self.name, in_group(self.options, group), self.shape)
         return self._captured[1]
-
-
-class Dynamic(Several):
-    """A generator function whose result is one object: the refs of its items."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        from fray.ray._refs import DynamicObjectRefGenerator
-
-        return DynamicObjectRefGenerator([_session.context().put(item) for item in super().__call__(*args, **kwargs)])
 
 
 class FuncWrapper:
@@ -152,7 +141,7 @@ class RemoteFunction:
     def _set_up(self) -> None:
         function: Any = self._function
         self._shape = Shape(function)
-        self._function_name = f"{function.__module__}.{function.__qualname__}"
+        self._function_name = f"{function.__module__}.{function.__name__}"
         self._call = call = _Remote(function, function.__name__, self._default_options, self._shape)
 
         @functools.wraps(function)

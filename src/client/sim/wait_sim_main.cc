@@ -1,6 +1,5 @@
-// wait_sim: the WaitKernel under seeded schedules of its threads. See client/sim/wait_world.h.
-//
-// Built with -DFRAY_MUTANTS; FRAY_MUTANT=40..59 and 68..71 plant a bug.
+// wait_sim: the WaitKernel under seeded schedules of its threads. See client/sim/wait_world.h. FRAY_BUG names a bug of
+// planted_bugs.txt.
 #include "base/sim/simulation.h"
 #include "client/sim/wait_world.h"
 

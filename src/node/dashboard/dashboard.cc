@@ -6,6 +6,8 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include "base/log_line.h"
+#include "model/json_text.h"
 #include "node/actors/actor_carrier.h"
 #include "node/dashboard/node_log.h"
 #include "node/dashboard/waiting_groups.h"
@@ -40,7 +42,12 @@ std::uint64_t waiting_tasks_of(const LeaseCarrier& leases) {
 
 json lines_json(const std::vector<std::string>& lines) {
   json rows = json::array();
-  for (const std::string& line : lines) rows.push_back({{"time", nullptr}, {"level", nullptr}, {"text", line}});
+  for (const std::string& line : lines) {
+    const LogEvent event = parse_log_event(line);
+    rows.push_back({{"time", event.unix_seconds ? json(*event.unix_seconds) : json(nullptr)},
+                    {"level", event.level.empty() ? json(nullptr) : json(event.level)},
+                    {"text", event.text}});
+  }
   return rows;
 }
 
@@ -81,8 +88,9 @@ DashboardView::LookId Dashboard::look(std::function<void()> on_tick) {
 
 void Dashboard::leave(LookId look) { looks_.erase(look); }
 
-void Dashboard::glance() {
-  look_until_ns_ = os::monotonic_ns() + static_cast<std::uint64_t>(std::chrono::nanoseconds(kLook).count());
+void Dashboard::glance(std::chrono::seconds look) {
+  const std::uint64_t until = os::monotonic_ns() + static_cast<std::uint64_t>(std::chrono::nanoseconds(look).count());
+  look_until_ns_ = std::max(look_until_ns_, until);
   if (timer_ != 0) return;
   if (since_ns_ == 0) since_ns_ = os::monotonic_ns();
   cpus_.forget();
@@ -93,10 +101,12 @@ void Dashboard::glance() {
 
 void Dashboard::tick() {
   timer_ = 0;
+  now_text_.clear();
   if (looks_.empty() && os::monotonic_ns() >= look_until_ns_) return;
   timer_ = parts_.loop.after(kTick, [this] { tick(); });
   collector_.ask();
   take_sample();
+  if (os::monotonic_ns() >= growth_due_ns_) note_objects();
   std::vector<LookId> ids;
   for (const auto& [id, on_tick] : looks_) ids.push_back(id);
   for (LookId id : ids) {
@@ -181,6 +191,11 @@ json Dashboard::now() {
           {"actors", report["actors"].size()},
           {"jobs", {{"running", running_jobs}, {"pending", report["jobs"].size() - running_jobs}}},
           {"waiting", waiting_groups(report)}};
+}
+
+const std::string& Dashboard::now_text() {
+  if (now_text_.empty()) now_text_ = json_text(now());
+  return now_text_;
 }
 
 json Dashboard::history(double seconds) {

@@ -13,14 +13,16 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <unordered_map>
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "dashboard/growth.h"
 #include "dashboard/history.h"
 #include "event/loop.h"
 #include "node/dashboard/dashboard_view.h"
 #include "node/dashboard/run_collector.h"
-#include "node/dashboard/stack_programs.h"
+#include "node/own_programs.h"
 #include "node/status_report.h"
 #include "os/machine/cpu_gauge.h"
 #include "os/memory/memory_gauge.h"
@@ -34,7 +36,7 @@ class Dashboard : public DashboardView {
     Roster& roster;
     const WorkerProcesses& processes;
     std::function<StatusSources()> sources;
-    StackPrograms& stacks;
+    OwnPrograms& programs;
     std::string socket;  // of the node
     std::string node;    // differs for each start
   };
@@ -52,25 +54,38 @@ class Dashboard : public DashboardView {
   void leave(LookId look) override;
   nlohmann::json session() override;
   nlohmann::json now() override;
+  const std::string& now_text() override;
   nlohmann::json history(double seconds) override;
   nlohmann::json tasks(std::uint64_t after, std::size_t limit) override;
   std::uint64_t tasks_since(double seconds) override;
   Result<nlohmann::json> task(const std::string& name) override;
   Result<nlohmann::json> functions(const ListQuery& query) override;
+  nlohmann::json run_times() override;
   Result<nlohmann::json> actors(const ListQuery& query) override;
   Result<nlohmann::json> objects(const ListQuery& query) override;
   Result<nlohmann::json> workers(const ListQuery& query) override;
   nlohmann::json log(std::size_t lines, std::uint64_t* end) override;
   nlohmann::json log_after(std::uint64_t* end) override;
   void stack(std::int32_t pid, OnDocument on_document) override;
+  void flame(std::int32_t pid, std::uint64_t seconds, OnDocument on_document) override;
 
  private:
-  void glance();  // somebody has asked for a document
+  void glance(std::chrono::seconds look = kLook);  // somebody has asked for a document
   void tick();
   void take_sample();
+  void note_objects();
+  // By object, whatever its epoch: the number of the function whose run made it, as far as runs are known.
+  using Makers = std::unordered_map<ObjectId, std::uint32_t>;
+  Makers makers() const;
+  std::string maker_name(const Makers& makers, const ObjectId& object) const;
+  nlohmann::json growing_json() const;
   double unix_seconds(std::uint64_t monotonic_ns) const;
   double time_now() const;
 
+  // Asks `fray stack` about a worker or driver; `read` makes the document of its answer.
+  using ReadStack = Result<nlohmann::json> (*)(const Result<OwnPrograms::Answer>& answer);
+  void look_into(std::int32_t pid, std::vector<std::string> more, std::chrono::seconds patience, ReadStack read,
+                 const OnDocument& on_document);
   nlohmann::json process_json(ProcessId process) const;
   nlohmann::json running_rows(std::map<std::uint32_t, std::string>* functions, std::map<std::uint32_t, bool>* workers);
   nlohmann::json bar_json(const dashboard::Bar& bar) const;
@@ -79,6 +94,8 @@ class Dashboard : public DashboardView {
   Parts parts_;
   RunCollector collector_;
   dashboard::History history_;
+  dashboard::Growth growth_;
+  std::uint64_t growth_due_ns_ = 0;
   os::CpuGauge cpus_;
   const os::MemoryGauge memory_;
   const std::int64_t unix_offset_ns_;
@@ -88,6 +105,7 @@ class Dashboard : public DashboardView {
   std::uint64_t since_ns_ = 0;       // what is counted began then; 0: nothing yet
   event::TimerId timer_ = 0;
   dashboard::History::Sample sample_;  // the latest
+  std::string now_text_;               // of this tick; empty: nobody has asked since
 };
 
 }  // namespace fray::node

@@ -9,6 +9,7 @@
 #include "node/actors/actor_carrier.h"
 #include "node/dashboard/arranged_rows.h"
 #include "node/dashboard/dashboard.h"
+#include "node/jobs/job_carrier.h"
 #include "node/objects/memory_carrier.h"
 #include "node/objects/object_carrier.h"
 #include "node/workers/lease_carrier.h"
@@ -23,6 +24,11 @@ using nlohmann::json;
 
 constexpr std::size_t kMostCommand = 200;
 constexpr std::size_t kMostHolders = 20;  // named of an object
+constexpr std::chrono::seconds kStackPatience{15};
+constexpr std::uint64_t kGrowthEveryNs = 5'000'000'000;
+constexpr std::uint64_t kGrowthRest = 200;  // for one nanosecond of work: half a percent of a CPU
+
+json text_or_null(const std::string& text) { return text.empty() ? json(nullptr) : json(text); }
 
 std::string object_name(const ObjectId& id) { return fmt::format("{}-{}", id.owner, id.sequence); }
 
@@ -59,13 +65,19 @@ struct ObjectRow {
   std::vector<ProcessId> holders;
 };
 
+std::uint64_t bytes_of(const StatusSources& sources, const ObjectId& object) {
+  const wire::Value* value = sources.objects.value_of(object);
+  if (value == nullptr) return 0;
+  return value->kind == wire::ValueKind::kSealed ? value->location.size : value->bytes.size();
+}
+
 ObjectRow object_row(const StatusSources& sources, const object::HolderTable::ObjectView& view) {
   ObjectRow row{view.id};
   row.state = view.lost ? "lost" : view.complete ? "complete" : "pending";
   row.containers = view.containers;
   if (const wire::Value* value = sources.objects.value_of(view.id)) {
     const bool is_shared = value->kind == wire::ValueKind::kSealed;
-    row.bytes = is_shared ? value->location.size : value->bytes.size();
+    row.bytes = bytes_of(sources, view.id);
     row.place = "inline";
     if (is_shared) {
       auto segment = sources.memory.table().open(value->location.segment);
@@ -84,10 +96,10 @@ bool is_before(const ObjectRow& a, const ObjectRow& b, std::string_view key, boo
   return descending ? right < left : left < right;
 }
 
-// What `fray stack` said of one process.
-Result<json> stack_document(const Result<std::string>& text) {
-  if (!text.is_ok()) return text.status();
-  json told = parse_json(text.value());
+// What `fray stack` said of one process. It prints a document where it could read no stack, too.
+Result<json> stack_document(const Result<OwnPrograms::Answer>& answer) {
+  if (!answer.is_ok()) return answer.status();
+  json told = parse_json(answer.value().output);
   if (!told.is_object() || !told.contains("processes") || told["processes"].size() != 1) {
     return Status(StatusCode::kUnavailable, "the process has ended, or tells nothing");
   }
@@ -95,6 +107,14 @@ Result<json> stack_document(const Result<std::string>& text) {
   document["schema"] = "fray/v1";
   if (document.value("problem", "").empty()) document["problem"] = nullptr;
   return document;
+}
+
+// The same with --seconds.
+Result<json> flame_document(const Result<OwnPrograms::Answer>& answer) {
+  if (!answer.is_ok()) return answer.status();
+  json document = parse_json(answer.value().output);
+  if (document.is_object() && document.contains("frames")) return document;
+  return Status(StatusCode::kUnavailable, "the process has ended, or tells nothing");
 }
 
 }  // namespace
@@ -114,7 +134,6 @@ Result<json> Dashboard::actors(const ListQuery& query) {
   for (const actor::ActorView& view : sources.actors.table().views()) {
     if (!has_text(view.class_name, query.search) && !has_text(view.name.value_or(""), query.search)) continue;
     const WaitReason why = sources.actors.why_waiting(view);
-    const auto told = [](const std::string& text) { return text.empty() ? json(nullptr) : json(text); };
     json row = {{"actor", object_name(view.id)},
                 {"class", view.class_name},
                 {"name", view.name ? json(*view.name) : json(nullptr)},
@@ -129,9 +148,9 @@ Result<json> Dashboard::actors(const ListQuery& query) {
                 {"memory_bytes", nullptr},
                 {"running", nullptr},
                 {"running_seconds", nullptr},
-                {"reason", told(why.text)},
-                {"way_on", told(why.way_on)},
-                {"error", told(view.death.text)}};
+                {"reason", text_or_null(why.text)},
+                {"way_on", text_or_null(why.way_on)},
+                {"error", text_or_null(view.death.text)}};
     auto worker = sources.processes.workers().find(view.worker);
     if (worker != sources.processes.workers().end()) {
       row["pid"] = worker->second.pid;
@@ -146,6 +165,50 @@ Result<json> Dashboard::actors(const ListQuery& query) {
   }
   const std::size_t total = arrange_processes(rows, query, key);
   return json{{"schema", "fray/v1"}, {"total", total}, {"actors", std::move(rows)}};
+}
+
+// A run and its first result have the same number; of many short runs that are one bar only the first is known.
+Dashboard::Makers Dashboard::makers() const {
+  Makers makers;
+  for (const dashboard::Bar& bar : collector_.board().bars()) makers[{0, bar.client, bar.run.task}] = bar.function;
+  return makers;
+}
+
+std::string Dashboard::maker_name(const Makers& makers, const ObjectId& object) const {
+  auto found = makers.find({0, object.owner, object.sequence});
+  return found == makers.end() ? std::string() : collector_.board().functions()[found->second].name;
+}
+
+void Dashboard::note_objects() {
+  const std::uint64_t begin_ns = os::monotonic_ns();
+  const StatusSources sources = parts_.sources();
+  const Makers known = sources.objects.table().size() == 0 ? Makers() : makers();
+  std::map<dashboard::Growth::Kind, dashboard::Growth::Sum> sums;
+  sources.objects.table().visit([&](const object::HolderTable::ObjectView& view) {
+    if (sources.actors.table().spec(view.id) != nullptr) return;  // a handle
+    dashboard::Growth::Sum& sum = sums[{view.id.owner, maker_name(known, view.id)}];
+    ++sum.count;
+    sum.bytes += bytes_of(sources, view.id);
+  });
+  growth_.add(time_now(), sums);
+  const std::uint64_t end_ns = os::monotonic_ns();
+  growth_due_ns_ = end_ns + std::max(kGrowthEveryNs, kGrowthRest * (end_ns - begin_ns));
+}
+
+json Dashboard::growing_json() const {
+  json rows = json::array();
+  for (const dashboard::Growth::Row& each : growth_.rows()) {
+    json row = process_json(each.kind.owner);
+    row["function"] = text_or_null(each.kind.function);
+    row["since"] = each.since;
+    row["count_then"] = each.then.count;
+    row["count"] = each.now.count;
+    row["bytes_then"] = each.then.bytes;
+    row["bytes"] = each.now.bytes;
+    row["bytes_per_minute"] = static_cast<double>(each.now.bytes - each.then.bytes) * 60 / (each.until - each.since);
+    rows.push_back(std::move(row));
+  }
+  return rows;
 }
 
 Result<json> Dashboard::objects(const ListQuery& query) {
@@ -167,6 +230,7 @@ Result<json> Dashboard::objects(const ListQuery& query) {
   const std::size_t wanted = std::min(total, std::min(query.after, total) + query.limit);
   std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(wanted), all.end(),
                     [&](const ObjectRow& a, const ObjectRow& b) { return is_before(a, b, key, query.descending); });
+  const Makers known = all.empty() ? Makers() : makers();
   json rows = json::array();
   for (std::size_t i = query.after; i < wanted; ++i) {
     const ObjectRow& row = all[i];
@@ -178,6 +242,7 @@ Result<json> Dashboard::objects(const ListQuery& query) {
                     {"bytes", row.place == nullptr ? json(nullptr) : json(row.bytes)},
                     {"place", row.place == nullptr ? json(nullptr) : json(row.place)},
                     {"state", row.state},
+                    {"function", text_or_null(maker_name(known, row.id))},
                     {"owner", process_json(row.id.owner)},
                     {"holders", std::move(holders)},
                     {"contained_in", row.containers}});
@@ -191,11 +256,9 @@ Result<json> Dashboard::objects(const ListQuery& query) {
   }
   std::size_t owner_count = 0;
   arrange(owners, {}, "bytes", &owner_count);
-  return json{{"schema", "fray/v1"},
-              {"total", total},
-              {"bytes", bytes},
-              {"objects", std::move(rows)},
-              {"by_owner", std::move(owners)}};
+  return json{
+      {"schema", "fray/v1"},           {"total", total},           {"bytes", bytes}, {"objects", std::move(rows)},
+      {"by_owner", std::move(owners)}, {"growing", growing_json()}};
 }
 
 Result<json> Dashboard::workers(const ListQuery& query) {
@@ -230,6 +293,16 @@ Result<json> Dashboard::workers(const ListQuery& query) {
 }
 
 void Dashboard::stack(std::int32_t pid, OnDocument on_document) {
+  look_into(pid, {}, kStackPatience, stack_document, on_document);
+}
+
+void Dashboard::flame(std::int32_t pid, std::uint64_t seconds, OnDocument on_document) {
+  look_into(pid, {"--seconds", std::to_string(seconds)}, kStackPatience + std::chrono::seconds(seconds), flame_document,
+            on_document);
+}
+
+void Dashboard::look_into(std::int32_t pid, std::vector<std::string> more, std::chrono::seconds patience,
+                          ReadStack read, const OnDocument& on_document) {
   glance();
   const StatusSources sources = parts_.sources();
   const auto& workers = sources.processes.workers();
@@ -242,9 +315,11 @@ void Dashboard::stack(std::int32_t pid, OnDocument on_document) {
     return on_document(
         Status(StatusCode::kNotFound, fmt::format("process {} is no worker or driver of this node", pid)));
   }
-  parts_.stacks.read(parts_.socket, pid, [on_document = std::move(on_document)](const Result<std::string>& text) {
-    on_document(stack_document(text));
-  });
+  OwnPrograms::Words words = {"stack", "--json", "--socket", parts_.socket, "--pid", std::to_string(pid)};
+  words.insert(words.end(), more.begin(), more.end());
+  auto started = parts_.programs.ask(
+      words, patience, [on_document, read](const Result<OwnPrograms::Answer>& answer) { on_document(read(answer)); });
+  if (!started.is_ok()) on_document(started.status());
 }
 
 json Dashboard::drivers_json(const StatusSources& sources) const {
@@ -255,6 +330,7 @@ json Dashboard::drivers_json(const StatusSources& sources) const {
                 {"memory_bytes", nullptr},
                 {"cpu_seconds", nullptr},
                 {"command", os::command_line(driver->pid).substr(0, kMostCommand)},
+                {"job", driver->job == 0 ? json(nullptr) : json(sources.jobs.job_of_home(driver->job))},
                 {"unfinished", collector_.board().unfinished_of(driver->process)}};
     add_process_facts(row);
     rows.push_back(std::move(row));

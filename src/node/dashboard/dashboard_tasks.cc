@@ -50,6 +50,27 @@ bool parse_task_name(std::string_view name, ProcessId* client, std::uint64_t* nu
   return wrong_number == std::errc() && last == end;
 }
 
+constexpr std::size_t kMostNamedFunctions = 50;
+constexpr int kFirstBoundOctave = 16;  // 66 microseconds
+constexpr int kLastBoundOctave = 38;   // 275 s
+
+json run_times_json(const dashboard::FunctionRow& row) {
+  json up_to = json::array();
+  for (int octave = kFirstBoundOctave; octave <= kLastBoundOctave; ++octave)
+    up_to.push_back(row.shorter_than_octave(octave));
+  const wire::RunSums& sums = row.sums;
+  return {{"name", row.name},
+          {"ok", sums.ok},
+          {"failed", sums.failed},
+          {"cancelled", sums.cancelled},
+          {"timed_out", sums.timed_out},
+          {"retried", sums.retried},
+          {"count", sums.count()},
+          {"seconds_total", static_cast<double>(sums.total_ns) / 1e9},
+          {"cpu_seconds", static_cast<double>(sums.cpu_ns) / 1e9},
+          {"up_to", std::move(up_to)}};
+}
+
 struct RunningTask {
   std::string name;
   std::int32_t pid = 0;
@@ -182,6 +203,23 @@ Result<json> Dashboard::task(const std::string& name) {
               {"function", function},     {"client", process_json(client)},
               {"runs", std::move(runs)},  {"error", failure == nullptr ? json(nullptr) : json(*failure)},
               {"stack", std::move(stack)}};
+}
+
+json Dashboard::run_times() {
+  glance(kLookOfRunTimes);
+  const auto& functions = collector_.board().functions();
+  dashboard::FunctionRow others;
+  others.name = dashboard::RunBoard::kOthers;
+  json rows = json::array();
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    const bool named = i < kMostNamedFunctions && functions[i].name != others.name;
+    named ? rows.push_back(run_times_json(functions[i])) : others.add(functions[i]);
+  }
+  if (others.sums.count() > 0) rows.push_back(run_times_json(others));
+  json bounds = json::array();
+  for (int octave = kFirstBoundOctave; octave <= kLastBoundOctave; ++octave)
+    bounds.push_back(static_cast<double>(std::uint64_t{1} << octave) / 1e9);
+  return {{"schema", "fray/v1"}, {"bounds_seconds", std::move(bounds)}, {"functions", std::move(rows)}};
 }
 
 Result<json> Dashboard::functions(const ListQuery& query) {

@@ -15,7 +15,7 @@ class NodeLog {
  public:
   static constexpr std::size_t kMostBytes = 256u << 10;
 
-  // That of this process. Empty: it is no file.
+  // The file that is the standard error of this process; empty where that is no file.
   static std::string path();
 
   // The last lines, oldest first; `end` is where they end.

@@ -22,7 +22,7 @@ class RunCollector {
  public:
   RunCollector(Roster& roster, const WorkerProcesses& processes) : roster_(roster), processes_(processes) {}
 
-  // Somebody looks, after nobody did: what is told next ran before.
+  // Called when somebody looks after a time without lookers: the runs that are told next ended in that time.
   void begin();
   // Every half second.
   void ask();

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMostProcesses = 20;  // named in a group
+constexpr std::size_t kMostNamedProcesses = 20;  // named in a group
 
 // Processes by number, where they are known.
 std::map<ProcessId, std::int32_t> pids_in(const json& status) {
@@ -49,7 +49,7 @@ json waiting_groups(const json& status) {
     }
     group["count"] = group["count"].get<std::uint64_t>() + row["count"].get<std::uint64_t>();
     group["seconds"] = std::max(group["seconds"].get<double>(), row["waiting_seconds"].get<double>());
-    if (group["processes"].size() < kMostProcesses) {
+    if (group["processes"].size() < kMostNamedProcesses) {
       group["processes"].push_back({{"process", client}, {"pid", known->second}});
     }
   }

@@ -80,6 +80,8 @@ class JobCarrier {
   bool is_supervisor(pid_t pid) const { return !processes_.job_of(pid).empty(); }
   // The home (scheduler/job_shares.h) of the job that this process belongs to; 0: none.
   ProcessId home_of_process(pid_t pid) const;
+  // The job of a home; empty: it has ended.
+  std::string job_of_home(ProcessId home) const;
   // The home of the topmost running job above the job of this home.
   ProcessId top_home(ProcessId home) const;
 
@@ -111,7 +113,6 @@ class JobCarrier {
   os::LimitRequest limits_of(const JobSpec& spec) const;
   Result<supervisor::Order> order_for(const job::Start& command, const DeviceSet& devices);
   Status launch(const job::Start& command, const DeviceSet& devices);
-  std::string job_of_home(ProcessId home) const;
   void attempt_ended(const std::string& job, std::uint32_t attempt, job::AttemptEnd end);
   void finish_waits(const std::string& job);
   void watch_clock();

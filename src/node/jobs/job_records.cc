@@ -44,7 +44,7 @@ Result<std::vector<job::JobRecord>> JobRecords::read() {
   auto records = read_all();
   if (!records.is_ok()) {
     trouble_ = records.status().message();
-    log_line("fray node: jobs cannot be taken: {}\n", trouble_);
+    log_event(LogLevel::kError, "fray node: jobs cannot be taken: {}", trouble_);
   }
   return records;
 }
@@ -73,7 +73,7 @@ Result<std::vector<job::JobRecord>> JobRecords::rebuild() {
   if (records.empty()) rebuilt_.clear();  // nothing was lost
   if (rebuilt_.empty()) return records;
   rebuilt_ += fmt::format("; {} jobs are known again from their folders", records.size());
-  log_line("fray node: the records of jobs were damaged: {}\n", rebuilt_);
+  log_event(LogLevel::kWarning, "fray node: the records of jobs were damaged: {}", rebuilt_);
   std::vector<JobStore::Row> rows;
   for (const job::JobRecord& record : records) rows.push_back({record.spec.id, record.json()});
   if (Status kept = store_->keep(rows); !kept.is_ok()) trouble_ = kept.message();
@@ -125,7 +125,9 @@ void JobRecords::flush() {
   if (!rows.empty()) {
     Status kept = store_->keep(rows);
     if (!kept.is_ok()) {
-      if (trouble_.empty()) log_line("fray node: {}; jobs go on, and none is taken\n", kept.message());
+      if (trouble_.empty()) {
+        log_event(LogLevel::kError, "fray node: {}; jobs go on, and none is taken", kept.message());
+      }
       trouble_ = kept.message();
       if (flush_timer_ == 0 && kept.code() == StatusCode::kResourceExhausted) {
         flush_timer_ = loop_.after(kFlushRetryPause, [this] {

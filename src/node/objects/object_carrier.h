@@ -30,7 +30,7 @@ class ObjectCarrier {
   void hold(ProcessId process, ObjectId object) { table_.held(process, object); }
   // Called when nobody holds an object any more.
   void set_on_forget(std::function<void(const ObjectId&)> on_forget) { on_forget_ = std::move(on_forget); }
-  // Its holds go. A driver may live on and still look at arrays that it got: memory of objects that it holds is never
+  // Drops the holds of the process. A driver may live on and look at arrays that it got: memory of its objects is never
   // written again.
   void process_left(ProcessId process, bool may_still_look);
   // kRegister, kHold, kRelease, kWant.

@@ -106,7 +106,9 @@ void QueueCarrier::answer(AskId ask, Result<queue::Answer> answer) {
 // What was decided is not what is on the disk: those who were not answered learn why, and the next one who asks has
 // everything read anew.
 void QueueCarrier::fail_everything(const Status& why) {
-  if (why.message() != trouble_) log_line("fray node: the queues cannot be kept: {}\n", why.message());
+  if (why.message() != trouble_) {
+    log_event(LogLevel::kError, "fray node: the queues cannot be kept: {}", why.message());
+  }
   trouble_ = why.message();
   state_ = State::kUnread;
   table_ = std::make_unique<queue::QueueTable>();

@@ -68,12 +68,6 @@ std::vector<Connection*> Roster::drivers() const {
   return drivers;
 }
 
-std::size_t Roster::driver_count() const {
-  return static_cast<std::size_t>(std::count_if(by_process_.begin(), by_process_.end(), [](const auto& entry) {
-    return entry.second->role == wire::Role::kDriver;
-  }));
-}
-
 void Roster::end_round() {
   // A flush that fails ends its connection, and that may give others something to send.
   while (!to_flush_.empty()) {

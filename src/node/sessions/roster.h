@@ -53,7 +53,6 @@ class Roster : public Connection::Owner {
   }
   std::vector<Connection*> drivers() const;
   std::vector<Connection*> clients() const;  // drivers and workers
-  std::size_t driver_count() const;
 
   // Sends what was said in this round and forgets connections that ended.
   void end_round();

@@ -41,7 +41,7 @@ class ForkServerLink {
   void spawn_worker(ProcessId worker, std::vector<os::Fd> fds);
   void load_loop();
   std::string last_lines() const { return output_.text(); }
-  // Its output is read to the end: after its death, before its last lines are asked for.
+  // Reads the output of the fork server to the end: after its death, before last_lines().
   void drain_output();
 
  private:

@@ -113,7 +113,9 @@ void LeaseCarrier::demand_for_home(ProcessId home, ProcessId root, WorkShape sha
   }
   use_again(shape.key);
   shape.key = scheduler::key_for(shape.key, shape.resources);
+  forget_home_key(home);
   demand_keys_[{home, 0}] = shape.key;
+  ++keys_of_homes_[scheduler::base_key(shape.key)];
   table_.demand_changed(home, {.count = 1, .shape = std::move(shape), .dedicated = true});
 }
 
@@ -125,8 +127,16 @@ void LeaseCarrier::close_home(ProcessId home) {
   if (homes_.erase(home) == 0) return;
   table_.client_left(home);
   last_clients_.erase(home);
-  demand_keys_.erase({home, 0});
+  forget_home_key(home);
   keys_changed_ = true;
+}
+
+void LeaseCarrier::forget_home_key(ProcessId home) {
+  auto known = demand_keys_.find({home, 0});
+  if (known == demand_keys_.end()) return;
+  auto count = keys_of_homes_.find(scheduler::base_key(known->second));
+  if (--count->second == 0) keys_of_homes_.erase(count);
+  demand_keys_.erase(known);
 }
 
 Status LeaseCarrier::demand(ProcessId client, const wire::Demand& message) {
@@ -378,10 +388,7 @@ std::set<WorkerKeyId> LeaseCarrier::keys_in_use() const {
     if (auto own = keys_.find({driver->process, 0}); own != keys_.end()) used.insert(own->second);
   }
   // An actor may need another worker when its own is gone.
-  for (ProcessId home : homes_) {
-    if (auto key = demand_keys_.find({home, 0}); key != demand_keys_.end())
-      used.insert(scheduler::base_key(key->second));
-  }
+  for (const auto& [key, homes] : keys_of_homes_) used.insert(key);
   return used;
 }
 

@@ -114,6 +114,7 @@ class LeaseCarrier {
   void let_go_of_keys();
   std::set<WorkerKeyId> keys_in_use() const;
   void undefine(WorkerKeyId key);
+  void forget_home_key(ProcessId home);
   void forget_keys();
   void use_again(WorkerKeyId key);
 
@@ -130,6 +131,7 @@ class LeaseCarrier {
   std::map<WorkerKeyId, std::vector<WorkerKeyId>> starts_without_env_;  // by the key whose environment is being made
   std::set<WorkerKeyId> told_envs_;                                     // whose failure was told in this round
   std::unordered_set<ProcessId> homes_;
+  std::map<WorkerKeyId, std::uint32_t> keys_of_homes_;  // how many homes use each
   Homes homes_events_;
   event::TimerId deadlock_timer_ = 0;
   event::TimerId clock_timer_ = 0;  // the round after it decides anew

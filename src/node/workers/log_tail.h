@@ -17,7 +17,7 @@ class LogTail {
   static constexpr std::size_t kMostBytes = 8u << 10;
 
   void append(std::string_view text);
-  // Without a line end at the end.
+  // The kept lines, without a line end at the end.
   std::string text() const;
 
  private:

@@ -49,7 +49,7 @@ struct WorkerProcess {
   const WorkerPage* view() const { return static_cast<const WorkerPage*>(page.data()); }
 };
 
-// Whether what a worker key asks for is there.
+// Whether the runtime environment of a worker key is there.
 enum class EnvState : std::uint8_t { kReady, kMissing, kMaking, kFailed };
 
 class WorkerProcesses {
@@ -74,31 +74,31 @@ class WorkerProcesses {
   // Ends the fork server of a key that has no workers, and lets go of its environment; the next start() makes both anew.
   // False while it has workers.
   bool rest(WorkerKeyId key);
-  // Of a key that rests.
+  // Drops the description of a key that rests.
   void forget(WorkerKeyId key);
-  // Those with a fork server or an environment; the others cost nothing but their description.
+  // The keys with a fork server or an environment; a key at rest costs nothing but its description.
   std::vector<WorkerKeyId> awake_keys() const;
   EnvState env_state(WorkerKeyId key) const;
-  // What is being done to make it, or why it cannot be made; else empty.
+  // What is being done to make the environment, or why it cannot be made; else empty.
   std::string env_text(WorkerKeyId key) const;
   void make_env(WorkerKeyId key);
-  // One that has failed is made anew when it is wanted again.
+  // Lets an environment that has failed be made anew when it is wanted again.
   void forgive_env(WorkerKeyId key);
 
   Status start(WorkerKeyId key, ProcessId worker);
   // How long to wait before the next start of this key.
   std::chrono::milliseconds start_delay(WorkerKeyId key) const;
-  // Its fork server, on another socket, may not have said yet which process it is; what it prints is told with that.
+  // The fork server, on another socket, may not have told the pid yet; the lines that the worker prints are told with it.
   void said_hello(ProcessId worker, std::int32_t pid) { logs_.set_pid(worker, pid); }
   void started_well(ProcessId worker);
-  // Why its workers do not start: the last lines of its fork server or of a worker that died before it said hello.
+  // Why workers of the key do not start: the last lines of the fork server or of a worker that died before its hello.
   std::string failure_reason(WorkerKeyId key) const;
   // kRuntimeEnv where what the key asks for is to blame, else kWorkerDied: the node itself is well.
   StatusCode failure_code(WorkerKeyId key) const;
 
-  // `why`: for those whose task it ran.
+  // `why` is told to the submitters of the task that the worker ran.
   void kill(ProcessId worker, bool expected, const std::string& why = {});
-  // It was told to end, or said so; it is killed if it has not within a few seconds.
+  // The worker was told to end, or said that it ends; it is killed if it has not ended within a few seconds.
   void will_end(ProcessId worker);
   void expect_end(ProcessId worker);  // it will end by itself, when it has done what it runs
   // A worker of this key will run an event loop. Where it is not the first, the fork server loads what all of them need.

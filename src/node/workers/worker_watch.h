@@ -27,10 +27,10 @@ namespace fray::node {
 
 class WorkerWatch {
  public:
-  // A line about a worker for whoever sees its output.
+  // Writes a line about a worker to those who see the output of that worker.
   using Say = std::function<void(ProcessId worker, const std::string& line)>;
 
-  // Whether memory is scarce, at each look.
+  // Called at each look with whether memory is scarce.
   using TellMemory = std::function<void(bool scarce)>;
 
   WorkerWatch(event::Loop& loop, WorkerProcesses& processes, const scheduler::LeaseTable& table, Say say,

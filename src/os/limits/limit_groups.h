@@ -39,7 +39,7 @@ struct GroupMemory {
 class LimitGroups {
  public:
   static Result<LimitGroups> make(const LimitPlan& plan);
-  // Those made earlier from this plan, perhaps by another process.
+  // The groups that were made earlier from this plan, perhaps by another process.
   static LimitGroups of(const LimitPlan& plan) { return LimitGroups(plan.groups); }
 
   GroupMemory memory() const;

@@ -13,7 +13,7 @@ class CpuGauge {
  public:
   // CPUs that worked, on average since the last call; 1.5 is one and a half.
   double busy();
-  // That call asks anew from now on.
+  // Makes the next busy() begin anew, as the first call does.
   void forget() { all_ = 0; }
 
  private:

@@ -22,7 +22,7 @@ struct Installation {
   // those of `pip install --target` lie beside no interpreter, and another version's cannot load them.
   std::string python_name;
 
-  // Of `file`: <environment>/bin/fray, or something below .../lib/pythonX.Y/site-packages/fray/.
+  // The installation that `file` belongs to: <environment>/bin/fray, or a file below .../pythonX.Y/site-packages/fray/.
   static Installation of(const std::string& file);
 };
 

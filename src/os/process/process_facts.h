@@ -18,12 +18,12 @@ bool is_stopped(pid_t pid);
 // Resident memory of the process and everything below it, without what lies in files and shared memory: mapped objects
 // belong to the store. Pages that a fork shares count for parent and child alike.
 std::uint64_t private_memory_bytes(pid_t pid);
-// The same with shared pages divided among their users. Takes about a millisecond for each 100 MiB.
+// Resident memory with shared pages divided among their users. The call takes about a millisecond for each 100 MiB.
 std::uint64_t proportional_memory_bytes(pid_t pid);
 
 // CPU time of the process so far, in seconds.
 double cpu_seconds(pid_t pid);
-// Its command line, with spaces between the words.
+// The command line of the process, with spaces between the words.
 std::string command_line(pid_t pid);
 
 }  // namespace fray::os

@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 import sysconfig
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from fray.backend.native import NativeJobContext
 
 from tests.chaos.tasks import fork_server
 from tests.chaos.wheels import make_wheel
+from tests.waiting import eventually
 
 FRAY = str(Path(fray.__file__).parent / "_bin" / "fray")
 
@@ -73,14 +73,6 @@ def where_numpy_is() -> str:
     import numpy
 
     return numpy.__file__
-
-
-def wait_for(what: Callable[[], Any], seconds: float = 20) -> Any:
-    deadline = time.monotonic() + seconds
-    while not (found := what()):
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
-    return found
 
 
 def env_list() -> list[dict[str, Any]]:
@@ -257,7 +249,7 @@ def held_up(cache: Path, packages: Callable[..., RuntimeEnv]) -> Iterator[tuple[
     with NativeJobContext(cpus=1) as first:
         first.get(first.create_task(installed_version, options=TaskOptions(runtime_env=env)))
     (entry,) = (cache / "entries").iterdir()
-    wait_for(lambda: not env_list()[0]["in_use"])
+    eventually(lambda: not env_list()[0]["in_use"])
     subprocess.run([FRAY, "env", "prune", "--all"], check=True, capture_output=True)
     with open(cache / "locks" / entry.name, "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -286,7 +278,7 @@ def test_a_task_that_waits_for_its_environment_says_so_and_others_go_on(
 ) -> None:
     env, let_go = held_up
     ref = ctx.create_task(installed_version, options=TaskOptions(runtime_env=env))
-    wait_for(lambda: waits_for_another(ctx))
+    eventually(lambda: waits_for_another(ctx))
     assert ctx.get(ctx.run(pow, 2, 3)) == 8
     let_go()
     assert ctx.get(ref) == "2.0"
@@ -305,7 +297,7 @@ def test_an_actor_that_waits_for_its_environment_says_so(
     def reasons() -> str:
         return str([row.get("reason") for row in json.loads(ctx._client.status())["actors"]])
 
-    wait_for(lambda: "another process makes the same environment" in reasons())
+    eventually(lambda: "another process makes the same environment" in reasons())
     let_go()
     assert ctx.get(actor.number()) == 1
 
@@ -315,7 +307,7 @@ def test_a_killed_preparation_fails_the_tasks_and_the_next_one_tries_again(
 ) -> None:
     env, let_go = held_up
     ref = ctx.create_task(installed_version, options=TaskOptions(runtime_env=env))
-    wait_for(lambda: waits_for_another(ctx))
+    eventually(lambda: waits_for_another(ctx))
     (process,) = preparers()
     process.kill()
     with pytest.raises(fray.RuntimeEnvError, match="has died"):
@@ -329,10 +321,10 @@ def test_an_engine_that_ends_takes_its_preparation_along(
 ) -> None:
     env, _ = held_up
     ref = ctx.create_task(installed_version, options=TaskOptions(runtime_env=env))
-    wait_for(lambda: waits_for_another(ctx))
+    eventually(lambda: waits_for_another(ctx))
     assert len(preparers()) == 1
     ctx.close()
-    wait_for(lambda: not preparers())
+    eventually(lambda: not preparers())
     with pytest.raises(fray.FrayError):
         ref.result()
 
@@ -483,7 +475,7 @@ def test_prune_leaves_what_is_in_use(ctx: NativeJobContext, packages: Callable[.
     removed = json.loads(subprocess.check_output([FRAY, "env", "prune", "--all", "--json"]))["removed"]
     assert removed == []
     ctx.close()
-    wait_for(lambda: not env_list()[0]["in_use"])
+    eventually(lambda: not env_list()[0]["in_use"])
     removed = json.loads(subprocess.check_output([FRAY, "env", "prune", "--all", "--json"]))["removed"]
     assert [row["kind"] for row in removed] == ["packages"]
     assert env_list() == []

@@ -16,7 +16,7 @@ import urllib.error
 import urllib.request
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from fray._ray_jobs import RayJobs
 from fray.errors import JobExistsError
 
 from tests.chaos.wheels import make_wheel
+from tests.waiting import eventually
 
 from .conftest import Program
 
@@ -81,19 +82,6 @@ def client(node: Node, monkeypatch: pytest.MonkeyPatch) -> Any:
     return submission.JobSubmissionClient(node.url, headers={"Authorization": f"Bearer {node.token}"})
 
 
-def wait_for(condition: Callable[[], bool]) -> None:
-    event = asyncio.Event()
-
-    async def look() -> None:
-        while not condition():
-            try:
-                await asyncio.wait_for(event.wait(), 0.02)
-            except TimeoutError:
-                continue
-
-    asyncio.run(asyncio.wait_for(look(), 60))
-
-
 def test_a_started_node_answers_who_has_its_token_and_nobody_else(node: Node, fray_program: Program) -> None:
     assert stat.S_IMODE(node.token_file.stat().st_mode) == 0o600
     assert len(node.token) == 64
@@ -135,7 +123,7 @@ def test_a_job_is_run_and_its_output_read_byte_by_byte(node: Node, tmp_path: Pat
     status, body = node.ask("POST", "/api/v1/jobs", order)
     assert status == 200, body
     assert node.ask("POST", "/api/v1/jobs", order)[0] == 409
-    wait_for(lambda: json.loads(node.ask("GET", "/api/v1/jobs/bytes-1")[1])["status"] == "failed")
+    eventually(lambda: json.loads(node.ask("GET", "/api/v1/jobs/bytes-1")[1])["status"] == "failed", 60, every=0.02)
     job = json.loads(node.ask("GET", "/api/v1/jobs/bytes-1")[1])
     assert job["exit_code"] == 3
     assert "hidden-word" not in json.dumps(job)
@@ -175,7 +163,7 @@ def test_an_unmodified_submission_client_submits_tails_lists_and_stops(client: A
         return "".join([piece async for piece in client.tail_job_logs(job)])
 
     assert asyncio.run(tail()) == "hello you\n"
-    wait_for(lambda: client.get_job_status(job).is_terminal())
+    eventually(lambda: client.get_job_status(job).is_terminal(), 60, every=0.02)
     assert client.get_job_status(job) == "SUCCEEDED"
     assert client.get_job_logs(job) == "hello you\n"
     assert client.get_job_info(job).entrypoint == "echo hello $NAME; exit 0"
@@ -185,7 +173,7 @@ def test_an_unmodified_submission_client_submits_tails_lists_and_stops(client: A
     with pytest.raises(RuntimeError, match="already exists"):
         client.submit_job(entrypoint="true", submission_id="long-1")
     assert client.stop_job(long) is True
-    wait_for(lambda: client.get_job_status(long).is_terminal())
+    eventually(lambda: client.get_job_status(long).is_terminal(), 60, every=0.02)
     assert client.get_job_status(long) == "STOPPED"
     assert client.delete_job(long) is True
     with pytest.raises(RuntimeError, match="does not exist"):
@@ -214,12 +202,12 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_an_unmodified_submission_client_sends_its_folder_and_packages(project: Path, client: Any) -> None:
     env = {"working_dir": str(project), "env_vars": {"NAME": "you"}, "pip": ["fray_test_alpha"]}
     job = client.submit_job(entrypoint="python main.py", runtime_env=env)
-    wait_for(lambda: client.get_job_status(job).is_terminal())
+    eventually(lambda: client.get_job_status(job).is_terminal(), 60, every=0.02)
     assert client.get_job_logs(job) == "from the package you 1.0 ['lib', 'main.py']\n", client.get_job_info(job)
     assert client.get_job_status(job) == "SUCCEEDED"
     assert client.get_job_info(job).runtime_env["env_vars"] == {"NAME": "<redacted>"}
     again = client.submit_job(entrypoint="cat main.py", runtime_env={"working_dir": str(project)})
-    wait_for(lambda: client.get_job_status(again).is_terminal())
+    eventually(lambda: client.get_job_status(again).is_terminal(), 60, every=0.02)
     assert client.get_job_logs(again) == (project / "main.py").read_text()
     packages = list((Path(os.environ["FRAY_HOME"]) / "packages").iterdir())
     assert len(packages) == 1, "the second job found what the first had sent"
@@ -281,7 +269,7 @@ def test_packages_are_taken_whole_and_checked(node: Node, tmp_path: Path) -> Non
     assert node.put("/api/packages/gcs/..%2Fa.zip", b"x")[0] == 400
     order = {"entrypoint": "cat a.txt", "submission_id": "sent", "runtime_env": {"working_dir": f"gcs://{name}"}}
     assert node.ask("POST", "/api/jobs/", order)[0] == 200
-    wait_for(lambda: json.loads(node.ask("GET", "/api/jobs/sent")[1])["status"] == "SUCCEEDED")
+    eventually(lambda: json.loads(node.ask("GET", "/api/jobs/sent")[1])["status"] == "SUCCEEDED", 60, every=0.02)
     assert json.loads(node.ask("GET", "/api/jobs/sent/logs")[1])["logs"] == "in the archive\n"
     order = {"entrypoint": "true", "runtime_env": {"working_dir": "gcs://_ray_pkg_0123456789abcdef.zip"}}
     status, why = node.ask("POST", "/api/jobs/", order)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -17,7 +18,7 @@ import pytest
 from fray.backend.native import NativeJobContext
 
 from tests.conformance.gates import Gate
-from tests.unit.cli.conftest import Program
+from tests.unit.cli.conftest import Program, program_path
 
 Stacks = Callable[..., list[dict[str, Any]]]
 
@@ -178,3 +179,78 @@ def test_text_names_the_task(ctx: NativeJobContext, gate: Gate, fray_program: Pr
     assert "test_stack.py:" in done.stdout
     gate.open()
     ctx.get(ref)
+
+
+# ---- Where the time goes
+
+
+def spins(arrived: Gate, end: str) -> None:
+    """Use the CPU until a file is there."""
+    arrived.open()
+    while not os.path.exists(end):
+        adds_up(1000)
+
+
+def adds_up(most: int) -> int:
+    return sum(number * number for number in range(most))
+
+
+@pytest.fixture
+def spinning(ctx: NativeJobContext, home: Path) -> Iterator[int]:
+    """The pid of a worker that uses the CPU."""
+    end = home / "end"
+    arrived = Gate.make(str(home / "arrived"))
+    ref = ctx.run(spins, arrived, str(end))
+    arrived.wait()
+    yield wait_until_running(ctx, "spins")
+    end.touch()
+    ctx.get(ref)
+
+
+def test_a_process_that_is_watched_tells_where_its_time_goes(spinning: int, fray_program: Program) -> None:
+    done = fray_program("stack", "--pid", spinning, "--seconds", 1, "--json")
+    assert done.returncode == 0, done.stderr
+    flame = json.loads(done.stdout)
+    frames = [dict(zip(flame["fields"], row, strict=True)) for row in flame["frames"]]
+    assert (flame["pid"], flame["problem"], flame["seconds"]) == (spinning, None, 1)
+    by_name = {frame["function"]: frame for frame in frames}
+    caller, called = by_name["spins"], by_name["adds_up"]
+    assert called["depth"] == caller["depth"] + 1
+    assert called["file"].endswith("test_stack.py")
+    assert 0 < called["samples"] <= caller["samples"] <= flame["samples"]
+    assert caller["start"] <= called["start"]
+    text = fray_program("stack", "--pid", spinning, "--seconds", 1).stdout
+    assert "adds_up" in text and " %" in text
+
+
+def test_who_waits_uses_no_time_and_is_told_so(
+    ctx: NativeJobContext, home: Path, gate: Gate, fray_program: Program
+) -> None:
+    arrived = Gate.make(str(home / "arrived"))
+    ref = ctx.run(arrives_and_waits_in_python, arrived, gate)
+    arrived.wait()
+    pid = wait_until_running(ctx, "arrives_and_waits_in_python")
+    done = fray_program("stack", "--pid", pid, "--seconds", 1)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"process {pid} used next to no CPU" in done.stderr and "fray stack" in done.stderr
+    gate.open()
+    ctx.get(ref)
+
+
+def test_a_kernel_that_refuses_is_told_with_what_to_do(spinning: int, fray_program: Program) -> None:
+    setpriv = shutil.which("setpriv")
+    if setpriv is None or os.getuid() != 0:
+        pytest.skip("only root can give up what lets py-spy look into a process of root's")
+    without = [setpriv, "--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace", program_path()]
+    words = ["stack", "--pid", str(spinning), "--seconds", "1", "--json"]
+    done = subprocess.run([*without, *words], capture_output=True, text=True)
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["frames"], told["samples"]) == (1, [], 0)
+    assert "ptrace is refused" in told["problem"] and "SYS_PTRACE" in told["problem"]
+
+
+@pytest.mark.parametrize("words", [["--seconds", 1], ["--seconds", 0, "--pid", 1], ["--seconds", 61, "--pid", 1]])
+def test_nobody_is_watched_for_ever_or_by_accident(
+    ctx: NativeJobContext, fray_program: Program, words: list[object]
+) -> None:
+    assert fray_program("stack", *words).returncode == 2

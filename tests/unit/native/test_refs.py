@@ -14,6 +14,8 @@ import pytest
 from fray._ref_outside import RefOutsideError
 from fray.backend.native import NativeJobContext
 
+from tests.waiting import eventually
+
 
 @pytest.fixture(scope="module")
 def ctx() -> Iterator[NativeJobContext]:
@@ -36,10 +38,7 @@ def known_objects(ctx: NativeJobContext) -> int:
 
 def wait_until_known(ctx: NativeJobContext, count: int) -> None:
     gc.collect()
-    end = time.monotonic() + 20
-    while known_objects(ctx) != count and time.monotonic() < end:
-        time.sleep(0.01)
-    assert known_objects(ctx) == count
+    eventually(lambda: known_objects(ctx) == count)
 
 
 def test_others_of_a_wait_changed_into_duplicates_are_refused(ctx: NativeJobContext) -> None:

@@ -93,6 +93,15 @@ def test_decision_is_reported_for_what_a_header_below_it_includes(tree: Path) ->
     assert problem.startswith("src/base/status.h: includes <mutex>")
 
 
+def test_tables_of_the_dashboard_read_messages_and_nothing_that_could_do_more(tree: Path) -> None:
+    write(tree, "src/dashboard/board.h", '#include "wire/runs.h"\n')
+    write(tree, "src/wire/runs.h", "#include <vector>\n")
+    assert check_layers.check_decisions(tree) == []
+    write(tree, "src/wire/runs.h", "#include <sys/socket.h>\n")
+    (problem,) = check_layers.check_decisions(tree)
+    assert problem.startswith("src/wire/runs.h: includes <sys/socket.h>")
+
+
 @pytest.mark.parametrize("name", ["src/actor/sim/actor_world.cc", "src/actor/actor_table_test.cc", "src/os/clock.h"])
 def test_simulators_tests_and_other_modules_need_not_be_pure(tree: Path, name: str) -> None:
     write(tree, name, "#include <ctime>\nlong now() { return ::time(nullptr); }  // steady_clock::now\n")

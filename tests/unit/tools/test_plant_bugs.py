@@ -40,6 +40,16 @@ def test_several_bugs_and_places_come_into_one_copy(module: Path, tmp_path: Path
     assert copy.endswith('  (void)FRAY_PLANTED("other");\n}\n')
 
 
+def test_bug_of_the_simulators_own_file_is_in_a_copy_in_its_folder(module: Path, tmp_path: Path) -> None:
+    (module / "sim" / "world.cc").write_text(SOURCE)
+    text = LIST + LIST.replace("free_stays", "world_is_free").replace("ledger", "sim/world")
+    for _ in range(2):
+        plant_bugs.write_copies(write(module, text), tmp_path / "out")
+    assert 'FRAY_PLANTED("world_is_free")' in (tmp_path / "out" / "sim" / "world.cc").read_text()
+    plant_bugs.write_copies(write(module, LIST), tmp_path / "out")
+    assert [path.name for path in (tmp_path / "out").rglob("*.cc")] == ["ledger.cc"]
+
+
 def test_copy_that_no_list_names_any_more_goes(module: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "older.cc").write_text("int old;\n")

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, overload
 
+from fray import _traces
 from fray._iris_jobs import DeviceKind, IrisJobRequest, IrisJobs, usual_user
 from fray.backend.iris.program import program_of
 from fray.backend.iris.resources import spec_of
@@ -69,7 +70,10 @@ class IrisCluster(Cluster):
         environment = request.environment
         if environment is None and not self._jobs.is_own():
             environment = create_environment()
-        return JobId(self._jobs.submit(order_of(request, environment)))
+        order = order_of(request, environment)
+        with _traces.launching(request.name, order.env_vars) as variables:
+            order.env_vars = {**order.env_vars, **variables}
+            return JobId(self._jobs.submit(order))
 
     def create_job(self, entrypoint: str, env: RuntimeEnv | None = None) -> JobId:
         """Start a shell command in a copy of this process's folder and return the job's id."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fray._unpicklable import serialization_error
+from fray._version import VERSION
 from fray.cluster.entrypoint import CallableEntrypoint, Entrypoint
 
 __all__ = ["Program", "program_of"]
@@ -17,7 +18,7 @@ _RUNNER = "_fray_runner.py"
 _RUNNER_TEXT = """\
 # Runs the call of a job. The versions must be those of the program that pickled it: code is pickled as bytecode.
 import os, sys
-wanted = {version!r}
+wanted, wanted_fray = {version!r}, {fray!r}
 if sys.version_info[:2] != wanted:
     sys.exit("this job was pickled by Python %d.%d and its task has Python %d.%d; give both the same, or launch a "
              "program with Entrypoint.from_binary" % (wanted + sys.version_info[:2]))
@@ -28,8 +29,20 @@ except ImportError:
              % sys.executable)
 folder = os.environ["IRIS_WORKDIR"]
 sys.path.insert(0, folder)
-with open(os.path.join(folder, {call!r}), "rb") as file:
-    function, args, kwargs = cloudpickle.load(file)
+def check_fray():
+    fray = sys.modules.get("fray")
+    if fray and fray.__version__ != wanted_fray:
+        sys.exit("this job was launched by fray %s and its task has fray %s (%s); give both the same"
+                 % (wanted_fray, fray.__version__, fray.__file__))
+try:
+    with open(os.path.join(folder, {call!r}), "rb") as file:
+        function, args, kwargs = cloudpickle.load(file)
+except ModuleNotFoundError as error:
+    name = (error.name or "a module").partition(".")[0]
+    sys.exit("the Python of this task (%s) lacks %s, which the function of this job needs (%s); add it to pip_packages"
+             % (sys.executable, "fray==" + wanted_fray if name == "fray" else name, error))
+finally:
+    check_fray()  # says more than what a function of another version fails with
 function(*args, **kwargs)
 """
 
@@ -57,7 +70,7 @@ def program_of(entrypoint: Entrypoint) -> Program:
     """
     called = entrypoint.callable_entrypoint
     if called is not None:
-        runner = _RUNNER_TEXT.format(version=sys.version_info[:2], call=_CALL)
+        runner = _RUNNER_TEXT.format(version=sys.version_info[:2], fray=VERSION, call=_CALL)
         files = {_CALL: _pickled(called), _RUNNER: runner.encode()}
         return Program(["sh", "-c", f'exec "$IRIS_PYTHON" -u {_RUNNER}'], files, ("cloudpickle",))
     binary = entrypoint.binary_entrypoint

@@ -237,6 +237,7 @@ class LocalActor(ActorLink):
 class ActorCall(Call):
     """A submitted call. It holds its actor, which therefore lives at least until the call has ended."""
 
+    operation = "call"
     __slots__ = ("_instance", "_stop", "actor", "left_behind", "method", "retries_left")
 
     def __init__(
@@ -375,7 +376,11 @@ class ActorCall(Call):
 class ConstructorCall(ActorCall):
     """Makes the actor's instance; what it raises ends the actor."""
 
+    operation = "create"
     __slots__ = ()
+
+    def traced_name(self) -> str:
+        return self.actor.class_name
 
     def function(self) -> Callable[..., Any]:
         actor = self.actor

@@ -15,6 +15,7 @@ from contextvars import Context, ContextVar, copy_context
 from types import CoroutineType
 from typing import Any, NamedTuple, Protocol, cast
 
+from fray import _traces
 from fray._attempts import call_with_retries
 from fray.backend.local.codec import Codec
 from fray.backend.local.environment import applied
@@ -65,6 +66,8 @@ class CallOwner(Protocol):
 class Call(ABC):
     """Something submitted; a subclass says which function it calls."""
 
+    operation = "submit"
+    """What is done with the callable; see `fray._trace_recorder`."""
     __slots__ = (
         "_arguments",
         "attempt_started",
@@ -75,6 +78,7 @@ class Call(ABC):
         "options",
         "owner",
         "thread",
+        "trace",
         "variables",
     )
 
@@ -96,6 +100,7 @@ class Call(ABC):
         self.cells: list[Cell] = [owner.new_cell(self.name) for _ in range(options.num_returns)]
         for cell in self.cells:
             cell.call = self
+        self.trace = _traces.sent(self.traced_name(), self.operation)
 
     # ---- what a subclass implements
 
@@ -114,6 +119,10 @@ class Call(ABC):
     @abstractmethod
     def check_cancel(self, force: bool) -> None:
         """Raise ValueError where it cannot be cancelled like that."""
+
+    def traced_name(self) -> str:
+        """Return how spans name the callable."""
+        return self.name
 
     def what(self) -> str:
         """Return how messages name the call."""
@@ -243,7 +252,7 @@ class Call(ABC):
 
     def call_once(self) -> Any:
         """Call the function with its arguments, and return what it returns."""
-        fn = self.function()
+        fn = _traces.around(self.function(), self.trace, self.traced_name())
         args, kwargs = self.owner.codec.open(self._arguments)
         values = [self._resolve(value) for value in args]
         named = {key: self._resolve(value) for key, value in kwargs.items()}

@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, cast
 
+from fray import _traces
 from fray._resources import DEVICE_KINDS
 from fray.backend.local.actor import ActorCall, LocalActor
 from fray.backend.local.call import Span, TaskCall, running_demand
@@ -55,6 +56,7 @@ class InProcessEngine(Engine):
     """
 
     def __init__(self, context: JobContext, codec: Codec, parallelism: int) -> None:
+        _traces.switch_on()
         self.context = context
         self.codec = codec
         self._parallelism = parallelism
@@ -247,7 +249,9 @@ class InProcessEngine(Engine):
         if not cell.done:
             cell.want_all()
             cell.pump_all()
-            if not self._wait_for(cell, timeout):
+            with _traces.waiting("get", cell.name):
+                reached = self._wait_for(cell, timeout)
+            if not reached:
                 raise GetTimeoutError(f"task {cell.name!r} had no result after {timeout} s")
         return self.value_of(cell)
 
@@ -314,7 +318,8 @@ class InProcessEngine(Engine):
         cells = [ref.cell for ref in refs]
         for cell in cells:
             self._help(cell)
-        self.wait_until(lambda: sum(cell.ready() for cell in cells) >= num_returns, timeout)
+        with _traces.waiting("wait", f"{len(refs)} results") if timeout != 0 else nullcontext():
+            self.wait_until(lambda: sum(cell.ready() for cell in cells) >= num_returns, timeout)
         ready: list[LocalRef[Any]] = []
         others: list[LocalRef[Any]] = []
         with self.condition:

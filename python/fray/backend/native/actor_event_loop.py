@@ -15,6 +15,7 @@ from inspect import CORO_CREATED, getcoroutinestate, isasyncgen, isawaitable, is
 from types import CoroutineType, coroutine
 from typing import Any
 
+from fray._native import ActorHost
 from fray.backend.native.refs import awaited_refs
 from fray.errors import DeadlockError
 
@@ -24,7 +25,7 @@ _TASK_NAME = "fray call"  # asyncio would count and format one for each
 _LOOK_SECONDS = 0.05  # between looks at what the calls of a full actor wait for
 
 
-def serve_on_loop(host: Any, limit: int) -> None:
+def serve_on_loop(host: ActorHost, limit: int) -> None:
     """Run calls as tasks of one event loop, at most `limit` at once, until the node lets go of the actor."""
     asyncio.run(_EventLoopHost(host, limit).run())
 
@@ -38,7 +39,7 @@ class _EventLoopHost:
     the same in a call.
     """
 
-    def __init__(self, host: Any, limit: int) -> None:
+    def __init__(self, host: ActorHost, limit: int) -> None:
         self.host = host
         self.limit = limit
         self.tasks: dict[int, asyncio.Task[None]] = {}

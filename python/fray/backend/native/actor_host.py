@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import gc
 import threading
-from typing import Any
 
 from fray._failures import summary
-from fray._native import ActorMode
+from fray._native import ActorHost, ActorMode
 from fray.backend.native.actors import ActorDescription, AnyMethods, NativeActorLink
 from fray.backend.native.threads import use_threads
 from fray.job.actor_methods import methods_of, runs_on_loop
@@ -21,7 +20,7 @@ __all__ = ["host_actor"]
 _YOUNG_OBJECTS = 10_000
 
 
-def host_actor(host: Any) -> None:
+def host_actor(host: ActorHost) -> None:
     """Build the actor's instance and run its calls until the node lets go of it."""
     description = ActorDescription.unpack(host.settings())
     if isinstance(description.methods, AnyMethods):
@@ -60,14 +59,14 @@ def host_actor(host: Any) -> None:
         host.serve()
 
 
-def _look_at_class(host: Any, description: ActorDescription) -> ActorDescription:
+def _look_at_class(host: ActorHost, description: ActorDescription) -> ActorDescription:
     """Return the description with what its creator, a C++ program, could not know."""
     methods = methods_of(host.load_class())
     concurrency = description.max_concurrency or (1000 if runs_on_loop(methods) else 1)
     return description._replace(methods=methods, max_concurrency=concurrency)
 
 
-def _serve_on_threads(host: Any, count: int, context: ActorContext) -> None:
+def _serve_on_threads(host: ActorHost, count: int, context: ActorContext) -> None:
     """Run calls on the main thread and `count` - 1 others, which all start at once."""
 
     def serve() -> None:

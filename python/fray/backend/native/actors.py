@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from fray import _native
 from fray._native import FunctionKind
 from fray._recent import Recent
+from fray.backend.native.functions import checked_label
 from fray.job.actor_methods import MethodKind
 from fray.job.actors import ActorHandle, ActorLink, CallOptions
 
@@ -139,11 +140,15 @@ class NativeActorLink(ActorLink):
         """Pickle as the ref, which the engine counts on its way, and the description."""
         return restore_handle, (self._ref, self._description.pack())
 
+    def with_retries(self, retries: int) -> NativeActorLink:
+        """Return a link to the same actor whose calls are tried so often again when its process dies; -1: always."""
+        return NativeActorLink(self._ref, self._description._replace(max_task_retries=retries))
+
     def kill(self, no_restart: bool) -> None:
         """End the actor's process; with `no_restart` the actor as well."""
-        _native.kill_actor(self._ref, no_restart)
+        _native.kill_actor(self._ref, bool(no_restart))
 
-    def belongs_to(self, client: Any) -> bool:
+    def belongs_to(self, client: _native.Client) -> bool:
         """Return whether the actor is one of this client's node."""
         return self._client is client
 
@@ -152,7 +157,7 @@ class NativeActorLink(ActorLink):
             raise ValueError(f"the method's name {method!r} is longer than {_MOST_NAME_BYTES} bytes")
         label = options.name or f"{self.class_name}.{method}"
         kind = FunctionKind.CPP_METHOD if self._description.is_cpp else FunctionKind.METHOD
-        function = _native.make_function(kind, method.encode(), label, 0)
+        function = _native.make_function(kind, method.encode(), checked_label(label), 0)
         streams = self.methods[method] in _STREAMS
         retries = self._description.max_task_retries
         plan = _native.make_plan({}, retries, options.num_returns, streams, 0.0, _ITEM_BUDGET_BYTES)

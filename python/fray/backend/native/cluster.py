@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, TypedDict, overload
 
-from fray import _native
+from fray import _native, _traces
 from fray.backend.native.address import find_socket
 from fray.backend.native.context import NativeJobContext
 from fray.backend.native.job_order import order_of, shell_order
 from fray.cluster.cluster import Cluster
+from fray.cluster.environment import create_environment
 from fray.cluster.request import JobRequest
 from fray.cluster.status import JobId, JobInfo, JobStatus, TaskStatus
 from fray.cluster.waiting import check_timeout, jobs_failed, time_is_over, wanted_ids
@@ -68,7 +70,9 @@ class LocalCluster(Cluster):
             SerializationError: its function cannot be pickled.
             RuntimeEnvError: its own environment cannot be made.
         """
-        return self._submit(order_of(request, self._isolated))
+        environment = request.environment or create_environment()
+        with _traces.launching(request.name, environment.env_vars) as variables:
+            return self._submit(order_of(request, self._isolated, variables))
 
     def create_job(self, entrypoint: str, env: RuntimeEnv | None = None) -> JobId:
         """Start a shell command in this process's folder and return the job's id."""
@@ -77,7 +81,9 @@ class LocalCluster(Cluster):
                 f"create_job needs a shell command such as 'python train.py', got {entrypoint!r}; "
                 "launch a function instead: Entrypoint.from_callable(f)"
             )
-        return self._submit(shell_order("fray", entrypoint, env or RuntimeEnv()))
+        env = env or RuntimeEnv()
+        with _traces.launching("fray", env.env) as variables:
+            return self._submit(shell_order("fray", entrypoint, replace(env, env={**env.env, **variables})))
 
     def _submit(self, order: dict[str, object]) -> JobId:
         return JobId(json.loads(self._client().submit(order))["id"])
@@ -130,7 +136,8 @@ class LocalCluster(Cluster):
     def _wait(self, ids: list[str], timeout: float | None) -> list[JobInfo]:
         client = self._client()
         try:
-            return self._infos(client.wait(ids, timeout))
+            with _traces.waiting("wait", "job " + ", ".join(ids)):
+                return self._infos(client.wait(ids, timeout))
         except GetTimeoutError:
             infos = self._infos(client.get(ids))
         if all(JobStatus.finished(info.status) for info in infos):

@@ -21,6 +21,7 @@ from fray.backend.native.breakpoints import DEBUG_VARIABLE
 from fray.backend.native.detours import HoldsRefs, IsCpp
 from fray.backend.native.launch import attach, check_settings, namespace_env, start_embedded
 from fray.backend.native.needs import Needs
+from fray.backend.native.tracing import settle_traces, trace_program
 from fray.errors import UnsupportedError
 from fray.job.arrival import arrive, note
 from fray.job.context import JobContext
@@ -55,6 +56,7 @@ class NativeJobContext(JobContext):
         debug: tasks may stop at ``breakpoint()``.
         worker_env: variables of all workers, for contexts that stand on this one.
         dashboard: a node that is started for this process answers HTTP as a started one does.
+        tracing: this program and its tasks are traced; by default where FRAY_OTEL says so.
 
     Raises:
         NodeDiedError: the node cannot be started or reached.
@@ -85,10 +87,11 @@ class NativeJobContext(JobContext):
         debug: bool = False,
         worker_env: Mapping[str, str] | None = None,
         dashboard: bool = False,
+        tracing: bool | None = None,
     ) -> None:
         self.namespace = check_actor_name(default_namespace() if namespace is None else namespace, "namespace")
         debugging = {DEBUG_VARIABLE: str(os.getpid())} if debug else {}
-        self._extra_env = {**namespace_env(self.namespace), **debugging, **(worker_env or {})}
+        self._extra_env = {**namespace_env(self.namespace), **debugging, **trace_program(tracing), **(worker_env or {})}
         if address is not None:
             given = {"cpus": cpus, "memory": memory, "store_memory": store_memory, "spill_dir": spill_dir}
             refuse_settings(address, {**given, "resources": resources, "max_workers": max_workers})
@@ -169,14 +172,14 @@ class NativeJobContext(JobContext):
         return cls._current
 
     @classmethod
-    def of_client(cls, client: Any) -> NativeJobContext | None:
+    def of_client(cls, client: _native.Client) -> NativeJobContext | None:
         """Return the context with that connection, the worker's own where others have borrowed it."""
         if cls._current is not None and cls._current._client is client:
             return cls._current
         return next((context for context in list(_contexts) if context._client is client), None)
 
     @classmethod
-    def _adopt(cls, client: Any) -> None:
+    def _adopt(cls, client: _native.Client) -> None:
         """Make this process's worker connection its context."""
         context = cls.__new__(cls)
         context.namespace = default_namespace()
@@ -272,6 +275,7 @@ class NativeJobContext(JobContext):
         if self._borrowed:
             self._closed = True  # the connection is the worker's
         elif not self._closed:
+            settle_traces(self._client)
             super().close()
             withdraw_stacks()
 
@@ -303,6 +307,7 @@ class NativeJobContext(JobContext):
 
     def _drain_output(self) -> None:
         if not self._closed:
+            settle_traces(self._client)
             self._client.drain_output()
 
 

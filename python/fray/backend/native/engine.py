@@ -55,7 +55,7 @@ class NativeEngine(Engine):
 
     def __init__(
         self,
-        client: Any,
+        client: _native.Client,
         namespace: str,
         extra_env: Mapping[str, str],
         terminal: Terminal | None = None,
@@ -135,7 +135,7 @@ class NativeEngine(Engine):
         if len(self._cpp_keys) >= _MOST_KEYS:
             self._cpp_keys.clear()
         key = cpp_worker_key(library, self._extra_env)
-        number = WorkerKeyNumber.of(self.client, self.client.define_key(*key))
+        number = WorkerKeyNumber.of(self.client, self.client.define_key(*key, ""))
         self._cpp_keys[library] = (content, number)
         return number
 
@@ -172,7 +172,7 @@ class NativeEngine(Engine):
             raise ValueError(
                 "cancel: force would end the actor of this call and all its calls; leave force out, or kill the actor"
             )
-        _native.cancel(self.client, ref, force, recursive)
+        _native.cancel(self.client, ref, bool(force), bool(recursive))
 
     def is_waiting(self, ref: Any, cancel: bool = False) -> bool:
         return _native.is_waiting(self.client, ref, cancel)
@@ -277,7 +277,7 @@ class NativeEngine(Engine):
     def timeline_events(self) -> Iterator[dict[str, Any]]:
         pids: set[int] = set()
         failures = {task: text for _, task, text in self.failures()}
-        for name, task, started_ns, duration_ns, pid, status, *costs in self.client.timeline():
+        for name, task, started_ns, duration_ns, pid, status, cpu, peak, read, written in self.client.timeline():
             if pid not in pids:
                 pids.add(pid)
                 yield {"ph": "M", "name": "process_name", "pid": pid, "args": {"name": f"worker {pid}"}}
@@ -289,7 +289,7 @@ class NativeEngine(Engine):
                 "dur": duration_ns / 1000,
                 "pid": pid,
                 "tid": pid,
-                "args": {"task": task, "status": _STATUSES[status], **_costs(*costs)}
+                "args": {"task": task, "status": _STATUSES[status], **_costs(cpu, peak, read, written)}
                 | ({"error": failures[task]} if task in failures else {}),
             }
 
@@ -302,7 +302,7 @@ class NativeEngine(Engine):
 
     # ---- options
 
-    def plan(self, options: TaskOptions, generator: bool) -> Any:
+    def plan(self, options: TaskOptions, generator: bool) -> _native.Plan:
         key = (id(options), generator)
         known = self._plans[key]
         if known is not None:
@@ -311,7 +311,7 @@ class NativeEngine(Engine):
         self._plans.keep(key, (options, plan))  # the options stay alive, so their id stays theirs
         return plan
 
-    def _make_plan(self, options: TaskOptions, key: int, generator: bool) -> Any:
+    def _make_plan(self, options: TaskOptions, key: int, generator: bool) -> _native.Plan:
         return _native.make_plan(
             {**options.shape(), "key": key},
             options.max_retries,
@@ -346,10 +346,10 @@ class NativeEngine(Engine):
 class WorkerKeyNumber(int):
     """The number of a runtime env. Plans hold it: when nothing does any more, the engine forgets what it stood for."""
 
-    _client: Any = None
+    _client: _native.Client | None = None
 
     @classmethod
-    def of(cls, client: Any, number: int) -> WorkerKeyNumber:
+    def of(cls, client: _native.Client, number: int) -> WorkerKeyNumber:
         """Return the number that `client` has just given out."""
         made = cls(number)
         made._client = client
@@ -397,7 +397,7 @@ class QueueWatch:
     The thread that serves reads the workers' sockets itself, so an answer reaches it without a detour.
     """
 
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: _native.Client) -> None:
         self._client = client
         self._queue = _native.make_queue(client)
         self.add: Callable[[Any, Callable[[], object]], None] = self._queue.watch

@@ -7,10 +7,11 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 
 from fray import _native
-from fray._settings import PRELOAD_VARIABLE
+from fray._settings import PRELOAD_VARIABLE, traces_are_asked_for
 from fray.backend.native.launch import NEEDS_OPTION
 from fray.backend.native.loading import Loading
 
@@ -32,6 +33,9 @@ def main(fd: int, collects: bool) -> None:
     names = [name for name in os.environ.get(PRELOAD_VARIABLE, "").split(",") if name]
     for name in names:
         import_module(name)
+    if traces_are_asked_for():
+        with suppress(ImportError):  # which the program has said
+            import_module("fray._trace_recorder")
     if names:
         gc.collect()
     gc.freeze()

@@ -27,7 +27,7 @@ from fray.job.frozen import Frozen
 if TYPE_CHECKING:
     from fray.backend.native.needs import Needs
 
-__all__ = ["FunctionTable", "call", "cpp_function"]
+__all__ = ["FunctionTable", "call", "checked_label", "cpp_function"]
 
 _LARGE_BYTES = 1 << 20
 _MOST_NAME_BYTES = 1 << 20
@@ -114,15 +114,27 @@ class FunctionTable:
         return _make(FunctionKind.PICKLE, payload, fn, name, max_calls)
 
 
-def cpp_function(name: str, label: str | None = None, retrying: bool = False) -> Any:
+def cpp_function(name: str, label: str | None = None, retrying: bool = False) -> _native.Function:
     """Return the native handle of a function or class that a C++ library registers under `name`."""
     key = (name, label, retrying)
     return _cpp_functions[key] or _cpp_functions.keep(
         key,
         _native.make_function(
-            FunctionKind.CPP_RETRYING if retrying else FunctionKind.CPP, name.encode(), label or name, 0
+            FunctionKind.CPP_RETRYING if retrying else FunctionKind.CPP, name.encode(), checked_label(label or name), 0
         ),
     )
+
+
+def checked_label(label: str) -> str:
+    """Return the name of a task, which people read, as it is.
+
+    Raises:
+        ValueError: it has a zero character, or one that has no UTF-8.
+    """
+    if "\0" in label:
+        raise ValueError(f"the name of a task must not have a zero character, got {label!r}")
+    label.encode()
+    return label
 
 
 def _size_of_cpp(key: tuple[str, str | None, bool], handle: Any) -> int:
@@ -142,5 +154,5 @@ def _size_by_value(key: Any, known: tuple[Any, bool]) -> int:
 
 
 def _make(kind: FunctionKind, payload: bytes, fn: Any, name: str | None, max_calls: int) -> tuple[Any, bool]:
-    label = name or name_of(fn).replace("<locals>.", "")
+    label = checked_label(name or name_of(fn).replace("<locals>.", ""))
     return _native.make_function(kind, payload, label, max_calls), isgeneratorfunction(fn)

@@ -35,13 +35,19 @@ _SAME = (
 """Fields that a request and an order both have; None leaves a number as the node has it."""
 
 
-def order_of(request: JobRequest, isolated: bool = False) -> dict[str, object]:
-    """Return the order for a job; an `isolated` one is in an environment of its own, which is made here."""
+def order_of(request: JobRequest, isolated: bool = False, extra: Mapping[str, str] | None = None) -> dict[str, object]:
+    """Return the order for a job; an `isolated` one is in an environment of its own, which is made here.
+
+    Args:
+        request: the job.
+        isolated: whether it has an environment of its own.
+        extra: further variables.
+    """
     environment = request.environment or create_environment()
     binary = request.entrypoint.binary_entrypoint
     called = request.entrypoint.callable_entrypoint
     python, *flags = interpreter_command()
-    variables = job_variables({**request.resources.device.default_env_vars(), **environment.env_vars})
+    variables = job_variables({**request.resources.device.default_env_vars(), **environment.env_vars, **(extra or {})})
     module_path = search_path(current_folder())
     if isolated:
         own = isolated_environment(environment)

@@ -92,7 +92,7 @@ class Opening:
         with _errors_of_nodes():
             self._begun = _native.begin_open(address, program, settings, prestart, *key)
 
-    def client(self) -> Any:
+    def client(self) -> _native.Client:
         """Wait for the node's answer and return the client; once. Raises what the constructor does."""
         with _errors_of_nodes():
             return _native.finish_open(self._begun)

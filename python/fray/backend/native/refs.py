@@ -96,7 +96,7 @@ def _note_loop(loop: asyncio.AbstractEventLoop) -> None:
         _native.note_own_socket(socket.fileno())
 
 
-def _queue_of(loop: asyncio.AbstractEventLoop, client: Any) -> Any:
+def _queue_of(loop: asyncio.AbstractEventLoop, client: _native.Client) -> _native.CompletionQueue:
     queues = _queues.setdefault(loop, {})
     queue = queues.get(id(client))
     if queue is None:

@@ -19,7 +19,7 @@ _HELD = (
 )
 
 
-def make_array(client: Any, sizes: tuple[int, ...], kind: numpy.dtype[Any], nbytes: int) -> Any:
+def make_array(client: _native.Client, sizes: tuple[int, ...], kind: numpy.dtype[Any], nbytes: int) -> Any:
     """Return an array in the store; views of it refer to the array over the whole room, not to the one returned."""
     import numpy
 

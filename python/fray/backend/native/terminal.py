@@ -25,7 +25,7 @@ _LOOK_EVERY_SECONDS = 0.1
 class Terminal:
     """Lends the terminal of this process, one task after the other."""
 
-    def __init__(self, client: Any, session_folder: str) -> None:
+    def __init__(self, client: _native.Client, session_folder: str) -> None:
         from pathlib import Path
 
         self._client = client
@@ -64,7 +64,7 @@ class Terminal:
 _terminals: WeakValueDictionary[int, Terminal] = WeakValueDictionary()
 
 
-def lend_terminal(client: Any, refs: Sequence[Any], timeout: float | None) -> float | None:
+def lend_terminal(client: _native.Client, refs: Sequence[Any], timeout: float | None) -> float | None:
     """Do as `Terminal.lend` for all of `refs` where the context of `client` debugs."""
     terminal = _terminals.get(id(client))
     return timeout if terminal is None else terminal.lend(refs, len(refs), timeout)

@@ -12,7 +12,7 @@ import sys
 import threading
 from typing import Any, NoReturn
 
-from fray import _failures, _native
+from fray import _failures, _native, _traces
 from fray._failures import describe_exception
 from fray._native import FunctionKind, Interrupt
 from fray._stack_dump import offer_stacks
@@ -22,6 +22,7 @@ from fray.backend.native.breakpoints import end_debugging
 from fray.backend.native.context import NativeJobContext
 from fray.backend.native.retrying import Retrying
 from fray.backend.native.threads import use_threads
+from fray.backend.native.tracing import traced_call
 from fray.errors import NodeDiedError, TaskTimeoutError
 from fray.job.interruption import interrupt_cancelled
 
@@ -36,6 +37,7 @@ __all__ = [
     "may_retry",
     "on_interrupt",
     "pack_exception",
+    "traced",
     "use_threads",
 ]
 
@@ -84,6 +86,12 @@ def _shortened(path: list[str]) -> str:
     return f"{path[:shown]}{more}"
 
 
+def traced(function: Any, trace: bytes, name: str, number: int, attempt: int) -> Any:
+    """Return what is called in the place of `function`, for a caller that is traced."""
+    context = NativeJobContext.current()
+    return traced_call(function, trace, name, number, attempt, "" if context is None else context.session_folder)
+
+
 def may_retry(function: object, error: BaseException) -> bool:
     """Return whether a task of this function may be tried again after it raised `error`."""
     return isinstance(function, Retrying) and function.retries_after(error)
@@ -111,6 +119,7 @@ def main(process: int, control_fd: int, page_fd: int) -> None:
     except NodeDiedError:
         os._exit(1)  # the node let it go before it had begun, and reads no message of it
     breakpoints.install(client.session_folder())
+    _traces.only_children()
     NativeJobContext._adopt(client)  # pyright: ignore[reportPrivateUsage]
     failure = None
     try:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
-from fray import errors
+from fray import _traces, errors
 from fray._ref_outside import RefOutsideError
 from fray.backend import BACKENDS
 from fray.backend.ray.connection import Connection, Holder
@@ -15,7 +15,7 @@ from fray.backend.ray.functions import takes_nothing
 from fray.backend.ray.library import ray, theirs
 from fray.backend.ray.options import BACKPRESSURE_ITEMS
 from fray.backend.ray.refs import packed
-from fray.backend.ray.worker import hear_interrupts, raise_failure
+from fray.backend.ray.worker import TRACE_KEYWORD, hear_interrupts, raise_failure, traced
 from fray.job.actor_methods import MethodKind
 from fray.job.actors import ActorContext, ActorHandle, ActorLink, ActorMethod, CallOptions, enter_actor
 from fray.job.current import enter_context
@@ -55,7 +55,7 @@ class _Host:
         self._fray_context = ActorContext(ActorHandle(link), group_name=setup.name or setup.class_name)
         enter_actor(self._fray_context)
         try:
-            self._fray_object = cls(*args, **kwargs)
+            self._fray_object = traced(cls, kwargs, setup.class_name)(*args, **kwargs)
         except BaseException as error:
             raise_failure(error)
 
@@ -89,14 +89,14 @@ def _method(name: str, kind: MethodKind) -> Callable[..., Any]:
     def plain(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         try:
             hear_interrupts()
-            return packed(getattr(self._fray_enter(), name)(*args, **kwargs))
+            return packed(_method_of(self, name, kwargs)(*args, **kwargs))
         except BaseException as error:
             raise_failure(error)
 
     def generator(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         try:
             hear_interrupts()
-            for item in getattr(self._fray_enter(), name)(*args, **kwargs):  # noqa: UP028
+            for item in _method_of(self, name, kwargs)(*args, **kwargs):  # noqa: UP028
                 yield item
         except GeneratorExit:
             raise
@@ -105,12 +105,12 @@ def _method(name: str, kind: MethodKind) -> Callable[..., Any]:
 
     async def coroutine(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         try:
-            return packed(await getattr(self._fray_enter(), name)(*args, **kwargs))
+            return packed(await _method_of(self, name, kwargs)(*args, **kwargs))
         except Exception as error:  # a cancelled call ends as Ray ends it
             raise_failure(error)
 
     async def async_generator(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        items = getattr(self._fray_enter(), name)(*args, **kwargs)
+        items = _method_of(self, name, kwargs)(*args, **kwargs)
         try:
             async for item in items:
                 yield item
@@ -128,6 +128,12 @@ def _method(name: str, kind: MethodKind) -> Callable[..., Any]:
     made = kinds[kind]
     made.__name__ = made.__qualname__ = name
     return made
+
+
+def _method_of(host: Any, name: str, kwargs: dict[str, Any]) -> Callable[..., Any]:
+    """Return the user's method that a call runs, as a span where the caller is traced."""
+    target = host._fray_enter()
+    return traced(getattr(target, name), kwargs, f"{type(target).__qualname__.replace('<locals>.', '')}.{name}")
 
 
 # ---- where it is called
@@ -178,12 +184,15 @@ class RayActorLink(ActorLink):
         remote = self._calls.get((method, options))
         if remote is None:
             remote = self._calls[method, options] = self.remote_of(method, options)
-        return self.call(remote, args, kwargs)
+        return self.call(method, remote, args, kwargs)
 
-    def call(self, remote: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call `remote`, Ray's, and return our refs."""
+    def call(self, method: str, remote: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call `remote`, Ray's of that method, and return our refs."""
         engine = self._engine
         engine.check_lives(self)
+        if _traces.recorder() is not None and self._takes_trace(method):
+            trace = _traces.sent(f"{self.class_name}.{method}", "call")
+            kwargs = kwargs if trace is None else {**kwargs, TRACE_KEYWORD: trace}
         if args or kwargs:
             args, kwargs = engine.arguments(args, kwargs, f"a call of {self.class_name}")
         try:
@@ -196,6 +205,12 @@ class RayActorLink(ActorLink):
         except Exception as error:
             raise engine.submission_error(error, args, kwargs, f"a call of {self.class_name}") from None
         return engine.wrapped(answer)
+
+    def _takes_trace(self, method: str) -> bool:
+        """Return whether a trace context may go along: the method is one of `_Host`, and takes any keyword."""
+        signatures: Mapping[str, list[inspect.Parameter]] = self._raw._ray_method_signatures
+        of_host = "_fray_enter" in signatures
+        return of_host and any(parameter.kind is parameter.VAR_KEYWORD for parameter in signatures.get(method, []))
 
     def remote_of(self, method: str, options: CallOptions) -> Callable[..., Any]:
         """Return Ray's callable for calls of `method` with these options."""
@@ -230,7 +245,7 @@ class RayActorMethod(ActorMethod):
         self._remote = link.remote_of(name, _PLAIN)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._link.call(self._remote, args, kwargs)  # type: ignore[attr-defined]
+        return self._link.call(self._name, self._remote, args, kwargs)  # type: ignore[attr-defined]
 
     remote = __call__
 

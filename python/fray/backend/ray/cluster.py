@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
-from fray import errors
+from fray import _traces, errors
 from fray.backend.ray.capacity import demand_text, refusal, shortage, shortage_of_gang
 from fray.backend.ray.dashboard import dashboard_url, initialise, is_local_ray, refuse_name
 from fray.backend.ray.environment import SETUP_TIMEOUT_SECONDS, build_runtime_env, check_pip
@@ -138,7 +138,10 @@ class RayCluster(Cluster):
                 check_pip()
         own = variables_of(order.submission_id, order.metadata["name"])
         told = {**order.runtime_env.get("env_vars", {}), **own, "FRAY_REPLICA_ID": "0", "FRAY_REPLICA_COUNT": "1"}
-        with self_contained({**order.runtime_env, "env_vars": told}) as runtime_env:
+        with (
+            _traces.launching(order.metadata["name"], told) as variables,
+            self_contained({**order.runtime_env, "env_vars": {**told, **variables}}) as runtime_env,
+        ):
             return self._dashboard().submit(replace(order, runtime_env=runtime_env))
 
     def _launch_binary_job(self, request: JobRequest) -> str:

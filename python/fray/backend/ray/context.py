@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from fray import _traces
 from fray.backend.ray.arrival import arrive_on_ray
 from fray.backend.ray.dashboard import refuse_name
 from fray.backend.ray.engine import RayEngine, split
@@ -167,7 +168,8 @@ class RayJobContext(JobContext):
     def wait(self, refs: list[Any], num_returns: int = 1, timeout: float | None = None) -> tuple[list[Any], list[Any]]:
         """Split `refs` into ready ones and others; see `JobContext.wait`."""
         engine = self._engine
-        if timeout is None and type(refs) is list and engine.is_current() and engine.is_plain():
+        is_plain = timeout is None and type(refs) is list and _traces.recorder() is None
+        if is_plain and engine.is_current() and engine.is_plain():
             try:
                 raws = list(map(raw_of, refs))
                 ready, others = ray.wait(raws, num_returns=num_returns, fetch_local=False)

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from fray import errors
+from fray import _traces, errors
 from fray._settings import default_namespace
 from fray.backend.ray.actor_life import free_name, named_actors, state_of, wait_until_gone, wait_until_restarted
 from fray.backend.ray.actors import ActorSetup, RayActorLink, actor_class, bare_methods, link_of
@@ -22,7 +22,7 @@ from fray.backend.ray.library import global_worker, ray, theirs
 from fray.backend.ray.options import actor_keywords
 from fray.backend.ray.refs import RayRef, RayStream, packed
 from fray.backend.ray.task_environment import buildable, with_sent_folder
-from fray.backend.ray.worker import Items, task_failure
+from fray.backend.ray.worker import TRACE_KEYWORD, Items, task_failure
 from fray.job.actor_methods import MethodKind, runs_on_loop
 from fray.job.actors import ActorHandle, ActorLink
 from fray.job.checks import context_closed, foreign_actor, foreign_ref
@@ -60,6 +60,9 @@ class RayEngine(Engine):
         autoscaling: bool,
         connected: Callable[[], None],
     ) -> None:
+        if is_ray_worker():
+            _traces.only_children()
+        _traces.switch_on()
         self.context = context
         self._asked = (address, namespace, autoscaling)
         self._connected = connected
@@ -138,6 +141,9 @@ class RayEngine(Engine):
         if type(fn) is _REMOTE_FUNCTION:
             fn = cast("Any", fn)._function
         submitter = self._functions.submitter(fn, options)
+        if _traces.recorder() is not None:
+            trace = _traces.sent(submitter.name, "submit")
+            kwargs = kwargs if trace is None else {**kwargs, TRACE_KEYWORD: trace}
         if args or kwargs:
             args, kwargs = self.arguments(args, kwargs, "create_task")
             if any(type(value) is Items for value in args) or any(type(value) is Items for value in kwargs.values()):
@@ -259,7 +265,9 @@ class RayEngine(Engine):
         self.check_usable()  # else Ray would start anew by itself
         reading.context = self.context
         try:
-            return ray.get(raw, timeout=timeout)
+            count = len(cast("list[Any]", raw)) if isinstance(raw, list) else 1
+            with _traces.waiting("get", f"{count} result{'s' if count > 1 else ''}"):
+                return ray.get(raw, timeout=timeout)
         except theirs.RayError as error:
             failure = self._failure(raw, error, timeout)
         finally:
@@ -278,7 +286,8 @@ class RayEngine(Engine):
             return self._wait_beside(ready_at_once, refs, num_returns, timeout)
         raws = [ref.waitable() for ref in refs]
         try:
-            ready, others = ray.wait(raws, num_returns=num_returns, timeout=timeout, fetch_local=False)
+            with _traces.waiting("wait", f"{len(refs)} result{'s' if len(refs) > 1 else ''}"):
+                ready, others = ray.wait(raws, num_returns=num_returns, timeout=timeout, fetch_local=False)
         except theirs.RayError as error:
             raise self._converted(error) from None
         return split(refs, raws, ready, others)
@@ -407,8 +416,12 @@ class RayEngine(Engine):
         on_loop = runs_on_loop(methods)
         is_serial = not on_loop and (options.max_concurrency or 1) == 1
         setup = ActorSetup(self.namespace, options.name, class_name, methods, is_serial)
-        made = actor_class(class_name, tuple(methods.items()), bare_methods(cls, methods))
+        bare = bare_methods(cls, methods) if _traces.recorder() is None else frozenset[str]()
+        made = actor_class(class_name, tuple(methods.items()), bare)
         create = made.options(**with_sent_folder(actor_keywords(buildable(options), demand, namespace))).remote
+        trace = _traces.sent(class_name, "create")
+        if trace is not None:
+            keywords = {**keywords, TRACE_KEYWORD: trace}
         raw: Any = None
         while raw is None:
             try:

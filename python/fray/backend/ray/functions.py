@@ -13,6 +13,7 @@ from inspect import iscoroutinefunction, isgeneratorfunction
 from types import FunctionType
 from typing import Any, NamedTuple
 
+from fray import _traces
 from fray._function_state import (
     is_importable,
     large_function_message,
@@ -42,6 +43,8 @@ class Submitter(NamedTuple):
 
     remote: Callable[..., Any]
     """Ray's: arguments to refs."""
+    name: str
+    """The task's."""
     as_argument: bool
     """The function itself comes first among the arguments."""
     state: tuple[Any, ...] | None
@@ -100,7 +103,7 @@ class FunctionTable:
             as_argument, state = True, None
             remote = self._generic(setting, options.max_calls, streams)
         submit = remote.options(**keywords).remote if keywords else remote.remote
-        return Submitter(submit, as_argument, state, options)
+        return Submitter(submit, name, as_argument, state, options)
 
     def _export(
         self,
@@ -179,7 +182,7 @@ def _wrapper(fn: Callable[..., Any], setting: TaskSetting, streams: bool) -> Cal
             yield item
 
     made: Any = _named(stream if streams else task, name_of(fn).replace("<locals>.", ""))
-    if takes_nothing(fn):
+    if takes_nothing(fn) and _traces.recorder() is None:
         made.__signature__ = inspect.Signature()  # Ray takes a short way where it sees that there are no arguments
     return made
 

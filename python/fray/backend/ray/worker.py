@@ -12,6 +12,7 @@ from contextlib import contextmanager, nullcontext
 from inspect import iscoroutine
 from typing import Any, NamedTuple, NoReturn
 
+from fray import _traces
 from fray._failures import failure_text, pack_exception
 from fray.backend import BACKENDS
 from fray.backend.ray.failures import RetryableFailure, TaskFailure
@@ -21,6 +22,7 @@ from fray.errors import TaskTimeoutError
 from fray.job.current import enter_context
 
 __all__ = [
+    "TRACE_KEYWORD",
     "Items",
     "TaskSetting",
     "enter",
@@ -29,6 +31,7 @@ __all__ = [
     "run_stream",
     "run_task",
     "task_failure",
+    "traced",
     "with_items",
 ]
 
@@ -40,6 +43,10 @@ class TaskSetting(NamedTuple):
     timeout: float | None
     retry_exceptions: bool | tuple[type[BaseException], ...]
     num_returns: int
+
+
+TRACE_KEYWORD = "_fray_trace"
+"""The keyword with a caller's trace context, which Ray passes on with the others."""
 
 
 class Items(NamedTuple):
@@ -77,6 +84,7 @@ def run_task(fn: Callable[..., Any], setting: TaskSetting, args: Sequence[Any], 
         KeyboardInterrupt: the task was cancelled.
     """
     enter(setting.namespace)
+    fn = traced(fn, kwargs)
     try:
         if setting.timeout is None:
             value = fn(*args, **kwargs)
@@ -99,6 +107,7 @@ def run_stream(
     Everywhere here it is a loop, not ``yield from``: Ray sends values of its own into generators.
     """
     enter(setting.namespace)
+    fn = traced(fn, kwargs)
     try:
         limit = nullcontext() if setting.timeout is None else _time_limit(setting.timeout)
         with limit:
@@ -108,6 +117,24 @@ def run_stream(
         raise
     except BaseException as error:
         raise_failure(error, setting.retry_exceptions)
+
+
+def traced(fn: Callable[..., Any], kwargs: dict[str, Any], name: str = "") -> Callable[..., Any]:
+    """Return what is called in the place of `fn`, and take the caller's trace context out of its keywords.
+
+    Args:
+        fn: what the task or the call runs.
+        kwargs: as they came.
+        name: of a call of an actor; by default the task's own.
+    """
+    trace = kwargs.pop(TRACE_KEYWORD, None)
+    if trace is None:
+        return fn
+    _traces.switch_on_in_worker()
+    context = ray.get_runtime_context()
+    return _traces.around(
+        fn, trace, name or context.get_task_name() or "", **{"messaging.message.id": context.get_task_id()}
+    )
 
 
 def with_items(args: Sequence[Any]) -> list[Any]:

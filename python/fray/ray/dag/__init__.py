@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
@@ -200,3 +201,7 @@ class MultiOutputNode(DAGNode):
 
     def _call(self, inputs: _Inputs) -> Any:
         return self._arguments(inputs)[0]
+
+
+for _part in ("class_node", "dag_node", "function_node", "input_node", "output_node"):
+    sys.modules[f"{__name__}.{_part}"] = sys.modules[__name__]  # Ray has a module for each

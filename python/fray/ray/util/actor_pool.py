@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, cast
 
 from fray.ray import _objects
 from fray.ray.exceptions import RayActorError
@@ -56,6 +56,8 @@ class ActorPool:
             return
         actor = self._idle.pop()
         ref = fn(actor, value)
+        if type(ref) is list:
+            ref = tuple(cast("list[Any]", ref))  # of a method with several results
         self._running[ref] = (self._submitted, actor)
         self._refs[self._submitted] = ref
         self._submitted += 1
@@ -71,7 +73,7 @@ class ActorPool:
         if self._next not in self._refs:
             raise ValueError("It is not allowed to call get_next() after get_next_unordered().")
         ref = self._refs[self._next]
-        ready, _ = _objects.wait([ref], timeout=timeout)
+        ready, _ = _objects.wait([_last(ref)], timeout=timeout)
         if not ready and not ignore_if_timedout:
             raise TimeoutError("Timed out waiting for result")
         self._next += 1
@@ -81,10 +83,11 @@ class ActorPool:
         """Return the next result that is ready, whatever its place."""
         if not self.has_next():
             raise StopIteration("No more results to get")
-        ready, _ = _objects.wait(list(self._running), num_returns=1, timeout=timeout)
+        waits = {_last(ref): ref for ref in self._running}
+        ready, _ = _objects.wait(list(waits), num_returns=1, timeout=timeout)
         if not ready and not ignore_if_timedout:
             raise TimeoutError("Timed out waiting for result")
-        ref = ready[0] if ready else next(iter(self._running))
+        ref = waits[ready[0]] if ready else next(iter(self._running))
         number = self._running[ref][0]
         self._next = max(self._next, number + 1)
         return self._take(ref, bool(ready))
@@ -119,3 +122,8 @@ class ActorPool:
         if actor in self._idle or any(actor == busy for _, busy in self._running.values()):
             raise ValueError("Actor already belongs to current ActorPool")
         self._give_back(actor)
+
+
+def _last(ref: Any) -> Any:
+    """Return the ref to wait for: the results of one call become ready together."""
+    return cast("tuple[Any, ...]", ref)[-1] if type(ref) is tuple else ref

@@ -21,6 +21,7 @@ from typing import Any
 from weakref import WeakSet
 
 from fray.ray import _objects, _session
+from fray.ray._calls import process, surroundings
 from fray.ray._ids import PlacementGroupID
 from fray.ray._options import demand_of
 from fray.ray._refs import NO_CPU
@@ -52,6 +53,7 @@ class _Holder:
         self._taken: dict[int, tuple[int, dict[str, float]]] = {}
         self._count = 0
         self._running: dict[int, Any] = {}
+        self._lent: set[int] = set()
         self._removed = False
 
     async def there(self) -> tuple[str, list[dict[str, float]], str, str]:
@@ -81,17 +83,40 @@ class _Holder:
                 return number
         return None
 
-    async def give_back(self, part: int, result: list[Any]) -> None:
-        """Wait until the task has ended, and take the part back."""
+    async def give_back(self, taken: list[Any], result: list[Any]) -> None:
+        """Wait until the task has ended, and take its part back. As bare arguments, refs would hold up later calls."""
+        try:
+            part = await taken[0]
+        except TaskPlacementGroupRemoved:
+            return
         self._running[part] = result[0]
         with suppress(BaseException):  # how it ended is its own business
             await result[0]
         self._running.pop(part, None)
+        await self.lend(part)
+        del self._taken[part]
+        self._lent.discard(part)
+
+    async def lend(self, part: int) -> None:
+        """Let others have the part while its task waits for something; once more is as once."""
         async with self._changed:
-            index, demand = self._taken.pop(part)
-            for name, amount in demand.items():
-                self._free[index][name] += amount
+            if part in self._lent or part not in self._taken:
+                return
+            self._lent.add(part)
+            self._add(part, 1)
             self._changed.notify_all()
+
+    async def resume(self, part: int) -> None:
+        """Take the part back, though others may still have it."""
+        async with self._changed:
+            if part in self._lent:
+                self._lent.remove(part)
+                self._add(part, -1)
+
+    def _add(self, part: int, sign: int) -> None:
+        index, demand = self._taken[part]
+        for name, amount in demand.items():
+            self._free[index][name] += sign * amount
 
     async def remove(self) -> None:
         """Refuse who waits, and end what runs."""
@@ -287,8 +312,6 @@ def _row(group: PlacementGroup) -> dict[str, Any]:
 
 def get_current_placement_group() -> PlacementGroup | None:
     """Return the group of the running task or actor; None outside of groups."""
-    from fray.ray._calls import surroundings
-
     group = surroundings().get("placement_group")
     return None if group is None else group["group"]
 
@@ -329,7 +352,7 @@ class Place:
         fn = frozen.variant("in a group", _InGroup)
         result = context.create_task(fn, (part, *args), kwargs, replace(options, resources={"CPU": 0}))
         first = result[0] if isinstance(result, list) else result
-        self.group.holder.give_back.remote(part, [first])
+        self.group.holder.give_back.remote([part], [first])
         return result
 
     def create_actor(self, context: Any, host: Any, arguments: tuple[Any, ...], options: Any, kinds: Any) -> Any:
@@ -349,8 +372,11 @@ class _InGroup:
         self.fn = fn
 
     def __call__(self, part: int, *args: Any, **kwargs: Any) -> Any:
-        del part
-        return self.fn(*args, **kwargs)
+        process.part = part
+        try:
+            return self.fn(*args, **kwargs)
+        finally:
+            process.part = None
 
 
 class _CallableModule(ModuleType):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
-from fray.ray.util.multiprocessing.pool import Pool, TimeoutError
+from multiprocessing import JoinableQueue, TimeoutError
 
-__all__ = ["Pool", "TimeoutError"]
+from fray.ray.util.multiprocessing.pool import Pool
+
+__all__ = ["JoinableQueue", "Pool", "TimeoutError"]

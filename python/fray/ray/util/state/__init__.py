@@ -65,29 +65,38 @@ def _matches(has: Any, how: str, wanted: Any) -> bool:
 
 
 def _tasks() -> Iterable[dict[str, Any]]:
-    context = _session.context()
-    job, node = _session.job_id().hex(), _session.node_id().hex()
-    for event in context.engine.timeline_events():
-        if event["ph"] != "X":
-            continue
-        status = event["args"]["status"]
-        name = event["name"]
-        yield {
-            "task_id": TaskID.of(f"task {event['args']['task']}").hex(),
-            "attempt_number": 0,
-            "name": name,
-            "state": _TASK_STATES.get(status, "FAILED"),
-            "job_id": job,
-            "actor_id": None,
-            "type": "ACTOR_TASK" if "." in name else "NORMAL_TASK",
-            "func_or_class_name": name,
-            "parent_task_id": None,
-            "node_id": node,
-            "worker_pid": event["pid"],
-            "start_time_ms": event["ts"] / 1000,
-            "end_time_ms": (event["ts"] + event["dur"]) / 1000,
-            "error_message": event["args"].get("error"),
-        }
+    """Yield those that have ended, and after them those that run, whose ids nobody knows here."""
+    engine = _session.context().engine
+    for event in engine.timeline_events():
+        if event["ph"] == "X":
+            row = _task(event["name"], _TASK_STATES.get(event["args"]["status"], "FAILED"), event["pid"])
+            row["task_id"] = TaskID.of(f"task {event['args']['task']}").hex()
+            row["start_time_ms"] = event["ts"] / 1000
+            row["end_time_ms"] = (event["ts"] + event["dur"]) / 1000
+            row["error_message"] = event["args"].get("error")
+            yield row
+    for worker in engine.status()["workers"]:
+        if worker.get("running_seconds") is not None:
+            yield _task(worker["task"], "RUNNING", worker["pid"])
+
+
+def _task(name: str, state: str, pid: int) -> dict[str, Any]:
+    return {
+        "task_id": None,
+        "attempt_number": 0,
+        "name": name,
+        "state": state,
+        "job_id": _session.job_id().hex(),
+        "actor_id": None,
+        "type": "ACTOR_TASK" if "." in name else "NORMAL_TASK",
+        "func_or_class_name": name,
+        "parent_task_id": None,
+        "node_id": _session.node_id().hex(),
+        "worker_pid": pid,
+        "start_time_ms": None,
+        "end_time_ms": None,
+        "error_message": None,
+    }
 
 
 def _actors() -> Iterable[dict[str, Any]]:

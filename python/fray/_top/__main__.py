@@ -1,0 +1,59 @@
+"""``python -m fray._top [--once] [--interval SECONDS] FOLDER...``: what the program `fray top` becomes."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+
+from fray._extras import needs
+from fray._node_http import NodeHttp
+from fray._top.figures import as_text, look
+from fray.errors import FrayError
+
+_FAILED, _INTERRUPTED = 1, 130
+_FIRST_RATES = 1.2
+"""Seconds until rates are known: while nobody looks, nothing is counted."""
+
+
+def main() -> int:
+    """Show the nodes in these folders; return the exit code."""
+    parser = argparse.ArgumentParser(prog="fray top")
+    parser.add_argument("--once", action="store_true")
+    parser.add_argument("--interval", type=float, default=1.0)
+    parser.add_argument("folders", nargs="+")
+    options = parser.parse_args()
+    nodes = [NodeHttp(folder) for folder in options.folders]
+    if options.once or not _is_terminal():
+        _print_once(nodes)
+        return 0
+    with needs("top", "textual", "it"):
+        from fray._top.app import TopApp
+    TopApp(nodes, options.interval).run()
+    return 0
+
+
+def _is_terminal() -> bool:
+    """Return whether somebody types and reads here, at something that can move its cursor."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
+
+
+def _print_once(nodes: list[NodeHttp]) -> None:
+    for node in nodes:
+        look(node)
+    time.sleep(_FIRST_RATES)
+    print("\n\n".join(as_text(look(node)) for node in nodes), flush=True)
+
+
+try:
+    code = main()
+except (FrayError, ModuleNotFoundError) as error:
+    print(f"fray top: {error}", file=sys.stderr)
+    code = _FAILED
+except KeyboardInterrupt:
+    code = _INTERRUPTED
+except BrokenPipeError:  # nobody reads it any more
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    code = _FAILED
+sys.exit(code)

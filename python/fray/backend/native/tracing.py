@@ -1,0 +1,99 @@
+"""Traces of the native engine: its calls and waits are native code, which asks the recorder of `fray._traces` itself.
+
+A worker may be ended as soon as nobody needs it. So the spans that it has not exported yet are a lock of its own on a
+file in the session's folder, and a program that ends waits a moment for these.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from contextlib import suppress
+from typing import Any
+
+from fray import _native, _traces
+
+__all__ = ["settle_traces", "trace_program", "traced_call"]
+
+_PAUSE = 0.01
+
+
+def trace_program(asked: bool | None) -> dict[str, str]:
+    """Trace what this program calls where it is asked for; return the variables that its workers get."""
+    recorder = _traces.switch_on(asked)
+    if recorder is None:
+        _native.set_tracer(None, None)
+        return {}
+    _native.set_tracer(recorder.sending, recorder.waiting)
+    return _traces.worker_variables()
+
+
+def traced_call(function: Any, trace: bytes, name: str, number: int, attempt: int, folder: str) -> Any:
+    """Return what a worker calls in the place of `function`, whose caller has this trace context."""
+    if not _Worker.begun:
+        _Worker.begun = True
+        lock = _UnsentLock(folder)
+        recorder = _traces.switch_on_in_worker(lock.take, lock.release)
+        if recorder is not None:
+            _native.set_tracer(recorder.sending, recorder.waiting)
+    attributes = {"messaging.message.id": str(number)} if number else {}
+    if attempt:
+        attributes["fray.attempt"] = str(attempt)
+    return _traces.around(function, trace.decode(), _full_name(function, name), **attributes)
+
+
+def settle_traces(client: Any) -> None:
+    """Have this program and its workers export what they have recorded, before the program leaves its node."""
+    if _traces.recorder() is not None and client.is_open():
+        folder = client.session_folder()
+        _traces.settle(lambda seconds: _wait_for_workers(folder, seconds))
+
+
+def _wait_for_workers(folder: str, seconds: float) -> None:
+    """Wait until no worker of the session has spans that are not exported."""
+    deadline = time.monotonic() + seconds
+    with suppress(OSError), open(_path(folder), "ab") as file:
+        while time.monotonic() < deadline:
+            try:
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                time.sleep(_PAUSE)  # the kernel tells nobody about a lock that is let go
+                continue
+            return
+
+
+def _path(folder: str) -> str:
+    return os.path.join(folder, "unsent-spans")
+
+
+def _full_name(function: Any, name: str) -> str:
+    """Return the name of a call as its caller has it: a method's has its class in front."""
+    owner = getattr(function, "__self__", None)
+    if owner is None or getattr(function, "__name__", "") != name:
+        return name
+    return f"{type(owner).__qualname__.replace('<locals>.', '')}.{name}"
+
+
+class _Worker:
+    begun = False
+    """A task came with a trace context."""
+
+
+class _UnsentLock:
+    """A lock that is held while there are spans to be exported. It is this process's alone, and ends with it."""
+
+    def __init__(self, folder: str) -> None:
+        self._file: Any = None
+        with suppress(OSError):  # a worker in a container
+            self._file = open(_path(folder), "ab+")  # noqa: SIM115  (open as long as the process lives)
+
+    def take(self) -> None:
+        if self._file is not None:
+            with suppress(OSError):
+                fcntl.lockf(self._file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+    def release(self) -> None:
+        if self._file is not None:
+            with suppress(OSError):
+                fcntl.lockf(self._file, fcntl.LOCK_UN)
