@@ -6,7 +6,6 @@ import json
 import shutil
 import subprocess
 import tempfile
-import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -18,8 +17,8 @@ import pytest
 
 from tests.job_program import Program
 from tests.on_ray.head import RayHead
-from tests.on_ray.waiting import WAIT_SECONDS
 from tests.unit.cli.conftest import program_path
+from tests.waiting import LONG_PATIENCE, eventually
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(180)]
 
@@ -43,7 +42,7 @@ def ask(ray_head: RayHead, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(node["url"] + path, data, headers, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=WAIT_SECONDS) as answer:
+            with urllib.request.urlopen(request, timeout=LONG_PATIENCE) as answer:
                 text = answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, json.loads(error.read())
@@ -64,9 +63,7 @@ def test_jobs_of_a_ray_cluster_are_listed_followed_and_stopped_by_the_routes_of_
     assert named["answers"] and named["kind"] == "ray", named
     of_ray = "?" + urllib.parse.urlencode({"cluster": named["name"]})
     assert job in [each["id"] for each in ask(f"/api/v1/jobs{of_ray}")["jobs"]]
-    deadline = time.monotonic() + WAIT_SECONDS
-    while "second" not in ask(f"/api/v1/jobs/{job}/logs{of_ray}") and time.monotonic() < deadline:
-        time.sleep(0.1)
+    eventually(lambda: "second" in ask(f"/api/v1/jobs/{job}/logs{of_ray}"), LONG_PATIENCE, every=0.1)
     assert ask(f"/api/v1/jobs/{job}/logs{of_ray}&tail=1").endswith("second\n")
     assert ask(f"/api/v1/jobs/{job}{of_ray}")["status"] == "running"
     ask(f"/api/v1/jobs/{job}/stop{of_ray}", "POST")
