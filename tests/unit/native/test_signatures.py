@@ -31,7 +31,7 @@ def client() -> Iterator[Any]:
         ("make_queue", (None,), "client: fray._native.Client"),
         ("hold_timeout", (1,), "held: bool"),
         ("run_fork_server", (0, "loop"), "load_loop: collections.abc.Callable"),
-        ("open_node", (None, "fray", "{}", -1, [], [], "", []), "prestart: int"),
+        ("begin_open", (None, "fray", "{}", -1, [], [], "", []), "prestart: int"),
     ],
 )
 def test_wrong_types_are_refused_with_those_that_the_function_takes(
