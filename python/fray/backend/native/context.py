@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["NativeJobContext"]
 
 ObjectRef.register(_native.ObjectRef)
+_MOST_PRESTARTED = 100_000
+"""More CPUs than any node takes, which then says so."""
 _ref_types: set[type[Any]] = {_native.ObjectRef}
 
 
@@ -108,7 +110,7 @@ class NativeJobContext(JobContext):
                 "max_workers": max_workers,
                 "dashboard": True if dashboard else None,
             }
-            prestart = int(cpus or len(os.sched_getaffinity(0)))
+            prestart = int(min(cpus or len(os.sched_getaffinity(0)), _MOST_PRESTARTED))
             needs = Needs()
             with _closing_on_failure(needs):
                 opening = start_embedded(options, prestart, self._extra_env, needs.path)
