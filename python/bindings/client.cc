@@ -274,8 +274,10 @@ void GilHooks::begin_wait() {
 void GilHooks::end_wait() {
   if (signals_ == nullptr || signals_->write_fd() < 0) return;
   const int told = set_wakeup_fd(told_before_);
-  if (told >= 0 && told != signals_->write_fd()) set_wakeup_fd(told);                       // a handler chose it
-  if (told_before_ >= 0 && told_before_ != signals_->write_fd()) signals_->pass_on_to(-1);  // it is no outer wait
+  if (told >= 0 && told != signals_->write_fd()) set_wakeup_fd(told);    // a handler chose it
+  if (told_before_ < 0 || told_before_ == signals_->write_fd()) return;  // nobody was told, or an outer wait goes on
+  (void)signals_->take();  // what came while the wait was ending is passed on as well
+  signals_->pass_on_to(-1);
 }
 
 // A coroutine may wait for this thread: the loop that it runs in has to be known as one that only this process wakes.

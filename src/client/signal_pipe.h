@@ -4,7 +4,7 @@
 //   pipe.pass_on_to(before);                       // whoever was told before is told as well
 //   if (pipe.take()) ...                           // by the thread that reads: signals have come
 //
-// Threading:  take() by one thread; the rest by any. Bytes may be written in a handler of signals.
+// Threading:  any thread; each byte comes to one that takes. Bytes may be written in a handler of signals.
 // Ownership:  owns both ends of the pipe; borrows the descriptor that bytes are passed on to.
 // Failure:    without descriptors nobody is told of signals: a wait then gives up when it wakes up for another reason.
 #pragma once

@@ -206,5 +206,4 @@ def test_a_running_task_that_catches_sigint_is_interrupted_by_its_own_handler(
     ref = ctx.run(wait_for_signal)
     started.wait()
     ctx.cancel(ref)
-    with pytest.raises(TaskCancelledError):
-        ctx.get(ref, timeout=PATIENCE)
+    assert ctx.get(ref, timeout=PATIENCE) == "it knows", "who catches the cancel keeps the value"
