@@ -58,7 +58,7 @@ def test_the_command_is_a_few_lines_that_become_the_program(archive: zipfile.Zip
 def test_each_plug_has_an_extra_and_all_of_them_are_one(archive: zipfile.ZipFile) -> None:
     fields = metadata(archive)
     extras = set(fields.get_all("Provides-Extra", []))
-    plugs = {"dask", "joblib", "migrate", "numpy", "pytest", "ray", "report"}
+    plugs = {"dask", "joblib", "migrate", "numpy", "otel", "profile", "pytest", "ray", "report", "top"}
     assert plugs | {"all"} <= extras
     (everything,) = [line for line in fields.get_all("Requires-Dist", []) if re.search(r"extra == .all.", line)]
     assert set(re.findall(r"\w+", everything.partition("[")[2].partition("]")[0])) == plugs
