@@ -307,7 +307,7 @@ void TaskLedger::lease_ended(Lease* lease) {
   if (lease->dead) return;
   lease->dead = true;
   sockets_.let_go(lease);
-  lease->socket.close();
+  lease->socket.hang_up();
   lease->buffered = 0;
   sender_of(*lease).broke(lease);
   if (lease->actor != nullptr || !link_.is_open()) return;
@@ -321,8 +321,10 @@ void TaskLedger::close_sockets() {
   for (Lease* lease : sockets_.all()) lease->socket.close();
 }
 
+// The worker must hear at once that it is free: the node may have leased it anew.
 void TaskLedger::forget(Lease* lease) {
   sockets_.remove(lease);
+  lease->socket.hang_up();
   if (lease->in_flush) std::erase(unflushed_, lease);
 }
 

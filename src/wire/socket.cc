@@ -195,6 +195,11 @@ std::string FrameSocket::take_body(Incoming& incoming) {
   return std::exchange(in_, {});
 }
 
+void FrameSocket::hang_up() {
+  if (fd_.is_open()) ::shutdown(fd_.get(), SHUT_RDWR);
+  close();
+}
+
 void FrameSocket::close() {
   fd_.reset();
   attachments_.clear();

@@ -57,6 +57,9 @@ class FrameSocket {
   std::string take_body(Incoming& incoming);
 
   void close();
+  // The same, and the peer sees the end at once. After close() alone it sees none while another thread of this process sleeps
+  // in a poll() of the descriptor, which keeps the socket alive. Not in a child of fork(), whose parent has the socket too.
+  void hang_up();
 
  private:
   struct Attachment {

@@ -9,15 +9,18 @@ import statistics
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
+import fray
 import pytest
 from fray import GetTimeoutError
 from fray.backend.native import NativeJobContext
 
 from tests.chaos.counter import Counter
 from tests.chaos.harness import Driver
-from tests.chaos.tasks import add, array, echo, sleep_forever
+from tests.chaos.tasks import add, array, echo, pid, sleep_forever
 from tests.conformance.gates import Gate
+from tests.waiting import PATIENCE, eventually
 
 CTRL_C_SECONDS = 0.05
 """From the signal to the KeyboardInterrupt; the median of several, for one may meet a busy machine."""
@@ -254,3 +257,30 @@ def test_an_awaited_call_of_an_idle_actor_is_answered_at_once(ctx: NativeJobCont
         return took
 
     assert statistics.median(asyncio.run(program())) < 0.08
+
+
+def sockets_of(process: int) -> int:
+    folder = Path(f"/proc/{process}/fd")
+    return sum(os.path.realpath(link).partition(":")[0].endswith("socket") for link in folder.iterdir())
+
+
+class AsksForAnActor:
+    """Makes an actor once a driver, which waits meanwhile, has let go of a worker."""
+
+    def ready(self) -> None:
+        pass
+
+    def count_elsewhere(self, driver: int, sockets: int) -> int:
+        eventually(lambda: sockets_of(driver) < sockets)
+        ctx = fray.get_job_context()
+        return ctx.get(ctx.create_actor(Counter).increment(), timeout=PATIENCE)
+
+
+def test_a_worker_that_is_given_back_during_a_wait_serves_others_at_once(
+    engine: Callable[..., NativeJobContext],
+) -> None:
+    ctx = engine(max_workers=2)
+    actor = ctx.create_actor(AsksForAnActor)
+    ctx.get(actor.ready())
+    ctx.get(ctx.run(pid))
+    assert ctx.get(actor.count_elsewhere(os.getpid(), sockets_of(os.getpid()))) == 1
