@@ -63,7 +63,7 @@ def test_jobs_of_a_ray_cluster_are_listed_followed_and_stopped_by_the_routes_of_
     assert named["answers"] and named["kind"] == "ray", named
     of_ray = "?" + urllib.parse.urlencode({"cluster": named["name"]})
     assert job in [each["id"] for each in ask(f"/api/v1/jobs{of_ray}")["jobs"]]
-    eventually(lambda: "second" in ask(f"/api/v1/jobs/{job}/logs{of_ray}"), LONG_PATIENCE, every=0.1)
+    eventually(lambda: ask(f"/api/v1/jobs/{job}/logs{of_ray}").endswith("second\n"), LONG_PATIENCE, every=0.1)
     assert ask(f"/api/v1/jobs/{job}/logs{of_ray}&tail=1").endswith("second\n")
     assert ask(f"/api/v1/jobs/{job}{of_ray}")["status"] == "running"
     ask(f"/api/v1/jobs/{job}/stop{of_ray}", "POST")
