@@ -87,8 +87,6 @@ class Dashboard : public DashboardView {
   void look_into(std::int32_t pid, std::vector<std::string> more, std::chrono::seconds patience, ReadStack read,
                  const OnDocument& on_document);
   nlohmann::json process_json(ProcessId process) const;
-  nlohmann::json running_rows(std::map<std::uint32_t, std::string>* functions, std::map<std::uint32_t, bool>* workers);
-  nlohmann::json bar_json(const dashboard::Bar& bar) const;
   nlohmann::json drivers_json(const StatusSources& sources) const;
 
   Parts parts_;
