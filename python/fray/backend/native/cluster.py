@@ -103,7 +103,7 @@ class LocalCluster(Cluster):
         return self.poll(job_id).pending_reason or ""
 
     def logs(self, job_id: str) -> str:
-        """Return the output of the newest attempt; with several replicas, each line begins with the replica's number."""
+        """Return the output of the newest attempt; with several replicas, a line begins with the replica's number."""
         return "".join(self._read(job_id, follow=False))
 
     def follow(self, job_id: str) -> Iterator[str]:
