@@ -24,7 +24,7 @@ __all__ = ["host_order"]
 _HELD = ("CPU", "memory", "head_node")
 _MEMORY_BYTES = 2 << 30
 _OWN_MEMORY_BYTES = 1 << 30
-"""What the host's program and its node need beside the actor's memory."""
+"""Memory of the host's program and its node, in addition to that of the actor."""
 _MOST_RESTARTS = 1000
 _NOT_INHERITED = ("FRAY_SUBMISSION", "FRAY_JOB_METADATA")
 
@@ -41,7 +41,7 @@ def host_order(
 
     Raises:
         SerializationError: the class or an argument cannot be pickled.
-        UnsupportedError: what hosts do not have.
+        UnsupportedError: the options have something that hosts do not support.
     """
     lacking = [name for name in options.resources if name not in _HELD]
     if lacking:
@@ -77,7 +77,7 @@ def host_order(
         get_if_exists=False,
         lifetime=Lifetime.JOB,
         runtime_env=None,
-        max_pending_calls=-1,  # each caller's own engine counts those of its machine
+        max_pending_calls=-1,  # the engine of each caller's machine counts the pending calls of that machine
         resources={key: amount for key, amount in options.resources.items() if key != "memory"},
     )
     order.add_file(FILE, _packed(ActorOrder(cls, args, kwargs, inner, dict(methods), about)))

@@ -49,12 +49,12 @@ function(*args, **kwargs)
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What a task runs, in the folder of its files.
+    """The program of a task, which runs in the folder of its files.
 
     Args:
-        command: its words.
-        files: put beside the workspace.
-        packages: what its Python must have, beside what the job names, where one is set up.
+        command: the words of the command.
+        files: files that are put beside the workspace.
+        packages: packages that its Python needs in addition to those that the job names.
     """
 
     command: list[str]
