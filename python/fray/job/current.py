@@ -107,7 +107,7 @@ def get_default_job_ctx() -> JobContext:
 
 
 def set_job_context(context: JobContext | None) -> None:
-    """Make `context` the current one, here and for the process. None forgets what was set and what was chosen."""
+    """Make `context` the current one, here and for the process. None forgets the contexts that were set or chosen."""
     if context is not None and not isinstance(context, JobContext):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"set_job_context needs a JobContext or None, got {context!r}")
     with _process.lock:

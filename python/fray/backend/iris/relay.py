@@ -114,7 +114,7 @@ class _Call:
         self.kind, self.packed, self.attempts, self.answer = kind, packed, attempts, answer
         self.is_sent = False
         self.guard: ref[Any] | None = None
-        """A weak reference to the coroutine that waits for the answer. A coroutine that is cancelled before it has begun
+        """A weak reference to the coroutine that waits for the answer. A coroutine that is cancelled before it begins
         runs no code; the callback of this reference then forgets the call."""
 
 
