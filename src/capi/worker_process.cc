@@ -28,7 +28,7 @@ namespace {
   ::_exit(1);
 }
 
-// A child of a fork has one thread. Whatever the others held, locks above all, would be held for ever.
+// A child of fork() has one thread. Locks that other threads held at that moment would never be released.
 void check_threads() {
   if (kUnderThreadSanitizer) return;  // it has a thread of its own
   std::error_code ignored;
@@ -44,7 +44,7 @@ fray_session* become_worker(const worker::ForkedWorker& forked) {
   options.control = os::Fd(forked.control_fd);
   options.role = wire::Role::kWorker;
   options.process = forked.process;
-  options.output = &client::OutputWriter::of_process();  // of the tasks that its tasks start
+  options.output = &client::OutputWriter::of_process();  // for the output of tasks that its tasks submit
   auto client = client::Client::connect(std::move(options));
   if (!client.is_ok()) give_up(client.status().message().c_str());
   auto* session = new fray_session;
@@ -64,7 +64,7 @@ int take_worker_socket() {
   int pid = 0;
   int fd = -1;
   if (std::sscanf(text, "%d:%d", &pid, &fd) != 2 || pid != ::getpid()) fd = -1;
-  ::unsetenv(kSocketVariable);  // a program that a task starts is no worker
+  ::unsetenv(kSocketVariable);  // a program that a task starts is not a worker
   return fd;
 }
 
@@ -82,7 +82,7 @@ void serve(int node_fd) {
   session->client->set_duty(nullptr);
   if (auto actor = loop.take_actor()) host_actor(*session, page, *actor);
   std::fflush(nullptr);
-  // No static destructors: threads that user code left may still use what those take down.
+  // No static destructors: threads that user code has left running may still use what they destroy.
   ::_exit(0);
 }
 

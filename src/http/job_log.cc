@@ -24,7 +24,7 @@ void NodeJobLog::open() {
     if (walk_.attempt() != 0 && walk_.cursors().empty()) {
       return answer(Status(StatusCode::kNotFound, "the job has no such replica"));
     }
-    // An offset counts in the attempt that was asked for, the newest one then.
+    // The offset counts within the attempt that was asked for, which was the newest one then.
     const bool is_tail = std::exchange(place_.tail_lines, wire::OpenJobLog::kAll) != wire::OpenJobLog::kAll;
     for (LogCursor& cursor : walk_.cursors()) {
       if (place_.offset > 0 || !is_tail) cursor.offset = std::exchange(place_.offset, 0);
@@ -56,7 +56,7 @@ void NodeJobLog::arrived(wire::JobLogPieces message) {
   answer(LogPieces{std::move(batch->pieces), is_end});
 }
 
-// ---- Of another cluster ----
+// ---- The log of another cluster ----
 
 void ClusterJobLog::next(bool wait, Callback callback) {
   if (Status opened = log_ ? Status::ok() : open(wait); !opened.is_ok()) {
@@ -83,12 +83,13 @@ Status ClusterJobLog::open(bool follow) {
   return Status::ok();
 }
 
-// What lies before the place where somebody begins to read is passed over: no cluster's log can be entered in its midst.
+// Lines before the place where reading begins are skipped here, because the log of a cluster can only be read from its
+// beginning.
 void ClusterJobLog::arrived(Result<node::ClusterLog::Lines> lines, const Callback& callback) {
   if (!lines.is_ok()) return callback(lines.status());
   const std::uint64_t begin = offset_;
   offset_ += lines->text.size();
-  // An answer without pieces would mean that nothing more is there.
+  // An answer without pieces would mean the end of the log.
   if (!lines->text.empty() && offset_ <= place_.offset && !lines->ended) return read(callback);
   LogPieces pieces;
   pieces.ended = lines->ended;

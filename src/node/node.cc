@@ -89,7 +89,7 @@ Node::Node(event::Loop& loop, Settings settings, SessionFolder folder)
   loop_.set_round_hook([this](bool complete) { end_round(complete); });
 }
 
-// Whether this is the home's started node, whose jobs and queues the next one takes over.
+// Whether this is the started node of its home, whose jobs and queues the next node takes over.
 bool Node::lasts() const { return !settings_.embedded && folder_.path() == os::started_node_folder(); }
 
 std::string Node::lasting_folder() const { return lasts() ? os::home_path() : folder_.path(); }
@@ -143,7 +143,8 @@ void Node::end_round(bool complete) {
   logs_.resume();
 }
 
-// They decide in turn: a granted lease starts an actor, a dead actor ends its lease, a job that ends leaves room.
+// The carriers depend on each other (a granted lease starts an actor, a dead actor ends its lease, an ended job frees
+// resources), so they take turns until none has a command left.
 void Node::carry_out() {
   do {
     leases_.carry_out();
@@ -203,7 +204,7 @@ Status Node::handle_hello(Connection& connection, std::string_view body) {
 }
 
 Status Node::welcome_worker(Connection& connection, const wire::Hello& hello) {
-  // Only a process that a fork server was asked for and that has not spoken yet may take this number.
+  // Only a process that was requested from a fork server and has not said hello yet may use this number.
   auto known = processes_.workers().find(hello.process);
   if (known == processes_.workers().end() || roster_.find(hello.process) != nullptr) {
     return Status(StatusCode::kInvalidArgument, "a worker that nobody started said hello");
@@ -415,15 +416,15 @@ void Node::connection_ended(Connection& connection, const Status& why) {
 
 void Node::process_left(Connection& connection, const Status& why) {
   const ProcessId process = connection.process;
-  actors_.client_left(process);  // first: it asks whose child the process was
+  actors_.client_left(process);  // first, because it looks up the parent of the process
   leases_.client_left(process);
   objects_.process_left(process, connection.role == wire::Role::kDriver);
   waits_.process_left(process);
   memory_.process_left(process);
   dashboard_.client_left(process);
   if (connection.role == wire::Role::kWorker) {
-    // Its process may be on its way out, and then says more by its exit than by a kill. One that only closed its socket
-    // cannot be reached any more.
+    // The process may be ending, and its own exit status says more than that of a kill. A process that only closed its
+    // socket cannot be reached any more.
     auto worker = processes_.workers().find(process);
     if (worker == processes_.workers().end()) return;
     if (worker->second.expected) return processes_.will_end(process);
@@ -437,7 +438,7 @@ void Node::process_left(Connection& connection, const Status& why) {
 
 void Node::worker_gone(ProcessId worker, bool expected, const wire::ExitFacts& facts, const WorkerPage& page) {
   if (Connection* connection = roster_.find(worker)) {
-    connection->drain();  // what it said before its end counts
+    connection->drain();  // messages that were sent before the end count
     connection->end(Status(StatusCode::kUnavailable, "the worker has ended"));
   }
   wire::ExitFacts known = facts;
@@ -460,7 +461,8 @@ void Node::reap_children() {
     programs_.child_ended(*ended);
   }
   if (!someone) return;
-  // Orphans of a dead fork server land here. Its workers, which the kernel kills, are told of when they are reaped.
+  // Orphans of a dead fork server become children of the node. The kernel kills its workers, whose ends are reported
+  // when they are reaped.
   for (pid_t child : os::children_of_this_process()) {
     if (!is_ours(child)) os::kill_tree(child);
   }

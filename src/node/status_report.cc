@@ -31,7 +31,7 @@ json resources(const ResourceSet& set) {
   return amounts;
 }
 
-// What a lease or a demand is for.
+// Adds the shape of a lease or a demand.
 void add_shape(json& row, const WorkShape& shape) {
   WorkShape::visit(shape, [&row](const char* name, const auto& field) {
     if constexpr (std::is_integral_v<std::remove_cvref_t<decltype(field)>>) {
@@ -42,7 +42,7 @@ void add_shape(json& row, const WorkShape& shape) {
   });
 }
 
-// Every name that the node has, also where nothing is free.
+// Lists every resource of the node, also those of which nothing is free.
 json free_resources(const ResourceSet& free, const ResourceSet& total) {
   json amounts = json::object();
   for (const auto& [name, units] : total.units()) amounts[name] = free.amount(name);
@@ -101,7 +101,7 @@ json waiting(const LeaseCarrier& leases) {
   return rows;
 }
 
-// Living actors; those that are dead and still have handles are nobody's business here.
+// Living actors; dead actors that still have handles are left out.
 json actors(const StatusSources& sources) {
   json rows = json::array();
   for (const actor::ActorView& view : sources.actors.table().views()) {
@@ -120,7 +120,7 @@ json actors(const StatusSources& sources) {
   return rows;
 }
 
-// Those that have not ended.
+// The jobs that have not ended.
 json jobs(const JobCarrier& carrier) {
   json rows = json::array();
   for (const std::string& id : carrier.table().living()) {
