@@ -182,7 +182,7 @@ class Unpacker {
   }
 
  private:
-  // Marks of numbers, with the bytes of the number behind them.
+  // Marks of numbers, whose bytes follow.
   Item a_number(std::uint8_t mark) {
     switch (mark) {
       case 0xCA:
@@ -207,7 +207,7 @@ class Unpacker {
         return integer(static_cast<std::int64_t>(number<std::uint64_t>()));
     }
   }
-  // Marks of what has a size or a count behind them.
+  // Marks of items with a size or a count behind the mark.
   Item sized(std::uint8_t mark) {
     switch (mark) {
       case 0xC4:
@@ -283,7 +283,8 @@ class Unpacker {
     if (ok_) item.kind = kind;
     return item;
   }
-  // Each item that follows takes a byte at least: a larger count is nonsense, and nobody shall reserve memory for it.
+  // Each item that follows takes at least one byte. A larger count is an error, and must not make a reader reserve
+  // memory.
   Item many(Kind kind, std::uint32_t count) {
     if (!ok_ || count > bytes_.size()) return broken();
     Item item;

@@ -8,8 +8,8 @@ namespace fray::python {
 
 namespace {
 
-// nanobind turns each exception that comes to it into one of Python, which pthread_exit() in a thread that has lost the
-// GIL would not survive (see gil.h). So such a thread stays here.
+// nanobind turns every C++ exception into one of Python. The unwinding of pthread_exit(), in a thread that cannot get
+// the GIL any more, must not reach it (see gil.h). So such a thread stops here.
 template <typename Result, typename... Arguments>
 auto kept_from_unwinding(Result (*function)(Arguments...)) {
   return [function](Arguments... arguments) -> Result {
