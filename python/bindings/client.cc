@@ -275,7 +275,7 @@ void GilHooks::end_wait() {
   if (signals_ == nullptr || signals_->write_fd() < 0) return;
   const int told = set_wakeup_fd(told_before_);
   if (told >= 0 && told != signals_->write_fd()) set_wakeup_fd(told);    // a handler has set its own descriptor
-  if (told_before_ < 0 || told_before_ == signals_->write_fd()) return;  // there was none before, or an outer wait goes on
+  if (told_before_ < 0 || told_before_ == signals_->write_fd()) return;  // none before, or an outer wait goes on
   (void)signals_->take();  // signals that came while the wait ended are passed on, too
   signals_->pass_on_to(-1);
 }

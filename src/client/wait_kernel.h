@@ -467,7 +467,7 @@ class WaitKernel {
   std::uint64_t seen_ FRAY_GUARDED_BY(client_mutex) = 0;  // frames
   bool watching_ FRAY_GUARDED_BY(client_mutex) = false;
   std::optional<TimePoint> polled_due_ FRAY_GUARDED_BY(client_mutex);
-  std::optional<TimePoint> asleep_due_ FRAY_GUARDED_BY(client_mutex);  // polled_due_, or an earlier one that was set since
+  std::optional<TimePoint> asleep_due_ FRAY_GUARDED_BY(client_mutex);  // polled_due_, or an earlier one set since
   typename System::Flag stopping_{false};
 };
 

@@ -1,13 +1,14 @@
-// QueueWorld: a node that keeps queues, and clients in miniature, to drive a real QueueTable through one seeded schedule.
+// QueueWorld: a node that keeps queues, and clients in miniature, to drive a real QueueTable through one seeded
+// schedule.
 //
-// Clients push, pop, wait, are done, release, purge; some vanish with what they hold. What the table decides reaches the
-// disk some time later, in order, and only then the answers leave; some are lost on their way, and the request is sent
-// again. The node is killed at any moment: what was not on the disk is as if it had not happened.
+// Clients push, pop, wait, are done, release, purge; some vanish with what they hold. What the table decides reaches
+// the disk some time later, in order, and only then the answers leave; some are lost on their way, and the request is
+// sent again. The node is killed at any moment: what was not on the disk is as if it had not happened.
 //
-// Checked: an item whose push was acknowledged is handed out until somebody is done with it, and never again after that was
-// acknowledged; a push that was repeated adds nothing; nobody gets an item on which somebody else has a valid lease; a
-// valid lease is accepted, one that was taken over is not; items come in the order of pushes; nobody waits beside an item;
-// who left gets nothing; a node that starts anew knows what the one before it did.
+// Checked: an item whose push was acknowledged is handed out until somebody is done with it, and never again after that
+// was acknowledged; a push that was repeated adds nothing; nobody gets an item on which somebody else has a valid
+// lease; a valid lease is accepted, one that was taken over is not; items come in the order of pushes; no client waits
+// while an item waits; a client that left gets nothing; a restarted node has the state of the one before it.
 //
 // Threading:  one thread.
 // Ownership:  owns everything it simulates.
