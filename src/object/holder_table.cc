@@ -77,15 +77,6 @@ bool HolderTable::completed(ProcessId holder, ObjectId object, const std::vector
   return true;
 }
 
-void HolderTable::bytes_lost(ObjectId object) {
-  auto found = entries_.find(object);
-  if (found == entries_.end() || found->second.state != State::kComplete) {
-    ++contradictions_;
-    return;
-  }
-  lose(object, found->second, StatusCode::kObjectLost);
-}
-
 void HolderTable::wanted(ProcessId process, ObjectId object) {
   if (object.epoch != epoch_ && joined(process)) {
     ++contradictions_;

@@ -55,8 +55,6 @@ class HolderTable {
   // second completion of the same object, or one of a lost object, is dropped (a late attempt) and returns false: the
   // caller must then drop the bytes it came with. A release by `holder` that waits for its round is not undone by this.
   bool completed(ProcessId holder, ObjectId object, const std::vector<ObjectId>& nested);
-  // The bytes are gone although the object is held (a spill file that cannot be read).
-  void bytes_lost(ObjectId object);
   void wanted(ProcessId process, ObjectId object);
 
   // A round has ended in which everything was read that lay in any socket when the round began. Removals that were read

@@ -177,22 +177,6 @@ void SegmentMap::forget(SegmentId segment) {
   state_->entries.erase(found);
 }
 
-std::uint64_t SegmentMap::release_idle() {
-  std::list<std::pair<SegmentId, Pin>> released;  // unmapped after the lock is released
-  MutexLock lock(state_->mutex);
-  for (auto& [segment, entry] : state_->entries) {
-    entry.is_recent = false;
-    if (entry.unviewed) released.emplace_back(segment, std::move(entry.unviewed));
-  }
-  std::uint64_t bytes = 0;
-  released.splice(released.end(), state_->recent);
-  state_->recent_bytes = 0;
-  for (const auto& [segment, pin] : released) {
-    if (pin.use_count() == 1) bytes += pin->size();
-  }
-  return bytes;
-}
-
 std::size_t SegmentMap::mapped_segments() const {
   MutexLock lock(state_->mutex);
   std::size_t count = 0;

@@ -56,8 +56,6 @@ class SegmentMap {
 
   // The next view() asks the node again (its bytes moved to a file, or the writer dropped it). Views stay.
   void forget(SegmentId segment);
-  // Unmaps all segments that are not viewed; returns their bytes.
-  std::uint64_t release_idle();
 
   std::size_t mapped_segments() const;  // viewed or idle
 

@@ -377,12 +377,6 @@ Result<Publication> SegmentPool::publish(SegmentId id) {
   return publication;
 }
 
-bool SegmentPool::is_published(SegmentId segment) const {
-  MutexLock lock(state_->mutex);
-  const auto found = state_->segments.find(segment.number);
-  return found != state_->segments.end() && found->second.published;
-}
-
 Result<View> SegmentPool::view(const Location& location) const {
   MutexLock lock(state_->mutex);
   const auto found = state_->segments.find(location.segment.number);

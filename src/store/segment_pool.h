@@ -85,7 +85,6 @@ class SegmentPool {
   Status take_private(const Location& location);
 
   Result<Publication> publish(SegmentId segment);
-  bool is_published(SegmentId segment) const;
 
   // The object's bytes in this process, without asking anybody. kNotFound after evict().
   Result<View> view(const Location& location) const;

@@ -143,11 +143,6 @@ Result<SegmentTable::Opened> SegmentTable::open(SegmentId segment) const {
   return Opened{found->second.descriptor.get(), found->second.size, found->second.spilled};
 }
 
-bool SegmentTable::writer_is_gone(SegmentId segment) const {
-  const auto found = segments_.find(segment);
-  return found != segments_.end() && found->second.orphan;
-}
-
 // ---- objects
 
 Status SegmentTable::object_added(const Location& location) {

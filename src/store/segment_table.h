@@ -82,7 +82,6 @@ class SegmentTable {
   // Reservations of segments that were not announced yet: each may still need a descriptor.
   std::size_t promised() const { return promised_; }
   std::uint64_t reserved(ProcessId process) const;
-  bool writer_is_gone(SegmentId segment) const;
 
   // "the store is full: 4.0 GiB of 4.0 GiB used, 1.0 MiB more asked; largest: process 3 2.1 GiB in 12 objects, ..."
   std::string holders_summary(std::uint64_t asked_bytes) const;

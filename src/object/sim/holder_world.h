@@ -144,7 +144,6 @@ class HolderWorld {
   std::map<ProcessId, std::size_t> to_read_;  // in this round
   std::map<ObjectId, std::vector<ObjectId>> values_;
   std::set<ObjectId> ghosts_;
-  std::set<ObjectId> bytes_lost_;
 };
 
 }  // namespace fray::object
