@@ -105,7 +105,8 @@ JobCarrier::Settings Node::job_settings() const {
   return settings;
 }
 
-// In a session everything belongs to the program that it is for; else to the job, or the job that launched it.
+// The root of what a driver creates: the driver itself; in a job the program that the embedded node was started for,
+// or, in a started node, the outermost job.
 ProcessId Node::root_of_driver(ProcessId driver) const {
   const Connection* connection = roster_.find(driver);
   if (connection == nullptr || connection->job == 0) return driver;
@@ -235,42 +236,20 @@ void Node::welcome(Connection& connection, ProcessId process) {
 Status Node::handle_client(Connection& connection, ControlType type, wire::Incoming& frame) {
   const ProcessId process = connection.process;
   switch (type) {
-    case ControlType::kDefineKey: {
-      FRAY_ASSIGN_OR_RETURN(wire::DefineKey message, wire::decode<wire::DefineKey>(frame.body));
-      return leases_.define_key(process, message);
-    }
+    case ControlType::kDefineKey:
     case ControlType::kForgetKey:
-      leases_.forget_key(process, static_cast<std::uint32_t>(frame.header.id));
-      return Status::ok();
-    case ControlType::kDemand: {
-      FRAY_ASSIGN_OR_RETURN(wire::Demand message, wire::decode<wire::Demand>(frame.body));
-      return leases_.demand(process, message);
-    }
+    case ControlType::kDemand:
     case ControlType::kReturnLease:
-      leases_.return_lease(process, frame.header.id);
-      return Status::ok();
     case ControlType::kKillLease:
-      leases_.kill_lease(process, frame.header.id);
-      return Status::ok();
     case ControlType::kLeaseBroken:
-      leases_.lease_broken(process, frame.header.id);
-      return Status::ok();
+      return handle_lease(process, type, frame);
     case ControlType::kRegister:
     case ControlType::kHold:
     case ControlType::kRelease:
-    case ControlType::kWant: {
-      FRAY_ASSIGN_OR_RETURN(wire::ObjectIds message, wire::decode<wire::ObjectIds>(frame.body));
-      return objects_.records(process, type, message);
-    }
-    case ControlType::kCancelObject: {
-      FRAY_ASSIGN_OR_RETURN(wire::CancelObject message, wire::decode<wire::CancelObject>(frame.body));
-      objects_.cancel(message);
-      return Status::ok();
-    }
-    case ControlType::kComplete: {
-      FRAY_ASSIGN_OR_RETURN(wire::Complete message, wire::decode<wire::Complete>(frame.body));
-      return objects_.complete(std::move(message));
-    }
+    case ControlType::kWant:
+    case ControlType::kCancelObject:
+    case ControlType::kComplete:
+      return handle_object(process, type, frame);
     case ControlType::kBlocked:
     case ControlType::kUnblocked:
     case ControlType::kRetiring:
@@ -295,6 +274,45 @@ Status Node::handle_client(Connection& connection, ControlType type, wire::Incom
     default:
       return handle_memory(connection, type, frame);
   }
+}
+
+Status Node::handle_lease(ProcessId process, ControlType type, const wire::Incoming& frame) {
+  switch (type) {
+    case ControlType::kDefineKey: {
+      FRAY_ASSIGN_OR_RETURN(wire::DefineKey message, wire::decode<wire::DefineKey>(frame.body));
+      return leases_.define_key(process, message);
+    }
+    case ControlType::kForgetKey:
+      leases_.forget_key(process, static_cast<std::uint32_t>(frame.header.id));
+      return Status::ok();
+    case ControlType::kDemand: {
+      FRAY_ASSIGN_OR_RETURN(wire::Demand message, wire::decode<wire::Demand>(frame.body));
+      return leases_.demand(process, message);
+    }
+    case ControlType::kReturnLease:
+      leases_.return_lease(process, frame.header.id);
+      return Status::ok();
+    case ControlType::kKillLease:
+      leases_.kill_lease(process, frame.header.id);
+      return Status::ok();
+    default:
+      leases_.lease_broken(process, frame.header.id);
+      return Status::ok();
+  }
+}
+
+Status Node::handle_object(ProcessId process, ControlType type, const wire::Incoming& frame) {
+  if (type == ControlType::kComplete) {
+    FRAY_ASSIGN_OR_RETURN(wire::Complete message, wire::decode<wire::Complete>(frame.body));
+    return objects_.complete(std::move(message));
+  }
+  if (type == ControlType::kCancelObject) {
+    FRAY_ASSIGN_OR_RETURN(wire::CancelObject message, wire::decode<wire::CancelObject>(frame.body));
+    objects_.cancel(message);
+    return Status::ok();
+  }
+  FRAY_ASSIGN_OR_RETURN(wire::ObjectIds message, wire::decode<wire::ObjectIds>(frame.body));
+  return objects_.records(process, type, message);
 }
 
 Status Node::handle_worker(Connection& connection, ControlType type) {
@@ -416,7 +434,7 @@ void Node::connection_ended(Connection& connection, const Status& why) {
 
 void Node::process_left(Connection& connection, const Status& why) {
   const ProcessId process = connection.process;
-  actors_.client_left(process);  // first, because it looks up the parent of the process
+  actors_.client_left(process);  // first: it asks whose child the process was
   leases_.client_left(process);
   objects_.process_left(process, connection.role == wire::Role::kDriver);
   waits_.process_left(process);
