@@ -10,8 +10,9 @@ from typing import Any, cast
 
 from fray import _traces, errors
 from fray._settings import default_namespace
-from fray.backend.ray.actor_life import free_name, named_actors, state_of, wait_until_gone, wait_until_restarted
-from fray.backend.ray.actors import ActorSetup, RayActorLink, actor_class, bare_methods, link_of
+from fray.backend.ray.actor_life import named_actors
+from fray.backend.ray.actor_table import ActorTable
+from fray.backend.ray.actors import RayActorLink
 from fray.backend.ray.arrival import reading
 from fray.backend.ray.capacity import Capacity
 from fray.backend.ray.connection import Connection, chosen_namespace, connect, living_nodes
@@ -19,18 +20,16 @@ from fray.backend.ray.ending import end_tasks
 from fray.backend.ray.failures import actor_died, converted
 from fray.backend.ray.functions import FunctionTable, can_pickle
 from fray.backend.ray.library import global_worker, ray, theirs
-from fray.backend.ray.options import actor_keywords
 from fray.backend.ray.refs import RayRef, RayStream, packed
-from fray.backend.ray.task_environment import buildable, with_sent_folder
 from fray.backend.ray.worker import TRACE_KEYWORD, Items, task_failure
-from fray.job.actor_methods import MethodKind, runs_on_loop
+from fray.job.actor_methods import MethodKind
 from fray.job.actors import ActorHandle, ActorLink
 from fray.job.checks import context_closed, foreign_actor, foreign_ref
 from fray.job.context import JobContext
 from fray.job.engine import Engine
 from fray.job.refs import ObjectRef
 from fray.job.surroundings import is_ray_worker
-from fray.types import ActorOptions, Lifetime, TaskOptions, check_actor_name
+from fray.types import ActorOptions, TaskOptions, check_actor_name
 
 __all__ = ["RayEngine", "split"]
 
@@ -84,9 +83,7 @@ class RayEngine(Engine):
         self._functions = FunctionTable(self.namespace, self._capacity)
         self._tasks: list[weakref.ref[RayRef[Any]]] = []
         self._most_tasks = _MOST_TASKS
-        self._links: weakref.WeakValueDictionary[str, RayActorLink] = weakref.WeakValueDictionary()
-        self._kept: dict[str, RayActorLink] = {}
-        """Named actors that this context has created: Ray ends an actor when the handle that created it is dropped."""
+        self._actors = ActorTable(self)
         self._forced: set[bytes] = set()
         self._dropped: weakref.WeakSet[RayRef[Any]] | None = None if is_first else weakref.WeakSet()
         """Cancelled calls of actors that still run; see `cancel`. Unless it is None, every ref is looked up in it."""
@@ -331,7 +328,7 @@ class RayEngine(Engine):
             ray.cancel(raw)
 
     def _is_serial_call(self, raw: Any) -> bool:
-        link = self._links.get(_actor_of(raw))
+        link = self._actors.link(_actor_of(raw))
         return link is not None and not link.ray_handle._ray_allow_out_of_order_execution
 
     def _check_dropped(self, ref: Any) -> None:
@@ -409,53 +406,14 @@ class RayEngine(Engine):
         methods: Mapping[str, MethodKind],
     ) -> ActorLink:
         self.check_usable()
-        namespace = options.namespace or self.namespace
-        class_name = cls.__qualname__.replace("<locals>.", "")
-        demand = self._capacity.place(options.demand(), f"actor {class_name}")
-        sent, keywords = self.arguments(args, kwargs, "create_actor")
-        on_loop = runs_on_loop(methods)
-        is_serial = not on_loop and (options.max_concurrency or 1) == 1
-        setup = ActorSetup(self.namespace, options.name, class_name, methods, is_serial)
-        bare = bare_methods(cls, methods) if _traces.recorder() is None else frozenset[str]()
-        made = actor_class(class_name, tuple(methods.items()), bare)
-        create = made.options(**with_sent_folder(actor_keywords(buildable(options), demand, namespace))).remote
-        trace = _traces.sent(class_name, "create")
-        if trace is not None:
-            keywords = {**keywords, TRACE_KEYWORD: trace}
-        raw: Any = None
-        while raw is None:
-            try:
-                raw = create(cls, setup, *sent, **keywords)
-            except theirs.ActorAlreadyExistsError:
-                free_name(options.name or "", namespace)
-            except Exception as error:
-                raise self.submission_error(error, (cls, *sent), keywords, f"actor {class_name}") from None
-            if raw is not None and raw._ray_weak_ref and (namespace, options.name) not in self.named_actors():
-                raw = None  # the actor has ended
-                free_name(options.name or "", namespace)
-        if raw._ray_weak_ref:  # the actor existed already
-            link = link_of(raw, self, options.name)
-        else:
-            link = RayActorLink(raw, self, class_name, options.name, methods)
-            if options.max_restarts:
-                link.hold([value for value in (*sent, *keywords.values()) if isinstance(value, _RAW_REF)])
-            if options.name is not None and options.lifetime is not Lifetime.DETACHED:
-                self._kept[link.actor_id] = link
-        self._links[link.actor_id] = link
-        return link
+        return self._actors.create(cls, args, kwargs, options, methods)
 
     def find_actor(self, name: str, namespace: str) -> ActorLink | None:
         self.check_usable()
         try:
-            raw = ray.get_actor(name, namespace=namespace)
-        except ValueError:
-            return None
+            return self._actors.find(name, namespace)
         except theirs.RayError as error:
             raise self._converted(error) from None
-        if (namespace, name) not in self.named_actors():
-            return None  # Ray in this process still knows an actor that has ended
-        link = link_of(raw, self, name)
-        return self._links.setdefault(link.actor_id, link)
 
     def named_actors(self) -> list[tuple[str, str]]:
         self.check_usable()
@@ -463,17 +421,7 @@ class RayEngine(Engine):
 
     def kill_actor(self, link: Any, no_restart: bool) -> None:
         self.check_usable()
-        restarts = None if no_restart else state_of(link)[1]
-        try:
-            ray.kill(link.ray_handle, no_restart=no_restart)
-        except (theirs.RayError, ValueError):
-            return  # the actor has ended
-        if restarts is not None:
-            wait_until_restarted(link, restarts)
-            return
-        self._kept.pop(link.actor_id, None)
-        if link.name is not None:
-            wait_until_gone(link)
+        self._actors.kill(link, no_restart)
 
     def owns_actor(self, link: Any) -> bool:
         return isinstance(link, RayActorLink) and link.connection.node is self._session
@@ -533,22 +481,18 @@ class RayEngine(Engine):
         if self._owns_ray:
             ray.shutdown()
             return
-        tasks, links = list(self._tasks), list(self._links.values())
-        pending = [ref.task_ref() for task in tasks if (ref := task()) is not None]
+        pending = [ref.task_ref() for task in list(self._tasks) if (ref := task()) is not None]
         if pending:
             _, pending = ray.wait(pending, num_returns=len(pending), timeout=0, fetch_local=False)
         for raw in pending:
             ray.cancel(raw)
-        for link in links:
-            if link.name is None or link.actor_id in self._kept:
-                ray.kill(link.ray_handle)
-        self._kept.clear()
+        self._actors.close()
 
     # ---- errors
 
     def _converted(self, error: Any, timeout: float | None = None) -> Exception:
         if isinstance(error, theirs.RayActorError):
-            link = self._links.get(error.actor_id or "")
+            link = self._actors.link(error.actor_id or "")
             return actor_died(error, link.class_name, link.name) if link is not None else actor_died(error)
         if timeout is not None and isinstance(error, theirs.GetTimeoutError):
             return errors.GetTimeoutError(f"nothing came within {timeout:g} s; the task goes on")
