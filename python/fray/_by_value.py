@@ -18,7 +18,7 @@ import cloudpickle
 
 from fray._function_state import pickling_by_value, send_main_by_value
 
-__all__ = ["Pickler", "dumps"]
+__all__ = ["Pickler", "can_pickle", "dumps"]
 
 _Base: Any = cloudpickle.Pickler
 _reduce: Any = _Base.reducer_override
@@ -51,6 +51,15 @@ def dumps(
     with io.BytesIO() as file, pickling_by_value():
         pickler(file, protocol=protocol, buffer_callback=buffer_callback).dump(value)
         return file.getvalue()
+
+
+def can_pickle(value: object) -> bool:
+    """Return whether `dumps` can pickle `value`."""
+    try:
+        dumps(value)
+    except Exception:
+        return False
+    return True
 
 
 def _with_slots(cls: type[Any], reduced: Any) -> Any:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import pickle
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from fray._by_value import dumps
+from fray._by_value import can_pickle, dumps
 from fray._iris_jobs import ConstraintOp, IrisJobRequest
 from fray._settings import NAMESPACE_VARIABLE
 from fray.backend.iris.actors import Description
 from fray.backend.iris.host import FILE, PORT, ActorOrder, command
-from fray.errors import SerializationError, UnsupportedError
+from fray.errors import UnsupportedError
 from fray.job.actor_methods import MethodKind
 from fray.types import ActorOptions, Lifetime, RuntimeEnv
 
@@ -92,15 +91,7 @@ def _packed(order: ActorOrder) -> bytes:
         from fray._unpicklable import serialization_error
 
         what = f"the actor {order.description.class_name} {order.description.name!r}"
-        raise serialization_error(what, order[:3], error, _can_pickle) from error
-
-
-def _can_pickle(value: object) -> bool:
-    try:
-        dumps(value)
-    except (Exception, pickle.PicklingError, SerializationError):
-        return False
-    return True
+        raise serialization_error(what, order[:3], error, can_pickle) from error
 
 
 def _listed(variable: str) -> list[str]:
