@@ -47,7 +47,7 @@ def _run(path: str) -> None:
 
 
 def _attributes() -> dict[str, str]:
-    """Return the attributes of the job's span, besides its name."""
+    """Return what a span says of the job, beside its name."""
     names = {"id": "FRAY_JOB_ID", "attempt": "FRAY_JOB_ATTEMPT", "replica": "FRAY_REPLICA_ID"}
     found = {f"fray.job.{part}": os.environ.get(name) for part, name in names.items()}
     return {name: value for name, value in found.items() if value is not None}

@@ -5,9 +5,9 @@ FRAY_CLUSTER_SPEC         where programs run when they do not say so, such as ``
                           `fray.job.spec`
 FRAY_NAMESPACE            namespace of actors where a program names none; ``default`` if unset
 FRAY_AS_RAY               1 has ``import ray`` give `fray.ray`; read by `fray._as_ray`
-FRAY_PRELOAD              modules, separated by commas, that fork servers import before they fork workers
-FRAY_JOB_SECRET           secret by which the tasks of an Iris job and its children know each other; set for root jobs
-FRAY_IRIS_OPEN_ACTORS     1 has actors of Iris jobs speak Iris's own protocol too, which needs no secret
+FRAY_PRELOAD              modules, with commas between, that processes load which workers are forked from
+FRAY_JOB_SECRET           what the tasks of an Iris job and its children show each other; set for each root job
+FRAY_IRIS_OPEN_ACTORS     1 has actors of Iris jobs speak Iris's own protocol too; nobody has to show a secret then
 FRAY_IRIS_WORKER          set for the workers of an `IrisJobContext`, which have such a context too
 FRAY_OTEL                 1 traces tasks, calls of actors, jobs and waits with OpenTelemetry; see `fray._traces`
 FRAY_NODE                 address of the node that this process's job runs on; set by the node for the jobs it starts

@@ -17,7 +17,7 @@ namespace fray::client {
 using namespace std::chrono_literals;
 
 namespace {
-constexpr auto kHeldLook = 20ms;  // between two checks whether workers may print again
+constexpr auto kHeldLook = 20ms;  // between looks whether workers may print again
 
 void watch_socket(std::vector<pollfd>& set, int fd, bool has_output) {
   set.push_back({fd, static_cast<short>(has_output ? POLLIN | POLLOUT : POLLIN), 0});

@@ -24,7 +24,7 @@ void NodeJobLog::open() {
     if (walk_.attempt() != 0 && walk_.cursors().empty()) {
       return answer(Status(StatusCode::kNotFound, "the job has no such replica"));
     }
-    // The offset counts within the attempt that was asked for, which was the newest one then.
+    // An offset counts in the attempt that was asked for, the newest one then.
     const bool is_tail = std::exchange(place_.tail_lines, wire::OpenJobLog::kAll) != wire::OpenJobLog::kAll;
     for (LogCursor& cursor : walk_.cursors()) {
       if (place_.offset > 0 || !is_tail) cursor.offset = std::exchange(place_.offset, 0);

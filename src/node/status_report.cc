@@ -101,7 +101,7 @@ json waiting(const LeaseCarrier& leases) {
   return rows;
 }
 
-// Living actors; dead actors that still have handles are left out.
+// Living actors; those that are dead and still have handles are nobody's business here.
 json actors(const StatusSources& sources) {
   json rows = json::array();
   for (const actor::ActorView& view : sources.actors.table().views()) {
@@ -120,7 +120,7 @@ json actors(const StatusSources& sources) {
   return rows;
 }
 
-// The jobs that have not ended.
+// Those that have not ended.
 json jobs(const JobCarrier& carrier) {
   json rows = json::array();
   for (const std::string& id : carrier.table().living()) {

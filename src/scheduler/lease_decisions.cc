@@ -146,7 +146,7 @@ void LeaseTable::start_for_demands() {
     for (std::uint32_t unit = 0; unit < demand->wanted.count; ++unit) {
       const bool covered = (dedicated || places_left > 0) && available.covers(demand->wanted.shape.resources) &&
                            devices_.fits(demand->wanted.shape.resources);
-      available.subtract(demand->wanted.shape.resources);  // reserved for it, as when granting
+      available.subtract(demand->wanted.shape.resources);  // kept for it, as when granting
       if (!covered) break;
       dedicated ? ++needed_dedicated_ : --places_left;
       const WorkerKeyId key = demand->wanted.shape.key;

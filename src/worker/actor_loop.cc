@@ -137,12 +137,11 @@ ActorCall* ActorLoop::find_running(std::uint64_t id, std::uint64_t number) {
   return nullptr;
 }
 
-// A call that has not started is answered at once. A running plain method goes on; an async one is cancelled by its
-// event loop.
+// One that has not started is answered at once. A running plain method goes on; an async one is told by the event loop.
 void ActorLoop::cancel(std::uint64_t id, std::uint64_t number) {
   if (ActorCall* call = find_running(id, number)) {
     call->cancelled = newly_cancelled_ = true;
-    call->told = false;  // a call that went on after an earlier cancel is cancelled again
+    call->told = false;  // one that has gone on after the last time is told again
     client_.ask_waiters();
     items_taken_.notify_all();
     return;
@@ -218,7 +217,7 @@ ActorCall* ActorLoop::next(bool wait, client::WaitHooks& hooks) {
   slow_watch_.disarm();
   std::uint64_t spin_until = 0;
   while (!stop_) {
-    if (inbox_.empty() && !reader_busy_) read_ready(0);  // so that the answers to arrived calls share one write
+    if (inbox_.empty() && !reader_busy_) read_ready(0);  // answers to what is here already share one write
     if (!inbox_.empty()) {
       ActorCall* call = take();
       if (sleepers_ > 0) calls_changed_.notify_one();  // another thread reads, or takes the next call

@@ -25,7 +25,7 @@ def result(ref: Any, timeout: float | None = None) -> Any:
 
 def wait_in_loop(ref: Any) -> Generator[Any, None, Any]:
     """Wait for `ref` without stopping the running event loop."""
-    while not ref._ready():  # the refused wait of another coroutine for the same ref ends this wait too
+    while not ref._ready():  # a refused wait of another coroutine for the same ref ends this one too
         yield from _until_told(ref)
     return _native.get(ref._client, ref, None)
 
