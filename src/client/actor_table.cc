@@ -159,7 +159,7 @@ void ActorTable::connected(const wire::ActorConnected& message, os::Fd fd) {
   if (found == queues_.end()) return;
   ActorQueue* queue = found->second.get();
   if (queue->connection && !queue->connection->dead) return;  // the connection was requested once more than needed
-  if (!fd.is_open()) {  // no descriptor was free for it: try again later
+  if (!fd.is_open()) {                                        // no descriptor was free for it: try again later
     if (++queue->times_without_descriptors >= kMostTimesWithoutDescriptors) return give_up(queue);
     paused_.emplace_back(message.actor, Clock::now() + kPauseWithoutDescriptors);
     return;

@@ -23,9 +23,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto kGlance = 20ms;  // how long the thread waits for a full pipe before it checks for other work
-constexpr std::uint64_t kMostQueues =
-    4;  // a queue of so many times its limit drops lines at once
+constexpr auto kGlance = 20ms;            // how long the thread waits for a full pipe before it checks for other work
+constexpr std::uint64_t kMostQueues = 4;  // a queue of so many times its limit drops lines at once
 constexpr std::array<const char*, 2> kStreamNames{"standard output", "standard error"};
 
 std::atomic<OutputWriter*> writer_of_process{nullptr};

@@ -22,7 +22,7 @@ namespace {
 constexpr std::uint64_t kTimeoutGraceNs = 2 * kSecondNs;  // from the interrupt to the end of the process
 constexpr std::chrono::nanoseconds kIdleWindow{IdleWatch::kWindowNs};
 constexpr std::chrono::milliseconds kIdleLook{100};  // between checks whether an idle process computes again
-constexpr std::uint64_t kMayMaskNs = 5'000;  // a longer task has its signal mask checked before the next task
+constexpr std::uint64_t kMayMaskNs = 5'000;          // a longer task has its signal mask checked before the next task
 
 std::uint64_t cpu_ns_of_process() {
   timespec used{};

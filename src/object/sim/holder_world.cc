@@ -245,10 +245,7 @@ void HolderWorld::judge(const ReportLost& command) {
 
 void HolderWorld::judge(const Forget& command) {
   const ObjectId object = command.object;
-  log_.event(values_.contains(object)    ? "complete"
-             : at(object.owner).ended ? "lost"
-                                      : "pending",
-             "forgotten");
+  log_.event(values_.contains(object) ? "complete" : at(object.owner).ended ? "lost" : "pending", "forgotten");
   values_.erase(object);
   if (ghosts_.contains(object)) return;
   for (const auto& [id, process] : processes_) {
