@@ -23,8 +23,8 @@ from fray.types import TaskOptions
 __all__ = ["map_items"]
 
 TARGET_SECONDS = 0.020
-LAST_SECONDS = 0.001
-"""Batches get no shorter than this towards the end: a task costs a hundredth of it."""
+LAST_SECONDS = 0.004
+"""Batches get no shorter than this towards the end, where each is one more result that the driver wakes up for."""
 BUDGET_SECONDS = 5 * TARGET_SECONDS
 MAX_BATCH = 10_000
 TASKS_PER_WORKER = 3
