@@ -14,12 +14,11 @@
 //   auto found = fray::find_actor<Counter>("c");
 //
 // Threading:  any thread. With max_concurrency above 1 methods run at the same time, and the class needs locks of its
-// own. Ownership:  handles are counted in all processes. An actor without a name ends with its last handle, and a
-// detached
+//             own.
+// Ownership:  handles are counted in all processes. An actor without a name ends with its last handle, and a detached
 //             actor with the node.
 // Failure:    an exception of a method fails its call. Calls of an actor that has ended fail with kActorDied, which
-// says
-//             why it ended.
+//             says why it ended.
 #pragma once
 
 #include <fray.h>

@@ -3,8 +3,8 @@
 //   struct Point { double x, y; };
 //   FRAY_STRUCT(Point, x, y);              // beside the struct, in its namespace; Python sees {"x": ..., "y": ...}
 //
-// void fray_write(fray::Encoder& out, const Date& date) { out.value(date.to_string()); }     // or two free functions,
-// bool fray_read(fray::Decoder& in, Date& date) { ... }                                      // found by their argument
+//   void fray_write(fray::Encoder& out, const Date& date) { out.value(date.to_string()); }  // or two free functions,
+//   bool fray_read(fray::Decoder& in, Date& date) { ... }                                   // found by their argument
 //
 //   C++                                                    Python
 //   fray::None, std::optional without a value              None
@@ -17,9 +17,10 @@
 //   fray::ObjectRef<T>, fray::ActorHandle<T>               the same
 //   fray::Value                                            any of these
 //
-// Threading:  values; one thread each. Ownership:  an Encoder borrows what it encodes until the value was submitted or
-// put. A Decoder borrows its view. Failure:    kWrongType for a value of another type than the requested one. The
-// message names both types and the place.
+// Threading:  values; one thread each.
+// Ownership:  an Encoder borrows what it encodes until the value was submitted or put. A Decoder borrows its view.
+// Failure:    kWrongType for a value of another type than the requested one. The message names both types and the
+//             place.
 #pragma once
 
 #include <fray.h>

@@ -8,11 +8,10 @@
 //   std::vector<int> many = fray::run(fray::all(std::move(coroutines)));
 //
 // Threading:  a coroutine runs on the thread that calls run(), during that call. Outside of run(), co_await of a ref
-// blocks
-//             the thread, as get() does.
-// Ownership:  a Coroutine owns its frame; co_await and run() take it over. It starts when it is awaited. Failure:
-// co_await of a ref returns a Result. An exception of a coroutine goes to the coroutine that awaits it, or out
-//             of run().
+//             blocks the thread, as get() does.
+// Ownership:  a Coroutine owns its frame; co_await and run() take it over. It starts when it is awaited.
+// Failure:    co_await of a ref returns a Result. An exception of a coroutine goes to the coroutine that awaits it, or
+//             out of run().
 #pragma once
 
 #include <fray.h>

@@ -5,9 +5,9 @@
 //   int three = fray::get(ref).value_or_throw();
 //   for (const auto& done : fray::as_completed(refs)) use(fray::get(done));
 //
-// Threading:  any thread. Ownership:  refs are counted in all processes, and the object is deleted with its last ref. A
-// ref may be an argument, a
-//             result, and a part of either.
+// Threading:  any thread.
+// Ownership:  refs are counted in all processes, and the object is deleted with its last ref. A ref may be an argument,
+//             a result, and a part of either.
 // Failure:    get() returns the failure of the task. When submit() fails, it returns a ref that carries the reason.
 #pragma once
 

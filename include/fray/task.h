@@ -4,8 +4,7 @@
 //   FRAY_TASK(add);                                     // at namespace scope, in the code that workers run
 //
 //   fray::ObjectRef<int> sum = fray::submit(add, 1, 2);
-// fray::ObjectRef<int> more = fray::submit(add, sum, 3);                       // the task waits for sum; submit() does
-// not
+//   fray::ObjectRef<int> more = fray::submit(add, sum, 3);                      // the task, not submit(), waits for sum
 //   fray::ObjectRef<int> other = fray::submit({.num_cpus = 2, .timeout = 5s}, add, 1, 2);
 //   auto [quotient, rest] = fray::submit_tuple(divide, 7, 2);                    // a ref for each part of a tuple
 //

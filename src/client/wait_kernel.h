@@ -24,8 +24,8 @@
 //
 //   watching   nobody leads: the node's socket, and those on which answers are due
 //   led        somebody leads: no socket, but those that have not taken all frames; who stops leading guards
-// napping    frames or tasks come one after the other: the node's socket alone, for one kTick, so that they are served
-//              together and not one by one
+//   napping    frames or tasks come one after the other: the node's socket alone, for one kTick, so that they are
+//              served together and not one by one
 //
 // A thread that leaves something behind in which the backup thread may have to join in calls guard(): sockets that
 // nobody reads, frames that nobody has sent, a task that may turn out to be slow. That sets an alarm, unless it is set
@@ -81,9 +81,8 @@ enum class WaitResult { kDone, kTimedOut, kInterrupted, kClosed, kDeadlock };
 //   due(), fell_due()                 under the mutex: a moment at which something is to be done for this wait
 //   fall_asleep()                     under the mutex, before the first sleep; then before_sleep() is called without it
 //   before_sleep(), after_sleep()     without the mutex, in pairs
-// interrupted(asleep)               without the mutex: whether to give up. It undoes before_sleep() for the question,
-// and
-//                                     for good when the answer is yes
+//   interrupted(asleep)               without the mutex: whether to give up. It undoes before_sleep() for the question,
+//                                     and for good when the answer is yes
 template <typename System, typename Sources>
 class WaitKernel {
  public:

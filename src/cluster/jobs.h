@@ -7,10 +7,10 @@
 // An id may be shortened to a beginning that no other job has. A method that takes several ids does nothing when one of
 // them is unknown.
 //
-// Threading:  as the implementation says; calls block. Ownership:  a log is its reader's, and must not outlive the
-// cluster that opened it. Failure:    kNotFound, kAlreadyExists, kUnavailable (nobody answers), kPermissionDenied,
-// kInvalidArgument for what the
-//             cluster cannot do, which the message names; kTimedOut and kCancelled as the patience says.
+// Threading:  as the implementation says; calls block.
+// Ownership:  a log is its reader's, and must not outlive the cluster that opened it.
+// Failure:    kNotFound, kAlreadyExists, kUnavailable (nobody answers), kPermissionDenied, kInvalidArgument for what
+//             the cluster cannot do, which the message names; kTimedOut and kCancelled as the patience says.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // receive_answer(): reads the answer to a request from a connection.
 //
-// Threading:  any thread; blocks for the connection's limit of the step at most. Ownership:  the answer owns its bytes.
+// Threading:  any thread; blocks for the connection's limit of the step at most.
+// Ownership:  the answer owns its bytes.
 // Failure:    as the connection; kUnavailable for what is no HTTP, kResourceExhausted for what is larger than the
-// endpoint's
-//             limit.
+//             endpoint's limit.
 #pragma once
 
 #include <string>

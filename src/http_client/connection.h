@@ -5,8 +5,9 @@
 //   FRAY_RETURN_IF_ERROR(connection->write(head));
 //
 // Threading:  one thread; blocks for the step's limit at most. Resolving a host's name takes as long as the system lets
-// it. Ownership:  owns its socket; the endpoint must outlive it. Failure:    kUnavailable: refused or cut; kTimedOut:
-// the step's limit is over; kCancelled: interrupted;
+//             it.
+// Ownership:  owns its socket; the endpoint must outlive it.
+// Failure:    kUnavailable: refused or cut; kTimedOut: the step's limit is over; kCancelled: interrupted;
 //             kPermissionDenied: the certificate is not trusted.
 #pragma once
 

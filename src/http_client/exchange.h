@@ -1,10 +1,12 @@
 // exchange(): one HTTP request to a server and its whole answer, on a connection of its own.
 //
 // Threading:  any thread; blocks for Endpoint's limits at most. Resolving a host's name takes as long as the system
-// lets it. Ownership:  the connection lives within the call; a body's file stays the caller's. Failure: kUnavailable:
-// refused, cut, or no answer that is HTTP; kTimedOut; kResourceExhausted: the answer is larger than
-//             the limit; kCancelled: interrupted; kPermissionDenied: the certificate is not trusted. An answer of any
-//             status is a success here. `*arrived` says whether the other side may have got the whole request.
+//             lets it.
+// Ownership:  the connection lives within the call; a body's file stays the caller's.
+// Failure:    kUnavailable: refused, cut, or no answer that is HTTP; kTimedOut; kResourceExhausted: the answer is
+//             larger than the limit; kCancelled: interrupted; kPermissionDenied: the certificate is not trusted. An
+//             answer of any status is a success here. `*arrived` says whether the other side may have got the whole
+//             request.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,10 @@
 // TlsSession: the TLS of one connection to a server, without any I/O: its owner carries the encrypted bytes.
 //
-// Threading:  one thread. Ownership:  owns its keys and the bytes that were not taken yet. Failure:    create():
-// kInvalidArgument for a file of certificates that cannot be read. The rest: kPermissionDenied for a
-//             certificate that is not trusted, kUnavailable for bytes that are no TLS; the session is of no use then.
+// Threading:  one thread.
+// Ownership:  owns its keys and the bytes that were not taken yet.
+// Failure:    create(): kInvalidArgument for a file of certificates that cannot be read. The rest: kPermissionDenied
+//             for a certificate that is not trusted, kUnavailable for bytes that are no TLS; the session is of no use
+//             then.
 #pragma once
 
 #include <memory>

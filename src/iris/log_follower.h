@@ -12,10 +12,10 @@
 // while after the end of the job, for FRAY_IRIS_LATE_SECONDS (1.5 by default, since workers send their lines once a
 // second), and reads what has arrived.
 //
-// Threading:  one thread; next() blocks for its patience, and as long as the controller may be away. Ownership:  `jobs`
-// must outlive it. Failure:    as Jobs says. cursor() tells where to go on; the job itself may go on. kInvalidArgument
-// for a variable that
-//             is no number of seconds.
+// Threading:  one thread; next() blocks for its patience, and as long as the controller may be away.
+// Ownership:  `jobs` must outlive it.
+// Failure:    as Jobs says. cursor() tells where to go on; the job itself may go on. kInvalidArgument for a variable
+//             that is no number of seconds.
 #pragma once
 
 #include <chrono>

@@ -5,9 +5,10 @@
 //   FRAY_RETURN_IF_ERROR(take_job_spec(members, &spec));
 //   FRAY_RETURN_IF_ERROR(members.end());                       // unknown keys are refused
 //
-// Threading:  functions. Ownership:  values. Failure:    kInvalidArgument names the key and what is allowed; values of
-// variables are in no message. Bytes that are no
-//             UTF-8 are replaced where a document becomes a text.
+// Threading:  functions.
+// Ownership:  values.
+// Failure:    kInvalidArgument names the key and what is allowed; values of variables are in no message. Bytes that are
+//             no UTF-8 are replaced where a document becomes a text.
 #pragma once
 
 #include <vector>

@@ -6,10 +6,10 @@
 // It may take minutes, so a node has it done by a process of its own: `fray env prepare` (prepare_protocol.h). Whatever
 // can be reused comes from the cache; entries beyond the cache's limit are removed afterwards.
 //
-// Threading:  one thread; blocks. Ownership:  the caller keeps Preparation::uses for as long as anything runs in the
-// environment. Failure:    kRuntimeEnv: what was asked for cannot be made, with the reason; kCancelled: the watch said
-// so; other codes
-//             for the cache itself (a full disk, a folder of another user).
+// Threading:  one thread; blocks.
+// Ownership:  the caller keeps Preparation::uses for as long as anything runs in the environment.
+// Failure:    kRuntimeEnv: what was asked for cannot be made, with the reason; kCancelled: the watch said so; other
+//             codes for the cache itself (a full disk, a folder of another user).
 #pragma once
 
 #include <vector>

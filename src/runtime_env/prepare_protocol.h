@@ -1,8 +1,7 @@
 // The protocol by which one process has another prepare an environment: `fray env prepare`.
 //
-// descriptor 3   a socket: the description as JSON, ended by a zero byte. Its end of file later means that the answer
-// has
-//                  been taken, or is not wanted any more, and ends the build.
+//   descriptor 3   a socket: the description as JSON, ended by a zero byte. Its end of file later means that the answer
+//                  has been taken, or is not wanted any more, and ends the build.
 //   descriptor 3   back: lines of JSON: {"state": TEXT} any number of times, and {"prepared": {…}} or
 //                  {"code": NUMBER, "error": TEXT} once. Entries of the cache are held until the socket ends.
 //

@@ -1,8 +1,9 @@
 // Whole files: read at once, or written so that other processes see the old content or the new one.
 //
-// Threading:  any thread; one writer a path. Ownership:  none. Failure:    kIoError with the path; a file that could
-// not be written is as it was before. read_file() returns kNotFound
-//             for a file that is not there, kCorruption for one of more than `most` bytes.
+// Threading:  any thread; one writer a path.
+// Ownership:  none.
+// Failure:    kIoError with the path; a file that could not be written is as it was before. read_file() returns
+//             kNotFound for a file that is not there, kCorruption for one of more than `most` bytes.
 #pragma once
 
 #include <cstddef>

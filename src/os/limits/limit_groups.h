@@ -5,9 +5,11 @@
 //   groups->memory().killed                      // was one of them killed for its memory?
 //   groups->remove()                             // when all of them have ended
 //
-// Threading:  any thread; one at a time. Ownership:  does not own the folders, which outlive the object: a process that
-// adopts the replicas finds them by the plan. Failure:    make() returns why a limit cannot be set, and leaves no group
-// behind. remove() leaves groups that still have processes.
+// Threading:  any thread; one at a time.
+// Ownership:  does not own the folders, which outlive the object: a process that adopts the replicas finds them by the
+//             plan.
+// Failure:    make() returns why a limit cannot be set, and leaves no group behind. remove() leaves groups that still
+//             have processes.
 #pragma once
 
 #include <cstdint>

@@ -3,8 +3,7 @@
 //
 //              control groups 2      control groups 1           neither
 //   memory     memory.max            memory.limit_in_bytes      RLIMIT_DATA, of each process by itself
-// processes  pids.max              pids.max                   RLIMIT_NPROC: all of the user's count; root is not held
-// to it
+//   processes  pids.max              pids.max                   RLIMIT_NPROC: counts all of the user's, not for root
 //   files      RLIMIT_NOFILE, of each process by itself
 //
 // Threads count as processes. Shared memory counts for the group of the process that wrote it first; RLIMIT_DATA
