@@ -319,6 +319,7 @@ class NativeJobContext(JobContext):
         if not self._closed:
             settle_traces(self._client, self._cpp_spans)
             self._client.drain_output()
+            self._client.tell_last_runs()
 
 
 @contextmanager
