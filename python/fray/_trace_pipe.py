@@ -1,9 +1,6 @@
 """The pipe in a session's folder by which spans of C++ processes come: lines of JSON that src/capi/spans.h writes.
 
 Programs of one service that export to one place have one pipe on a node, for it matters not which of them exports.
-
-``python -m fray._trace_pipe PIPE SERVICE`` exports beside a traced program in C++, until that ends the socket that is
-descriptor 3.
 """
 
 from __future__ import annotations
@@ -12,17 +9,13 @@ import fcntl
 import hashlib
 import os
 import select
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 
-from fray import _traces
-
 __all__ = ["PIPE_VARIABLE", "TracePipe", "pipe_name", "pipe_path"]
 
 PIPE_VARIABLE = "FRAY_SPANS"
-_PROGRAM = 3
 _BYTES = 1 << 20
 """Of the pipe, as far as the kernel gives them; what one read takes is whole lines, therefore."""
 
@@ -86,21 +79,3 @@ class TracePipe:
             if self._ended in ready:
                 return
             self.drain()
-
-
-def _export(path: str, service: str) -> None:
-    os.environ["OTEL_SERVICE_NAME"] = service
-    recorder = _traces.switch_on(True)
-    if recorder is None:
-        return
-    from fray._cpp_spans import CppSpans
-
-    spans = CppSpans(path, recorder)
-    select.select([_PROGRAM], [], [])  # it says nothing, and ends
-    spans.close()
-    recorder.settle()
-
-
-if __name__ == "__main__":
-    if os.fork() == 0:  # a program that waits for its children has none of ours
-        _export(*sys.argv[1:])

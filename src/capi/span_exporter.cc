@@ -21,7 +21,7 @@ namespace fray::capi {
 
 namespace {
 
-constexpr int kExporterFd = 3;                      // fray._trace_pipe knows it
+constexpr int kExporterFd = 3;                      // fray._cpp_exporter knows it
 constexpr std::chrono::seconds kExportPatience{6};  // it may still be starting
 constexpr const char* kServiceVariable = "OTEL_SERVICE_NAME";
 
@@ -60,7 +60,7 @@ std::unique_ptr<Spans> SpanExporter::begin(const std::string& folder, const std:
   auto ends = os::make_socket_pair();
   if (!ends.is_ok()) return nullptr;
   os::SpawnRequest request;
-  request.command = {interpreter, "-P", "-m", "fray._trace_pipe", spans->path(), service_};
+  request.command = {interpreter, "-P", "-m", "fray._cpp_exporter", spans->path(), service_};
   request.environment = os::own_environment();
   request.fds = {{ends->second.get(), kExporterFd}};
   request.standard_error = ::fcntl(STDERR_FILENO, F_GETFD) >= 0 ? STDERR_FILENO : -1;

@@ -8,7 +8,7 @@
 //
 // C++ has no SDK of OpenTelemetry here, and needs none. A span that has ended is a line of JSON in a pipe in the session's
 // folder, whose name is FRAY_SPANS. At its other end is who exports: the Python program that is traced, or the process that a
-// C++ program has started beside itself (capi/span_exporter.h); fray._trace_pipe reads the lines in both.
+// C++ program has started beside itself (capi/span_exporter.h); fray._cpp_spans reads the lines in both.
 //
 // Threading:  Spans: any thread. Span: one thread.
 // Ownership:  a session owns its Spans; a Span refers to them, and must end before.

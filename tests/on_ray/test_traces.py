@@ -106,7 +106,7 @@ def fails():
 
 def main():
     cluster = fray.current_cluster()
-    resources = ResourceConfig(cpu=1)
+    resources = ResourceConfig(cpu=0)  # else replicas would hold what their tasks need
     good = JobRequest("good", Entrypoint.from_callable(work, args=("this",)), resources=resources, replicas=2)
     bad = JobRequest("bad", Entrypoint.from_callable(fails), resources=resources)
     ids = [cluster.launch(good), cluster.launch(bad)]
