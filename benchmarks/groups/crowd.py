@@ -34,7 +34,8 @@ FIRST_PAINT = """
 async () => {
   const isThere = () => {
     const text = document.body.textContent;
-    return text.includes("Live") && !text.includes("Asking the node") && document.querySelector("main table, main canvas");
+    const isTold = text.includes("Live") && !text.includes("Asking the node");
+    return isTold && document.querySelector("main table, main canvas");
   };
   while (!isThere()) {
     if (performance.now() > 30_000) throw new Error("the view shows nothing after 30 s");
