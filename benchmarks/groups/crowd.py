@@ -101,7 +101,7 @@ def crowd_of(bench: Bench) -> Crowd:
         return done.stdout
 
     most = ("--max-workers", workers + actors + 16)
-    started = json.loads(run("start", "--json", "--cpus", 2, "--resources", f"seat:{workers},run:2", *most))
+    started = json.loads(run("start", "--json", "--cpus", 2, "--resources", f"seat:{workers}", *most))
     bench.closing.callback(run, "stop", "--force")
     playwright = bench.closing.enter_context(sync_playwright())
     browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--disable-gpu"])

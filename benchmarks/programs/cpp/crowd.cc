@@ -1,7 +1,7 @@
 // crowd HOME WORKERS ACTORS TASKS: joins the started node of that home and is many: WORKERS processes that sleep, ACTORS actors, and
 // TASKS short tasks that have run. Prints "ready" then, and runs a few tasks each second until its input ends.
 //
-// The node needs as many of the resource "seat" as there are sleepers, and two of "run", which bound the workers that it starts.
+// The node needs as many of the resource "seat" as there are sleepers; these and the actors hold no CPU, and the tasks one each.
 // Processes of C++ are small: a few thousand of them fit where as many interpreters do not.
 #include <poll.h>
 #include <unistd.h>
@@ -39,10 +39,9 @@ constexpr int kInFlight = 10'000;
 constexpr int kPauseMs = 100;
 
 void run_tasks(int count) {
-  const fray::TaskOptions options{.num_cpus = 0, .resources = {{"run", 1}}};
   for (int left = count; left > 0; left -= kInFlight) {
     std::vector<fray::ObjectRef<int>> refs;
-    for (int i = 0; i < std::min(left, kInFlight); ++i) refs.push_back(fray::submit(options, next, i));
+    for (int i = 0; i < std::min(left, kInFlight); ++i) refs.push_back(fray::submit(next, i));
     fray::get(refs).value_or_throw();
   }
 }
