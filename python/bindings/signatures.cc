@@ -61,6 +61,8 @@ void add_client_functions(nb::module_& module) {
       .def("total_resources", client_total_resources, "What the node owns.")
       .def("session_folder", client_session_folder, "The folder with the node's socket.")
       .def("drain_output", client_drain_output, "Waits, shortly, for what workers had written before their results.")
+      .def("tell_last_runs", client_tell_last_runs,
+           "Tells the node, where somebody looks at it, what ran since it asked.")
       .def("is_open", client_is_open, "Whether the node is there.");
 }
 

@@ -52,6 +52,9 @@ fray_session* become_worker(const worker::ForkedWorker& forked) {
   session->client = std::move(client).value();
   const char* name_space = std::getenv("FRAY_NAMESPACE");
   session->name_space = name_space != nullptr && *name_space != '\0' ? name_space : "default";
+  if (const char* pipe = std::getenv(kSpansVariable); pipe != nullptr && std::strchr(pipe, '/') == nullptr) {
+    session->spans = std::make_unique<Spans>(session->client->node().folder, pipe, false);
+  }
   set_current_session(session);
   return session;
 }

@@ -201,6 +201,7 @@ Status Node::handle_hello(Connection& connection, std::string_view body) {
       return Status(StatusCode::kCorruption, "a hello names no known role");
   }
   welcome(connection, connection.process);
+  if (connection.role == wire::Role::kDriver) dashboard_.driver_joined(connection);
   return Status::ok();
 }
 
