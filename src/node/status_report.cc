@@ -10,6 +10,7 @@
 #include "node/objects/object_carrier.h"
 #include "node/sessions/roster.h"
 #include "node/workers/lease_carrier.h"
+#include "node/workers/reservation_keeper.h"
 #include "node/workers/worker_processes.h"
 #include "node/workers/worker_watch.h"
 #include "os/clock.h"
@@ -120,6 +121,20 @@ json actors(const StatusSources& sources) {
   return rows;
 }
 
+json reservations(const StatusSources& sources) {
+  const scheduler::LeaseTable& table = sources.leases.table();
+  json rows = json::array();
+  for (const auto& [name, entry] : sources.reservations.entries()) {
+    json row = {{"name", name}, {"about", entry.about}, {"reserved", table.is_reserved(entry.home)}};
+    if (WaitReason why = table.why_waiting(entry.home); !why.text.empty()) {
+      row["reason"] = std::move(why.text);
+      row["way_on"] = std::move(why.way_on);
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
 // Those that have not ended.
 json jobs(const JobCarrier& carrier) {
   json rows = json::array();
@@ -162,6 +177,7 @@ json status_json(const StatusSources& sources) {
       {"workers", workers(sources)},
       {"waiting", waiting(sources.leases)},
       {"actors", actors(sources)},
+      {"reservations", reservations(sources)},
       {"jobs", jobs(sources.jobs)},
       {"job_records", {{"trouble", sources.jobs.trouble()}, {"rebuilt", sources.jobs.rebuilt()}}},
       {"objects", {{"count", sources.objects.table().size()}, {"inline_bytes", sources.objects.inline_bytes()}}},
