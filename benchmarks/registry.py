@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Sequence
 
 from benchmarks.groups import (
@@ -59,11 +60,13 @@ ROWS: tuple[Row, ...] = (
 def select(names: Sequence[str], rows: Sequence[Row] = ROWS) -> list[Row]:
     """Return the rows named, in the order of the report; all of them where none is named.
 
+    A name may have the wildcards of a shell: `real_*` is all rows of real programs.
+
     Raises:
         ValueError: a name that no row has.
     """
     known = [row.name for row in rows]
-    unknown = [name for name in names if name not in known]
+    unknown = [name for name in names if not fnmatch.filter(known, name)]
     if unknown:
         raise ValueError(f"BENCH_ONLY: no row {', '.join(unknown)}; there are {', '.join(known)}")
-    return [row for row in rows if not names or row.name in names]
+    return [row for row in rows if not names or any(fnmatch.fnmatchcase(row.name, name) for name in names)]

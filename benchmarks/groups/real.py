@@ -7,7 +7,7 @@ import os
 import statistics
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,7 @@ from benchmarks.bench import MARK, Bench
 from benchmarks.engines import CPUS
 from benchmarks.measurement import Measurement
 from benchmarks.processes import processes_of, pss_bytes
+from benchmarks.program import Program
 from benchmarks.real import (
     arrays,
     dask_graphs,
@@ -86,6 +87,27 @@ def real(program: RealProgram, bench: Bench) -> Round:
     return one_round
 
 
+def beside_load(program: RealProgram, bench: Bench) -> Round:
+    """How many times longer a call takes while one other process on each CPU never rests."""
+    given = program.prepare(bench.size(program.full, program.quick))
+    tools = open_tools(bench.peer, bench.settings.fray_context, bench.address)
+    bench.closing.enter_context(tools.closing)
+
+    def one_round() -> Measurement:
+        def median_seconds() -> float:
+            return statistics.median(seconds_of(program.run, tools, given) for _ in range(_CALLS))
+
+        median_seconds()
+        alone = median_seconds()
+        with ExitStack() as closing:
+            for _ in range(CPUS):
+                closing.enter_context(Program("busy")).answer()
+            beside = median_seconds()
+        return Measurement(beside / alone, {"alone_s": alone, "beside_s": beside})
+
+    return one_round
+
+
 def _peak_bytes(bench: Bench, call: Callable[[], None]) -> int:
     """Return the most that all processes of this workload weigh together during a call."""
     with _watched(bench) as weights:
@@ -127,5 +149,19 @@ ROWS = tuple(
         timeout_seconds=180,
     )
     for module in _MODULES
+    for program in module.PROGRAMS
+) + tuple(
+    Row(
+        f"loaded_{program.name}",
+        "x",
+        "lower",
+        f"{program.does}; longer beside {CPUS} busy processes",
+        partial(beside_load, program),
+        peers=tuple(peer for peer in program.peers if peer != "ray"),
+        targets=(TimesPeer(1, "pool"),),
+        warm=False,
+        timeout_seconds=180,
+    )
+    for module in (frames, texts, rollouts)
     for program in module.PROGRAMS
 )

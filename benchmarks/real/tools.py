@@ -94,6 +94,9 @@ class FrayTools(Tools):
     def get(self, refs: Sequence[Any]) -> list[Any]:
         return self._context.get(list(refs))
 
+    def map(self, function: Callable[..., Any], items: Iterable[Any]) -> list[Any]:
+        return list(self._context.map(function, items))
+
     def put(self, value: Any) -> Any:
         return self._context.put(value)
 

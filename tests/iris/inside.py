@@ -147,3 +147,23 @@ class ShopError(Exception):
 
 def make_shop_error() -> ShopError:
     return ShopError("tea", left=3)
+
+
+class UnreadError(Exception):
+    """The host of an actor was sent an `UnreadInHost`."""
+
+
+class UnreadInHost:
+    """An argument that workers can read, and the host of an actor, which is none, cannot.
+
+    A call with it never reaches the actor, so its answer tells that the host has read what was sent before.
+    """
+
+    def __reduce__(self) -> tuple[Callable[[], UnreadInHost], tuple[()]]:
+        return _read_in_worker, ()
+
+
+def _read_in_worker() -> UnreadInHost:
+    if "FRAY_IRIS_WORKER" not in os.environ:
+        raise UnreadError
+    return UnreadInHost()

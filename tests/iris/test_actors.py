@@ -26,7 +26,7 @@ from fray.backend.iris.cluster import IrisCluster
 
 from tests.iris.conftest import REAL, Cluster
 from tests.iris.controller import Controller
-from tests.iris.inside import Counter, ShopError, launch, results, run
+from tests.iris.inside import Counter, ShopError, UnreadError, UnreadInHost, launch, results, run
 from tests.iris.times import Times
 from tests.iris.worker import Worker
 from tests.waiting import LONG_PATIENCE, eventually
@@ -130,6 +130,8 @@ def _cancel_at_once(journal: str, started: str, door: str) -> int:
     refs = [counter.append(journal, "cancelled") for _ in range(50)]
     for waiting in refs:
         ctx.cancel(waiting)
+    with pytest.raises(UnreadError):  # the host reads what it is sent in order, so it has heard of the cancels now
+        counter.add(UnreadInHost()).result()
     Path(door).write_text("")
     ctx.get(running)
     return counter.add().result()

@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
+from operator import length_hint
 from typing import Any, Literal, cast
 
 from fray._attempts import call_with_retries
@@ -22,6 +23,8 @@ from fray.types import TaskOptions
 __all__ = ["map_items"]
 
 TARGET_SECONDS = 0.020
+LAST_SECONDS = 0.004
+"""Batches get no shorter than this towards the end, where each is one more result that the driver wakes up for."""
 BUDGET_SECONDS = 5 * TARGET_SECONDS
 MAX_BATCH = 10_000
 TASKS_PER_WORKER = 3
@@ -91,6 +94,7 @@ class _Mapper:
         self._held_ref: list[Any] = []
         self._auto = batch == "auto" and options.timeout is None
         self._size = 1 if batch == "auto" else batch
+        self._smallest = 1
         self._max_items = max_in_flight
         self._window = max(1, TASKS_PER_WORKER * engine.parallelism)
         self._retry = None if options.retry_exceptions is False else replace(options, timeout=None, runtime_env=None)
@@ -131,9 +135,13 @@ class _Mapper:
         return len(self._in_flight) < self._window
 
     def _room_for_items(self) -> int:
+        size, workers = self._size, self._engine.parallelism
+        if self._auto and workers > 1 and (left := length_hint(self._source)):
+            # Each worker gets half of its share of what is left at a time, so that all of them end at the same moment.
+            size = min(size, max(self._smallest, left // (2 * workers)))
         if self._max_items is None:
-            return self._size
-        return min(self._size, self._max_items - self._items_out)
+            return size
+        return min(size, self._max_items - self._items_out)
 
     def _take(self, limit: int) -> list[Any]:
         """Take up to `limit` items, fewer when the source is slow or a ref comes."""
@@ -182,6 +190,7 @@ class _Mapper:
             per_item = max(result.seconds / done, 1e-7)
             fitting = int(TARGET_SECONDS / per_item)
             self._size = max(1, min(fitting, 4 * self._size, MAX_BATCH))
+            self._smallest = max(1, min(self._size, int(LAST_SECONDS / per_item)))
 
     def _cancel_rest(self) -> None:
         if self._engine.closed:

@@ -23,7 +23,7 @@ using nlohmann::json;
 
 constexpr std::array<std::string_view, 8> kKeys = {"cpus",      "memory_bytes", "store_memory_bytes", "spill_folder",
                                                    "resources", "max_workers",  "session_folder",     "dashboard"};
-constexpr std::uint32_t kFewestWorkers = 32;
+constexpr double kFewestWorkers = 32;
 constexpr double kMostWorkers = 100'000;
 constexpr double kMostCpus = 100'000;
 constexpr double kMostAmount = 1e14;  // as a ResourceSet has it
@@ -79,6 +79,15 @@ Status add_declared(const json& options, ResourceSet& total) {
   return Status::ok();
 }
 
+// Tasks that wait, for others or without a CPU of their own, need workers beyond the CPUs: 128 or 8 for each CPU, as long
+// as each has 64 MiB.
+double usual_workers(double cpus, double machine_memory) {
+  constexpr double kUsualWorkers = 128;
+  constexpr double kWorkerMemory = 64.0 * 1024 * 1024;
+  const double wanted = std::max(std::floor(8 * cpus), kUsualWorkers);
+  return std::clamp(std::min(wanted, std::floor(machine_memory / kWorkerMemory)), kFewestWorkers, kMostWorkers);
+}
+
 }  // namespace
 
 Result<SessionOptions> parse_options(std::string_view text_of_options) {
@@ -99,8 +108,7 @@ Result<SessionOptions> parse_options(std::string_view text_of_options) {
 
   FRAY_ASSIGN_OR_RETURN(double store, number(options, "store_memory_bytes", memory * kStoreShare));
   parsed.store_memory_bytes = static_cast<std::uint64_t>(store);
-  const double usual_workers = std::clamp<double>(std::floor(8 * cpus), kFewestWorkers, kMostWorkers);
-  FRAY_ASSIGN_OR_RETURN(double workers, number(options, "max_workers", usual_workers));
+  FRAY_ASSIGN_OR_RETURN(double workers, number(options, "max_workers", usual_workers(cpus, machine_memory)));
   if (workers < 1 || workers > kMostWorkers || workers != std::floor(workers)) {
     return wrong("max_workers", fmt::format("a whole number from 1 to {}, not {}", kMostWorkers, workers));
   }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "os/machine/machine.h"
 
 namespace fray::node {
@@ -11,7 +13,8 @@ TEST(SessionOptions, UnsaidIsWhatTheMachineHas) {
   SessionOptions options = parse_options("{}").value();
   EXPECT_EQ(options.total.amount("CPU"), os::usable_cpus());
   EXPECT_EQ(options.total.amount("memory"), static_cast<double>(os::usable_memory_bytes()));
-  EXPECT_GE(options.max_workers, 32u);
+  const auto with_memory = static_cast<std::uint32_t>(os::usable_memory_bytes() >> 26U);  // 64 MiB for each
+  EXPECT_GE(options.max_workers, std::max(32u, std::min(128u, with_memory)));
   EXPECT_GT(options.store_memory_bytes, 0u);
 }
 

@@ -52,6 +52,12 @@ def test_selection_keeps_the_order_of_the_report_and_names_unknown_rows():
         select(["tasks_snyc"])
 
 
+def test_wildcards_select_all_rows_of_a_group():
+    assert [row.name for row in select(["real_*"])] == [name for row in ROWS if (name := row.name).startswith("real_")]
+    with pytest.raises(ValueError, match=r"no row nothing_\*; there are"):
+        select(["nothing_*"])
+
+
 def test_settings_come_from_the_environment():
     environment = {"BENCH_ONLY": "tasks_sync, put_small,", "BENCH_PEERS": "fray,limit", "BENCH_ROUNDS": "7"}
     settings = read_settings(environment)

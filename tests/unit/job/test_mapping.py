@@ -52,6 +52,19 @@ def test_batches_of_quick_items_grow_to_the_target(clock):
     assert max(context.sizes) <= mapping.TARGET_SECONDS * 1024
 
 
+def test_batches_shrink_towards_the_end_so_that_workers_end_together(clock, monkeypatch: pytest.MonkeyPatch):
+    context = Recorder()
+    monkeypatch.setattr(type(context.engine), "parallelism", 2)
+    work = clock(1 / 2048)
+    assert list(context.map(work, range(400))) == list(range(400))
+    assert max(context.sizes) == 40
+    assert context.sizes[-1] <= mapping.LAST_SECONDS * 2048
+    assert context.sizes.index(40) < len(context.sizes) - 5
+    unknown = Recorder()
+    assert list(unknown.map(work, (number for number in range(400)))) == list(range(400))
+    assert unknown.sizes[-2] == 40
+
+
 def test_batch_that_turns_slow_is_cut_and_sent_again(clock):
     context = Recorder()
     work = clock(lambda item: 0.001 if item < 50 else 1.0)

@@ -54,7 +54,8 @@ class NativeJobContext(JobContext):
         address: a running node, as ``"auto"`` for the started node of this home, its home or its socket; by default a
             node is started that ends with this process. What the node has is then its own: no other setting but
             `namespace` goes with it.
-        max_workers: most worker processes at once, blocked ones included.
+        max_workers: most worker processes at once, blocked ones included; by default 128, or 8 for each CPU where that
+            is more, as long as the machine has 64 MiB for each.
         debug: tasks may stop at ``breakpoint()``.
         worker_env: variables of all workers, for contexts that stand on this one.
         dashboard: a node that is started for this process answers HTTP as a started one does.
