@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
 from fray.errors import ActorDiedError
@@ -35,7 +35,7 @@ class ActorPool:
         context = get_job_context()
         return context.get(list(cast("tuple[Any, ...]", ref))) if type(ref) is tuple else context.get(ref)
 
-    def _first_ready(self, refs: Sequence[Any], timeout: float | None) -> Sequence[Any]:
+    def _first_ready(self, refs: list[Any], timeout: float | None) -> list[Any]:
         return get_job_context().wait(refs, num_returns=1, timeout=timeout)[0]
 
     def map(self, fn: Callable[[Any, Any], Any], values: Iterable[Any]) -> Iterator[Any]:

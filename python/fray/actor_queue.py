@@ -70,13 +70,13 @@ class ActorQueue:
     Empty: type[Exception] = queue.Empty
     Full: type[Exception] = queue.Full
 
-    def __init__(self, maxsize: int = 0, actor_options: Any = None) -> None:
+    def __init__(self, maxsize: int = 0, actor_options: ActorOptions | None = None) -> None:
         self.maxsize = maxsize
         self.actor: Any = self._make(maxsize, actor_options)
 
     # ---- how its actor is made and asked
 
-    def _make(self, maxsize: int, options: ActorOptions | None) -> Any:
+    def _make(self, maxsize: int, options: Any) -> Any:
         return get_job_context().create_actor(
             QueueActor, maxsize, self.Empty, self.Full, options=options or ActorOptions()
         )

@@ -223,6 +223,28 @@ def test_placement_groups_are_known_to_tasks_and_cost_no_process(fray_as_ray: An
         ray.get(groups[0].ready(), timeout=30)
 
 
+def test_what_runs_and_waits_in_a_placement_group_ends_with_it(fray_as_ray: Any, tmp_path: Path) -> None:
+    ray = fray_as_ray
+    from fray.ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
+
+    group = ray.util.placement_group([{"CPU": 1}])
+    inside = PlacementGroupSchedulingStrategy(group)
+
+    @ray.remote
+    def hang(mark: str) -> None:
+        Path(mark).touch()
+        while True:
+            time.sleep(0.01)
+
+    refs = [hang.options(scheduling_strategy=inside).remote(str(tmp_path / name)) for name in ("first", "second")]
+    while not list(tmp_path.iterdir()):
+        time.sleep(0.01)
+    ray.util.remove_placement_group(group)
+    for ref in refs:
+        with pytest.raises(ray.exceptions.TaskPlacementGroupRemoved):
+            ray.get(ref, timeout=60)
+
+
 def test_an_actor_in_a_removed_placement_group_says_so(fray_as_ray: Any) -> None:
     ray = fray_as_ray
     from fray.ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy

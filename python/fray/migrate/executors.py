@@ -148,7 +148,7 @@ def _shutdown(source: Source, node: cst.Call, pool: cst.BaseExpression) -> tuple
     if waits is True and cancels is False:
         name = "join" if _was_closed(source, node, pool) else ""
     else:
-        name = {(False, False): "close", (False, True): "terminate"}.get((waits, cancels), "")  # type: ignore[arg-type]
+        name = "" if waits is not False else "terminate" if cancels is True else "close" if cancels is False else ""
     return (node, lambda rewriter, new: call(cst.Attribute(pool, cst.Name(name)))) if name else None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import fray.actor_pool
@@ -17,5 +16,5 @@ class ActorPool(fray.actor_pool.ActorPool):
     def _values_of(self, ref: Any) -> Any:
         return _objects.get(ref)
 
-    def _first_ready(self, refs: Sequence[Any], timeout: float | None) -> Sequence[Any]:
-        return _objects.wait(list(refs), num_returns=1, timeout=timeout)[0]
+    def _first_ready(self, refs: list[Any], timeout: float | None) -> list[Any]:
+        return _objects.wait(refs, num_returns=1, timeout=timeout)[0]

@@ -161,7 +161,7 @@ def placement_group(
     for bundle in bundles:
         for resource, amount in bundle.items():
             total[resource] = total.get(resource, 0) + amount
-    context = _session.context()
+    context: Any = _session.context()
     group.never = _why_never(group, total, context)
     if not group.never:
         about = json.dumps([name, strategy, context.namespace, group.bundle_specs])

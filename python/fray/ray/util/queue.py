@@ -27,7 +27,10 @@ class Queue(ActorQueue):
     Empty = Empty
     Full = Full
 
-    def _make(self, maxsize: int, options: Mapping[str, Any] | None) -> Any:
+    def __init__(self, maxsize: int = 0, actor_options: Mapping[str, Any] | None = None) -> None:
+        super().__init__(maxsize, actor_options)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+    def _make(self, maxsize: int, options: Any) -> Any:
         return remote(num_cpus=0)(QueueActor).options(**dict(options or {})).remote(maxsize, Empty, Full)
 
     def _call(self, method: str, *args: Any) -> Any:

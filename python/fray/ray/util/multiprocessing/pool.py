@@ -23,6 +23,10 @@ AsyncResult = multiprocessing.pool.AsyncResult
 _RUN, _CLOSE, _TERMINATE = multiprocessing.pool.RUN, multiprocessing.pool.CLOSE, multiprocessing.pool.TERMINATE
 
 
+def _run_chunk(func: Callable[[Any], Any], chunk: tuple[Any, ...]) -> list[Any]:
+    return [func(item) for item in chunk]
+
+
 class Pool(multiprocessing.pool.Pool):
     """Runs calls as tasks.
 
@@ -102,12 +106,13 @@ class Pool(multiprocessing.pool.Pool):
         return self._iterate(func, iterable, chunksize or 1, ordered=False)
 
     def _iterate(self, func: Callable[[Any], Any], iterable: Iterable[Any], size: int, ordered: bool) -> Any:
-        self._check_running()
+        if self._state != _RUN:
+            raise ValueError("Pool not running")
         rest = iter(iterable)
 
         def start() -> Future[Any] | None:
             chunk = tuple(islice(rest, size))
-            return self._executor.submit(multiprocessing.pool.mapstar, (func, chunk)) if chunk else None
+            return self._executor.submit(_run_chunk, func, chunk) if chunk else None
 
         return _Results([future for future in (start() for _ in range(2 * len(self._pool))) if future], start, ordered)
 
