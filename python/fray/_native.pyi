@@ -274,6 +274,7 @@ class StatusCode(enum.IntEnum):
     CLOSED = 21
 
     FORKED = 22
+
     RESERVATION_ENDED = 23
 
 class FunctionKind(enum.IntEnum):
@@ -382,7 +383,9 @@ def make_plan(
 def set_aside(
     client: Client, name: str, resources: dict[str, Any], offered: dict[str, Any], about: str, detached: bool
 ) -> None:
-    """Begins a reservation of resources, for work that asks for what it offers."""
+    """
+    Begins a reservation of resources, for work that asks for what it offers.
+    """
 
 def put_back(client: Client, name: str) -> None:
     """Ends it, and what runs inside of it."""
@@ -426,7 +429,9 @@ def call_is_cancelled() -> bool:
     """Whether the actor's method that this thread runs was cancelled."""
 
 def starter() -> int:
-    """The number of the actor's call for which this thread submits tasks; 0: none."""
+    """
+    The number of the actor's call for which this thread submits tasks; 0: none.
+    """
 
 def set_starter(call: int) -> None:
     """This thread submits tasks for that call from now on."""
