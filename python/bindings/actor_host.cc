@@ -75,6 +75,7 @@ std::string full_name(const Host& host, const worker::TaskView& task) {
 
 void run_call(Host& host, ActorCall* call, GilHooks& hooks) {
   client::Submission::set_depth(call->task.head.depth + 1);
+  client::Submission::set_starter(call->ordinal);
   client::Client::set_call({call->task.client, call->task.number, call->task.name});
   worker::Outcome outcome;
   host.runner.reset_bytes();
@@ -186,6 +187,16 @@ class Batch {
   bool is_made() const { return static_cast<bool>(rows_); }  // false with a Python exception set: no memory
   // False with a Python exception set when there is no memory.
   bool add(ActorCall* call) {
+    client::Submission::set_starter(call->ordinal);
+    const bool added = begin(call);
+    client::Submission::set_starter(0);
+    return added;
+  }
+  // ([(call, what its method returned, generator)], (call, coroutine, what it waits for, context) or None)
+  Owned result() const { return Owned(PyTuple_Pack(2, rows_.get(), waiting_ ? waiting_.get() : Py_None)); }
+
+ private:
+  bool begin(ActorCall* call) {
     PyObject* method = bound_method(host_, call->task);
     Owned result(method == nullptr ? nullptr : host_.runner.call(method, call->task));
     if (!result) {
@@ -202,10 +213,7 @@ class Batch {
     Owned row(number ? PyTuple_Pack(3, number.get(), result.get(), streams) : nullptr);
     return row && PyList_Append(rows_.get(), row.get()) == 0;
   }
-  // ([(call, what its method returned, generator)], (call, coroutine, what it waits for, context) or None)
-  Owned result() const { return Owned(PyTuple_Pack(2, rows_.get(), waiting_ ? waiting_.get() : Py_None)); }
 
- private:
   bool begin(ActorCall* call, PyObject* coroutine) {
     FirstStep step = take_first_step(coroutine, context_);
     if (host_.owner->inherited && step.end == FirstStep::End::kWaits) set_child_waits();
@@ -304,6 +312,10 @@ bool call_is_cancelled() {
   // In a forked child the loop belongs to the parent, and its mutex may stay locked.
   return call != nullptr && !host->owner->inherited && host->loop->is_cancelled(call);
 }
+
+std::uint64_t starter() { return client::Submission::starter(); }
+
+void set_starter(std::uint64_t call) { client::Submission::set_starter(call); }
 
 void host_serve(PythonActorHost* self) {
   Host& host = *self->host;

@@ -195,6 +195,22 @@ PythonPlan* make_plan(Dict shape, int max_retries, int returns, bool generator, 
   return self;
 }
 
+Answer<Nothing> set_aside(PythonClient* client, std::string name, Dict resources, Dict offered, std::string about,
+                          bool detached) {
+  if (!check_open(client)) return Raised();
+  wire::SetAside message{.name = std::move(name), .about = std::move(about), .detached = detached};
+  if (!read_field(resources, "resources", &message.resources)) return Raised();
+  if (!read_field(offered, "offered", &message.offered)) return Raised();
+  client->client->tasks().set_aside(message);
+  return Nothing();
+}
+
+Answer<Nothing> put_back(PythonClient* client, std::string name) {
+  if (!check_open(client)) return Raised();
+  client->client->tasks().put_back(name);
+  return Nothing();
+}
+
 int add_calls(PyObject* module) {
   function_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&function_spec));
   plan_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&plan_spec));

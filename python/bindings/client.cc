@@ -228,6 +228,12 @@ Answer<Nothing> client_drain_output(PythonClient* self) {
   return Nothing();
 }
 
+Answer<Nothing> client_tell_last_runs(PythonClient* self) {
+  if (!check_own(self)) return Raised();
+  self->client->tell_last_runs();
+  return Nothing();
+}
+
 bool client_is_open(PythonClient* self) { return self->client->is_open(); }
 
 void remember_main_thread() { main_thread_id = PyThread_get_thread_ident(); }

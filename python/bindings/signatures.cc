@@ -61,6 +61,8 @@ void add_client_functions(nb::module_& module) {
       .def("total_resources", client_total_resources, "What the node owns.")
       .def("session_folder", client_session_folder, "The folder with the node's socket.")
       .def("drain_output", client_drain_output, "Waits, shortly, for what workers had written before their results.")
+      .def("tell_last_runs", client_tell_last_runs,
+           "Tells the node, where somebody looks at it, what ran since it asked.")
       .def("is_open", client_is_open, "Whether the node is there.");
 }
 
@@ -74,7 +76,10 @@ void add_value_functions(nb::module_& module) {
       .def("receiving_client", receiving_client, "The client whose value this thread is unpickling.")
       .def("make_function", make_function, "What tasks call.", "kind", "payload", "name", "max_calls")
       .def("make_plan", make_plan, "How tasks of one TaskOptions are submitted.", "shape", "max_retries", "returns",
-           "generator", "timeout", "item_budget");
+           "generator", "timeout", "item_budget")
+      .def("set_aside", set_aside, "Begins a reservation of resources, for work that asks for what it offers.",
+           "client", "name", "resources", "offered", "about", "detached")
+      .def("put_back", put_back, "Ends it, and what runs inside of it.", "client", "name");
 }
 
 void add_wait_functions(nb::module_& module) {
@@ -111,7 +116,9 @@ void add_worker_functions(nb::module_& module) {
       .def("hold_timeout", hold_timeout, "The running task's timeout stands still, or goes on.", "held")
       .def("run_fork_server", run_fork_server, "(process, control_fd, page_fd), in each child.", "fd", "load_loop",
            "needs", "load")
-      .def("call_is_cancelled", call_is_cancelled, "Whether the actor's method that this thread runs was cancelled.");
+      .def("call_is_cancelled", call_is_cancelled, "Whether the actor's method that this thread runs was cancelled.")
+      .def("starter", starter, "The number of the actor's call for which this thread submits tasks; 0: none.")
+      .def("set_starter", set_starter, "This thread submits tasks for that call from now on.", "call");
 }
 
 void add_actor_functions(nb::module_& module) {

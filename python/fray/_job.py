@@ -13,7 +13,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from fray._traces import running_job
+from fray._traces import job_attributes, running_job
 
 __all__ = ["main"]
 
@@ -42,15 +42,8 @@ def _run(path: str) -> None:
     sys.path[:] = [*module_path, *(entry for entry in sys.path if entry not in module_path)]
     call: tuple[Any, tuple[Any, ...], dict[str, Any]] = pickle.loads(pickled)
     function, args, kwargs = call
-    with running_job(os.environ.get("FRAY_JOB_NAME", "job"), _attributes()):
+    with running_job(os.environ.get("FRAY_JOB_NAME", "job"), job_attributes()):
         function(*args, **kwargs)
-
-
-def _attributes() -> dict[str, str]:
-    """Return what a span says of the job, beside its name."""
-    names = {"id": "FRAY_JOB_ID", "attempt": "FRAY_JOB_ATTEMPT", "replica": "FRAY_REPLICA_ID"}
-    found = {f"fray.job.{part}": os.environ.get(name) for part, name in names.items()}
-    return {name: value for name, value in found.items() if value is not None}
 
 
 def _note(text: str) -> None:

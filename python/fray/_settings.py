@@ -5,6 +5,7 @@ FRAY_CLUSTER_SPEC         where programs run when they do not say so, such as ``
                           `fray.job.spec`
 FRAY_NAMESPACE            namespace of actors where a program names none; ``default`` if unset
 FRAY_AS_RAY               1 has ``import ray`` give `fray.ray`; read by `fray._as_ray`
+FRAY_RAY_PYTHON           the interpreter of the command ``ray`` that such programs find; set by `fray._as_ray`
 FRAY_PRELOAD              modules, with commas between, that processes load which workers are forked from
 FRAY_JOB_SECRET           what the tasks of an Iris job and its children show each other; set for each root job
 FRAY_IRIS_OPEN_ACTORS     1 has actors of Iris jobs speak Iris's own protocol too; nobody has to show a secret then

@@ -21,6 +21,7 @@ A task's own exception reaches the caller as itself (``except ValueError`` works
     ├── RuntimeEnvError             the environment that a task, actor or job asks for cannot be made
     ├── DeadlockError               a wait that can never end (also RuntimeError)
     ├── InfeasibleError             resources that this node can never have (also ValueError)
+    │   └── ReservationEndedError   resources of a reservation that there is not any more
     ├── SerializationError          a function or value cannot be pickled (also TypeError)
     ├── ContextClosedError          the context was closed (also RuntimeError)
     ├── ForeignRefError             the ref or handle belongs to another context (also ValueError)
@@ -61,6 +62,7 @@ __all__ = [
     "PendingCallsLimitError",
     "QueueNotFoundError",
     "RemoteTraceback",
+    "ReservationEndedError",
     "RuntimeEnvError",
     "SerializationError",
     "SettingsError",
@@ -181,6 +183,10 @@ class DeadlockError(FrayError, RuntimeError):
 
 class InfeasibleError(FrayError, ValueError):
     """A task, an actor or a job asks for resources that this node can never have."""
+
+
+class ReservationEndedError(InfeasibleError):
+    """The task asks for resources of a reservation that there is not any more."""
 
 
 class SerializationError(FrayError, TypeError):

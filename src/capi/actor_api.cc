@@ -98,8 +98,10 @@ Result<fray_actor*> create(fray_session& session, std::int32_t language, std::st
     return Status(StatusCode::kInvalidArgument, "a detached actor needs a name: nobody could find it");
   }
   auto kind = language == FRAY_PYTHON ? FunctionKind::kPythonName : FunctionKind::kCpp;
-  CallFrame frame(session, make_function(kind, class_name, description.class_name));
-  FRAY_RETURN_IF_ERROR(frame.build(description.class_name, 0, 1, arguments, count));
+  CallFrame frame(session, make_function(kind, class_name, description.class_name), "create");
+  if (Status built = frame.build(description.class_name, 0, 1, arguments, count); !built.is_ok()) {
+    return frame.not_sent(built);
+  }
   request.name_space = description.name_space;
   request.name = description.name;
   request.get_if_exists = options.get_if_exists != 0;
@@ -110,8 +112,9 @@ Result<fray_actor*> create(fray_session& session, std::int32_t language, std::st
   std::string packed = request.description;
   request.constructor = {frame.finish(), limits};
   Hooks hooks;
-  FRAY_ASSIGN_OR_RETURN(client::FoundActor found, session.client->actors().create_actor(std::move(request), hooks));
-  return make_handle(&session, found.object, found.description.empty() ? packed : found.description);
+  auto found = session.client->actors().create_actor(std::move(request), hooks);
+  if (!found.is_ok()) return frame.not_sent(found.status());
+  return make_handle(&session, found->object, found->description.empty() ? packed : found->description);
 }
 
 }  // namespace
@@ -155,14 +158,15 @@ int fray_actor_call(fray_actor* actor, const char* method, const fray_value* arg
     return capi::fail(FRAY_INVALID_ARGUMENT,
                       fmt::format("the method's name is longer than {} bytes", capi::kMostNameBytes));
   }
-  capi::CallFrame frame(*actor->session, capi::method_of(*actor, name));
+  capi::CallFrame frame(*actor->session, capi::method_of(*actor, name), "call");
   Status built = frame.build(name, 0, 1, arguments, count);
-  if (!built.is_ok()) return capi::fail(built);
+  if (!built.is_ok()) return capi::fail(frame.not_sent(built));
   client::TaskOptions options;
   options.max_retries = actor->description.max_task_retries;
   auto results = actor->session->client->actors().call_actor(actor->object, {frame.finish(), options},
                                                              actor->description.max_pending_calls);
-  if (!results.is_ok()) return capi::fail(results.status());
+  if (!results.is_ok()) return capi::fail(frame.not_sent(results.status()));
+  frame.sent(results->front()->id);
   *out = capi::handle_of(results->front());
   return FRAY_OK;
 }

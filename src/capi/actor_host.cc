@@ -113,6 +113,7 @@ void ActorHost::serve(client::WorkerDuty* duty) {
 void ActorHost::run_call(worker::ActorCall* taken, client::WorkerDuty* duty) {
   const worker::TaskView& task = taken->task;
   client::Submission::set_depth(task.head.depth + 1);
+  client::Submission::set_starter(taken->ordinal);
   client::Client::set_call({task.client, task.number, task.name});
   auto cancelled = [&] { return loop_.is_cancelled(taken); };
   fray_call call(session_, task, description_.class_name, duty, cancelled);

@@ -48,9 +48,11 @@ void Executor::run(const worker::TaskView& task, worker::Outcome* outcome) {
   }
   switch (loop_->interrupted()) {
     case worker::TaskLoop::Interrupt::kCancelled:
+      call.interrupted_with("the task was cancelled");
       outcome->status = wire::TaskStatus::kCancelled;
       return;
     case worker::TaskLoop::Interrupt::kTimedOut:
+      call.interrupted_with("the task is past its timeout");
       outcome->status = wire::TaskStatus::kTimedOut;
       return;
     case worker::TaskLoop::Interrupt::kNone:

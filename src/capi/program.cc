@@ -145,9 +145,13 @@ Result<wire::WorkerKey> library_key(const std::string& library) {
   return key;
 }
 
+std::string find_interpreter(const std::string& given) {
+  return given.empty() ? os::find_python(os::Installation::of(own_library())) : given;
+}
+
 Result<wire::WorkerKey> python_key(const std::string& interpreter) {
   wire::WorkerKey key = key_like_this_process();
-  std::string python = interpreter.empty() ? os::find_python(os::Installation::of(own_library())) : interpreter;
+  std::string python = find_interpreter(interpreter);
   if (python.empty() || !is_executable(python)) {
     return Status(StatusCode::kNotFound,
                   fmt::format("there is no Python interpreter{}; name one in Options::python, or activate a virtual "

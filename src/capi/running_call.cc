@@ -34,14 +34,30 @@ fray_call::fray_call(fray_session& owner, const worker::TaskView& view, std::str
   for (const wire::ValueView& argument : arguments) {
     outcome.bytes_in += argument.kind == wire::ValueKind::kSealed ? argument.location.size : argument.bytes.size();
   }
+  if (!task.trace.empty()) [[unlikely]]
+    begin_span();
 }
 
 fray_call::~fray_call() { capi::running = outer_; }
 
+std::string fray_call::full_name() const {
+  if (class_name.empty()) return std::string(task.name);
+  return std::string(class_name) + (task.name.empty() ? "" : ".") + std::string(task.name);
+}
+
+void fray_call::begin_span() {
+  const std::string name = full_name();
+  span_.begin(session.spans.get(), {"run", name, capi::Span::Kind::kConsumer}, task.trace);
+  if (task.number != 0) span_.set("messaging.message.id", std::to_string(task.number));
+  if (task.head.attempt != 0) span_.set("fray.attempt", std::to_string(task.head.attempt));
+}
+
+void fray_call::interrupted_with(std::string_view why) { span_.fail("fray::Error", why); }
+
 void fray_call::fail(std::string_view type_name, std::string_view message) {
+  span_.fail(type_name, message);
   wire::Failure failure;
-  failure.task = task.name;
-  if (!class_name.empty()) failure.task = std::string(class_name) + (task.name.empty() ? "" : ".") + failure.task;
+  failure.task = full_name();
   failure.type_name = type_name;
   failure.message = message;
   wire::Value value;
@@ -84,6 +100,7 @@ void fray_call::finish(worker::Outcome* out) {
     wire::encode(writer, wire::Value());
     outcome.values = 1;
   }
+  span_.end();
   *out = std::move(outcome);
 }
 

@@ -89,6 +89,9 @@ Result<wire::WorkerKey> plain_key(fray_session& session, std::int32_t language) 
     if (!session.python_key) {
       FRAY_ASSIGN_OR_RETURN(session.python_key, python_key(session.python));
       set_variable(&*session.python_key, kNamespaceVariable, session.name_space);
+      for (const auto& [name, value] : session.span_exporter.worker_variables()) {
+        set_variable(&*session.python_key, name, value);
+      }
     }
     return *session.python_key;
   }
@@ -112,6 +115,8 @@ Result<fray_session*> connect(const fray_connect_options& options) {
   }
   FRAY_ASSIGN_OR_RETURN(settings.key, options.library != nullptr ? library_key(options.library) : own_binary_key());
   set_variable(&settings.key, kNamespaceVariable, session->name_space);
+  if (traces_are_asked_for()) session->span_exporter = SpanExporter::of_program();
+  for (const auto& [name, value] : session->span_exporter.worker_variables()) set_variable(&settings.key, name, value);
   {
     MutexLock lock(session->keys_mutex);
     session->cpp_key = settings.key;
@@ -122,6 +127,7 @@ Result<fray_session*> connect(const fray_connect_options& options) {
                                           : static_cast<std::uint32_t>(::sysconf(_SC_NPROCESSORS_ONLN));
   }
   FRAY_ASSIGN_OR_RETURN(session->client, client::open_client(node, std::move(settings)));
+  session->spans = session->span_exporter.begin(session->client->node().folder, session->python);
   return session.release();
 }
 
@@ -206,6 +212,7 @@ void fray_close(fray_session* session) {
     capi::Hooks hooks;
     capi::wait_for_spans(client.node().folder);
     client.output().drain(hooks);
+    session->span_exporter.end();
     client.close();
     fray_session_release(session);
   }

@@ -22,7 +22,7 @@ namespace fray::capi {
 
 namespace {
 
-[[noreturn]] void give_up(const char* text) {
+[[noreturn]] void end_worker(const char* text) {
   std::fprintf(stderr, "%s\n", text);
   std::fflush(stderr);
   ::_exit(1);
@@ -34,7 +34,8 @@ void check_threads() {
   std::error_code ignored;
   std::filesystem::directory_iterator threads("/proc/self/task", ignored);
   if (std::distance(threads, std::filesystem::directory_iterator()) > 1) {
-    give_up("this program has started threads before fray::connect(), so no workers can be made of it: connect first");
+    end_worker(
+        "this program has started threads before fray::connect(), so no workers can be made of it: connect first");
   }
 }
 
@@ -46,12 +47,15 @@ fray_session* become_worker(const worker::ForkedWorker& forked) {
   options.process = forked.process;
   options.output = &client::OutputWriter::of_process();  // for the output of tasks that its tasks submit
   auto client = client::Client::connect(std::move(options));
-  if (!client.is_ok()) give_up(client.status().message().c_str());
+  if (!client.is_ok()) end_worker(client.status().message().c_str());
   auto* session = new fray_session;
   session->of_worker = true;
   session->client = std::move(client).value();
   const char* name_space = std::getenv("FRAY_NAMESPACE");
   session->name_space = name_space != nullptr && *name_space != '\0' ? name_space : "default";
+  if (const char* pipe = std::getenv(kSpansVariable); pipe != nullptr && std::strchr(pipe, '/') == nullptr) {
+    session->spans = std::make_unique<Spans>(session->client->node().folder, pipe, false);
+  }
   set_current_session(session);
   return session;
 }

@@ -102,12 +102,20 @@ void Client::close() {
     ClientLock lock(mutex_);
     if (connection_.is_open()) {
       task_table_.tick(Clock::now(), true);
+      reading_.tell_last_runs();
       connection_.link().flush();
     }
     reading_.end({StatusCode::kClosed, "the context was closed"});
     kernel_.wake_all();
   }
   if (backup_.joinable()) backup_.join();
+}
+
+void Client::tell_last_runs() {
+  ClientLock lock(mutex_);
+  if (!connection_.is_open()) return;
+  reading_.tell_last_runs();
+  connection_.link().flush();
 }
 
 void Client::abandon_after_fork() {

@@ -9,7 +9,6 @@
 #include "wire/memory.h"
 #include "wire/object.h"
 #include "wire/process.h"
-#include "wire/runs.h"
 #include "wire/session.h"
 
 namespace fray::client {
@@ -17,7 +16,8 @@ namespace fray::client {
 using namespace std::chrono_literals;
 
 namespace {
-constexpr auto kHeldLook = 20ms;  // between looks whether workers may print again
+constexpr auto kHeldLook = 20ms;     // between looks whether workers may print again
+constexpr auto kStillLooking = 10s;  // after a question: the node asks a driver each second while somebody looks
 
 void watch_socket(std::vector<pollfd>& set, int fd, bool has_output) {
   set.push_back({fd, static_cast<short>(has_output ? POLLIN | POLLOUT : POLLIN), 0});
@@ -255,9 +255,19 @@ void Reading::on(wire::Incoming&, wire::ActorLost& lost) { actors_.lost(lost); }
 void Reading::on(wire::Incoming&, wire::HostActor& actor) { seat_.actor_arrived(std::move(actor)); }
 
 void Reading::on(wire::Incoming&, wire::TellRuns& question) {
+  last_asked_ = Clock::now();
+  tell_runs(question);
+}
+
+void Reading::tell_last_runs() {
+  if (last_asked_ && Clock::now() - *last_asked_ < kStillLooking) tell_runs(next_question_);
+}
+
+void Reading::tell_runs(const wire::TellRuns& question) {
   wire::RunsTold told = runs_since(question, timeline_);
   told.unfinished = ledger_.unfinished();
   told.calls = actors_.unfinished_calls();
+  next_question_ = {told.next, told.failures};
   link_.send(wire::ControlType::kRunsTold, 0, told);
   link_.flush();
 }

@@ -9,16 +9,20 @@
 
 #include "client/call.h"
 #include "client/task_queue.h"
+#include "model/reservation.h"
 #include "model/resource_text.h"
 
 namespace fray::client {
 
 namespace {
 thread_local std::uint32_t current_depth = 0;
+thread_local std::uint64_t current_starter = 0;
 }  // namespace
 
 void Submission::set_depth(std::uint32_t depth) { current_depth = depth; }
 std::uint32_t Submission::depth() { return current_depth; }
+void Submission::set_starter(std::uint64_t call) { current_starter = call; }
+std::uint64_t Submission::starter() { return current_starter; }
 
 std::uint32_t Submission::define_key(const wire::WorkerKey& key) {
   ClientLock lock(mutex_);
@@ -42,9 +46,21 @@ void Submission::forget_key(std::uint32_t number) {
   if (connection_.is_open() && keys_.release(number)) tasks_.retire_key(number);
 }
 
+void Submission::set_aside(const wire::SetAside& reservation) {
+  ClientLock lock(mutex_);
+  connection_.link().send(wire::ControlType::kSetAside, 0, reservation);
+  connection_.link().flush();
+}
+
+void Submission::put_back(const std::string& name) {
+  ClientLock lock(mutex_);
+  connection_.link().send(wire::ControlType::kPutBack, 0, wire::PutBack{name});
+  connection_.link().flush();
+}
+
 Status Submission::why_refused(const Task& task, const ResourceSet* resources, std::string_view kind) const {
   if (!connection_.is_open()) return connection_.closed();
-  if (resources != nullptr && !connection_.total().covers(*resources)) {
+  if (resources != nullptr && !connection_.total().covers(part_of_reservations(*resources, false))) {
     return Status(StatusCode::kInvalidArgument,
                   fmt::format("{} {} asks for {}; this node has {} and can never run it. Ask for less, or declare more "
                               "with fray.init(cpus=..., resources=...)",
@@ -108,6 +124,7 @@ std::vector<Object*> Submission::make_results(Task* task, const TaskOptions& opt
   std::memcpy(begin.data() + offsetof(wire::FrameHeader, id), &sequence, sizeof(sequence));
   auto* head = reinterpret_cast<wire::TaskHead*>(begin.data() + kHeadOffset);
   head->depth = current_depth;
+  if (current_starter != 0 || !started_.empty()) started_.note(current_starter, sequence);
   return results;
 }
 
@@ -121,6 +138,20 @@ void Submission::cancel_between(std::uint64_t first, std::uint64_t end) {
   ledger_.cancel_between(first, end);
   reading_.settle();
   kernel_.changed();
+}
+
+void Submission::cancel_started(std::uint64_t call) {
+  ClientLock lock(mutex_);
+  for (const auto& [first, end] : started_.of(call)) ledger_.cancel_between(first, end);
+  reading_.settle();
+  kernel_.changed();
+}
+
+void Submission::forget_started(std::uint64_t call) {
+  if (current_starter == call) current_starter = 0;
+  if (started_.empty()) return;
+  ClientLock lock(mutex_);
+  started_.forget(call);
 }
 
 bool Submission::cancel(Object* object, bool force, bool recursive) {

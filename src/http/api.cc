@@ -44,11 +44,13 @@ Result<json> parsed(Result<std::string> text) {
 Result<LogPlace> place_in(const Request& request) {
   LogPlace place;
   FRAY_ASSIGN_OR_RETURN(std::uint64_t replica, number_in(request, "replica", UINT32_MAX));
+  FRAY_ASSIGN_OR_RETURN(std::uint64_t attempt, number_in(request, "attempt", UINT32_MAX));
   FRAY_ASSIGN_OR_RETURN(place.offset, number_in(request, "offset", UINT64_MAX));
   if (request.query.contains("tail")) {
     FRAY_ASSIGN_OR_RETURN(place.tail_lines, number_in(request, "tail", kMostTailLines));
   }
   place.replica = static_cast<std::uint32_t>(replica);
+  place.attempt = static_cast<std::uint32_t>(attempt);
   auto stream = request.query.find("stream");
   if (stream == request.query.end() || stream->second == "stdout") {
     place.stream = 1;
@@ -69,12 +71,14 @@ std::vector<Route::Parameter> log_parameters() {
           {"stream", "string", "stdout (if not given) or stderr"},
           {"offset", "integer", "of the first byte; 0 if not given"},
           {"tail", "integer", "begin with so many of the last lines, where there is no offset"},
+          {"attempt", "integer", "that attempt alone, counted from 1; if not given, the newest and those after it"},
           cluster_parameter().front()};
 }
 
-Status take_spec(const std::string& body, std::string* spec) {
+Status take_spec(const std::string& body, std::string* spec, std::string* token) {
   auto members = Members::parse(body);
   FRAY_RETURN_IF_ERROR(members.status());
+  FRAY_RETURN_IF_ERROR(members->text("token", token));
   const json given = members->take("spec");
   if (!given.is_string())
     return wrong_type("spec", "the spec of a cluster, such as ray?address=http://HOST:PORT", given);
@@ -241,14 +245,17 @@ void Api::add_cluster_routes() {
       {"required", {"spec"}},
       {"properties",
        {{"spec",
-         {{"type", "string"}, {"description", "as `--cluster` has it, such as ray?address=http://10.0.0.5:8265"}}}}}};
+         {{"type", "string"}, {"description", "as `--cluster` has it, such as ray?address=http://10.0.0.5:8265"}}},
+        {"token",
+         {{"type", "string"},
+          {"description", "what the cluster wants to see; what the node finds by itself if not given"}}}}}};
   routes_.add_json("POST", "/api/v1/clusters", "Show the jobs of another cluster too", schema,
                    [&clusters](Request request, const Responder& responder) {
-                     std::string spec;
-                     if (Status taken = take_spec(request.body, &spec); !taken.is_ok()) {
+                     std::string spec, token;
+                     if (Status taken = take_spec(request.body, &spec, &token); !taken.is_ok()) {
                        return responder.respond(error_response(taken));
                      }
-                     clusters.add(spec, [responder](const Result<json>& told) { answer_with(responder, told); });
+                     clusters.add(spec, token, [responder](const Result<json>& told) { answer_with(responder, told); });
                    });
   routes_.add_json("DELETE", "/api/v1/clusters/{name}", "Show the jobs of a cluster no more", {},
                    [&clusters](Request request, const Responder& responder) {

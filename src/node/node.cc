@@ -201,6 +201,7 @@ Status Node::handle_hello(Connection& connection, std::string_view body) {
       return Status(StatusCode::kCorruption, "a hello names no known role");
   }
   welcome(connection, connection.process);
+  if (connection.role == wire::Role::kDriver) dashboard_.driver_joined(connection);
   return Status::ok();
 }
 
@@ -257,6 +258,15 @@ Status Node::handle_client(Connection& connection, ControlType type, wire::Incom
     case ControlType::kRunsTold: {
       FRAY_ASSIGN_OR_RETURN(wire::RunsTold message, wire::decode<wire::RunsTold>(frame.body));
       dashboard_.told(process, message);
+      return Status::ok();
+    }
+    case ControlType::kSetAside: {
+      FRAY_ASSIGN_OR_RETURN(wire::SetAside message, wire::decode<wire::SetAside>(frame.body));
+      return reservations_.begin(process, std::move(message));
+    }
+    case ControlType::kPutBack: {
+      FRAY_ASSIGN_OR_RETURN(wire::PutBack message, wire::decode<wire::PutBack>(frame.body));
+      reservations_.end(message.name);
       return Status::ok();
     }
     case ControlType::kCallWaits:
@@ -435,6 +445,7 @@ void Node::connection_ended(Connection& connection, const Status& why) {
 void Node::process_left(Connection& connection, const Status& why) {
   const ProcessId process = connection.process;
   actors_.client_left(process);  // first: it asks whose child the process was
+  reservations_.client_left(process);
   leases_.client_left(process);
   objects_.process_left(process, connection.role == wire::Role::kDriver);
   waits_.process_left(process);
@@ -509,6 +520,7 @@ StatusSources Node::status_sources() const {
           roster_,
           processes_,
           leases_,
+          reservations_,
           objects_,
           actors_,
           jobs_,

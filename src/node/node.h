@@ -29,6 +29,7 @@
 #include "node/sessions/session_options.h"
 #include "node/workers/lease_carrier.h"
 #include "node/workers/log_relay.h"
+#include "node/workers/reservation_keeper.h"
 #include "node/workers/worker_processes.h"
 #include "node/workers/worker_watch.h"
 #include "os/process/spawn.h"
@@ -117,6 +118,7 @@ class Node : public NodeView {
   LogRelay logs_;
   WorkerProcesses processes_;
   LeaseCarrier leases_;
+  ReservationKeeper reservations_{roster_, leases_};
   MemoryCarrier memory_;
   ObjectCarrier objects_;
   ActorCarrier actors_;

@@ -21,18 +21,21 @@ OwnPrograms::~OwnPrograms() {
   while (!running_.empty()) withdraw(running_.begin()->first);
 }
 
-Result<OwnPrograms::Id> OwnPrograms::ask(const Words& words, std::chrono::nanoseconds patience, OnAnswer on_answer) {
-  FRAY_ASSIGN_OR_RETURN(const Id id, start(words, {}, std::move(on_answer)));
+Result<OwnPrograms::Id> OwnPrograms::ask(const Words& words, std::chrono::nanoseconds patience, OnAnswer on_answer,
+                                         const Variables& variables) {
+  FRAY_ASSIGN_OR_RETURN(const Id id, start(words, {}, std::move(on_answer), variables));
   running_.at(id).timer = loop_.after(
       patience, [this, id] { end(id, Status(StatusCode::kTimedOut, "it does not answer; ask again later")); });
   return id;
 }
 
-Result<OwnPrograms::Id> OwnPrograms::follow(const Words& words, OnOutput on_output, OnAnswer on_end) {
-  return start(words, std::move(on_output), std::move(on_end));
+Result<OwnPrograms::Id> OwnPrograms::follow(const Words& words, OnOutput on_output, OnAnswer on_end,
+                                            const Variables& variables) {
+  return start(words, std::move(on_output), std::move(on_end), variables);
 }
 
-Result<OwnPrograms::Id> OwnPrograms::start(const Words& words, OnOutput on_output, OnAnswer on_answer) {
+Result<OwnPrograms::Id> OwnPrograms::start(const Words& words, OnOutput on_output, OnAnswer on_answer,
+                                           const Variables& variables) {
   if (running_.size() >= kMost) {
     return Status(StatusCode::kResourceExhausted,
                   fmt::format("the node asks {} processes and clusters already; ask again later", kMost));
@@ -43,6 +46,10 @@ Result<OwnPrograms::Id> OwnPrograms::start(const Words& words, OnOutput on_outpu
   request.command = {program_};
   request.command.insert(request.command.end(), words.begin(), words.end());
   request.environment = os::own_environment();
+  for (const auto& [name, value] : variables) {
+    std::erase_if(request.environment, [&](const auto& own) { return own.first == name; });
+    request.environment.emplace_back(name, value);
+  }
   request.standard_output = output.second.get();
   request.standard_error = errors.second.get();
   FRAY_ASSIGN_OR_RETURN(const pid_t pid, spawner_.spawn(request));

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/amount_text.h"
+#include "model/reservation.h"
 #include "model/resource_text.h"
 #include "scheduler/lease_table.h"
 #include "scheduler/reclaim_policy.h"
@@ -93,13 +94,18 @@ bool LeaseTable::grant_first() {
     const bool has_place = demand->wanted.dedicated || places_left > 0;
     const bool covered =
         has_place && available.covers(demand->wanted.shape.resources) && devices_.fits(demand->wanted.shape.resources);
+    if (covered && demand->wanted.needs_no_worker) {
+      grant_reservation(*demand);
+      return true;
+    }
     const KeyInfo& info = workers_.key(demand->wanted.shape.key);
     if (covered && !info.idle.empty()) {
       grant(*demand, info.idle.back());
       return true;
     }
     if (covered && !demand->wanted.dedicated) --places_left;  // only a worker of its key is missing
-    available.subtract(demand->wanted.shape.resources);
+    const ResourceSet& asked = demand->wanted.shape.resources;
+    available.subtract(covered ? asked : kept_while_waiting(asked, available));
   }
   return false;
 }
@@ -146,8 +152,9 @@ void LeaseTable::start_for_demands() {
     for (std::uint32_t unit = 0; unit < demand->wanted.count; ++unit) {
       const bool covered = (dedicated || places_left > 0) && available.covers(demand->wanted.shape.resources) &&
                            devices_.fits(demand->wanted.shape.resources);
-      available.subtract(demand->wanted.shape.resources);  // kept for it, as when granting
-      if (!covered) break;
+      const ResourceSet& asked = demand->wanted.shape.resources;
+      available.subtract(covered ? asked : kept_while_waiting(asked, available));  // kept for it, as when granting
+      if (!covered || demand->wanted.needs_no_worker) break;
       dedicated ? ++needed_dedicated_ : --places_left;
       const WorkerKeyId key = demand->wanted.shape.key;
       if (!lacks_worker(key)) continue;
@@ -287,8 +294,8 @@ std::string amounts(const ResourceSet& set, const ResourceSet& asked) {
 
 WaitReason LeaseTable::reason(const Demand& demand) const {
   const ResourceSet& asked = demand.wanted.shape.resources;
-  const ResourceSet has = part_of(limits_.total, asked);
-  if (!limits_.total.covers(asked)) {
+  const ResourceSet has = part_of(ledger_.total(), asked);
+  if (!ledger_.total().covers(asked)) {
     return {fmt::format("waits for {}: the node has {} in all", text_beside(asked, has), text_beside(has, asked)),
             "It can never start here: cancel it and ask for less, or start a node with more."};
   }

@@ -15,7 +15,7 @@ LeaseId LeaseLedger::grant(HeldLease lease) {
     group.dedicated = lease.dedicated;
     served_[tree(lease.client)] = lease.id;
   }
-  lease_of_worker_[lease.worker] = lease.id;
+  if (lease.worker != 0) lease_of_worker_[lease.worker] = lease.id;
   leases_.emplace(lease.id, std::move(lease));
   return last_lease_;
 }

@@ -5,6 +5,8 @@
 #include <map>
 #include <tuple>
 
+#include "model/reservation.h"
+
 namespace fray::scheduler {
 
 namespace {
@@ -128,7 +130,7 @@ void Planner::serve(const Demand& demand) {
   for (std::uint32_t unit = 0; unit < demand.wanted.count; ++unit) {
     if (unit > 0) priority_ = demand.wanted.shape.priority;  // its first lease resets its wait
     if (!covered(demand) && !gather(demand)) {
-      now_.coming.subtract(demand.wanted.shape.resources);  // reserved for it, as when granting
+      now_.coming.subtract(kept_while_waiting(demand.wanted.shape.resources, now_.coming));  // as when granting
       return;
     }
     // The holders of its devices may keep them for long, and its client runs nothing until then.

@@ -114,7 +114,7 @@ void ActorLoop::sort_frame(std::uint64_t id, wire::FrameSocket& socket, wire::In
       inbox_.push_back({id, incoming.header.id, socket.take_body(incoming)});
       return;
     case wire::DirectType::kCancel:
-      return cancel(id, incoming.header.id);
+      return cancel(id, incoming.header.id, !incoming.body.empty());
     case wire::DirectType::kTaken: {
       ActorCall* call = find_running(id, incoming.header.id);
       if (call == nullptr) return;
@@ -138,8 +138,9 @@ ActorCall* ActorLoop::find_running(std::uint64_t id, std::uint64_t number) {
 }
 
 // One that has not started is answered at once. A running plain method goes on; an async one is told by the event loop.
-void ActorLoop::cancel(std::uint64_t id, std::uint64_t number) {
+void ActorLoop::cancel(std::uint64_t id, std::uint64_t number, bool recursive) {
   if (ActorCall* call = find_running(id, number)) {
+    if (recursive) call->cancels_started = cancels_started_ = true;
     call->cancelled = newly_cancelled_ = true;
     call->told = false;  // one that has gone on after the last time is told again
     client_.ask_waiters();
@@ -158,6 +159,18 @@ void ActorLoop::cancel(std::uint64_t id, std::uint64_t number) {
   callers_.mark_dirty(id, caller);
 }
 
+// The client's own mutex comes first, so this one is let go. A call that ends meanwhile has started nothing any more.
+void ActorLoop::cancel_started() {
+  cancels_started_ = false;
+  std::vector<std::uint64_t> calls;
+  for (ActorCall& call : running_) {
+    if (std::exchange(call.cancels_started, false)) calls.push_back(call.ordinal);
+  }
+  mutex_.unlock();
+  for (std::uint64_t call : calls) client_.tasks().cancel_started(call);
+  mutex_.lock();
+}
+
 // ---- Calls ----
 
 ActorCall* ActorLoop::take() {
@@ -173,7 +186,7 @@ ActorCall* ActorLoop::take() {
   wire::ByteReader in(call.body);
   call.task.read(in);
   call.started_ns = os::monotonic_ns();
-  ++begun_;
+  call.ordinal = ++begun_;
   if (caller.slot >= 0) page_.call_started(static_cast<std::uint32_t>(caller.slot), call.task.number);
   std::string name = actor_name_;
   name += '.';
@@ -217,6 +230,7 @@ ActorCall* ActorLoop::next(bool wait, client::WaitHooks& hooks) {
   slow_watch_.disarm();
   std::uint64_t spin_until = 0;
   while (!stop_) {
+    if (cancels_started_) cancel_started();
     if (inbox_.empty() && !reader_busy_) read_ready(0);  // answers to what is here already share one write
     if (!inbox_.empty()) {
       ActorCall* call = take();
@@ -267,6 +281,7 @@ void ActorLoop::answer(ActorCall* call, Outcome& outcome) {
   // Holds on objects in the arguments, and records of objects in the results, must reach the node before the answer
   // does.
   client_.task_ended();
+  client_.tasks().forget_started(call->ordinal);
   MutexLock lock(mutex_);
   const std::uint64_t duration_ns = os::monotonic_ns() - call->started_ns;
   if (Caller* caller = callers_.find(call->caller)) {
@@ -349,6 +364,7 @@ bool ActorLoop::is_cancelled(ActorCall* call) {
 std::vector<ActorCall*> ActorLoop::take_cancelled() {
   MutexLock lock(mutex_);
   std::vector<ActorCall*> cancelled;
+  if (cancels_started_) cancel_started();
   if (!std::exchange(newly_cancelled_, false)) return cancelled;
   for (ActorCall& call : running_) {
     if (!call.cancelled || call.told) continue;
@@ -385,6 +401,7 @@ client::DutyPlan ActorLoop::look() {
   const bool reads = !running_.empty() && mode_ != Mode::kEventLoop && !reader_busy_;
   if (reads) read_ready(0);
   callers_.flush_all();
+  if (cancels_started_) cancel_started();
   if (!reads) return plan;
   if (!inbox_.empty() && sleepers_ > 0) calls_changed_.notify_one();
   slow_watch_.arm(epoll_.get(), EPOLLIN);

@@ -10,12 +10,14 @@
 namespace fray::node {
 
 Result<std::unique_ptr<ClusterLog>> ClusterLog::open(event::Loop& loop, OwnPrograms& programs,
-                                                     const OwnPrograms::Words& words, const Place& place) {
+                                                     const OwnPrograms::Words& words, const Place& place,
+                                                     const OwnPrograms::Variables& variables) {
   std::unique_ptr<ClusterLog> log(new ClusterLog(loop, programs, place));
-  FRAY_ASSIGN_OR_RETURN(log->program_,
-                        programs.follow(
-                            words, [log = log.get()](std::string_view bytes) { log->take(bytes); },
-                            [log = log.get()](Result<OwnPrograms::Answer> answer) { log->end(std::move(answer)); }));
+  FRAY_ASSIGN_OR_RETURN(
+      log->program_,
+      programs.follow(
+          words, [log = log.get()](std::string_view bytes) { log->take(bytes); },
+          [log = log.get()](Result<OwnPrograms::Answer> answer) { log->end(std::move(answer)); }, variables));
   return log;
 }
 

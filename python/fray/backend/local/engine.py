@@ -374,7 +374,7 @@ class InProcessEngine(Engine):
                 loop.call_soon_threadsafe(wake)
 
         if cell.watch(from_any_thread):
-            with self._awaiting():
+            with _traces.waiting("get", cell.name), self._awaiting():
                 yield from future
 
     # ---- devices

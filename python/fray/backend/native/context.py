@@ -21,7 +21,7 @@ from fray.backend.native.breakpoints import DEBUG_VARIABLE
 from fray.backend.native.detours import HoldsRefs, IsCpp
 from fray.backend.native.launch import attach, check_settings, namespace_env, start_embedded
 from fray.backend.native.needs import Needs
-from fray.backend.native.tracing import settle_traces, trace_program
+from fray.backend.native.tracing import settle_traces, take_cpp_spans, trace_program
 from fray.errors import UnsupportedError
 from fray.job.arrival import arrive, note
 from fray.job.context import JobContext
@@ -30,6 +30,7 @@ from fray.job.refs import ObjectRef
 from fray.types import TaskOptions, check_actor_name
 
 if TYPE_CHECKING:
+    from fray._cpp_spans import CppSpans
     from fray.backend.native.engine import NativeEngine
     from fray.backend.native.terminal import Terminal
 
@@ -74,6 +75,8 @@ class NativeJobContext(JobContext):
     _borrowed: bool = False
     """Whether the context uses the connection of the worker that this process is."""
     _terminal: Terminal | None = None
+    _cpp_spans: CppSpans | None = None
+    """What C++ workers tell of what they run, while this program is traced."""
     _devices: Mapping[str, list[int]] = {}
     _extra_env: Mapping[str, str] = {}
 
@@ -121,6 +124,7 @@ class NativeJobContext(JobContext):
             client = opening.client()
             with _closing_on_failure(client):  # which also ends a node that was started for this context
                 self._set_up(client, self._terminal_of(client) if debug else None, needs)
+                self._cpp_spans = take_cpp_spans(client)
                 offer_stacks()
 
     @staticmethod
@@ -278,14 +282,17 @@ class NativeJobContext(JobContext):
         if self._borrowed:
             self._closed = True  # the connection is the worker's
         elif not self._closed:
-            settle_traces(self._client)
+            settle_traces(self._client, self._cpp_spans)
             super().close()
+            if self._cpp_spans is not None:
+                self._cpp_spans.close()
             withdraw_stacks()
 
     def _leave_to_parent(self) -> None:
         """Begin anew in a child of fork(): the connection is the parent's, and the first use makes another."""
         if not self._closed:
             self._closed = self._inherited = True
+            self._cpp_spans = None  # its thread is the parent's
 
     def _not_open(self) -> None:
         if self._pending is not None:
@@ -306,12 +313,14 @@ class NativeJobContext(JobContext):
                 _parents_clients.append(self._client)
                 client = attach(self._client.session_folder(), self._extra_env).client()
                 self._set_up(client, self._terminal)
+                self._cpp_spans = take_cpp_spans(client)
                 self._closed = self._inherited = False
 
     def _drain_output(self) -> None:
         if not self._closed:
-            settle_traces(self._client)
+            settle_traces(self._client, self._cpp_spans)
             self._client.drain_output()
+            self._client.tell_last_runs()
 
 
 @contextmanager

@@ -177,6 +177,24 @@ class NativeEngine(Engine):
     def is_waiting(self, ref: Any, cancel: bool = False) -> bool:
         return _native.is_waiting(self.client, ref, cancel)
 
+    def set_aside(
+        self, name: str, resources: Mapping[str, float], offered: Mapping[str, float], about: str, detached: bool
+    ) -> None:
+        """Begin a reservation: what is offered, by names with an ``@``, is there for tasks once the resources are.
+
+        Args:
+            name: of the reservation, never given twice; `status` lists it as long as it lasts.
+            resources: that are taken from the node together.
+            offered: what tasks and actors ask for that run inside of it.
+            about: a text to know it by.
+            detached: whether it outlives this program.
+        """
+        _native.set_aside(self.client, name, dict(resources), dict(offered), about, detached)
+
+    def put_back(self, name: str) -> None:
+        """End a reservation, and with it what runs inside of it; what waits for it raises ReservationEndedError."""
+        _native.put_back(self.client, name)
+
     def watch(self) -> Watch:
         return QueueWatch(self.client)
 

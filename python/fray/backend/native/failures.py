@@ -28,6 +28,7 @@ _ERRORS: dict[int, type[Exception]] = {
     StatusCode.RUNTIME_ENV: errors.RuntimeEnvError,
     StatusCode.CLOSED: errors.ContextClosedError,
     StatusCode.FORKED: errors.ForeignRefError,
+    StatusCode.RESERVATION_ENDED: errors.ReservationEndedError,
 }
 _ADVICE: dict[int, str] = {
     StatusCode.CLOSED: "; make a new one, or call fray.init() again",

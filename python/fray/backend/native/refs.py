@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from fray import _native
 from fray.backend.native.terminal import lend_terminal
+from fray.backend.native.tracing import awaiting
 from fray.errors import DeadlockError
 
 __all__ = ["awaited_refs", "note_loops", "result", "wait_in_loop"]
@@ -25,9 +26,12 @@ def result(ref: Any, timeout: float | None = None) -> Any:
 
 def wait_in_loop(ref: Any) -> Generator[Any, None, Any]:
     """Wait for `ref` without stopping the running event loop."""
-    while not ref._ready():  # a refused wait of another coroutine for the same ref ends this one too
-        yield from _until_told(ref)
-    return _native.get(ref._client, ref, None)
+    if ref._ready():
+        return _native.get(ref._client, ref, None)
+    with awaiting(ref):
+        while not ref._ready():  # a refused wait of another coroutine for the same ref ends this one too
+            yield from _until_told(ref)
+        return _native.get(ref._client, ref, None)
 
 
 def _until_told(ref: Any) -> Generator[Any, None, None]:

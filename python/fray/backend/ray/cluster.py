@@ -241,19 +241,21 @@ class RayCluster(Cluster):
         output = self._output(job_id)
         folder = self._folder(request, runtime_env)
 
-        def numbered(number: int) -> Attempt:
-            variables = variables_of(job_id, request.name, number)
-            return attempt(ReplicaProcess(call, output.sink, job_id, count > 1, variables, folder))
+        with _traces.launching(request.name, runtime_env.get("env_vars", {})) as traced:
 
-        self._functions[job_id] = BackgroundJob(
-            job_id,
-            request.name,
-            numbered,
-            Budget(request.max_retries_failure, request.max_retries_preemption),
-            count,
-            output,
-            f"waits for {demand_text(demand_of(request.resources)) or 'a process'}",
-        )
+            def numbered(number: int) -> Attempt:
+                variables = {**variables_of(job_id, request.name, number), **traced}
+                return attempt(ReplicaProcess(call, output.sink, job_id, count > 1, variables, folder))
+
+            self._functions[job_id] = BackgroundJob(
+                job_id,
+                request.name,
+                numbered,
+                Budget(request.max_retries_failure, request.max_retries_preemption),
+                count,
+                output,
+                f"waits for {demand_text(demand_of(request.resources)) or 'a process'}",
+            )
         return job_id
 
     def _output(self, job_id: str) -> JobOutput:
@@ -341,7 +343,8 @@ class RayCluster(Cluster):
         ids = wanted_ids(job_id)
         check_timeout(timeout)
         deadline = None if timeout is None else time.monotonic() + timeout
-        infos = [self._wait_for(one, deadline) for one in ids]
+        with _traces.waiting("wait", "job " + ", ".join(ids)):
+            infos = [self._wait_for(one, deadline) for one in ids]
         error = jobs_failed(infos) if raise_on_failure else None
         if error is not None:
             job = self._functions.get(error.job_id)

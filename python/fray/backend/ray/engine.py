@@ -364,7 +364,8 @@ class RayEngine(Engine):
         self._check_dropped(ref)
         raw = ref.ray_ref
         try:
-            return cast("Any", (yield from raw.__await__()))
+            with _traces.waiting("get", "1 result"):
+                return cast("Any", (yield from raw.__await__()))
         except theirs.RayError as error:
             failure = self._failure(raw, error, None)
         raise failure

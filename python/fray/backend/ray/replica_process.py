@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from fray import _traces
 from fray._function_state import send_main_by_value
 from fray._unpicklable import serialization_error
 from fray.backend.ray.functions import can_pickle
@@ -80,12 +81,22 @@ class ReplicaProcess:
         with printing, _surroundings(self.variables, self.folder):
             try:
                 function, args, kwargs = ray.get(self.call)
-                function(*args, **kwargs)
+                self._traced(function)(*args, **kwargs)
             except SystemExit as error:
                 _end_with(error.code)
             except BaseException:
                 traceback.print_exc()
                 raise
+            finally:
+                _traces.settle()  # the job has ended for whoever waits, and so have its spans
+
+    def _traced(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what runs in the place of the function: its span, where the launch was traced."""
+        trace = self.variables.get("TRACEPARENT")
+        if trace is None:
+            return function
+        _traces.switch_on_in_worker()
+        return _traces.around(function, trace, os.environ["FRAY_JOB_NAME"], **_traces.job_attributes())
 
 
 def _end_with(code: Any) -> None:
