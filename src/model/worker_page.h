@@ -5,8 +5,8 @@
 //          | task   | state | version | started   | depth   | reserved | name, 0-ended   |
 //          +--------+-------+---------+-----------+---------+----------+-----------------+
 //   from byte 160: a slot of 24 bytes for each caller of an actor: its process number, the number of the last call
-//   of it that was started (calls of one caller start in ascending order), and of the last that ended (by actors that run one
-//   call at a time).
+//   of it that was started (calls of one caller start in ascending order), and of the last that ended (by actors that
+//   run one call at a time).
 //
 // Threading:  one thread of the worker writes; any process that maps the page reads. `version` is a seqlock over task,
 //             started and name: odd while they change. Bytes of the name are relaxed atomics, as a seqlock needs.
