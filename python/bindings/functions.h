@@ -61,6 +61,9 @@ std::optional<PythonClient*> receiving_client();
 PythonFunction* make_function(wire::FunctionKind kind, BytesView payload, std::string name, int max_calls);
 PythonPlan* make_plan(Dict shape, int max_retries, int returns, bool generator, double timeout,
                       std::uint64_t item_budget);
+Answer<Nothing> set_aside(PythonClient* client, std::string name, Dict resources, Dict offered, std::string about,
+                          bool detached);
+Answer<Nothing> put_back(PythonClient* client, std::string name);
 
 // ---- trace_span.cc
 
@@ -123,6 +126,8 @@ Answer<Nothing> kill_actor(PythonRef* actor, bool no_restart);
 using CallNumber = std::uintptr_t;
 
 bool call_is_cancelled();
+std::uint64_t starter();
+void set_starter(std::uint64_t call);
 Bytes host_settings(PythonActorHost* self);
 double host_cpus(PythonActorHost* self);
 Owned host_self_ref(PythonActorHost* self);

@@ -8,8 +8,8 @@ namespace fray::python {
 
 namespace {
 
-// nanobind turns each exception that comes to it into one of Python, which pthread_exit() in a thread that has lost the
-// GIL would not survive (see gil.h). So such a thread stays here.
+// nanobind turns every C++ exception into one of Python. The unwinding of pthread_exit(), in a thread that cannot get
+// the GIL any more, must not reach it (see gil.h). So such a thread stops here.
 template <typename Result, typename... Arguments>
 auto kept_from_unwinding(Result (*function)(Arguments...)) {
   return [function](Arguments... arguments) -> Result {
@@ -76,7 +76,10 @@ void add_value_functions(nb::module_& module) {
       .def("receiving_client", receiving_client, "The client whose value this thread is unpickling.")
       .def("make_function", make_function, "What tasks call.", "kind", "payload", "name", "max_calls")
       .def("make_plan", make_plan, "How tasks of one TaskOptions are submitted.", "shape", "max_retries", "returns",
-           "generator", "timeout", "item_budget");
+           "generator", "timeout", "item_budget")
+      .def("set_aside", set_aside, "Begins a reservation of resources, for work that asks for what it offers.",
+           "client", "name", "resources", "offered", "about", "detached")
+      .def("put_back", put_back, "Ends it, and what runs inside of it.", "client", "name");
 }
 
 void add_wait_functions(nb::module_& module) {
@@ -113,7 +116,9 @@ void add_worker_functions(nb::module_& module) {
       .def("hold_timeout", hold_timeout, "The running task's timeout stands still, or goes on.", "held")
       .def("run_fork_server", run_fork_server, "(process, control_fd, page_fd), in each child.", "fd", "load_loop",
            "needs", "load")
-      .def("call_is_cancelled", call_is_cancelled, "Whether the actor's method that this thread runs was cancelled.");
+      .def("call_is_cancelled", call_is_cancelled, "Whether the actor's method that this thread runs was cancelled.")
+      .def("starter", starter, "The number of the actor's call for which this thread submits tasks; 0: none.")
+      .def("set_starter", set_starter, "This thread submits tasks for that call from now on.", "call");
 }
 
 void add_actor_functions(nb::module_& module) {

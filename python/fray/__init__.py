@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from fray._progress import progress
     from fray._report import report
     from fray._timeline import timeline
+    from fray.actor_pool import ActorPool
+    from fray.actor_queue import ActorQueue
     from fray.backend.in_memory import LocalClusterContext
     from fray.backend.local.sync import LocalJobContext, SyncContext
     from fray.backend.local.thread import ThreadContext
@@ -51,6 +53,8 @@ __all__ = [
     "ActorMethod",
     "ActorNotFoundError",
     "ActorOptions",
+    "ActorPool",
+    "ActorQueue",
     "AlreadyInitializedError",
     "BinaryEntrypoint",
     "CallableEntrypoint",
@@ -96,6 +100,7 @@ __all__ = [
     "PendingCallsLimitError",
     "QueueNotFoundError",
     "RemoteTraceback",
+    "ReservationEndedError",
     "ResourceConfig",
     "RuntimeEnv",
     "RuntimeEnvError",
@@ -143,6 +148,8 @@ _LAZY = {
     "ActorContext": ("fray.job.actors", "ActorContext"),
     "ActorHandle": ("fray.job.actors", "ActorHandle"),
     "ActorMethod": ("fray.job.actors", "ActorMethod"),
+    "ActorPool": ("fray.actor_pool", "ActorPool"),
+    "ActorQueue": ("fray.actor_queue", "ActorQueue"),
     "Executor": ("fray.executor", "Executor"),
     "LocalClusterContext": ("fray.backend.in_memory", "LocalClusterContext"),
     "LocalJobContext": ("fray.backend.local.sync", "LocalJobContext"),

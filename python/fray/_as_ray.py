@@ -1,4 +1,4 @@
-"""Lets `import ray` give `fray.ray`, by an import finder and a variable by which workers install the finder too."""
+"""Makes `import ray` return `fray.ray`, by an import finder and a variable that has workers install the finder too."""
 
 from __future__ import annotations
 
@@ -8,21 +8,25 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
 __all__ = ["VARIABLE", "install", "is_installed"]
 
 VARIABLE = "FRAY_AS_RAY"
+_PYTHON_VARIABLE = "FRAY_RAY_PYTHON"
+"""The interpreter of the command `ray`, which programs find in front of their PATH."""
 _OURS = "fray.ray"
+_TITLES = "setproctitle"
+"""A package that Ray brings along."""
 
 
 class _Alias(Loader):
-    """Loads a module of Ray as the module of the same name here: one module, with two names."""
+    """Loads a module of Ray as the module of the same name in `fray.ray`: one module object, with two names."""
 
     def __init__(self, name: str) -> None:
-        self._name = _OURS + name.removeprefix("ray")
+        self._name = name
         self._spec: Any = None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
@@ -32,16 +36,18 @@ class _Alias(Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__spec__ = self._spec  # the machinery has put that of the other name there
+        module.__spec__ = self._spec  # the import machinery has replaced it by the spec of the other name
 
 
 class _Finder(MetaPathFinder):
-    """Answers for `ray` and all that is in it, so that a Ray that is installed is neither imported nor asked."""
+    """Finds `ray` and its submodules, so that an installed Ray is not imported."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         del path, target
+        if fullname == _TITLES and PathFinder.find_spec(fullname) is None:
+            return ModuleSpec(fullname, _Alias(f"{_OURS}._title"))
         if fullname != "ray" and not fullname.startswith("ray."):
             return None
         library = fullname.split(".")[1:2]
@@ -53,19 +59,19 @@ class _Finder(MetaPathFinder):
             raise ModuleNotFoundError(
                 f"No module named {fullname!r}: fray.ray, which stands for Ray here, does not have it", name=fullname
             )
-        return ModuleSpec(fullname, _Alias(fullname), is_package=True)
+        return ModuleSpec(fullname, _Alias(_OURS + fullname.removeprefix("ray")), is_package=True)
 
 
 def is_installed() -> bool:
-    """Return whether `import ray` gives `fray.ray`."""
+    """Return whether `import ray` returns `fray.ray`."""
     return any(isinstance(finder, _Finder) for finder in sys.meta_path)
 
 
 def install() -> None:
-    """Have `import ray` give `fray.ray`, in this process and in all that it starts.
+    """Make `import ray` return `fray.ray`, in this process and in all processes that it starts.
 
     Raises:
-        RuntimeError: this process has imported Ray itself already.
+        RuntimeError: this process has already imported Ray itself.
     """
     os.environ[VARIABLE] = "1"
     if is_installed():
@@ -74,3 +80,12 @@ def install() -> None:
     if known is not None and known.__name__ != _OURS:
         raise RuntimeError("FRAY_AS_RAY: this process has imported Ray already; set it before the program starts")
     sys.meta_path.insert(0, _Finder())
+    _offer_command()
+
+
+def _offer_command() -> None:
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ray", "_bin")
+    paths = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    if sys.executable and paths[0] != folder:
+        os.environ["PATH"] = os.pathsep.join([folder, *(path for path in paths if path != folder)])
+        os.environ[_PYTHON_VARIABLE] = sys.executable

@@ -1,7 +1,7 @@
 """``python -m fray._job``: the program of a job that runs a function.
 
 The call lies in the file that FRAY_JOB_CALL names. What the function raises is printed as Python prints it, and its
-last line goes into the file that FRAY_JOB_ERROR_FILE names, for whoever waits for the job.
+last line goes into the file that FRAY_JOB_ERROR_FILE names, for programs that wait for the job.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FAILED = 1
 
 
 def main(path: str | None = None) -> int:
-    """Run the call that lies at `path`; return the exit code."""
+    """Run the call in the file at `path`; return the exit code."""
     try:
         _run(path or os.environ["FRAY_JOB_CALL"])
     except SystemExit as error:

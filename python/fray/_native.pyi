@@ -278,6 +278,8 @@ class StatusCode(enum.IntEnum):
 
     FORKED = 22
 
+    RESERVATION_ENDED = 23
+
 class FunctionKind(enum.IntEnum):
     PYTHON_NAME = 0
 
@@ -381,6 +383,16 @@ def make_plan(
 ) -> Plan:
     """How tasks of one TaskOptions are submitted."""
 
+def set_aside(
+    client: Client, name: str, resources: dict[str, Any], offered: dict[str, Any], about: str, detached: bool
+) -> None:
+    """
+    Begins a reservation of resources, for work that asks for what it offers.
+    """
+
+def put_back(client: Client, name: str) -> None:
+    """Ends it, and what runs inside of it."""
+
 def set_tracer(
     calls: Callable[[str, str], Any] | None, waits: Callable[[str, list[bytes], int, float | None], Any] | None
 ) -> None:
@@ -418,6 +430,14 @@ def run_fork_server(
 
 def call_is_cancelled() -> bool:
     """Whether the actor's method that this thread runs was cancelled."""
+
+def starter() -> int:
+    """
+    The number of the actor's call for which this thread submits tasks; 0: none.
+    """
+
+def set_starter(call: int) -> None:
+    """This thread submits tasks for that call from now on."""
 
 def create_actor(
     client: Client,

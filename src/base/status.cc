@@ -59,6 +59,8 @@ std::string_view to_string(StatusCode code) {
       return "closed";
     case StatusCode::kForked:
       return "of another process";
+    case StatusCode::kReservationEnded:
+      return "reservation ended";
   }
   return "unknown";
 }

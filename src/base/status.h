@@ -44,9 +44,10 @@ enum class [[nodiscard]] StatusCode : unsigned char {
   kPermissionDenied,   // who asks is not known to the other side, or may not do this
   kClosed,             // this process has closed its connection to the node itself
   kForked,             // what is used belongs to the process that this one was forked from
+  kReservationEnded,   // the resources that were asked for are those of a reservation that there is not any more
 };
 
-constexpr StatusCode last_of(StatusCode) { return StatusCode::kForked; }
+constexpr StatusCode last_of(StatusCode) { return StatusCode::kReservationEnded; }
 std::string_view to_string(StatusCode code);
 
 class [[nodiscard]] Status {

@@ -18,7 +18,7 @@ struct fray_actor {
   fray_session* session = nullptr;     // counted
   client::Object* object = nullptr;    // counted
   std::string packed;                  // the description, as it travels
-  capi::ActorDescription description;  // the defaults where that is Python's own
+  capi::ActorDescription description;  // defaults where the description is one of Python
   Mutex mutex;
   // Methods that were called, by name.
   std::unordered_map<std::string, std::shared_ptr<client::Function>> methods FRAY_GUARDED_BY(mutex);
@@ -31,7 +31,7 @@ namespace {
 constexpr std::size_t kMostNameBytes = 120;
 constexpr std::size_t kMostMethods = 1024;
 
-// Takes over the count of `object`.
+// Takes over one reference to `object`.
 fray_actor* make_handle(fray_session* session, client::Object* object, std::string packed) {
   auto* actor = new fray_actor;
   actor->session = session;
@@ -50,7 +50,7 @@ fray_actor* make_handle(fray_session* session, client::Object* object, std::stri
 
 std::shared_ptr<client::Function> method_of(fray_actor& actor, std::string_view name) {
   MutexLock lock(actor.mutex);
-  if (actor.methods.size() >= kMostMethods) actor.methods.clear();  // any text may be given as a name
+  if (actor.methods.size() >= kMostMethods) actor.methods.clear();  // a program may pass any number of different names
   std::shared_ptr<client::Function>& known = actor.methods[std::string(name)];
   if (known == nullptr) {
     auto kind = actor.description.language == FRAY_PYTHON ? FunctionKind::kMethod : FunctionKind::kCppMethod;
@@ -59,7 +59,7 @@ std::shared_ptr<client::Function> method_of(fray_actor& actor, std::string_view 
   return known;
 }
 
-// Lets go of a worker key that was held, unless it is the driver's own.
+// Releases a worker key at the end of the scope, unless it is the driver's own.
 class KeyHold {
  public:
   KeyHold(fray_session& session, const std::uint32_t& number) : session_(session), number_(number) {}

@@ -7,7 +7,7 @@
 
 namespace fray::capi {
 
-// Numerical libraries that have not started yet use as many threads as the lease holds CPUs.
+// Numerical libraries that are loaded later use as many threads as the lease holds CPUs.
 void Executor::leased(double cpus) {
   if (cpus == cpus_) return;
   cpus_ = cpus;

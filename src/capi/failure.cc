@@ -22,7 +22,7 @@ int remember(int code, wire::Failure texts) {
   return code;
 }
 
-// The C API has the numbers of StatusCode. What it does not tell apart is kUnavailable there.
+// The C API uses the numbers of StatusCode; codes that it does not have become kUnavailable.
 constexpr std::pair<StatusCode, int> kSameNumbers[] = {
     {StatusCode::kOk, FRAY_OK},
     {StatusCode::kInvalidArgument, FRAY_INVALID_ARGUMENT},
@@ -48,11 +48,12 @@ constexpr std::pair<StatusCode, int> kSameNumbers[] = {
 };
 static_assert(std::all_of(std::begin(kSameNumbers), std::end(kSameNumbers),
                           [](const auto& row) { return static_cast<int>(row.first) == row.second; }));
-static_assert(static_cast<std::size_t>(last_of(StatusCode())) + 1 == std::size(kSameNumbers) + 2,
+static_assert(static_cast<std::size_t>(last_of(StatusCode())) + 1 == std::size(kSameNumbers) + 3,
               "a code is neither above nor below");
 
 int code_of(StatusCode code) {
-  const bool is_told_apart = code != StatusCode::kClosed && code != StatusCode::kForked;
+  const bool is_told_apart =
+      code != StatusCode::kClosed && code != StatusCode::kForked && code != StatusCode::kReservationEnded;
   return is_told_apart ? static_cast<int>(code) : FRAY_UNAVAILABLE;
 }
 

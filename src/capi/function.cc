@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#define XXH_INLINE_ALL  // no library to carry along
+#define XXH_INLINE_ALL  // header only, so that no library has to be shipped
 #include <xxhash.h>
 
 #include "capi/call_frame.h"

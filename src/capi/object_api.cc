@@ -155,7 +155,7 @@ int fray_cancel(fray_session* session, fray_object* object, int force, int* canc
 struct fray_queue {
   fray_session* session = nullptr;
   client::CompletionQueue ready;
-  std::unordered_map<client::Object*, std::size_t> waiting;  // counted as often
+  std::unordered_map<client::Object*, std::size_t> waiting;  // how often each object was added
   std::deque<client::Object*> taken;
 };
 
@@ -209,6 +209,6 @@ int fray_queue_next(fray_queue* queue, double timeout_seconds, fray_object** out
   client::Object* object = queue->taken.front();
   queue->taken.pop_front();
   *out = capi::handle_of(object);
-  client.objects().release(object);  // whoever added it keeps it
+  client.objects().release(object);  // the caller keeps its own reference
   return FRAY_OK;
 }

@@ -82,7 +82,7 @@ void fray_call::end_forked_child() const {
     }
   }
   std::fflush(nullptr);
-  ::_exit(failed ? 1 : 0);  // no static destructors: they may wait for threads that this process has not
+  ::_exit(failed ? 1 : 0);  // no static destructors: they may wait for threads that a forked child does not have
 }
 
 void fray_call::retry() {
@@ -115,7 +115,7 @@ int fray_call_argument(fray_call* call, size_t index, fray_view* out) {
 size_t fray_call_returns(const fray_call* call) { return call->task.head.returns; }
 
 int fray_call_return(fray_call* call, const fray_value* value) {
-  if (call->session.inherited) return FRAY_OK;  // nobody takes the answer of a forked child
+  if (call->session.inherited) return FRAY_OK;  // the answer of a forked child is not used
   if (call->answered) return capi::fail(FRAY_INVALID_ARGUMENT, "the call has answered already");
   Status encoded = capi::write_result(*call, *value);
   if (!encoded.is_ok()) return capi::fail(encoded);

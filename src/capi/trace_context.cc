@@ -77,12 +77,12 @@ std::string_view current_trace() {
 void wait_for_spans(const std::string& folder) {
   if (!traces_are_asked_for()) return;
   const os::Fd file(::open((folder + "/unsent-spans").c_str(), O_RDWR | O_CLOEXEC));
-  if (!file.is_open()) return;  // nobody has recorded anything
+  if (!file.is_open()) return;  // no process has recorded anything
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   struct flock lock {};
   lock.l_type = F_WRLCK;
   while (::fcntl(file.get(), F_SETLK, &lock) != 0 && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(kLook);  // the kernel tells nobody of a lock that is let go
+    std::this_thread::sleep_for(kLook);  // the kernel does not report a released lock
   }
 }
 

@@ -22,19 +22,20 @@ namespace fray::capi {
 
 namespace {
 
-[[noreturn]] void give_up(const char* text) {
+[[noreturn]] void end_worker(const char* text) {
   std::fprintf(stderr, "%s\n", text);
   std::fflush(stderr);
   ::_exit(1);
 }
 
-// A child of a fork has one thread. Whatever the others held, locks above all, would be held for ever.
+// A child of fork() has one thread. Locks that other threads held at that moment would never be released.
 void check_threads() {
   if (kUnderThreadSanitizer) return;  // it has a thread of its own
   std::error_code ignored;
   std::filesystem::directory_iterator threads("/proc/self/task", ignored);
   if (std::distance(threads, std::filesystem::directory_iterator()) > 1) {
-    give_up("this program has started threads before fray::connect(), so no workers can be made of it: connect first");
+    end_worker(
+        "this program has started threads before fray::connect(), so no workers can be made of it: connect first");
   }
 }
 
@@ -44,9 +45,9 @@ fray_session* become_worker(const worker::ForkedWorker& forked) {
   options.control = os::Fd(forked.control_fd);
   options.role = wire::Role::kWorker;
   options.process = forked.process;
-  options.output = &client::OutputWriter::of_process();  // of the tasks that its tasks start
+  options.output = &client::OutputWriter::of_process();  // for the output of tasks that its tasks submit
   auto client = client::Client::connect(std::move(options));
-  if (!client.is_ok()) give_up(client.status().message().c_str());
+  if (!client.is_ok()) end_worker(client.status().message().c_str());
   auto* session = new fray_session;
   session->of_worker = true;
   session->client = std::move(client).value();
@@ -67,7 +68,7 @@ int take_worker_socket() {
   int pid = 0;
   int fd = -1;
   if (std::sscanf(text, "%d:%d", &pid, &fd) != 2 || pid != ::getpid()) fd = -1;
-  ::unsetenv(kSocketVariable);  // a program that a task starts is no worker
+  ::unsetenv(kSocketVariable);  // a program that a task starts is not a worker
   return fd;
 }
 
@@ -85,7 +86,7 @@ void serve(int node_fd) {
   session->client->set_duty(nullptr);
   if (auto actor = loop.take_actor()) host_actor(*session, page, *actor);
   std::fflush(nullptr);
-  // No static destructors: threads that user code left may still use what those take down.
+  // No static destructors: threads that user code has left running may still use what they destroy.
   ::_exit(0);
 }
 

@@ -212,7 +212,7 @@ void Reading::on(wire::Incoming&, wire::ObjectLost& lost) {
   object_arrived(lost.object, std::move(failure));
 }
 
-// kSegmentOpened, the answer to a thread that wants to read a segment.
+// kSegmentOpened: the answer to a thread that wants to read a segment.
 void Reading::on(wire::Incoming& frame, wire::SegmentInfo& opened) {
   Status mapped(StatusCode::kObjectLost, opened.error);
   if (frame.fds.size() == 1 && !frame.fds.front().is_open()) {
@@ -233,7 +233,7 @@ void Reading::on(wire::Incoming&, wire::SegmentName& wanted) {
   link_.send(wire::ControlType::kEvicted, 0, wanted);
 }
 
-// kWaitRefused: it closes a circle of waits.
+// kWaitRefused: the wait closes a circle of waits.
 void Reading::on(wire::Incoming& frame, wire::Text& why) { call_waits_.refused(frame.header.id, std::move(why.text)); }
 
 void Reading::on(wire::Incoming&, wire::YieldMemory& wanted) {
@@ -286,7 +286,7 @@ void Reading::take(wire::Incoming& frame) {
 
 void Reading::handle(wire::Incoming& frame) {
   for (const os::Fd& fd : frame.fds) {
-    // None was free for it, and segments kept for reuse have some.
+    // No descriptor was free for it; those of segments that are kept for reuse can be closed.
     if (!fd.is_open()) node_memory_.memory().give_back_warm();
   }
   switch (static_cast<wire::ControlType>(frame.header.type)) {

@@ -9,16 +9,20 @@
 
 #include "client/call.h"
 #include "client/task_queue.h"
+#include "model/reservation.h"
 #include "model/resource_text.h"
 
 namespace fray::client {
 
 namespace {
 thread_local std::uint32_t current_depth = 0;
+thread_local std::uint64_t current_starter = 0;
 }  // namespace
 
 void Submission::set_depth(std::uint32_t depth) { current_depth = depth; }
 std::uint32_t Submission::depth() { return current_depth; }
+void Submission::set_starter(std::uint64_t call) { current_starter = call; }
+std::uint64_t Submission::starter() { return current_starter; }
 
 std::uint32_t Submission::define_key(const wire::WorkerKey& key) {
   ClientLock lock(mutex_);
@@ -42,9 +46,21 @@ void Submission::forget_key(std::uint32_t number) {
   if (connection_.is_open() && keys_.release(number)) tasks_.retire_key(number);
 }
 
+void Submission::set_aside(const wire::SetAside& reservation) {
+  ClientLock lock(mutex_);
+  connection_.link().send(wire::ControlType::kSetAside, 0, reservation);
+  connection_.link().flush();
+}
+
+void Submission::put_back(const std::string& name) {
+  ClientLock lock(mutex_);
+  connection_.link().send(wire::ControlType::kPutBack, 0, wire::PutBack{name});
+  connection_.link().flush();
+}
+
 Status Submission::why_refused(const Task& task, const ResourceSet* resources, std::string_view kind) const {
   if (!connection_.is_open()) return connection_.closed();
-  if (resources != nullptr && !connection_.total().covers(*resources)) {
+  if (resources != nullptr && !connection_.total().covers(part_of_reservations(*resources, false))) {
     return Status(StatusCode::kInvalidArgument,
                   fmt::format("{} {} asks for {}; this node has {} and can never run it. Ask for less, or declare more "
                               "with fray.init(cpus=..., resources=...)",
@@ -78,7 +94,7 @@ Result<std::vector<Object*>> Submission::submit(std::unique_ptr<Task> given, con
 
 Result<std::vector<Object*>> Submission::submit(Call call) { return submit(std::move(call.task), call.options); }
 
-// Numbers the task and gives it its result objects, with a count for the caller and one for the task each.
+// Numbers the task and makes its result objects, each with one reference for the caller and one for the task.
 std::vector<Object*> Submission::make_results(Task* task, const TaskOptions& options) {
   std::uint32_t count = std::max<std::uint32_t>(1, options.returns);
   std::uint64_t sequence = objects_.take_sequence(count);
@@ -103,11 +119,12 @@ std::vector<Object*> Submission::make_results(Task* task, const TaskOptions& opt
     results.front()->details().stream = std::make_unique<ItemStream>();
     results.front()->stream = true;
   }
-  // The first stretch of bytes holds the frame's header and the task's head.
+  // The first part of the frame holds the header of the frame and the head of the task.
   std::string& begin = task->extra && !task->extra->parts.empty() ? task->extra->parts.front().before : task->frame;
   std::memcpy(begin.data() + offsetof(wire::FrameHeader, id), &sequence, sizeof(sequence));
   auto* head = reinterpret_cast<wire::TaskHead*>(begin.data() + kHeadOffset);
   head->depth = current_depth;
+  if (current_starter != 0 || !started_.empty()) started_.note(current_starter, sequence);
   return results;
 }
 
@@ -121,6 +138,20 @@ void Submission::cancel_between(std::uint64_t first, std::uint64_t end) {
   ledger_.cancel_between(first, end);
   reading_.settle();
   kernel_.changed();
+}
+
+void Submission::cancel_started(std::uint64_t call) {
+  ClientLock lock(mutex_);
+  for (const auto& [first, end] : started_.of(call)) ledger_.cancel_between(first, end);
+  reading_.settle();
+  kernel_.changed();
+}
+
+void Submission::forget_started(std::uint64_t call) {
+  if (current_starter == call) current_starter = 0;
+  if (started_.empty()) return;
+  ClientLock lock(mutex_);
+  started_.forget(call);
 }
 
 bool Submission::cancel(Object* object, bool force, bool recursive) {

@@ -7,11 +7,14 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "client/objects.h"
+#include "client/started_tasks.h"
 #include "client/worker_keys.h"
+#include "wire/reservation.h"
 
 namespace fray::client {
 
@@ -45,12 +48,21 @@ class Submission {
   void cancel_between(std::uint64_t first, std::uint64_t end);
   // Whether the task of `object` was not sent to a worker yet; with `cancel` it never will be.
   bool is_waiting(Object* object, bool cancel);
+  // Begins and ends a reservation (model/reservation.h), in the order of what this process submits.
+  void set_aside(const wire::SetAside& reservation);
+  void put_back(const std::string& name);
   // The number of a further worker key (a runtime env), held once more. Equal keys share a number while anybody holds it. The
   // node may end what it has for a key that no task or actor uses, and makes it anew at the next use.
   std::uint32_t define_key(const wire::WorkerKey& key);
   void hold_key(std::uint32_t number);
   // One of those that hold the key will submit nothing more with it. Tasks that were submitted with it go on.
   void forget_key(std::uint32_t number);
+  // What the call of an actor has started, and what that has started; and that the call has ended.
+  void cancel_started(std::uint64_t call);
+  void forget_started(std::uint64_t call);
+  // The call for which this thread submits tasks; 0: none, or one that is alone in its process.
+  static void set_starter(std::uint64_t call);
+  static std::uint64_t starter();
   // Depth of tasks that this thread submits.
   static void set_depth(std::uint32_t depth);
   static std::uint32_t depth();
@@ -82,6 +94,7 @@ class Submission {
   Reading& reading_ FRAY_GUARDED_BY(client_mutex);
   Objects& refs_;
   WorkerKeys keys_ FRAY_GUARDED_BY(client_mutex);
+  StartedTasks started_;  // as its header says
 };
 
 }  // namespace fray::client

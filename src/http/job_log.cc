@@ -56,7 +56,7 @@ void NodeJobLog::arrived(wire::JobLogPieces message) {
   answer(LogPieces{std::move(batch->pieces), is_end});
 }
 
-// ---- Of another cluster ----
+// ---- The log of another cluster ----
 
 void ClusterJobLog::next(bool wait, Callback callback) {
   if (Status opened = log_ ? Status::ok() : open(wait); !opened.is_ok()) {
@@ -84,12 +84,13 @@ Status ClusterJobLog::open(bool follow) {
   return Status::ok();
 }
 
-// What lies before the place where somebody begins to read is passed over: no cluster's log can be entered in its midst.
+// Lines before the place where reading begins are skipped here, because the log of a cluster can only be read from its
+// beginning.
 void ClusterJobLog::arrived(Result<node::ClusterLog::Lines> lines, const Callback& callback) {
   if (!lines.is_ok()) return callback(lines.status());
   const std::uint64_t begin = offset_;
   offset_ += lines->text.size();
-  // An answer without pieces would mean that nothing more is there.
+  // An answer without pieces would mean the end of the log.
   if (!lines->text.empty() && offset_ <= place_.offset && !lines->ended) return read(callback);
   LogPieces pieces;
   pieces.ended = lines->ended;

@@ -29,6 +29,7 @@
 #include "node/sessions/session_options.h"
 #include "node/workers/lease_carrier.h"
 #include "node/workers/log_relay.h"
+#include "node/workers/reservation_keeper.h"
 #include "node/workers/worker_processes.h"
 #include "node/workers/worker_watch.h"
 #include "os/process/spawn.h"
@@ -85,6 +86,8 @@ class Node : public NodeView {
   void welcome(Connection& connection, ProcessId process);
   Status welcome_worker(Connection& connection, const wire::Hello& hello);
   Status handle_client(Connection& connection, wire::ControlType type, wire::Incoming& frame);
+  Status handle_lease(ProcessId process, wire::ControlType type, const wire::Incoming& frame);
+  Status handle_object(ProcessId process, wire::ControlType type, const wire::Incoming& frame);
   Status handle_worker(Connection& connection, wire::ControlType type);
   Status handle_wait(Connection& connection, wire::ControlType type, const wire::Incoming& frame);
   void job_process_waits(Connection& connection, bool waits);
@@ -115,6 +118,7 @@ class Node : public NodeView {
   LogRelay logs_;
   WorkerProcesses processes_;
   LeaseCarrier leases_;
+  ReservationKeeper reservations_{roster_, leases_};
   MemoryCarrier memory_;
   ObjectCarrier objects_;
   ActorCarrier actors_;

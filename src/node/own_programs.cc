@@ -86,7 +86,7 @@ void OwnPrograms::ready(Id id, int fd) {
   }
   const std::string_view bytes(chunk.data(), static_cast<std::size_t>(got));
   if (is_output && program.on_output) {
-    const OnOutput on_output = program.on_output;  // it may withdraw the program
+    const OnOutput on_output = program.on_output;  // the callback may withdraw the program
     return on_output(bytes);
   }
   std::string& text = is_output ? program.answer.output : program.answer.errors;
@@ -103,7 +103,7 @@ void OwnPrograms::close(os::Fd& pipe) {
   pipe.reset();
 }
 
-// A pipe that nobody reads would wake the loop at its end all the time, so it is not watched meanwhile.
+// A pipe at its end would wake the loop all the time while nobody reads it, so it is not watched meanwhile.
 void OwnPrograms::pause(Id id) {
   auto found = running_.find(id);
   if (found == running_.end() || found->second.paused || !found->second.output.is_open()) return;

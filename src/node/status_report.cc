@@ -12,6 +12,7 @@
 #include "node/objects/object_carrier.h"
 #include "node/sessions/roster.h"
 #include "node/workers/lease_carrier.h"
+#include "node/workers/reservation_keeper.h"
 #include "node/workers/worker_processes.h"
 #include "node/workers/worker_watch.h"
 #include "os/clock.h"
@@ -33,7 +34,7 @@ json resources(const ResourceSet& set) {
   return amounts;
 }
 
-// What a lease or a demand is for.
+// Adds the shape of a lease or a demand.
 void add_shape(json& row, const WorkShape& shape) {
   WorkShape::visit(shape, [&row](const char* name, const auto& field) {
     if constexpr (std::is_integral_v<std::remove_cvref_t<decltype(field)>>) {
@@ -44,7 +45,7 @@ void add_shape(json& row, const WorkShape& shape) {
   });
 }
 
-// Every name that the node has, also where nothing is free.
+// Lists every resource of the node, also those of which nothing is free.
 json free_resources(const ResourceSet& free, const ResourceSet& total) {
   json amounts = json::object();
   for (const auto& [name, units] : total.units()) amounts[name] = free.amount(name);
@@ -157,6 +158,20 @@ json actor_rows(const StatusSources& sources, bool only_waiting) {
   return rows;
 }
 
+json reservation_rows(const StatusSources& sources) {
+  const scheduler::LeaseTable& table = sources.leases.table();
+  json rows = json::array();
+  for (const auto& [name, entry] : sources.reservations.entries()) {
+    json row = {{"name", name}, {"about", entry.about}, {"reserved", table.is_reserved(entry.home)}};
+    if (WaitReason why = table.why_waiting(entry.home); !why.text.empty()) {
+      row["reason"] = std::move(why.text);
+      row["way_on"] = std::move(why.way_on);
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
 json job_rows(const JobCarrier& carrier) {
   json rows = json::array();
   for (const std::string& id : carrier.table().living()) {
@@ -189,6 +204,7 @@ json status_json(const StatusSources& sources) {
       {"workers", worker_rows(sources)},
       {"waiting", waiting_rows(sources.leases)},
       {"actors", actor_rows(sources, false)},
+      {"reservations", reservation_rows(sources)},
       {"jobs", job_rows(sources.jobs)},
       {"job_records", {{"trouble", sources.jobs.trouble()}, {"rebuilt", sources.jobs.rebuilt()}}},
       {"objects", {{"count", sources.objects.table().size()}, {"inline_bytes", sources.objects.inline_bytes()}}},

@@ -25,6 +25,7 @@ class JobCarrier;
 class LeaseCarrier;
 class MemoryCarrier;
 class ObjectCarrier;
+class ReservationKeeper;
 class Roster;
 class WorkerProcesses;
 class WorkerWatch;
@@ -38,6 +39,7 @@ struct StatusSources {
   const Roster& roster;
   const WorkerProcesses& processes;
   const LeaseCarrier& leases;
+  const ReservationKeeper& reservations;
   const ObjectCarrier& objects;
   const ActorCarrier& actors;
   const JobCarrier& jobs;

@@ -24,7 +24,8 @@ struct DemandChange {
   std::uint32_t demand = 0;  // the client's own number; one number means one shape for as long as it has leases
   std::uint32_t count = 0;   // further leases wanted now; absolute
   WorkShape shape;
-  bool dedicated = false;  // for an actor: a worker of its own for its life; see lease_table.h
+  bool dedicated = false;        // for an actor: a worker of its own for its life; see lease_table.h
+  bool needs_no_worker = false;  // for a reservation
 
   // It takes nothing from anybody, so it is served first and counts for nothing. Its count is 1.
   bool at_once() const { return dedicated && shape.resources.empty(); }

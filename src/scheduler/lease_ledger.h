@@ -28,7 +28,7 @@ struct HeldLease {
   LeaseId id = 0;
   ProcessId client = 0;
   std::uint32_t demand = 0;
-  ProcessId worker = 0;
+  ProcessId worker = 0;  // 0: of a reservation
   WorkShape shape;
   bool dedicated = false;
   bool blocked = false;
@@ -65,6 +65,15 @@ class LeaseLedger {
   // What jobs hold besides their leases.
   void set_aside(const ResourceSet& resources) { free_.subtract(resources); }
   void put_back(const ResourceSet& resources) { free_.add(resources); }
+  // What a reservation offers is there in all from its beginning to its end.
+  void announce(const ResourceSet& offered) {
+    total_.add(offered);
+    beside_actors_.add(offered);
+  }
+  void withdraw(const ResourceSet& offered) {
+    total_.subtract(offered);
+    beside_actors_.subtract(offered);
+  }
 
   const HeldLease* find(LeaseId lease) const;
   const ResourceSet& total() const { return total_; }

@@ -1,8 +1,10 @@
-// The events. The decisions are in lease_decisions.cc.
+// The events of the LeaseTable. Its decisions are in lease_decisions.cc.
 #include "scheduler/lease_table.h"
 
 #include <algorithm>
 #include <utility>
+
+#include "model/reservation.h"
 
 namespace fray::scheduler {
 
@@ -27,6 +29,8 @@ void LeaseTable::demand_changed(ProcessId client, const DemandChange& demand) {
   changed_ = true;
   if (demand.count > 0) workers_.forgive(demand.shape.key);
   demands_.change(client, demand);
+  if (demand.count == 0 || ledger_.total().covers(part_of_reservations(demand.shape.resources, true))) return;
+  refuse_unreserved(*demands_.find(client, demand.demand));
 }
 
 void LeaseTable::tick(Moment now) {
@@ -48,7 +52,9 @@ void LeaseTable::prestart(WorkerKeyId key, std::uint32_t count) {
 std::set<WorkerKeyId> LeaseTable::keys_in_use() const {
   std::set<WorkerKeyId> used = workers_.leased_keys();
   for (const auto& [key, waiting] : demands_.at_once()) used.insert(key);
-  for (const auto& [name, demand] : demands_.in_turn()) used.insert(demand->wanted.shape.key);
+  for (const auto& [name, demand] : demands_.in_turn()) {
+    if (!demand->wanted.needs_no_worker) used.insert(demand->wanted.shape.key);
+  }
   for (const auto& [key, info] : workers_.keys()) {
     if (info.on_their_way() > 0) used.insert(key);
   }
@@ -132,8 +138,8 @@ void LeaseTable::lease_returned(ProcessId client, LeaseId lease) {
   demands_.goes_behind(client, held->demand);
   ledger_.end(lease);
   if (devices_.of(worker) == nullptr) return workers_.release(worker);
-  // Nobody else gets it, and nobody gets its devices before it has ended; unless its own tasks, which may need them,
-  // are what keeps it.
+  // No client gets this worker any more, and none gets its devices before it has ended, except its own tasks: they may
+  // need the devices, and the worker ends only after them.
   workers_.doom(worker, false);
   workers_.release(worker);
   served_.insert(worker);
@@ -167,12 +173,13 @@ std::uint32_t LeaseTable::cpus() const {
 }
 
 bool LeaseTable::deadlock_suspected() const {
-  // Idle workers without a place, which were started for actors that are gone, help nobody.
+  // Idle workers without a place, which were started for actors that have ended, cannot run tasks.
   const std::uint32_t stuck = ledger_.blocked() + static_cast<std::uint32_t>(served_.size());
   if (places() > 0 || workers_.living() != stuck + workers_.count(WorkerState::kIdle)) return false;
   for (const auto& [lease, held] : ledger_.leases()) {
+    if (held.worker == 0) continue;  // a reservation
     const Worker* worker = workers_.find(held.worker);
-    if (worker == nullptr || worker->dying) return false;  // its place comes free
+    if (worker == nullptr || worker->dying) return false;  // its place becomes free
   }
   const auto& waiting = demands_.in_turn();
   return std::any_of(waiting.begin(), waiting.end(), [this](const auto& each) { return waits_in_vain(*each.second); });
@@ -180,13 +187,13 @@ bool LeaseTable::deadlock_suspected() const {
 
 // A dedicated demand needs no place among the workers.
 bool LeaseTable::waits_in_vain(const Demand& demand) const {
-  return !demand.reported && !demand.wanted.dedicated && limits_.total.covers(demand.wanted.shape.resources);
+  return !demand.reported && !demand.wanted.dedicated && ledger_.total().covers(demand.wanted.shape.resources);
 }
 
 std::vector<ProcessId> LeaseTable::unblocked_dedicated() const {
   std::vector<ProcessId> workers;
   for (const auto& [lease, held] : ledger_.leases()) {
-    if (held.dedicated && !held.blocked) workers.push_back(held.worker);
+    if (held.dedicated && !held.blocked && held.worker != 0) workers.push_back(held.worker);
   }
   return workers;
 }

@@ -21,6 +21,9 @@
 // is never asked back, and ends when the lease is returned. A dedicated demand for no resources is served before all
 // others: with an idle worker of its key, else with a new one.
 //
+// A reservation (model/reservation.h) is a dedicated lease without a worker. It is served in turn, as an actor is; from
+// then on what it offers is free, and is there to be asked for from the beginning.
+//
 // Leases with devices (scheduler/device_table.h) are for workers of a device key; such a worker serves one lease.
 //
 // Threading:  confined to the node's loop (or a test).
@@ -116,6 +119,12 @@ class LeaseTable {
   // CPUs from them, as a flood of tasks would for ever.
   ResourceSet room_for_jobs() const;
 
+  // Reservations, each in the name of a home. What waits for something of one that ends is refused, and what holds
+  // something of it is killed.
+  void set_aside(ProcessId home, ProcessId parent, const ResourceSet& resources, const ResourceSet& offered);
+  void put_back(ProcessId home);
+  bool is_reserved(ProcessId home) const;
+
   // Idle workers that the CPUs could not use are kept for a while, but not while memory is scarce.
   void memory_is_scarce(bool scarce);
 
@@ -146,6 +155,8 @@ class LeaseTable {
   void grant_all();
   bool grant_first();
   void grant(const Demand& demand, ProcessId worker);
+  void grant_reservation(const Demand& demand);
+  void refuse_unreserved(Demand& demand);
   bool is_hopeless(WorkerKeyId key) const;
   void start_for_demands();
   bool lacks_worker(WorkerKeyId key);
@@ -169,6 +180,11 @@ class LeaseTable {
   LeaseLedger ledger_;
   DeviceTable devices_;
   JobShares jobs_;
+  struct Reservation {
+    ResourceSet offered;
+    LeaseId lease = 0;  // 0: it waits
+  };
+  std::map<ProcessId, Reservation> reservations_;  // by home
   std::set<ProcessId> served_;  // workers with devices whose lease has ended, while tasks of their own go on
   std::set<ProcessId> clients_;
   std::map<WorkerKeyId, std::uint32_t> prestarts_;

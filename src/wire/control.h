@@ -3,8 +3,8 @@
 //   socket.queue(frame(ControlType::kReclaim, 0, Reclaim{3}));     // a whole frame
 //
 // Each message is a struct that lists its fields (wire/codec.h), in a header of its subject: session.h, welcome.h,
-// worker_key.h, demand.h, lease.h, object.h, memory.h, process.h, call_wait.h, actor.h, create_actor.h, job.h, runs.h. What a
-// message is about travels in FrameHeader::id; wire/messages.h says what it is, and the rest of each.
+// worker_key.h, demand.h, lease.h, reservation.h, object.h, memory.h, process.h, call_wait.h, actor.h, create_actor.h,
+// job.h, runs.h. What a message is about travels in FrameHeader::id; wire/messages.h says what it is, and the rest of each.
 //
 // Threading:  values.
 // Ownership:  a frame is a string. Descriptors travel beside a frame (wire/socket.h).
@@ -51,6 +51,8 @@ enum class ControlType : std::uint8_t {
   kCallWaitEnded,
   kCancelObject,
   kRunsTold,
+  kSetAside,
+  kPutBack,
   // client -> node, about actors
   kCreateActor = 40,
   kConstructActor,

@@ -24,6 +24,7 @@
 #include "wire/memory.h"
 #include "wire/object.h"
 #include "wire/process.h"
+#include "wire/reservation.h"
 #include "wire/runs.h"
 #include "wire/session.h"
 #include "wire/welcome.h"
@@ -81,6 +82,8 @@ void visit_messages_to_node(auto&& visit) {
   visit(Message<kCallWaitEnded>{kToNode, "wait"});
   visit(Message<kCancelObject, CancelObject>{kToNode, "", "by a process that has not submitted the object's task"});
   visit(Message<kRunsTold, RunsTold>{kToNode, "", "the answer to kTellRuns"});
+  visit(Message<kSetAside, SetAside>{kToNode, "", "resources for what the program runs inside of the reservation"});
+  visit(Message<kPutBack, PutBack>{kToNode, "", "the reservation ends, and what runs inside of it"});
   visit(Message<kCreateActor, CreateActor>{kToNode, "ticket, or 0 when no answer is wanted"});
   visit(Message<kConstructActor, ConstructActor>{kToNode});
   visit(Message<kConnectActor, ActorName>{kToNode});

@@ -60,7 +60,7 @@ void ActorLoop::drop(std::uint64_t id) {
 
 // ---- Reading ----
 
-// Reads every socket that has something; waits up to `timeout_ms` for that, with the mutex free.
+// Reads all sockets that have input; waits up to `timeout_ms` for one, with the mutex released.
 void ActorLoop::read_ready(int timeout_ms) {
   if (auto* only = callers_.only(); timeout_ms == 0 && only != nullptr) {
     if (only->second.watches_output) callers_.flush(only->first, only->second);
@@ -114,7 +114,7 @@ void ActorLoop::sort_frame(std::uint64_t id, wire::FrameSocket& socket, wire::In
       inbox_.push_back({id, incoming.header.id, socket.take_body(incoming)});
       return;
     case wire::DirectType::kCancel:
-      return cancel(id, incoming.header.id);
+      return cancel(id, incoming.header.id, !incoming.body.empty());
     case wire::DirectType::kTaken: {
       ActorCall* call = find_running(id, incoming.header.id);
       if (call == nullptr) return;
@@ -138,8 +138,9 @@ ActorCall* ActorLoop::find_running(std::uint64_t id, std::uint64_t number) {
 }
 
 // One that has not started is answered at once. A running plain method goes on; an async one is told by the event loop.
-void ActorLoop::cancel(std::uint64_t id, std::uint64_t number) {
+void ActorLoop::cancel(std::uint64_t id, std::uint64_t number, bool recursive) {
   if (ActorCall* call = find_running(id, number)) {
+    if (recursive) call->cancels_started = cancels_started_ = true;
     call->cancelled = newly_cancelled_ = true;
     call->told = false;  // one that has gone on after the last time is told again
     client_.ask_waiters();
@@ -158,6 +159,18 @@ void ActorLoop::cancel(std::uint64_t id, std::uint64_t number) {
   callers_.mark_dirty(id, caller);
 }
 
+// The client's own mutex comes first, so this one is let go. A call that ends meanwhile has started nothing any more.
+void ActorLoop::cancel_started() {
+  cancels_started_ = false;
+  std::vector<std::uint64_t> calls;
+  for (ActorCall& call : running_) {
+    if (std::exchange(call.cancels_started, false)) calls.push_back(call.ordinal);
+  }
+  mutex_.unlock();
+  for (std::uint64_t call : calls) client_.tasks().cancel_started(call);
+  mutex_.lock();
+}
+
 // ---- Calls ----
 
 ActorCall* ActorLoop::take() {
@@ -173,7 +186,7 @@ ActorCall* ActorLoop::take() {
   wire::ByteReader in(call.body);
   call.task.read(in);
   call.started_ns = os::monotonic_ns();
-  ++begun_;
+  call.ordinal = ++begun_;
   if (caller.slot >= 0) page_.call_started(static_cast<std::uint32_t>(caller.slot), call.task.number);
   std::string name = actor_name_;
   name += '.';
@@ -217,10 +230,11 @@ ActorCall* ActorLoop::next(bool wait, client::WaitHooks& hooks) {
   slow_watch_.disarm();
   std::uint64_t spin_until = 0;
   while (!stop_) {
+    if (cancels_started_) cancel_started();
     if (inbox_.empty() && !reader_busy_) read_ready(0);  // answers to what is here already share one write
     if (!inbox_.empty()) {
       ActorCall* call = take();
-      if (sleepers_ > 0) calls_changed_.notify_one();  // somebody else reads, or has the call after this one
+      if (sleepers_ > 0) calls_changed_.notify_one();  // another thread reads, or takes the next call
       lock.unlock();
       client_.guard();
       return call;
@@ -264,8 +278,10 @@ ActorCall* ActorLoop::next(bool wait, client::WaitHooks& hooks) {
 
 void ActorLoop::answer(ActorCall* call, Outcome& outcome) {
   outcome.keep_within(wire::most_body_bytes(client_.node().store_limit_bytes));
-  // Holds on what the arguments contained, and records of what the results contain, go ahead of the answer.
+  // Holds on objects in the arguments, and records of objects in the results, must reach the node before the answer
+  // does.
   client_.task_ended();
+  client_.tasks().forget_started(call->ordinal);
   MutexLock lock(mutex_);
   const std::uint64_t duration_ns = os::monotonic_ns() - call->started_ns;
   if (Caller* caller = callers_.find(call->caller)) {
@@ -290,7 +306,7 @@ void ActorLoop::answer(ActorCall* call, Outcome& outcome) {
   running_.erase(call->place);
   if (running_.empty()) page_.ended();
   if (mode_ != Mode::kEventLoop) return;
-  client_.guard();  // the loop may be kept from sending the answer
+  client_.guard();  // the loop may be too busy to send the answer
   if (duration_ns >= kSlowNs) check_descriptors();
 }
 
@@ -306,7 +322,7 @@ bool ActorLoop::has_ended() {
 
 bool ActorLoop::send_item(ActorCall* call, std::uint32_t index, std::string_view value, std::uint64_t value_bytes,
                           bool wait, client::WaitHooks& hooks) {
-  client_.flush_link();  // what the item refers to arrives first
+  client_.flush_link();  // records of objects in the item must arrive first
   MutexLock lock(mutex_);
   Caller* caller = callers_.find(call->caller);
   if (caller == nullptr || call->cancelled) return false;
@@ -348,6 +364,7 @@ bool ActorLoop::is_cancelled(ActorCall* call) {
 std::vector<ActorCall*> ActorLoop::take_cancelled() {
   MutexLock lock(mutex_);
   std::vector<ActorCall*> cancelled;
+  if (cancels_started_) cancel_started();
   if (!std::exchange(newly_cancelled_, false)) return cancelled;
   for (ActorCall& call : running_) {
     if (!call.cancelled || call.told) continue;
@@ -362,7 +379,7 @@ std::vector<ActorCall*> ActorLoop::take_cancelled() {
 void ActorLoop::node_gone() {
   MutexLock lock(mutex_);
   stop_ = true;
-  // A call in the middle has nobody to answer to, and nothing it could still do may outlive the node.
+  // The answer of a running call would reach no client, and no effect of it may outlive the node.
   if (!running_.empty()) ::_exit(1);
   wake();
   calls_changed_.notify_all();
@@ -380,10 +397,11 @@ client::DutyPlan ActorLoop::look() {
     plan.look_at(time_of(running_.back().started_ns + kSlowNs));
     return plan;
   }
-  // What runs is slow: cancels come in, and finished answers go out, those to the cancels too.
+  // The running call is slow: read cancels and send finished answers, also those to cancelled calls.
   const bool reads = !running_.empty() && mode_ != Mode::kEventLoop && !reader_busy_;
   if (reads) read_ready(0);
   callers_.flush_all();
+  if (cancels_started_) cancel_started();
   if (!reads) return plan;
   if (!inbox_.empty() && sleepers_ > 0) calls_changed_.notify_one();
   slow_watch_.arm(epoll_.get(), EPOLLIN);
@@ -399,14 +417,14 @@ void ActorLoop::look_for_rest() {
       calls.push_back({call.task.client, call.task.number, names.emplace_back(call.task.name)});
     }
   }
-  if (mode_ == Mode::kEventLoop) {  // a loop that is not blocked looks at its calls itself
+  if (mode_ == Mode::kEventLoop) {  // a loop that is not blocked checks its calls itself
     client_.call_waits().look_for_blocked_loop(calls);
   } else {
     client_.call_waits().look_for_resting(calls);
   }
 }
 
-// An event loop would wait for calls for ever at a descriptor that a call has closed.
+// If user code has closed the descriptor of the event loop, the loop would wait for calls forever.
 void ActorLoop::check_descriptors() {
   epoll_event event{};
   event.events = EPOLLIN;

@@ -38,6 +38,8 @@ struct ActorCall {
   std::uint64_t untaken_bytes = 0;  // items of a generator method
   bool no_item_limit = false;
   bool cancelled = false;
+  bool cancels_started = false;          // what it has started is to be cancelled, too
+  std::uint64_t ordinal = 0;             // of the calls of this process; never given twice
   bool told = false;                     // take_cancelled() has named it
   std::list<ActorCall>::iterator place;  // among those that run
 };
@@ -105,7 +107,8 @@ class ActorLoop : public client::WorkerDuty {
   void read_ready(int timeout_ms) FRAY_REQUIRES(mutex_);  // lets go of the mutex while it waits
   void read(std::uint64_t id) FRAY_REQUIRES(mutex_);
   void sort_frame(std::uint64_t id, wire::FrameSocket& socket, wire::Incoming& incoming) FRAY_REQUIRES(mutex_);
-  void cancel(std::uint64_t id, std::uint64_t number) FRAY_REQUIRES(mutex_);
+  void cancel(std::uint64_t id, std::uint64_t number, bool recursive) FRAY_REQUIRES(mutex_);
+  void cancel_started() FRAY_REQUIRES(mutex_);  // lets go of the mutex meanwhile
   ActorCall* find_running(std::uint64_t id, std::uint64_t number) FRAY_REQUIRES(mutex_);
   void drop(std::uint64_t id) FRAY_REQUIRES(mutex_);
   void look_for_rest();
@@ -128,6 +131,7 @@ class ActorLoop : public client::WorkerDuty {
   int sleepers_ FRAY_GUARDED_BY(mutex_) = 0;
   bool stop_ FRAY_GUARDED_BY(mutex_) = false;
   bool newly_cancelled_ FRAY_GUARDED_BY(mutex_) = false;  // a call that take_cancelled() has not named
+  bool cancels_started_ FRAY_GUARDED_BY(mutex_) = false;  // what a call has started is to be cancelled
   std::uint64_t begun_ FRAY_GUARDED_BY(mutex_) = 0;       // calls taken so far
   BeginRate begin_rate_ FRAY_GUARDED_BY(mutex_);
   SlowWatch slow_watch_;  // changed with mutex_

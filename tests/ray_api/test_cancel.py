@@ -52,3 +52,99 @@ def test_whoever_waits_for_a_cancelled_task_fails_as_cancelled_however_far_away(
         with pytest.raises(ray.exceptions.TaskCancelledError) as caught:
             ray.get(waiting, timeout=30)
         assert isinstance(caught.value, ray.exceptions.RayTaskError)
+
+
+def _leaf(ray: Any) -> Any:
+    @ray.remote(num_cpus=0)
+    def leaf(path: str) -> None:
+        try:
+            Path(path).touch()
+            while not Path(path + ".door").exists():
+                time.sleep(0.01)
+            Path(path + ".through").touch()
+        except KeyboardInterrupt:
+            Path(path + ".interrupted").touch()
+            raise
+
+    return leaf
+
+
+@pytest.mark.parametrize("recursive", [True, False])
+@pytest.mark.parametrize("method", ["plain", "in_thread", "coroutine"])
+def test_what_a_cancelled_call_has_started_is_cancelled_with_it_unless_told_otherwise(
+    ray: Any, tmp_path: Path, method: str, recursive: bool
+) -> None:
+    leaf = _leaf(ray)
+
+    class Plain:
+        def start(self, path: str) -> Any:
+            return ray.get(leaf.remote(path))
+
+    class Asynchronous:
+        async def start(self, path: str) -> Any:
+            return await leaf.remote(path)
+
+    options = {"num_cpus": 0, "max_concurrency": 1 if method == "plain" else 4}
+    actor = ray.remote(**options)(Asynchronous if method == "coroutine" else Plain).remote()
+    cancelled, other = tmp_path / "cancelled", tmp_path / "other"
+    ref = actor.start.remote(str(cancelled))
+    if method != "plain":
+        goes_on = actor.start.remote(str(other))
+        wait_for(other)
+    wait_for(cancelled)
+    ray.cancel(ref, recursive=recursive)
+    if not recursive:
+        (tmp_path / "cancelled.door").touch()
+    with pytest.raises(ray.exceptions.TaskCancelledError):
+        ray.get(ref, timeout=30)
+    wait_for(tmp_path / ("cancelled.interrupted" if recursive else "cancelled.through"))
+    if method != "plain":
+        (tmp_path / "other.door").touch()  # what another call has started is no part of it
+        assert ray.get(goes_on, timeout=30) is None
+
+
+def test_calls_that_a_cancelled_task_has_made_are_cancelled_with_what_those_have_started(
+    ray: Any, tmp_path: Path
+) -> None:
+    leaf = _leaf(ray)
+
+    @ray.remote(num_cpus=0)
+    class Middle:
+        def start(self, path: str) -> Any:
+            return ray.get(leaf.remote(path))
+
+    @ray.remote(num_cpus=0)
+    def root(actor: Any, path: str) -> Any:
+        return ray.get(actor.start.remote(path))
+
+    middle = Middle.remote()
+    ref = root.remote(middle, str(tmp_path / "mark"))
+    wait_for(tmp_path / "mark")
+    ray.cancel(ref)
+    with pytest.raises(ray.exceptions.TaskCancelledError):
+        ray.get(ref, timeout=30)
+    wait_for(tmp_path / "mark.interrupted")
+
+
+def test_a_call_that_has_ended_takes_nothing_with_it(ray: Any, tmp_path: Path) -> None:
+    leaf = _leaf(ray)
+
+    @ray.remote(num_cpus=0)
+    class Starts:
+        def start(self, path: str) -> Any:
+            return [leaf.remote(path)]
+
+        def wait(self, path: str) -> None:
+            Path(path).touch()
+            while not ray.get_runtime_context().is_canceled():
+                time.sleep(0.01)
+
+    actor = Starts.remote()
+    (started,) = ray.get(actor.start.remote(str(tmp_path / "leaf")))
+    waiting = actor.wait.remote(str(tmp_path / "mark"))
+    wait_for(tmp_path / "mark")
+    ray.cancel(waiting)
+    with pytest.raises(ray.exceptions.TaskCancelledError):
+        ray.get(waiting, timeout=30)
+    (tmp_path / "leaf.door").touch()
+    assert ray.get(started, timeout=30) is None

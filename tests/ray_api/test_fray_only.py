@@ -171,6 +171,102 @@ def test_what_can_never_run_fails_where_it_is_waited_for_and_nowhere_else(fray_a
         never.first.remote(1)
 
 
+@pytest.mark.parametrize(
+    ("bundles", "strategy", "why"),
+    [
+        ([{"CPU": 1}, {"CPU": 98}], "PACK", "CPU 99 of 2"),
+        ([{"gone": 1}], "PACK", "gone 1 of 0"),
+        ([{"CPU": 1}, {"CPU": 1}], "STRICT_SPREAD", "a machine for each bundle"),
+    ],
+)
+def test_a_placement_group_that_can_never_be_there_is_told(
+    fray_as_ray: Any, bundles: Any, strategy: str, why: str
+) -> None:
+    ray = fray_as_ray
+    from fray.ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
+
+    @ray.remote
+    def f() -> None: ...
+
+    group = ray.util.placement_group(bundles, strategy=strategy)
+    assert not group.wait(30)
+    with pytest.raises(ray.exceptions.TaskUnschedulableError, match=why):
+        ray.get(group.ready())
+    with pytest.raises(ValueError, match=why):
+        f.options(num_cpus=0, scheduling_strategy=PlacementGroupSchedulingStrategy(group)).remote()
+    assert ray.util.placement_group_table(group)["state"] == "PENDING"
+    ray.util.remove_placement_group(group)
+
+
+def test_placement_groups_are_known_to_tasks_and_cost_no_process(fray_as_ray: Any) -> None:
+    ray = fray_as_ray
+    import fray
+
+    @ray.remote(num_cpus=0)
+    def look() -> tuple[bool, int]:
+        group = ray.util.get_placement_group("of the driver")
+        return group.wait(30), group.bundle_count
+
+    def counts() -> tuple[int, int]:
+        status = fray.get_job_context().engine.status()  # type: ignore[attr-defined]
+        return len(status["workers"]), len(status["actors"])
+
+    workers, actors = counts()
+    groups = [ray.util.placement_group([{"CPU": 0.01}] * 2, name="of the driver" if i == 0 else "") for i in range(60)]
+    assert ray.get(look.remote(), timeout=60) == (True, 2)
+    assert len(ray.util.placement_group_table()) == 60
+    assert counts()[0] <= workers + 3 and counts()[1] <= actors
+    for group in groups:
+        ray.util.remove_placement_group(group)
+    assert not ray.util.placement_group_table()
+    with pytest.raises(ray.exceptions.TaskPlacementGroupRemoved):
+        ray.get(groups[0].ready(), timeout=30)
+
+
+def test_what_runs_and_waits_in_a_placement_group_ends_with_it(fray_as_ray: Any, tmp_path: Path) -> None:
+    ray = fray_as_ray
+    from fray.ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
+
+    group = ray.util.placement_group([{"CPU": 1}])
+    inside = PlacementGroupSchedulingStrategy(group)
+
+    @ray.remote
+    def hang(mark: str) -> None:
+        Path(mark).touch()
+        while True:
+            time.sleep(0.01)
+
+    refs = [hang.options(scheduling_strategy=inside).remote(str(tmp_path / name)) for name in ("first", "second")]
+    while not list(tmp_path.iterdir()):
+        time.sleep(0.01)
+    ray.util.remove_placement_group(group)
+    for ref in refs:
+        with pytest.raises(ray.exceptions.TaskPlacementGroupRemoved):
+            ray.get(ref, timeout=60)
+
+
+def test_an_actor_in_a_removed_placement_group_says_so(fray_as_ray: Any) -> None:
+    ray = fray_as_ray
+    from fray.ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
+
+    @ray.remote(num_cpus=1, max_restarts=-1)
+    class Member:
+        def answer(self) -> int:
+            return 1
+
+    group = ray.util.placement_group([{"CPU": 1}])
+    inside = PlacementGroupSchedulingStrategy(group)
+    member = Member.options(scheduling_strategy=inside).remote()
+    assert ray.get(member.answer.remote(), timeout=30) == 1
+    ray.util.remove_placement_group(group)
+    with pytest.raises(ray.exceptions.ActorDiedError, match="reservation"):
+        while True:
+            ray.get(member.answer.remote(), timeout=30)
+    late = Member.options(scheduling_strategy=inside).remote()
+    with pytest.raises(ray.exceptions.ActorDiedError, match="reservation"):
+        ray.get(late.answer.remote(), timeout=30)
+
+
 def test_an_actor_that_died_is_told_by_its_fate_and_not_by_words_of_its_class(fray_as_ray: object) -> None:
     import fray.ray as ray
 
@@ -217,6 +313,28 @@ def test_a_timeout_of_a_task_itself_is_raised_while_others_are_awaited(fray_as_r
     with pytest.raises(fray.GetTimeoutError, match="in the task"):
         ray.get([waiting.wait.remote(), late.remote()], timeout=30)
     ray.kill(waiting)
+
+
+def test_a_pool_takes_of_an_endless_iterable_only_what_is_asked_for(fray_as_ray: Any) -> None:
+    from fray.ray.util.multiprocessing import Pool
+
+    taken: list[int] = []
+
+    def numbers() -> Any:
+        for number in range(10**6):
+            taken.append(number)
+            yield number
+
+    def fails() -> Any:
+        yield 1
+        raise LookupError("no more")
+
+    with Pool(2) as pool:
+        results = pool.imap(abs, numbers())
+        assert [next(results) for _ in range(10)] == list(range(10))
+        assert len(taken) < 100
+        with pytest.raises(LookupError, match="no more"):
+            list(pool.imap(abs, fails()))
 
 
 def test_asyncio_waits_for_refs_as_for_futures(fray_as_ray: object, tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -118,6 +120,34 @@ def test_multiprocessing_pool(ray: Any) -> None:
         _module(ray, "util.multiprocessing").Pool(0)
 
 
+def test_results_of_a_pool_come_by_callbacks_too_and_its_end_waits_for_what_was_given(ray: Any) -> None:
+    told: list[Any] = []
+    pool = _module(ray, "util.multiprocessing").Pool(2)
+    good = pool.map_async(abs, range(-3, 0), callback=told.append)
+    bad = pool.starmap_async(divmod, [(1, 0), (7, 2)], error_callback=told.append)
+    with pytest.raises(ZeroDivisionError):
+        bad.get(30)
+    assert good.get(30) == [3, 2, 1] and not bad.successful()
+    assert list(pool.imap(abs, range(-40, 0))) == list(range(40, 0, -1))
+    assert sorted(pool.imap_unordered(abs, range(-9, 0), 4)) == list(range(1, 10))
+    last = pool.apply_async(abs, (-1,))
+    pool.close()
+    pool.join()
+    assert last.get(30) == 1
+    end = time.monotonic() + 30
+    while len(told) < 2:
+        assert time.monotonic() < end
+    assert sorted(type(each) is list for each in told) == [False, True]
+    waiting = _module(ray, "util.multiprocessing").Pool(1)
+    late = waiting.apply_async(time.sleep, (0.3,))
+    with pytest.raises(_module(ray, "util.multiprocessing").TimeoutError):
+        late.get(0.01)
+    with pytest.raises(ValueError):
+        late.successful()
+    waiting.terminate()
+    waiting.join()
+
+
 def test_joblib(ray: Any) -> None:
     joblib = pytest.importorskip("joblib")
     _module(ray, "util.joblib").register_ray()
@@ -210,6 +240,56 @@ def test_a_task_of_a_placement_group_that_waits_lets_others_of_the_group_run(
     strategy = strategies.PlacementGroupSchedulingStrategy(group, index, placement_group_capture_child_tasks=True)
     parents = [child.options(scheduling_strategy=strategy).remote(depth) for depth in depths]
     assert ray.get(parents, timeout=30) == [3] * len(depths)
+    ray.util.remove_placement_group(group)
+
+
+def test_a_placement_group_has_all_its_resources_or_waits_and_so_does_what_is_of_it(ray: Any) -> None:
+    strategies = _module(ray, "util.scheduling_strategies")
+
+    @ray.remote
+    def where() -> Any:
+        return ray.get_runtime_context().get_placement_group_id()
+
+    first = ray.util.placement_group([{"CPU": 1}, {"CPU": 1}])
+    assert first.wait(30)
+    second = ray.util.placement_group([{"CPU": 1}, {"CPU": 1}], strategy="STRICT_PACK", name="waits")
+    inside = strategies.PlacementGroupSchedulingStrategy(second)
+    ref = where.options(scheduling_strategy=inside).remote()
+    assert not second.wait(0.2)
+    assert ray.util.placement_group_table(second)["state"] == "PENDING"
+    assert ray.wait([ref, second.ready()], timeout=0)[0] == []
+    ray.util.remove_placement_group(first)
+    assert second.wait(30) and ray.get(ref, timeout=60) == second.id.hex()
+    ray.util.remove_placement_group(second)
+    assert ray.util.placement_group_table(second)["state"] == "REMOVED"
+    with pytest.raises(Exception, match="does not exist"):
+        second.wait(5)
+
+
+def test_bundles_of_a_placement_group_are_apart(ray: Any, tmp_path: Path) -> None:
+    strategies = _module(ray, "util.scheduling_strategies")
+    group = ray.util.placement_group([{"CPU": 1}, {"CPU": 1}])
+
+    @ray.remote
+    def wait(mark: str | None, door: str) -> str:
+        if mark is not None:
+            Path(mark).touch()
+            while not Path(door).exists():
+                time.sleep(0.01)
+        return door
+
+    def start(index: int, mark: str | None) -> Any:
+        inside = strategies.PlacementGroupSchedulingStrategy(group, index)
+        return wait.options(scheduling_strategy=inside).remote(mark, str(tmp_path / "door"))
+
+    holds = start(0, str(tmp_path / "mark"))
+    while not (tmp_path / "mark").exists():
+        time.sleep(0.01)
+    behind, beside = start(0, None), start(1, None)
+    ray.get(beside, timeout=60)
+    assert ray.wait([behind], timeout=0)[0] == []
+    (tmp_path / "door").touch()
+    ray.get([holds, behind], timeout=60)
     ray.util.remove_placement_group(group)
 
 

@@ -11,6 +11,7 @@ __all__ = [
     "LIBRARIES",
     "NO_COUNTERPART",
     "REFUSED_OPTIONS",
+    "SAME",
     "TYPES",
     "Reason",
     "reason_for",
@@ -72,6 +73,15 @@ TYPES = {
 }
 """Types of annotations and of isinstance."""
 
+SAME = {
+    "ray.util.ActorPool": "fray.ActorPool",
+    "ray.util.actor_pool.ActorPool": "fray.ActorPool",
+    "ray.util.queue.Empty": "fray.ActorQueue.Empty",
+    "ray.util.queue.Full": "fray.ActorQueue.Full",
+    "ray.util.queue.Queue": "fray.ActorQueue",
+}
+"""Classes of Ray, and those of Fray that are used in the same way."""
+
 LIBRARIES = {
     "ray.air": "Ray AIR",
     "ray.data": "Ray Data",
@@ -100,9 +110,6 @@ NO_COUNTERPART = {
     "ray.util.inspect_serializability": Reason(
         "the check for pickling has no counterpart", "Fray's SerializationError names the part", True
     ),
-    "ray.util.ActorPool": Reason("ActorPool has no counterpart", "ctx.map spreads work evenly, or keep it on Ray"),
-    "ray.util.actor_pool": Reason("ActorPool has no counterpart", "ctx.map spreads work evenly, or keep it on Ray"),
-    "ray.util.queue": Reason("Ray's Queue has no counterpart", "an actor around queue.Queue does the same"),
     "ray.util.multiprocessing": Reason("Ray's Pool has no counterpart", "fray.Executor has map and submit"),
     "ray.util.joblib": Reason("joblib is registered in another way", "see fray.joblib.register", True),
     "ray.util.placement_group": Reason("placement groups have no counterpart", _ITSELF),

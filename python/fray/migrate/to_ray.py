@@ -10,12 +10,14 @@ from typing import TypeAlias
 import libcst as cst
 
 from fray.migrate.build import arg, call, chain, dict_of, keyword, literal
+from fray.migrate.executors import move_executor
 from fray.migrate.fray_side import FRAY, FrayApi, TaskCall, context_verb
 from fray.migrate.from_ray import Constants
 from fray.migrate.kinds import UNKNOWN, Context, Function, Kind, Kinds, Method, PlainClass
 from fray.migrate.program import Direction
-from fray.migrate.ray_api import EXCEPTIONS, Reason
+from fray.migrate.ray_api import EXCEPTIONS, SAME, Reason
 from fray.migrate.ray_options import NoRayError, init_args, options_of_ray, runtime_env_dict
+from fray.migrate.ray_side import only_assignment
 from fray.migrate.sites import Blocker, Build, Found, Rewriter, Site
 from fray.migrate.source import Source, dotted, is_base_of_chain
 
@@ -34,6 +36,7 @@ _VERBS = {
 """Methods of contexts that are functions of Ray, with the names of their parameters; all but the first by keyword."""
 _OWN = ("options", "name", "get_if_exists", "lifetime", "preemptible", "num_cpus")
 _ERRORS = {name: old for old, name in reversed(EXCEPTIONS.items())}
+_SAME = {name: old for old, name in reversed(SAME.items())}
 _ERRORS.update(ActorDiedError="RayActorError", ObjectLostError="ObjectLostError")
 
 
@@ -72,6 +75,9 @@ class _Finder:
     ) -> None:
         self._consumed.update(id(use) for use in uses)
         self.found.sites.append(Site(self.source, node, build, tuple(uses), False, names_ray, imports))
+
+    def link(self, node: cst.CSTNode, other: cst.CSTNode) -> None:
+        self.found.links.append((node, other))
 
     def kind(self, node: cst.BaseExpression) -> Kind:
         return self.kinds.of(self.source, node)
@@ -160,12 +166,25 @@ class _Finder:
             holder = self.source.parent(holder)
         around = self.source.parent(holder) if isinstance(holder, cst.Arg) else None
         gotten = isinstance(around, cst.Call) and context_verb(self.kinds, self.source, around.func) in ("get", "wait")
-        if gotten or isinstance(holder, cst.Await):
+        if gotten or isinstance(holder, cst.Await) or self._is_of_pool(node.func.value, holder):
             return Method(node.func.attr.value)
         self.block(
             node, f"{node.func.attr.value} may be a method of an actor or of a plain object", "annotate the handle"
         )
         return None
+
+    def _is_of_pool(self, receiver: cst.BaseExpression, holder: cst.CSTNode | None) -> bool:
+        """Return whether it is the actor in ``pool.map(lambda actor, value: ..., values)``."""
+        item = self.source.parent(holder) if isinstance(holder, cst.Lambda) else None
+        work = self.source.parent(item) if isinstance(item, cst.Arg) else None
+        if not isinstance(holder, cst.Lambda) or not isinstance(work, cst.Call) or not isinstance(receiver, cst.Name):
+            return False
+        pool = work.func.value if isinstance(work.func, cst.Attribute) else None
+        made = only_assignment(self.source, pool) if isinstance(pool, cst.Name) else None
+        value = made.value if isinstance(made, cst.Assign) else None
+        if not isinstance(value, cst.Call) or self.source.library_name(value.func, FRAY) != "fray.ActorPool":
+            return False
+        return bool(holder.params.params) and holder.params.params[0].name.value == receiver.value
 
     def _partial(self, node: cst.Call) -> None:
         first = node.args[0].value
@@ -356,6 +375,8 @@ class _Finder:
         elif short == "current_actor" and isinstance(parent, cst.Attribute) and parent.attr.value == "handle":
             new_node = cst.Attribute(call("ray.get_runtime_context"), cst.Name("current_actor"))
             self.site(parent, lambda rewriter, new: new_node, [node.func])
+        elif name == "fray.Executor":
+            move_executor(self, node)
         elif short in ("TaskOptions", "ActorOptions") and not self._is_options_argument(node):
             self._loose_options(node, short == "ActorOptions")
         elif short == "RuntimeEnv":
@@ -472,6 +493,9 @@ class _Finder:
             self.block(parent, "a context is handed on as a value, and Ray has none", "look it up where it is used")
         elif short in _ERRORS:
             self.site(node, lambda rewriter, new: chain(f"ray.exceptions.{_ERRORS[short]}"), [node])
+        elif name in _SAME:
+            imports = ("import ray.util.queue",) if "queue" in _SAME[name] else ()
+            self.site(node, lambda rewriter, new: chain(_SAME[name]), [node], True, imports)
         elif short == "ObjectRef":
             self.site(node, lambda rewriter, new: chain("ray.ObjectRef"), [node])
         elif short == "ActorHandle":

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from itertools import islice
 from types import GeneratorType
@@ -17,7 +16,7 @@ from typing import Any
 
 from fray import _native
 from fray.job.interruption import on_cancelled
-from fray.ray import _session
+from fray.ray import _session, _title
 from fray.ray._errors import task_failure
 from fray.ray.exceptions import RuntimeEnvSetupError
 
@@ -28,9 +27,9 @@ __all__ = [
     "Several",
     "current_call",
     "interrupt",
-    "lent_part",
     "results_of",
     "running_actor",
+    "start_in_name_of_call",
     "surroundings",
 ]
 
@@ -42,14 +41,16 @@ class Call:
         name: shown as the task's name.
         function: qualified name of the method.
         number: of the call in this process.
+        starter: by which the engine knows it as the one that starts tasks; 0 once it has ended.
     """
 
-    __slots__ = ("cancelled", "function", "name", "number")
+    __slots__ = ("function", "name", "number", "starter")
 
-    def __init__(self, name: str, function: str, number: int) -> None:
+    def __init__(self, name: str, function: str, number: int, starter: int = 0) -> None:
         self.name = name
         self.function = function
         self.number = number
+        self.starter = starter
 
 
 class _Process:
@@ -61,10 +62,10 @@ class _Process:
         """Begun so far."""
         self.actor: Any = None
         """The host of the actor that this process is, see `fray.ray._host`."""
+        self.overlaps = False
+        """The calls of the actor share threads, so what one of them starts has to be said in its name."""
         self.captured: Any = None
         """The placement group that what the running code starts goes into, unless it says otherwise."""
-        self.part: int | None = None
-        """Of a placement group's bundle, that the running task has."""
         self.set_up: set[str] = set()
         """Names of the setup hooks that have run."""
 
@@ -87,6 +88,12 @@ def surroundings() -> dict[str, Any]:
     if process.actor is not None:
         return process.actor.facts
     return process.body.facts if process.body is not None else {}
+
+
+def start_in_name_of_call() -> None:
+    """Have what this thread submits next count as started by the running call, with which it is cancelled."""
+    call = running_actor.get()
+    _native.set_starter(0 if call is None else call.starter)
 
 
 def interrupt() -> None:
@@ -114,10 +121,7 @@ class Body:
         self.function = f"{fn.__module__}.{getattr(fn, '__name__', name)}"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        process.body = self
-        process.tasks += 1
-        if self.facts:
-            begin_surroundings(self.facts)
+        self.begin()
         try:
             value = self.fn(*args, **kwargs)
             if type(value) is GeneratorType and self.single:
@@ -126,14 +130,21 @@ class Body:
         except BaseException as error:
             raise self.failed(error) from None
         finally:
-            process.body = process.captured = None
+            self.end()
 
     def begin(self) -> None:
         """Note that this is what runs."""
         process.body = self
         process.tasks += 1
+        _title.show(_title.title_of(self.name))
         if self.facts:
             begin_surroundings(self.facts)
+
+    @staticmethod
+    def end() -> None:
+        """Note that nothing runs."""
+        process.body = process.captured = None
+        _title.show(_title.idle_title())
 
     def failed(self, error: BaseException) -> BaseException:
         """Return what the caller gets for `error`; does not return where the function has ended its process."""
@@ -158,7 +169,7 @@ class Several(Body):
         try:
             return results_of(self.fn(*args, **kwargs), self.count, self.failed)
         finally:
-            process.body = process.captured = None
+            self.end()
 
 
 def results_of(items: Iterator[Any], count: int, failed: Callable[[BaseException], BaseException]) -> Any:
@@ -187,7 +198,7 @@ class Items(Body):
         except BaseException as error:
             raise self.failed(error) from None
         finally:
-            process.body = process.captured = None
+            self.end()
 
 
 def begin_surroundings(facts: dict[str, Any]) -> None:
@@ -208,19 +219,6 @@ def begin_surroundings(facts: dict[str, Any]) -> None:
     except Exception as error:
         raise RuntimeEnvSetupError(f"Failed to execute the setup hook method {name}: {error!r}") from error
     process.set_up.add(name)
-
-
-@contextmanager
-def lent_part() -> Generator[None]:
-    """Lend this task's part of its bundle to others of its group for as long as the block runs."""
-    holder, part = surroundings()["placement_group"]["group"].holder, process.part
-    process.part = None
-    holder.lend.remote(part)
-    try:
-        yield
-    finally:
-        holder.resume.remote(part)
-        process.part = part
 
 
 def end_process(error: SystemExit) -> None:

@@ -32,6 +32,7 @@ _KINDS: list[tuple[type[Exception], type[Exception]]] = [
     (errors.PendingCallsLimitError, ray_errors.PendingCallsLimitExceeded),
     (errors.StoreFullError, ray_errors.ObjectStoreFullError),
     (errors.RuntimeEnvError, ray_errors.RuntimeEnvSetupError),
+    (errors.ReservationEndedError, ray_errors.TaskPlacementGroupRemoved),
     (errors.InfeasibleError, ray_errors.TaskUnschedulableError),
     (errors.FrayError, ray_errors.RaySystemError),
 ]
@@ -74,7 +75,8 @@ def _type_of_rays(error: Exception, *, creates_actor: bool) -> type[Exception]:
     if isinstance(error, errors.ActorDiedError) and error.fate == "lives_on":
         return ray_errors.ActorUnavailableError
     if isinstance(error, errors.InfeasibleError) and creates_actor:
-        return ray_errors.ActorUnschedulableError
+        ended = isinstance(error, errors.ReservationEndedError)
+        return ray_errors.ActorPlacementGroupRemoved if ended else ray_errors.ActorUnschedulableError
     return next(rays for ours, rays in _KINDS if isinstance(error, ours))
 
 

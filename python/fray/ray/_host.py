@@ -17,16 +17,17 @@ import os
 import pickle
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from types import GeneratorType
 from typing import Any, NoReturn
 
-from fray._native import call_is_cancelled
+from fray._native import call_is_cancelled, starter
 from fray.errors import TaskCancelledError
 from fray.job.actors import current_actor
-from fray.ray import _session
+from fray.ray import _session, _title
 from fray.ray._calls import Call, begin_surroundings, end_process, process, results_of, running_actor
 from fray.ray._errors import task_failure
 from fray.ray._ids import ActorID
@@ -74,13 +75,14 @@ class Actor:
         self._instance: Any = None
         self._groups = _Groups(facts.get("groups"), facts.get("on_loop", False), self.is_asynchronous)
         self._methods: dict[str, Any] = {}
+        process.overlaps = self._groups.on_loop
+        self._title = _title.title_of(kind.__name__)
+        _title.show(self._title)
 
     def construct(self, keywords: tuple[str, ...], args: tuple[Any, ...]) -> None:
         """Make the instance."""
         kind, facts = self._kind, self._facts
         begin_surroundings(facts)
-        if facts.get("waits"):
-            args = args[1:]  # what the constructor has waited for
         count = len(args) - len(keywords)
         named = dict(zip(keywords, args[count:], strict=True))
         running_actor.set(Call(f"{kind.__name__}.__init__", f"{kind.__module__}.{kind.__qualname__}.__init__", 0))
@@ -147,9 +149,11 @@ class Actor:
 
         return call
 
-    def _enter(self, name: str, function: str) -> None:
+    def _enter(self, name: str, function: str, number: int = 0) -> Call:
         self._calls += 1
-        running_actor.set(Call(name, function, self._calls))
+        call = Call(name, function, self._calls, number)
+        running_actor.set(call)
+        return call
 
     def _failed(self, error: BaseException, name: str) -> BaseException:
         if isinstance(error, SystemExit) and error.code != 0:
@@ -159,14 +163,19 @@ class Actor:
         return task_failure(error, name, self._who)
 
     def _plain(self, method: Callable[..., Any], name: str, function: str, group: str) -> Any:
+        title = _title.title_of(name)
+
         def call(*args: Any, **kwargs: Any) -> Any:
-            self._enter(name, function)
+            self._enter(name, function, starter())
+            _title.show(title)
             try:
                 value = method(*args, **kwargs)
                 if type(value) is GeneratorType:
                     value = next(value)
             except BaseException as error:
                 raise self._failed(error, name) from None
+            finally:
+                _title.show(self._title)
             if call_is_cancelled():
                 raise TaskCancelledError(f"{name} was cancelled while it ran; what it returned is dropped")
             return value
@@ -174,8 +183,8 @@ class Actor:
         return call
 
     def _items(self, method: Callable[..., Any], name: str, function: str, group: str) -> Any:
-        def call(*args: Any, **kwargs: Any) -> Any:
-            self._enter(name, function)
+        def run(number: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            self._enter(name, function, number)
             try:
                 yield from method(*args, **kwargs)
             except GeneratorExit:
@@ -183,27 +192,29 @@ class Actor:
             except BaseException as error:
                 raise self._failed(error, name) from None
 
-        return call
+        return lambda *args, **kwargs: run(starter(), args, kwargs)
 
     def _coroutine(self, method: Callable[..., Any], name: str, function: str, group: str) -> Any:
         groups = self._groups
 
-        async def call(*args: Any, **kwargs: Any) -> Any:
-            self._enter(name, function)
+        async def run(number: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            entered = self._enter(name, function, number)
             try:
                 return await groups.run(group, method, args, kwargs)
             except asyncio.CancelledError:
                 raise
             except BaseException as error:
                 raise self._failed(error, name) from None
+            finally:
+                entered.starter = 0
 
         if inspect.iscoroutinefunction(method) or groups.limited:
-            return call
+            return lambda *args, **kwargs: run(starter(), args, kwargs)  # known while the engine hands the call over
         return self._plain(method, name, function, group)
 
     def _async_items(self, method: Callable[..., Any], name: str, function: str, group: str) -> Any:
-        async def call(*args: Any, **kwargs: Any) -> Any:
-            self._enter(name, function)
+        async def run(number: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            entered = self._enter(name, function, number)
             try:
                 async for item in method(*args, **kwargs):
                     yield item
@@ -211,8 +222,10 @@ class Actor:
                 raise
             except BaseException as error:
                 raise self._failed(error, name) from None
+            finally:
+                entered.starter = 0
 
-        return call
+        return lambda *args, **kwargs: run(starter(), args, kwargs)
 
     # ---- methods that every actor has
 
@@ -247,53 +260,42 @@ def _retried(method: Any, allowed: Any, retries: int) -> Any:
         retries: calls beyond the first; -1: without a limit.
     """
     kinds: tuple[type[Exception], ...] = (Exception,) if allowed is True else tuple(allowed)
-    attempts = itertools.count() if retries < 0 else range(retries + 1)
 
-    def is_last(attempt: int) -> bool:
-        return attempt == retries
+    def attempts() -> Iterator[AbstractContextManager[None]]:
+        """Yield what surrounds each attempt: the exceptions of all but the last one are passed over."""
+        yield from itertools.repeat(suppress(*kinds)) if retries < 0 else itertools.repeat(suppress(*kinds), retries)
+        yield nullcontext()
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        for attempt in attempts:
-            try:
+        for attempt in attempts():
+            with attempt:
                 return method(*args, **kwargs)
-            except kinds:
-                if is_last(attempt):
-                    raise
 
     async def call_async(*args: Any, **kwargs: Any) -> Any:
-        for attempt in attempts:
-            try:
+        for attempt in attempts():
+            with attempt:
                 return await method(*args, **kwargs)
-            except kinds:
-                if is_last(attempt):
-                    raise
 
     def items(*args: Any, **kwargs: Any) -> Any:
         given = 0
-        for attempt in attempts:
-            try:
+        for attempt in attempts():
+            with attempt:
                 for item in itertools.islice(method(*args, **kwargs), given, None):
                     given += 1
                     yield item
                 return
-            except kinds:
-                if is_last(attempt):
-                    raise
 
     async def items_async(*args: Any, **kwargs: Any) -> Any:
         given = 0
-        for attempt in attempts:
+        for attempt in attempts():
             index = 0
-            try:
+            with attempt:
                 async for item in method(*args, **kwargs):
                     index += 1
                     if index > given:
                         given = index
                         yield item
                 return
-            except kinds:
-                if is_last(attempt):
-                    raise
 
     if inspect.isasyncgenfunction(method):
         return items_async

@@ -90,69 +90,40 @@ class BaseID:
 class UniqueID(BaseID):
     """Any id."""
 
-    __slots__ = ()
+
+class NodeID(UniqueID): ...
 
 
-class NodeID(UniqueID):
-    """Of this machine's node."""
-
-    __slots__ = ()
+class WorkerID(UniqueID): ...
 
 
-class WorkerID(UniqueID):
-    """Of a process."""
-
-    __slots__ = ()
+class ClusterID(UniqueID): ...
 
 
-class ClusterID(UniqueID):
-    """Of a session."""
-
-    __slots__ = ()
+class FunctionID(UniqueID): ...
 
 
-class FunctionID(UniqueID):
-    """Of a remote function."""
-
-    __slots__ = ()
-
-
-class ActorClassID(UniqueID):
-    """Of an actor class."""
-
-    __slots__ = ()
+class ActorClassID(UniqueID): ...
 
 
 class TaskID(BaseID):
-    """Of a task, or of an actor's call."""
-
     SIZE = 24
-    __slots__ = ()
+
+
+class PlacementGroupID(BaseID):
+    SIZE = 18
+
+
+class JobID(BaseID):
+    SIZE = 4
 
 
 class ActorID(BaseID):
-    """Of an actor."""
-
     SIZE = 16
-    __slots__ = ()
 
     @property
     def job_id(self) -> JobID:
         return the_job
-
-
-class PlacementGroupID(BaseID):
-    """Of a placement group."""
-
-    SIZE = 18
-    __slots__ = ()
-
-
-class JobID(BaseID):
-    """Of a program."""
-
-    SIZE = 4
-    __slots__ = ()
 
 
 the_job = JobID(b"\1\0\0\0")

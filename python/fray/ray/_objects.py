@@ -13,7 +13,6 @@ from typing import Any
 from fray.errors import ActorNotFoundError, GetTimeoutError
 from fray.job.refs import ObjectRef as AnyRef
 from fray.ray import _session, exceptions
-from fray.ray._calls import lent_part, process
 from fray.ray._errors import raise_translated
 from fray.ray._refs import LostRef, ObjectRef, ObjectRefGenerator
 
@@ -37,9 +36,6 @@ def get(
     context = _state.context or _session.context()
     if timeout is not None:
         timeout = _seconds(timeout)
-    if process.part is not None and refs and not _are_ready(context, refs):
-        with lent_part():
-            return get(refs, timeout=-1 if timeout is None else timeout)
     try:
         if isinstance(refs, ObjectRef):
             return context.get(refs, timeout)
@@ -50,11 +46,6 @@ def get(
     except Exception as error:
         raise_translated(error)
     return _get_other(context, refs, timeout)
-
-
-def _are_ready(context: Any, refs: Any) -> bool:
-    unique = list(dict.fromkeys(refs if isinstance(refs, (list, tuple)) else [refs]))
-    return not all(isinstance(ref, AnyRef) for ref in unique) or not context.wait(unique, len(unique), 0)[1]
 
 
 def _seconds(timeout: float) -> float | None:
@@ -171,10 +162,7 @@ def wait(
     if num_returns > len(refs):
         raise ValueError("num_returns cannot be greater than the number of ray_waitables provided to ray.wait.")
     try:
-        ready, others = context.wait(refs, num_returns, 0 if process.part is not None else timeout)
-        if process.part is not None and len(ready) < num_returns and timeout != 0:
-            with lent_part():
-                ready, others = context.wait(refs, num_returns, timeout)
+        ready, others = context.wait(refs, num_returns, timeout)
     except TypeError as error:
         raise TypeError(f"wait() expected a list of ray.ObjectRef or ray.ObjectRefGenerator: {error}") from None
     except ValueError as error:

@@ -23,14 +23,18 @@ from fray.job.factory import worker_context
 from fray.ray._ids import JobID, NodeID, the_job
 
 __all__ = [
+    "HEAD_MARKS",
+    "RAY_VERSION",
     "RayContext",
     "context",
     "give_refs",
+    "home_of_ray",
     "init",
     "is_initialized",
     "job_id",
     "node_id",
     "shutdown",
+    "started_node",
     "state",
     "when_ready",
 ]
@@ -39,7 +43,9 @@ RAY_VERSION = "2.60.0"
 """What programs compare `ray.__version__` with."""
 _COMMIT = "{{RAY_COMMIT_SHA}}"
 _IP = "127.0.0.1"
-_HEAD_MARKS = (f"node:{_IP}", "node:__internal_head__")
+HEAD_MARKS = (f"node:{_IP}", "node:__internal_head__")
+"""Resources that programs ask for to be on the head."""
+_THIS_MACHINE = ("localhost", _IP, "0.0.0.0")
 
 _logger = logging.getLogger("ray")
 _OF_A_NODE = ("num_cpus", "num_gpus", "resources", "labels", "object_store_memory", "_memory")
@@ -72,12 +78,13 @@ state = _State()
 os.register_at_fork(after_in_child=lambda: setattr(state, "lock", threading.RLock()))
 
 
-class RayContext:
+class RayContext(dict[str, Any]):
     """What `init` returns: facts about the session, and its end where it is used in a ``with`` block."""
 
     def __init__(self, address_info: dict[str, Any]) -> None:
         import platform
 
+        super().__init__(address_info)
         self.address_info = address_info
         self.dashboard_url = ""
         self.python_version = platform.python_version()
@@ -86,21 +93,6 @@ class RayContext:
 
     def disconnect(self) -> None:
         shutdown()
-
-    def __getitem__(self, key: str) -> Any:
-        return self.address_info[key]
-
-    def get(self, key: str, default: Any = None) -> Any:
-        return self.address_info.get(key, default)
-
-    def keys(self) -> Any:
-        return self.address_info.keys()
-
-    def __iter__(self) -> Any:
-        return iter(self.address_info)
-
-    def __len__(self) -> int:
-        return len(self.address_info)
 
     def __enter__(self) -> RayContext:
         return self
@@ -211,12 +203,36 @@ def init(
         return state.info
 
 
+def home_of_ray() -> str:
+    """Return the home of the node that the command ``ray start`` starts."""
+    if home := os.environ.get("FRAY_HOME"):
+        return os.path.join(home, "ray")
+    return os.path.join(os.environ.get("XDG_RUNTIME_DIR") or "/tmp", f"fray-ray-{os.getuid()}")
+
+
+def started_node() -> str | None:
+    """Return the address of that node, None where none was started."""
+    home = home_of_ray()
+    path = os.path.join(home, "run", "node", "node.sock")
+    if not os.path.exists(path):
+        return None
+    import socket  # seldom needed
+
+    with socket.socket(socket.AF_UNIX) as probe:
+        return home if probe.connect_ex(path) == 0 else None  # one that was killed leaves its socket behind
+
+
 def _address(address: str | None) -> str | None:
     """Return the address of a node that runs, None to start one."""
     if address in (None, "auto"):
         address = os.environ.get("RAY_ADDRESS") or address
-    if address in (None, "", "local"):
+    if address == "local":
         return None
+    if not address:
+        return started_node()
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if address == "auto" or (port.isdigit() and host in (*_THIS_MACHINE, os.uname().nodename)):
+        return started_node() or "auto"
     if "://" in address:
         raise UnsupportedError(
             f"ray.init: {address!r} is a Ray cluster; fray.ray runs on one machine. Run the program with Ray's own "
@@ -247,7 +263,7 @@ def _start(given: Mapping[str, Any], spill_dir: str | None, namespace: str | Non
         memory=given.get("_memory"),
         store_memory=given.get("object_store_memory"),
         spill_dir=spill_dir,
-        resources={**dict.fromkeys(_HEAD_MARKS, 1.0), **own},
+        resources={**dict.fromkeys(HEAD_MARKS, 1.0), **own},
         namespace=namespace or str(uuid.uuid4()),
     )
 

@@ -18,7 +18,7 @@ from fray.job.actor_methods import MethodKind
 from fray.job.actors import ActorHandle as FrayHandle
 from fray.job.actors import ActorLink, CallOptions
 from fray.ray import _host_classes, _session
-from fray.ray._calls import process
+from fray.ray._calls import process, start_in_name_of_call
 from fray.ray._errors import raise_translated, translated
 from fray.ray._host import WITH_OPTIONS, WITH_OPTIONS_STREAMING, Exit, leave
 from fray.ray._ids import ActorID
@@ -146,6 +146,8 @@ class ActorMethod:
             shape = self._shape = self._info.shape()
         if kwargs or not shape.low <= len(args) <= shape.high:
             shape.check(args, kwargs)
+        if process.overlaps:
+            start_in_name_of_call()
         try:
             if self._special or self._streams != self._info.streams:
                 result = self._submit_with_options(args, kwargs)

@@ -180,14 +180,6 @@ class TaskCancelledError(RayError):
     error_message: str = ""
 
 
-class WorkerCrashedError(RayError):
-    """The worker process died while it ran the task."""
-
-
-class LocalRayletDiedError(RayError):
-    """The node of this machine died."""
-
-
 class NodeDiedError(RayError):
     """The node died."""
 
@@ -210,30 +202,10 @@ class RayActorError(RayError):
     base_error_msg = "The actor experienced an error before finishing this task."
 
 
-class ActorDiedError(RayActorError):
-    """The actor has ended."""
-
-
-class ActorUnavailableError(RayActorError):
-    """The actor is being started again: the call may have run, or not."""
-
-
 class RaySystemError(RayError):
     """The engine cannot go on, or was used before it was started."""
 
     client_exc: Any = None
-
-
-class UserCodeException(RayError):
-    """User code failed where no task ran."""
-
-
-class ObjectStoreFullError(RayError):
-    """Neither memory nor disk has room for the object."""
-
-
-class OutOfDiskError(RayError):
-    """The disk has no room."""
 
 
 class OutOfMemoryError(RayError):
@@ -250,46 +222,14 @@ class ObjectLostError(RayError):
     call_site: str = ""
 
 
-class ObjectFreedError(ObjectLostError):
-    """The object was freed by hand."""
-
-
-class OwnerDiedError(ObjectLostError):
-    """The process that made the object died before there was a value."""
-
-
 class GetTimeoutError(RayError, TimeoutError):
     """Nothing came within the timeout of `get`."""
-
-
-class AsyncioActorExit(RayError):
-    """An asynchronous actor ends itself."""
-
-
-class ObjectRefStreamEndOfStreamError(RayError):
-    """A generator has no further item."""
-
-
-class OufOfBandObjectRefSerializationException(RayError):
-    """A ref was pickled by the program itself."""
 
 
 class RuntimeEnvSetupError(RayError):
     """The runtime environment cannot be made."""
 
     error_message: str = ""
-
-
-class TaskPlacementGroupRemoved(RayError):
-    """The placement group of the task was removed."""
-
-
-class ActorPlacementGroupRemoved(RayError):
-    """The placement group of the actor was removed."""
-
-
-class PendingCallsLimitExceeded(RayError):
-    """The actor has as many unanswered calls as its ``max_pending_calls`` allows."""
 
 
 class TaskUnschedulableError(RayError):
@@ -304,10 +244,6 @@ class ActorUnschedulableError(RayError):
     error_message: str = ""
 
 
-class UnserializableException(RayError):
-    """An exception that cannot be read where it arrives."""
-
-
 class ActorAlreadyExistsError(ValueError, RayError):
     """The name has an actor."""
 
@@ -320,23 +256,49 @@ class ActorHandleNotFoundError(ValueError, RayError):
     error_message: str = ""
 
 
-def _unraised(name: str, *bases: type[Any]) -> type[RayError]:
-    """Return a class that programs name in ``except``; nothing raises it here."""
-    return type(name, bases or (RayError,), {"__module__": __name__, "__doc__": "Never raised here."})
+def _kind(name: str, doc: str, *bases: type[Any]) -> type[RayError]:
+    """Return a class without fields of its own."""
+    return type(name, bases or (RayError,), {"__module__": __name__, "__doc__": doc})
 
 
-AuthenticationError = _unraised("AuthenticationError")
-CrossLanguageError = _unraised("CrossLanguageError")
-RpcError = _unraised("RpcError")
-ObjectFetchTimedOutError = _unraised("ObjectFetchTimedOutError", ObjectLostError)
-ReferenceCountingAssertionError = _unraised("ReferenceCountingAssertionError", ObjectLostError, AssertionError)
-ObjectReconstructionFailedError = _unraised("ObjectReconstructionFailedError", ObjectLostError)
-PlasmaObjectNotAvailable = _unraised("PlasmaObjectNotAvailable")
-StreamingGeneratorReplayInconsistentError = _unraised("StreamingGeneratorReplayInconsistentError")
-RayChannelError = _unraised("RayChannelError", RaySystemError)
-RayChannelTimeoutError = _unraised("RayChannelTimeoutError", RayChannelError, TimeoutError)
-RayCgraphCapacityExceeded = _unraised("RayCgraphCapacityExceeded", RaySystemError)
-RayDirectTransportError = _unraised("RayDirectTransportError", RaySystemError)
+WorkerCrashedError = _kind("WorkerCrashedError", "The worker process died while it ran the task.")
+LocalRayletDiedError = _kind("LocalRayletDiedError", "The node of this machine died.")
+ActorDiedError = _kind("ActorDiedError", "The actor has ended.", RayActorError)
+ActorUnavailableError = _kind(
+    "ActorUnavailableError", "The actor is being started again: the call may have run, or not.", RayActorError
+)
+UserCodeException = _kind("UserCodeException", "User code failed where no task ran.")
+ObjectStoreFullError = _kind("ObjectStoreFullError", "Neither memory nor disk has room for the object.")
+OutOfDiskError = _kind("OutOfDiskError", "The disk has no room.")
+ObjectFreedError = _kind("ObjectFreedError", "The object was freed by hand.", ObjectLostError)
+OwnerDiedError = _kind(
+    "OwnerDiedError", "The process that made the object died before there was a value.", ObjectLostError
+)
+AsyncioActorExit = _kind("AsyncioActorExit", "An asynchronous actor ends itself.")
+ObjectRefStreamEndOfStreamError = _kind("ObjectRefStreamEndOfStreamError", "A generator has no further item.")
+OufOfBandObjectRefSerializationException = _kind(
+    "OufOfBandObjectRefSerializationException", "A ref was pickled by the program itself."
+)
+TaskPlacementGroupRemoved = _kind("TaskPlacementGroupRemoved", "The placement group of the task was removed.")
+ActorPlacementGroupRemoved = _kind("ActorPlacementGroupRemoved", "The placement group of the actor was removed.")
+PendingCallsLimitExceeded = _kind(
+    "PendingCallsLimitExceeded", "The actor has as many unanswered calls as its ``max_pending_calls`` allows."
+)
+UnserializableException = _kind("UnserializableException", "An exception that cannot be read where it arrives.")
+
+_UNRAISED = "Never raised here; programs name it in ``except``."
+AuthenticationError = _kind("AuthenticationError", _UNRAISED)
+CrossLanguageError = _kind("CrossLanguageError", _UNRAISED)
+RpcError = _kind("RpcError", _UNRAISED)
+ObjectFetchTimedOutError = _kind("ObjectFetchTimedOutError", _UNRAISED, ObjectLostError)
+ReferenceCountingAssertionError = _kind("ReferenceCountingAssertionError", _UNRAISED, ObjectLostError, AssertionError)
+ObjectReconstructionFailedError = _kind("ObjectReconstructionFailedError", _UNRAISED, ObjectLostError)
+PlasmaObjectNotAvailable = _kind("PlasmaObjectNotAvailable", _UNRAISED)
+StreamingGeneratorReplayInconsistentError = _kind("StreamingGeneratorReplayInconsistentError", _UNRAISED)
+RayChannelError = _kind("RayChannelError", _UNRAISED, RaySystemError)
+RayChannelTimeoutError = _kind("RayChannelTimeoutError", _UNRAISED, RayChannelError, TimeoutError)
+RayCgraphCapacityExceeded = _kind("RayCgraphCapacityExceeded", _UNRAISED, RaySystemError)
+RayDirectTransportError = _kind("RayDirectTransportError", _UNRAISED, RaySystemError)
 
 RAY_EXCEPTION_TYPES = [
     kind

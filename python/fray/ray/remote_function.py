@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from fray.errors import InfeasibleError
 from fray.job.frozen import Frozen
 from fray.ray import _session
-from fray.ray._calls import Body, Items, Several, process
+from fray.ray._calls import Body, Items, Several, process, start_in_name_of_call
 from fray.ray._errors import raise_translated, translated
 from fray.ray._options import check_options, facts_of, may_be_captured, placement_of, task_options
 from fray.ray._refs import failed_refs, refs_of_result
@@ -76,6 +76,8 @@ class _Remote:
         if context is None or self.session != _state.number:
             self.prepare()
             context = _session.context()
+        if process.overlaps:
+            start_in_name_of_call()
         try:
             if self.strategy is not None:
                 result = self.strategy.submit(context, self.frozen, args, kwargs, self.task_options)

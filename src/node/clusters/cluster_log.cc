@@ -66,7 +66,7 @@ void ClusterLog::answer_later() {
   });
 }
 
-// Text that came before a failure is told first. The callback may be the end of this.
+// Text that came before a failure is delivered first. The callback may destroy this object.
 void ClusterLog::answer() {
   const OnLines on_lines = std::exchange(on_lines_, {});
   if (text_.empty() && !why_.is_ok()) return on_lines(why_);

@@ -21,14 +21,14 @@ using nlohmann::json;
 
 constexpr std::size_t kMostSpecBytes = 2000;
 constexpr std::uint64_t kFreshNs =
-    5'000'000'000;  // how long what a cluster said of its jobs is not asked anew for a list
+    5'000'000'000;  // how long the list of a cluster's jobs is kept before it is asked again
 constexpr std::array<const char*, 2> kAddressKeys = {"address", "controller"};
 // Where the client of a kind of clusters looks for its token first.
 constexpr std::array<std::pair<const char*, const char*>, 2> kTokenVariables = {
     {{"ray", "RAY_AUTH_TOKEN"}, {"iris", "FRAY_IRIS_TOKEN"}}};
 constexpr std::array<const char*, 2> kFileKeys = {"ca_file", "token_file"};
 
-// "ray-10.0.0.5:8265": what a URL of the page names it by.
+// The name of the cluster in URLs of the page, such as "ray-10.0.0.5:8265".
 Result<std::string> name_of(const cluster::Spec& spec) {
   for (const char* key : kFileKeys) {
     auto found = spec.keys.find(key);
@@ -81,7 +81,7 @@ Result<json> only_job(const Result<json>& jobs) {
 
 }  // namespace
 
-// Those who wait for its answer.
+// A question to a cluster, with the callbacks that wait for its answer.
 struct Clusters::Question {
   std::vector<OnDocument> waiting;
 };
@@ -159,7 +159,7 @@ json Clusters::told(const std::string& name, const Cluster& cluster) const {
           {"jobs", std::move(counts)}};
 }
 
-// What a cluster that does not answer said last stays.
+// While a cluster does not answer, its last list of jobs stays.
 void Clusters::note(const std::string& name, const Result<json>& jobs) {
   auto found = clusters_.find(name);
   if (found == clusters_.end()) return;

@@ -71,6 +71,11 @@ class LeaseCarrier {
   DeviceSet job_started(ProcessId home, const ResourceSet& resources) { return table_.job_started(home, resources); }
   void job_waits(ProcessId home, bool begins) { table_.job_waits(home, begins); }
   void job_ended(ProcessId home) { table_.job_ended(home); }
+  // Reservations.
+  void set_aside(ProcessId home, ProcessId root, const ResourceSet& resources, const ResourceSet& offered) {
+    table_.set_aside(home, root, resources, offered);
+  }
+  void put_back(ProcessId home) { table_.put_back(home); }
   Result<WorkerKeyId> key_of(ProcessId client, std::uint32_t number) const;
   // Announces that an event loop will run the calls of an actor with a worker of this key, so that fork servers load
   // what event loops need.

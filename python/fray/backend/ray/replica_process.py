@@ -39,7 +39,7 @@ def put_call(called: CallableEntrypoint) -> Any:
     """Return Ray's ref of a function and its arguments as they are now.
 
     Raises:
-        SerializationError: they cannot be pickled; the message names the part.
+        SerializationError: they cannot be pickled; the message names the part that cannot.
     """
     call = (called.callable, tuple(called.args), dict(called.kwargs))
     send_main_by_value(cloudpickle)
@@ -47,7 +47,7 @@ def put_call(called: CallableEntrypoint) -> Any:
         return ray.put(call)
     except (TypeError, AttributeError, pickle.PicklingError) as error:
         plain = error
-    try:  # Ray's words about it are long and coloured
+    try:  # Ray's own message is long and coloured
         with trial_pickling():
             cloudpickle.dumps(call, protocol=5)
     except Exception as error:
@@ -61,11 +61,11 @@ class ReplicaProcess:
 
     Args:
         call: Ray's ref of the function, its positional and its keyword arguments, as they were at the launch.
-        sink: where the output goes; see `fray.backend.ray.job_output`.
-        job_id: the job's.
-        numbered: lines begin with the number of their replica.
-        variables: of the job.
-        folder: where it runs, on a machine that has it.
+        sink: the actor that gets the output; see `fray.backend.ray.job_output`.
+        job_id: id of the job.
+        numbered: whether lines begin with the number of their replica.
+        variables: environment variables of the job.
+        folder: the current folder of the job, on machines that have it.
     """
 
     call: Any
@@ -100,7 +100,7 @@ class ReplicaProcess:
 
 
 def _end_with(code: Any) -> None:
-    """Do as Python does with what ``sys.exit`` was given."""
+    """Raise JobExit for what ``sys.exit`` was given, as Python would treat it at the end of a program."""
     if code is not None and not isinstance(code, int):
         print(code, file=sys.stderr)
         raise JobExit(1, str(code)) from None
@@ -110,7 +110,7 @@ def _end_with(code: Any) -> None:
 
 @contextmanager
 def _surroundings(variables: Mapping[str, str], folder: str | None) -> Generator[None]:
-    """Set variables and the folder inside the block; the worker serves others after it."""
+    """Set variables and the current folder inside the block, and restore them: the worker runs other tasks after it."""
     before = {name: os.environ.get(name) for name in variables}
     come_from = os.getcwd()
     os.environ.update(variables)

@@ -32,7 +32,7 @@ from fray.migrate.kinds import (
     Ref,
     Remote,
 )
-from fray.migrate.ray_api import Reason, reason_for
+from fray.migrate.ray_api import SAME, Reason, reason_for
 from fray.migrate.ray_side import is_remote_name, ray_name
 from fray.migrate.sites import Found
 from fray.migrate.source import Source, is_base_of_chain
@@ -142,6 +142,8 @@ class _Finder(Definitions, Sessions, Verbs, Starts, HeldOptions, Methods, Pools,
             self._runtime_context(node)
         elif name in POOLS:
             self._pool(node)
+        elif name in SAME:
+            self._same(node, name)
 
     def _remote(self, node: cst.Call, receiver: cst.BaseExpression, verb: str) -> None:
         kind = self._receiver_kind(receiver)

@@ -6,7 +6,7 @@ import libcst as cst
 
 from fray.migrate.build import arg, call, chain
 from fray.migrate.from_ray.finding import VERBS, Finding
-from fray.migrate.ray_api import EXCEPTIONS, TYPES, Reason, reason_for
+from fray.migrate.ray_api import EXCEPTIONS, SAME, TYPES, Reason, reason_for
 from fray.migrate.sites import Build, Rewriter
 from fray.migrate.source import dotted
 
@@ -22,6 +22,8 @@ class Names(Finding):
         short = name.removeprefix("ray.exceptions.")
         if name in TYPES:
             self._type(node, name, parent)
+        elif name in SAME:
+            self.site(node, lambda rewriter, new: chain(SAME[name]), [node])
         elif short in EXCEPTIONS:
             self.site(node, lambda rewriter, new: chain(f"fray.{EXCEPTIONS[short]}"), [node])
         elif short in ("RayTaskError", "RayError"):

@@ -1,15 +1,14 @@
-"""`ray.util.multiprocessing.Pool`, whose counterpart is `fray.Executor`."""
+"""Pools and queues of `ray.util`: its `Pool` becomes a `fray.Executor`, the others classes of the same form."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import libcst as cst
 
-from fray.migrate.build import arg, call, keyword
+from fray.migrate.build import arg, call, chain, keyword
 from fray.migrate.from_ray.finding import Finding
-from fray.migrate.ray_api import Reason
-from fray.migrate.ray_side import only_assignment, uses_of
+from fray.migrate.pools import named_arguments, pool_variable
+from fray.migrate.ray_api import SAME, Reason
+from fray.migrate.ray_side import uses_of
 from fray.migrate.sites import Build, Rewriter
 
 __all__ = ["POOLS", "Pools"]
@@ -21,13 +20,30 @@ _ENDS = {"close": {"wait": "False"}, "join": {}, "terminate": {"wait": "False", 
 _STAYS = Reason("this Pool has no counterpart", "fray.Executor has map and submit, whose futures have result()")
 
 
+_OPTIONS_STAY = Reason("actor_options of a Queue have no counterpart", "give fray.ActorQueue an fray.ActorOptions")
+
+
 class Pools(Finding):
     """Finds pools of which everything that is done with them has a counterpart."""
 
+    def _same(self, node: cst.Call, name: str) -> None:
+        """Move the making of an ActorPool or a Queue; their methods stay as they are."""
+        self._consumed.add(id(node.func))
+        given = named_arguments(node.args, ("maxsize", "actor_options"))
+        if SAME[name] == "fray.ActorQueue" and (given is None or "actor_options" in given):
+            self.block(node, _OPTIONS_STAY)
+            return
+
+        def build(rewriter: Rewriter, new: cst.CSTNode) -> cst.CSTNode:
+            del new
+            return node.with_changes(func=chain(SAME[name]), args=[rewriter.sub_arg(item) for item in node.args])
+
+        self.site(node, build, [node.func])
+
     def _pool(self, node: cst.Call) -> None:
         self._consumed.add(id(node.func))
-        variable = self._pool_variable(node)
-        arguments = _named(node.args, tuple(_ARGUMENTS))
+        variable = pool_variable(self.source, node)
+        arguments = named_arguments(node.args, tuple(_ARGUMENTS))
         calls = [] if variable is None else [self._pool_call(use) for use in uses_of(self.source, variable)]
         if variable is None or arguments is None or not set(arguments) <= set(_ARGUMENTS) or None in calls:
             self.block(node, _STAYS)
@@ -43,17 +59,6 @@ class Pools(Finding):
             if found is not None:
                 self.site(found[0], found[1], names_fray=False)
                 self.found.links.append((found[0], node))
-
-    def _pool_variable(self, node: cst.Call) -> cst.Name | None:
-        """Return the one variable that the pool is in."""
-        parent = self.source.parent(node)
-        if isinstance(parent, cst.WithItem) and parent.asname is not None:
-            name = parent.asname.name
-            return name if isinstance(name, cst.Name) and len(self.source.bindings(name)) == 1 else None
-        if isinstance(parent, cst.Assign) and isinstance(parent.targets[0].target, cst.Name):
-            name = parent.targets[0].target
-            return name if only_assignment(self.source, name) is parent else None
-        return None
 
     def _pool_call(self, use: cst.CSTNode) -> tuple[cst.Call, Build] | None:
         """Return a call of a method of a pool and what makes its counterpart; None where there is none."""
@@ -71,7 +76,7 @@ class Pools(Finding):
         return self._apply_call(node, method.value) if verb == "apply" else None
 
     def _map_call(self, node: cst.Call, pool: cst.BaseExpression, verb: str) -> tuple[cst.Call, Build] | None:
-        given = _named(node.args, ("func", "iterable", "chunksize"))
+        given = named_arguments(node.args, ("func", "iterable", "chunksize"))
         if given is None or not {"func", "iterable"} <= set(given) <= {"func", "iterable", "chunksize"}:
             return None
 
@@ -87,7 +92,7 @@ class Pools(Finding):
         return node, build
 
     def _apply_call(self, node: cst.Call, pool: cst.BaseExpression) -> tuple[cst.Call, Build] | None:
-        given = _named(node.args, ("func", "args", "kwargs"))
+        given = named_arguments(node.args, ("func", "args", "kwargs"))
         if given is None or "func" not in given or not set(given) <= {"func", "args", "kwargs"}:
             return None
 
@@ -102,13 +107,3 @@ class Pools(Finding):
             return call(cst.Attribute(future, cst.Name("result")))
 
         return node, build
-
-
-def _named(args: Sequence[cst.Arg], names: Sequence[str]) -> dict[str, cst.BaseExpression] | None:
-    """Return arguments by name, those given by position too; None where some cannot be told."""
-    found: dict[str, cst.BaseExpression] = {}
-    for number, item in enumerate(args):
-        if item.star or (item.keyword is None and number >= len(names)):
-            return None
-        found[item.keyword.value if item.keyword is not None else names[number]] = item.value
-    return found if len(found) == len(args) else None

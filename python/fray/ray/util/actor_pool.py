@@ -1,129 +1,20 @@
-"""`ray.util.ActorPool`: work for a fixed set of actors, each of which does one piece at a time."""
+"""`ray.util.ActorPool`: `fray.ActorPool`, whose errors are Ray's."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, cast
+from typing import Any
 
+import fray.actor_pool
 from fray.ray import _objects
-from fray.ray.exceptions import RayActorError
 
 __all__ = ["ActorPool"]
 
 
-class ActorPool:
-    """Hands work to whichever actor is free.
+class ActorPool(fray.actor_pool.ActorPool):
+    __doc__ = fray.actor_pool.ActorPool.__doc__
 
-    Args:
-        actors: handles; idle ones are taken from the end.
-    """
+    def _values_of(self, ref: Any) -> Any:
+        return _objects.get(ref)
 
-    def __init__(self, actors: Iterable[Any]) -> None:
-        self._idle = list(actors)
-        self._running: dict[Any, tuple[int, Any]] = {}
-        """What each ref belongs to: the number of its piece, and the actor."""
-        self._refs: dict[int, Any] = {}
-        self._queued: deque[tuple[Callable[[Any, Any], Any], Any]] = deque()
-        self._submitted = 0
-        self._next = 0
-        """The number of the piece that `get_next` returns."""
-
-    def map(self, fn: Callable[[Any, Any], Any], values: Iterable[Any]) -> Iterator[Any]:
-        """Submit all `values` now; return an iterator of the results in their order."""
-        self._submit_all(fn, values)
-        return self._results(self.get_next)
-
-    def map_unordered(self, fn: Callable[[Any, Any], Any], values: Iterable[Any]) -> Iterator[Any]:
-        """Submit all `values` now; return an iterator of the results as they become ready."""
-        self._submit_all(fn, values)
-        return self._results(self.get_next_unordered)
-
-    def _submit_all(self, fn: Callable[[Any, Any], Any], values: Iterable[Any]) -> None:
-        while self.has_next():  # of earlier work, which nobody has taken
-            self.get_next_unordered(timeout=0, ignore_if_timedout=True)
-        for value in values:
-            self.submit(fn, value)
-
-    def _results(self, take: Callable[[], Any]) -> Iterator[Any]:
-        while self.has_next():
-            yield take()
-
-    def submit(self, fn: Callable[[Any, Any], Any], value: Any) -> None:
-        """Have ``fn(actor, value)``, which returns a ref, called as soon as an actor is free."""
-        if not self._idle:
-            self._queued.append((fn, value))
-            return
-        actor = self._idle.pop()
-        ref = fn(actor, value)
-        if type(ref) is list:
-            ref = tuple(cast("list[Any]", ref))  # of a method with several results
-        self._running[ref] = (self._submitted, actor)
-        self._refs[self._submitted] = ref
-        self._submitted += 1
-
-    def has_next(self) -> bool:
-        """Return whether there are results that were not taken."""
-        return bool(self._running)
-
-    def get_next(self, timeout: float | None = None, ignore_if_timedout: bool = False) -> Any:
-        """Return the next result in the order of submission, or raise what its piece raised."""
-        if not self.has_next():
-            raise StopIteration("No more results to get")
-        if self._next not in self._refs:
-            raise ValueError("It is not allowed to call get_next() after get_next_unordered().")
-        ref = self._refs[self._next]
-        ready, _ = _objects.wait([_last(ref)], timeout=timeout)
-        if not ready and not ignore_if_timedout:
-            raise TimeoutError("Timed out waiting for result")
-        self._next += 1
-        return self._take(ref, bool(ready))
-
-    def get_next_unordered(self, timeout: float | None = None, ignore_if_timedout: bool = False) -> Any:
-        """Return the next result that is ready, whatever its place."""
-        if not self.has_next():
-            raise StopIteration("No more results to get")
-        waits = {_last(ref): ref for ref in self._running}
-        ready, _ = _objects.wait(list(waits), num_returns=1, timeout=timeout)
-        if not ready and not ignore_if_timedout:
-            raise TimeoutError("Timed out waiting for result")
-        ref = waits[ready[0]] if ready else next(iter(self._running))
-        number = self._running[ref][0]
-        self._next = max(self._next, number + 1)
-        return self._take(ref, bool(ready))
-
-    def _take(self, ref: Any, ready: bool) -> Any:
-        number, actor = self._running.pop(ref)
-        del self._refs[number]
-        try:
-            return _objects.get(ref) if ready else None
-        except RayActorError:
-            actor = None  # it takes no more work
-            raise
-        finally:
-            if actor is not None:
-                self._give_back(actor)
-
-    def _give_back(self, actor: Any) -> None:
-        self._idle.append(actor)
-        if self._queued:
-            self.submit(*self._queued.popleft())
-
-    def has_free(self) -> bool:
-        """Return whether an actor is idle and nothing waits for one."""
-        return bool(self._idle) and not self._queued
-
-    def pop_idle(self) -> Any:
-        """Take an idle actor out of the pool; None where there is none."""
-        return self._idle.pop() if self.has_free() else None
-
-    def push(self, actor: Any) -> None:
-        """Put an actor into the pool."""
-        if actor in self._idle or any(actor == busy for _, busy in self._running.values()):
-            raise ValueError("Actor already belongs to current ActorPool")
-        self._give_back(actor)
-
-
-def _last(ref: Any) -> Any:
-    """Return the ref to wait for: the results of one call become ready together."""
-    return cast("tuple[Any, ...]", ref)[-1] if type(ref) is tuple else ref
+    def _first_ready(self, refs: list[Any], timeout: float | None) -> list[Any]:
+        return _objects.wait(refs, num_returns=1, timeout=timeout)[0]

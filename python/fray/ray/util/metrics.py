@@ -62,13 +62,17 @@ class Metric:
         }
 
 
+def _check_number(value: object) -> None:
+    if not isinstance(value, (int, float)):
+        raise TypeError(f"value must be int or float, got {type(value)}.")
+
+
 class Counter(Metric):
     """A number that only grows."""
 
     def inc(self, value: float = 1.0, tags: Mapping[str, str] | None = None) -> None:
         """Add `value`."""
-        if not isinstance(value, (int, float)):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"value must be int or float, got {type(value)}.")
+        _check_number(value)
         if value <= 0:
             raise ValueError(f"value must be >0, got {value}")
         key = self._tags(tags)
@@ -80,8 +84,8 @@ class Gauge(Metric):
 
     def set(self, value: float | None, tags: Mapping[str, str] | None = None) -> None:
         """Set the value."""
-        if value is not None and not isinstance(value, (int, float)):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"value must be int or float, got {type(value)}.")
+        if value is not None:
+            _check_number(value)
         self._values[self._tags(tags)] = value
 
 
@@ -104,8 +108,7 @@ class Histogram(Metric):
 
     def observe(self, value: float, tags: Mapping[str, str] | None = None) -> None:
         """Count a value."""
-        if not isinstance(value, (int, float)):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"value must be int or float, got {type(value)}.")
+        _check_number(value)
         counts = self._values.setdefault(self._tags(tags), [0] * (len(self.boundaries) + 1))
         counts[sum(boundary < value for boundary in self.boundaries)] += 1
 

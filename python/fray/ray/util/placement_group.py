@@ -1,8 +1,7 @@
-"""Placement groups on one machine.
+"""Placement groups on one machine: reservations of the node, and the names by which tasks ask for their part of one.
 
-A group is an actor that holds the resources of all bundles while it lives, so the engine counts them. It hands parts of
-its bundles out: a task of the group gets a further argument that is ready when there is room, and asks the engine for
-nothing of its own. The part comes back when the task's result is there, whatever became of it.
+A group takes the resources of its bundles from the node together. In their place it offers ``CPU@<group>`` for tasks of
+any bundle, and ``CPU@<group>.<index>`` of each bundle; a task of a certain bundle asks for both.
 """
 
 # pyright: reportPrivateUsage=false, reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -11,22 +10,20 @@ nothing of its own. The part comes back when the task's result is there, whateve
 
 from __future__ import annotations
 
-import asyncio
+import json
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
-from weakref import WeakSet
 
 from fray.ray import _objects, _session
-from fray.ray._calls import process, surroundings
+from fray.ray._calls import surroundings
 from fray.ray._ids import PlacementGroupID
 from fray.ray._options import demand_of
-from fray.ray._refs import NO_CPU
-from fray.ray._remote import remote
-from fray.ray.exceptions import ActorDiedError, TaskPlacementGroupRemoved
+from fray.ray._refs import failed_refs
+from fray.ray.exceptions import TaskPlacementGroupRemoved, TaskUnschedulableError
+from fray.types import TaskOptions
 
 __all__ = [
     "Place",
@@ -39,92 +36,8 @@ __all__ = [
 ]
 
 _STRATEGIES = ("PACK", "SPREAD", "STRICT_PACK", "STRICT_SPREAD")
-_NAME = "ray placement group "
-
-
-class _Holder:
-    """The actor of a group."""
-
-    def __init__(self, group_id: str, bundles: list[dict[str, float]], name: str, strategy: str) -> None:
-        self._id = group_id
-        self._described = group_id, bundles, name, strategy
-        self._free = [dict(bundle) for bundle in bundles]
-        self._changed = asyncio.Condition()
-        self._taken: dict[int, tuple[int, dict[str, float]]] = {}
-        self._count = 0
-        self._running: dict[int, Any] = {}
-        self._lent: set[int] = set()
-        self._removed = False
-
-    async def there(self) -> tuple[str, list[dict[str, float]], str, str]:
-        """Answer when the actor, and so its resources, are there, with what the group was made of."""
-        return self._described
-
-    async def take(self, index: int, demand: dict[str, float]) -> int:
-        """Wait until the bundle has room; return the number of the part."""
-        async with self._changed:
-            while True:
-                if self._removed:
-                    raise TaskPlacementGroupRemoved(f"the placement group {self._id} was removed")
-                found = self._room(index, demand)
-                if found is not None:
-                    break
-                await self._changed.wait()
-            for name, amount in demand.items():
-                self._free[found][name] -= amount
-            self._count += 1
-            self._taken[self._count] = (found, demand)
-            return self._count
-
-    def _room(self, index: int, demand: dict[str, float]) -> int | None:
-        candidates = range(len(self._free)) if index < 0 else [index]
-        for number in candidates:
-            if all(self._free[number].get(name, 0) >= amount for name, amount in demand.items()):
-                return number
-        return None
-
-    async def give_back(self, taken: list[Any], result: list[Any]) -> None:
-        """Wait until the task has ended, and take its part back. As bare arguments, refs would hold up later calls."""
-        try:
-            part = await taken[0]
-        except TaskPlacementGroupRemoved:
-            return
-        self._running[part] = result[0]
-        with suppress(BaseException):  # how it ended is its own business
-            await result[0]
-        self._running.pop(part, None)
-        await self.lend(part)
-        del self._taken[part]
-        self._lent.discard(part)
-
-    async def lend(self, part: int) -> None:
-        """Let others have the part while its task waits for something; once more is as once."""
-        async with self._changed:
-            if part in self._lent or part not in self._taken:
-                return
-            self._lent.add(part)
-            self._add(part, 1)
-            self._changed.notify_all()
-
-    async def resume(self, part: int) -> None:
-        """Take the part back, though others may still have it."""
-        async with self._changed:
-            if part in self._lent:
-                self._lent.remove(part)
-                self._add(part, -1)
-
-    def _add(self, part: int, sign: int) -> None:
-        index, demand = self._taken[part]
-        for name, amount in demand.items():
-            self._free[index][name] += sign * amount
-
-    async def remove(self) -> None:
-        """Refuse who waits, and end what runs."""
-        async with self._changed:
-            self._removed = True
-            self._changed.notify_all()
-        for ref in list(self._running.values()):
-            _session.context().cancel(ref, True)
+_MEMBERS, _MEMBER = 1000.0, 0.001
+"""What a group offers beside its resources, and what all that is of the group asks for, be it nothing else."""
 
 
 @dataclass
@@ -136,14 +49,14 @@ class PlacementGroup:
         bundle_specs: the resources of each bundle.
         name: the name to find it by, or an empty text.
         strategy: how bundles are spread over nodes.
-        holder: the actor that holds them.
+        never: why it can never be there, or an empty text.
     """
 
     id: PlacementGroupID
     bundle_specs: list[dict[str, float]] = field(default_factory=list[dict[str, float]])
     name: str = ""
     strategy: str = "PACK"
-    holder: Any = None
+    never: str = ""
 
     @staticmethod
     def empty() -> PlacementGroup:
@@ -164,21 +77,46 @@ class PlacementGroup:
 
     def ready(self) -> Any:
         """Return a ref that is ready when the resources are reserved; its value is the group."""
-        return _session.context().create_task(_when_there, (self, self.holder.there.remote()), options=NO_CPU)
+        if self.never:
+            return failed_refs(TaskUnschedulableError(f"The placement group is not schedulable: {self.never}"), 1)
+        known = _ready.get(self.id)
+        if known is None:
+            inside = TaskOptions(name="placement group", resources=self.asks_for({}, -1), max_retries=-1)
+            known = _ready[self.id] = _session.context().create_task(_itself, (self,), options=inside)
+        return known
 
     def wait(self, timeout_seconds: float = 30) -> bool:
         """Return whether the resources are reserved within that time."""
-        if self.holder is None:
+        if self.never:
             return False
-        there = self.holder.there.remote()
-        done, _ = _objects.wait([there], timeout=timeout_seconds)
-        if not done:
+        ready = self.ready()
+        if not _objects.wait([ready], timeout=timeout_seconds)[0]:
             return False
         try:
-            _objects.get(there)
-        except ActorDiedError as error:
-            raise Exception(f"the placement group {self.id.hex()} does not exist any more: {error}") from None
+            _objects.get(ready)
+        except TaskPlacementGroupRemoved as error:
+            raise Exception(f"the placement group {self.id.hex()} does not exist any more") from error
         return True
+
+    def offers(self) -> dict[str, float]:
+        """Return what it offers to its tasks."""
+        name = self.id.hex()
+        offered = {f"member@{name}": _MEMBERS}
+        for index, bundle in enumerate(self.bundle_specs):
+            for resource, amount in bundle.items():
+                offered[f"{resource}@{name}"] = offered.get(f"{resource}@{name}", 0) + amount
+                offered[f"{resource}@{name}.{index}"] = amount
+        return offered
+
+    def asks_for(self, demand: Mapping[str, float], index: int) -> dict[str, float]:
+        """Return what a task of the bundle `index` with this demand asks the engine for."""
+        name = self.id.hex()
+        asked = {"CPU": 0, f"member@{name}": _MEMBER}
+        for resource, amount in demand.items():
+            asked[f"{resource}@{name}"] = amount
+            if index >= 0:
+                asked[f"{resource}@{name}.{index}"] = amount
+        return asked
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PlacementGroup) and other.id == self.id
@@ -187,8 +125,11 @@ class PlacementGroup:
         return hash(self.id)
 
 
-def _when_there(group: PlacementGroup, there: None) -> PlacementGroup:
-    del there
+_ready: dict[PlacementGroupID, Any] = {}
+"""The refs of `PlacementGroup.ready` that this process has asked for."""
+
+
+def _itself(group: PlacementGroup) -> PlacementGroup:
     return group
 
 
@@ -215,48 +156,36 @@ def placement_group(
         raise ValueError(f"Bundles must not be empty, nor hold nothing but zeros: {bundles}")
     if lifetime not in (None, "detached"):
         raise ValueError("placement group `lifetime` argument must be either `None` or 'detached'")
-    group_id = PlacementGroupID.from_random()
+    group = PlacementGroup(PlacementGroupID.from_random(), [dict(bundle) for bundle in bundles], name, strategy)
     total: dict[str, float] = {}
     for bundle in bundles:
         for resource, amount in bundle.items():
             total[resource] = total.get(resource, 0) + amount
-    if strategy == "STRICT_SPREAD" and len(bundles) > 1:
-        return PlacementGroup(group_id, bundles, name, strategy)  # needs as many machines: never there
-    options = {
-        "num_cpus": total.pop("CPU", 0),
-        "num_gpus": total.pop("GPU", 0),
-        "memory": total.pop("memory", None),
-        "resources": total,
-        "max_concurrency": 100_000,
-        "name": _NAME + (name or group_id.hex()),
-        "scheduling_strategy": "DEFAULT",
-    }
-    holder = remote(**options)(_Holder).remote(group_id.hex(), bundles, name, strategy)
-    group = PlacementGroup(group_id, [dict(bundle) for bundle in bundles], name, strategy, holder)
-    _known[group_id] = group
+    context: Any = _session.context()
+    group.never = _why_never(group, total, context)
+    if not group.never:
+        about = json.dumps([name, strategy, context.namespace, group.bundle_specs])
+        context.engine.set_aside(group.id.hex(), total, group.offers(), about, lifetime == "detached")
     return group
 
 
-_known: dict[PlacementGroupID, PlacementGroup] = {}
-"""Those that this process has made and not removed."""
-_members: dict[PlacementGroupID, WeakSet[Any]] = {}
-"""The links of actors that this process has started in groups."""
+def _why_never(group: PlacementGroup, total: Mapping[str, float], context: Any) -> str:
+    if group.strategy == "STRICT_SPREAD" and group.bundle_count > 1:
+        return "STRICT_SPREAD needs a machine for each bundle, and there is one"
+    there: Mapping[str, float] = context.engine.client.total_resources()
+    lacking = [
+        f"{name} {amount:g} of {there.get(name, 0):g}" for name, amount in total.items() if amount > there.get(name, 0)
+    ]
+    return f"its bundles ask for {', '.join(lacking)} that this machine has" if lacking else ""
 
 
 def remove_placement_group(placement_group: PlacementGroup) -> None:
     """Give the resources back; what runs with them ends."""
-    _known.pop(placement_group.id, None)
-    for link in _members.pop(placement_group.id, ()):
-        _session.context().engine.kill_actor(link, True)
-    holder = placement_group.holder
-    if holder is None:
-        return
-    try:
-        if placement_group.wait(0):
-            _objects.wait([holder.remove.remote()], timeout=5)
-        _objects.kill(holder)
-    except Exception:
-        return  # it was removed before
+    _ready.pop(placement_group.id, None)
+    if not placement_group.never:
+        engine: Any = _session.context().engine
+        engine.put_back(placement_group.id.hex())
+        engine.status()  # which is answered when what ran in the group was killed
 
 
 def get_placement_group(placement_group_name: str) -> PlacementGroup:
@@ -265,40 +194,34 @@ def get_placement_group(placement_group_name: str) -> PlacementGroup:
     Raises:
         ValueError: there is none.
     """
-    for group in _all_groups():
+    for group, _ in _all_groups():
         if group.name == placement_group_name and placement_group_name:
             return group
     raise ValueError(f"Failed to look up placement group with name: {placement_group_name}")
 
 
 def placement_group_table(placement_group: PlacementGroup | None = None) -> dict[str, Any]:
-    """Return what is known of a group, or of all that this process has made, by id."""
-    if placement_group is not None:
-        return _row(placement_group)
-    return {group.id.hex(): _row(group) for group in _all_groups()}
+    """Return what is known of a group, or of all that there are, by id."""
+    rows = {group.id.hex(): _row(group, "CREATED" if there else "PENDING") for group, there in _all_groups()}
+    if placement_group is None:
+        return rows
+    gone = "PENDING" if placement_group.never else "REMOVED"
+    return rows.get(placement_group.id.hex()) or _row(placement_group, gone)
 
 
-def _all_groups() -> list[PlacementGroup]:
-    """Return those that this process has made, and of other processes those that are there."""
-    found = dict(_known)
-    own = {group.holder for group in _known.values()}
-    for name in _session.context().list_named_actors():
-        holder = _objects.get_actor(name) if name.startswith(_NAME) else None
-        if holder is None or holder in own:
-            continue
-        there = holder.there.remote()
-        if _objects.wait([there], timeout=1)[0]:
-            group_id, bundles, called, strategy = _objects.get(there)
-            identity = PlacementGroupID.from_hex(group_id)
-            found[identity] = PlacementGroup(identity, bundles, called, strategy, holder)
-    return list(found.values())
+def _all_groups() -> list[tuple[PlacementGroup, bool]]:
+    """Return the groups of this namespace, and whether each has its resources."""
+    context: Any = _session.context()
+    found: list[tuple[PlacementGroup, bool]] = []
+    for row in context.engine.status()["reservations"]:
+        name, strategy, namespace, bundles = json.loads(row["about"])
+        if namespace == context.namespace:
+            group = PlacementGroup(PlacementGroupID.from_hex(row["name"]), bundles, name, strategy)
+            found.append((group, row["reserved"]))
+    return found
 
 
-def _row(group: PlacementGroup) -> dict[str, Any]:
-    try:
-        state = "CREATED" if group.wait(0.01) else "PENDING"
-    except Exception:
-        state = "REMOVED"
+def _row(group: PlacementGroup, state: str) -> dict[str, Any]:
     return {
         "placement_group_id": group.id.hex(),
         "name": group.name,
@@ -323,8 +246,10 @@ class Place:
         self.group = group
         self.index = index
         self._options = options
+        self._known: tuple[TaskOptions, TaskOptions] | None = None
+        """Options that it was given last, and the same ones in the group."""
 
-    def _demand(self, default_cpus: float) -> dict[str, float]:
+    def _inside(self, default_cpus: float) -> dict[str, float]:
         demand = {name: amount for name, amount in demand_of(self._options, default_cpus).items() if amount}
         specs = self.group.bundle_specs
         if not -1 <= self.index < len(specs):
@@ -338,45 +263,19 @@ class Place:
                 f"Cannot schedule with the placement group because the resource request {demand} cannot fit into any "
                 f"bundles for the placement group, {specs}."
             )
-        return demand
-
-    def _part(self, default_cpus: float) -> Any:
-        demand = self._demand(default_cpus)
-        if self.group.holder is None:
-            raise ValueError("the placement group can never be there: STRICT_SPREAD needs a machine for each bundle")
-        return self.group.holder.take.remote(self.index, demand)
+        if self.group.never:
+            raise ValueError(f"the placement group can never be there: {self.group.never}")
+        return self.group.asks_for(demand, self.index)
 
     def submit(self, context: Any, frozen: Any, args: tuple[Any, ...], kwargs: dict[str, Any], options: Any) -> Any:
-        """Start a task that waits for its part of a bundle."""
-        part = self._part(1)
-        fn = frozen.variant("in a group", _InGroup)
-        result = context.create_task(fn, (part, *args), kwargs, replace(options, resources={"CPU": 0}))
-        first = result[0] if isinstance(result, list) else result
-        self.group.holder.give_back.remote([part], [first])
-        return result
+        """Start a task."""
+        if self._known is None or self._known[0] is not options:
+            self._known = options, replace(options, resources=self._inside(1))
+        return context.engine.submit(frozen, args, kwargs, self._known[1])
 
     def create_actor(self, context: Any, host: Any, arguments: tuple[Any, ...], options: Any, kinds: Any) -> Any:
-        """Start an actor whose constructor waits for its part of a bundle, which it holds while the group lives."""
-        part = self._part(0)
-        made_of, facts, names, *rest = arguments
-        waiting = (made_of, {**facts, "waits": True}, names, part, *rest)
-        link = context.engine.create_actor(host, waiting, {}, replace(options, resources={"CPU": 0}), kinds)
-        _members.setdefault(self.group.id, WeakSet()).add(link)
-        return link
-
-
-class _InGroup:
-    """A remote function of a task in a group: its first argument was what it waited for."""
-
-    def __init__(self, fn: Any) -> None:
-        self.fn = fn
-
-    def __call__(self, part: int, *args: Any, **kwargs: Any) -> Any:
-        process.part = part
-        try:
-            return self.fn(*args, **kwargs)
-        finally:
-            process.part = None
+        """Start an actor."""
+        return context.engine.create_actor(host, arguments, {}, replace(options, resources=self._inside(0)), kinds)
 
 
 class _CallableModule(ModuleType):

@@ -1,11 +1,14 @@
-"""The pool: `multiprocessing.Pool`'s interface in front of `fray.Executor`."""
+"""The pool: that of the standard library, whose calls go to a `fray.Executor` in place of processes of its own."""
+
+# pyright: basic, reportPrivateUsage=false, reportIncompatibleMethodOverride=false
+# The standard library brings no types of what a pool is made of.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future
-from concurrent.futures import wait as wait_futures
+import multiprocessing.pool
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from functools import partial
 from itertools import islice
 from multiprocessing import TimeoutError
 from typing import Any
@@ -16,72 +19,15 @@ from fray.ray._options import check_options, task_options
 
 __all__ = ["AsyncResult", "Pool", "TimeoutError"]
 
-
-def _run_chunk(fn: Callable[..., Any], chunk: list[Any], star: bool) -> list[Any]:
-    return [fn(*item) if star else fn(item) for item in chunk]
-
-
-class AsyncResult:
-    """What the ``_async`` methods return."""
-
-    def __init__(
-        self,
-        futures: list[Future[Any]],
-        gather: Callable[[list[Any]], Any],
-        callback: Callable[[Any], object] | None,
-        error_callback: Callable[[BaseException], object] | None,
-    ) -> None:
-        self._futures = futures
-        self._gather = gather
-        self._told = threading.Event()
-        if callback is not None or error_callback is not None:
-            threading.Thread(target=self._tell, args=(callback, error_callback), daemon=True).start()
-        else:
-            self._told.set()
-
-    def _tell(
-        self, callback: Callable[[Any], object] | None, error_callback: Callable[[BaseException], object] | None
-    ) -> None:
-        try:
-            try:
-                value = self._value(None)
-            except BaseException as error:
-                if error_callback is not None:
-                    error_callback(error)
-            else:
-                if callback is not None:
-                    callback(value)
-        finally:
-            self._told.set()
-
-    def _value(self, timeout: float | None) -> Any:
-        done, rest = wait_futures(self._futures, timeout)
-        if rest and not any(future.exception() for future in done):
-            raise TimeoutError
-        return self._gather([future.result() for future in self._futures])
-
-    def wait(self, timeout: float | None = None) -> None:
-        """Wait until all calls have ended."""
-        wait_futures(self._futures, timeout)
-
-    def get(self, timeout: float | None = None) -> Any:
-        """Return the result, or raise what the first call raised."""
-        value = self._value(timeout)
-        self._told.wait()
-        return value
-
-    def ready(self) -> bool:
-        """Return whether all calls have ended."""
-        return all(future.done() for future in self._futures)
-
-    def successful(self) -> bool:
-        """Return whether none of the calls raised."""
-        if not self.ready():
-            raise ValueError(f"{self!r} not ready")
-        return all(future.exception() is None for future in self._futures)
+AsyncResult = multiprocessing.pool.AsyncResult
+_RUN, _CLOSE, _TERMINATE = multiprocessing.pool.RUN, multiprocessing.pool.CLOSE, multiprocessing.pool.TERMINATE
 
 
-class Pool:
+def _run_chunk(func: Callable[[Any], Any], chunk: tuple[Any, ...]) -> list[Any]:
+    return [func(item) for item in chunk]
+
+
+class Pool(multiprocessing.pool.Pool):
     """Runs calls as tasks.
 
     Args:
@@ -103,7 +49,8 @@ class Pool:
         ray_address: str | None = None,
         ray_remote_args: dict[str, Any] | None = None,
     ) -> None:
-        del context
+        # Not that of the base class, which starts processes and threads.
+        self._state = _CLOSE
         if not _session.is_initialized():
             _session.init(address=ray_address)
         found = _session.context()
@@ -119,38 +66,22 @@ class Pool:
         check_options(options, for_actors=False)
         if maxtasksperchild:
             options["max_calls"] = maxtasksperchild
-        self._processes = processes or cpus
+        self._pool = range(processes or cpus)  # its length is the size of the pool
+        self._cache: dict[int, Any] = {}
         self._executor = Executor(
-            self._processes,
+            len(self._pool),
             context=found,
             options=task_options(options, "Pool"),
             initializer=initializer,
             initargs=tuple(initargs or ()),
         )
-        self._closed = False
+        self._taskqueue = _Calls(self._executor, self._cache)
+        self._state = _RUN
 
-    def _check_running(self) -> None:
-        if self._closed:
-            raise ValueError("Pool not running")
-
-    def _start(
-        self,
-        fn: Callable[..., Any],
-        items: Iterable[Any],
-        chunksize: int | None,
-        star: bool,
-        callback: Callable[[Any], object] | None,
-        error_callback: Callable[[BaseException], object] | None,
-    ) -> AsyncResult:
-        self._check_running()
-        values = list(items)
-        size = chunksize or max(1, -(-len(values) // (4 * self._processes)))
-        chunks = [values[start : start + size] for start in range(0, len(values), size)]
-        futures: list[Future[Any]] = [self._executor.submit(_run_chunk, fn, chunk, star) for chunk in chunks]
-        return AsyncResult(futures, lambda parts: [item for part in parts for item in part], callback, error_callback)
+    def __del__(self) -> None:
+        pass  # nothing of its own has to end
 
     def apply(self, func: Callable[..., Any], args: Any = None, kwargs: Any = None) -> Any:
-        """Call ``func(*args, **kwargs)`` and return its result."""
         return self.apply_async(func, args, kwargs).get()
 
     def apply_async(
@@ -158,94 +89,72 @@ class Pool:
         func: Callable[..., Any],
         args: Any = None,
         kwargs: Any = None,
-        callback: Callable[[Any], object] | None = None,
-        error_callback: Callable[[BaseException], object] | None = None,
-    ) -> AsyncResult:
-        """Start ``func(*args, **kwargs)``."""
-        self._check_running()
-        future = self._executor.submit(func, *(args or ()), **(kwargs or {}))
-        return AsyncResult([future], lambda values: values[0], callback, error_callback)
-
-    def map(self, func: Callable[[Any], Any], iterable: Iterable[Any], chunksize: int | None = None) -> list[Any]:
-        """Return ``[func(item), ...]``."""
-        return self.map_async(func, iterable, chunksize).get()
-
-    def map_async(
-        self,
-        func: Callable[[Any], Any],
-        iterable: Iterable[Any],
-        chunksize: int | None = None,
-        callback: Callable[[Any], object] | None = None,
-        error_callback: Callable[[BaseException], object] | None = None,
-    ) -> AsyncResult:
-        """Start ``func(item)`` for each item."""
-        return self._start(func, iterable, chunksize, False, callback, error_callback)
-
-    def starmap(self, func: Callable[..., Any], iterable: Iterable[Any], chunksize: int | None = None) -> list[Any]:
-        """Return ``[func(*item), ...]``."""
-        return self.starmap_async(func, iterable, chunksize=chunksize).get()
+        callback: Any = None,
+        error_callback: Any = None,
+    ) -> Any:
+        return super().apply_async(func, args or (), kwargs or {}, callback, error_callback)
 
     def starmap_async(
-        self,
-        func: Callable[..., Any],
-        iterable: Iterable[Any],
-        callback: Callable[[Any], object] | None = None,
-        error_callback: Callable[[BaseException], object] | None = None,
-        chunksize: int | None = None,
-    ) -> AsyncResult:
-        """Start ``func(*item)`` for each item."""
-        return self._start(func, iterable, chunksize, True, callback, error_callback)
+        self, func: Any, iterable: Any, callback: Any = None, error_callback: Any = None, chunksize: int | None = None
+    ) -> Any:
+        return super().starmap_async(func, iterable, chunksize, callback, error_callback)
 
-    def imap(self, func: Callable[[Any], Any], iterable: Iterable[Any], chunksize: int | None = 1) -> Iterator[Any]:
-        """Return an iterator of the results in order."""
-        return self._iterate(func, iterable, chunksize, ordered=True)
+    def imap(self, func: Callable[[Any], Any], iterable: Iterable[Any], chunksize: int | None = 1) -> Any:
+        return self._iterate(func, iterable, chunksize or 1, ordered=True)
 
-    def imap_unordered(
-        self, func: Callable[[Any], Any], iterable: Iterable[Any], chunksize: int | None = 1
-    ) -> Iterator[Any]:
-        """Return an iterator of the results as they become ready."""
-        return self._iterate(func, iterable, chunksize, ordered=False)
+    def imap_unordered(self, func: Callable[[Any], Any], iterable: Iterable[Any], chunksize: int | None = 1) -> Any:
+        return self._iterate(func, iterable, chunksize or 1, ordered=False)
 
-    def _iterate(
-        self, func: Callable[[Any], Any], iterable: Iterable[Any], chunksize: int | None, ordered: bool
-    ) -> Iterator[Any]:
-        self._check_running()
+    def _iterate(self, func: Callable[[Any], Any], iterable: Iterable[Any], size: int, ordered: bool) -> Any:
+        if self._state != _RUN:
+            raise ValueError("Pool not running")
         rest = iter(iterable)
-        size = chunksize or 1
 
         def start() -> Future[Any] | None:
-            chunk = list(islice(rest, size))
-            return self._executor.submit(_run_chunk, func, chunk, False) if chunk else None
+            chunk = tuple(islice(rest, size))
+            return self._executor.submit(_run_chunk, func, chunk) if chunk else None
 
-        pending = [future for future in (start() for _ in range(2 * self._processes)) if future is not None]
-        return _Results(pending, start, ordered)
+        return _Results([future for future in (start() for _ in range(2 * len(self._pool))) if future], start, ordered)
 
     def close(self) -> None:
         """Take no more calls; those that were given go on."""
-        self._closed = True
-        self._executor.shutdown(wait=False)
+        if self._state == _RUN:
+            self._state = _CLOSE
+            self._executor.shutdown(wait=False)
 
     def terminate(self) -> None:
         """Take no more calls, and cancel those that have not begun."""
-        self._closed = True
+        self._state = _TERMINATE
         self._executor.shutdown(wait=False, cancel_futures=True)
 
     def join(self) -> None:
         """Wait for all calls; `close` or `terminate` comes first."""
-        if not self._closed:
+        if self._state == _RUN:
             raise ValueError("Pool is still running")
         self._executor.shutdown(wait=True)
 
-    def __enter__(self) -> Pool:
-        self._check_running()
-        return self
 
-    def __exit__(self, *exc: object) -> None:
-        self.terminate()
+class _Calls:
+    """Where the pool puts its calls: those of one method together."""
+
+    def __init__(self, executor: Executor, results: dict[int, Any]) -> None:
+        self._executor = executor
+        self._results = results
+
+    def put(self, work: tuple[Iterable[Any], object]) -> None:
+        for job, index, func, args, kwargs in work[0]:
+            future = self._executor.submit(func, *args, **kwargs)
+            future.add_done_callback(partial(self._end, job, index))
+
+    def _end(self, job: int, index: int, future: Future[Any]) -> None:
+        result = self._results.get(job)
+        if result is not None:
+            error = CancelledError() if future.cancelled() else future.exception()
+            result._set(index, (True, future.result()) if error is None else (False, error))
 
 
 class _Results:
-    """The results of `imap`: chunks that run, and the next ones behind them."""
+    """The results of `imap`: chunks that run, and the next ones behind them, which are taken as results are."""
 
     def __init__(self, pending: list[Future[Any]], start: Callable[[], Future[Any] | None], ordered: bool) -> None:
         self._pending = pending
@@ -264,17 +173,14 @@ class _Results:
         while not self._values:
             if not self._pending:
                 raise StopIteration
-            chosen = self._chosen(timeout)
+            candidates = self._pending[:1] if self._ordered else self._pending
+            done, _ = wait(candidates, timeout, return_when=FIRST_COMPLETED)
+            if not done:
+                raise TimeoutError
+            chosen = next(future for future in candidates if future in done)
             self._pending.remove(chosen)
             further = self._start()
             if further is not None:
                 self._pending.append(further)
             self._values = chosen.result()[::-1]
         return self._values.pop()
-
-    def _chosen(self, timeout: float | None) -> Future[Any]:
-        candidates = self._pending[:1] if self._ordered else self._pending
-        done, _ = wait_futures(candidates, timeout, return_when=FIRST_COMPLETED)
-        if not done:
-            raise TimeoutError
-        return next(future for future in candidates if future in done)

@@ -1,0 +1,185 @@
+"""`fray.ActorQueue`: a first-in-first-out queue in an actor of its own, for tasks and actors to share."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+from fray.errors import ActorDiedError
+from fray.job.current import get_job_context
+from fray.types import ActorOptions
+
+__all__ = ["ActorQueue", "QueueActor"]
+
+
+class QueueActor:
+    """Holds the items of a queue.
+
+    Args:
+        maxsize: most items; no limit where it is 0.
+        empty, full: what is raised where nothing comes, or no room is made, in time.
+    """
+
+    def __init__(self, maxsize: int, empty: type[Exception], full: type[Exception]) -> None:
+        self._queue: asyncio.Queue[Any] = asyncio.Queue(maxsize)
+        self._empty = empty
+        self._full = full
+
+    def qsize(self) -> int:
+        return self._queue.qsize()
+
+    async def put(self, item: Any, timeout: float | None) -> None:
+        try:
+            await asyncio.wait_for(self._queue.put(item), timeout)
+        except TimeoutError:
+            raise self._full from None
+
+    async def get(self, timeout: float | None) -> Any:
+        try:
+            return await asyncio.wait_for(self._queue.get(), timeout)
+        except TimeoutError:
+            raise self._empty from None
+
+    def put_nowait(self, items: list[Any]) -> bool:
+        room = self._queue.maxsize - self._queue.qsize()
+        if self._queue.maxsize > 0 and len(items) > room:
+            return False
+        for item in items:
+            self._queue.put_nowait(item)
+        return True
+
+    def get_nowait(self, count: int) -> list[Any] | None:
+        if count > self._queue.qsize():
+            return None
+        return [self._queue.get_nowait() for _ in range(count)]
+
+
+class ActorQueue:
+    """Shared by whoever has it: it can be passed to tasks and actors.
+
+    Where it is empty or full, `queue.Empty` or `queue.Full` is raised.
+
+    Args:
+        maxsize: most items; no limit where it is 0.
+        actor_options: of the actor that holds the items.
+    """
+
+    Empty: type[Exception] = queue.Empty
+    Full: type[Exception] = queue.Full
+
+    def __init__(self, maxsize: int = 0, actor_options: ActorOptions | None = None) -> None:
+        self.maxsize = maxsize
+        self.actor: Any = self._make(maxsize, actor_options)
+
+    # ---- how its actor is made and asked
+
+    def _make(self, maxsize: int, options: Any) -> Any:
+        return get_job_context().create_actor(
+            QueueActor, maxsize, self.Empty, self.Full, options=options or ActorOptions()
+        )
+
+    def _call(self, method: str, *args: Any) -> Any:
+        """Call a method of the actor; return its ref."""
+        return getattr(self.actor, method)(*args)
+
+    def _value(self, ref: Any) -> Any:
+        return get_job_context().get(ref)
+
+    def _end(self, actor: Any, force: bool, grace_period_s: float) -> None:
+        """End the actor, once it has done what it was asked where `force` is not set."""
+        context = get_job_context()
+        if not force:
+            with suppress(ActorDiedError):
+                context.wait([actor.qsize()], timeout=grace_period_s)
+        context.kill(actor)
+
+    # ---- what users call
+
+    def __len__(self) -> int:
+        return self.size()
+
+    def size(self) -> int:
+        """Return the number of items."""
+        return self._value(self._call("qsize"))
+
+    qsize = size
+
+    def empty(self) -> bool:
+        """Return whether there are no items."""
+        return self.size() == 0
+
+    def full(self) -> bool:
+        """Return whether there is no room."""
+        return 0 < self.maxsize <= self.size()
+
+    def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
+        """Add an item; wait for room where `block` is set."""
+        if not block:
+            self.put_nowait(item)
+        else:
+            self._value(self._call("put", item, _checked(timeout)))
+
+    async def put_async(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
+        """Add an item without stopping the event loop."""
+        if not block:
+            self._accepted(await self._call("put_nowait", [item]), 1)
+        else:
+            await self._call("put", item, _checked(timeout))
+
+    def get(self, block: bool = True, timeout: float | None = None) -> Any:
+        """Take the oldest item; wait for one where `block` is set."""
+        return self._value(self._call("get", _checked(timeout))) if block else self.get_nowait()
+
+    async def get_async(self, block: bool = True, timeout: float | None = None) -> Any:
+        """Take the oldest item without stopping the event loop."""
+        if not block:
+            return _taken(await self._call("get_nowait", 1), 1, self.Empty)[0]
+        return await self._call("get", _checked(timeout))
+
+    def put_nowait(self, item: Any) -> None:
+        """Add an item, or raise `queue.Full`."""
+        self._accepted(self._value(self._call("put_nowait", [item])), 1)
+
+    def put_nowait_batch(self, items: Iterable[Any]) -> None:
+        """Add all items, or none and raise `queue.Full`."""
+        if not isinstance(items, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError("Argument 'items' must be an Iterable")
+        batch = list(items)
+        self._accepted(self._value(self._call("put_nowait", batch)), len(batch))
+
+    def get_nowait(self) -> Any:
+        """Take the oldest item, or raise `queue.Empty`."""
+        return _taken(self._value(self._call("get_nowait", 1)), 1, self.Empty)[0]
+
+    def get_nowait_batch(self, num_items: int) -> list[Any]:
+        """Take so many items, or none and raise `queue.Empty`."""
+        if not isinstance(num_items, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError("Argument 'num_items' must be an int")
+        if num_items < 0:
+            raise ValueError("'num_items' must be nonnegative")
+        return _taken(self._value(self._call("get_nowait", num_items)), num_items, self.Empty)
+
+    def shutdown(self, force: bool = False, grace_period_s: float = 5) -> None:
+        """End the actor, with `force` at once; the queue cannot be used any more."""
+        if self.actor is not None:
+            actor, self.actor = self.actor, None
+            self._end(actor, force, grace_period_s)
+
+    def _accepted(self, accepted: bool, count: int) -> None:
+        if not accepted:
+            raise self.Full(f"there is no room for {count} more items in a queue of {self.maxsize}")
+
+
+def _taken(items: list[Any] | None, count: int, empty: type[Exception]) -> list[Any]:
+    if items is None:
+        raise empty(f"there are fewer than {count} items" if count > 1 else "there are no items")
+    return items
+
+
+def _checked(timeout: float | None) -> float | None:
+    if timeout is not None and timeout < 0:
+        raise ValueError("'timeout' must be a non-negative number")
+    return timeout

@@ -1,0 +1,73 @@
+"""The title of this process, as `ps` and psutil show it, and the functions of `setproctitle`, which Ray brings along.
+
+A title stands where the kernel reads the command line from: showing one is writing to memory, without a system call.
+"""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from typing import Any
+
+__all__ = ["getproctitle", "getthreadtitle", "idle_title", "setproctitle", "setthreadtitle", "show", "title_of"]
+
+
+class _Nowhere:
+    """In place of the command line, where the kernel does not say where it is."""
+
+    raw = b" "
+
+
+@cache
+def _command_line() -> Any:
+    import ctypes  # seldom needed in drivers, where it would take milliseconds
+
+    try:
+        with open("/proc/self/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()  # from the third one of proc(5) on
+        start, end = int(fields[45]), int(fields[46])
+    except (OSError, IndexError, ValueError):
+        return _Nowhere()
+    return (ctypes.c_char * (end - start)).from_address(start) if 0 < start < end else _Nowhere()
+
+
+@lru_cache(1024)
+def title_of(name: str) -> bytes:
+    """Return the title of a worker that runs the task `name`, for `show`."""
+    return _whole(f"ray::{name}")
+
+
+def _whole(title: str) -> bytes:
+    size = len(_command_line().raw)
+    return title.encode(errors="replace")[: size - 1].ljust(size, b"\0")
+
+
+def show(title: bytes) -> None:
+    """Be called so."""
+    _command_line().raw = title
+
+
+def idle_title() -> bytes:
+    """Return the title of a worker that runs nothing."""
+    return title_of("IDLE")
+
+
+def setproctitle(title: str) -> None:
+    """Be called so; as much of it as the command line was long."""
+    show(_whole(title))
+
+
+def getproctitle() -> str:
+    """Return what this process is called."""
+    return _command_line().raw.rstrip(b"\0").replace(b"\0", b" ").decode(errors="surrogateescape")
+
+
+def setthreadtitle(title: str) -> None:
+    """Name this thread, in 15 bytes at most."""
+    with open("/proc/thread-self/comm", "wb") as file:
+        file.write(title.encode(errors="replace")[:15])
+
+
+def getthreadtitle() -> str:
+    """Return what this thread is called."""
+    with open("/proc/thread-self/comm", "rb") as file:
+        return file.read().rstrip(b"\n").decode(errors="surrogateescape")
