@@ -11,6 +11,8 @@ export interface Source {
   readonly cluster?: string | undefined;
   readonly stream: string;
   readonly replica: number;
+  /** That one alone; without one, the newest and those that come after it. */
+  readonly attempt?: number | undefined;
 }
 
 const TAIL = 5000; // lines
@@ -43,17 +45,18 @@ export class JobOutput {
     });
   }
 
-  #follow({ path, cluster, stream, replica }: Source): () => void {
+  #follow({ path, cluster, stream, replica, attempt }: Source): () => void {
     let events: EventSource | null = null;
     let timer = 0;
     const open = () => {
       if (cluster !== undefined) this.#forget();
       const from = this.#offset === null ? { tail: TAIL } : { offset: this.#offset };
-      events = new EventSource(url(`${path}/logs/follow`, { cluster, stream, replica, ...from }));
+      events = new EventSource(url(`${path}/logs/follow`, { cluster, stream, replica, attempt, ...from }));
       events.onmessage = (event) => this.#take(JSON.parse(event.data as string) as LogPiece, Number(event.lastEventId));
       events.addEventListener("end", () => {
-        this.ended = true;
         events?.close();
+        this.#show(); // what came in the same moment: no frame will paint it
+        this.ended = true;
       });
       events.addEventListener("error", (event) => {
         events?.close();
@@ -83,6 +86,7 @@ export class JobOutput {
   }
 
   #show(): void {
+    cancelAnimationFrame(this.#painting);
     this.#painting = 0;
     this.lines = this.#kept.list();
     this.cut = this.#kept.cut;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Job } from "./api/documents";
-import { command, reason, unixSeconds } from "./jobs";
+import { attempts, chosenAttempt, command, reason, unixSeconds } from "./jobs";
 
 test("words of a command are quoted where a shell would need it", () => {
   const job = { command: ["python", "-c", "print('a b')", ""] } as Job;
@@ -19,4 +19,11 @@ test("a job that waits says for what, and one that has ended why", () => {
   expect(reason({ ...job, status: "pending" } as Job)).toBe("waits for CPU 4");
   expect(reason({ ...job, status: "failed" } as Job)).toBe("killed by signal 9");
   expect(reason({ ...job, status: "running", pending_reason: null } as unknown as Job)).toBe("");
+});
+
+test("an attempt is chosen among those before the newest one", () => {
+  expect(attempts(3)).toEqual([3, 2, 1]);
+  expect(attempts(100_000).length).toBe(100);
+  expect(chosenAttempt("1", 3)).toBe(1);
+  for (const none of [undefined, "", "0", "-1", "3", "4", "x"]) expect(chosenAttempt(none, 3)).toBeUndefined();
 });

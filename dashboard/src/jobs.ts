@@ -30,3 +30,16 @@ export function hasEnded(job: Job): boolean {
 export function reason(job: Job): string {
   return (hasEnded(job) ? job.message : job.pending_reason) ?? "";
 }
+
+/** The attempt before the newest one that an address asks for; undefined: it asks for the newest. */
+export function chosenAttempt(text: string | undefined, newest: number): number | undefined {
+  const number = Number.parseInt(text ?? "", 10);
+  return number >= 1 && number < newest ? number : undefined;
+}
+
+const MOST_ATTEMPTS = 100;
+
+/** Those to choose from, the newest first. */
+export function attempts(newest: number): number[] {
+  return Array.from({ length: Math.min(newest, MOST_ATTEMPTS) }, (_, back) => newest - back);
+}

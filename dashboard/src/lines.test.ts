@@ -47,3 +47,12 @@ test("each line keeps its number, so that those that stay are not painted anew",
   lines.add("c\n");
   expect(lines.list()[1]?.id).toBe(before?.id);
 });
+
+test("a flood is read no further back than it is kept", () => {
+  const lines = new Lines();
+  lines.add("first\nbegin");
+  lines.add(` of a line\n${"x\n".repeat(100_000)}last`);
+  expect(lines.list()).toHaveLength(5001); // the line that has not ended among them
+  expect(lines.list().at(-1)).toEqual({ id: 100_002, text: "last" });
+  expect(lines.cut).toBe(true);
+});

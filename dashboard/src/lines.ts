@@ -23,7 +23,9 @@ export class Lines {
     if (missing > 0) this.#push(`[${missing} bytes are missing here]`);
     const parts = (this.#open + text).split("\n");
     this.#open = parts.pop() ?? "";
-    for (const part of parts) this.#push(part);
+    const passed = Math.max(0, parts.length - MOST_LINES - 1); // which would be let go of at once
+    this.#next += passed;
+    for (let i = passed; i < parts.length; i += 1) this.#push(parts[i] as string);
     if (this.#open.length > MOST_CHARACTERS) this.#open = this.#open.slice(-MOST_CHARACTERS);
     if (this.#done.length > MOST_LINES) {
       this.#done = this.#done.slice(-MOST_LINES);

@@ -1,5 +1,5 @@
-// Actors: an object of a class that lives in a process of its own. FRAY_ACTOR makes a class known; create_actor() starts
-// one; calls of its methods run one after the other, in the order in which they were made.
+// Actors: objects that live in processes of their own. FRAY_ACTOR registers a class, create_actor() starts an actor of
+// it, and the calls of its methods run one after the other, in the order in which they were made.
 //
 //   struct Counter {
 //     explicit Counter(int start) : count(start) {}
@@ -13,10 +13,13 @@
 //   auto named = fray::create_actor<Counter>({.name = "c", .get_if_exists = true}, 0);
 //   auto found = fray::find_actor<Counter>("c");
 //
-// Threading:  any thread. With max_concurrency above 1 methods run side by side, and the class needs locks of its own.
-// Ownership:  handles are counted, wherever they are: an actor without a name ends with the last. A detached one lives as
-//             long as the node.
-// Failure:    what a method throws fails its call. Calls of an actor that has ended are kActorDied, with the reason.
+// Threading:  any thread. With max_concurrency above 1 methods run at the same time, and the class needs locks of its
+// own. Ownership:  handles are counted in all processes. An actor without a name ends with its last handle, and a
+// detached
+//             actor with the node.
+// Failure:    an exception of a method fails its call. Calls of an actor that has ended fail with kActorDied, which
+// says
+//             why it ended.
 #pragma once
 
 #include <fray.h>
@@ -36,25 +39,33 @@ namespace fray {
 inline namespace v1 {
 
 struct ActorOptions {
-  std::string name{};        // empty: none
-  std::string name_space{};  // empty: the session's
+  // The name by which find_actor() finds the actor; empty for an actor without a name.
+  std::string name{};
+  // The namespace of the name; empty for that of the session.
+  std::string name_space{};
+  // Whether create_actor() returns the living actor of that name, if there is one.
   bool get_if_exists = false;
+  // Whether the actor lives until it is killed or the node ends, even without handles.
   bool detached = false;
   double num_cpus = 0;
   std::map<std::string, double> resources{};
-  int max_restarts = 0;  // -1: no limit
+  // How often the actor is restarted, with a new object, after its process died; -1 for no limit.
+  int max_restarts = 0;
+  // Attempts after the first for a call that ran when the process died; -1 for no limit.
   int max_task_retries = 0;
-  int max_concurrency =
-      0;  // calls that run side by side; 0: one, or what a Python class with async methods has by default
-  std::int64_t max_pending_calls = -1;  // -1: no limit
-  int priority = 0;  // from -1000 to 1000; of actors that wait for a worker, higher ones get theirs first
+  // Calls that run at the same time. By default 1; more for a Python class with async methods.
+  int max_concurrency = 0;
+  // Calls of one process that have not ended, before the next call is refused; -1 for no limit.
+  std::int64_t max_pending_calls = -1;
+  // From -1000 to 1000. Among actors that wait for a worker, those of higher priority get one first.
+  int priority = 0;
 };
 
-// A handle whose class is not known here: methods go by name, and say what they give.
+// A handle of an actor whose class the type does not name.
 class AnyActor {
  public:
   AnyActor() = default;
-  explicit AnyActor(fray_actor* actor) : actor_(actor) {}  // takes over a count
+  explicit AnyActor(fray_actor* actor) : actor_(actor) {}  // takes over one count of the actor
   AnyActor(const AnyActor& other) : actor_(other.actor_) {
     if (actor_ != nullptr) fray_actor_retain(actor_);
   }
@@ -68,7 +79,7 @@ class AnyActor {
   explicit operator bool() const { return actor_ != nullptr; }
   fray_actor* get() const { return actor_; }
 
-  // Ends the actor's process. Unless `no_restart` is false it is not started again, whatever max_restarts says.
+  // Kills the actor's process. With `no_restart` the actor is not restarted, even where max_restarts permits it.
   Status kill(bool no_restart = true) const {
     if (actor_ == nullptr) return Status(Code::kInvalidArgument, "the handle is empty");
     return Status::of(fray_actor_kill(actor_, no_restart ? 1 : 0));
@@ -93,12 +104,12 @@ class ActorHandle;
 
 namespace detail {
 
-// What FRAY_ACTOR says of a class, in the program or library that says it.
+// The name and the methods with which FRAY_ACTOR has registered a class, in this program or library.
 template <typename T>
 struct ActorClass {
   struct Method {
     const char* name;
-    std::array<char, 2 * sizeof(void*)> pointer;  // to the member
+    std::array<char, 2 * sizeof(void*)> pointer;  // the bytes of the pointer to the member function
     fray_method_body body;
     std::size_t type;
   };
@@ -117,7 +128,7 @@ std::array<char, 2 * sizeof(void*)> bytes_of(M pointer) {
   return bytes;
 }
 
-// Null where FRAY_ACTOR did not name the method.
+// Returns the name of a method, or null if FRAY_ACTOR does not list it.
 template <typename T, typename M>
 const char* method_name(M pointer) {
   const auto bytes = bytes_of(pointer);
@@ -164,7 +175,7 @@ struct ParametersOf<void(P...)> {
   using type = Parameters<P...>;
 };
 
-// The constructor's parameters, for those who create an actor.
+// The parameters of the class's constructor, as FRAY_ACTOR gives them.
 template <typename T>
 struct ConstructorOf;
 
@@ -253,12 +264,14 @@ inline Result<AnyActor> find(const std::string& name, const std::string& name_sp
 
 }  // namespace detail
 
+// A handle of an actor of class T.
 template <typename T>
 class ActorHandle : public AnyActor {
  public:
   ActorHandle() = default;
   explicit ActorHandle(AnyActor any) : AnyActor(std::move(any)) {}
 
+  // Calls a method, and returns a ref to its result without waiting for it.
   template <typename C, typename R, typename... P, typename... A>
   ObjectRef<Kept<R>> call(R (C::*method)(P...), const A&... arguments) const {
     return call_named<R, P...>(detail::method_name<T>(method), arguments...);
@@ -304,6 +317,8 @@ struct Codec<ActorHandle<T>> {
   }
 };
 
+// Creates an actor of class T with these arguments of its constructor. Returns before the constructor has run; if the
+// constructor fails, so do the calls.
 template <typename T, typename... A>
 Result<ActorHandle<T>> create_actor(const ActorOptions& options, const A&... arguments) {
   Result<AnyActor> made = detail::create_with(FRAY_CPP, detail::ActorClass<T>::name, options,
@@ -318,7 +333,7 @@ Result<ActorHandle<T>> create_actor(const A&... arguments) {
   return create_actor<T>(ActorOptions(), arguments...);
 }
 
-// The living actor of that name; kNotFound where there is none.
+// Returns the living actor of that name, or kNotFound if there is none.
 template <typename T>
 Result<ActorHandle<T>> find_actor(const std::string& name, const std::string& name_space = {}) {
   Result<AnyActor> found = detail::find(name, name_space);
@@ -331,7 +346,8 @@ Result<ActorHandle<T>> find_actor(const std::string& name, const std::string& na
 
 #define FRAY_DESCRIBE_METHOD(owner, method) ::fray::detail::describe_method<owner, &owner::method>(#method),
 
-// FRAY_ACTOR(Class, (int, const std::string&), method, other): at global scope, where all who create it can see it.
+// FRAY_ACTOR(Class, (int, const std::string&), method, other) registers a class with the parameters of its constructor
+// and with its methods. It stands at global scope, where all code that creates such actors sees it.
 #define FRAY_ACTOR(owner, parameters, ...)                                                                 \
   template <>                                                                                              \
   struct fray::v1::detail::ConstructorOf<owner> : ::fray::detail::ParametersOf<void parameters> {};        \

@@ -1,17 +1,17 @@
-// Array<T>: a read-only array, most often one that lies in shared memory and was never copied. Room<T>: one to be filled.
+// Array<T>: a read-only array, usually in shared memory. Room<T>: memory of the store that a program fills.
 //
-//   fray::Array<double> samples = fray::get(ref).value_or_throw();   // numpy's array, where it lies
+//   fray::Array<double> samples = fray::get(ref).value_or_throw();   // the memory of the numpy array itself
 //   double sum = std::accumulate(samples.begin(), samples.end(), 0.0);
 //
 //   auto room = fray::empty<float>({1000, 1000}).value_or_throw();   // memory of the store
 //   fill(room.span());
 //   fray::ObjectRef<fray::Array<float>> ref = fray::put(std::move(room));   // copies nothing
 //
-// Elements are bool, integers, floats and complex numbers; rows come before columns (C order).
+// Elements are bool, integers, floats and complex numbers, in row-major (C) order.
 //
-// Threading:  values; what they look at never changes.
-// Ownership:  an array keeps its memory, whatever became of ref, session and node.
-// Failure:    as<T>() of an array of another type is kWrongType and names both.
+// Threading:  values; the elements of an array never change.
+// Ownership:  an array keeps its memory, also after its ref, the session and the node have ended.
+// Failure:    as<T>() returns kWrongType for an array of another type, and names both types.
 #pragma once
 
 #include <fray.h>
@@ -58,24 +58,26 @@ concept Element = !detail::dtype_of<T>().empty();
 template <Element T>
 class Array;
 
-// An array whose type is known when the program runs.
+// An array whose type of elements is known only when the program runs.
 struct AnyArray {
   std::string dtype;
   std::vector<std::size_t> shape;
   std::span<const std::byte> bytes;
-  std::shared_ptr<const void> memory;  // what keeps `bytes`
+  std::shared_ptr<const void> memory;  // owns `bytes`
 
+  // Returns the same memory as an array of T.
   template <Element T>
   Result<Array<T>> as() const;
 };
 
+// A read-only array of any number of dimensions.
 template <Element T>
 class Array {
  public:
   using value_type = T;
 
   Array() : shape_{0} {}
-  // A copy.
+  // Copies the values.
   explicit Array(std::span<const T> values) : Array(values, {values.size()}) {}
   Array(std::span<const T> values, std::vector<std::size_t> shape) : shape_(std::move(shape)) {
     std::shared_ptr<T[]> copy(new T[values.size()]);
@@ -83,7 +85,7 @@ class Array {
     values_ = {copy.get(), values.size()};
     memory_ = std::move(copy);
   }
-  // Of memory that `memory` keeps.
+  // Refers to values that `memory` owns.
   Array(std::span<const T> values, std::vector<std::size_t> shape, std::shared_ptr<const void> memory)
       : values_(values), shape_(std::move(shape)), memory_(std::move(memory)) {}
 
@@ -104,7 +106,7 @@ class Array {
 
 template <Element T>
 Result<Array<T>> AnyArray::as() const {
-  // int64 and long long, char and int8 are the same numbers under several names.
+  // An array of bytes can be read as any type of one byte, because char, int8_t and uint8_t are distinct types.
   if (dtype != detail::dtype_of<T>() && !(sizeof(T) == 1 && !std::is_same_v<T, bool> && dtype == "|u1")) {
     return Status(Code::kWrongType,
                   "the array has elements of dtype '" + dtype + "', not '" + std::string(detail::dtype_of<T>()) + "'");
@@ -113,7 +115,7 @@ Result<Array<T>> AnyArray::as() const {
   return Array<T>(values, shape, memory);
 }
 
-// Memory in the store, to be filled and put. Move-only.
+// Memory of the store for an array, which the program fills and then puts. A Room can be moved but not copied.
 template <Element T>
 class Room {
  public:
@@ -126,7 +128,7 @@ class Room {
   Room& operator=(Room&&) = delete;
   ~Room() {
     if (session_ == nullptr) return;
-    fray_room_leave(session_, values_.data());  // does nothing once it was put
+    fray_room_leave(session_, values_.data());  // has no effect after a put
     fray_session_release(session_);
   }
 
@@ -143,7 +145,7 @@ class Room {
   std::vector<std::size_t> shape_;
 };
 
-// Room for an array of this shape, in the session of this process.
+// Returns memory for an array of this shape, in the session of this process.
 template <Element T>
 Result<Room<T>> empty(std::vector<std::size_t> shape) {
   fray_session* session = fray_current_session();

@@ -1,10 +1,10 @@
-// How values travel: which types may be arguments and results, and how to add one's own.
+// Codecs: the types that arguments and results may have, and how a program adds types of its own.
 //
 //   struct Point { double x, y; };
 //   FRAY_STRUCT(Point, x, y);              // beside the struct, in its namespace; Python sees {"x": ..., "y": ...}
 //
-//   void fray_write(fray::Encoder& out, const Date& date) { out.value(date.to_string()); }     // or two free functions,
-//   bool fray_read(fray::Decoder& in, Date& date) { ... }                                      // found by their argument
+// void fray_write(fray::Encoder& out, const Date& date) { out.value(date.to_string()); }     // or two free functions,
+// bool fray_read(fray::Decoder& in, Date& date) { ... }                                      // found by their argument
 //
 //   C++                                                    Python
 //   fray::None, std::optional without a value              None
@@ -17,9 +17,9 @@
 //   fray::ObjectRef<T>, fray::ActorHandle<T>               the same
 //   fray::Value                                            any of these
 //
-// Threading:  values; one thread each.
-// Ownership:  an Encoder borrows what it encodes until it was submitted or put; a Decoder borrows its view.
-// Failure:    a value of another type than the one asked for is kWrongType; the message names both, and the place.
+// Threading:  values; one thread each. Ownership:  an Encoder borrows what it encodes until the value was submitted or
+// put. A Decoder borrows its view. Failure:    kWrongType for a value of another type than the requested one. The
+// message names both types and the place.
 #pragma once
 
 #include <fray.h>
@@ -55,8 +55,8 @@ struct None {
 class Encoder;
 class Decoder;
 
-// Specialised for every type that can travel: `static void write(Encoder&, const T&)` and
-// `static bool read(Decoder&, T&)`, which answers in.fail(...) for what it cannot read.
+// Specialised for every type of arguments and results, with `static void write(Encoder&, const T&)` and
+// `static bool read(Decoder&, T&)`. read() returns in.fail(...) for a value that it cannot read.
 template <typename T>
 struct Codec;
 
@@ -80,15 +80,17 @@ concept Readable = requires(Decoder& in, T& value) {
   { Codec<T>::read(in, value) } -> std::same_as<bool>;
 };
 
+// Encodes one value.
 class Encoder {
  public:
-  static constexpr std::size_t kInsideBytes = 4096;  // smaller arrays lie between the other items
+  static constexpr std::size_t kInsideBytes = 4096;  // arrays up to this size are encoded among the other items
 
   Encoder() : packer_(bytes_) {}
   Encoder(const Encoder&) = delete;
   Encoder& operator=(const Encoder&) = delete;
 
-  // The whole value. Simple ones have encodings of their own, without a copy of their bytes.
+  // Encodes the whole value. None, numbers, texts and bytes have encodings of their own; texts and bytes are not
+  // copied.
   template <typename T>
   void whole(const T& value) {
     if constexpr (std::is_same_v<T, None>) {
@@ -108,13 +110,13 @@ class Encoder {
       Codec<T>::write(*this, value);
     }
   }
-  // That the value of an object is the argument.
+  // Makes the value of an object the argument.
   void value_of(fray_object* object) {
     encoding_ = FRAY_REF;
     refs_.push_back(object);
   }
 
-  // One item, inside of another one.
+  // Encodes one item of a list, a dict or another composite value.
   template <typename T>
   void value(const T& item) {
     Codec<T>::write(*this, item);
@@ -130,7 +132,7 @@ class Encoder {
     }
     packer_.array(packed);
   }
-  // Always beside the other items, as an array that lies in the store must.
+  // Encodes an array in a buffer of its own whatever its size, as an array in the store needs.
   void array_outside(std::string_view dtype, std::vector<std::uint64_t> shape, std::span<const std::byte> bytes) {
     packer_.array({dtype, std::move(shape), true, static_cast<std::uint32_t>(buffers_.size()), {}});
     buffers_.push_back({bytes.data(), bytes.size()});
@@ -176,9 +178,10 @@ class Encoder {
   std::vector<fray_object*> refs_;
 };
 
+// Reads one encoded value.
 class Decoder {
  public:
-  // Takes over the view's pin.
+  // Takes over the pin of the view.
   Decoder(fray_session* session, const fray_view& view)
       : session_(session),
         view_(view),
@@ -196,13 +199,13 @@ class Decoder {
     if (view_.encoding == FRAY_PORTABLE) return unpacker_.next();
     return simple();
   }
-  // Takes the next item when it is None.
+  // Skips the next item and returns true if that item is None.
   bool next_is_none() {
     if (view_.encoding == FRAY_PORTABLE) return unpacker_.next_is_none();
     if (begun_ || view_.encoding != FRAY_NONE) return false;
     return begun_ = true;
   }
-  // The next item, which has to be of this kind.
+  // Reads the next item. Returns false, and fails, if it has another kind.
   bool expect(Kind kind, Item* item) {
     *item = next();
     return item->kind == kind || fail(name_of(kind), *item);
@@ -216,7 +219,8 @@ class Decoder {
   }
   const Status& status() const { return status_; }
 
-  // The object of a kRef or kActor; borrowed. Null, and failed, where there is none.
+  // Returns the object of a kRef or kActor, which the view owns. Returns null, and fails, if the view has no such
+  // object.
   fray_object* object(const Item& item) {
     if (item.count < view_.ref_count) return view_.refs[item.count];
     fail("a ref inside the value is missing");
@@ -242,7 +246,7 @@ class Decoder {
   Status status_;
 };
 
-// What is no portable encoding, as items.
+// Reads the encodings that are not portable, as items.
 inline Item Decoder::simple() {
   Item item;
   if (std::exchange(begun_, true)) {
@@ -521,7 +525,7 @@ struct MapCodec {
 
 }  // namespace detail
 
-// A list; an array of the same elements can be read as one too.
+// A vector is a list. It can also be read from an array of one dimension with the same elements.
 template <typename T>
   requires(!std::is_same_v<T, std::byte>)
 struct Codec<std::vector<T>> {
@@ -550,7 +554,7 @@ struct Codec<std::vector<T>> {
   }
 
  private:
-  static constexpr std::uint32_t kMostReserved = 4096;  // a count is what somebody says
+  static constexpr std::uint32_t kMostReserved = 4096;  // a count comes from the sender, and may be wrong
 
   static bool read_array(Decoder& in, const Item& item, std::vector<T>& values) {
     AnyArray any;
@@ -630,7 +634,7 @@ inline bool begin_fields(Decoder& in, const char* type, std::uint32_t count) {
 }  // namespace v1
 }  // namespace fray
 
-// Applies `macro(context, x)` to each further argument.
+// FRAY_FOR_EACH applies `macro(context, x)` to each further argument.
 #define FRAY_PARENS ()
 #define FRAY_EXPAND(...) FRAY_EXPAND3(FRAY_EXPAND3(FRAY_EXPAND3(FRAY_EXPAND3(__VA_ARGS__))))
 #define FRAY_EXPAND3(...) FRAY_EXPAND2(FRAY_EXPAND2(FRAY_EXPAND2(FRAY_EXPAND2(__VA_ARGS__))))
@@ -651,7 +655,8 @@ inline bool begin_fields(Decoder& in, const char* type, std::uint32_t count) {
     continue;                                          \
   }
 
-// Makes a struct one that travels, as a dict of its fields. At namespace scope, beside the struct.
+// FRAY_STRUCT(type, fields...) gives a struct a codec: it is encoded as a dict of its fields. The macro stands in the
+// namespace of the struct.
 #define FRAY_STRUCT(type, ...)                                                                 \
   [[maybe_unused]] inline void fray_write(::fray::Encoder& fray_out, const type& fray_given) { \
     fray_out.items().dict(0 FRAY_FOR_EACH(FRAY_COUNT_FIELD, type, __VA_ARGS__));               \

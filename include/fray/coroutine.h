@@ -1,4 +1,4 @@
-// Coroutine<T>: code that waits for refs by co_await, many of it in one thread. run() drives one until it ends.
+// Coroutine<T>: a coroutine that waits for refs with co_await. One thread runs many of them. run() runs one to its end.
 //
 //   fray::Coroutine<int> both() {
 //     fray::ObjectRef<int> one = fray::submit(add, 1, 2), other = fray::submit(add, 3, 4);
@@ -7,10 +7,12 @@
 //   int ten = fray::run(both());
 //   std::vector<int> many = fray::run(fray::all(std::move(coroutines)));
 //
-// Threading:  a coroutine runs on the thread that calls run(), and only while it does. co_await of a ref outside of run()
-//             waits, as get() does.
-// Ownership:  a Coroutine owns its frame; co_await and run() take it. It starts when somebody awaits it.
-// Failure:    co_await of a ref gives a Result. What a coroutine throws goes to whoever awaits it, or out of run().
+// Threading:  a coroutine runs on the thread that calls run(), during that call. Outside of run(), co_await of a ref
+// blocks
+//             the thread, as get() does.
+// Ownership:  a Coroutine owns its frame; co_await and run() take it over. It starts when it is awaited. Failure:
+// co_await of a ref returns a Result. An exception of a coroutine goes to the coroutine that awaits it, or out
+//             of run().
 #pragma once
 
 #include <fray.h>
@@ -30,7 +32,7 @@ inline namespace v1 {
 
 namespace detail {
 
-// The refs that coroutines of this thread wait for.
+// Resumes the coroutines of this thread when the refs are ready for which they wait.
 class CoroutineLoop {
  public:
   CoroutineLoop() : outer_(std::exchange(current(), this)) {}
@@ -61,9 +63,9 @@ class CoroutineLoop {
       }
       fray_object* object = nullptr;
       int code = fray_queue_next(queue_, -1, &object);
-      if (code != FRAY_OK) {  // the session is closed, or the task cancelled: get() says so to each of them
+      if (code != FRAY_OK) {  // the session is closed, or the task cancelled: get() fails in each coroutine
         for (auto& [waited, waiter] : std::exchange(waiting_, {})) runnable_.push_back(waiter);
-        if (runnable_.empty()) std::terminate();  // a coroutine that waits for nothing that this loop knows
+        if (runnable_.empty()) std::terminate();  // the coroutine waits for an event that this loop cannot see
         continue;
       }
       auto found = waiting_.find(object);
@@ -156,7 +158,7 @@ class [[nodiscard]] Coroutine {
   }
   T await_resume() { return handle_.promise().take(); }
 
-  // Lets it run up to its first wait; whoever awaits it later gets its result.
+  // Runs the coroutine up to its first wait. It can be awaited later, for its result.
   void start() {
     if (!std::exchange(started_, true)) handle_.resume();
   }
@@ -167,7 +169,7 @@ class [[nodiscard]] Coroutine {
   bool started_ = false;
 };
 
-// Runs a coroutine, and whatever it started, until it has ended.
+// Runs a coroutine, and those that it has started, until it has ended, and returns its result.
 template <typename T>
 T run(Coroutine<T> coroutine) {
   detail::CoroutineLoop loop;
@@ -176,7 +178,7 @@ T run(Coroutine<T> coroutine) {
   return coroutine.handle().promise().take();
 }
 
-// All of them side by side; their results in order.
+// Runs several coroutines at the same time, and returns their results in the order of the coroutines.
 template <typename T>
 Coroutine<std::vector<T>> all(std::vector<Coroutine<T>> coroutines) {
   for (Coroutine<T>& each : coroutines) each.start();

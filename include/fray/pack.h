@@ -1,9 +1,9 @@
-// Packer and Unpacker: the bytes of portable values, item by item: MessagePack, with three extensions. See
-// docs/formats/portable-values.md.
+// Packer and Unpacker: write and read the bytes of portable values, item by item. The format is MessagePack with three
+// extensions; see docs/formats/portable-values.md.
 //
 // Threading:  values; one thread each.
-// Ownership:  a Packer appends to a string it does not own; an Unpacker looks into bytes that must outlive it.
-// Failure:    an Unpacker answers kBroken for bytes that are no such item, and from then on.
+// Ownership:  a Packer appends to a string that it does not own. The bytes that an Unpacker reads must outlive it.
+// Failure:    an Unpacker returns kBroken for bytes that are no item, and for all bytes after them.
 #pragma once
 
 #include <bit>
@@ -39,23 +39,24 @@ inline const char* name_of(Kind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-// An array as it lies in the bytes, or in one of the buffers beside them.
+// An array, whose elements are among the bytes of the items or in a buffer of their own.
 struct PackedArray {
-  std::string_view dtype;  // as numpy writes it: "<f8"
+  std::string_view dtype;  // in the notation of numpy: "<f8"
   std::vector<std::uint64_t> shape;
   bool outside = false;
-  std::uint32_t buffer = 0;  // outside: which one
-  std::string_view bytes;    // else
+  std::uint32_t buffer = 0;  // the number of the buffer, if `outside`
+  std::string_view bytes;    // the elements, otherwise
 };
 
 struct Item {
   Kind kind = Kind::kBroken;
   bool boolean = false;
-  std::int64_t integer = 0;            // kInt; also kUnsigned, where it fits
-  std::uint64_t unsigned_integer = 0;  // kUnsigned: above the largest int64
+  std::int64_t integer = 0;            // for kInt; also for kUnsigned, if it fits
+  std::uint64_t unsigned_integer = 0;  // for kUnsigned, which is above the largest int64
   double real = 0;
-  std::string_view bytes;   // kText, kBytes; kActor: its description
-  std::uint32_t count = 0;  // kList: items that follow; kDict: pairs that follow; kRef, kActor: place in the side table
+  std::string_view bytes;  // of kText and kBytes; the description of kActor
+  // The number of items of kList or of pairs of kDict that follow; for kRef and kActor the index in the table of refs.
+  std::uint32_t count = 0;
   PackedArray array;
 };
 
@@ -129,7 +130,7 @@ class Packer {
  private:
   void byte(std::uint8_t value) { out_.push_back(static_cast<char>(value)); }
   template <typename Number>
-  void big(Number value) {  // big-endian, as MessagePack has it
+  void big(Number value) {  // MessagePack is big-endian
     for (int shift = 8 * (static_cast<int>(sizeof(value)) - 1); shift >= 0; shift -= 8) {
       byte(static_cast<std::uint8_t>(value >> shift));
     }
@@ -153,7 +154,7 @@ class Unpacker {
   explicit Unpacker(std::string_view bytes) : bytes_(bytes) {}
 
   bool done() const { return ok_ && bytes_.empty(); }
-  // Takes the next item when it is None.
+  // Skips the next item and returns true if that item is None.
   bool next_is_none() {
     if (bytes_.empty() || static_cast<std::uint8_t>(bytes_.front()) != 0xC0) return false;
     bytes_.remove_prefix(1);
@@ -182,7 +183,7 @@ class Unpacker {
   }
 
  private:
-  // Marks of numbers, with the bytes of the number behind them.
+  // Reads the number that follows its mark.
   Item a_number(std::uint8_t mark) {
     switch (mark) {
       case 0xCA:
@@ -207,7 +208,7 @@ class Unpacker {
         return integer(static_cast<std::int64_t>(number<std::uint64_t>()));
     }
   }
-  // Marks of what has a size or a count behind them.
+  // Reads an item whose mark is followed by a size or a count.
   Item sized(std::uint8_t mark) {
     switch (mark) {
       case 0xC4:
@@ -283,7 +284,8 @@ class Unpacker {
     if (ok_) item.kind = kind;
     return item;
   }
-  // Each item that follows takes a byte at least: a larger count is nonsense, and nobody shall reserve memory for it.
+  // Each item that follows takes at least one byte. A larger count is an error, and must not make a reader reserve
+  // memory.
   Item many(Kind kind, std::uint32_t count) {
     if (!ok_ || count > bytes_.size()) return broken();
     Item item;

@@ -6,12 +6,13 @@
 //   auto model = fray::create_actor(fray::python_class("serving:Model"), "weights.npz").value_or_throw();
 //   fray::Array<float> scores = fray::get(model.call<fray::Array<float>>("score", batch)).value_or_throw();
 //
-// What crosses over: None, bool, int, float, str, bytes, list, dict with such keys, arrays, refs and handles. Anything else is an
-// error that names the type. Exceptions arrive with type, text and traceback.
+// Arguments and results are None, bool, int, float, str, bytes, list, dict with keys of these types, arrays, refs and
+// handles. For a value of any other type the call fails with an error that names the type. Exceptions arrive with their
+// type, text and traceback.
 //
 // Threading:  any thread.
-// Ownership:  a function or class is a name; copy it.
-// Failure:    kNotFound without an interpreter (Options::python); a module that cannot be imported fails the task.
+// Ownership:  a function or class is a name, and can be copied.
+// Failure:    kNotFound if there is no interpreter (Options::python). A module that cannot be imported fails the task.
 #pragma once
 
 #include <string>
@@ -27,7 +28,8 @@ inline namespace v1 {
 
 namespace detail {
 
-// As what an argument goes to Python, which has no types to ask for: as it is given. A ref goes as its value.
+// The type as which an argument is encoded for Python, whose functions declare no types: its own type. For a ref, that
+// of its value.
 template <typename A>
 struct AsGiven {
   using type = std::conditional_t<std::is_convertible_v<const A&, std::string_view>, std::string_view, A>;
@@ -47,7 +49,7 @@ struct PythonFunction {
   std::string name;  // "module:function"
 };
 
-// `R`: what it gives; any Value where that is not said.
+// Names a Python function, as "module:function". `R` is the type of its result.
 template <typename R = Value>
 PythonFunction<R> python(std::string name) {
   return PythonFunction<R>(std::move(name));
@@ -73,8 +75,10 @@ struct PythonClass {
   explicit PythonClass(std::string given) : name(std::move(given)) {}
   std::string name;  // "module:Class"
 };
+// Names a Python class, as "module:Class".
 inline PythonClass python_class(std::string name) { return PythonClass(std::move(name)); }
 
+// A handle of an actor of a Python class. Methods are called by their name.
 class PythonActor : public AnyActor {
  public:
   PythonActor() = default;

@@ -1,13 +1,14 @@
-// ObjectRef<T>: stands for a value that a task makes or that was put. get, put, wait, as_completed, cancel.
+// ObjectRef<T>: stands for the result of a task, or for a value that was put. The functions get, put, wait,
+// as_completed and cancel work on refs.
 //
 //   fray::ObjectRef<int> ref = fray::submit(add, 1, 2);
 //   int three = fray::get(ref).value_or_throw();
 //   for (const auto& done : fray::as_completed(refs)) use(fray::get(done));
 //
-// Threading:  any thread.
-// Ownership:  refs are counted: the object goes with the last one, in whatever process that is. A ref may be an argument, a
+// Threading:  any thread. Ownership:  refs are counted in all processes, and the object is deleted with its last ref. A
+// ref may be an argument, a
 //             result, and a part of either.
-// Failure:    what a task failed with is what get() answers. A ref that submit() could not make carries the reason.
+// Failure:    get() returns the failure of the task. When submit() fails, it returns a ref that carries the reason.
 #pragma once
 
 #include <fray.h>
@@ -28,7 +29,7 @@
 namespace fray {
 inline namespace v1 {
 
-// Seconds, or any other duration; below zero: as long as it takes.
+// A time to wait, in seconds or any other unit of std::chrono. A negative time stands for no limit.
 using Timeout = std::chrono::duration<double>;
 inline constexpr Timeout kForever{-1.0};
 
@@ -37,7 +38,7 @@ class ObjectRef;
 
 namespace detail {
 
-// What a value of type T is when somebody keeps it.
+// The type that stores a value of type T: std::string for a string_view, Array<T> for a span.
 template <typename T>
 struct KeptAs {
   using type = std::remove_cvref_t<T>;
@@ -60,11 +61,11 @@ struct KeptAs<Result<T>> : KeptAs<T> {};
 template <typename T>
 using Kept = typename detail::KeptAs<std::remove_cvref_t<T>>::type;
 
-// A ref without its type.
+// A ref whose type of value is not known.
 class AnyRef {
  public:
   AnyRef() = default;
-  // Takes over a count.
+  // Takes over one count of the object.
   AnyRef(fray_session* session, fray_object* object) : session_(session), object_(object) {
     fray_session_retain(session);
   }
@@ -88,7 +89,7 @@ class AnyRef {
     fray_session_release(session_);
   }
 
-  // Whether it stands for an object; why not, when submit() was refused.
+  // Returns whether the ref stands for an object. After a submit() that failed it does not, and status() says why.
   explicit operator bool() const { return object_ != nullptr; }
   const Status& status() const { return status_; }
   bool is_ready() const { return object_ == nullptr || fray_object_is_ready(object_) != 0; }
@@ -96,7 +97,7 @@ class AnyRef {
   fray_object* object() const { return object_; }
   friend bool operator==(const AnyRef& a, const AnyRef& b) { return a.object_ == b.object_; }
 
-  // Why there is nothing to wait for; ok otherwise.
+  // Returns the reason why the ref stands for no object, or kOk if it stands for one.
   Status unusable() const {
     if (object_ != nullptr) return Status();
     return status_.is_ok() ? Status(Code::kInvalidArgument, "the ref is empty: it was made by default or moved from")
@@ -109,6 +110,7 @@ class AnyRef {
   Status status_;
 };
 
+// A ref to a value of type T.
 template <typename T>
 class ObjectRef : public AnyRef {
  public:
@@ -169,7 +171,7 @@ inline fray_session* session_or_null(Status* status) {
 
 }  // namespace detail
 
-// The value, waiting for it. Arrays lie in shared memory and are not copied.
+// Waits for the value and returns it. Arrays are in shared memory and are not copied.
 template <typename T>
 Result<Kept<T>> get(const ObjectRef<T>& ref, Timeout timeout = kForever) {
   if (Status unusable = ref.unusable(); !unusable.is_ok()) return unusable;
@@ -194,7 +196,7 @@ std::vector<fray_object*> objects_of(std::span<const ObjectRef<T>> refs) {
 
 }  // namespace detail
 
-// All values, in order; the first failure in that order is the answer's.
+// Waits for all values and returns them in the order of the refs, or the first failure in that order.
 template <typename T>
 Result<std::vector<Kept<T>>> get(const std::vector<ObjectRef<T>>& refs, Timeout timeout = kForever) {
   std::vector<fray_object*> objects = detail::objects_of(std::span<const ObjectRef<T>>(refs));
@@ -226,7 +228,7 @@ inline Result<void> get(const std::vector<ObjectRef<void>>& refs, Timeout timeou
   return {};
 }
 
-// A value that tasks can take by its ref. Of a Room nothing is copied.
+// Stores a value and returns a ref to it, which tasks can take as an argument. The elements of a Room are not copied.
 template <typename T>
   requires Writable<std::remove_cvref_t<T>>
 ObjectRef<Kept<T>> put(const T& value) {
@@ -253,13 +255,15 @@ ObjectRef<Array<T>> put(Room<T>&& room) {
   return ObjectRef<Array<T>>(room.session(), object);
 }
 
+// The refs that wait() was given: those that are ready, and the others.
 template <typename T>
 struct Waited {
   std::vector<ObjectRef<T>> ready;
   std::vector<ObjectRef<T>> others;
 };
 
-// Until `count` refs are ready or the time is over: the first `count` ready ones, and all others, in their order.
+// Waits until `count` refs are ready or the time is over. Returns the first `count` ready refs, and all other refs,
+// both in the order in which they were given.
 template <typename T>
 Result<Waited<T>> wait(const std::vector<ObjectRef<T>>& refs, std::size_t count = 1, Timeout timeout = kForever) {
   if (count < 1 || count > refs.size()) {
@@ -267,7 +271,7 @@ Result<Waited<T>> wait(const std::vector<ObjectRef<T>>& refs, std::size_t count 
                                               std::to_string(refs.size()) + " refs");
   }
   std::vector<fray_object*> objects = detail::objects_of(std::span<const ObjectRef<T>>(refs));
-  const std::size_t refused = refs.size() - objects.size();  // they are ready with their failure
+  const std::size_t refused = refs.size() - objects.size();  // refs without an object are ready, with a failure
   if (count > refused) {
     int code = fray_wait(fray_current_session(), objects.data(), objects.size(), count - refused, timeout.count());
     if (code != FRAY_OK && code != FRAY_TIMED_OUT) return Status::of(code);
@@ -279,8 +283,8 @@ Result<Waited<T>> wait(const std::vector<ObjectRef<T>>& refs, std::size_t count 
   return split;
 }
 
-// Stops a task: one that has not started never will; a running one finds out by fray::is_cancelled(), or loses its worker
-// with `force`. Whether it had not ended. get() is then kCancelled.
+// Cancels a task. A task that has not started will not start. A running task can ask fray::is_cancelled(); with `force`
+// its worker is killed. Returns true if the task had not ended, and get() then returns kCancelled.
 inline Result<bool> cancel(const AnyRef& ref, bool force = false) {
   if (!ref) return Status(Code::kInvalidArgument, "cancel: the ref is empty");
   int cancelled = 0;
@@ -290,10 +294,10 @@ inline Result<bool> cancel(const AnyRef& ref, bool force = false) {
   return cancelled != 0;
 }
 
-// Whether the task or call that runs in this thread was cancelled, or is past its timeout.
+// Returns whether the task or call that runs in this thread was cancelled or has exceeded its timeout.
 inline bool is_cancelled() { return fray_is_cancelled() != 0; }
 
-// Refs in the order in which they become ready. A loop over it ends early when the session does.
+// Refs in the order in which they become ready. A loop over them ends early when the session ends.
 template <typename T>
 class Completed {
  public:
@@ -311,7 +315,7 @@ class Completed {
   Completed& operator=(const Completed&) = delete;
   ~Completed() { fray_queue_free(queue_); }
 
-  // The next one; kNotFound after the last.
+  // Returns the next ref that is ready, or kNotFound after the last.
   Result<ObjectRef<T>> next(Timeout timeout = kForever) {
     if (!refused_.empty()) {
       ObjectRef<T> ref = std::move(refused_.front());
@@ -358,6 +362,7 @@ class Completed {
   fray_queue* queue_ = nullptr;
 };
 
+// Returns the refs in the order in which they become ready, for a loop over them.
 template <typename T>
 Completed<T> as_completed(std::vector<ObjectRef<T>> refs) {
   return Completed<T>(std::move(refs));

@@ -1,16 +1,17 @@
-// connect(): makes this process a driver of a node, its own or one that runs; Session ends that.
+// connect(): makes this process a driver, of a node of its own or of one that already runs. The Session that it returns
+// is the connection.
 //
 //   int main() {
-//     auto session = fray::connect().value_or_throw();     // first of all: workers run main() up to here
+//     auto session = fray::connect().value_or_throw();     // call it first: workers run main() up to here
 //     ...
 //   }
 //
-// Workers of the program's own binary are started by running it again with the same arguments. In them connect() does
-// not return: it runs tasks. So what main() does before connect() is done once more for workers, and must not start
+// A worker is the program's own binary, started again with the same arguments. In a worker connect() does not return:
+// it runs tasks. Everything that main() does before connect() is thus repeated in each worker, and must not start
 // threads. With Options::library workers load that library instead, and main() is not run again.
 //
-// Threading:  any thread; one session at a time in a process.
-// Ownership:  the session ends with its Session. Arrays that were got stay readable.
+// Threading:  any thread; a process has one session at a time.
+// Ownership:  the session ends when its Session is destroyed. Arrays that get() has returned stay readable.
 // Failure:    kNotFound and kUnavailable say which program or node is missing, kVersionMismatch which release it has.
 #pragma once
 
@@ -27,19 +28,30 @@
 namespace fray {
 inline namespace v1 {
 
+// What connect() connects to. The members from `cpus` to `resources` describe the program's own node, and a running
+// node ignores them; 0 and empty stand for the defaults.
 struct Options {
-  std::string address{};           // empty: that of this job, else one of its own; else "auto", a socket or a home
-  double cpus = 0;                 // 0: what the container gives. This and the next five are for a node of its own
-  std::uint64_t memory_bytes = 0;  // likewise
+  // "auto" for the running node of this home, the path of a socket, or a home. Empty for the node of the job that this
+  // process belongs to, and for a node of its own outside of jobs.
+  std::string address{};
+  // Number of CPUs; by default those that the container has.
+  double cpus = 0;
+  // Memory of the node; by default that of the container.
+  std::uint64_t memory_bytes = 0;
   std::uint64_t store_memory_bytes = 0;
   std::string spill_folder{};
   std::uint32_t max_workers = 0;
   std::map<std::string, double> resources{};
-  std::string name_space{};  // of named actors; empty: that of the environment, else "default"
-  std::string library{};     // that workers load; empty: they run this program
-  std::string python{};      // interpreter of Python workers; empty: as found
+  // The namespace of named actors. Empty for that of the environment, or else "default".
+  std::string name_space{};
+  // The shared library that workers load. Empty if workers run this program.
+  std::string library{};
+  // The interpreter of Python workers. Empty for that of $VIRTUAL_ENV, that of the environment in which Fray is
+  // installed, or python3 on the PATH.
+  std::string python{};
 };
 
+// The connection of this process to its node.
 class Session {
  public:
   explicit Session(fray_session* session) : session_(session) {}
@@ -50,15 +62,16 @@ class Session {
   }
   ~Session() { close(); }
 
-  // Unfinished tasks fail; a node of its own ends with all its workers. Idempotent.
+  // Ends the session. Tasks that have not finished fail, and the program's own node ends with its workers. A second
+  // call has no effect.
   void close() {
     if (session_ == nullptr) return;
     fray_close(session_);
     fray_session_release(std::exchange(session_, nullptr));
   }
-  // How much of a resource the node has: "CPU", "memory", ...
+  // Returns the amount of a resource that the node has in total, such as "CPU" or "memory".
   double total(const std::string& resource) const { return fray_total_resource(session_, resource.c_str()); }
-  // What `fray status --json` shows.
+  // Returns the document that `fray status --json` prints.
   Result<std::string> status() const {
     char* text = nullptr;
     if (int code = fray_status(session_, &text); code != FRAY_OK) return Status::of(code);
@@ -72,6 +85,7 @@ class Session {
   fray_session* session_;
 };
 
+// Connects this process to a node. In a worker it does not return.
 inline Result<Session> connect(const Options& options = {}) {
   if (fray_abi_version() != FRAY_ABI_VERSION) {
     return Status(Code::kVersionMismatch, "this program was compiled for version " + std::to_string(FRAY_ABI_VERSION) +
@@ -99,8 +113,8 @@ inline Result<Session> connect(const Options& options = {}) {
   return Session(session);
 }
 
-// In a process that was started as a worker: runs tasks and exits; elsewhere it returns at once. For programs that do
-// something before connect() that workers must not do.
+// In a worker, runs tasks and ends the process; in any other process, returns at once. Programs call it before work
+// that precedes connect() and that workers must not repeat.
 inline void serve_if_worker() { fray_serve(); }
 
 }  // namespace v1

@@ -1,8 +1,8 @@
-// Status, Result<T> and Error: how every function of the API answers.
+// Status, Result<T> and Error: how the functions of the API report failures.
 //
 //   fray::Result<int> sum = fray::get(ref);
 //   if (!sum) std::cerr << sum.status().message();
-//   int value = fray::get(ref).value_or_throw();    // or as an exception, where that is wanted
+//   int value = fray::get(ref).value_or_throw();    // throws an Error after a failure
 //
 // Threading:  values.
 // Ownership:  an error owns its texts.
@@ -48,14 +48,15 @@ enum class Code : int {
 
 class [[nodiscard]] Status;
 
-// What value_or_throw() throws.
+// The exception that value_or_throw() and or_throw() throw.
 class Error : public std::runtime_error {
  public:
   explicit Error(const Status& status);
   Code code() const { return code_; }
-  // kTaskFailed: the type of what the task threw or raised, such as "std::out_of_range" or "ValueError".
+  // For kTaskFailed, the type of the exception with which the task failed, such as "std::out_of_range" or "ValueError".
   const std::string& type_name() const { return type_name_; }
-  const std::string& traceback() const { return traceback_; }  // of a Python exception
+  // The traceback of a Python exception.
+  const std::string& traceback() const { return traceback_; }
 
  private:
   Code code_;
@@ -63,13 +64,14 @@ class Error : public std::runtime_error {
   std::string traceback_;
 };
 
+// Success, or the code and the message of a failure.
 class [[nodiscard]] Status {
  public:
   Status() = default;
   Status(Code code, std::string message, std::string type_name = {}, std::string traceback = {})
       : state_(std::make_shared<const State>(
             State{code, std::move(message), std::move(type_name), std::move(traceback)})) {}
-  // What failed last in this thread.
+  // Returns the last failure of this thread.
   static Status last() {
     const fray_error* error = fray_last_error();
     return Status(static_cast<Code>(error->code), error->message, error->type_name, error->traceback);
@@ -106,6 +108,7 @@ inline Error::Error(const Status& status)
       type_name_(status.type_name()),
       traceback_(status.traceback()) {}
 
+// A value, or the status of the failure that prevented it.
 template <typename T>
 class [[nodiscard]] Result {
  public:
@@ -139,7 +142,7 @@ class [[nodiscard]] Result {
   Status status_;
 };
 
-// Of a function that gives nothing.
+// The result of a function that returns no value.
 template <>
 class [[nodiscard]] Result<void> {
  public:

@@ -1,19 +1,20 @@
-// Tasks: functions that run in workers. FRAY_TASK makes one known by name; submit() starts it.
+// Tasks: functions that run in workers. FRAY_TASK registers a function by its name, and submit() runs it.
 //
 //   int add(int a, int b) { return a + b; }
-//   FRAY_TASK(add);                                     // at namespace scope, in what workers run
+//   FRAY_TASK(add);                                     // at namespace scope, in the code that workers run
 //
 //   fray::ObjectRef<int> sum = fray::submit(add, 1, 2);
-//   fray::ObjectRef<int> more = fray::submit(add, sum, 3);                       // waits for sum, not here
+// fray::ObjectRef<int> more = fray::submit(add, sum, 3);                       // the task waits for sum; submit() does
+// not
 //   fray::ObjectRef<int> other = fray::submit({.num_cpus = 2, .timeout = 5s}, add, 1, 2);
-//   auto [quotient, rest] = fray::submit_tuple(divide, 7, 2);                    // a ref each, where it returns a tuple
+//   auto [quotient, rest] = fray::submit_tuple(divide, 7, 2);                    // a ref for each part of a tuple
 //
-// A function may take anything that travels (fray/codec.h), spans and string_views as well, and give it back, also as a
-// Result<T>. What it throws fails the task, with the type's name and what().
+// A function may take and return every type that has a codec (fray/codec.h). It may also take spans and string_views,
+// and return a Result<T>. An exception fails the task, with the name of its type and its what().
 //
-// Threading:  any thread. The function runs in another process, one task at a time there.
-// Ownership:  arguments are copied, or lie in shared memory.
-// Failure:    whatever keeps a task from being submitted is in the ref: get() answers it.
+// Threading:  any thread. The function runs in another process, which runs one task at a time.
+// Ownership:  arguments are copied, or are in shared memory.
+// Failure:    when a task cannot be submitted, submit() returns a ref that carries the reason, and get() returns it.
 #pragma once
 
 #include <cxxabi.h>
@@ -38,19 +39,25 @@ namespace fray {
 inline namespace v1 {
 
 struct TaskOptions {
-  std::string label{};  // in logs, status and errors; empty: the function's name
+  // The name of the task in logs, status and errors; empty for the name of the function.
+  std::string label{};
   double num_cpus = 1;
   std::map<std::string, double> resources{};
-  int max_retries = 3;            // of a task whose worker died; -1: no limit
-  Timeout timeout{0};             // 0: none
-  bool retry_exceptions = false;  // whether max_retries counts failures of the function itself too; C++ functions only
-  std::map<std::string, std::string> environment{};  // variables of its workers, beside or in place of this process's
-  int priority = 0;                                  // from -1000 to 1000; higher ones are placed first
+  // Attempts after the first for a task whose worker died; -1 for no limit.
+  int max_retries = 3;
+  // The time that one attempt may take; 0 for no limit.
+  Timeout timeout{0};
+  // Whether an attempt whose function throws is repeated as well, within max_retries. For C++ functions only.
+  bool retry_exceptions = false;
+  // Environment variables of the workers, in addition to those of this process. They take precedence over those.
+  std::map<std::string, std::string> environment{};
+  // From -1000 to 1000. Among tasks that wait, those of higher priority are placed first.
+  int priority = 0;
 };
 
 namespace detail {
 
-// What a parameter of type P is read into.
+// The type of the variable into which an argument for a parameter of type P is read.
 template <typename P>
 using Stored = fray::Kept<P>;
 
@@ -67,7 +74,7 @@ inline constexpr bool is_result = false;
 template <typename T>
 inline constexpr bool is_result<Result<T>> = true;
 
-// Kept<> of a Result<T> is T.
+// For a function that returns a Result<T>, the T must be writable, which is its Kept<>.
 template <typename R>
 concept Returned = std::is_void_v<fray::Kept<R>> || Writable<std::remove_cvref_t<R>> ||
                    (is_result<std::remove_cvref_t<R>> && Writable<fray::Kept<R>>);
@@ -85,7 +92,7 @@ inline void fail_call(fray_call* call, const Status& status) {
                  status.message().c_str());
 }
 
-// Runs `body` and makes a failure of what it throws.
+// Runs `body`; an exception fails the call.
 template <typename Body>
 void guarded(fray_call* call, Body&& body) {
   try {
@@ -93,14 +100,14 @@ void guarded(fray_call* call, Body&& body) {
   } catch (const std::exception& error) {
     fray_call_fail(call, readable_name(typeid(error).name()).c_str(), error.what());
   } catch (abi::__forced_unwind&) {
-    throw;  // the thread is being ended
+    throw;  // pthread_cancel() or pthread_exit() ends this thread
   } catch (...) {
     const std::type_info* type = abi::__cxa_current_exception_type();
     fray_call_fail(call, type != nullptr ? readable_name(type->name()).c_str() : "unknown", "it is no std::exception");
   }
 }
 
-// One argument; false, with the call failed, when it is of another type.
+// Reads one argument. Returns false, and fails the call, when the argument has another type.
 template <typename T>
 bool read_argument(fray_call* call, std::size_t index, T& value) {
   fray_view view;
@@ -126,7 +133,7 @@ void give_one(fray_call* call, const T& value) {
 template <typename T>
 concept TupleLike = requires { std::tuple_size<T>::value; };
 
-// Each part of a tuple, where the caller wants several values.
+// Returns each part of a tuple as a value of its own, for a caller that wants several values.
 template <typename T>
 void give_parts(fray_call* call, const T& value) {
   const std::size_t wanted = fray_call_returns(call);
@@ -168,7 +175,7 @@ bool read_arguments(fray_call* call, std::tuple<Stored<P>...>& values) {
   return std::apply([&](auto&... each) { return (read_argument(call, index++, each) && ...); }, values);
 }
 
-// Reads the arguments, calls, and gives the result back.
+// Reads the arguments, calls the function, and returns its result to the caller of the task.
 template <typename R, typename... P, typename Function>
 void answer(fray_call* call, Function&& function) {
   guarded(call, [&] {
@@ -204,7 +211,7 @@ class TaskRegistrar {
 
 // ---- The caller's side ----
 
-// A value on its way into a parameter of type P.
+// Encodes an argument for a parameter of type P.
 template <typename P, typename A>
 void encode_argument(Encoder& out, const A& argument) {
   using Given = std::remove_cvref_t<A>;
@@ -223,7 +230,7 @@ void encode_argument(Encoder& out, const A& argument) {
   }
 }
 
-// A conversion's result lives as long as the encoder that borrows it.
+// An encoded argument, together with the converted value that the encoder borrows.
 template <typename P, typename A>
 class Outgoing {
  public:
@@ -249,7 +256,7 @@ class Outgoing {
   Encoder out_;
 };
 
-// Why one of the refs among the arguments stands for nothing; ok otherwise.
+// Returns the reason why the first ref without an object among the arguments has none, or kOk if each ref has one.
 template <typename... A>
 Status refused_among(const A&... arguments) {
   Status status;
@@ -265,7 +272,7 @@ Status refused_among(const A&... arguments) {
   return status;
 }
 
-// Encodes the arguments and sends them: `make(session, objects)`, or `refuse(status)`.
+// Encodes the arguments and sends them. Returns make(session, objects), or refuse(status) after a failure.
 template <typename... P, typename Send, typename Make, typename Refuse, typename... A>
 auto send_arguments(Send&& send, Make&& make, Refuse&& refuse, const A&... arguments) {
   Status status = refused_among(arguments...);
@@ -292,7 +299,7 @@ struct MakeRef {
   Ref operator()(Status status) const { return Ref(std::move(status)); }
 };
 
-// A ref for each part of a tuple.
+// Makes a ref for each part of a tuple.
 template <typename R, typename Places = std::make_index_sequence<std::tuple_size_v<R>>>
 struct MakeRefs;
 template <typename R, std::size_t... Place>
@@ -344,7 +351,7 @@ inline FunctionHandle make_registered(fray_session* session, void* key, const Ta
   return nullptr;
 }
 
-// The functions that this thread submitted lately, without options.
+// A slot of a cache, which holds the functions that this thread has submitted last without options.
 struct KnownFunction {
   fray_session* session = nullptr;
   void* key = nullptr;
@@ -363,6 +370,8 @@ inline fray_function* known_function(fray_session* session, void* key, Status* s
 
 }  // namespace detail
 
+// Submits a task that calls the function with these arguments, and returns a ref to its result. An argument may be a
+// ref to a value of the parameter's type: the task then starts when that value is there.
 template <typename R, typename... P, typename... A>
 ObjectRef<Kept<R>> submit(R (*function)(P...), const A&... arguments) {
   static_assert(sizeof...(P) == sizeof...(A), "the function takes another number of arguments");
@@ -387,8 +396,8 @@ ObjectRef<Kept<R>> submit(const TaskOptions& options, R (*function)(P...), const
   return detail::send_call<R, P...>(send, arguments...);
 }
 
-// For a function that returns a tuple, pair or array: a ref for each part, so that who needs one part waits for nothing
-// else and reads nothing else.
+// Submits a task whose function returns a tuple, pair or array, and returns a tuple with a ref for each part. Code that
+// needs only one part then waits for that part alone, and reads no other.
 template <typename R, typename... P, typename... A>
   requires detail::TupleLike<R>
 auto submit_tuple(const TaskOptions& options, R (*function)(P...), const A&... arguments) {
@@ -415,8 +424,8 @@ auto submit_tuple(R (*function)(P...), const A&... arguments) {
 #define FRAY_JOIN_INNER(a, b) a##b
 #define FRAY_JOIN(a, b) FRAY_JOIN_INNER(a, b)
 
-// FRAY_TASK(function) or FRAY_TASK(function, "name"): a name is needed where two functions would have the same, and for
-// overloads: FRAY_TASK(static_cast<int (*)(int)>(twice), "twice_int").
+// FRAY_TASK(function) or FRAY_TASK(function, "name") registers a function. It needs a name if another function has the
+// same one, and for overloads: FRAY_TASK(static_cast<int (*)(int)>(twice), "twice_int").
 #define FRAY_TASK(function, ...)                                                                  \
   [[maybe_unused]] static const ::fray::detail::TaskRegistrar FRAY_JOIN(fray_task_, __COUNTER__)( \
       function, #function __VA_OPT__(, ) __VA_ARGS__)

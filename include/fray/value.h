@@ -1,11 +1,11 @@
-// Value: one of the types that all languages share, known when the program runs.
+// Value: a value of one of the types that all languages share, for code that learns the type when it runs.
 //
 //   fray::Value config = fray::get(ref).value_or_throw();
 //   int width = config.at("width").to<int>().value_or_throw();
 //
 // Threading:  a value.
-// Ownership:  owns all but the memory of arrays, which it keeps.
-// Failure:    to<T>() of a value of another type is kWrongType; at() of what is not there is None.
+// Ownership:  owns its content, and shares the memory of arrays.
+// Failure:    to<T>() returns kWrongType for a value of another type. at() returns None for a missing key or index.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ inline namespace v1 {
 
 struct Value {
   using List = std::vector<Value>;
-  using Dict = std::vector<std::pair<Value, Value>>;  // in the order of the dict
+  using Dict = std::vector<std::pair<Value, Value>>;  // in the order of the Python dict
   using Variant =
       std::variant<None, bool, std::int64_t, std::uint64_t, double, std::string, Bytes, List, Dict, AnyArray>;
 
@@ -50,7 +50,7 @@ struct Value {
   }
 
   bool is_none() const { return std::holds_alternative<None>(value); }
-  // None where this is no dict, or has no such key.
+  // Returns the value of a key, or None if this is no dict or has no such key.
   const Value& at(std::string_view key) const {
     if (const Dict* dict = std::get_if<Dict>(&value)) {
       for (const auto& [name, item] : *dict) {
@@ -60,16 +60,18 @@ struct Value {
     }
     return none();
   }
+  // Returns an item of a list, or None if this is no list or has no such index.
   const Value& at(std::size_t index) const {
     const List* list = std::get_if<List>(&value);
     return list != nullptr && index < list->size() ? (*list)[index] : none();
   }
+  // Returns the number of items of a list or a dict, and 0 for any other value.
   std::size_t size() const {
     if (const List* list = std::get_if<List>(&value)) return list->size();
     if (const Dict* dict = std::get_if<Dict>(&value)) return dict->size();
     return 0;
   }
-  // As another type that travels.
+  // Returns the value as a T, which may be any type that has a codec.
   template <Readable T>
   Result<T> to() const;
 

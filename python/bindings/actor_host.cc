@@ -21,7 +21,7 @@ struct Host {
   CallRunner runner;
   std::unique_ptr<worker::ActorLoop> loop;
   PyObject* instance = nullptr;
-  std::unordered_map<std::uint64_t, PyObject*> methods;  // bound, by the hash of the name
+  std::unordered_map<std::uint64_t, PyObject*> methods;  // bound methods, by the hash of the name
 };
 
 namespace {
@@ -38,10 +38,10 @@ struct RunningCall {
 };
 thread_local RunningCall running_call;
 
-constexpr std::uint64_t kLongestTakeNs = 1'000'000;  // then the event loop has other things to do
+constexpr std::uint64_t kLongestTakeNs = 1'000'000;  // so that the event loop is not kept from other work
 
 void host_dealloc(PyObject* self) {
-  // The process ends with it; what the user's objects refer to is not taken down.
+  // The process ends with the host, so the user's objects are not destroyed.
   PyTypeObject* type = Py_TYPE(self);
   PyObject_Free(self);
   Py_DECREF(reinterpret_cast<PyObject*>(type));
@@ -124,7 +124,7 @@ void answer_cancelled(Host& host, ActorCall* call) {
   host.loop->answer(call, outcome);
 }
 
-// An exception that is set, put away while Python runs and set again at the end.
+// Saves the exception that is set while other Python code runs, and sets it again at the end of the scope.
 class PutAway {
  public:
   PutAway() { PyErr_Fetch(&type_, &value_, &traceback_); }
@@ -144,7 +144,7 @@ bool raised_cancelled() {
   return imported(&cancelled, "asyncio", "CancelledError") != nullptr && raised.is(cancelled);
 }
 
-// Whether somebody has asked for an end of this asyncio task.
+// Whether cancellation of this asyncio task was requested.
 bool is_cancelled(PyObject* task) {
   static PyObject* name = PyUnicode_InternFromString("cancelling");
   PutAway raised;
@@ -152,7 +152,7 @@ bool is_cancelled(PyObject* task) {
   return requests && PyObject_IsTrue(requests.get()) == 1;
 }
 
-// With the exception that is set.
+// Answers a call with the exception that is set.
 void answer_raised(Host& host, ActorCall* call) {
   if (raised_cancelled()) {
     PyErr_Clear();
@@ -163,13 +163,13 @@ void answer_raised(Host& host, ActorCall* call) {
   host.loop->answer(call, outcome);
 }
 
-// Whether there is surely nothing in it to wait for.
+// Whether the result certainly needs no await.
 bool is_plain(PyObject* result) {
   const PyAsyncMethods* methods = Py_TYPE(result)->tp_as_async;
   return (methods == nullptr || methods->am_await == nullptr) && !PyGen_CheckExact(result);
 }
 
-// The exception of a forked child that waits in its parent's event loop.
+// Sets the exception of a forked child that waits in its parent's event loop.
 void set_child_waits() {
   PyErr_SetString(
       PyExc_RuntimeError,
@@ -177,7 +177,7 @@ void set_child_waits() {
       "end the child before, or start it with subprocess");
 }
 
-// Calls that an event loop takes at one time.
+// The calls that an event loop takes in one round.
 class Batch {
  public:
   // `task`: the asyncio task in whose name coroutines take their first step, or None.
@@ -218,7 +218,7 @@ class Batch {
     FirstStep step = take_first_step(coroutine, context_);
     if (host_.owner->inherited && step.end == FirstStep::End::kWaits) set_child_waits();
     host_.runner.end_forked_child();
-    // It goes on with this one, or was told to end by it, which is no affair of the next.
+    // The prepared task goes on with this call, or this call has cancelled it; the next call must not use it.
     if (step.end == FirstStep::End::kWaits || is_cancelled(task_)) task_ = nullptr;
     if (step.end == FirstStep::End::kWaits) {
       Owned number(PyLong_FromVoidPtr(call));
@@ -289,7 +289,7 @@ Owned host_construct(PythonActorHost* self) {
   task.read(in);
   client::Submission::set_depth(task.head.depth + 1);
   host.instance = host.runner.call(cls.get(), task);
-  host.actor.constructor = {};  // it may have been large
+  host.actor.constructor = {};  // frees the frame, which may be large
   return Owned(Py_XNewRef(host.instance));
 }
 
@@ -309,7 +309,7 @@ void host_failed(PythonActorHost* self, Exception error, std::string text) {
 
 bool call_is_cancelled() {
   const auto [host, call] = running_call;
-  // The loop of a forked child is its parent's, and its mutex may be locked for ever.
+  // In a forked child the loop belongs to the parent, and its mutex may stay locked.
   return call != nullptr && !host->owner->inherited && host->loop->is_cancelled(call);
 }
 
@@ -327,7 +327,7 @@ void host_serve(PythonActorHost* self) {
       continue;
     }
     if (host.loop->has_ended()) return;
-    PyErr_Clear();  // an interrupt is for nobody here
+    PyErr_Clear();  // no task runs here that the interrupt could be meant for
   }
 }
 
@@ -341,7 +341,7 @@ Owned host_take(PythonActorHost* self, long count, Any task, Any context) {
   if (count <= 0) host.loop->read();
   std::uint64_t begun_ns = 0;
   for (long taken = 0; taken < count; ++taken) {
-    // Looks once: what comes meanwhile wakes the event loop again.
+    // Reads once: calls that arrive later wake the event loop again.
     ActorCall* call = taken == 0 ? host.loop->next(false, hooks) : host.loop->next_read();
     if (call == nullptr) break;
     if (taken == 0) begun_ns = call->started_ns;

@@ -2,7 +2,7 @@
 //
 // An actor is known by the ref to its object; fray.backend.native.actors wraps it.
 //
-// Threading:  any thread with the GIL, which waits for the node release.
+// Threading:  any thread with the GIL, which is released while it waits for the node.
 // Ownership:  Python owns the refs.
 // Failure:    errors of the engine become the exceptions of fray.errors.
 #include "client/call.h"
@@ -13,7 +13,7 @@ namespace fray::python {
 
 namespace {
 
-// Nothing when the status is `none`: it is for Python to say in which words.
+// Returns None when the status is `none`, for which Python raises its own error.
 Answer<ActorFound> found_actor(PythonClient* owner, Result<client::FoundActor> found, StatusCode none) {
   if (!found.is_ok()) {
     if (found.status().code() == none) return ActorFound();
@@ -55,7 +55,7 @@ PyObject* call_actor(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return nullptr;
 }
 
-// By hand: each call of an actor passes through it.
+// Without nanobind: every call of an actor passes through this function.
 PyMethodDef actor_functions[] = {
     {"call_actor", fast(call_actor), METH_FASTCALL,
      "call_actor(client: Client, actor: Any, method: Function, plan: Plan, args: tuple[Any, ...],\n"

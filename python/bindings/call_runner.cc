@@ -93,7 +93,7 @@ PyObject* CallRunner::stream(PyObject* callable, const worker::TaskView& task, c
   if (!iterator) return nullptr;
   for (std::uint32_t index = 0;; ++index) {
     Owned item(PyIter_Next(iterator.get()));
-    if (owner_->inherited && item) {  // nobody takes the child's items
+    if (owner_->inherited && item) {  // items of a forked child are not used
       Owned closed(PyObject_CallMethod(iterator.get(), "close", nullptr));
     }
     end_forked_child();
@@ -108,7 +108,8 @@ PyObject* CallRunner::stream(PyObject* callable, const worker::TaskView& task, c
   return Py_NewRef(Py_None);
 }
 
-// One value of a result or item, as it goes into a frame. What others have to hold is recorded at the node first.
+// Encodes one value of a result or item for a frame. Objects that other processes have to hold are recorded at the node
+// first.
 bool CallRunner::encode_value(PyObject* value, ObjectId id, const worker::TaskView& task, const char* what,
                               std::string* out, std::uint64_t* size) {
   Encoded encoded;

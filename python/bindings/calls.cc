@@ -2,13 +2,13 @@
 //
 // Threading:  any thread with the GIL.
 // Ownership:  a Function is shared by Python and by the tasks that call it.
-// Failure:    what cannot be pickled is named with its place; nothing is submitted then.
+// Failure:    the error for a value that cannot be pickled names its path; nothing is submitted then.
 #include <algorithm>
 #include <cstring>
 #include <limits>
 #include <unordered_map>
 
-#define XXH_INLINE_ALL  // no library to carry along
+#define XXH_INLINE_ALL  // header only, so that no library has to be shipped
 #include <xxhash.h>
 
 #include "client/call.h"
@@ -29,7 +29,7 @@ void function_dealloc(PyObject* self) {
   Py_DECREF(reinterpret_cast<PyObject*>(type));
 }
 
-// sys.getsizeof(function): with what it holds.
+// sys.getsizeof(function): the size with everything that it holds.
 PyObject* function_sizeof(PyObject* self, PyObject*) {
   const client::Function& function = **reinterpret_cast<PythonFunction*>(self)->function;
   return PyLong_FromSize_t(sizeof(PythonFunction) + sizeof(client::Function) + function.name.size() +
@@ -55,8 +55,8 @@ PyType_Slot plan_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(plan_dealloc
 PyType_Spec plan_spec{PythonPlan::kTypeName, sizeof(PythonPlan), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, plan_slots};
 
-// The payload of this id that is in use, or else `payload`: a function that is pickled for every call, such as a method of
-// a large object, is held once for all of its calls. Guarded by the GIL.
+// Returns the payload with this id if one is in use, else `payload`. So a function that is pickled for every call, such
+// as a method of a large object, is held once for all of its calls. Guarded by the GIL.
 std::shared_ptr<const std::string> shared_payload(std::uint64_t id, std::string payload) {
   // Never destroyed: the interpreter may still be used when static objects are.
   static auto& in_use = *new std::unordered_map<std::uint64_t, std::weak_ptr<const std::string>>;
@@ -64,7 +64,7 @@ std::shared_ptr<const std::string> shared_payload(std::uint64_t id, std::string 
   std::weak_ptr<const std::string>& known = in_use[id];
   std::shared_ptr<const std::string> found = known.lock();
   if (found != nullptr && *found == payload) return found;
-  found.reset(new std::string(std::move(payload)));  // not make_shared: a weak pointer would keep the text's memory
+  found.reset(new std::string(std::move(payload)));  // not make_shared: a weak pointer would keep the memory
   known = found;
   if (in_use.size() >= sweep_at) {
     std::erase_if(in_use, [](const auto& entry) { return entry.second.expired(); });
@@ -142,7 +142,7 @@ PyObject* put(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return new_ref(owner, object);
 }
 
-// By hand: each task and each value that is put passes through them.
+// Without nanobind: every task and every value that is put passes through these functions.
 PyMethodDef call_functions[] = {
     {"submit", fast(submit), METH_FASTCALL,
      "submit(client: Client, function: Function, plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> "

@@ -1,7 +1,7 @@
-// The Client type: connecting, closing, and what is not on the hot path.
+// The Client type: connecting, closing, and the methods that are not on the hot path.
 //
 // Threading:  any thread with the GIL.
-// Ownership:  see python_client.h. close() disconnects; the C++ client goes with the last ref or view.
+// Ownership:  see python_client.h. close() disconnects; the C++ client is freed with the last ref or view.
 // Failure:    errors of the engine become the exceptions of fray.errors.
 #include "python_client.h"
 
@@ -41,7 +41,7 @@ std::vector<std::string> strings_of(const FileNames& names) {
   return strings;
 }
 
-// `environment` has names and values by turns.
+// `environment` has names and values in turn.
 wire::WorkerKey key_of(const FileNames& command, const FileNames& path, const FileName& folder,
                        const FileNames& environment) {
   wire::WorkerKey key;
@@ -62,7 +62,7 @@ client::ClientOptions usual_options() {
   return options;
 }
 
-// The client that `open` makes without the GIL, as an object.
+// Calls `open` without the GIL and returns its client as a Python object.
 template <typename Open>
 PythonClient* client_of(Open open) {
   PyThreadState* state = PyEval_SaveThread();
@@ -228,6 +228,12 @@ Answer<Nothing> client_drain_output(PythonClient* self) {
   return Nothing();
 }
 
+Answer<Nothing> client_tell_last_runs(PythonClient* self) {
+  if (!check_own(self)) return Raised();
+  self->client->tell_last_runs();
+  return Nothing();
+}
+
 bool client_is_open(PythonClient* self) { return self->client->is_open(); }
 
 void remember_main_thread() { main_thread_id = PyThread_get_thread_ident(); }
@@ -243,8 +249,8 @@ namespace {
 
 constexpr int kNotSet = -2;
 
-// Python writes the number of each signal to this descriptor from now on; -1: to none. Returns the one before, or kNotSet in an
-// interpreter that signals do not come to. An exception that is set stays.
+// Has Python write the number of each signal to this descriptor; -1 for none. Returns the previous descriptor, or
+// kNotSet in an interpreter that gets no signals. Keeps an exception that is set.
 int set_wakeup_fd(int fd) {
   static PyObject* set = nullptr;
   PyObject* type = nullptr;
@@ -274,13 +280,13 @@ void GilHooks::begin_wait() {
 void GilHooks::end_wait() {
   if (signals_ == nullptr || signals_->write_fd() < 0) return;
   const int told = set_wakeup_fd(told_before_);
-  if (told >= 0 && told != signals_->write_fd()) set_wakeup_fd(told);    // a handler chose it
-  if (told_before_ < 0 || told_before_ == signals_->write_fd()) return;  // nobody was told, or an outer wait goes on
-  (void)signals_->take();  // what came while the wait was ending is passed on as well
+  if (told >= 0 && told != signals_->write_fd()) set_wakeup_fd(told);    // a handler has set its own descriptor
+  if (told_before_ < 0 || told_before_ == signals_->write_fd()) return;  // none before, or an outer wait goes on
+  (void)signals_->take();  // signals that came while the wait ended are passed on, too
   signals_->pass_on_to(-1);
 }
 
-// A coroutine may wait for this thread: the loop that it runs in has to be known as one that only this process wakes.
+// A coroutine may wait for this thread, so its event loop must be known as one that only this process wakes.
 void GilHooks::before_sleep() {
   static PyObject* note_loops = nullptr;
   if (is_side_ && PyDict_GetItemString(PyImport_GetModuleDict(), "asyncio.base_events") != nullptr &&

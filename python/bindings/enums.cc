@@ -13,7 +13,7 @@ namespace fray::python {
 
 namespace {
 
-// kStoreFull as Python writes constants: STORE_FULL.
+// The name of an enumerator as Python writes constants: STORE_FULL for kStoreFull.
 std::string python_name(std::string_view name) {
   std::string text;
   for (char letter : name.substr(1)) {

@@ -44,6 +44,7 @@ Answer<std::vector<TaskFailure>> client_failures(PythonClient* self);
 std::map<std::string, double> client_total_resources(PythonClient* self);
 FileName client_session_folder(PythonClient* self);
 Answer<Nothing> client_drain_output(PythonClient* self);
+Answer<Nothing> client_tell_last_runs(PythonClient* self);
 bool client_is_open(PythonClient* self);
 
 // ---- refs.cc, values.cc

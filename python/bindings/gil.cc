@@ -8,7 +8,8 @@ void sleep_for_ever() {
   while (true) ::pause();
 }
 
-// Each catches the unwinding of pthread_exit(), the only thing that Python's functions throw, and never lets it go on.
+// Each function catches the unwinding of pthread_exit(), the only exception that Python's functions throw, and stops
+// it.
 
 void take_gil(PyThreadState* state) {
   try {

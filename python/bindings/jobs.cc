@@ -1,6 +1,6 @@
 // JobClient: asking a node about jobs. fray.backend.native.cluster makes a cluster of it.
 //
-// Threading:  any thread with the GIL, which calls that wait release; signals of the main thread are looked at meanwhile.
+// Threading:  any thread with the GIL, which calls that wait release; signals of the main thread are handled meanwhile.
 // Ownership:  Python owns the client, and with it its connections.
 // Failure:    the exceptions of cluster_answers.h.
 #include "client/job_client.h"
@@ -28,13 +28,13 @@ using client::JobClient;
 
 std::string text_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
-// What the node answers to a question that is asked without the GIL.
+// Asks the node without the GIL and returns its answer.
 template <typename Ask>
 auto answer_to(Ask ask) {
   return value_of(without_gil(std::move(ask)), Peer::kNode);
 }
 
-// A call of the main thread gives up when a signal's handler raises; all give up at the deadline.
+// The patience of a call: it ends at the deadline and, on the main thread, when the handler of a signal raises.
 door::Patience patience_of(std::optional<double> seconds = {}) {
   if (!seconds) return {{}, signal_came};
   const auto deadline =
@@ -46,8 +46,8 @@ door::Patience patience_of(std::optional<double> seconds = {}) {
 using Ids = std::vector<std::string>;
 using nlohmann::json;
 
-// What Python gives as a document: dicts, lists, texts, bytes (of any kind), numbers, truths and None. In memory a text may
-// have bytes that are no UTF-8, as names of files may.
+// Converts a document of Python: dicts, lists, texts, bytes, numbers, booleans and None. In memory a text may have
+// bytes that are not UTF-8, as names of files may.
 json as_json(nb::handle value) {
   if (value.is_none()) return nullptr;
   if (nb::isinstance<nb::bytes>(value)) return text_of(nb::cast<nb::bytes>(value));
@@ -56,7 +56,7 @@ json as_json(nb::handle value) {
   if (nb::isinstance<nb::int_>(value)) {
     int beyond = 0;
     const long long number = PyLong_AsLongLongAndOverflow(value.ptr(), &beyond);
-    return beyond == 0 ? json(number) : json(PyLong_AsDouble(value.ptr()));  // out of every range, as it will be told
+    return beyond == 0 ? json(number) : json(PyLong_AsDouble(value.ptr()));  // beyond every range: the check refuses it
   }
   if (nb::isinstance<nb::float_>(value)) return nb::cast<double>(value);
   if (nb::isinstance<nb::dict>(value)) {
@@ -84,7 +84,7 @@ std::string told(Ask ask) {
   return json_text(job_list_json(answer_to(ask)));
 }
 
-// A job's output as text, line by line; of several replicas with their numbers.
+// The output of a job as text, line by line; with several replicas, each line begins with the replica's number.
 class LogText {
  public:
   LogText(JobClient& jobs, const std::string& id, bool follow)

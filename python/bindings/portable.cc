@@ -9,7 +9,7 @@ namespace fray::python {
 namespace {
 
 constexpr int kDeepest = 200;
-constexpr std::size_t kInsideBytes = 4096;  // smaller arrays lie between the other items
+constexpr std::size_t kInsideBytes = 4096;  // smaller arrays are stored inline, between the other items
 
 PyObject* slot_refused = nullptr;
 PyObject* slot_array_parts = nullptr;

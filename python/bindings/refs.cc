@@ -242,7 +242,7 @@ PyObject* new_ref(PythonClient* owner, client::Object* object) {
     return PyErr_NoMemory();
   }
   ++refs_made;
-  // The type outlives the process's last ref, so refs do not count their type.
+  // The type lives as long as the process, so refs do not hold a reference to it, which saves counting.
   reinterpret_cast<PyObject*>(ref)->ob_type = new_ref_type;
   _Py_NewReference(reinterpret_cast<PyObject*>(ref));
   ref->object = object;
@@ -285,8 +285,8 @@ Owned empty(PythonClient* client, std::uint64_t bytes) {
   return Owned(reinterpret_cast<PyObject*>(room));
 }
 
-// Made here, because objects of a class that Python makes are known to its garbage collector, which costs each of them. One
-// subtype for the life of the process: refs do not count their type.
+// The subtype is made in C, because objects of a class that Python makes are tracked by its garbage collector, at a
+// cost for each object. It lives as long as the process: refs do not hold a reference to their type.
 Owned extend_refs(Class methods) {
   // A dict and weak references may lie before the object, where they do not count in its size.
   const auto* given = reinterpret_cast<PyTypeObject*>(methods.object);

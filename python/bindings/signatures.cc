@@ -8,8 +8,8 @@ namespace fray::python {
 
 namespace {
 
-// nanobind turns each exception that comes to it into one of Python, which pthread_exit() in a thread that has lost the
-// GIL would not survive (see gil.h). So such a thread stays here.
+// nanobind turns every C++ exception into one of Python. The unwinding of pthread_exit(), in a thread that cannot get
+// the GIL any more, must not reach it (see gil.h). So such a thread stops here.
 template <typename Result, typename... Arguments>
 auto kept_from_unwinding(Result (*function)(Arguments...)) {
   return [function](Arguments... arguments) -> Result {
@@ -61,6 +61,8 @@ void add_client_functions(nb::module_& module) {
       .def("total_resources", client_total_resources, "What the node owns.")
       .def("session_folder", client_session_folder, "The folder with the node's socket.")
       .def("drain_output", client_drain_output, "Waits, shortly, for what workers had written before their results.")
+      .def("tell_last_runs", client_tell_last_runs,
+           "Tells the node, where somebody looks at it, what ran since it asked.")
       .def("is_open", client_is_open, "Whether the node is there.");
 }
 

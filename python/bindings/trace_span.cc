@@ -10,7 +10,7 @@ Tracer tracer;
 
 namespace {
 
-constexpr std::size_t kMostLinks = 32;          // of a wait to what it waits for
+constexpr std::size_t kMostLinks = 32;          // links of a span of a wait
 constexpr std::size_t kMostContextBytes = 255;  // TaskHead::trace_bytes
 
 PyObject* bytes_of(const ObjectId& id) {

@@ -43,7 +43,7 @@ PyObject* slot_nested = nullptr;
 PyObject* slot_became_object = nullptr;
 PyObject* slot_from_signal = nullptr;
 PyObject* protocol_five = nullptr;
-PyObject* pickle_watcher = nullptr;  // sees the pickles of values until it has seen enough; mostly null
+PyObject* pickle_watcher = nullptr;  // a callable that gets the pickles of values until it returns false; mostly null
 
 // Collects the out-of-band buffers of one pickle. It is a Python object because buffer_callback has to be a callable.
 struct CollectorObject {
@@ -51,9 +51,9 @@ struct CollectorObject {
   std::vector<Py_buffer>* buffers;
 };
 
-// A true answer keeps a buffer inside the pickle. That is so for small ones, for which a place of their own in shared
-// memory would cost more than a copy, for those that are not one stretch of memory, and after the pickle is done: user
-// code may have kept the callback.
+// A true return value keeps a buffer inside the pickle: a small buffer, for which a place in shared memory would cost
+// more than a copy; a buffer that is not contiguous; and any buffer after the pickle is complete, because user code may
+// have kept the callback.
 PyObject* collector_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject*) {
   std::vector<Py_buffer>* buffers = reinterpret_cast<CollectorObject*>(self)->buffers;
   if (PyVectorcall_NARGS(nargsf) != 1 || buffers == nullptr) Py_RETURN_TRUE;
@@ -109,13 +109,13 @@ bool is_foreign_ref_error() {
   return foreign;
 }
 
-// Whether the exception came out of the handler of a signal that arrived while user code ran. It is no failure to
-// pickle then, and has to reach the program as it is.
+// Whether the handler of a signal that arrived while user code ran has raised the exception. It is then not a failure
+// of pickling, and must reach the program unchanged.
 bool is_from_signal() {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   bool from_signal = false;
-  if (traceback != nullptr) {  // else no Python code was running
+  if (traceback != nullptr) {  // without one, no Python code was running
     Owned answer(imported(&slot_from_signal, "fray.backend.native.failures", "is_from_signal") == nullptr
                      ? nullptr
                      : PyObject_CallOneArg(slot_from_signal, traceback));
@@ -201,7 +201,7 @@ bool Encoded::encode_simple(PythonClient* owner, PyObject* value) {
       bytes_.assign(text, static_cast<std::size_t>(size));
       return true;
     }
-    PyErr_Clear();  // a text with lone surrogates has no UTF-8; pickle can take it
+    PyErr_Clear();  // a text with lone surrogates has no UTF-8 form; pickle handles it
   } else if (PyList_CheckExact(value) && take_refs(owner, value)) {
     encoding_ = Encoding::kRefs;
     return true;
@@ -218,8 +218,8 @@ bool Encoded::pack(PythonClient* owner, PyObject* value, const char* what) {
   return static_cast<bool>(whole_);
 }
 
-// Takes a list that has nothing but refs of this client in it. Such lists are common, and pickling thousands of refs
-// one by one would be slow. False: something else is in the list, and nothing was taken.
+// Encodes a list that contains only refs of this client. Such lists are common, and pickling thousands of refs one by
+// one would be slow. False, with nothing encoded, if the list contains anything else.
 bool Encoded::take_refs(PythonClient* owner, PyObject* list) {
   const Py_ssize_t size = PyList_GET_SIZE(list);
   for (Py_ssize_t i = 0; i < size; ++i) {
@@ -243,10 +243,10 @@ bool Encoded::dump(PyObject* function, PyObject* value, PyObject* callback) {
   return static_cast<bool>(whole_);
 }
 
-// Plain pickle comes first, because it is written in C and many times faster than cloudpickle. Its result does not do
-// when it refers to `__main__`, which is another script in a worker; cloudpickle then sends these classes and functions
-// by value. Whether it refers to it is a search through the bytes: a text that happens to have the word in it costs a
-// second pickling, no more.
+// Plain pickle is tried first, because it is written in C and many times faster than cloudpickle. Its result is useless
+// if it refers to `__main__`, which is another script in a worker; cloudpickle then sends those classes and functions
+// by value. Such a reference is found by a search through the bytes: a text that happens to contain the word only costs
+// a second pickling.
 bool Encoded::pickle(PythonClient* owner, PyObject* value, const char* what) {
   if (imported(&slot_dumps, "_pickle", "dumps") == nullptr) return false;
   auto* collector = PyObject_New(CollectorObject, collector_type);
@@ -307,8 +307,8 @@ client::Object* Encoded::store(PythonClient* owner) {
   return made.value();
 }
 
-// Makes the array read-only whose memory became an object: other processes may read it from now on. `buffer` is the
-// memoryview of the array that was pickled.
+// Makes an array read-only whose memory has become an object, since other processes may read it from now on. `buffer`
+// is the memoryview of the pickled array.
 bool Encoded::became_object(PyObject* buffer) {
   PyObject* array = PyMemoryView_Check(buffer) ? PyMemoryView_GET_BUFFER(buffer)->obj : buffer;
   if (imported(&slot_became_object, "fray.backend.native.rooms", "became_object") == nullptr) return false;
@@ -452,7 +452,7 @@ PyObject* decode_portable_with_buffers(PythonClient* owner, std::string_view byt
 }
 
 // Decodes a value from its bytes. `object` and `pin` keep views into shared memory alive; they are null for inline
-// values, whose bytes lie in a frame that goes away, and so are copied.
+// values, which are copied because their bytes lie in a frame that is freed.
 PyObject* decode_bytes(PythonClient* owner, wire::Encoding encoding, std::string_view bytes, client::Object* object,
                        const store::Pin& pin, std::vector<client::Object*>* nested) {
   using wire::Encoding;
@@ -578,7 +578,7 @@ PyObject* nested_ref(PyObject*, PyObject* argument) {
   return new_ref(unpickling->owner, object);
 }
 
-// By hand: a pickle names it.
+// Without nanobind: pickles name this function.
 PyMethodDef value_functions[] = {
     {"_nested_ref", nested_ref, METH_O, "The ref at this place of the value's side table."},
     {nullptr, nullptr, 0, nullptr}};

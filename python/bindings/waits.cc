@@ -19,7 +19,7 @@ namespace {
 using client::Client;
 using client::WaitResult;
 
-constexpr std::size_t kLooksAtSignals = 256;  // values that are decoded before signals are looked at
+constexpr std::size_t kLooksAtSignals = 256;  // how many values are decoded between two checks for signals
 
 client::ObjectWaits::Deadline deadline_of(std::optional<double> seconds) {
   if (!seconds || !(*seconds < 1e9)) return std::nullopt;
@@ -27,7 +27,7 @@ client::ObjectWaits::Deadline deadline_of(std::optional<double> seconds) {
          std::chrono::duration_cast<client::Clock::duration>(std::chrono::duration<double>(*seconds));
 }
 
-// Of an argument that is read by hand; false with a Python exception set.
+// Reads the timeout argument; false with a Python exception set.
 bool read_deadline(PyObject* timeout, client::ObjectWaits::Deadline* deadline) {
   if (timeout == Py_None) return true;
   const double seconds = PyFloat_AsDouble(timeout);
@@ -53,7 +53,7 @@ PyObject* raise_wait(PythonClient* owner, const GilHooks& hooks, WaitResult resu
   return nullptr;
 }
 
-// A wait that begins is `span`'s, with what its caller raises afterwards.
+// `span` covers the wait, and gets the exception that its caller raises afterwards.
 bool wait_ready(PythonClient* owner, std::span<client::Object* const> objects, PyObject* timeout, TraceSpan& span) {
   bool ready = true;
   for (client::Object* object : objects) ready = ready && object->is_ready();
@@ -64,7 +64,7 @@ bool wait_ready(PythonClient* owner, std::span<client::Object* const> objects, P
   GilHooks hooks(owner);
   WaitResult result = owner->client->waits().wait(objects, objects.size(), deadline, hooks);
   if (result == WaitResult::kDone) return true;
-  if (result == WaitResult::kInterrupted) return false;  // also where the last of them came at the same moment
+  if (result == WaitResult::kInterrupted) return false;  // even if the last object became ready at the same moment
   std::size_t count = 0;
   for (client::Object* object : objects) count += object->is_ready();
   if (count == objects.size()) return true;
@@ -79,7 +79,7 @@ PyObject* raise_foreign(const char* verb, PyObject* ref) {
   return nullptr;
 }
 
-// The items of a generator task that were not taken, as a list; they stay there to be taken.
+// The items of a generator task that were not taken yet, as a list; they can still be taken afterwards.
 PyObject* get_items(PythonRef* ref, PyObject* timeout) {
   TraceSpan span;
   if (!ref->object->is_ready()) span.begin_wait("get", {&ref->object, 1}, timeout);
@@ -93,7 +93,7 @@ PyObject* get_items(PythonRef* ref, PyObject* timeout) {
   Owned refs(PyList_New(0));
   bool good = static_cast<bool>(refs);
   for (client::Object* item : items) {
-    Owned one(new_ref(ref->owner, item));  // takes over the count
+    Owned one(new_ref(ref->owner, item));  // takes over the reference
     good = good && one && PyList_Append(refs.get(), one.get()) == 0;
   }
   if (!good) return nullptr;
@@ -122,7 +122,7 @@ PyObject* get(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return object->is_ready() ? decode_object(ref->owner, object) : get_later(ref->owner, object, args[2]);
 }
 
-// Borrowed objects of a list or tuple. False when something else than refs of this client is among them.
+// Collects borrowed objects of a list or tuple. False when it has anything else than refs of this client.
 bool objects_of(PythonClient* owner, PyObject* sequence, std::vector<client::Object*>* objects) {
   Py_ssize_t size = PySequence_Fast_GET_SIZE(sequence);
   PyObject** items = PySequence_Fast_ITEMS(sequence);
@@ -143,7 +143,7 @@ PyObject* get_many(PyObject*, PyObject* const* args, Py_ssize_t count) {
     return PyErr_Format(PyExc_TypeError, "a list of refs is needed, got %s", Py_TYPE(args[1])->tp_name);
   PythonClient* owner = as_client(args[0]);
   if (owner == nullptr || !check_open(owner)) return nullptr;
-  Owned refs(PySequence_Tuple(args[1]));  // holds the refs while the GIL is away
+  Owned refs(PySequence_Tuple(args[1]));  // holds the refs while the GIL is released
   std::vector<client::Object*> objects;
   if (!refs) return nullptr;
   if (!objects_of(owner, refs.get(), &objects)) Py_RETURN_NOTIMPLEMENTED;
@@ -162,16 +162,17 @@ PyObject* get_many(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return values.release();
 }
 
-// The others of the last wait. A program that takes one result at a time passes them on to the next wait, unchanged,
-// where they need not be checked again. Guarded by the GIL.
+// The refs that the last wait returned as not ready. A program that takes one result at a time passes them to the next
+// wait unchanged, where they need not be checked again. Guarded by the GIL.
 class CheckedRefs {
  public:
-  // Whether these are refs that passed the check before. A ref made since may lie where a dead one lay.
+  // Whether these refs passed the check before. Only while no ref was made since: a new ref may have the address of a
+  // freed one.
   bool contain(PyObject* const* items, std::size_t count) const {
     return made_ == refs_made && count == refs_.size() - begin_ && count > 0 &&
            std::memcmp(refs_.data() + begin_, items, count * sizeof(*items)) == 0;
   }
-  // They passed it. `refs_made` must not have changed since.
+  // Notes refs that passed the check.
   void keep(PyObject* const* items, std::size_t count) {
     refs_.assign(items, items + count);
     begin_ = 0;
@@ -186,8 +187,8 @@ class CheckedRefs {
 };
 CheckedRefs checked_refs;
 
-// Whether all are refs of this client, each there once. Marks objects with the number of this look; the GIL guards marks
-// and numbers.
+// Whether all items are refs of this client, without duplicates. Marks each object with the number of this check; the
+// GIL guards marks and numbers.
 bool are_refs_once(PythonClient* owner, PyObject* const* items, std::size_t count) {
   static std::uint64_t look = 0;
   ++look;
@@ -201,7 +202,7 @@ bool are_refs_once(PythonClient* owner, PyObject* const* items, std::size_t coun
 
 bool is_ready(PyObject* ref) { return as_ref(ref)->object->has_next(); }
 
-// How many of them are ready before the first that is not.
+// The number of ready items before the first that is not ready.
 std::size_t leading_ready(PyObject* const* items, std::size_t count) {
   std::size_t leading = 0;
   while (leading < count && is_ready(items[leading])) ++leading;
@@ -216,7 +217,7 @@ bool enough_ready(PyObject* const* items, std::size_t count, std::size_t needed)
   return false;
 }
 
-// The first `needed` that are ready, fewer when there are not so many, and all others, in their order.
+// Returns the first `needed` ready refs (fewer where fewer are ready), and all others, both in their order.
 PyObject* split(PyObject* refs, std::size_t needed, bool known) {
   const Py_ssize_t size = PyList_GET_SIZE(refs);
   PyObject** items = PySequence_Fast_ITEMS(refs);
@@ -224,7 +225,7 @@ PyObject* split(PyObject* refs, std::size_t needed, bool known) {
   Owned ready(PyList_GetSlice(refs, 0, begin));
   Owned others;
   if (!ready) return nullptr;
-  if (static_cast<std::size_t>(begin) == needed) {  // most often
+  if (static_cast<std::size_t>(begin) == needed) {  // the most frequent case
     others = Owned(PyList_GetSlice(refs, begin, size));
     if (!others) return nullptr;
   } else {
@@ -261,7 +262,7 @@ PyObject* wait(PyObject*, PyObject* const* args, Py_ssize_t arg_count) {
 
   client::ObjectWaits::Deadline deadline;
   if (!read_deadline(args[3], &deadline)) return nullptr;
-  Owned refs(PyList_GetSlice(args[1], 0, PyList_GET_SIZE(args[1])));  // theirs may change while the GIL is away
+  Owned refs(PyList_GetSlice(args[1], 0, PyList_GET_SIZE(args[1])));  // a copy: the list may change without the GIL
   std::vector<client::Object*> objects;
   if (!refs || !objects_of(owner, refs.get(), &objects)) return nullptr;
   TraceSpan span;
@@ -275,7 +276,7 @@ PyObject* wait(PyObject*, PyObject* const* args, Py_ssize_t arg_count) {
   return split(refs.get(), needed, false);
 }
 
-// By hand: each result passes through them.
+// Without nanobind: every result passes through these functions.
 PyMethodDef wait_functions[] = {
     {"get", fast(get), METH_FASTCALL, "get(client: Client, ref: Any, timeout: float | None) -> Any\n\nIts value."},
     {"get_many", fast(get_many), METH_FASTCALL,
@@ -382,7 +383,7 @@ Answer<Nothing> queue_serve_loop(PythonQueue* self) {
   return Nothing();
 }
 
-// In a forked child nothing counts.
+// Does nothing in a forked child.
 std::uint64_t queue_begin_wait(PythonQueue* self, PythonRef* ref) {
   return self->owner->inherited ? 0 : self->owner->client->call_waits().begin_side_wait(ref->object, self->queue);
 }

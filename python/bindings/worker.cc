@@ -25,12 +25,14 @@ namespace {
 
 using wire::TaskStatus;
 
-// Interrupts the task's thread, in a system call or in Python code. Not SIGINT itself, which tasks ignore and block.
+// The signal that interrupts the task's thread, in a system call or in Python code. SIGINT itself may be ignored or
+// blocked by tasks.
 int wake_signal() { return SIGRTMIN + 12; }
 
 void offer_wake_signal() {
   struct sigaction action = {};
-  // Here, and not on the backup thread: Python looks at what comes on a thread that may handle signals only.
+  // Called in the handler, not on the backup thread: Python checks the interrupt only on a thread that may handle
+  // signals.
   action.sa_handler = [](int) { PyErr_SetInterruptEx(SIGINT); };
   ::sigaction(wake_signal(), &action, nullptr);
 }
@@ -77,7 +79,7 @@ class PythonExecutor : public worker::Executor {
     Owned binder(ok ? PyObject_GetAttrString(support_, "bind_devices") : nullptr);
     Owned done(binder ? PyObject_CallFunctionObjArgs(binder.get(), devices.get(), environment.get(), nullptr)
                       : nullptr);
-    // A worker that does not know its devices would take those of others.
+    // A worker that does not know its devices would use those of others.
     if (!done) {
       PyErr_Print();
       ::_exit(1);
@@ -93,7 +95,7 @@ class PythonExecutor : public worker::Executor {
     auto found = functions_.find(function);
     if (found == functions_.end()) return;
     PyObject* callable = found->second.callable;
-    functions_.erase(found);  // first: what the callable holds may run code as it goes
+    functions_.erase(found);  // erased before it is freed: destructors of what the callable holds may run code
     Py_XDECREF(callable);
   }
 
@@ -133,7 +135,7 @@ class PythonExecutor : public worker::Executor {
   void after_sleep() override { take_gil(state_); }
 
  private:
-  // A task may have set another handler of SIGINT for good, which is what interrupts the tasks after it.
+  // An earlier task may have replaced the handler of SIGINT, by which later tasks are interrupted.
   void restore_handler() {
     static PyObject* get = nullptr;
     static PyObject* number = PyLong_FromLong(SIGINT);
@@ -150,7 +152,7 @@ class PythonExecutor : public worker::Executor {
     if (!done) PyErr_WriteUnraisable(support_);
   }
 
-  // A worker whose refs live elsewhere and are not finished must stay: it would take their results with it.
+  // A worker must stay while other processes hold refs to its unfinished tasks, whose results would be lost with it.
   bool may_retire() const { return !owner_->client->has_unfinished_work(); }
 
   PyObject* load(LoadedFunction& function) {
@@ -175,13 +177,13 @@ class PythonExecutor : public worker::Executor {
   PyObject* stream(PyObject* callable, const worker::TaskView& task) {
     return runner_.stream(callable, task, [&](std::uint32_t index, std::string_view bytes, std::uint64_t size) {
       if (loop_->send_item(task.number, index, bytes, size, task.head.item_budget_bytes)) return true;
-      // The interrupt is taken note of here, so that it cannot strike while the generator's `finally` runs.
+      // The interrupt is taken here, so that it is not raised while the generator's `finally` runs.
       if (PyErr_CheckSignals() != 0) PyErr_Clear();
       return false;
     });
   }
 
-  // A task that was cancelled and has caught that keeps the value that it gives all the same.
+  // A task that was cancelled, but has caught the interrupt and returned, keeps its value.
   bool lost_to_interrupt(const worker::TaskView& task, PyObject* result) const {
     using Interrupt = worker::TaskLoop::Interrupt;
     const Interrupt reason = loop_->interrupted();
@@ -197,7 +199,7 @@ class PythonExecutor : public worker::Executor {
     outcome->bytes.clear();
   }
 
-  // Whether the function's options let it be called again after what it raised, which stays raised.
+  // Whether the options of the function allow a retry after the raised exception, which stays set.
   bool wants_retry(PyObject* callable) {
     if (callable == nullptr) return false;
     PyObject *type, *error, *traceback;
@@ -216,13 +218,13 @@ class PythonExecutor : public worker::Executor {
   pthread_t thread_;
   worker::TaskLoop* loop_ = nullptr;
   PyThreadState* state_ = nullptr;
-  int threads_ = 0;  // that numerical libraries are told to use; 0: not told yet
+  int threads_ = 0;  // threads that numerical libraries may use; 0: not set yet
   std::unordered_map<std::uint64_t, LoadedFunction> functions_;
 };
 
 worker::TaskLoop* running_loop = nullptr;
 
-// The number that a function of the fork server returns; `otherwise` where it raises.
+// The number that a Python function of the fork server returns; `otherwise` where it raises.
 long answer_of(PyObject* function, long otherwise) {
   Owned answer(PyObject_CallNoArgs(function));
   const long number = answer ? PyLong_AsLong(answer.get()) : -1;

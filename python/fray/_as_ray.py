@@ -1,4 +1,4 @@
-"""Lets `import ray` give `fray.ray`, by an import finder and a variable by which workers install the finder too."""
+"""Makes `import ray` return `fray.ray`, by an import finder and a variable that has workers install the finder too."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TITLES = "setproctitle"
 
 
 class _Alias(Loader):
-    """Loads a module of Ray as the module of the same name here: one module, with two names."""
+    """Loads a module of Ray as the module of the same name in `fray.ray`: one module object, with two names."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -36,11 +36,11 @@ class _Alias(Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__spec__ = self._spec  # the machinery has put that of the other name there
+        module.__spec__ = self._spec  # the import machinery has replaced it by the spec of the other name
 
 
 class _Finder(MetaPathFinder):
-    """Answers for `ray` and all that is in it, so that a Ray that is installed is neither imported nor asked."""
+    """Finds `ray` and its submodules, so that an installed Ray is not imported."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -63,15 +63,15 @@ class _Finder(MetaPathFinder):
 
 
 def is_installed() -> bool:
-    """Return whether `import ray` gives `fray.ray`."""
+    """Return whether `import ray` returns `fray.ray`."""
     return any(isinstance(finder, _Finder) for finder in sys.meta_path)
 
 
 def install() -> None:
-    """Have `import ray` give `fray.ray`, in this process and in all that it starts.
+    """Make `import ray` return `fray.ray`, in this process and in all processes that it starts.
 
     Raises:
-        RuntimeError: this process has imported Ray itself already.
+        RuntimeError: this process has already imported Ray itself.
     """
     os.environ[VARIABLE] = "1"
     if is_installed():

@@ -21,7 +21,7 @@ def may_retry(exc: BaseException, attempt: int, options: TaskOptions) -> bool:
 
 
 def call_with_retries(call: Callable[[], T], options: TaskOptions, stop: Callable[[], bool] | None = None) -> T:
-    """Return what `call` returns; the exception of its last attempt is raised. Once `stop` is true none follows."""
+    """Return what `call` returns, or raise the exception of the last attempt; none follows once `stop` is true."""
     attempt = 0
     while True:
         try:

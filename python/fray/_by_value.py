@@ -1,9 +1,9 @@
-"""Pickling by value: cloudpickle, with two things that it lacks. Imported when first needed: cloudpickle is not small.
+"""Pickling by value: cloudpickle, with two corrections. Imported when first needed, because cloudpickle is large.
 
-- The slots of a class. cloudpickle 3 makes the copy of a class without its ``__slots__``, so that the copy's objects
-  keep in a ``__dict__`` what those of the class itself, where they come back to, have no place for.
-- The main script of a process that `multiprocessing` has spawned. It is called ``__mp_main__`` there and found by that
-  name, which no other process finds.
+- The slots of a class. cloudpickle 3 makes the copy of a class without its ``__slots__``. Objects of the copy thus have
+  a ``__dict__``, for whose content objects of the original class, to which they may return, have no place.
+- The main script of a process that `multiprocessing` has spawned. Its name is ``__mp_main__``, by which cloudpickle
+  would refer to it although no other process can import that name.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import cloudpickle
 
 from fray._function_state import pickling_by_value, send_main_by_value
 
-__all__ = ["Pickler", "dumps"]
+__all__ = ["Pickler", "can_pickle", "dumps"]
 
 _Base: Any = cloudpickle.Pickler
 _reduce: Any = _Base.reducer_override
@@ -26,7 +26,7 @@ _TEXTUAL = (str, tuple, list, dict, set, frozenset)
 
 
 class Pickler(_Base):
-    """cloudpickle's, for classes with slots too."""
+    """The pickler of cloudpickle, which here handles classes with slots too."""
 
     def reducer_override(self, obj: Any) -> Any:
         """Say how a class or a function travels; everything else is pickled as usual."""
@@ -46,17 +46,26 @@ def dumps(
     buffer_callback: Callable[[Any], object] | None = None,
     pickler: type[Pickler] = Pickler,
 ) -> bytes:
-    """Return the pickle of `value`; what other processes cannot import is in it by value."""
+    """Return the pickle of `value`, which contains by value what other processes cannot import."""
     send_main_by_value(cloudpickle)
     with io.BytesIO() as file, pickling_by_value():
         pickler(file, protocol=protocol, buffer_callback=buffer_callback).dump(value)
         return file.getvalue()
 
 
+def can_pickle(value: object) -> bool:
+    """Return whether `dumps` can pickle `value`."""
+    try:
+        dumps(value)
+    except Exception:
+        return False
+    return True
+
+
 def _with_slots(cls: type[Any], reduced: Any) -> Any:
-    """Return what cloudpickle says of a class, with the slots where its copy is made: later is too late."""
+    """Return how cloudpickle reduces a class, with the slots added where the copy is created: later has no effect."""
     if reduced is NotImplemented:
-        return reduced  # it travels by name
+        return reduced  # the class is pickled by name
     make, (kind, name, bases, members, *tracking), (attributes, *more), *rest = reduced
     if NamedTuple in bases:
         return reduced  # makes a class without slots by itself

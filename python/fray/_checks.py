@@ -21,7 +21,7 @@ __all__ = [
 
 
 MOST_RETURNS = 65_535
-"""How many results one task may have; the engine counts them in 16 bits."""
+"""The most results that a task may have; the engine counts them in 16 bits."""
 _MOST_COUNT = 2**31 - 1
 
 
@@ -31,7 +31,7 @@ class CheckedKeywords:
     __slots__ = ()
 
     KEYWORD_HINTS: ClassVar[Mapping[str, str]] = {}
-    """What users of other systems write, and what it is called here."""
+    """Keywords that users of other systems write, each with a hint that names Fray's keyword."""
 
     def __new__(cls, *args: Any, **kwargs: Any):
         del args
@@ -47,7 +47,7 @@ class CheckedKeywords:
 
 
 def check_flag(value: object, what: str) -> None:
-    """Raise unless `value` is True or False; `what` opens the message, here and below."""
+    """Raise unless `value` is True or False; `what` opens the message, here and in the functions below."""
     if not isinstance(value, bool):
         raise TypeError(f"{what} must be True or False, got {value!r}")
 
@@ -59,7 +59,7 @@ def check_name(name: object, owner: str) -> None:
 
 
 def check_text(value: object, what: str) -> None:
-    """Raise unless `value` is text that is not blank and that the system can pass on, that is, without NUL."""
+    """Raise unless `value` is text that is not blank and has no NUL, which system calls cannot pass on."""
     if not isinstance(value, str):
         raise TypeError(f"{what} must be text, got {value!r}")
     if not value.strip():

@@ -24,7 +24,7 @@ class CppFunction:
     name: str
 
     def __call__(self, *args: Any) -> NoReturn:
-        """Refuse: it runs in workers of the native engine only."""
+        """Raise: the function runs in workers of the native engine only."""
         raise UnsupportedError(_not_here(f"the C++ function {self.name!r}", "ctx.run(function, ...)"))
 
 
@@ -43,7 +43,7 @@ class CppLibrary:
     """A shared library with C++ tasks and actors; see `cpp`.
 
     Args:
-        path: where it is.
+        path: path of the library.
     """
 
     path: str
@@ -61,7 +61,7 @@ class CppLibrary:
 def cpp(path: str | os.PathLike[str]) -> CppLibrary:
     """Return the C++ tasks and actors of a shared library, whose workers load it.
 
-    Its content says which workers run it: one that was built anew gets new ones.
+    The content of the library is part of the worker key: a library that was built anew gets new workers.
 
     Raises:
         FileNotFoundError: there is no such file.

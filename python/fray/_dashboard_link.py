@@ -22,10 +22,10 @@ def dashboard(*, context: JobContext | None = None) -> DashboardLink:
     and sent on.
 
     Args:
-        context: whose node; by default that of the current context.
+        context: the context of the node; by default the current one.
 
     Raises:
-        UnsupportedError: the context has no node of Fray's, or one that was started without a dashboard.
+        UnsupportedError: the context has no node of Fray, or a node that was started without a dashboard.
         NodeDiedError: the node does not answer.
     """
     chosen = context or existing_job_context()
@@ -53,7 +53,7 @@ class DashboardLink:
         return f"<dashboard at {self.url}>"
 
     def _repr_html_(self) -> str:
-        """Return the page in a frame, for notebooks; it has a link of its own."""
+        """Return the page in a frame, for notebooks; the frame uses a new link."""
         source = html.escape(self._make(framed=True), quote=True)
         return (
             f'<iframe src="{source}" title="Fray\'s dashboard" width="100%" height="{_HEIGHT}" '

@@ -8,15 +8,15 @@ __all__ = ["needs"]
 
 
 class needs:
-    """Around the imports of `package`: where it is missing, say which extra brings it.
+    """Surround the imports of `package`; where it is missing, the error names the extra that installs it.
 
     Args:
-        extra: its name, as in ``fray[extra]``.
+        extra: name of the extra, as in ``fray[extra]``.
         package: the module that is imported.
-        user: what needs it, as the error's first words.
+        user: name of the module that needs the package, the first words of the error.
 
     Raises:
-        ModuleNotFoundError: the package is not installed, or so old that it lacks a module; other errors stay theirs.
+        ModuleNotFoundError: the package is not installed, or so old that it lacks a module. Other errors pass.
     """
 
     __slots__ = ("_extra", "_package", "_user")

@@ -48,7 +48,7 @@ def pack_exception(exc: BaseException, task_name: str) -> bytes:
 
 
 def describe_exception(exc: BaseException, task_name: str) -> bytes:
-    """Return the same in words, for callers that are not Python; `wire::Failure` reads it."""
+    """Return a description of `exc` for callers that are not Python; `wire::Failure` reads it."""
     texts = (task_name, _type_name(exc), _safe_str(exc), _format(exc))
     encoded = [text.encode("utf-8", "backslashreplace") for text in texts]
     return b"".join(len(data).to_bytes(4, "little") + data for data in encoded)
@@ -99,7 +99,7 @@ def in_process_failure(exc: BaseException, task_name: str) -> Exception:
 
 
 def summary(exc: BaseException) -> str:
-    """Return the exception's type and text in one line or more, also where its text cannot be made."""
+    """Return the exception's type and text in one line or more, also where its ``__str__`` raises."""
     return f"{_type_name(exc)}: {_safe_str(exc)}"
 
 
@@ -141,7 +141,7 @@ def _unpack_link(link: _Link, task_name: str, text: str) -> Exception:
 
 
 def _parts(exc: Exception) -> tuple[Any, Any, Any]:
-    """Return (type, args, attributes), or (None, exc, None) for types that bring their own way of pickling."""
+    """Return (type, args, attributes), or (None, exc, None) for types that define their own pickling."""
     kind = type(exc)
     own_way = kind.__reduce__ is not BaseException.__reduce__ or kind.__reduce_ex__ is not object.__reduce_ex__
     if own_way:

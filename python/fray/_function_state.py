@@ -2,7 +2,7 @@
 
 A function by value (a closure, a lambda, anything of ``__main__``) is stale as soon as something that it refers to has
 changed: its code, its defaults, its cells and the globals it names must be the same immutable values as when it was
-sent. Anything else among them means that it could change unseen.
+sent. A function that refers to anything else could change unnoticed.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ __all__ = [
 ]
 
 MAIN_MODULES = ("__main__", "__mp_main__")
-"""What the main script is called: the second in a process that `multiprocessing` has spawned."""
+"""Names of the main module; the second one in a process that `multiprocessing` has spawned."""
 
 _IMMUTABLE = (int, float, complex, bool, str, bytes, type(None), type(Ellipsis), range, BuiltinFunctionType, ModuleType)
 _MISSING = object()
 
 
 def name_of(fn: Any) -> str:
-    """Return what a callable is called: its qualified name, or that of its type."""
+    """Return the qualified name of a callable, or that of its type."""
     return getattr(fn, "__qualname__", None) or type(fn).__qualname__
 
 
@@ -59,7 +59,7 @@ _by_value = threading.local()
 
 @contextmanager
 def pickling_by_value() -> Generator[None, None, None]:
-    """Say, while the block runs, that this thread pickles for other processes what they cannot import."""
+    """Mark, while the block runs, that this thread pickles by value what other processes cannot import."""
     before = is_pickling_by_value()
     _by_value.runs = True
     try:
@@ -76,12 +76,12 @@ def is_pickling_by_value() -> bool:
 def send_main_by_value(library: Any) -> None:
     """Tell cloudpickle, or Ray's copy of it, that no other process can import the main script of this one."""
     main = sys.modules.get("__mp_main__")
-    if main is not None and main.__name__ == "__mp_main__":  # elsewhere it is another name of __main__
+    if main is not None and main.__name__ == "__mp_main__":  # elsewhere __mp_main__ is another name of __main__
         library.register_pickle_by_value(main)
 
 
 def state_of(fn: FunctionType) -> tuple[Any, ...] | None:
-    """Return all that `fn` refers to, or None where some of it could change unseen."""
+    """Return all that `fn` refers to, or None where some of it could change unnoticed."""
     values: list[Any] = [fn.__code__, fn.__defaults__, fn.__kwdefaults__]
     if not all(_is_immutable(value) for value in fn.__defaults__ or ()) or fn.__kwdefaults__ or fn.__dict__:
         return None
@@ -94,7 +94,7 @@ def state_of(fn: FunctionType) -> tuple[Any, ...] | None:
             return None
     for name in _global_names(fn.__code__):
         value = fn.__globals__.get(name, _MISSING)
-        if value is not _MISSING and not _is_immutable(value):  # a builtin, or missing: the same both times
+        if value is not _MISSING and not _is_immutable(value):  # a builtin or a missing name is the same both times
             return None
         values.append(value)
     return tuple(values)
@@ -107,7 +107,7 @@ def same_state(old: tuple[Any, ...], new: tuple[Any, ...]) -> bool:
 
 
 def captured_values(fn: Any) -> list[tuple[str, Any]]:
-    """Return what travels with a callable that goes by value, by name."""
+    """Return the values that are pickled with a callable that is sent by value, each with its name."""
     if not isinstance(fn, FunctionType):
         return list(getattr(fn, "__dict__", {}).items())
     found = [

@@ -13,7 +13,7 @@ def all_installed(lines: Iterable[str]) -> bool:
 
     Lines that name no package by its name and version (options, addresses, files) count as not installed.
     """
-    # Only programs that name packages pay for these.
+    # Imported here, so that only programs that name packages pay for the import.
     from packaging.requirements import InvalidRequirement, Requirement
     from packaging.utils import canonicalize_name
 

@@ -1,7 +1,7 @@
 """``python -m fray._job``: the program of a job that runs a function.
 
 The call lies in the file that FRAY_JOB_CALL names. What the function raises is printed as Python prints it, and its
-last line goes into the file that FRAY_JOB_ERROR_FILE names, for whoever waits for the job.
+last line goes into the file that FRAY_JOB_ERROR_FILE names, for programs that wait for the job.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from fray._traces import running_job
+from fray._traces import job_attributes, running_job
 
 __all__ = ["main"]
 
@@ -21,7 +21,7 @@ _FAILED = 1
 
 
 def main(path: str | None = None) -> int:
-    """Run the call that lies at `path`; return the exit code."""
+    """Run the call in the file at `path`; return the exit code."""
     try:
         _run(path or os.environ["FRAY_JOB_CALL"])
     except SystemExit as error:
@@ -42,15 +42,8 @@ def _run(path: str) -> None:
     sys.path[:] = [*module_path, *(entry for entry in sys.path if entry not in module_path)]
     call: tuple[Any, tuple[Any, ...], dict[str, Any]] = pickle.loads(pickled)
     function, args, kwargs = call
-    with running_job(os.environ.get("FRAY_JOB_NAME", "job"), _attributes()):
+    with running_job(os.environ.get("FRAY_JOB_NAME", "job"), job_attributes()):
         function(*args, **kwargs)
-
-
-def _attributes() -> dict[str, str]:
-    """Return what a span says of the job, beside its name."""
-    names = {"id": "FRAY_JOB_ID", "attempt": "FRAY_JOB_ATTEMPT", "replica": "FRAY_REPLICA_ID"}
-    found = {f"fray.job.{part}": os.environ.get(name) for part, name in names.items()}
-    return {name: value for name, value in found.items() if value is not None}
 
 
 def _note(text: str) -> None:

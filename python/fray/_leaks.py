@@ -22,7 +22,7 @@ class Process:
 
     pid: int
     started: int
-    """Start time in clock ticks: with the pid, the name of one process for ever."""
+    """Start time in clock ticks; together with the pid it identifies one process, even when the pid is used again."""
     parent: int
     state: str
     command: str
@@ -33,7 +33,7 @@ class Process:
         return now is not None and now.started == self.started and now.state not in "ZX"
 
     def signal(self, number: int) -> None:
-        """Send a signal to this very process, not to one that has got its pid since."""
+        """Send a signal to this very process, not to a later one with the same pid."""
         try:
             descriptor = os.pidfd_open(self.pid)
         except ProcessLookupError:
@@ -48,7 +48,7 @@ class Process:
 
 
 def look_at(pid: int) -> Process | None:
-    """Return what /proc says of a process, or None when there is none."""
+    """Return the process as /proc describes it, or None where there is none."""
     try:
         raw = Path(f"/proc/{pid}/stat").read_bytes()
         command = Path(f"/proc/{pid}/cmdline").read_bytes()
@@ -107,7 +107,7 @@ def open_descriptors() -> dict[int, str]:
 
 
 def shared_memory_files() -> set[str]:
-    """Return our files in /dev/shm; beside other test processes only those that are surely Fray's."""
+    """Return the files of this user in /dev/shm; beside other test processes, only those that are surely Fray's."""
     among_others = "PYTEST_XDIST_WORKER" in os.environ
     found: set[str] = set()
     for path in Path("/dev/shm").iterdir():
@@ -123,17 +123,17 @@ def shared_memory_maps() -> int:
 
 
 def thread_numbers() -> set[int]:
-    """Return the threads of this process, those without Python too."""
+    """Return the ids of all threads of this process, including threads that Python does not know."""
     return {int(name) for name in os.listdir("/proc/self/task")}
 
 
 @dataclass
 class LeakChecker:
-    """Takes stock before a test, and says after it what is there in addition.
+    """Notes before a test what exists, and reports after it what exists in addition.
 
     Args:
         marker: value of the variable `MARKER` in the environment of what the test starts.
-        within: seconds in which things may still go.
+        within: seconds within which leftovers may still vanish.
         threads: look for threads too. Libraries start some when they are first used, so that is not the default.
     """
 
@@ -172,7 +172,7 @@ class LeakChecker:
         return found
 
     def check(self, only_processes: bool = False) -> list[str]:
-        """Wait until nothing is left over; return what still is, having ended the processes among it."""
+        """Wait until nothing is left over; after `within` seconds end remaining processes, and return what was left."""
         gc.collect()
         look = self.processes_left if only_processes else self.leftovers
         deadline = time.monotonic() + self.within

@@ -39,6 +39,9 @@ class Client:
     def drain_output(self) -> None:
         """Waits, shortly, for what workers had written before their results."""
 
+    def tell_last_runs(self) -> None:
+        """Tells the node, where somebody looks at it, what ran since it asked."""
+
     def is_open(self) -> bool:
         """Whether the node is there."""
 

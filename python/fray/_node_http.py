@@ -1,4 +1,4 @@
-"""`NodeHttp`: asks the HTTP API of the node whose folder is known."""
+"""`NodeHttp`: requests to the HTTP API of the node of a folder."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["NodeHttp"]
 
 
 class NodeHttp:
-    """The node that lives in a folder now. Its address and token change with a restart, and are read for each question.
+    """Requests to the node of a folder. Its address and token change with a restart, so each request reads them.
 
     Args:
-        folder: with the node's socket; for a started node its home.
-        patience: seconds for each question.
+        folder: the folder with the node's socket; for a started node its home.
+        patience: timeout of each request, in seconds.
     """
 
     def __init__(self, folder: str | os.PathLike[str], patience: float = 10.0) -> None:
@@ -27,19 +27,19 @@ class NodeHttp:
         self._patience = patience
 
     def address(self) -> str:
-        """Return where it answers.
+        """Return the address of the HTTP API.
 
         Raises:
-            UnsupportedError: it has no HTTP API.
+            UnsupportedError: the node has no HTTP API.
         """
         return self._read("http.url")
 
     def ask(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
-        """Return the document that it answers with.
+        """Send a request and return the document of the answer.
 
         Raises:
-            UnsupportedError: it has no HTTP API.
-            NodeDiedError: it does not answer, or refuses; the message says why.
+            UnsupportedError: the node has no HTTP API.
+            NodeDiedError: the node does not answer, or refuses the request; the message says why.
         """
         address = urlsplit(self.address())
         headers = {"Authorization": f"Bearer {self._read('http.token')}", "Content-Type": "application/json"}

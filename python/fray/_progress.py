@@ -47,19 +47,19 @@ def progress(
     context: JobContext | None = None,
     stream: TextIO | None = None,
 ) -> Any:
-    """Show how far a program has come: with its tasks, or with a loop over anything.
+    """Show the progress of tasks, or of a loop over anything.
 
-    Of refs it waits until all are ready, showing how many are, and returns them as a list in their order. Failed tasks
-    count as ready; what they raised comes from `get`: ``results = ctx.get(fray.progress(refs))``.
+    For refs, wait until all are ready, show how many are, and return them as a list in their order. Failed tasks count
+    as ready; `get` raises their exceptions: ``results = ctx.get(fray.progress(refs))``.
 
-    Of anything else it is an iterator of the same items, which shows how many the loop has done with:
-    ``for result in fray.progress(ctx.map(fn, items), total=len(items))``. Which of both it is, the first item says, so
-    that of a generator this item is asked for at once.
+    For any other items, return an iterator of the same items that shows how many the loop has finished:
+    ``for result in fray.progress(ctx.map(fn, items), total=len(items))``. The first item decides which of the two is
+    done; it is taken from a generator at once.
 
     A terminal gets one line that changes, a notebook a bar, a file a few plain lines.
 
     Args:
-        items: refs, maybe of a generator that submits their tasks, or any other iterable.
+        items: refs, also from a generator that submits their tasks, or any other iterable.
         total: how many there will be, where `items` has no length.
         label: what is counted; ``"tasks"`` for refs, ``"items"`` for others.
         context: the context of the refs; by default the current one.
@@ -70,7 +70,7 @@ def progress(
     source = iter(items)
     first = list(itertools.islice(source, 1))
     out = stream if stream is not None else sys.stderr
-    if not first:  # nothing of either kind
+    if not first:  # there is no item
         _view(out, label or "tasks").close(0, expected, 0.0)
         return []
     them = _with_first(first, source)
@@ -100,7 +100,7 @@ def _counted(items: Iterator[T], expected: int | None, view: ProgressView) -> It
     try:
         while True:
             try:
-                yield next(items)  # into no variable, so that it may go when the loop lets go of it
+                yield next(items)  # not kept in a variable, so that the item is freed when the loop drops it
             except StopIteration:
                 return
             done += 1

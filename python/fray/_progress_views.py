@@ -16,7 +16,7 @@ __all__ = ["LineView", "NotebookView", "ProgressView", "TerminalView"]
 
 
 class ProgressView(ABC):
-    """Shows "done of total". `due` says when a new picture is worth its cost."""
+    """Shows "done of total". `due` says when it is time to draw again."""
 
     interval_seconds = 0.1
 
@@ -29,12 +29,12 @@ class ProgressView(ABC):
         return time.monotonic() >= self._next
 
     def show(self, done: int, total: int | None, seconds: float) -> None:
-        """Show a state on the way."""
+        """Show the present state."""
         self._next = time.monotonic() + self.interval_seconds
         self._draw(done, total, seconds, last=False)
 
     def close(self, done: int, total: int | None, seconds: float) -> None:
-        """Show the last state and leave the place clean for what is printed next."""
+        """Show the last state, and end the line so that later output begins on a new one."""
         self._draw(done, total, seconds, last=True)
 
     @abstractmethod
@@ -42,7 +42,7 @@ class ProgressView(ABC):
 
 
 class TerminalView(ProgressView):
-    """One line that is written over; never wider than the terminal."""
+    """One line that is overwritten; never wider than the terminal."""
 
     def __init__(self, stream: QuietStream, label: str) -> None:
         super().__init__(label)
@@ -59,7 +59,7 @@ class TerminalView(ProgressView):
 
 
 class LineView(ProgressView):
-    """Plain lines for files and pipes: one for each tenth, and none more often than every second."""
+    """Plain lines for files and pipes: one for each tenth of the total, at most one per second."""
 
     interval_seconds = 1.0
 
@@ -88,7 +88,7 @@ class NotebookView(ProgressView):
 
     @staticmethod
     def available() -> bool:
-        """Return whether this code runs in a notebook's kernel; a terminal IPython is none."""
+        """Return whether this code runs in a notebook's kernel; IPython in a terminal does not count."""
         ipython: Any = sys.modules.get("IPython")
         shell: Any = ipython.get_ipython() if ipython is not None else None
         return shell is not None and hasattr(shell, "kernel")
@@ -106,7 +106,7 @@ class NotebookView(ProgressView):
 
 
 def summary(label: str, done: int, total: int | None, seconds: float, last: bool) -> str:
-    """Return such as ``"tasks 30/100 · 12.5/s · 5 s left"``; without control characters, whatever the label has."""
+    """Return a text such as ``"tasks 30/100 · 12.5/s · 5 s left"``, without control characters of the label."""
     clean = "".join(char if char.isprintable() else " " for char in label)
     parts = [f"{clean} {done}" + (f"/{total}" if total is not None else "")]
     if seconds > 0 and done:

@@ -8,9 +8,9 @@ __all__ = ["QuietStream"]
 
 
 class QuietStream:
-    """Writes to a stream as long as that works: one that is missing, closed or broken gets nothing more.
+    """Writes to a stream until a write fails; nothing is written to a stream that is missing, closed or broken.
 
-    What the encoding of the stream lacks is written as "?".
+    Characters that the encoding of the stream lacks are written as "?".
     """
 
     def __init__(self, stream: Any) -> None:
@@ -30,7 +30,7 @@ class QuietStream:
             self._stream = None
 
     def is_terminal(self) -> bool:
-        """Return whether a line can be written over."""
+        """Return whether the stream is a terminal, where a line can be overwritten."""
         try:
             return bool(self._stream.isatty())
         except (AttributeError, ValueError):

@@ -12,15 +12,15 @@ V = TypeVar("V")
 
 
 class Recent(dict[K, "V | None"], Generic[K, V]):
-    """What was used lately, as far as `most_bytes` goes; a key that is not there gives None.
+    """The entries that were used lately, up to `most_bytes` in all; a missing key gives None.
 
-    There are two halves. When the newer one is full, the older one goes, and the newer one takes its place. So finding
-    what is in the newer half is the lookup of a dict and no more: there is no order to keep up.
+    There are two halves. When the newer half is full, the older half is dropped and the newer one takes its place. An
+    entry of the newer half is thus found by one lookup in a dict: there is no order of use to maintain.
 
-    Entries are made by `keep`. Guarded by the GIL: threads that meet may make an entry twice, and lose nothing else.
+    Entries are made by `keep`. Guarded by the GIL: two threads may make the same entry at once, which costs time only.
 
     Args:
-        most_bytes: of all entries together.
+        most_bytes: the largest sum of the bytes of all entries.
         size_of: bytes of an entry, given its key and value.
     """
 
@@ -38,7 +38,7 @@ class Recent(dict[K, "V | None"], Generic[K, V]):
         return None if found is None else self.keep(key, found)
 
     def keep(self, key: K, value: V) -> V:
-        """Note what belongs to `key`, and return it."""
+        """Store `value` under `key`, and return it."""
         self[key] = value
         self._bytes += self._size_of(key, value)
         if self._bytes > self._half:

@@ -1,4 +1,4 @@
-"""What `fray.timeline` and `fray.report` share: a file about tasks, written at once or at the end of a block."""
+"""The common part of `fray.timeline` and `fray.report`: a file about tasks, written at once or after a block."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["RanTasks", "Recording"]
 
 
 class RanTasks(NamedTuple):
-    """What ran in a context, as it tells it."""
+    """The tasks that ran in a context, as its engine reports them."""
 
     events: list[Mapping[str, Any]]
     failures: list[tuple[str, int, str]]
@@ -25,7 +25,7 @@ class RanTasks(NamedTuple):
         return max((_end(event) for event in self.events if "ts" in event), default=float("-inf"))
 
     def after(self, end: float, failures: int) -> RanTasks:
-        """Return what ended after that; `failures` were known then."""
+        """Return the tasks that ended after `end`, without the first `failures` failures, which were known before."""
         ran = [event for event in self.events if "ts" not in event or _end(event) > end]
         places = {event.get("pid") for event in ran if "ts" in event}
         named = [event for event in ran if "ts" in event or event.get("pid") in places]
@@ -36,8 +36,8 @@ class Recording(int):
     """How many tasks or events were written to a file.
 
     As a context manager it writes the file anew at the end of the block, also when the block raises, with the tasks
-    that have ended inside; the context of the tasks must not be closed by then. What the block raises goes on, also
-    where the file cannot be written, of which it has a note then.
+    that have ended inside; the context of the tasks must not be closed by then. An exception of the block is
+    raised on; where the file cannot be written, it gets a note that says so.
     """
 
     def __new__(
@@ -82,7 +82,7 @@ class Recording(int):
             error.add_note(f"{self._path} was not written: {type(failure).__name__}: {failure}")
 
     def __reduce__(self) -> tuple[type[int], tuple[int]]:
-        """Travel as the plain number: the file is written where the block is."""
+        """Pickle as a plain number: only the process of the block writes the file."""
         return int, (int(self),)
 
 

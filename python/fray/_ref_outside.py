@@ -1,4 +1,4 @@
-"""The error of a ref that something else than Fray pickles, which would not count it."""
+"""The error of a ref that another pickler than Fray's meets: it would not count the ref."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ __all__ = ["RefOutsideError"]
 
 
 class RefOutsideError(TypeError):
-    """A ref or a handle was met by a pickler that is not Fray's: it must travel as an argument, a result or a value."""
+    """A pickler that is not Fray's met a ref or a handle: these travel only in arguments, results and put values."""

@@ -1,4 +1,4 @@
-"""A table of functions in the form in which they were sent, each kept for as long as it would be sent the same way."""
+"""A table of functions in the form in which they were sent; an entry is valid while its function is unchanged."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ M = TypeVar("M")
 class SentFunctions(Recent[Any, "tuple[tuple[Any, ...] | None, M]"]):
     """What was made of functions used lately, beside the state that each function had then.
 
-    Guarded by the GIL: what two threads make twice is equal.
+    Guarded by the GIL: two threads may make the same entry at once, and the two entries are equal.
 
     Args:
-        most: of the sizes of all entries together.
+        most: the largest sum of the sizes of all entries.
         size_of: size of an entry, given its key and what was made.
     """
 
@@ -30,7 +30,7 @@ class SentFunctions(Recent[Any, "tuple[tuple[Any, ...] | None, M]"]):
         super().__init__(most, lambda key, entry: size_of(key, entry[1]))
 
     def find(self, fn: Any, key: Any) -> M | None:
-        """Return what was made under `key`; None where nothing was, or where `fn` could be another function by now.
+        """Return what was made under `key`; None where nothing was made, or where `fn` may have changed since.
 
         Raises:
             TypeError: the key cannot be hashed.

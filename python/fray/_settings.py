@@ -3,7 +3,7 @@
 ========================  ==========================================================================================
 FRAY_CLUSTER_SPEC         where programs run when they do not say so, such as ``thread?max_workers=4``; see
                           `fray.job.spec`
-FRAY_NAMESPACE            where names of actors live when nothing else is said; ``default`` if unset
+FRAY_NAMESPACE            namespace of actors where a program names none; ``default`` if unset
 FRAY_AS_RAY               1 has ``import ray`` give `fray.ray`; read by `fray._as_ray`
 FRAY_RAY_PYTHON           the interpreter of the command ``ray`` that such programs find; set by `fray._as_ray`
 FRAY_PRELOAD              modules, with commas between, that processes load which workers are forked from
@@ -31,10 +31,10 @@ __all__ = [
 ]
 
 PRELOAD_VARIABLE = "FRAY_PRELOAD"
-"""Modules, with commas between, that the processes load which workers are forked from."""
+"""Names the variable with the modules that fork servers import before they fork workers."""
 NAMESPACE_VARIABLE = "FRAY_NAMESPACE"
 IRIS_WORKER_VARIABLE = "FRAY_IRIS_WORKER"
-"""Set for the workers of an `IrisJobContext`, in which such a context is the current one as well."""
+"""Names the variable that is set for the workers of an `IrisJobContext`, whose current context is one, too."""
 TRACE_VARIABLE = "FRAY_OTEL"
 
 

@@ -1,4 +1,4 @@
-"""How a process of Fray tells its Python stacks to `fray stack`: on a signal, into a file in memory.
+"""How a process of Fray shows its Python stacks to `fray stack`: on a signal it writes them into a file in memory.
 
 Python's `faulthandler` writes them inside the signal's handler. It takes no lock and no memory, so a thread that hangs
 in C code, or never gives the interpreter's lock away, is shown too. `src/cli/stack_dump.cc` is the other side.
@@ -19,7 +19,7 @@ _FILE_NAME = "fray-stacks"
 
 
 class _Offer:
-    """What this process has open for it; `users` counts who asked."""
+    """The file and the signal that this process uses for it; `users` counts the calls of `offer_stacks`."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -31,7 +31,7 @@ _offer = _Offer()
 
 
 def offer_stacks() -> None:
-    """Let this process answer; nothing happens where the program uses the signal itself."""
+    """Have this process answer `fray stack`; no effect where the program uses the signal itself."""
     with _offer.lock:
         _offer.users += 1
         if _offer.file >= 0 or signal.getsignal(_SIGNAL) is not signal.SIG_DFL:
@@ -40,12 +40,12 @@ def offer_stacks() -> None:
             _offer.file = os.memfd_create(_FILE_NAME, os.MFD_CLOEXEC)
             fcntl.fcntl(_offer.file, fcntl.F_SETFL, os.O_APPEND)
             faulthandler.register(_SIGNAL, file=_offer.file, all_threads=True, chain=False)
-        except OSError:  # no descriptor is free: the program has worse troubles
+        except OSError:  # no descriptor is free: the program has worse problems
             _close()
 
 
 def withdraw_stacks() -> None:
-    """Undo one `offer_stacks`; the last one gives signal and file back."""
+    """Undo one `offer_stacks`; the last call frees the signal and the file."""
     with _offer.lock:
         _offer.users -= 1
         if _offer.users == 0 and _offer.file >= 0:

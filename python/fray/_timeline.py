@@ -20,7 +20,7 @@ def timeline(path: str | os.PathLike[str], *, context: JobContext | None = None)
 
     Args:
         path: file to write; an existing one is replaced as a whole.
-        context: whose tasks; by default those of the current context. None is started for it.
+        context: the context of the tasks; by default the current one. No context is started for a timeline.
 
     Raises:
         UnsupportedError: the context does not remember its tasks.

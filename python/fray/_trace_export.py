@@ -46,6 +46,14 @@ class Exports:
         """Note that the program does not wait for what is not exported."""
         self.ended(self.log.last or f"no answer within {seconds:g} s")
 
+    def say_lost(self) -> None:
+        """Say that spans were lost before they could be exported."""
+        self.say(
+            "spans end faster than they are exported, and some of them are lost; a larger OTEL_BSP_MAX_QUEUE_SIZE, "
+            "or a sampler (OTEL_TRACES_SAMPLER), helps",
+            by_workers=True,
+        )
+
     def say(self, text: str, by_workers: bool = False) -> None:
         """Say a sentence, unless there was one before; workers leave most to the program, which has the same trouble.
 
@@ -191,8 +199,4 @@ class _LastLine(logging.Handler):
         if record.name != _QUEUE_LOGGER:
             self.last = text
         elif "full" in text:
-            self._exports.say(
-                "spans end faster than they are exported, and some of them are lost; a larger OTEL_BSP_MAX_QUEUE_SIZE, "
-                "or a sampler (OTEL_TRACES_SAMPLER), helps",
-                by_workers=True,
-            )
+            self._exports.say_lost()

@@ -15,7 +15,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, cast
 
 from opentelemetry import context as contexts
@@ -25,6 +25,7 @@ from opentelemetry.trace import Link, Span, SpanContext, SpanKind, Status, Statu
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from fray._trace_export import Exports, make_provider
+from fray._trace_pipe import PIPE_VARIABLE, pipe_name
 from fray._version import VERSION
 
 __all__ = ["Recorder"]
@@ -66,8 +67,13 @@ class Recorder:
         self._tracer = trace.get_tracer("fray", VERSION)
 
     def worker_variables(self) -> dict[str, str]:
-        """Return what workers call their service."""
-        return {"OTEL_SERVICE_NAME": self._service}
+        """Return what workers call their service, and the pipe that takes the spans of those in C++."""
+        return {"OTEL_SERVICE_NAME": self._service, PIPE_VARIABLE: pipe_name(self._service)}
+
+    def say_lost(self) -> None:
+        """Say that spans were lost on the way here."""
+        if self._exports is not None:
+            self._exports.say_lost()
 
     # ---- the sender's side
 
@@ -99,19 +105,13 @@ class Recorder:
         what = names.pop() if len(names) == 1 and len(known) == count else f"{count} result{'s' if count > 1 else ''}"
         return self._begin_wait(verb, what, count, [Link(context) for _, context in known])
 
-    @contextmanager
-    def waiting_for(self, verb: str, what: str) -> Generator[None]:
+    def waiting_for(self, verb: str, what: str) -> AbstractContextManager[None]:
         """Surround a wait for something with a name."""
-        end = self._begin_wait(verb, what, 1, [])
-        if end is None:
-            yield
-            return
-        try:
-            yield
-        except BaseException as error:
-            end(error, None)
-            raise
-        end(None, None)
+        return _until_end(self._begin_wait(verb, what, 1, []))
+
+    def awaiting(self, task: bytes) -> AbstractContextManager[None]:
+        """Surround the wait of a coroutine for the result of a task."""
+        return _until_end(self.waiting("get", [task], 1, None))
 
     def _begin_wait(self, verb: str, what: str, count: int, links: list[Link]) -> End | None:
         parent = self._parent()
@@ -220,6 +220,18 @@ class Recorder:
 
 
 # ---- spans
+
+
+@contextmanager
+def _until_end(end: End | None) -> Generator[None]:
+    try:
+        yield
+    except BaseException as error:
+        if end is not None:
+            end(error, None)
+        raise
+    if end is not None:
+        end(None, None)
 
 
 def _end(span: Span, error: BaseException | None) -> None:

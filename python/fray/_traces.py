@@ -7,6 +7,7 @@ context, and none of their own accord.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "around",
+    "job_attributes",
     "launching",
     "only_children",
     "recorder",
@@ -148,6 +150,13 @@ def launching(name: str, environment: Mapping[str, str]) -> Generator[dict[str, 
     with _State.recorder.launching(name) as trace:
         variables = {TRACE_VARIABLE: "1", **({} if trace is None else {"TRACEPARENT": trace})}
         yield {key: value for key, value in variables.items() if key == "TRACEPARENT" or key not in environment}
+
+
+def job_attributes() -> dict[str, str]:
+    """Return what the span of the job that this process is says of it, beside its name."""
+    names = {"id": "FRAY_JOB_ID", "attempt": "FRAY_JOB_ATTEMPT", "replica": "FRAY_REPLICA_ID"}
+    found = {f"fray.job.{part}": os.environ.get(name) for part, name in names.items()}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def running_job(name: str, attributes: Mapping[str, Any]) -> AbstractContextManager[None]:

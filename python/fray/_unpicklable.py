@@ -19,7 +19,7 @@ def serialization_error(
 ) -> SerializationError:
     """Return the error to raise for `value`, called `what` in the message, which failed to pickle with `cause`.
 
-    `can_pickle` tells of any value whether it can be pickled.
+    `can_pickle` returns whether a value can be pickled.
     """
     path = _culprit(value, can_pickle, 0, set())
     where = f" (the part that cannot: {' → '.join(path)})" if path else ""
@@ -29,7 +29,7 @@ def serialization_error(
 
 
 def _culprit(value: Any, can_pickle: Callable[[Any], bool], depth: int, seen: set[int]) -> list[str]:
-    """Return the path from `value` to a smallest part that cannot be pickled."""
+    """Return the path from `value` to its smallest part that cannot be pickled."""
     if depth >= MAX_DEPTH or id(value) in seen:
         return []
     seen.add(id(value))

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["whole_file"]
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Generator[str]:
-    """Give the path of a file to write; at the end it takes the place of `path`, and after an error it is gone.
+    """Yield the path of a file to write; after the block it replaces `path`, after an error it is removed.
 
     Raises:
-        OSError: with `path`, whose folder is not there or cannot be written to, or that is a folder itself.
+        OSError: its folder does not exist or cannot be written to, or `path` is a folder; the error names `path`.
     """
     target = os.fspath(path)
     partial = f"{target}.{os.getpid()}.part"
@@ -27,6 +27,6 @@ def whole_file(path: str | os.PathLike[str]) -> Generator[str]:
     except BaseException as error:
         if os.path.exists(partial):
             os.unlink(partial)
-        if isinstance(error, OSError) and error.filename == partial:  # people know the file by another name
+        if isinstance(error, OSError) and error.filename == partial:  # the user knows the file by its final name
             raise type(error)(error.errno, error.strerror, target) from None
         raise

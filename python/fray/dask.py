@@ -7,14 +7,14 @@
     dask.compute(collection, scheduler=fray.dask.get)      # once
     dask.config.set(scheduler=fray.dask.get)               # from now on
 
-Each task of the graph is a task of the context, whose arguments are the refs of what it depends on; those that only one
-other needs go with it where that takes no parallelism (`_groups`). Intermediate results stay where they are made; only
-those asked for come here. Tasks are handed over in Dask's own order and only a few ahead, so that what was begun ends,
-and its memory is free, before more is begun.
+Each task of the graph is a task of the context; its arguments are the refs of its dependencies. A task that only one
+other task needs runs in the same task as that one, where this costs no parallelism (`_groups`). Intermediate results
+stay where they are made; only the requested ones come here. Tasks are submitted in Dask's own order and only a few
+ahead, so that begun parts of the graph end, and free their memory, before further ones begin.
 """
 
 # pyright: basic, reportMissingTypeStubs=false
-# dask has no types to speak of.
+# dask has almost no annotations.
 
 from __future__ import annotations
 
@@ -56,19 +56,19 @@ def get(
     num_workers: int | None = None,
     **unused: Any,
 ) -> Any:
-    """Compute `keys` of the graph `dsk`: what Dask calls a scheduler.
+    """Compute `keys` of the graph `dsk`; Dask calls such a function a scheduler.
 
     Args:
         dsk: a graph, in the old or the new format.
         keys: a key, or nested lists of keys.
         context: where the tasks run; by default the current context.
         options: of every task; the name is that of the key.
-        num_workers: most tasks at the same time; by default what the context runs.
+        num_workers: the most tasks that run at the same time; by default as many as the context runs.
 
     Raises:
         Exception: what a task raised, with the key as a note.
     """
-    del unused  # what other schedulers are told
+    del unused  # keywords for other schedulers
     wanted = set(flatten([keys]))
     graph = dict(ensure_dict(dsk.__dask_graph__() if hasattr(dsk, "__dask_graph__") else dsk))
     missing = [key for key in wanted if key not in graph]
@@ -92,15 +92,15 @@ def _arrange(keys: Any, values: Mapping[Any, Any]) -> Any:
 
 
 def _counts_calls(options: TaskOptions) -> bool:
-    """Return whether the options say something of each call, which they would not say of several together."""
+    """Return whether an option counts or limits single calls, so that calls must not be joined."""
     return options.timeout is not None or options.max_calls is not None or bool(options.retry_exceptions)
 
 
 class _Group(list[GraphNode]):
-    """Nodes of a graph that run as one task, in this order; only the last one's result is needed outside.
+    """Nodes of a graph that run as one task, in this order; only the result of the last one is needed outside.
 
     Attributes:
-        dependencies: the keys of the results that come from outside.
+        dependencies: the keys of results of other groups that the nodes need.
     """
 
     def __init__(self, nodes: list[GraphNode]) -> None:
@@ -112,14 +112,14 @@ class _Group(list[GraphNode]):
 def _groups(graph: Mapping[Any, GraphNode], wanted: set[Any], limit: int) -> dict[Any, _Group]:
     """Return the groups by the keys of their last nodes, in an order in which they can run.
 
-    A node that only one other needs joins the group of that other. Where the other needs nothing else, the two could
-    never have run at the same time; else only as far as a group has at most `limit` nodes, which leaves groups enough
-    for all workers.
+    A node that only one other node needs joins the group of that node. If that node needs nothing else, the two could
+    never run at the same time. If it needs more, they join only while the group has at most `limit` nodes, so that
+    enough groups remain for all workers.
 
     Args:
         graph: the nodes by their keys.
         wanted: the keys whose results are asked for.
-        limit: 0 where every node is to stay alone, 1 where only those that cannot run at the same time are joined.
+        limit: 0 to join no nodes, 1 to join only nodes that cannot run at the same time.
     """
     users = Counter(name for node in graph.values() for name in node.dependencies)
     found: dict[Any, list[GraphNode]] = {}
@@ -162,7 +162,7 @@ class _Run:
         self._uses = Counter(name for group in graph.values() for name in group.dependencies)
         self._refs: dict[Any, Any] = {}
         self._outstanding: dict[Any, Any] = {}
-        """Of tasks that have not ended, by key: the ref that tells whether it went well, and that of the value."""
+        """By key of tasks that have not ended: the ref that tells whether the task succeeded, and that of its value."""
         self._arrived: deque[Any] = deque()
         self._watch = context.engine.watch()
         self._limit = num_workers
@@ -203,7 +203,7 @@ class _Run:
         for name in group.dependencies:
             self._uses[name] -= 1
             if self._uses[name] == 0 and name not in self._wanted:
-                del self._refs[name]  # the tasks that were sent hold what they need
+                del self._refs[name]  # the submitted tasks hold the results that they need
 
     def _take(self, told: _Told) -> None:
         """Wait until tasks have ended; raise what one of them raised."""
@@ -215,13 +215,14 @@ class _Run:
             try:
                 self._context.get(done)
             except Exception as error:
-                if not any(note.startswith(_NOTE) for note in getattr(error, "__notes__", ())):  # the worker is gone
+                # A task whose worker has died could not add the note itself.
+                if not any(note.startswith(_NOTE) for note in getattr(error, "__notes__", ())):
                     error.add_note(f"{_NOTE} {key!r}")
                 raise
             told.ended(key, partial(self._context.get, ref))
 
     def _look_ahead(self, count: int) -> None:
-        """Let as many tasks be outstanding as ended in the last slice of time: few long ones, many short ones."""
+        """Allow as many outstanding tasks as ended in the last time slice: few long tasks, many short ones."""
         self._ended += count
         now = time.monotonic()
         if self._limit is None and now - self._slice_began >= _SLICE_SECONDS:
@@ -249,7 +250,7 @@ class _Told:
         self.listens = bool(starts or self._start_states or self._before or self._after or self._finishes)
         self._state: dict[str, Any] = {"ready": [], "running": set(), "finished": set(), "cache": {}}
         for tell in starts:
-            tell(graph)  # which may put values into it
+            tell(graph)  # a callback may put values into the graph
 
     def __enter__(self) -> _Told:
         return self
@@ -282,7 +283,7 @@ class _Told:
 
 
 def _call(nodes: list[GraphNode], names: tuple[Any, ...], *values: Any) -> tuple[None, Any]:
-    """Run the nodes of a group; the first of the two results tells without its value that it went well."""
+    """Run the nodes of a group; the first of the two results tells, without the value, that the task succeeded."""
     known = dict(zip(names, values, strict=True))
     inside = {node.key for node in nodes}
     result: Any = None
@@ -293,12 +294,12 @@ def _call(nodes: list[GraphNode], names: tuple[Any, ...], *values: Any) -> tuple
             error.add_note(f"{_NOTE} {node.key!r}")
             raise
         for name in inside & node.dependencies:
-            del known[name]  # nobody else needs it
+            del known[name]  # no other node needs it
     return None, result
 
 
 def _own(value: Any) -> Any:
-    """Return what may be written to: arrays in the store are read-only."""
+    """Return a writable value: arrays in the store are read-only, so they are copied."""
     module = type(value).__module__.partition(".")[0]
     if module == "numpy" and hasattr(value, "flags"):
         return value if value.flags.writeable or not value.ndim else value.copy()

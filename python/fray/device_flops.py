@@ -1,7 +1,7 @@
-"""What accelerators can compute at most: operations a second by device and number format.
+"""Peak rates of accelerators: operations a second by device and number format.
 
-For the model FLOPs utilisation of training code, which needs nothing else of Fray: this module imports no other one.
-Rates are of dense arithmetic, from the makers' data sheets.
+Training code computes its model FLOPs utilisation from them without the rest of Fray: this module imports no other one.
+Rates are those of dense arithmetic, from the makers' data sheets.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = [
 ]
 
 FlopDtype = Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "int4"]
-"""Number formats of the table. Not every device has every one."""
+"""Number formats of the table. Not every device has each of them."""
 
 _T = 1e12
 
@@ -153,6 +153,6 @@ def _device_key(device_type: str) -> str:
 
 
 def _warn(message: str) -> None:
-    import logging  # only here, for what it costs
+    import logging  # only here, because the import is slow
 
     logging.getLogger(__name__).warning(message)

@@ -117,7 +117,7 @@ class OutOfMemoryError(WorkerDiedError):
 
 
 class NodeDiedError(FrayError):
-    """The node died. Objects and actors it held are gone; a new `init` starts a new one."""
+    """The node died. The objects and actors that it held are gone; a new `init` starts a new node."""
 
 
 class OwnerDiedError(FrayError):
@@ -174,7 +174,7 @@ class StoreFullError(FrayError):
 
 
 class RuntimeEnvError(FrayError):
-    """The `RuntimeEnv` of a task, actor or job cannot be made; the message has the last lines of what tried."""
+    """The `RuntimeEnv` of a task, actor or job cannot be made; the message has the last lines of the failed build."""
 
 
 class DeadlockError(FrayError, RuntimeError):
@@ -182,7 +182,7 @@ class DeadlockError(FrayError, RuntimeError):
 
 
 class InfeasibleError(FrayError, ValueError):
-    """The task asks for resources that this node can never have."""
+    """A task, an actor or a job asks for resources that this node can never have."""
 
 
 class ReservationEndedError(InfeasibleError):
@@ -205,8 +205,8 @@ class JobFailedError(FrayError, RuntimeError):
     """A job that was waited for failed or was stopped.
 
     Attributes:
-        job_id: its id; of several, that of the first.
-        failed_status: how it ended.
+        job_id: id of the job; of several failed jobs, the id of the first.
+        failed_status: how that job ended, ``"failed"`` or ``"stopped"``.
     """
 
     def __init__(self, message: str, job_id: str = "", failed_status: str = "failed") -> None:
@@ -232,11 +232,11 @@ class QueueNotFoundError(FrayError, KeyError):
 
 
 class JobExistsError(FrayError, RuntimeError):
-    """There is a job of that id already, or, where that was asked for, a living one of that name.
+    """There is a job of that id already or, where names must differ, a living job of that name.
 
     Attributes:
         job_name: the name, or the id, that is taken.
-        handle: of the job that has it, where there is one.
+        handle: handle of the job that has it; None where there is no handle.
     """
 
     def __init__(self, message: str, job_name: str = "", handle: object = None) -> None:
@@ -250,7 +250,7 @@ class SettingsError(FrayError, ValueError):
 
 
 class AlreadyInitializedError(FrayError, RuntimeError):
-    """This process already has a context, with other settings than those asked for."""
+    """This process already has a context, whose settings differ from those asked for."""
 
 
 class UnsupportedError(FrayError, NotImplementedError):

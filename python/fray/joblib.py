@@ -45,11 +45,11 @@ __all__ = ["FrayBackend", "register"]
 _LARGE_BYTES = 1 << 20
 _DEEPEST = 1
 _SMALL_KINDS = frozenset((bool, int, float, complex, str, bytes, type(None), tuple, list, dict, set, frozenset))
-"""Kinds of arguments that travel in the call itself, whatever their size; they need not be asked for it."""
+"""Types of arguments that travel in the call itself, so that their size is not looked at."""
 
 
 def register(make_default: bool = False) -> None:
-    """Make ``joblib.parallel_config("fray")`` known to joblib; with `make_default` nothing else has to be said."""
+    """Make ``joblib.parallel_config("fray")`` known to joblib; with `make_default` every `Parallel` uses it."""
     register_parallel_backend("fray", FrayBackend, make_default=make_default)
 
 
@@ -82,7 +82,7 @@ class FrayBackend(AutoBatchingMixin, ParallelBackendBase):
         self._shared = _Shared(None)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel without the context: in a task, the current one is the right one."""
+        """Travel without the context: in a task, the current context is the right one."""
         return FrayBackend, (None, self._options, self.nesting_level, self.inner_max_num_threads)
 
     @property
@@ -100,7 +100,7 @@ class FrayBackend(AutoBatchingMixin, ParallelBackendBase):
         return max(self._context.engine.parallelism + 1 + n_jobs, 1)
 
     def configure(self, n_jobs: int = 1, parallel: Any = None, prefer: str | None = None, **unused: Any) -> int:
-        """Get ready for a call of Parallel; inside a task, one that prefers threads gets them."""
+        """Prepare a call of Parallel; a nested call that prefers threads runs on threads of joblib."""
         del unused
         n_jobs = self.effective_n_jobs(n_jobs)
         if n_jobs == 1:
@@ -123,15 +123,15 @@ class FrayBackend(AutoBatchingMixin, ParallelBackendBase):
         return future
 
     def retrieve_result_callback(self, out: Future[Any]) -> Any:
-        """Return what a batch brought, or raise."""
+        """Return the results of a batch, or raise what it raised."""
         return out.result()
 
     def stop_call(self) -> None:
-        """Let go of the arguments of this call."""
+        """Drop the refs to the large arguments of this call."""
         self._shared = _Shared(self._shared.context)
 
     def abort_everything(self, ensure_ready: bool = True) -> None:
-        """Stop what runs and forget what waits."""
+        """Cancel the batches that run and those that wait."""
         executor, self._executor = self._executor, None
         if executor is not None:
             executor.interrupt()
@@ -140,7 +140,7 @@ class FrayBackend(AutoBatchingMixin, ParallelBackendBase):
             self.configure(n_jobs=self.parallel.n_jobs, parallel=self.parallel)
 
     def terminate(self) -> None:
-        """End after the last call."""
+        """Release the executor after the last call."""
         executor, self._executor = self._executor, None
         self._shared = _Shared(None)
         if executor is not None:
@@ -164,13 +164,13 @@ class FrayBackend(AutoBatchingMixin, ParallelBackendBase):
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Stands in a call for the large argument that comes beside it."""
+    """Stands in a call for a large argument, whose value is an argument of the task."""
 
     number: int
 
 
 class _Shared:
-    """The large arguments of one call, each put once. As with joblib's memmaps, what is changed later is not seen."""
+    """The large arguments of one call, each put once. As with joblib's memmaps, later changes are not seen."""
 
     def __init__(self, context: JobContext | None) -> None:
         self.context = context
@@ -212,7 +212,7 @@ def _are_small(values: Iterable[Any]) -> bool:
 
 
 def _size(value: Any) -> int:
-    """Return the bytes of an array, a sparse matrix or a frame; 0 for what is to travel in the call itself."""
+    """Return the bytes of an array, a sparse matrix or a frame; 0 for a value that travels in the call itself."""
     kind = type(value)
     try:
         if hasattr(kind, "memory_usage"):  # pandas

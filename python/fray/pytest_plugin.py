@@ -1,4 +1,4 @@
-"""The pytest plugin of Fray: contexts for tests, and a check that nothing is left behind. Loaded by pytest itself.
+"""The plugin of Fray for pytest: contexts for tests, and a check that tests leave nothing behind. pytest loads it.
 
 ================================ ================================================================================
 fixture                          gives
@@ -6,7 +6,7 @@ fixture                          gives
 ``fray_context``                 an engine of the test's own, as the current context; the test may leave nothing behind
 ``fray_session_context``         one engine for the whole session, as the current context: faster, not checked each time
 ``fray_no_leaks``                fails a test that leaves a process, a descriptor or shared memory behind
-``fray_settings``                to be overridden: what the engines are started with; two CPUs
+``fray_settings``                to be overridden: settings of the engines; by default two CPUs
 ``fray_leak_options``            to be overridden: ``within`` (seconds) and ``threads`` (look for them too)
 ================================ ================================================================================
 
@@ -64,7 +64,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Remember which tests failed: their tracebacks hold what they were working with."""
+    """Remember which tests failed: their tracebacks hold the objects of the test."""
     report = yield
     if report.failed:
         item.stash[_FAILED] = True
@@ -163,8 +163,8 @@ def _marked(node: Any) -> dict[str, Any]:
 
 @contextmanager
 def _folder() -> Generator[str, None, None]:
-    """Give a run folder, so that parallel test processes do not see one another's engines."""
-    # A short path: that of a Unix socket may have 107 bytes.
+    """Yield a run folder, so that parallel test processes do not see one another's engines."""
+    # A short path, because the path of a Unix socket may have at most 107 bytes.
     folder = tempfile.mkdtemp(prefix="fray-test-")
     try:
         yield folder
@@ -174,7 +174,7 @@ def _folder() -> Generator[str, None, None]:
 
 @contextmanager
 def _marked_environment(folder: str) -> Generator[str, None, None]:
-    """Give what is started inside a mark and the run folder, and hide settings from outside."""
+    """Give the processes that start inside the block a mark and the run folder, and hide settings from outside."""
     from fray._leaks import MARKER
 
     marker = uuid.uuid4().hex

@@ -1,7 +1,7 @@
-"""The values that programs hand to Fray: options of tasks and actors, runtime environments, orders for jobs.
+"""The values that programs pass to Fray: options of tasks and actors, runtime environments, requests for jobs.
 
 All are frozen: make a changed copy with `dataclasses.replace`. Each is checked when it is made, so that a mistake is
-reported on the line that has it.
+reported at the line that has it.
 """
 
 from __future__ import annotations
@@ -68,17 +68,17 @@ __all__ = [
 ]
 
 HEAD_NODE_SHARE = 0.0001
-"""How much of the resource ``head_node`` one thing takes that is to run there."""
+"""The amount of the resource ``head_node`` that a task or actor asks for to run on the head node."""
 MOST_PRIORITY = 1000
 """Highest priority of a task or an actor; the lowest is as far below 0."""
 _MAX_NAME_BYTES = 255
 _ALLOWED_OPTIONS = ("--index-url", "--extra-index-url", "--find-links", "--no-index", "--pre")
-"""Of a requirements file, in `RuntimeEnv.package_requirements`."""
+"""Options of requirements files that `RuntimeEnv.package_requirements` may have."""
 
 EntryPoint: TypeAlias = str | Callable[["JobContext"], None]
-"""What a job runs: a shell command, or a function that gets the job's `JobContext`."""
+"""What a job runs: a shell command, or a function whose argument is the job's `JobContext`."""
 
-# What users of other systems write, and what it is called here.
+# Keywords that users of other systems write, each with a hint that names Fray's keyword.
 _HINTS = {
     "num_cpus": "resources={'CPU': n}",
     "num_gpus": "resources={'GPU': n}",
@@ -103,7 +103,7 @@ class Lifetime(StrEnum):
 
 
 class _Options(CheckedKeywords):
-    """Base of what is below: knows what users of Ray write for its fields."""
+    """Base of the options below: its errors name the field for a keyword of Ray."""
 
     __slots__ = ()
 
@@ -112,15 +112,15 @@ class _Options(CheckedKeywords):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RuntimeEnv(_Options):
-    """What a task, actor or job finds around it.
+    """The environment of a task, an actor or a job.
 
     Args:
-        package_requirements: requirement lines such as ``"numpy>=2"``. What the driver's environment has already is
-            used from there; what it lacks is installed beside it, once, before the code runs.
+        package_requirements: requirement lines such as ``"numpy>=2"``. Packages that the driver's environment has are
+            used from there; missing ones are installed beside it, once, before the code runs.
         env: environment variables added to those of the driver.
-        container_image: image that the code runs in; packages do not apply then.
+        container_image: container image that the code runs in; packages do not apply then.
         conda: specs of conda packages, such as ``"numpy=2"``, instead of `package_requirements`.
-        working_dir: folder, or archive, that the code works in a snapshot of.
+        working_dir: folder or archive; the current folder of the code is a snapshot of it.
     """
 
     package_requirements: Sequence[str] = field(default_factory=list[str])
@@ -162,9 +162,9 @@ class TaskOptions(_Options):
 
     Args:
         name: shown in status, errors and timelines; by default the function's name.
-        resources: what it holds while it runs: ``CPU``, ``GPU``, ``memory`` (bytes) and custom names. One CPU where
-            ``CPU`` is not given; ``{"CPU": 0}`` is none. On the native engine a task that uses much more memory than
-            it asked for is killed (`OutOfMemoryError`).
+        resources: what the task holds while it runs: ``CPU``, ``GPU``, ``memory`` (bytes) and custom names. One CPU
+            where ``CPU`` is not given; ``{"CPU": 0}`` asks for none. On the native engine a task that uses much more
+            memory than it asked for is killed (`OutOfMemoryError`).
         max_calls: the worker process ends after this many calls of the function; None for never.
         max_retries: attempts after the first when a worker dies or, with `retry_exceptions`, when the function
             raises; -1 for no limit.
@@ -174,7 +174,7 @@ class TaskOptions(_Options):
             values.
         runtime_env: environment that the task runs in.
         priority: a whole number from -1000 to 1000; of the tasks that wait, higher ones are placed first. One that
-            waits gains a step each second, up to the highest that waits, so none waits for ever.
+            waits gains a step each second, up to the highest that waits, so none waits forever.
     """
 
     name: str | None = None
@@ -213,20 +213,20 @@ class ActorOptions(_Options):
     """How one actor lives and runs.
 
     Args:
-        name: name to find it by, unique in its namespace: up to 255 printable characters.
-        get_if_exists: return the actor of that name if there is one; what it would be made from is then ignored.
+        name: name by which `get_actor` finds it, unique in its namespace: up to 255 printable characters.
+        get_if_exists: return the actor of that name if there is one; class, arguments and options are then ignored.
         lifetime: how long it lives; the texts ``"detached"``, which needs a name, and ``"non_detached"`` are accepted.
-        resources: what it holds while it lives, no CPU by default.
-        max_restarts: times that it is started again, with a new state, after its process died; -1 for no limit.
-        max_task_retries: attempts after the first for a call that was running when it died; -1 for no limit.
-        max_concurrency: calls that run in it at the same time; by default 1000 where the class has an ``async def``
+        resources: what the actor holds while it lives, no CPU by default.
+        max_restarts: how often the actor is restarted, with a new state, after its process died; -1 for no limit.
+        max_task_retries: attempts after the first for a call that ran when the process died; -1 for no limit.
+        max_concurrency: calls that run at the same time; by default 1000 where the class has an ``async def``
             among its methods, else 1.
-        runtime_env: environment that it runs in.
-        namespace: where its name lives; by default that of the context.
+        runtime_env: environment that the actor runs in.
+        namespace: the namespace of its name; by default that of the context.
         schedule_on_head: short for ``resources={"head_node": 0.0001}``.
         max_pending_calls: calls of one process that have not ended, before the next one is refused; -1 for no limit.
-        annotations: texts that every handle of it carries, for layers above; Fray itself does not read them.
-        priority: as that of `TaskOptions`, while the actor waits for a worker: first of all, and after a restart.
+        annotations: texts that every handle of the actor carries, for libraries; Fray itself does not read them.
+        priority: as that of `TaskOptions`, while the actor waits for a worker: at first, and after a restart.
     """
 
     name: str | None = None
@@ -266,7 +266,7 @@ class ActorOptions(_Options):
             raise ValueError("ActorOptions: a detached actor needs a name, for nothing else would find it again")
 
     def demand(self) -> dict[str, float]:
-        """Return the resources that the actor holds while it lives, with what the defaults stand for filled in."""
+        """Return the resources that the actor holds while it lives, with the defaults filled in."""
         head = {"head_node": HEAD_NODE_SHARE} if self.schedule_on_head else {}
         return {"CPU": 0, **head, **self.resources}
 
@@ -294,8 +294,8 @@ def check_actor_name(name: object, what: str) -> str:
     """Return `name` if an actor or a namespace can have it; `what` opens the messages.
 
     Raises:
-        TypeError: it is no text.
-        ValueError: it is empty, too long or not printable.
+        TypeError: `name` is not text.
+        ValueError: `name` is empty, too long or not printable.
     """
     if not isinstance(name, str):
         raise TypeError(f"{what} must be text, got {name!r}")
@@ -368,7 +368,7 @@ def _check_runtime_env(env: object, owner: str) -> None:
 
 
 _LAZY = {name: ("fray.cluster", name) for name in __all__ if name not in globals()}
-"""The types of jobs, which live with their tier."""
+"""The types of jobs, which are defined in `fray.cluster`."""
 
 
 def __getattr__(name: str) -> Any:

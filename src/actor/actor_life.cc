@@ -138,7 +138,7 @@ void ActorTable::forgotten(ActorId id) {
   unreferenced(id);
 }
 
-// The actor may be ending or dead already: then its death stays what it was.
+// If the actor is ending or dead already, its death keeps its first cause.
 void ActorTable::end(Actor& actor, Death death, bool kill) {
   if (actor.state == ActorState::kDead) return;
   if (actor.state == ActorState::kEnding) {
@@ -164,7 +164,7 @@ void ActorTable::kill_worker(Actor& actor) {
   commands_.emplace_back(KillWorker{.actor = actor.spec.id, .worker = actor.worker});
 }
 
-// Its worker is gone, and nothing is asked for any more.
+// The worker of the actor has ended, and no further one is requested.
 void ActorTable::bury(Actor& actor) {
   actor.state = ActorState::kDead;
   homes_.erase(actor.spec.home);

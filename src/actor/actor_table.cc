@@ -1,4 +1,5 @@
-// What clients ask: create, find, connect, kill; and the views. An actor's life is in actor_life.cc.
+// Requests of clients to an ActorTable: create, find, connect, kill; and the views. An actor's life is in
+// actor_life.cc.
 #include "actor/actor_table.h"
 
 #include <algorithm>

@@ -15,7 +15,7 @@ constexpr std::size_t kMostNear = 3;
 
 bool is_control(std::uint32_t point) { return point < 0x20 || (point >= 0x7F && point < 0xA0); }
 
-// Whether at most `edits` letters have to be put in, left out or replaced.
+// Whether `b` can be made of `a` by inserting, removing or replacing at most `edits` letters.
 bool within(std::string_view a, std::string_view b, int edits) {
   while (!a.empty() && !b.empty() && a[0] == b[0]) {
     a.remove_prefix(1);

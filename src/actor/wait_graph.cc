@@ -80,7 +80,7 @@ std::vector<WaitStep> WaitGraph::circle(const std::set<WaitKey>& stuck, const Wo
       if (next != nullptr) break;
     }
     path.push_back({at, name});
-    if (next == nullptr) return path;  // not a set that stuck() has given
+    if (next == nullptr) return path;  // the set was not returned by stuck()
     at = *next;
   }
 }

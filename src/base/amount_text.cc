@@ -10,7 +10,7 @@ namespace fray {
 namespace {
 
 // Without an exponent: resources have at most four decimals, see ResourceSet::kUnitsPerOne.
-// What has more digits than anybody reads is no amount of anything.
+// Larger numbers are not written out: nobody reads so many digits.
 constexpr double kLargestPlain = 1e15;
 
 std::string plain_number(double number) {

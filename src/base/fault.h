@@ -3,9 +3,9 @@
 //
 //   if (FRAY_FAULT("socketpair", EMFILE) || ::socketpair(...) != 0) return failed("socketpair");
 //
-// The environment variable FRAY_FAULT says which: `socketpair:2` the second time that the point is passed, `spawn:3+` from
-// the third time on, `accept:1-4` four times; several with commas between. Compiled in
-// where asserts are, so not in a wheel; elsewhere the constant `false`. docs/reference/faults.md lists the points.
+// The environment variable FRAY_FAULT says which: `socketpair:2` the second time that the point is passed, `spawn:3+`
+// from the third time on, `accept:1-4` four times; several with commas between. It is compiled in where asserts are, so
+// not in a wheel; without asserts the constant `false`. docs/reference/faults.md lists the points.
 //
 // Threading:  any thread; a point's passes are counted over all of them.
 // Ownership:  none.

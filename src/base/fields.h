@@ -1,4 +1,4 @@
-// ListsFields: a struct that lists its fields, each with its name, from which everything else comes that has to know them:
+// ListsFields: a struct that lists its fields with their names, once for all code that needs them:
 // bytes on a socket (wire/codec.h), a file in JSON (model/json_fields.h), tests and documentation.
 //
 //   struct Grant {

@@ -1,6 +1,7 @@
-// The part of fmt that is no template, compiled once: Debian has it as a shared library only, which containers and other
-// machines lack, and as headers (FMT_HEADER_ONLY) each unit takes a fifth longer. This is what fmt's own library consists
-// of; the list of templates is that of version 9, and with any other one CMake chooses the headers.
+// The part of fmt that is not a template, compiled once. Debian has it only as a shared library, which containers and
+// other machines lack, and with the headers alone (FMT_HEADER_ONLY) each unit takes a fifth longer to compile. This is
+// the content of fmt's own library; the list of templates is that of version 9, and with any other version CMake
+// chooses the headers.
 #ifndef FMT_HEADER_ONLY
 
 #include <fmt/format-inl.h>

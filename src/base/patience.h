@@ -1,4 +1,4 @@
-// Patience: how long a call may wait, and what ends the wait before.
+// Patience: how long a call may wait, and what ends the wait earlier.
 //
 // Threading:  a value; `interrupted` is called on the thread that waits.
 // Ownership:  a value.

@@ -1,5 +1,5 @@
-// What clang's thread-safety analysis is told: which mutex guards what, and which function needs or takes it. Nothing under
-// other compilers. https://clang.llvm.org/docs/ThreadSafetyAnalysis.html
+// Annotations for clang's thread-safety analysis: which mutex guards a member, and which function needs or takes it.
+// They are empty under other compilers. https://clang.llvm.org/docs/ThreadSafetyAnalysis.html
 //
 //   int count_ FRAY_GUARDED_BY(mutex_) = 0;
 //   void add() FRAY_REQUIRES(mutex_);

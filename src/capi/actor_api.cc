@@ -18,7 +18,7 @@ struct fray_actor {
   fray_session* session = nullptr;     // counted
   client::Object* object = nullptr;    // counted
   std::string packed;                  // the description, as it travels
-  capi::ActorDescription description;  // the defaults where that is Python's own
+  capi::ActorDescription description;  // defaults where the description is one of Python
   Mutex mutex;
   // Methods that were called, by name.
   std::unordered_map<std::string, std::shared_ptr<client::Function>> methods FRAY_GUARDED_BY(mutex);
@@ -31,7 +31,7 @@ namespace {
 constexpr std::size_t kMostNameBytes = 120;
 constexpr std::size_t kMostMethods = 1024;
 
-// Takes over the count of `object`.
+// Takes over one reference to `object`.
 fray_actor* make_handle(fray_session* session, client::Object* object, std::string packed) {
   auto* actor = new fray_actor;
   actor->session = session;
@@ -50,7 +50,7 @@ fray_actor* make_handle(fray_session* session, client::Object* object, std::stri
 
 std::shared_ptr<client::Function> method_of(fray_actor& actor, std::string_view name) {
   MutexLock lock(actor.mutex);
-  if (actor.methods.size() >= kMostMethods) actor.methods.clear();  // any text may be given as a name
+  if (actor.methods.size() >= kMostMethods) actor.methods.clear();  // a program may pass any number of different names
   std::shared_ptr<client::Function>& known = actor.methods[std::string(name)];
   if (known == nullptr) {
     auto kind = actor.description.language == FRAY_PYTHON ? FunctionKind::kMethod : FunctionKind::kCppMethod;
@@ -59,7 +59,7 @@ std::shared_ptr<client::Function> method_of(fray_actor& actor, std::string_view 
   return known;
 }
 
-// Lets go of a worker key that was held, unless it is the driver's own.
+// Releases a worker key at the end of the scope, unless it is the driver's own.
 class KeyHold {
  public:
   KeyHold(fray_session& session, const std::uint32_t& number) : session_(session), number_(number) {}
@@ -98,8 +98,10 @@ Result<fray_actor*> create(fray_session& session, std::int32_t language, std::st
     return Status(StatusCode::kInvalidArgument, "a detached actor needs a name: nobody could find it");
   }
   auto kind = language == FRAY_PYTHON ? FunctionKind::kPythonName : FunctionKind::kCpp;
-  CallFrame frame(session, make_function(kind, class_name, description.class_name));
-  FRAY_RETURN_IF_ERROR(frame.build(description.class_name, 0, 1, arguments, count));
+  CallFrame frame(session, make_function(kind, class_name, description.class_name), "create");
+  if (Status built = frame.build(description.class_name, 0, 1, arguments, count); !built.is_ok()) {
+    return frame.not_sent(built);
+  }
   request.name_space = description.name_space;
   request.name = description.name;
   request.get_if_exists = options.get_if_exists != 0;
@@ -110,8 +112,9 @@ Result<fray_actor*> create(fray_session& session, std::int32_t language, std::st
   std::string packed = request.description;
   request.constructor = {frame.finish(), limits};
   Hooks hooks;
-  FRAY_ASSIGN_OR_RETURN(client::FoundActor found, session.client->actors().create_actor(std::move(request), hooks));
-  return make_handle(&session, found.object, found.description.empty() ? packed : found.description);
+  auto found = session.client->actors().create_actor(std::move(request), hooks);
+  if (!found.is_ok()) return frame.not_sent(found.status());
+  return make_handle(&session, found->object, found->description.empty() ? packed : found->description);
 }
 
 }  // namespace
@@ -155,14 +158,15 @@ int fray_actor_call(fray_actor* actor, const char* method, const fray_value* arg
     return capi::fail(FRAY_INVALID_ARGUMENT,
                       fmt::format("the method's name is longer than {} bytes", capi::kMostNameBytes));
   }
-  capi::CallFrame frame(*actor->session, capi::method_of(*actor, name));
+  capi::CallFrame frame(*actor->session, capi::method_of(*actor, name), "call");
   Status built = frame.build(name, 0, 1, arguments, count);
-  if (!built.is_ok()) return capi::fail(built);
+  if (!built.is_ok()) return capi::fail(frame.not_sent(built));
   client::TaskOptions options;
   options.max_retries = actor->description.max_task_retries;
   auto results = actor->session->client->actors().call_actor(actor->object, {frame.finish(), options},
                                                              actor->description.max_pending_calls);
-  if (!results.is_ok()) return capi::fail(results.status());
+  if (!results.is_ok()) return capi::fail(frame.not_sent(results.status()));
+  frame.sent(results->front()->id);
   *out = capi::handle_of(results->front());
   return FRAY_OK;
 }

@@ -30,7 +30,7 @@ class ActorHost {
   fray_session& session_;
   const wire::HostActor& actor_;
   std::string_view class_payload_;
-  std::string_view body_;  // a task's: head, name, arguments
+  std::string_view body_;  // the body of a task: head, name, arguments
   ActorDescription description_;
   worker::ActorLoop loop_;
   const ActorEntry* entry_ = nullptr;
@@ -60,7 +60,7 @@ void ActorHost::run() {
     for (int i = 1; i < threads; ++i) std::thread([this] { serve(nullptr); }).detach();
     session_.client->say(wire::ControlType::kActorReady);
     serve(threads == 1 ? &loop_ : nullptr);
-    // Others may still be inside the instance; the process ends with them.
+    // Other threads may still run methods of the instance; they end with the process.
     if (threads == 1 && entry_->destroy != nullptr) entry_->destroy(instance_);
   }
   session_.client->set_duty(nullptr);

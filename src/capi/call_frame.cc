@@ -12,9 +12,13 @@ constexpr std::size_t kMostArguments = 60'000;
 constexpr std::size_t kKeptNameBytes = 120;
 }  // namespace
 
-CallFrame::CallFrame(fray_session& session, std::shared_ptr<client::Function> function)
+CallFrame::CallFrame(fray_session& session, std::shared_ptr<client::Function> function, std::string_view operation)
     : session_(session), task_(std::make_unique<client::Task>()) {
   task_->function = std::move(function);
+  if (session.spans == nullptr) [[likely]]
+    return;
+  function_ = task_->function;
+  span_.begin(session.spans.get(), {operation, function_->name, Span::Kind::kProducer}, current_trace());
 }
 
 CallFrame::~CallFrame() {
@@ -33,7 +37,7 @@ Status CallFrame::build(std::string_view name, double timeout_seconds, std::uint
   head.positional = static_cast<std::uint16_t>(count);
   name = name.substr(0, kKeptNameBytes);
   head.name_bytes = static_cast<std::uint8_t>(name.size());
-  const std::string_view trace = current_trace();
+  const std::string_view trace = span_.has_begun() ? span_.context() : current_trace();
   head.trace_bytes = static_cast<std::uint8_t>(trace.size());
   task_->frame.reserve(client::kUsualFrameBytes);
   wire::begin_frame(task_->frame, wire::DirectType::kTask, 0);
@@ -43,6 +47,18 @@ Status CallFrame::build(std::string_view name, double timeout_seconds, std::uint
   out.put_raw(trace);
   for (std::size_t i = 0; i < count; ++i) FRAY_RETURN_IF_ERROR(add(arguments[i]));
   return Status::ok();
+}
+
+void CallFrame::sent(const ObjectId& result) {
+  if (!span_.has_begun()) [[likely]]
+    return;
+  span_.set("messaging.message.id", std::to_string(result.sequence));
+  session_.spans->note(result, {function_->name, std::string(span_.context())});
+}
+
+const Status& CallFrame::not_sent(const Status& why) {
+  span_.fail("fray::Error", why.message());
+  return why;
 }
 
 Status CallFrame::add(const fray_value& argument) {

@@ -16,7 +16,8 @@ namespace fray::capi {
 
 class CallFrame {
  public:
-  CallFrame(fray_session& session, std::shared_ptr<client::Function> function);
+  // `operation`: what is done with the function: "submit", "call" or "create".
+  CallFrame(fray_session& session, std::shared_ptr<client::Function> function, std::string_view operation);
   ~CallFrame();
   CallFrame(const CallFrame&) = delete;
   CallFrame& operator=(const CallFrame&) = delete;
@@ -25,6 +26,9 @@ class CallFrame {
   Status build(std::string_view name, double timeout_seconds, std::uint16_t returns, const fray_value* arguments,
                std::size_t count);
   std::unique_ptr<client::Task> finish() { return std::move(task_); }
+  // What became of it, for its span.
+  void sent(const ObjectId& result);
+  const Status& not_sent(const Status& why);
 
  private:
   Status add(const fray_value& argument);
@@ -33,6 +37,8 @@ class CallFrame {
 
   fray_session& session_;
   std::unique_ptr<client::Task> task_;
+  std::shared_ptr<client::Function> function_;  // where it is traced
+  Span span_;
 };
 
 }  // namespace fray::capi

@@ -20,7 +20,7 @@ constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS};
 
 void say(const char* text) { [[maybe_unused]] ssize_t written = ::write(STDERR_FILENO, text, std::strlen(text)); }
 
-// Calls nothing that may lock or allocate.
+// A signal handler: calls nothing that may lock or allocate.
 void on_crash(int signal) {
   const char* name = ::sigabbrev_np(signal);
   say("fray: the worker crashed with SIG");
@@ -29,7 +29,7 @@ void on_crash(int signal) {
   void* frames[kMostFrames + 2];
   int count = ::backtrace(frames, kMostFrames + 2);
   if (count > 2) ::backtrace_symbols_fd(frames + 2, count - 2, STDERR_FILENO);
-  // The handler is gone (SA_RESETHAND), so this ends the process as if it had never been there.
+  // The handler is no longer installed (SA_RESETHAND), so this ends the process by the signal itself.
   ::raise(signal);
 }
 
@@ -38,7 +38,7 @@ void on_crash(int signal) {
 void report_crashes() {
   if (kUnderAddressSanitizer || kUnderThreadSanitizer) return;  // they have handlers of their own
   void* first[1];
-  ::backtrace(first, 1);  // loads what it needs now: in a handler it must not allocate
+  ::backtrace(first, 1);  // loads its library now, because a handler must not allocate
   void* memory = ::mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return;
   stack_t stack{};

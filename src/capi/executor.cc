@@ -7,7 +7,7 @@
 
 namespace fray::capi {
 
-// Numerical libraries that have not started yet use as many threads as the lease holds CPUs.
+// Numerical libraries that are loaded later use as many threads as the lease holds CPUs.
 void Executor::leased(double cpus) {
   if (cpus == cpus_) return;
   cpus_ = cpus;
@@ -48,9 +48,11 @@ void Executor::run(const worker::TaskView& task, worker::Outcome* outcome) {
   }
   switch (loop_->interrupted()) {
     case worker::TaskLoop::Interrupt::kCancelled:
+      call.interrupted_with("the task was cancelled");
       outcome->status = wire::TaskStatus::kCancelled;
       return;
     case worker::TaskLoop::Interrupt::kTimedOut:
+      call.interrupted_with("the task is past its timeout");
       outcome->status = wire::TaskStatus::kTimedOut;
       return;
     case worker::TaskLoop::Interrupt::kNone:

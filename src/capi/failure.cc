@@ -22,7 +22,7 @@ int remember(int code, wire::Failure texts) {
   return code;
 }
 
-// The C API has the numbers of StatusCode. What it does not tell apart is kUnavailable there.
+// The C API uses the numbers of StatusCode; codes that it does not have become kUnavailable.
 constexpr std::pair<StatusCode, int> kSameNumbers[] = {
     {StatusCode::kOk, FRAY_OK},
     {StatusCode::kInvalidArgument, FRAY_INVALID_ARGUMENT},

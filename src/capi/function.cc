@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#define XXH_INLINE_ALL  // no library to carry along
+#define XXH_INLINE_ALL  // header only, so that no library has to be shipped
 #include <xxhash.h>
 
 #include "capi/call_frame.h"
@@ -109,11 +109,12 @@ int fray_submit(fray_session* session, fray_function* function, const fray_value
                 fray_object** out) {
   if (int code = capi::check_own(*session); code != FRAY_OK) return code;
   if (function->session != session) return capi::fail(FRAY_INVALID_ARGUMENT, "the function belongs to another session");
-  capi::CallFrame frame(*session, function->function);
+  capi::CallFrame frame(*session, function->function, "submit");
   Status built = frame.build(function->function->name, function->timeout_seconds, 1, arguments, count);
-  if (!built.is_ok()) return capi::fail(built);
+  if (!built.is_ok()) return capi::fail(frame.not_sent(built));
   auto results = session->client->tasks().submit(frame.finish(), function->options);
-  if (!results.is_ok()) return capi::fail(results.status());
+  if (!results.is_ok()) return capi::fail(frame.not_sent(results.status()));
+  frame.sent(results->front()->id);
   *out = capi::handle_of(results->front());
   return FRAY_OK;
 }
@@ -128,11 +129,12 @@ int fray_submit_several(fray_session* session, fray_function* function, const fr
   }
   client::TaskOptions options = function->options;
   options.returns = static_cast<std::uint16_t>(returns);
-  capi::CallFrame frame(*session, function->function);
+  capi::CallFrame frame(*session, function->function, "submit");
   Status built = frame.build(function->function->name, function->timeout_seconds, options.returns, arguments, count);
-  if (!built.is_ok()) return capi::fail(built);
+  if (!built.is_ok()) return capi::fail(frame.not_sent(built));
   auto results = session->client->tasks().submit(frame.finish(), options);
-  if (!results.is_ok()) return capi::fail(results.status());
+  if (!results.is_ok()) return capi::fail(frame.not_sent(results.status()));
+  frame.sent(results->front()->id);
   for (std::size_t i = 0; i < returns; ++i) out[i] = capi::handle_of((*results)[i]);
   return FRAY_OK;
 }

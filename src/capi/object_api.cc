@@ -1,11 +1,13 @@
 // Objects of the C API: put, wait, read, cancel, and queues of what becomes ready.
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "capi/failure.h"
+#include "capi/trace_context.h"
 #include "capi/values.h"
 
 using namespace fray;
@@ -13,6 +15,8 @@ using namespace fray;
 namespace fray::capi {
 
 namespace {
+
+constexpr std::size_t kMostNamed = 32;  // of the refs of a wait that is traced
 
 int fail_wait(fray_session& session, const Hooks& hooks, client::WaitResult result, std::size_t ready,
               std::size_t asked) {
@@ -29,6 +33,24 @@ int fail_wait(fray_session& session, const Hooks& hooks, client::WaitResult resu
       break;
   }
   return fail(FRAY_DEADLOCK, hooks.deadlock);
+}
+
+// Begins the span of a wait, as fray._trace_recorder does for Python's.
+void begin_wait(Span& span, fray_session& session, std::span<client::Object* const> objects, std::size_t needed) {
+  std::vector<Spans::Sent> known;
+  for (client::Object* object : objects.first(std::min(objects.size(), kMostNamed))) {
+    if (auto sent = session.spans->find(object->id)) known.push_back(std::move(*sent));
+  }
+  const bool of_one_name =
+      known.size() == objects.size() &&
+      std::all_of(known.begin(), known.end(), [&](const auto& sent) { return sent.name == known.front().name; });
+  const std::string what = of_one_name && !known.empty()
+                               ? known.front().name
+                               : fmt::format("{} result{}", objects.size(), objects.size() == 1 ? "" : "s");
+  span.begin(session.spans.get(), {needed == objects.size() ? "get" : "wait", what, Span::Kind::kInternal},
+             current_trace());
+  span.set("fray.wait.count", objects.size());
+  for (const Spans::Sent& sent : known) span.link(sent.context);
 }
 
 }  // namespace
@@ -98,10 +120,16 @@ int fray_wait(fray_session* session, fray_object* const* objects, size_t count, 
   if (count == 1 ? needed == 0 || capi::object_of(objects[0])->is_ready() : ready() >= needed) return FRAY_OK;
   capi::Hooks hooks;
   std::span<client::Object* const> all(reinterpret_cast<client::Object* const*>(objects), count);
+  capi::Span span;
+  if (session->spans != nullptr && timeout_seconds != 0) [[unlikely]]
+    capi::begin_wait(span, *session, all, needed);
   client::WaitResult result = session->client->waits().wait(all, needed, capi::deadline_after(timeout_seconds), hooks);
   if (result == client::WaitResult::kDone) return FRAY_OK;
   size_t done = ready();
-  return done >= needed ? static_cast<int>(FRAY_OK) : capi::fail_wait(*session, hooks, result, done, count);
+  if (done >= needed) return FRAY_OK;
+  const int code = capi::fail_wait(*session, hooks, result, done, count);
+  span.fail("fray::Error", fray_last_error()->message);
+  return code;
 }
 
 int fray_read(fray_session* session, fray_object* object, fray_view* out) {
@@ -127,7 +155,7 @@ int fray_cancel(fray_session* session, fray_object* object, int force, int* canc
 struct fray_queue {
   fray_session* session = nullptr;
   client::CompletionQueue ready;
-  std::unordered_map<client::Object*, std::size_t> waiting;  // counted as often
+  std::unordered_map<client::Object*, std::size_t> waiting;  // how often each object was added
   std::deque<client::Object*> taken;
 };
 
@@ -181,6 +209,6 @@ int fray_queue_next(fray_queue* queue, double timeout_seconds, fray_object** out
   client::Object* object = queue->taken.front();
   queue->taken.pop_front();
   *out = capi::handle_of(object);
-  client.objects().release(object);  // whoever added it keeps it
+  client.objects().release(object);  // the caller keeps its own reference
   return FRAY_OK;
 }

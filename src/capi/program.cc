@@ -59,7 +59,7 @@ Result<std::string> find_library(const std::string& library) {
   if (library.find('/') != std::string::npos || fs::exists(library, ignored)) {
     return fs::absolute(library, ignored).string();
   }
-  // As the loader finds it, without keeping it.
+  // Finds the library as the loader does, and unloads it again.
   void* handle = ::dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (handle == nullptr) return Status(StatusCode::kNotFound, ::dlerror());
   link_map* map = nullptr;
@@ -72,7 +72,7 @@ Result<std::string> find_library(const std::string& library) {
 
 bool is_executable(const fs::path& path) { return ::access(path.c_str(), X_OK) == 0; }
 
-// The module path of a fresh interpreter: what it would find by itself, in this folder and environment.
+// The module path that a new interpreter has in this folder and environment.
 Result<std::vector<std::string>> module_path_of(const std::string& python) {
   static constexpr const char* kPrint = "import sys; sys.stdout.write('\\n'.join(sys.path) + '\\n')";
   std::string command = fmt::format("'{}' -c \"{}\" 2>&1", python, kPrint);
@@ -145,9 +145,13 @@ Result<wire::WorkerKey> library_key(const std::string& library) {
   return key;
 }
 
+std::string find_interpreter(const std::string& given) {
+  return given.empty() ? os::find_python(os::Installation::of(own_library())) : given;
+}
+
 Result<wire::WorkerKey> python_key(const std::string& interpreter) {
   wire::WorkerKey key = key_like_this_process();
-  std::string python = interpreter.empty() ? os::find_python(os::Installation::of(own_library())) : interpreter;
+  std::string python = find_interpreter(interpreter);
   if (python.empty() || !is_executable(python)) {
     return Status(StatusCode::kNotFound,
                   fmt::format("there is no Python interpreter{}; name one in Options::python, or activate a virtual "

@@ -26,7 +26,10 @@ Result<wire::WorkerKey> own_binary_key();
 Result<wire::WorkerKey> own_worker_key();
 // Workers that load a shared library; a path without a slash is looked up as dlopen() does it.
 Result<wire::WorkerKey> library_key(const std::string& library);
-// Python workers. `interpreter` empty: that of $VIRTUAL_ENV, the one that this library was installed for, or python3.
+// The Python interpreter that is given, else that of $VIRTUAL_ENV, the one that this library was installed for, or python3;
+// empty: there is none.
+std::string find_interpreter(const std::string& given);
+// Python workers, of the interpreter that find_interpreter() gives.
 Result<wire::WorkerKey> python_key(const std::string& interpreter);
 
 }  // namespace fray::capi

@@ -34,14 +34,30 @@ fray_call::fray_call(fray_session& owner, const worker::TaskView& view, std::str
   for (const wire::ValueView& argument : arguments) {
     outcome.bytes_in += argument.kind == wire::ValueKind::kSealed ? argument.location.size : argument.bytes.size();
   }
+  if (!task.trace.empty()) [[unlikely]]
+    begin_span();
 }
 
 fray_call::~fray_call() { capi::running = outer_; }
 
+std::string fray_call::full_name() const {
+  if (class_name.empty()) return std::string(task.name);
+  return std::string(class_name) + (task.name.empty() ? "" : ".") + std::string(task.name);
+}
+
+void fray_call::begin_span() {
+  const std::string name = full_name();
+  span_.begin(session.spans.get(), {"run", name, capi::Span::Kind::kConsumer}, task.trace);
+  if (task.number != 0) span_.set("messaging.message.id", std::to_string(task.number));
+  if (task.head.attempt != 0) span_.set("fray.attempt", std::to_string(task.head.attempt));
+}
+
+void fray_call::interrupted_with(std::string_view why) { span_.fail("fray::Error", why); }
+
 void fray_call::fail(std::string_view type_name, std::string_view message) {
+  span_.fail(type_name, message);
   wire::Failure failure;
-  failure.task = task.name;
-  if (!class_name.empty()) failure.task = std::string(class_name) + (task.name.empty() ? "" : ".") + failure.task;
+  failure.task = full_name();
   failure.type_name = type_name;
   failure.message = message;
   wire::Value value;
@@ -66,7 +82,7 @@ void fray_call::end_forked_child() const {
     }
   }
   std::fflush(nullptr);
-  ::_exit(failed ? 1 : 0);  // no static destructors: they may wait for threads that this process has not
+  ::_exit(failed ? 1 : 0);  // no static destructors: they may wait for threads that a forked child does not have
 }
 
 void fray_call::retry() {
@@ -84,6 +100,7 @@ void fray_call::finish(worker::Outcome* out) {
     wire::encode(writer, wire::Value());
     outcome.values = 1;
   }
+  span_.end();
   *out = std::move(outcome);
 }
 
@@ -98,7 +115,7 @@ int fray_call_argument(fray_call* call, size_t index, fray_view* out) {
 size_t fray_call_returns(const fray_call* call) { return call->task.head.returns; }
 
 int fray_call_return(fray_call* call, const fray_value* value) {
-  if (call->session.inherited) return FRAY_OK;  // nobody takes the answer of a forked child
+  if (call->session.inherited) return FRAY_OK;  // the answer of a forked child is not used
   if (call->answered) return capi::fail(FRAY_INVALID_ARGUMENT, "the call has answered already");
   Status encoded = capi::write_result(*call, *value);
   if (!encoded.is_ok()) return capi::fail(encoded);

@@ -15,6 +15,7 @@
 
 #include "base/function_ref.h"
 #include "capi/session.h"
+#include "capi/spans.h"
 #include "worker/task_loop.h"
 
 struct fray_call {
@@ -42,11 +43,20 @@ struct fray_call {
   void end_forked_child() const;
   // In place of its failure: it is to run again.
   void retry();
-  // The answer; None where there was none.
+  // The answer; None where there was none. Its span ends here: who gets the answer finds the span in the pipe.
   void finish(fray::worker::Outcome* out);
+  // In place of an answer.
+  void interrupted_with(std::string_view why);
+  // What goes along with what it calls; empty: its caller is not traced.
+  std::string_view context() const { return span_.has_begun() ? span_.context() : task.trace; }
 
  private:
+  // As people know it: "train", "Counter.add", "Counter".
+  std::string full_name() const;
+  void begin_span();
+
   fray_call* const outer_;
+  fray::capi::Span span_;
 };
 
 namespace fray::capi {

@@ -29,8 +29,8 @@ std::atomic<fray_session*> current{nullptr};  // counted
 
 bool is_child_of_task = false;
 
-// In a child of fork() the connection is the parent's. The child may connect anew, unless a task or an actor has forked it:
-// its worker would hold a CPU and wait for work that waits for one.
+// In a child of fork() the connection belongs to the parent. The child may connect again, unless a task or an actor has
+// forked it: its worker would hold a CPU while it waits for tasks that need that CPU.
 void leave_to_parent() {
   fray_session* parents = current.exchange(nullptr);
   if (parents == nullptr) return;
@@ -67,7 +67,7 @@ Result<std::string> node_settings(const fray_connect_options& options) {
   return json_text(settings);
 }
 
-// What is said, or where this process is of a job its node, or one of its own.
+// The node that the options name, or the node of this process's job, or a new node of its own.
 Result<client::NodeChoice> node_of(const fray_connect_options& options) {
   client::NodeChoice node;
   node.address = door::node_of_this_job();
@@ -83,12 +83,15 @@ void set_variable(wire::WorkerKey* key, std::string_view name, std::string_view 
   key->environment.emplace_back(name, value);
 }
 
-// What workers of this language are like before variables are added.
+// The key of workers of this language, without further variables.
 Result<wire::WorkerKey> plain_key(fray_session& session, std::int32_t language) FRAY_REQUIRES(session.keys_mutex) {
   if (language == FRAY_PYTHON) {
     if (!session.python_key) {
       FRAY_ASSIGN_OR_RETURN(session.python_key, python_key(session.python));
       set_variable(&*session.python_key, kNamespaceVariable, session.name_space);
+      for (const auto& [name, value] : session.span_exporter.worker_variables()) {
+        set_variable(&*session.python_key, name, value);
+      }
     }
     return *session.python_key;
   }
@@ -112,6 +115,8 @@ Result<fray_session*> connect(const fray_connect_options& options) {
   }
   FRAY_ASSIGN_OR_RETURN(settings.key, options.library != nullptr ? library_key(options.library) : own_binary_key());
   set_variable(&settings.key, kNamespaceVariable, session->name_space);
+  if (traces_are_asked_for()) session->span_exporter = SpanExporter::of_program();
+  for (const auto& [name, value] : session->span_exporter.worker_variables()) set_variable(&settings.key, name, value);
   {
     MutexLock lock(session->keys_mutex);
     session->cpp_key = settings.key;
@@ -122,6 +127,7 @@ Result<fray_session*> connect(const fray_connect_options& options) {
                                           : static_cast<std::uint32_t>(::sysconf(_SC_NPROCESSORS_ONLN));
   }
   FRAY_ASSIGN_OR_RETURN(session->client, client::open_client(node, std::move(settings)));
+  session->spans = session->span_exporter.begin(session->client->node().folder, session->python);
   return session.release();
 }
 
@@ -206,6 +212,7 @@ void fray_close(fray_session* session) {
     capi::Hooks hooks;
     capi::wait_for_spans(client.node().folder);
     client.output().drain(hooks);
+    session->span_exporter.end();
     client.close();
     fray_session_release(session);
   }

@@ -18,6 +18,8 @@
 #include <fray.h>
 
 #include "base/mutex.h"
+#include "capi/span_exporter.h"
+#include "capi/spans.h"
 #include "client/client.h"
 #include "wire/worker_key.h"
 
@@ -25,9 +27,11 @@ struct fray_session {
   std::atomic<std::size_t> references{1};
   std::unique_ptr<fray::client::Client> client;
   std::string name_space;
-  std::string python;      // the interpreter of Python workers; empty: as found
-  bool of_worker = false;  // this process was started to run tasks
-  bool inherited = false;  // it is the parent's of this process; written where there is one thread
+  std::string python;                        // the interpreter of Python workers; empty: as found
+  bool of_worker = false;                    // this process was started to run tasks
+  bool inherited = false;                    // it is the parent's of this process; written where there is one thread
+  std::unique_ptr<fray::capi::Spans> spans;  // null: nobody traces
+  fray::capi::SpanExporter span_exporter;    // of a driver that is traced
 
   fray::Mutex keys_mutex;
   std::optional<fray::wire::WorkerKey> python_key FRAY_GUARDED_BY(keys_mutex);  // known once it was asked for

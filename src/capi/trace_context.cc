@@ -37,6 +37,13 @@ bool is_traceparent(std::string_view text) {
          is_lower_hex(text.substr(53));
 }
 
+std::string_view trace_id_of(std::string_view traceparent) { return traceparent.substr(3, 32); }
+
+bool is_sampled(std::string_view traceparent) {
+  const char flags = traceparent[54];  // the lowest bit of a hexadecimal digit
+  return ((flags <= '9' ? flags - '0' : flags - 'a' + 10) & 1) != 0;
+}
+
 namespace {
 
 // As fray._traces has it.
@@ -46,10 +53,8 @@ bool is_switched_on(std::string text) {
 }
 
 std::string trace_of_process() {
-  const char* asked = std::getenv("FRAY_OTEL");
   const char* trace = std::getenv("TRACEPARENT");
-  if (asked == nullptr || !is_switched_on(asked) || trace == nullptr || !is_traceparent(trace)) return {};
-  return trace;
+  return traces_are_asked_for() && trace != nullptr && is_traceparent(trace) ? trace : "";
 }
 
 const std::string& trace_of_this_process() {
@@ -59,20 +64,25 @@ const std::string& trace_of_this_process() {
 
 }  // namespace
 
+bool traces_are_asked_for() {
+  const char* asked = std::getenv("FRAY_OTEL");
+  return asked != nullptr && is_switched_on(asked);
+}
+
 std::string_view current_trace() {
-  if (const fray_call* call = current_call(); call != nullptr) return call->task.trace;
+  if (const fray_call* call = current_call(); call != nullptr) return call->context();
   return trace_of_this_process();
 }
 
 void wait_for_spans(const std::string& folder) {
-  if (trace_of_this_process().empty()) return;
+  if (!traces_are_asked_for()) return;
   const os::Fd file(::open((folder + "/unsent-spans").c_str(), O_RDWR | O_CLOEXEC));
-  if (!file.is_open()) return;  // nobody has recorded anything
+  if (!file.is_open()) return;  // no process has recorded anything
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   struct flock lock {};
   lock.l_type = F_WRLCK;
   while (::fcntl(file.get(), F_SETLK, &lock) != 0 && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::sleep_for(kLook);  // the kernel tells nobody of a lock that is let go
+    std::this_thread::sleep_for(kLook);  // the kernel does not report a released lock
   }
 }
 

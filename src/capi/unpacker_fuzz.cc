@@ -1,4 +1,4 @@
-// Feeds bytes of anybody to Unpacker, as items and as a whole value, and packs again what it could read.
+// Feeds arbitrary bytes to Unpacker, as items and as a whole value, and packs again what it could read.
 #include <cstdint>
 #include <string>
 #include <string_view>

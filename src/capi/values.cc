@@ -7,7 +7,7 @@
 #include "store/buffer_layout.h"
 #include "wire/actor.h"
 
-// What keeps the memory of views: a mapping, an object, the refs inside.
+// Keeps the memory of views alive: a mapping, an object, and the refs inside the value.
 struct fray_pin {
   explicit fray_pin(fray_session& owner) : session(&owner) { fray_session_retain(session); }
   ~fray_pin() {
@@ -94,7 +94,7 @@ fray_view plain_view(Encoding encoding, std::string_view bytes) {
   return view;
 }
 
-// Fills in what lies beside the bytes, and takes over the pin where it is needed.
+// Fills in the fields of a view besides the bytes, and takes over the pin where the view needs it.
 int finish_view(Encoding encoding, std::string_view bytes, std::unique_ptr<fray_pin> pin, fray_view* out) {
   fray_view view = plain_view(encoding, bytes);
   if (encoding == Encoding::kPickle || encoding == Encoding::kPickleBuffers) {

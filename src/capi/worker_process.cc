@@ -28,7 +28,7 @@ namespace {
   ::_exit(1);
 }
 
-// A child of a fork has one thread. Whatever the others held, locks above all, would be held for ever.
+// A child of fork() has one thread. Locks that other threads held at that moment would never be released.
 void check_threads() {
   if (kUnderThreadSanitizer) return;  // it has a thread of its own
   std::error_code ignored;
@@ -45,7 +45,7 @@ fray_session* become_worker(const worker::ForkedWorker& forked) {
   options.control = os::Fd(forked.control_fd);
   options.role = wire::Role::kWorker;
   options.process = forked.process;
-  options.output = &client::OutputWriter::of_process();  // of the tasks that its tasks start
+  options.output = &client::OutputWriter::of_process();  // for the output of tasks that its tasks submit
   auto client = client::Client::connect(std::move(options));
   if (!client.is_ok()) end_worker(client.status().message().c_str());
   auto* session = new fray_session;
@@ -53,6 +53,9 @@ fray_session* become_worker(const worker::ForkedWorker& forked) {
   session->client = std::move(client).value();
   const char* name_space = std::getenv("FRAY_NAMESPACE");
   session->name_space = name_space != nullptr && *name_space != '\0' ? name_space : "default";
+  if (const char* pipe = std::getenv(kSpansVariable); pipe != nullptr && std::strchr(pipe, '/') == nullptr) {
+    session->spans = std::make_unique<Spans>(session->client->node().folder, pipe, false);
+  }
   set_current_session(session);
   return session;
 }
@@ -65,7 +68,7 @@ int take_worker_socket() {
   int pid = 0;
   int fd = -1;
   if (std::sscanf(text, "%d:%d", &pid, &fd) != 2 || pid != ::getpid()) fd = -1;
-  ::unsetenv(kSocketVariable);  // a program that a task starts is no worker
+  ::unsetenv(kSocketVariable);  // a program that a task starts is not a worker
   return fd;
 }
 
@@ -83,7 +86,7 @@ void serve(int node_fd) {
   session->client->set_duty(nullptr);
   if (auto actor = loop.take_actor()) host_actor(*session, page, *actor);
   std::fflush(nullptr);
-  // No static destructors: threads that user code left may still use what those take down.
+  // No static destructors: threads that user code has left running may still use what they destroy.
   ::_exit(0);
 }
 

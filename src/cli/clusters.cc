@@ -13,9 +13,12 @@
 #include "client/job_client.h"
 #include "cluster/spec.h"
 #include "http/job_environment.h"
+#include "http_client/token.h"
+#include "iris/endpoint.h"
 #include "iris/iris_jobs.h"
 #include "iris/job_order.h"
 #include "os/process/spawn.h"
+#include "ray/endpoint.h"
 #include "ray/ray_jobs.h"
 
 namespace fray::cli {
@@ -91,15 +94,18 @@ OpenedJobs open_iris(const Spec& spec, const ClusterChoice&) {
   return std::unique_ptr<cluster::Jobs>(std::make_unique<iris::IrisJobs>(std::move(jobs)));
 }
 
+using FoundToken = Result<http_client::Token>;
+
 struct Kind {
   std::string_view scheme;
   OpenedJobs (*open)(const Spec& spec, const ClusterChoice& choice);
   Status (*complete)(JobSpec& spec);
+  FoundToken (*token)();  // of this program's environment
 };
 constexpr Kind kClusters[] = {
-    {"local", open_node, complete_for_node},
-    {"ray", open_ray, complete_for_ray},
-    {"iris", open_iris, complete_for_iris},
+    {"local", open_node, complete_for_node, [] { return FoundToken(http_client::Token()); }},
+    {"ray", open_ray, complete_for_ray, ray::token_of_environment},
+    {"iris", open_iris, complete_for_iris, [] { return FoundToken(iris::token_of_environment()); }},
 };
 constexpr const Kind& kNode = kClusters[0];
 
@@ -141,6 +147,13 @@ std::string option_of(const ClusterChoice& choice) {
 }
 
 }  // namespace
+
+Result<std::string> token_of_environment(const std::string& text) {
+  FRAY_ASSIGN_OR_RETURN(Spec spec, said_spec(text));
+  FRAY_ASSIGN_OR_RETURN(http_client::Token token, kind_of(spec.scheme)->token());
+  FRAY_RETURN_IF_ERROR(http_client::check_token(token));
+  return token.value;
+}
 
 int open_cluster(const std::string& command, const ClusterChoice& choice, OpenCluster* cluster, JobSpec* order) {
   const bool said = choice.cluster || choice.socket;

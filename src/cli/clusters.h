@@ -35,4 +35,8 @@ struct OpenCluster {
 int open_cluster(const std::string& command, const ClusterChoice& choice, OpenCluster* cluster,
                  JobSpec* order = nullptr);
 
+// The token for the cluster of this spec that is in a variable of this program, for whoever asks the cluster in its place; empty:
+// there is none. Tokens in files are found by whoever asks.
+Result<std::string> token_of_environment(const std::string& spec);
+
 }  // namespace fray::cli

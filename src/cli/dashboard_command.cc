@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "cli/clusters.h"
 #include "cli/command.h"
 #include "cli/exit_codes.h"
 #include "cli/node_endpoint.h"
@@ -81,8 +82,12 @@ int post(const http_client::Endpoint& endpoint, const char* path, const json& bo
 // Tells the node of the clusters whose jobs its page is to show. `*view`: where the page opens, at the jobs of the last.
 int name_clusters(const http_client::Endpoint& endpoint, const std::vector<std::string>& specs, std::string* view) {
   for (const std::string& spec : specs) {
+    auto token = token_of_environment(spec);
+    if (!token.is_ok()) return dashboard_failed(token.status(), exit_code_of(token.status().code()));
+    json order = {{"spec", spec}};
+    if (!token->empty()) order["token"] = *token;
     json told;
-    if (const int code = post(endpoint, "/api/v1/clusters", {{"spec", spec}}, &told); code != kExitOk) return code;
+    if (const int code = post(endpoint, "/api/v1/clusters", order, &told); code != kExitOk) return code;
     if (!told.value("answers", false)) fmt::print(stderr, "fray dashboard: {}\n", told.value("problem", ""));
     *view = "jobs?cluster=" + http_client::path_segment(told.value("name", ""));
   }

@@ -49,7 +49,7 @@ Result<FoundActor> ActorCalls::create_actor(ActorRequest request, WaitHooks& hoo
                      : answer->code != StatusCode::kOk ? Status(answer->code, answer->message)
                                                        : Status::ok();
     if (!refused.is_ok() || answer->actor != message.actor) {
-      if (!waited.is_ok()) withdraw(made.object);  // nobody would ever construct it
+      if (!waited.is_ok()) withdraw(made.object);  // the actor would never be constructed
       refs_.release(made.object);
       if (!refused.is_ok()) return refused;
       ClientLock lock(mutex_);
@@ -65,7 +65,7 @@ Result<FoundActor> ActorCalls::create_actor(ActorRequest request, WaitHooks& hoo
   }
   Task* task = request.constructor.task.release();
   for (Object* result : submission_.make_results(task, request.constructor.options)) {
-    result->references.fetch_sub(1, std::memory_order_acq_rel);  // nobody asks for it
+    result->references.fetch_sub(1, std::memory_order_acq_rel);  // the result is never read
   }
   actors_.construct(actors_.queue(made.object), task, std::move(request.settings));
   reading_.settle();

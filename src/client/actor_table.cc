@@ -7,7 +7,7 @@ namespace fray::client {
 
 namespace {
 
-constexpr std::size_t kMostSent = 8192;  // calls sent and not answered; the rest waits here, where it can be cancelled
+constexpr std::size_t kMostSent = 8192;  // calls in flight; further calls wait here, where they can be cancelled
 
 }  // namespace
 
@@ -78,7 +78,7 @@ void ActorTable::advance(ActorQueue* queue) {
   Lease* connection = queue->connection.get();
   while (!queue->ready.empty() && connection->sent.size() < kMostSent && !connection->dead) {
     Task* task = queue->ready.front();
-    if (task->state != Task::State::kQueued) return;  // its arguments are not ready; those behind it wait
+    if (task->state != Task::State::kQueued) return;  // its arguments are not ready, and later calls wait for it
     queue->ready.pop_front();
     ledger_.send_call(connection, task);
   }
@@ -97,7 +97,7 @@ void ActorTable::send_constructor(Task* task) {
   ledger_.end_without_result(task);
 }
 
-// An argument of a constructor failed: its actor has nothing to be made of.
+// An argument of a constructor has failed, so the actor cannot be made.
 void ActorTable::ended(Task* task) {
   ActorQueue* queue = task->actor;
   if (task->constructs) {
@@ -110,7 +110,7 @@ void ActorTable::ended(Task* task) {
       link_.send(wire::ControlType::kConstructActor, 0, message);
     }
   } else if (task->state == Task::State::kWaiting || task->state == Task::State::kQueued) {
-    // They are in the order of submission, and so of their numbers.
+    // The queue is in the order of submission, which is that of the numbers.
     auto place = std::lower_bound(queue->ready.begin(), queue->ready.end(), task->number(),
                                   [](const Task* call, std::uint64_t number) { return call->number() < number; });
     if (place != queue->ready.end() && *place == task) {
@@ -158,15 +158,15 @@ void ActorTable::connected(const wire::ActorConnected& message, os::Fd fd) {
   auto found = queues_.find(message.actor);
   if (found == queues_.end()) return;
   ActorQueue* queue = found->second.get();
-  if (queue->connection && !queue->connection->dead) return;  // it was asked for once more than needed
-  if (!fd.is_open()) {  // no descriptor was free for it: try again when some may be
+  if (queue->connection && !queue->connection->dead) return;  // the connection was requested once more than needed
+  if (!fd.is_open()) {                                        // no descriptor was free for it: try again later
     if (++queue->times_without_descriptors >= kMostTimesWithoutDescriptors) return give_up(queue);
     paused_.emplace_back(message.actor, Clock::now() + kPauseWithoutDescriptors);
     return;
   }
   queue->times_without_descriptors = 0;
   forget_pause(message.actor);
-  // The last socket broke although the incarnation lives: nobody knows how far it came.
+  // The last socket broke although the incarnation lives: it is unknown which calls arrived.
   if (queue->connection) {
     wire::ActorLost cut;
     cut.last_started = wire::ActorLost::kUnknown;
@@ -185,7 +185,7 @@ void ActorTable::connected(const wire::ActorConnected& message, os::Fd fd) {
   ledger_.flush();
 }
 
-// The calls that wait fail; a later one asks for a connection anew.
+// Fails the waiting calls; a later call requests a connection again.
 void ActorTable::give_up(ActorQueue* queue) {
   queue->times_without_descriptors = 0;
   queue->state = ActorQueue::State::kIdle;
@@ -200,11 +200,12 @@ void ActorTable::withdraw(Task* task) { ledger_.fail(task, StatusCode::kCancelle
 
 void ActorTable::handle(Lease* connection, const wire::Incoming&) { ledger_.lease_ended(connection); }
 
-void ActorTable::broke(Lease*) {}  // was_read() sees to it
+void ActorTable::broke(Lease*) {}  // was_read() handles it
 
 void ActorTable::was_read(Lease* connection, bool) {
   if (connection->dead) {
-    // Dead or only cut off? The node knows. Its word may be on its way already; then this changes nothing.
+    // The node knows whether the actor is dead or only the socket broke. If its message is on its way already, this
+    // report changes nothing.
     ActorQueue* queue = connection->actor;
     if (queue->state != ActorQueue::State::kConnected) return;
     queue->state = ActorQueue::State::kAsked;
@@ -218,14 +219,14 @@ void ActorTable::lost(const wire::ActorLost& message) {
   auto found = queues_.find(message.actor);
   if (found == queues_.end()) return;
   ActorQueue* queue = found->second.get();
-  forget_pause(message.actor);  // the node connects us to the next incarnation of itself
+  forget_pause(message.actor);  // the node connects this client to the next incarnation by itself
   queue->state = ActorQueue::State::kAsked;
   queue->death.fate = message.fate;
   queue->death.class_name = message.class_name;
   queue->death.name = message.name;
   queue->death.text = message.cause;
   queue->death.error = message.error.encoding == wire::Encoding::kException ? message.error.bytes : "";
-  if (queue->connection) ledger_.receive(queue->connection.get());  // what it still answered
+  if (queue->connection) ledger_.receive(queue->connection.get());  // answers that arrived before the end
   if (message.is_end()) queue->state = ActorQueue::State::kDead;
   sort_out(queue, message);
   advance(queue);
@@ -243,7 +244,7 @@ std::deque<Task*> ActorTable::take_sent(ActorQueue* queue) {
   return sent;
 }
 
-// Calls that were sent and not answered: again, or failed. docs/decisions/0004 has the table.
+// Repeats or fails the calls that were sent and not answered; docs/decisions/0004 has the table.
 void ActorTable::sort_out(ActorQueue* queue, const wire::ActorLost& lost) {
   std::deque<Task*> sent = take_sent(queue);
   std::vector<Task*> failed;

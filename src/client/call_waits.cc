@@ -8,22 +8,21 @@
 
 namespace fray::client {
 
-// A wait that is told has to be true at that moment, or the node would find circles that there are not. So the answers
-// of calls that have ended are sent before a wait is told, because others may wait for them; and a probe is answered
-// after the sockets were read, because an answer that ends the wait may have arrived.
+// A wait that the node is told of must exist at that moment, or the node would find circles that do not exist. So
+// answers of ended calls are sent before the wait is reported, because other processes may wait for them. A probe is
+// answered after the sockets were read, because an answer that ends the wait may have arrived.
 
 namespace {
-constexpr std::size_t kMostAwaited = 1000;  // of one wait; a wait for all of more than these is told of the first
+constexpr std::size_t kMostAwaited = 1000;  // objects of one wait that are reported
 constexpr int kDeepestArguments = 20;
 }  // namespace
 
-// Adds the call that makes this object. False: nothing certain can be said of it now. A task whose arguments are
-// missing waits for each of them: with `all` each is added, else the first one, which is enough to keep the object from
-// coming.
+// Adds the call that makes this object. False when it is not known for certain. A task with missing arguments waits for
+// each of them: with `all` each is added, else only the first one, which alone keeps the object from being made.
 bool CallWaits::add_awaited(const Object* object, bool all, int depth, CallWait* wait) const {
   if (wait->awaited.size() >= kMostAwaited) return true;
   const Task* task = object->producer;
-  if (task == nullptr) {  // of another process
+  if (task == nullptr) {  // the object comes from another process
     wait->awaited.push_back({object->id, {}, {}});
     return true;
   }
@@ -86,7 +85,7 @@ void CallWaits::tell_all_again(std::uint64_t probe) {
   for (KnownWait* known : known_waits_) {
     wire::CallWaits message;
     message.probe = probe;
-    if (known->refused || !describe(*known, &message.wait)) continue;  // it ends, or is told at a later probe
+    if (known->refused || !describe(*known, &message.wait)) continue;  // the wait ends, or a later probe reports it
     connection_.link().send(wire::ControlType::kCallWaits, known->number, message);
   }
   connection_.link().flush();

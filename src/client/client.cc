@@ -63,7 +63,7 @@ Status Client::join() {
   return start_backup();
 }
 
-// What does not go out now, or breaks, is for hear_node().
+// hear_node() sends what cannot be sent now, and handles errors.
 void Client::say_hello() {
   NodeLink& link = connection_.link();
   link.send_frame(door::hello_frame(options_.role, options_.process));
@@ -84,7 +84,7 @@ Status Client::hear_node() {
   const wire::Session& session = connection_.session();
   object_table_.set_identity(session.epoch, session.process);
   node_memory_.memory().set_process(session.process);
-  // A worker waits for its subtasks most of the time: what it does not use, others do.
+  // A worker mostly waits for its subtasks, so it gives idle leases back sooner, for other clients.
   auto keep_idle = options_.role == wire::Role::kWorker ? Clock::duration(1ms) : Clock::duration(1s);
   task_table_.set_limits({connection_.total().amount("CPU"), session.max_workers, keep_idle});
   ledger_.set_most_body_bytes(wire::most_body_bytes(session.store_limit_bytes));
@@ -102,12 +102,20 @@ void Client::close() {
     ClientLock lock(mutex_);
     if (connection_.is_open()) {
       task_table_.tick(Clock::now(), true);
+      reading_.tell_last_runs();
       connection_.link().flush();
     }
     reading_.end({StatusCode::kClosed, "the context was closed"});
     kernel_.wake_all();
   }
   if (backup_.joinable()) backup_.join();
+}
+
+void Client::tell_last_runs() {
+  ClientLock lock(mutex_);
+  if (!connection_.is_open()) return;
+  reading_.tell_last_runs();
+  connection_.link().flush();
 }
 
 void Client::abandon_after_fork() {
@@ -117,8 +125,8 @@ void Client::abandon_after_fork() {
   kernel_.abandon();
   ledger_.close_sockets();
   seat_.abandon();
-  // fork() did not copy that thread: whatever would be done to it here (join, detach) touches what no longer exists.
-  [[maybe_unused]] static std::thread* left_behind;  // still reachable, for those who look for leaks
+  // fork() did not copy that thread: join() and detach() would access a thread that does not exist.
+  [[maybe_unused]] static std::thread* left_behind;  // still reachable, so that leak checkers are quiet
   if (backup_.joinable()) left_behind = new std::thread(std::move(backup_));
 }
 
@@ -144,7 +152,7 @@ void Client::record_result(ObjectId id, ProcessId holder, wire::Value& value, Ob
   if (made != nullptr) {
     if (made->own_block) published = node_memory_.memory().publish(made->detail->location.segment, connection_.link());
     object_table_.no_longer_private(made);
-    made->own_block = false;  // the node frees it
+    made->own_block = false;  // the node frees the block
     value.object = id;
   }
   message.value = value;
@@ -156,7 +164,7 @@ std::uint64_t Client::task_ended() {
   if (!ledger_.leases().empty()) task_table_.tick(Clock::now(), true);
   side_waits_.task_ended();
   connection_.link().flush();
-  // The answer must not overtake the records, so this waits for the node to take them.
+  // The answer must not overtake the records, so wait until the socket to the node has taken them.
   while (connection_.link().is_open() && connection_.link().has_output()) {
     pollfd set{connection_.link().fd(), POLLOUT, 0};
     lock.unlock();
@@ -167,7 +175,7 @@ std::uint64_t Client::task_ended() {
   return object_table_.next_sequence();
 }
 
-// ---- The rest ----
+// ---- Other requests ----
 
 Result<std::string> Client::status(WaitHooks& hooks) {
   return connection_.ask_for_status(Clock::now() + kStatusLimit, hooks);

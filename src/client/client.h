@@ -75,7 +75,9 @@ class Client {
   bool has_unfinished_work() const;
   Timeline::Runs timeline() const;
   std::vector<Timeline::Failure> failures() const;
-  // Sends what is pending, returns leases, closes. Unfinished tasks fail. Idempotent.
+  // Before this process ends: while somebody looks at the node's dashboard, tells it what ran and it does not know of yet.
+  void tell_last_runs();
+  // As that, sends what is pending, returns leases, closes. Unfinished tasks fail. Idempotent.
   void close();
   // In a child of fork(): forgets sockets and thread without touching the parent's state.
   void abandon_after_fork() FRAY_UNCHECKED_LOCKING;  // there is one thread, and the mutex may be locked for ever

@@ -8,7 +8,7 @@ CompletionQueue::CompletionQueue() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBL
 
 void CompletionQueue::add(Object* object) {
   ready_.push_back(object);
-  if (ready_.size() > 1) return;  // the loop has been told
+  if (ready_.size() > 1) return;  // the loop was woken already
   std::uint64_t one = 1;
   [[maybe_unused]] ssize_t written = ::write(event_.get(), &one, sizeof(one));
 }

@@ -44,7 +44,6 @@ class DemandWindow {
     return demand;
   }
   bool others_wait() const { return !line_.empty(); }
-  bool is_told(std::uint32_t demand) const { return told_.contains(demand); }
 
  private:
   std::unordered_set<std::uint32_t> told_;

@@ -73,7 +73,7 @@ void LargeValues::leave_room(const std::byte* data) {
   if (connection_.is_abandoned()) return;
   ClientLock lock(mutex_);
   auto found = rooms_.find(data);
-  if (found == rooms_.end()) return;  // it became an object
+  if (found == rooms_.end()) return;  // the room has become an object
   Location location = found->second.block.location;
   rooms_.erase(found);
   memory_.free(location);
@@ -94,7 +94,7 @@ Object* LargeValues::put_in_place(wire::Encoding encoding, std::span<const std::
     plan->write_header({begin, plan->header_bytes()});
     std::copy(pickle.begin(), pickle.end(), begin + plan->pickle_offset());
     auto taken = memory_.take_room(room, plan->buffer_offset(0));
-    if (!taken.is_ok()) return nullptr;  // it is copied, like any other
+    if (!taken.is_ok()) return nullptr;  // the array is copied, like any other
     location = taken.value();
     rooms_.erase(found);
   }

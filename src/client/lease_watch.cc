@@ -41,7 +41,7 @@ void LeaseWatch::remove(Lease* lease) {
 void LeaseWatch::let_go(Lease* lease) {
   if (!lease->is_told_of) return;
   lease->is_told_of = false;
-  // Said before the socket is closed: a child of fork() may have it too, and it would stay in the set.
+  // Removed before the socket is closed: a child of fork() may have a copy, which would keep the socket in the set.
   if (epoll_.is_open() && lease->socket.is_open()) {
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, lease->socket.fd(), nullptr);
   }
@@ -70,7 +70,7 @@ void LeaseWatch::listen(Lease* lease) {
     lease->is_told_of = true;
     return;
   }
-  epoll_.reset();  // those who sleep on it are told by the version
+  epoll_.reset();  // threads that sleep on it learn of this by the version
   refused_ = true;
   ++version_;
   for (Lease* each : leases_) each->is_told_of = false;
@@ -78,7 +78,7 @@ void LeaseWatch::listen(Lease* lease) {
 
 void LeaseWatch::read_ready(FunctionRef<void(Lease*)> read) {
   if (!is_many()) {
-    // Those that are removed meanwhile leave their places to the last ones, those that are added come to the end.
+    // A lease that is removed meanwhile is replaced by the last one; a lease that is added comes to the end.
     for (std::size_t place = 0; place < leases_.size();) {
       Lease* lease = leases_[place];
       if (!lease->dead && !lease->idle()) read(lease);

@@ -11,7 +11,7 @@ Status LogWalk::opened(wire::JobLogOpened answer) {
   read_.attempt = answer.attempt;
   read_.cursors = std::move(answer.cursors);
   of_several_ = read_.cursors.size() > 2;
-  // What comes after this attempt is read whole.
+  // The attempts after this one are read from their beginning.
   open_ = {};
   open_.id = read_.id;
   return Status::ok();

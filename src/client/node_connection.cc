@@ -39,7 +39,7 @@ bool NodeConnection::close(Status why) {
   return true;
 }
 
-// The parent's connections must not look alive through this process.
+// Closes inherited descriptors in a child of fork(), which would keep the parent's connections open.
 void NodeConnection::abandon() {
   abandoned_ = true;
   open_.store(false);
@@ -57,13 +57,13 @@ void NodeConnection::answer_arrived(const wire::Incoming& frame, Status outcome)
   questions_.answered(frame.header.id, {type, std::string(frame.body), std::move(outcome)});
 }
 
-// The node answers by itself, without another task: a worker keeps its CPU meanwhile.
+// The node answers without running a task, so a worker keeps its CPU during the wait.
 Result<door::Answer> NodeConnection::await_answer(door::Ticket ticket, Deadline deadline, WaitHooks& hooks) {
   auto answered = [&]() FRAY_REQUIRES(client_mutex) { return questions_.is_answered(ticket); };
   PlainWait waiter(hooks);
   const WaitResult result = kernel_.wait(answered, deadline, waiter);
   ClientLock lock(mutex_);
-  // After an interrupt not even an answer that came at the same moment is taken: the caller's error is set.
+  // After an interrupt an answer that came at the same moment is dropped, because the caller's error is set already.
   if (result != WaitResult::kInterrupted && questions_.is_answered(ticket)) return questions_.take(ticket);
   questions_.withdraw(ticket);
   if (result == WaitResult::kInterrupted) return Status(StatusCode::kCancelled, "interrupted");

@@ -25,7 +25,7 @@ bool NodeLink::flush() {
     return false;
   }
   end_batch();
-  // A broken socket is found by the reader, which also says so to every waiter.
+  // The reader finds a broken socket and informs every waiter.
   return socket_.flush().is_ok();
 }
 

@@ -22,7 +22,7 @@ Status NodeMemory::ask(std::uint64_t bytes) {
     if (!connection_.is_open()) return connection_.closed();
     wire::Reserve message;
     message.bytes = bytes;
-    // What is granted to nobody goes back.
+    // If the caller stops waiting, memory that is granted later is given back.
     ticket = connection_.ask(wire::ControlType::kReserve, message,
                              [this, bytes](door::Answer& answer) FRAY_REQUIRES(client_mutex) {
                                auto reserved = wire::decode<wire::Reserved>(answer.body);

@@ -7,7 +7,7 @@
 namespace fray::client {
 
 void ObjectTable::share(Object* object) {
-  // A list that contains a list of refs that ... is walked with an explicit stack: its depth is the user's.
+  // Nested objects are walked with an explicit stack, because user data decides how deep they are nested.
   std::vector<Object*> pending{object};
   std::vector<Object*> order;
   while (!pending.empty()) {
@@ -57,8 +57,8 @@ Object* ObjectTable::adopt(ObjectId id) {
   return object;
 }
 
-// Most values are read once, and then their refs live as long as the reader wants. Those of a value that is read again
-// stay with it: telling the node of thousands of them at every read would cost far more than the reading.
+// Most values are read once, and their refs then live as long as the reader wants. The refs of a value that is read
+// again are kept with it: registering thousands of them at the node at every read would cost far more than the read.
 std::vector<Object*> ObjectTable::nested(Object* object) {
   ObjectDetail& detail = object->details();
   std::vector<Object*> refs = detail.nested;
@@ -108,7 +108,7 @@ wire::Value ObjectTable::to_wire(Object* object) {
     value.location = object->detail->location;
     if (object->own_block) {
       Status published = memory_.publish(object->detail->location.segment, link_);
-      if (!published.is_ok()) {  // out of descriptors: whoever asks for the bytes is told
+      if (!published.is_ok()) {  // no descriptor is free: later readers of the bytes get the error
         value.encoding = wire::Encoding::kStatus;
         value.kind = wire::ValueKind::kInline;
         value.bytes = std::string(1, static_cast<char>(published.code())) + published.message();

@@ -16,7 +16,7 @@ WaitResult ObjectWaits::wait_until(FunctionRef<bool()> condition, Deadline deadl
 WaitResult ObjectWaits::wait(std::span<Object* const> objects, std::size_t needed, Deadline deadline,
                              WaitHooks& hooks) {
   std::size_t ready = 0;
-  std::size_t cursor = 0;  // everything before it is ready
+  std::size_t cursor = 0;  // all objects before this index are ready
   std::uint64_t scanned = ~std::uint64_t{0};
   auto enough = [&]() FRAY_REQUIRES(client_mutex) {
     while (cursor < objects.size() && objects[cursor]->has_next()) ++cursor;
@@ -77,7 +77,7 @@ void ObjectWaits::listen(Object* object, CompletionQueue* queue, bool flush) {
     bool told = !queue->empty();
     queue->add(object);
     if (told) return;
-    // For a thread in wait_completed(), whether it leads or follows.
+    // Wakes a thread in wait_completed(), whether it is the leader or a follower.
     kernel_.wake_waiting();
     return;
   }

@@ -49,15 +49,15 @@ Object* Objects::adopt_sealed(const wire::ValueView& value) {
 
 void Objects::release(Object* object) {
   if (!object->linked.load(std::memory_order_relaxed)) {
-    // Private to this process and with nothing to hand on: whoever drops the last count deletes it.
+    // The object is private to this process and contains no refs: the thread that drops the last count deletes it.
     if (object->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     if (!object->linked.load(std::memory_order_relaxed)) {
       delete object;
       return;
     }
-    object->references.fetch_add(1, std::memory_order_relaxed);  // linked by another thread just before: as below
+    object->references.fetch_add(1, std::memory_order_relaxed);  // another thread has just linked it: continue as below
   }
-  if (!object->stream) {  // one of several counts: nothing follows from it
+  if (!object->stream) {  // not the last count, so nothing else changes
     std::uint32_t count = object->references.load(std::memory_order_relaxed);
     while (count > 1) {
       if (object->references.compare_exchange_weak(count, count - 1, std::memory_order_acq_rel)) return;
@@ -68,7 +68,7 @@ void Objects::release(Object* object) {
   std::uint32_t before = object->references.fetch_sub(1, std::memory_order_acq_rel);
   if (before == 1) return objects_.destroy(object);
   if (before == 2 && object->stream && object->producer != nullptr) {
-    // Only the task itself is left: nobody will take its items.
+    // Only the task itself holds the stream: no reader will take its items.
     ledger_.cancel(object, false);
     reading_.settle();
     kernel_.changed();

@@ -27,7 +27,7 @@ Result<std::unique_ptr<Client>> ClientOpening::finish() {
   const Status joined = client_->join();
   if (joined.is_ok()) return std::move(client_);
   if (!socket_.empty()) return door::explain_silence(socket_, joined);
-  // One that could say why has said so on its socket.
+  // A node that failed with a message has sent it over the socket.
   if (exit_code == 0 || joined.code() != StatusCode::kUnavailable) return joined;
   return Status(StatusCode::kUnavailable, fmt::format("the node could not start: exit code {}", exit_code));
 }

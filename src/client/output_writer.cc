@@ -23,9 +23,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto kGlance = 20ms;  // how long the thread looks at a full pipe before it asks what else there is
-constexpr std::uint64_t kMostQueues =
-    4;  // a queue may hold so often its limit before lines are dropped without patience
+constexpr auto kGlance = 20ms;            // how long the thread waits for a full pipe before it checks for other work
+constexpr std::uint64_t kMostQueues = 4;  // a queue of so many times its limit drops lines at once
 constexpr std::array<const char*, 2> kStreamNames{"standard output", "standard error"};
 
 std::atomic<OutputWriter*> writer_of_process{nullptr};
@@ -34,15 +33,15 @@ std::uint64_t lines_of(std::string_view text) {
   return static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-// Whole lines, as many as the kernel takes in one piece; of a longer line as much.
+// The longest piece of whole lines that the kernel writes atomically; of a longer line a part.
 std::size_t next_piece(std::string_view left) {
   if (left.size() <= PIPE_BUF) return left.size();
   std::size_t end = left.substr(0, PIPE_BUF).rfind('\n');
   return end == std::string_view::npos ? PIPE_BUF : end + 1;
 }
 
-// Descriptors that this program has opened for something else are close-on-exec; one that is, is no standard stream, even
-// if it has got the number of one that was closed.
+// Descriptors that this program opens itself are close-on-exec, and standard streams are not. So a close-on-exec
+// descriptor is not a standard stream, even if it has the number of a closed one.
 bool is_standard_stream(int descriptor) {
   const int flags = ::fcntl(descriptor, F_GETFD);
   return flags >= 0 && (flags & FD_CLOEXEC) == 0;
@@ -51,7 +50,8 @@ bool is_standard_stream(int descriptor) {
 }  // namespace
 
 OutputWriter& OutputWriter::of_process() {
-  // A child has no such thread, and its parent writes what waits. What the child inherited may be locked for ever.
+  // A child of fork() has no such thread, and its parent writes the waiting lines. The child must not use the inherited
+  // writer, whose lock another thread may have held.
   static const int registered = ::pthread_atfork(nullptr, nullptr, [] { writer_of_process = nullptr; });
   (void)registered;
   OutputWriter* known = writer_of_process.load();
@@ -71,11 +71,12 @@ OutputWriter::~OutputWriter() {
   if (ended.joinable()) ended.join();
 }
 
-// ---- What comes
+// ---- Lines that come in
 
 void OutputWriter::start() {
   if (thread_.joinable()) return;
-  // No handler of a signal runs there, and a closed pipe is an error. Where there is no thread the next line tries again.
+  // The thread blocks all signals, so a closed pipe is an error and not a signal. If no thread starts, the next line
+  // tries again.
   auto started = os::start_thread([this, turn = ++turn_] { run(turn); });
   if (started.is_ok()) thread_ = std::move(started).value();
 }
@@ -103,7 +104,7 @@ void OutputWriter::push(std::size_t index, wire::Log log) {
   changed_.notify_all();
 }
 
-// A line of our own, without a task and a process.
+// Writes a line of Fray itself, which has no task and no process.
 void OutputWriter::say(std::size_t index, std::string line) {
   wire::Log log;
   log.text = "(fray) " + std::move(line) + "\n";
@@ -133,9 +134,10 @@ bool OutputWriter::is_idle() const {
   return std::all_of(streams_.begin(), streams_.end(), [](const Stream& stream) { return stream.is_idle(); });
 }
 
-// ---- What goes
+// ---- Lines that go out
 
-// The thread, which ends when it sees that its turn is over; another may begin meanwhile, with a turn of its own.
+// Returns the thread, which ends when it sees that its turn is over. Another thread may begin meanwhile, with its own
+// turn.
 std::thread OutputWriter::dismiss() {
   ++turn_;
   changed_.notify_all();
@@ -155,7 +157,7 @@ void OutputWriter::run(std::uint64_t turn) {
 
 void OutputWriter::write_some() {
   std::array<pollfd, 2> set{};
-  std::array<std::uint64_t, 2> order{};  // of what comes next on each; 0: the rest of lines that were begun
+  std::array<std::uint64_t, 2> order{};  // of the next line of each stream; 0: the rest of a line that was begun
   for (std::size_t index = 0; index < streams_.size(); ++index) {
     const Stream& stream = streams_[index];
     set[index] = {stream.is_idle() ? -1 : settings_.descriptors[index], POLLOUT, 0};
@@ -167,14 +169,14 @@ void OutputWriter::write_some() {
   if (ready <= 0) return;
   std::size_t index = set[0].revents != 0 ? 0 : 1;
   if (set[0].revents != 0 && set[1].revents != 0 && order[1] < order[0]) index = 1;
-  if (!is_standard_stream(set[index].fd)) return drop(index);  // whoever closed it wants no output
+  if (!is_standard_stream(set[index].fd)) return drop(index);  // the program has closed the stream
   if (!streams_[index].begun) begin(index);
   write_to(index);
 }
 
 void OutputWriter::begin(std::size_t index) {
   Stream& stream = streams_[index];
-  if (stream.queue.empty()) return;  // it was given up meanwhile
+  if (stream.queue.empty()) return;  // the stream was given up meanwhile
   wire::Log log = std::move(stream.queue.front().second);
   stream.queue.pop_front();
   stream.bytes -= log.text.size();
@@ -193,7 +195,7 @@ void OutputWriter::write_to(std::size_t index) {
   const ssize_t written = ::write(settings_.descriptors[index], left.data(), next_piece(left));
   const int error = errno;
   if (written > 0) written_[index] += static_cast<std::size_t>(written);
-  if (written < 0 && error == EAGAIN) ::poll(nullptr, 0, 1);  // less room than poll() has said
+  if (written < 0 && error == EAGAIN) ::poll(nullptr, 0, 1);  // the pipe has less room than poll() has reported
   mutex_.lock();
   if (written < 0) {
     if (error != EAGAIN && error != EINTR) give_up(index, std::strerror(error));
@@ -215,7 +217,7 @@ void OutputWriter::drop(std::size_t index) {
   changed_.notify_all();
 }
 
-// What waits for the stream is lost. The other one says so, once, until something can be written again.
+// Drops the lines that wait for the stream. The other stream reports that, once until a line can be written again.
 void OutputWriter::give_up(std::size_t index, const std::string& why) {
   drop(index);
   if (std::exchange(streams_[index].lost, true) || streams_[1 - index].lost) return;
@@ -224,7 +226,7 @@ void OutputWriter::give_up(std::size_t index, const std::string& why) {
 
 std::string OutputWriter::format(const wire::Log& log, int descriptor) const {
   if (log.pid == 0) return log.text;
-  static const os::Surroundings environment = os::surroundings_of(descriptor);  // read once: it is not safe to read
+  static const os::Surroundings environment = os::surroundings_of(descriptor);  // read once: not thread-safe
   os::Surroundings surroundings = environment;
   surroundings.is_terminal = ::isatty(descriptor) == 1;
   std::string prefix =
@@ -255,7 +257,7 @@ void OutputWriter::finish(std::chrono::milliseconds patience, FunctionRef<bool()
       for (std::size_t index = 0; index < streams_.size(); ++index) {
         Stream& stream = streams_[index];
         if (!is_stalled(stream, patience)) continue;
-        stream.lost = false;  // worth telling again: these lines had been taken
+        stream.lost = false;  // reported again: these lines had been accepted
         give_up(index, fmt::format("nobody has read it for {} s", patience.count() / 1000));
       }
     }

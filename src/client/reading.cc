@@ -9,7 +9,6 @@
 #include "wire/memory.h"
 #include "wire/object.h"
 #include "wire/process.h"
-#include "wire/runs.h"
 #include "wire/session.h"
 
 namespace fray::client {
@@ -17,7 +16,8 @@ namespace fray::client {
 using namespace std::chrono_literals;
 
 namespace {
-constexpr auto kHeldLook = 20ms;  // between looks whether workers may print again
+constexpr auto kHeldLook = 20ms;     // between looks whether workers may print again
+constexpr auto kStillLooking = 10s;  // after a question: the node asks a driver each second while somebody looks
 
 void watch_socket(std::vector<pollfd>& set, int fd, bool has_output) {
   set.push_back({fd, static_cast<short>(has_output ? POLLIN | POLLOUT : POLLIN), 0});
@@ -212,7 +212,7 @@ void Reading::on(wire::Incoming&, wire::ObjectLost& lost) {
   object_arrived(lost.object, std::move(failure));
 }
 
-// kSegmentOpened, the answer to a thread that wants to read a segment.
+// kSegmentOpened: the answer to a thread that wants to read a segment.
 void Reading::on(wire::Incoming& frame, wire::SegmentInfo& opened) {
   Status mapped(StatusCode::kObjectLost, opened.error);
   if (frame.fds.size() == 1 && !frame.fds.front().is_open()) {
@@ -233,7 +233,7 @@ void Reading::on(wire::Incoming&, wire::SegmentName& wanted) {
   link_.send(wire::ControlType::kEvicted, 0, wanted);
 }
 
-// kWaitRefused: it closes a circle of waits.
+// kWaitRefused: the wait closes a circle of waits.
 void Reading::on(wire::Incoming& frame, wire::Text& why) { call_waits_.refused(frame.header.id, std::move(why.text)); }
 
 void Reading::on(wire::Incoming&, wire::YieldMemory& wanted) {
@@ -255,9 +255,19 @@ void Reading::on(wire::Incoming&, wire::ActorLost& lost) { actors_.lost(lost); }
 void Reading::on(wire::Incoming&, wire::HostActor& actor) { seat_.actor_arrived(std::move(actor)); }
 
 void Reading::on(wire::Incoming&, wire::TellRuns& question) {
+  last_asked_ = Clock::now();
+  tell_runs(question);
+}
+
+void Reading::tell_last_runs() {
+  if (last_asked_ && Clock::now() - *last_asked_ < kStillLooking) tell_runs(next_question_);
+}
+
+void Reading::tell_runs(const wire::TellRuns& question) {
   wire::RunsTold told = runs_since(question, timeline_);
   told.unfinished = ledger_.unfinished();
   told.calls = actors_.unfinished_calls();
+  next_question_ = {told.next, told.failures};
   link_.send(wire::ControlType::kRunsTold, 0, told);
   link_.flush();
 }
@@ -276,7 +286,7 @@ void Reading::take(wire::Incoming& frame) {
 
 void Reading::handle(wire::Incoming& frame) {
   for (const os::Fd& fd : frame.fds) {
-    // None was free for it, and segments kept for reuse have some.
+    // No descriptor was free for it; those of segments that are kept for reuse can be closed.
     if (!fd.is_open()) node_memory_.memory().give_back_warm();
   }
   switch (static_cast<wire::ControlType>(frame.header.type)) {

@@ -25,6 +25,7 @@
 #include "client/timeline.h"
 #include "client/worker_output.h"
 #include "client/worker_seat.h"
+#include "wire/runs.h"
 
 namespace fray::wire {
 struct ActorConnected;
@@ -42,7 +43,6 @@ struct ObjectReady;
 struct Reclaim;
 struct SegmentInfo;
 struct SegmentName;
-struct TellRuns;
 struct Text;
 struct WorkerLost;
 struct YieldMemory;
@@ -87,6 +87,8 @@ class Reading {
   void settle() FRAY_REQUIRES(client_mutex);
   // Fails what is unfinished and ends every wait.
   void end(Status why) FRAY_REQUIRES(client_mutex);
+  // Before the client leaves: what ran since the node asked last, where somebody looks at the node.
+  void tell_last_runs() FRAY_REQUIRES(client_mutex);
 
   // ---- Sources of the kernel ----
   bool is_open() const { return connection_.is_open(); }
@@ -137,6 +139,7 @@ class Reading {
   void on(wire::Incoming& frame, wire::HostActor& message) FRAY_REQUIRES(client_mutex);
   // kProbeWaits: the node asks whether the waits that it was told of go on.
   void probed(const wire::Incoming& frame) FRAY_REQUIRES(client_mutex);
+  void tell_runs(const wire::TellRuns& question) FRAY_REQUIRES(client_mutex);
   void object_arrived(ObjectId id, wire::Value value) FRAY_REQUIRES(client_mutex);
 
   NodeConnection& connection_;
@@ -153,6 +156,9 @@ class Reading {
   WorkerOutput& output_ FRAY_GUARDED_BY(client_mutex);
   const Timeline& timeline_ FRAY_GUARDED_BY(client_mutex);
   std::vector<Object*> newly_ready_ FRAY_GUARDED_BY(client_mutex);  // counted
+  // The question that the node would ask next, and when it asked last.
+  wire::TellRuns next_question_ FRAY_GUARDED_BY(client_mutex);
+  std::optional<Clock::time_point> last_asked_ FRAY_GUARDED_BY(client_mutex);
 };
 
 }  // namespace fray::client

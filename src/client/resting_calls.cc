@@ -1,11 +1,11 @@
 // Resting calls: those whose own thread does not wait in Fray, but joins a thread that does, or sleeps in an event loop
 // that awaits refs.
 //
-// Fray cannot see what such a thread waits for. But when all threads of the process sleep, and only this process could
-// wake them (os/process/thread_rest.h), then none of them goes on before one of the process's waits in Fray ends. So each
-// resting call waits for any one of the objects that those waits are for, and that is what the node is told. It stays
-// true until a wait ends or begins, because no thread runs before. When the node answers that this wait can never end,
-// the wait in Fray that began last gets the error.
+// Fray cannot see what such a thread waits for. But if all threads of the process sleep, and only this process could
+// wake them (os/process/thread_rest.h), then none of them continues before one of the process's waits in Fray ends. So
+// a resting call waits for any one of the objects of those waits, and the node is told so. This stays true until a wait
+// ends or begins, because no thread runs before that. If the node answers that this wait can never end, the wait in
+// Fray that began last gets the error.
 #include <algorithm>
 #include <utility>
 
@@ -19,7 +19,7 @@ namespace fray::client {
 using namespace std::chrono_literals;
 
 namespace {
-constexpr auto kLookAfter = 50ms;  // after a wait has begun or ended
+constexpr auto kLookAfter = 50ms;  // how long after the begin or the end of a wait
 constexpr auto kLookAgainMost = 1s;
 constexpr std::size_t kMostOfLoop = 100;  // calls that are told of a blocked loop; callers of others name its actor
 }  // namespace
@@ -30,7 +30,7 @@ void CallWaits::changed() {
     for (std::uint64_t wait : std::exchange(resting_, {})) drop_loop_wait(wait);
   }
   look_again_ = kLookAfter;
-  look_at_ = Clock::time_point::min();  // the next look sets the clock, which is not read for every wait
+  look_at_ = Clock::time_point::min();  // so that the clock is not read at every wait: the next look reads it
 }
 
 void CallWaits::add_pending(const Awaited& awaited, std::vector<Object*>* objects) {
@@ -49,7 +49,7 @@ std::vector<Object*> CallWaits::awaited_by_all() const {
 std::optional<Clock::time_point> CallWaits::next_look() const {
   if (!may_rest()) return std::nullopt;
   const Clock::time_point soon =
-      Clock::now() + kLookAfter;  // one that falls due and is not made is not asked for at once
+      Clock::now() + kLookAfter;  // so that a look that is due but not made is not requested again at once
   return look_at_ == Clock::time_point::min() ? soon : std::max(look_at_, soon);
 }
 
@@ -68,7 +68,7 @@ bool CallWaits::begin_look() {
 void CallWaits::look_for_resting(std::span<const RunningCall> calls) {
   os::ThreadRest rest;
   std::uint64_t changes = 0;
-  std::vector<RunningCall> silent;  // those that do not wait in Fray themselves
+  std::vector<RunningCall> silent;  // the calls whose own thread does not wait in Fray
   {
     ClientLock lock(mutex_);
     if (!begin_look()) return;
@@ -111,8 +111,8 @@ void CallWaits::look_for_blocked_loop(std::span<const RunningCall> calls) {
   }
 }
 
-// Gives the error to the thread that runs an event loop when that thread waits itself, for no coroutine can take it then;
-// else to the coroutine or thread whose wait began last.
+// Gives the error to the thread of an event loop if that thread itself waits, because no coroutine can run then; else
+// to the coroutine or thread whose wait began last.
 bool CallWaits::refuse_resting(std::uint64_t wait, std::string& why) {
   if (std::find(resting_.begin(), resting_.end(), wait) == resting_.end()) return false;
   if (Sleeper* loop = blocked_loop()) {

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t kMostFailureText = 2000;
 
-// What people can read of a failure: a packed exception begins with the length and the text of its traceback, of which
-// the end says what happened.
+// The readable part of a failure: a packed exception begins with the length and the text of its traceback, whose end
+// says what happened.
 std::string readable_part(const Timeline::Failure& failure) {
   std::string_view text = failure.bytes;
   if (failure.packed) {

@@ -15,7 +15,7 @@ void SharedMemory::set_process(ProcessId process) {
   pool_ = std::make_unique<store::SegmentPool>(options, *this);
 }
 
-// Objects made in place have a segment of their own, so its number finds what was handed out.
+// Objects that were made in place have a segment of their own, by whose number the original location is found.
 Location SharedMemory::original(const Location& location, bool take) {
   MutexLock lock(rooms_mutex_);
   auto found = rooms_.find(location.segment);
@@ -27,7 +27,7 @@ Location SharedMemory::original(const Location& location, bool take) {
 
 void SharedMemory::free(const Location& location, bool reuse) {
   Location whole = original(location, true);
-  // A range that the pool does not know was freed or evicted before; then there is nothing to do.
+  // A range that the pool does not know was freed or evicted before; nothing is to be done.
   (void)(reuse ? pool_->free(whole) : pool_->retire(whole)).is_ok();
 }
 
@@ -35,7 +35,7 @@ Result<Room> SharedMemory::make_room(std::uint64_t bytes) {
   Room room;
   std::uint64_t whole = std::max(bytes + kRoomPrefix, store::kOwnSegmentBytes);
   FRAY_ASSIGN_OR_RETURN(room.block, pool_->allocate_room(whole));
-  if (os::overcommit_is_strict()) {  // the user's stores must not be what finds out that there is no memory
+  if (os::overcommit_is_strict()) {  // without memory, writes of the user would raise SIGBUS
     if (Status populated = pool_->populate(room.block); !populated.is_ok()) {
       free(room.block.location);
       return populated;
@@ -72,7 +72,7 @@ Result<store::View> SharedMemory::view(const Location& location) {
   if (location.segment.writer != process_) return map_.view(location);
   Location whole = original(location, false);
   auto own = pool_->view(whole);
-  if (!own.is_ok()) return map_.view(location);  // evicted: the node has its bytes in a file
+  if (!own.is_ok()) return map_.view(location);  // the segment was evicted: the node has its bytes in a file
   own->bytes = own->bytes.subspan(location.offset - whole.offset, location.size);
   return own;
 }

@@ -17,7 +17,7 @@ void SideWaits::end_long_wait() {
 }
 
 std::uint64_t SideWaits::add() {
-  if (!seat_.is_taken() && !is_in_job()) return kNoTask;  // nobody wants to know
+  if (!seat_.is_taken() && !is_in_job()) return kNoTask;  // no other process asks about waits of this one
   if (count_.lasting++ == 0) {
     since_ = Clock::now();
     kernel_.guard();
@@ -33,7 +33,7 @@ void SideWaits::drop(std::uint64_t task) {
     lent_ = false;
     end_long_wait();
   }
-  if (seat_.is_taken()) kernel_.guard();  // it may have given back what the process needs now
+  if (seat_.is_taken()) kernel_.guard();  // the backup thread may have returned resources that the process needs now
 }
 
 void SideWaits::task_ended() {

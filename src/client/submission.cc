@@ -94,7 +94,7 @@ Result<std::vector<Object*>> Submission::submit(std::unique_ptr<Task> given, con
 
 Result<std::vector<Object*>> Submission::submit(Call call) { return submit(std::move(call.task), call.options); }
 
-// Numbers the task and gives it its result objects, with a count for the caller and one for the task each.
+// Numbers the task and makes its result objects, each with one reference for the caller and one for the task.
 std::vector<Object*> Submission::make_results(Task* task, const TaskOptions& options) {
   std::uint32_t count = std::max<std::uint32_t>(1, options.returns);
   std::uint64_t sequence = objects_.take_sequence(count);
@@ -119,7 +119,7 @@ std::vector<Object*> Submission::make_results(Task* task, const TaskOptions& opt
     results.front()->details().stream = std::make_unique<ItemStream>();
     results.front()->stream = true;
   }
-  // The first stretch of bytes holds the frame's header and the task's head.
+  // The first part of the frame holds the header of the frame and the head of the task.
   std::string& begin = task->extra && !task->extra->parts.empty() ? task->extra->parts.front().before : task->frame;
   std::memcpy(begin.data() + offsetof(wire::FrameHeader, id), &sequence, sizeof(sequence));
   auto* head = reinterpret_cast<wire::TaskHead*>(begin.data() + kHeadOffset);

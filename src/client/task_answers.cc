@@ -1,4 +1,4 @@
-// What comes back to a TaskLedger: results, items and failures; and what is tried again.
+// The answers to a TaskLedger: results, items and failures; and the retries of tasks.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -65,7 +65,7 @@ Task* TaskLedger::take_sent(Lease* lease, std::uint64_t number) {
 
 void TaskLedger::on_result(Lease* lease, std::uint64_t number, std::string_view body) {
   Task* task = take_sent(lease, number);
-  if (task == nullptr) return;  // an attempt that was given up
+  if (task == nullptr) return;  // the answer of an attempt that was given up
   wire::ByteReader in(body);
   auto head = in.get<wire::ResultHead>();
   if (!in.ok()) {
@@ -82,7 +82,7 @@ void TaskLedger::on_result(Lease* lease, std::uint64_t number, std::string_view 
   }
   if (head.status == wire::TaskStatus::kRetry && task->retries_left != 0) return retry(task);
   const wire::ValueView first = wire::decode_value(in);
-  std::vector<wire::ValueView> more(task->returns - 1u, first);  // a failed task's one value fails all its results
+  std::vector<wire::ValueView> more(task->returns - 1u, first);  // a failed task has one value for all its results
   for (std::size_t i = 0; i < more.size() && i + 1 < head.values; ++i) more[i] = wire::decode_value(in);
   if (!in.ok() || head.values == 0) {
     fail(task, StatusCode::kCorruption, "the worker's answer does not fit its format");
@@ -119,7 +119,7 @@ void TaskLedger::on_item(Lease* lease, std::uint64_t number, std::string_view bo
                  : objects_.own_id(objects_.take_sequence(1));
   complete(item, value);
   ItemStream& items = *stream->detail->stream;
-  if (index < items.received) {  // an attempt before this one has given it
+  if (index < items.received) {  // an earlier attempt has sent this item
     taken(stream, item_bytes(*item));
     return objects_.destroy(item);
   }
@@ -135,7 +135,7 @@ void TaskLedger::prepare_retry(Task* task) {
 }
 
 void TaskLedger::forget_lost_attempt(Task* task) {
-  // The lost attempt may have recorded results at the node in our name, which only a release takes away.
+  // The lost attempt may have recorded results at the node in the name of this client; only a release removes them.
   objects_.adopt_result(task->first_result);
   if (task->extra) {
     for (Object* result : task->extra->more_results) objects_.adopt_result(result);

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto kStealAfter = 2ms;  // a worker that has not answered for so long returns what it has not started
+constexpr auto kStealAfter = 2ms;  // a worker that has not answered for this time returns tasks that it has not started
 
 }  // namespace
 
@@ -24,7 +24,7 @@ std::uint32_t TaskTable::wanted_leases(TaskQueue* queue) const {
   std::size_t waiting = queue->waiting() + queue->order.behind();
   std::uint32_t more = active >= queue->most_leases ? 0 : queue->most_leases - active;
   if (queue->waiting() == 0 && waiting < kWorthSharing)
-    waiting = 0;  // a few short tasks behind running ones need no further worker
+    waiting = 0;  // a few short tasks behind running ones do not need another worker
   if (queue->pause_until && Clock::now() < *queue->pause_until) return 0;
   return static_cast<std::uint32_t>(std::min<std::size_t>(waiting, more));
 }
@@ -50,7 +50,7 @@ void TaskTable::tell_next(DemandWindow& window) {
   }
 }
 
-// Called when a queue has got a lease: it leaves its place in the window to demands that the node was not told of yet.
+// Called when a queue has got a lease: its place in the window goes to a demand that the node does not know yet.
 void TaskTable::let_others_ask(TaskQueue* queue) {
   if (!queue->window->others_wait()) return;
   send_demand(queue, 0);
@@ -77,8 +77,8 @@ void TaskTable::note_asking(TaskQueue* queue, bool asks) {
   if (of_priority->second == 0) asking_.erase(of_priority);
 }
 
-// An idle lease is kept for the next task, but not while a queue of lower priority waits. The node does not ask for it
-// then: it cannot tell an idle lease from a busy one, and a busy one is not for those of lower priority.
+// An idle lease is kept for the next task, unless a queue of lower priority waits. The node does not ask for it in that
+// case: it cannot tell idle leases from busy ones, and a busy lease does not make way for a lower priority.
 bool TaskTable::keeps_others_waiting(const TaskQueue& queue) const {
   return !asking_.empty() && asking_.begin()->first < queue.shape.priority;
 }
@@ -89,8 +89,8 @@ void TaskTable::granted(LeaseId id, const wire::Grant& grant, os::Fd fd) {
     link_.send(wire::ControlType::kReturnLease, id);
     return;
   }
-  queue->told = kUnknownDemand;  // the grant may have crossed our last demand: what the node knows is not certain
-  if (!fd.is_open()) {           // no descriptor was free for it: try again when some may be
+  queue->told = kUnknownDemand;  // the grant may have crossed the last demand, which the node may not know
+  if (!fd.is_open()) {           // no descriptor was free for it: try again later
     link_.send(wire::ControlType::kReturnLease, id);
     if (queue->leases == 0 && ++queue->times_without_descriptors >= kMostTimesWithoutDescriptors) {
       queue->times_without_descriptors = 0;
@@ -143,8 +143,8 @@ void TaskTable::reclaim(std::uint32_t demand, std::uint32_t count) {
   pay(asked);
 }
 
-// Gives back what was asked for: idle leases at once, busy ones when what was sent to them is done. What cannot be given
-// now, because every lease is blocked, stays owed.
+// Gives leases back that were asked for: idle ones at once, busy ones when their tasks have ended. While every lease is
+// blocked, none can be given back, and the queue still owes them.
 void TaskTable::pay(TaskQueue* queue) {
   while (queue->owed > 0) {
     Lease* chosen = queue->order.first([](const Lease&) { return true; });
@@ -163,8 +163,8 @@ void TaskTable::pay(TaskQueue* queue) {
   }
 }
 
-// Takes back what waits behind a slow task when somebody else could run it: a worker that is idle, or one that the node
-// may still grant.
+// Whether another worker could run the tasks that wait behind a slow one: an idle worker, or one that the node may
+// still grant.
 TaskTable::Spare TaskTable::spare_of(const TaskQueue& queue) {
   if (queue.waiting() > 0) return Spare::kNone;
   if (queue.order.has_idle()) return Spare::kIdle;
@@ -179,7 +179,7 @@ void TaskTable::balance(TaskQueue* queue, Clock::time_point now) {
   if (!shares && (silent == nullptr || now - silent->last_answer < kStealAfter)) return;
   for (Lease* lease : queue->order.returnable()) {
     lease->stalled = now - lease->last_answer >= kStealAfter;
-    if (!lease->stalled && !shares) break;  // those behind it have answered later
+    if (!lease->stalled && !shares) break;  // the leases behind it have answered later
     if (!lease->stalled && lease->sent.size() < kWorthSharing) continue;
     lease->recalled = true;
     queue->order.place(lease);
@@ -200,7 +200,7 @@ void TaskTable::tick(Clock::time_point now, bool closing) {
   });
   for (auto next = holding_.begin(); next != holding_.end();) {
     TaskQueue* queue = next->second;
-    ++next;  // it may give back its last lease
+    ++next;  // the queue may give back its last lease
     tick(queue, now, closing);
   }
   forget_retired_keys();
@@ -215,7 +215,7 @@ void TaskTable::tick(TaskQueue* queue, Clock::time_point now, bool closing) {
   }
 }
 
-// Whether idle ones are to be given back at once.
+// Whether idle leases are to be given back at once.
 bool TaskTable::has_unwanted_leases(const TaskQueue& queue) const {
   return retired_keys_.contains(queue.shape.key) || keeps_others_waiting(queue);
 }
@@ -260,7 +260,7 @@ void TaskTable::forget_retired_keys() {
                                   [](const TaskQueue* queue) { return queue->unfinished > 0 || queue->leases > 0; });
     if (busy || retired_keys_.erase(key) == 0) continue;
     for (TaskQueue* queue : queues) {
-      take_ready(queue);  // cancelled tasks alone
+      take_ready(queue);  // only cancelled tasks are left
       tell_demand(queue);
       if (last_queue_ == queue) last_queue_ = nullptr;
     }

@@ -73,7 +73,7 @@ void TaskLedger::argument_ready(Object* object) {
   }
 }
 
-// The value of a generator task is the list of its items; it travels as refs to them.
+// The value of a generator task is the list of its items, which is sent as refs to them.
 wire::Value TaskLedger::items_to_wire(Object* stream, Task* task) {
   wire::Value value;
   value.encoding = wire::Encoding::kItems;
@@ -146,7 +146,7 @@ void TaskLedger::send(Lease* lease, Task* task) {
   task->lease = lease;
 }
 
-// Ahead of the task, unless the worker has it; what the worker forgets for it is said first.
+// Sends the function before the task, unless the worker has it; a function that the worker drops for it is named first.
 void TaskLedger::give_function(Lease* lease, const Function& function) {
   if (lease->functions.use(function.id)) return;
   std::string& out = lease->socket.output();
@@ -156,10 +156,10 @@ void TaskLedger::give_function(Lease* lease, const Function& function) {
   wire::append_frame(out, wire::DirectType::kFunction, function.id, *function.payload);
 }
 
-// What has to stay back goes out with the next flush(), at a POLLOUT.
+// Sends what the socket takes; flush() sends the rest at the next POLLOUT.
 void TaskLedger::send_out(Lease* lease) {
   if (lease->dead) return;
-  // What frames refer to must be registered before they arrive.
+  // The node must know the objects that frames refer to before the frames arrive.
   if (link_.is_open() && link_.has_output()) {
     link_.flush();
     if (link_.has_output()) return flush_later(lease);
@@ -223,7 +223,7 @@ bool TaskLedger::cancel(Object* object, bool force, bool recursive) {
 }
 
 void TaskLedger::cancel_between(std::uint64_t first, std::uint64_t end) {
-  std::vector<Object*> results;  // a task that ends takes itself out of the list, and may end others
+  std::vector<Object*> results;  // a copy: a task that ends removes itself from the list, and may end others
   for (Task* task = first_task_; task != nullptr; task = task->next) {
     if (task->constructs || task->number() < first || task->number() >= end) continue;
     task->first_result->references.fetch_add(1, std::memory_order_relaxed);
@@ -245,7 +245,7 @@ void TaskLedger::complete(Object* object, const wire::ValueView& value) {
     object->bytes.assign(value.bytes);
   }
   for (std::uint32_t i = 0; i < value.nested_count; ++i) object->details().nested_ids.push_back(value.nested(i));
-  if (object->sealed || value.nested_count > 0) objects_.adopt_result(object);  // its maker recorded it at the node
+  if (object->sealed || value.nested_count > 0) objects_.adopt_result(object);  // its maker recorded it
   bool recorded = object->sealed || value.nested_count > 0;
   object->state.store(Object::State::kReady, std::memory_order_release);
   if (!recorded) objects_.completed(object);
@@ -311,7 +311,7 @@ void TaskLedger::lease_ended(Lease* lease) {
   lease->buffered = 0;
   sender_of(*lease).broke(lease);
   if (lease->actor != nullptr || !link_.is_open()) return;
-  // Its worker may live on, without anybody who could reach it: only the node can end it, and then say how it ended.
+  // The worker may live on although no client can reach it: only the node can end it and report how it ended.
   link_.send(wire::ControlType::kLeaseBroken, lease->id);
   link_.flush();
 }
@@ -321,7 +321,7 @@ void TaskLedger::close_sockets() {
   for (Lease* lease : sockets_.all()) lease->socket.close();
 }
 
-// The worker must hear at once that it is free: the node may have leased it anew.
+// The worker must learn at once that it is free, because the node may have leased it again.
 void TaskLedger::forget(Lease* lease) {
   sockets_.remove(lease);
   lease->socket.hang_up();

@@ -12,7 +12,7 @@ namespace fray::client {
 
 namespace {
 
-constexpr std::uint64_t kQueuedWorkNs = 5'000'000;  // about so much work may wait behind a running task
+constexpr std::uint64_t kQueuedWorkNs = 5'000'000;  // how much work may wait at a worker behind its running task
 
 std::size_t depth_for(std::uint64_t mean_ns) {
   if (mean_ns == 0) return 1;
@@ -120,7 +120,7 @@ void TaskTable::on_returned(Lease* lease, std::string_view body) {
   lease->recalled = false;
   if (returned->reason == wire::ReturnReason::kBlocked) {
     lease->blocked = true;
-    // Its resources are free already; what it was to give back, another has to.
+    // Its resources are free already; another lease has to be given back in its place.
     if (lease->draining) ++lease->queue->owed;
     lease->draining = false;
   }
@@ -128,7 +128,7 @@ void TaskTable::on_returned(Lease* lease, std::string_view body) {
   for (auto it = returned->tasks.rbegin(); it != returned->tasks.rend(); ++it) {
     Task* task = ledger_.take_sent(lease, *it);
     if (task == nullptr) continue;
-    if (task->cancelled) {  // the word of it met the task on its way back
+    if (task->cancelled) {  // the task was cancelled while the worker returned it
       ledger_.fail(task, StatusCode::kCancelled, "the task was cancelled before it started");
     } else {
       ledger_.enqueue(task, true);
@@ -142,7 +142,7 @@ void TaskTable::worker_lost(LeaseId id, const wire::WorkerLost& lost) {
   auto found = leases_.find(id);
   if (found == leases_.end()) return;
   Lease* lease = found->second.get();
-  ledger_.receive(lease);  // what it still answered
+  ledger_.receive(lease);  // answers that arrived before the end
   found = leases_.find(id);
   if (found == leases_.end()) return;
   std::deque<Task*> sent = std::move(lease->sent);
@@ -199,11 +199,11 @@ void TaskTable::withdraw(Task* task) {
   ledger_.fail(task, StatusCode::kCancelled, kCancelledUnsent);
   if (queue == nullptr) return;
   sweep(queue);
-  if (queue->waiting() == 0) tell_demand(queue);  // or a worker would be started for nothing
+  if (queue->waiting() == 0) tell_demand(queue);  // else the node would start a worker that is not needed
 }
 
-// Cancelled tasks leave the front of the queue at once and the rest of it when they are the most: looking for each of
-// many in a long queue would cost far more than all the tasks.
+// Cancelled tasks are removed from the front of the queue at once, and from the rest of it when they are the majority:
+// searching a long queue for each of many cancelled tasks would cost more than the tasks themselves.
 void TaskTable::sweep(TaskQueue* queue) {
   auto drop = [queue](Task* task) {
     if (task->state != Task::State::kWithdrawn) return false;

@@ -7,7 +7,7 @@ namespace fray::client {
 namespace {
 
 constexpr std::size_t kFirstRuns = 1024;
-constexpr std::size_t kNameOverheadBytes = 128;  // of its place and of the table that finds it
+constexpr std::size_t kNameOverheadBytes = 128;  // of its entry, and of the table that finds it
 
 std::size_t cost_of(std::string_view name) { return name.size() + kNameOverheadBytes; }
 
@@ -52,7 +52,7 @@ void Timeline::drop_oldest() {
   if (--name.runs > 0) return;
   name_bytes_ -= cost_of(name.text);
   places_.erase(name.text);
-  name.text = std::string();  // its memory goes back
+  name.text = std::string();  // frees its memory
   free_places_.push_back(place);
 }
 

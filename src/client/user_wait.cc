@@ -10,7 +10,7 @@ namespace fray::client {
 using namespace std::chrono_literals;
 
 namespace {
-constexpr auto kTellAfter = 50ms;  // of a wait, before the node hears of it
+constexpr auto kTellAfter = 50ms;  // after the begin of a wait, before the node is told of it
 constexpr auto kTellAgainMost = 1s;
 }  // namespace
 
@@ -36,7 +36,7 @@ void UserWait::fell_due() {
 void UserWait::tell() {
   tell_at_ = Clock::time_point::max();
   if (call_waits_.tell(*known_)) return;
-  // What it waits for is on its way still.
+  // The answer is still on its way, so report the wait again later.
   tell_again_ = std::min<Clock::duration>(tell_again_ * 2, kTellAgainMost);
   tell_at_ = Clock::now() + tell_again_;
 }

@@ -1,6 +1,7 @@
-// WaitKernel: which of a client's threads reads its sockets, which sleep until they are told, and when the backup thread
-// takes over. It knows no socket, no table and no clock: `System` gives it locks, bells, sleep and time, and `Sources` is
-// what it reads. Both are types, so that a call costs nothing; the simulator (client/sim/wait_world.h) puts its own in place.
+// WaitKernel: which of a client's threads reads its sockets, which sleep until they are told, and when the backup
+// thread takes over. It knows no socket, no table and no clock: `System` gives it locks, bells, sleep and time, and
+// `Sources` is what it reads. Both are types, so that a call costs nothing; the simulator (client/sim/wait_world.h)
+// puts its own in place.
 //
 //   WaitKernel<WaitSystem, Reading> kernel(mutex, reading);
 //   std::thread backup([&] { kernel.run_backup(); });
@@ -18,22 +19,23 @@
 //     │ somebody reads         │      ▼ │ read                                                       │
 //     └────────────────▶ follow┘    asleep in poll                     its condition holds, deadline ─┘
 //
-// The backup thread serves the sockets while no thread waits. It is silent: it sleeps until something happens or a moment
-// has come that it knows. What it watches, and until when, is fixed when it falls asleep:
+// The backup thread serves the sockets while no thread waits. It is silent: it sleeps until something happens or a
+// moment has come that it knows. What it watches, and until when, is fixed when it falls asleep:
 //
 //   watching   nobody leads: the node's socket, and those on which answers are due
 //   led        somebody leads: no socket, but those that have not taken all frames; who stops leading guards
-//   napping    frames or tasks come one after the other: the node's socket alone, for one kTick, so that they are served
+// napping    frames or tasks come one after the other: the node's socket alone, for one kTick, so that they are served
 //              together and not one by one
 //
-// A thread that leaves something behind in which the backup thread may have to join in calls guard(): sockets that nobody
-// reads, frames that nobody has sent, a task that may turn out to be slow. That sets an alarm, unless it is set already: the
-// backup thread *looks* within kTick. A leader that falls asleep takes back an alarm that it makes needless. So a thousand
-// calls in a millisecond cost one look, a call that is waited for costs none, and nobody is woken for each call.
+// A thread that leaves something behind in which the backup thread may have to join in calls guard(): sockets that
+// nobody reads, frames that nobody has sent, a task that may turn out to be slow. That sets an alarm, unless it is set
+// already: the backup thread *looks* within kTick. A leader that falls asleep takes back an alarm that it makes
+// needless. So a thousand calls in a millisecond cost one look, a call that is waited for costs none, and nobody is
+// woken for each call.
 //
-// A thread that changes something under the mutex calls changed() before it releases the mutex, which wakes the sleepers
-// that would miss the change. The leader and the backup thread have a bell each: if both slept on one bell, the first to
-// take a ring would leave the other asleep.
+// A thread that changes something under the mutex calls changed() before it releases the mutex, which wakes the
+// sleepers that would miss the change. The leader and the backup thread have a bell each: if both slept on one bell,
+// the first to take a ring would leave the other asleep.
 //
 // guard() takes no lock: it is called after what it is about was noted under some mutex. The backup thread clears the
 // mark `guarded_` before it looks, under that mutex; so it sees what was noted, or the mark is found cleared.
@@ -79,7 +81,8 @@ enum class WaitResult { kDone, kTimedOut, kInterrupted, kClosed, kDeadlock };
 //   due(), fell_due()                 under the mutex: a moment at which something is to be done for this wait
 //   fall_asleep()                     under the mutex, before the first sleep; then before_sleep() is called without it
 //   before_sleep(), after_sleep()     without the mutex, in pairs
-//   interrupted(asleep)               without the mutex: whether to give up. It undoes before_sleep() for the question, and
+// interrupted(asleep)               without the mutex: whether to give up. It undoes before_sleep() for the question,
+// and
 //                                     for good when the answer is yes
 template <typename System, typename Sources>
 class WaitKernel {
@@ -94,7 +97,8 @@ class WaitKernel {
   static constexpr std::chrono::microseconds kSpin{20};
   // Within so long the backup thread looks at what was left to it.
   static constexpr std::chrono::milliseconds kTick{1};
-  // Of a thread that follows: with an end, lest it looks as if only this process could wake it (os/process/thread_rest.h).
+  // Of a thread that follows: with an end, lest it looks as if only this process could wake it
+  // (os/process/thread_rest.h).
   static constexpr std::chrono::hours kLongSleep{1};
 
   WaitKernel(Mutex& mutex, Sources& sources) : mutex_(mutex), sources_(sources) {}
@@ -128,7 +132,8 @@ class WaitKernel {
   std::uint64_t news() const FRAY_REQUIRES(client_mutex) { return news_; }
 
   // Called by a thread that has changed something and does not read: it may have made something ready, sent the first
-  // call to an idle actor, whose socket nobody watches, left a lease behind that is to be given back, or stopped reading.
+  // call to an idle actor, whose socket nobody watches, left a lease behind that is to be given back, or stopped
+  // reading.
   void changed() FRAY_REQUIRES(client_mutex) {
     if (news_ != told_) tell();
     wake_stale();
@@ -184,7 +189,7 @@ class WaitKernel {
     Deadline deadline;
     Waiter& waiter;
     typename System::Watched set{};
-    std::uint64_t asks = 0;  // that were answered
+    std::uint64_t asks = 0;  // the value of asks_ when this thread last asked whether to give up
     bool asleep = false;
     bool spun = false;
   };
@@ -215,8 +220,8 @@ class WaitKernel {
   }
 
   // Prepares the first sleep of a wait. before_sleep() runs without the mutex because it may take other locks, such as
-  // Python's when it releases the GIL; so the caller has to check its condition again afterwards. What came before
-  // nobody could tell of is asked for then.
+  // Python's when it releases the GIL; so the caller has to check its condition again afterwards. Signals
+  // are noticed from before_sleep() on. For one that came earlier `asks` is lowered, so that interrupted() asks once.
   template <typename Waiter>
   void fall_asleep(Turn<Waiter>& turn) FRAY_REQUIRES(client_mutex) {
     if (turn.asleep) return;
@@ -228,8 +233,8 @@ class WaitKernel {
     --turn.asks;
   }
 
-  // Whether the thread is to give up, which is asked when somebody has said that the answer may have changed. Python's
-  // handlers of signals run in it, for as long as they like, and nobody leads meanwhile.
+  // Whether the thread is to give up, which is asked only after ask_waiters() or a signal. The question runs Python's
+  // handlers of signals, which may take any time; meanwhile no thread leads.
   template <typename Waiter>
   bool interrupted(Turn<Waiter>& turn) FRAY_REQUIRES(client_mutex) {
     if (turn.asks == asks_ || !turn.waiter.is_main_thread()) return false;
@@ -246,8 +251,8 @@ class WaitKernel {
   std::optional<WaitResult> follow(Turn<Waiter>& turn, Lock& lock) FRAY_REQUIRES(client_mutex) {
     fall_asleep(turn);
     if (interrupted(turn)) return WaitResult::kInterrupted;
-    // The mutex was released for a moment. The leader may have stepped down in it, when this thread was not yet among
-    // the followers that it tells; and what this thread waits for may have arrived.
+    // The mutex was released for a moment, in which the leader may have stepped down without waking this thread, which
+    // was not yet among the followers; and the objects that this thread waits for may have arrived.
     if (!reader_busy_ || is_over(turn)) return std::nullopt;
     wake_stale();
     TimePoint until = System::now() + kLongSleep;
@@ -294,8 +299,9 @@ class WaitKernel {
     return false;
   }
 
-  // What was left to the backup thread is done here: all is sent, and this thread reads. So the alarm is taken back, unless
-  // the worker's duty has set it, or a look is due all the same, for one thing because frames come one after the other.
+  // This thread now does what the backup thread would do: it sends everything, and it reads. So the alarm is cancelled,
+  // unless the worker's duty has set it, or a look of the backup thread is due anyway, such as during a stream of
+  // frames.
   void take_over() FRAY_REQUIRES(client_mutex) {
     if (backup_asleep_ && guarded_ && !sources_.has_duty() && !is_look_due()) {
       alarm_.cancel();
@@ -327,8 +333,8 @@ class WaitKernel {
     sources_.read_all();
   }
 
-  // No thread reads from now on. All followers are woken: the first one leads next, the others check what has been
-  // read.
+  // No thread reads from now on. All followers are woken: the first one leads next, the others check whether the frames
+  // that were read end their waits.
   void step_down() FRAY_REQUIRES(client_mutex) {
     reader_busy_ = false;
     told_ = news_;
@@ -353,10 +359,11 @@ class WaitKernel {
     }
     if (!reader_busy_) {
       sources_.read_all();
-      told_ = news_;  // nobody follows while nobody leads
+      told_ = news_;  // without a leader there are no followers to wake
     }
     sources_.serve(System::now());
-    // All that was left to this thread under the mutex is done, and some of it has set the alarm; it looks at the rest now.
+    // All work under the mutex is done, and some of it may have set the alarm. The rest is checked below, so it is not
+    // needed.
     clear_guard(backup);
     sources_.flush();
     const DutyPlan duty = sources_.look_at_duty();
@@ -375,7 +382,7 @@ class WaitKernel {
     constexpr int kMostQuickLooks = 3;
     const TimePoint now = System::now();
     backup.quick_looks = now - looked_at_ < kTick ? backup.quick_looks + 1 : 0;
-    const bool goes_on = backup.naps && progress_ != seen_;  // a stream ends with a nap in which nothing came
+    const bool goes_on = backup.naps && progress_ != seen_;  // a stream ends with a nap in which no frame arrived
     const bool frames = goes_on || is_stream(looked_at_, seen_) || backup.quick_looks >= kMostQuickLooks;
     const bool streams = duty.streams || (frames && !leader_asleep_);
     backup.naps = streams;
@@ -384,7 +391,7 @@ class WaitKernel {
     plan_due(now);
     watching_ = !reader_busy_;
     backup.set.clear();
-    if (!watching_) sources_.watch_unsent(backup.set);  // the leader may have fallen asleep before it was to be sent
+    if (!watching_) sources_.watch_unsent(backup.set);  // the leader sleeps without watching these
     if (watching_ && streams) sources_.watch_node(backup.set);
     if (watching_ && !streams) sources_.watch_busy(backup.set);
     sources_.watch_duty(backup.set);
@@ -393,14 +400,14 @@ class WaitKernel {
     backup.until = std::min(backup.until, duty.due);
     if (streams) backup.until = std::min(backup.until, now + kTick);
     if (backup.until <= now + kTick) {
-      guarded_ = true;  // it looks so soon that no alarm is needed
+      guarded_ = true;  // the next look is so soon that no alarm is needed
     } else {
       backup_asleep_ = true;
     }
   }
 
-  // A moment that was planned is kept, even if nothing is due then any more: what comes and goes, such as a lease without
-  // tasks, would otherwise wake this thread each time it comes.
+  // A planned moment is kept even if nothing is due then any more. Otherwise work that comes and goes, such as a lease
+  // that becomes idle and gets a task again, would wake this thread each time.
   void plan_due(TimePoint now) FRAY_REQUIRES(client_mutex) {
     const std::optional<TimePoint> due = sources_.next_due();
     if (!asleep_due_ || *asleep_due_ <= now || (due && *due < *asleep_due_)) asleep_due_ = due;
@@ -415,7 +422,8 @@ class WaitKernel {
     if (followers_ > 0) readers_changed_.notify_all();
   }
 
-  // Of what has changed while they sleep: the leader of sockets, the backup thread of when it is to look.
+  // Wakes sleepers whose information is stale: the leader if the set of sockets has changed, the backup thread if
+  // something is due earlier than it knows.
   void wake_stale() FRAY_REQUIRES(client_mutex) {
     if (leader_asleep_ && leader_version_ != sources_.watch_version()) leader_bell_.ring();
     if (!backup_asleep_) return;  // it checks everything before it falls asleep
@@ -429,7 +437,7 @@ class WaitKernel {
     }
   }
 
-  // Nobody reads from now on, and the backup thread does not know.
+  // Sets the alarm when no thread reads from now on and the backup thread sleeps without watching the sockets.
   void guard_sockets() FRAY_REQUIRES(client_mutex) {
     if (!reader_busy_ && backup_asleep_ && !watching_) guard();
   }
@@ -439,14 +447,14 @@ class WaitKernel {
   typename System::Condition readers_changed_;
   bool reader_busy_ FRAY_GUARDED_BY(client_mutex) = false;
   int followers_ FRAY_GUARDED_BY(client_mutex) = 0;
-  std::uint64_t progress_ FRAY_GUARDED_BY(client_mutex) = 0;  // times that frames were read
+  std::uint64_t progress_ FRAY_GUARDED_BY(client_mutex) = 0;  // how often frames were read
   std::uint64_t news_ FRAY_GUARDED_BY(client_mutex) = 0;
-  std::uint64_t told_ FRAY_GUARDED_BY(client_mutex) = 0;  // the value of news_ when sleepers were told last
-  std::uint64_t asks_ FRAY_GUARDED_BY(client_mutex) = 1;  // for main threads to be asked whether they give up
+  std::uint64_t told_ FRAY_GUARDED_BY(client_mutex) = 0;  // the value of news_ when sleepers were last woken
+  std::uint64_t asks_ FRAY_GUARDED_BY(client_mutex) = 1;  // how often main threads were to ask whether they give up
 
   typename System::Bell leader_bell_;
   bool leader_asleep_ FRAY_GUARDED_BY(client_mutex) = false;
-  std::uint64_t leader_version_ FRAY_GUARDED_BY(client_mutex) = 0;  // of the sockets that it watches in its sleep
+  std::uint64_t leader_version_ FRAY_GUARDED_BY(client_mutex) = 0;  // of the sockets that the sleeping leader watches
 
   typename System::Bell backup_bell_;
   typename System::Alarm alarm_;
@@ -459,7 +467,7 @@ class WaitKernel {
   std::uint64_t seen_ FRAY_GUARDED_BY(client_mutex) = 0;  // frames
   bool watching_ FRAY_GUARDED_BY(client_mutex) = false;
   std::optional<TimePoint> polled_due_ FRAY_GUARDED_BY(client_mutex);
-  std::optional<TimePoint> asleep_due_ FRAY_GUARDED_BY(client_mutex);  // the same, or an earlier one that it was told
+  std::optional<TimePoint> asleep_due_ FRAY_GUARDED_BY(client_mutex);  // polled_due_, or an earlier one set since
   typename System::Flag stopping_{false};
 };
 

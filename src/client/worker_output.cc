@@ -7,9 +7,9 @@ namespace fray::client {
 using namespace std::chrono_literals;
 
 namespace {
-constexpr auto kDrainLimit = 1s;  // for one answer of the node at the end of a program
+constexpr auto kDrainLimit = 1s;  // how long to wait for one answer of the node at the end of a program
 constexpr int kMostDrainRounds = 50;
-constexpr auto kExitPatience = 5s;  // with whoever reads the program's output and has stopped
+constexpr auto kExitPatience = 5s;  // how long to wait at the exit for a reader of the output that has stopped reading
 }  // namespace
 
 void WorkerOutput::arrived(wire::Log log) {
@@ -43,8 +43,8 @@ void WorkerOutput::hold() {
   link.flush();
 }
 
-// A worker's last lines reach the node before its result reaches us; they come with the answer after the next one, or
-// with later ones when there are many. So this asks until an answer brings no more.
+// A worker's last lines reach the node before its result reaches this client. The node sends them with the answer after
+// the next one, or with later answers when there are many. So this asks until an answer brings no more lines.
 void WorkerOutput::drain(WaitHooks& hooks) {
   for (int round = 0; round < kMostDrainRounds && connection_.is_open(); ++round) {
     std::uint64_t seen = 0;

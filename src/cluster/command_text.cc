@@ -15,7 +15,7 @@ bool is_plain(char c) {
          kMarks.find(c) != std::string_view::npos;
 }
 
-// As Python's shlex.quote.
+// Quotes a word for the shell, as Python's shlex.quote does.
 std::string quoted(const std::string& word) {
   if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) return word;
   std::string text = "'";
@@ -44,7 +44,7 @@ Result<std::string> command_text(const std::vector<std::string>& words) {
     }
     text += (text.empty() ? "" : " ") + quoted(word);
   }
-  // `A=1 cmd` would set a variable; a program of that name is meant.
+  // The shell would read a first word such as `A=1` as a variable; here it is the name of a program.
   const std::string& first = words.front();
   const std::size_t equals = first.find('=');
   if (equals != std::string::npos && quoted(first) == first) text = "'" + first + "'" + text.substr(first.size());

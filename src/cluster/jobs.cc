@@ -13,9 +13,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr milliseconds kFirstPause{100};
 constexpr milliseconds kLongestPause{2'000};
-constexpr milliseconds kSlice{100};  // in which an interrupt is heard
+constexpr milliseconds kSlice{100};  // between two checks for an interrupt
 
-// Whether to go on after a pause.
+// Pauses; an error means that the caller must not go on.
 Status sleep(milliseconds pause, const Patience& patience) {
   for (const auto end = Clock::now() + pause; Clock::now() < end;) {
     if (patience.interrupted && patience.interrupted()) return Status(StatusCode::kCancelled, "interrupted");

@@ -1,15 +1,15 @@
-// Jobs: the jobs of a cluster, whichever it is: a node (client/job_client.h), a Ray (ray/ray_jobs.h) or an Iris
-// (iris/iris_jobs.h).
+// Jobs: the interface to the jobs of a cluster: a node (client/job_client.h), a Ray cluster (ray/ray_jobs.h) or an Iris
+// cluster (iris/iris_jobs.h).
 //
 //   FRAY_ASSIGN_OR_RETURN(JobInfo job, jobs.submit(spec, patience));
 //   FRAY_ASSIGN_OR_RETURN(std::unique_ptr<JobLog> log, jobs.open_log({.id = job.id(), .follow = true}, patience));
 //
-// Ids may be the beginnings of some, as long as no other job's begins so. A verb that takes several of them does nothing when
-// one is not there.
+// An id may be shortened to a beginning that no other job has. A method that takes several ids does nothing when one of
+// them is unknown.
 //
-// Threading:  as the implementation says; calls block.
-// Ownership:  a log is its reader's, and must not outlive the cluster that opened it.
-// Failure:    kNotFound, kAlreadyExists, kUnavailable (nobody answers), kPermissionDenied, kInvalidArgument for what the
+// Threading:  as the implementation says; calls block. Ownership:  a log is its reader's, and must not outlive the
+// cluster that opened it. Failure:    kNotFound, kAlreadyExists, kUnavailable (nobody answers), kPermissionDenied,
+// kInvalidArgument for what the
 //             cluster cannot do, which the message names; kTimedOut and kCancelled as the patience says.
 #pragma once
 
@@ -35,14 +35,14 @@ struct LogRequest {
   bool follow = false;                                     // over all attempts that come, to the end of the job
   std::uint32_t attempt = 0;                               // 0: the newest
   std::optional<std::uint64_t> tail_lines = std::nullopt;  // of each stream
-  std::int64_t since_unix_ns = 0;                          // what came before is left out, to the second
+  std::int64_t since_unix_ns = 0;                          // earlier output is left out, to the second
 };
 
 class JobLog {
  public:
   virtual ~JobLog() = default;
-  // What comes next, once there is something; nothing at the end: of the job, or without `follow` of what was there.
-  // kTimedOut when the patience ends first: what comes later is not lost.
+  // Waits for the next output and returns it; returns nothing at the end of the job or, without `follow`, of the
+  // present output. kTimedOut when the patience ends first; later output is not lost.
   virtual Result<LogBatch> next(const Patience& patience) = 0;
 };
 
@@ -54,14 +54,14 @@ class Jobs {
   virtual Result<Infos> list(const Patience& patience) = 0;  // in the order of acceptance
   virtual Result<Infos> get(const Ids& ids, const Patience& patience) = 0;
   virtual Result<Infos> wait(const Ids& ids, const Patience& patience) = 0;  // until all have ended
-  // Asks them to end; one that has ended is left as it is.
+  // Asks the jobs to end; no effect on one that has ended.
   virtual Result<Infos> stop(const Ids& ids, const Patience& patience) = 0;
   // Forgets jobs that have ended.
   virtual Result<Infos> remove(const Ids& ids, const Patience& patience) = 0;
   virtual Result<std::unique_ptr<JobLog>> open_log(const LogRequest& request, const Patience& patience) = 0;
 };
 
-// wait() for clusters that tell nobody of an end: asks again and again, first often, then every two seconds.
+// wait() for clusters that do not report the end of a job: asks repeatedly, first often, then every two seconds.
 Result<Infos> wait_by_asking(Jobs& jobs, const Ids& ids, const Patience& patience);
 
 }  // namespace fray::cluster

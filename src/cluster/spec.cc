@@ -9,7 +9,7 @@ namespace fray::cluster {
 
 namespace {
 
-// As the Python packages reads specs: what is no escape stays.
+// Decodes %XX as the Python package does; other text is unchanged.
 std::string decoded(std::string_view text) {
   std::string result;
   for (std::size_t i = 0; i < text.size(); ++i) {

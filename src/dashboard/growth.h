@@ -1,14 +1,14 @@
-// Growth: whose objects grow: of which owner and made by which function, since when and by how much.
+// Growth: finds kinds of objects, by owner and function, whose sum of bytes grows, since when and by how much.
 //
 //   growth.add(time, sums);              // every few seconds, of all objects
 //   for (const Growth::Row& row : growth.rows()) ...
 //
-// A program that works lets its objects go as others come, so the least sum within ten seconds is what counts: a kind grows
-// since the last time that this least sum has fallen, if it went up for a minute at least and within the last minute.
+// A healthy program drops objects while it makes others, so only the least sum within ten seconds counts. A kind grows
+// since the last time that its least sum fell, if it has risen for at least a minute, and within the last minute.
 //
 // Threading:  one thread; pure.
 // Ownership:  values; a few dozen bytes for each kind, kMostKinds at most: then the smallest are not followed.
-// Failure:    none. After a gap of kGap, in which nobody looked, all begins anew.
+// Failure:    none. After a gap of kGap without calls of add() all records are dropped.
 #pragma once
 
 #include <compare>
@@ -51,7 +51,7 @@ class Growth {
 
   // Times do not go back.
   void add(double time, const std::map<Kind, Sum>& sums);
-  // Those that grow, the fastest first.
+  // The growing kinds, the fastest first.
   std::vector<Row> rows() const;
 
  private:

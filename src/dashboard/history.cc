@@ -6,7 +6,7 @@
 namespace fray::dashboard {
 
 namespace {
-constexpr double kGapSteps = 3;  // so many steps without a sample are a gap
+constexpr double kGapSteps = 3;  // steps without a sample that count as a gap
 }  // namespace
 
 void History::add(const Sample& sample) {

@@ -1,14 +1,14 @@
-// History: what a node measured of itself while somebody looked, coarser with age.
+// History: the figures of a node while its dashboard was open; older ones are kept at a coarser resolution.
 //
 //   history.add({time, {3, 2.4, ...}});            // every half second
 //   History::Columns columns = history.columns(600, now);
 //
-// Three levels, of half seconds for ten minutes, of 5 s for two hours, of 60 s for a day. A row of a coarser level is the
-// mean of what it covers.
+// Three levels, of half seconds for ten minutes, of 5 s for two hours, of 60 s for a day. A row of a coarser level is
+// the mean of what it covers.
 //
 // Threading:  one thread; pure.
 // Ownership:  values; some 400 KiB at most.
-// Failure:    none. Time that nobody looked at is a gap: a row of nothing stands at its end.
+// Failure:    none. Time without samples is a gap, which ends with an empty row.
 #pragma once
 
 #include <array>

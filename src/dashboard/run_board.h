@@ -1,12 +1,12 @@
-// RunBoard: what a node was told of the tasks that its clients had run: a table of functions, and the latest bars of the
-// task stream.
+// RunBoard: the tasks that clients of a node have reported: a table of functions, and the latest bars of the task
+// stream.
 //
 //   board.told(client, told, true, now, process_of);
 //   board.tick();                                     // every half second: rates are of the last ten seconds
 //   board.bars_after(after, limit);
 //
-// Numbers of functions and of workers are given in the order of appearance and stay. The worker of a bar is its place in
-// workers().
+// Functions and workers are numbered in the order of their first report; a number never changes. The worker of a bar is
+// its place in workers().
 //
 // Threading:  one thread; pure.
 // Ownership:  values, bounded: kMostBars bars (6.4 MB), kMostFunctions functions (2.6 MB), kMostFailures texts.

@@ -19,7 +19,7 @@ constexpr const char* kNodeOfJob = "FRAY_NODE";
 Result<FoundNode> find_started() {
   FRAY_RETURN_IF_ERROR(os::check_home());
   const std::string folder = os::started_node_folder();
-  std::error_code ignored;  // a folder that may not be looked into has no node for us
+  std::error_code ignored;  // a folder without read permission has no node for this user
   if (fs::exists(folder + kSocketName, ignored)) return FoundNode{folder + kSocketName, {}};
   return Status(StatusCode::kUnavailable,
                 fmt::format("no node of this home runs (there is no {}). Start one with `fray start`, or leave out the "

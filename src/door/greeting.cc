@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds kQueuePause{10};
 Result<os::Fd> connect_to_node(const std::string& socket_path, const Patience& patience) {
   Result<os::Fd> connected = os::connect_to(socket_path);
   while (!connected.is_ok() && connected.status().code() == StatusCode::kTimedOut) {
-    // The kernel tells nobody when there is room in the queue again.
+    // The kernel does not report when the queue has room again.
     ::poll(nullptr, 0, static_cast<int>(kQueuePause.count()));
     FRAY_RETURN_IF_ERROR(check(patience));
     connected = os::connect_to(socket_path);
@@ -49,13 +49,13 @@ std::string hello_frame(wire::Role role, ProcessId process) {
 }
 
 Result<wire::Incoming> next_frame(wire::FrameSocket& socket, const Patience& patience) {
-  Status ended;  // what came before the end is read first
+  Status ended;  // frames that arrived before the end are read first
   while (true) {
     wire::Incoming frame;
     FRAY_ASSIGN_OR_RETURN(bool more, socket.next(&frame));
     if (more) return frame;
     FRAY_RETURN_IF_ERROR(ended);
-    // A socket that is broken is found by reading, which also finds what the node said before.
+    // A broken socket is found by reading, which also returns what the node sent before.
     [[maybe_unused]] const Status flushed = socket.flush();
     const int events = socket.has_output() ? POLLIN | POLLOUT : POLLIN;
     FRAY_RETURN_IF_ERROR(wait_for(socket.fd(), static_cast<short>(events), patience));

@@ -36,7 +36,7 @@ Result<Observer::Connection> Observer::connection(const Patience& patience) {
       Connection found = std::move(idle_.back());
       idle_.pop_back();
       pollfd watched{found.socket.fd(), POLLIN, 0};
-      if (::poll(&watched, 1, 0) == 0) return found;  // else the node has gone meanwhile
+      if (::poll(&watched, 1, 0) == 0) return found;  // else the node has ended meanwhile
     }
   }
   return connect(patience);

@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 constexpr std::chrono::milliseconds kLookPause{20};
 
-// A member that is missing or of another kind is as good as none: the file may be of any release.
+// A member of another type counts as missing, because any release may have written the file.
 template <typename T>
 T member_of(const nlohmann::json& info, const char* name) {
   auto found = info.is_object() ? info.find(name) : info.end();
@@ -68,7 +68,7 @@ std::optional<SessionInfo> find_session(const std::string& folder) {
 std::optional<SessionInfo> await_session(const std::string& folder, const Patience& patience) {
   std::optional<SessionInfo> found;
   while (!(found = find_session(folder)) && life_of(folder) == Life::kAlive && check(patience).is_ok()) {
-    ::poll(nullptr, 0, static_cast<int>(kLookPause.count()));  // nobody tells of the file that it writes then
+    ::poll(nullptr, 0, static_cast<int>(kLookPause.count()));  // nothing reports the file that the node writes then
   }
   return found;
 }

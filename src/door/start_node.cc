@@ -19,7 +19,7 @@ namespace fray::door {
 
 namespace {
 
-constexpr int kStarterFd = 3;  // the node's end of what leads to its starter
+constexpr int kStarterFd = 3;  // the node's end of the pipe to its starter
 
 Result<NodeStarter> start(std::vector<std::string> command, const os::Fd& end_of_node, int log_fd) {
   os::SpawnRequest request;
@@ -31,7 +31,7 @@ Result<NodeStarter> start(std::vector<std::string> command, const os::Fd& end_of
   return NodeStarter(pid);
 }
 
-// All that comes until the other end is closed.
+// Reads until the other end is closed.
 Result<std::string> read_to_end(const os::Fd& pipe, const Patience& patience) {
   std::string text;
   while (true) {
@@ -58,7 +58,7 @@ int NodeStarter::exit_code() {
 }
 
 Result<EmbeddedNode> start_embedded_node(const std::string& program, const std::string& options_json) {
-  // Before there is a descriptor of ours: it would get the number of a standard one that this program has closed.
+  // Checked first: a descriptor that is opened here would get the number of a standard one that the program has closed.
   const bool has_log = ::fcntl(STDERR_FILENO, F_GETFD) >= 0;
   FRAY_ASSIGN_OR_RETURN(auto ends, os::make_socket_pair());
   EmbeddedNode node;

@@ -10,7 +10,7 @@
 namespace fray::event {
 
 namespace {
-constexpr int kMostAtOnce = 64;  // others in the loop want their turn
+constexpr int kMostAtOnce = 64;  // then other sockets of the loop have their turn
 }  // namespace
 
 Acceptor::~Acceptor() {
@@ -41,7 +41,8 @@ void Acceptor::accept() {
   loop_.leave_rest();
 }
 
-// Linux takes a number before it looks at the queue: that there is none says nothing about whether anybody waits.
+// Pauses while no descriptor is free. Linux reserves a descriptor before it looks at the queue, so the error does not
+// say whether a connection waits.
 void Acceptor::rest() {
   loop_.change(listener_, 0);
   pause_ = loop_.after(kPause, [this] { loop_.change(listener_, EPOLLIN); });

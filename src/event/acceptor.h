@@ -6,8 +6,8 @@
 // then stops watching the listener for kPause, because it stays readable and would make each round of the loop end at
 // once, and tries again.
 //
-// Threading:  the loop's.
-// Ownership:  the listening socket is the caller's and is closed after the acceptor's end. A socket that was handed on is
+// Threading:  the loop's. Ownership:  the listening socket is the caller's and is closed after the acceptor's end. A
+// socket that was handed on is
 //             the callback's; the callback must not end the acceptor.
 // Failure:    start() returns kIoError when the kernel refuses to watch. A lack of descriptors or of memory delays, and
 //             on_shortage tells the owner, which can then close the connections that it needs least.
@@ -30,7 +30,7 @@ class Acceptor {
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
 
-  // Once. `on_shortage` may be empty.
+  // May be called once. `on_shortage` may be empty.
   Status start(int listener, OnSocket on_socket, std::function<void()> on_shortage = {});
 
  private:

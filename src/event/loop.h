@@ -49,10 +49,10 @@ class Loop {
   void set_round_hook(std::function<void(bool complete)> hook) { hook_ = std::move(hook); }
   // Another round follows at once, even if nothing is ready.
   void request_round() { round_requested_ = true; }
-  // Said by a callback that left something unread.
+  // For a callback that has left something unread.
   void leave_rest() { round_complete_ = false; }
 
-  // Until stop().
+  // Runs until stop().
   void run();
   void stop() { stopped_ = true; }
   void stop_from_anywhere();

@@ -23,7 +23,7 @@ namespace {
 
 using nlohmann::json;
 
-// What Ray's clients are told they talk to: the release whose protocol is spoken, and its version of the job API.
+// The release of Ray whose protocol is spoken, and its version of the job API, as Ray's clients are told.
 constexpr const char* kRayRelease = "2.60.0";
 constexpr const char* kRayApi = "4";
 constexpr std::uint64_t kMostTailLines = 1'000'000;
@@ -33,7 +33,7 @@ void answer_with(const Responder& responder, Result<json> document) {
   responder.respond(document.is_ok() ? json_response(*document) : error_response(document.status()));
 }
 
-// The document that the node made.
+// Parses the document of the node.
 Result<json> parsed(Result<std::string> text) {
   if (!text.is_ok()) return text.status();
   json document = parse_json(*text);
@@ -44,11 +44,13 @@ Result<json> parsed(Result<std::string> text) {
 Result<LogPlace> place_in(const Request& request) {
   LogPlace place;
   FRAY_ASSIGN_OR_RETURN(std::uint64_t replica, number_in(request, "replica", UINT32_MAX));
+  FRAY_ASSIGN_OR_RETURN(std::uint64_t attempt, number_in(request, "attempt", UINT32_MAX));
   FRAY_ASSIGN_OR_RETURN(place.offset, number_in(request, "offset", UINT64_MAX));
   if (request.query.contains("tail")) {
     FRAY_ASSIGN_OR_RETURN(place.tail_lines, number_in(request, "tail", kMostTailLines));
   }
   place.replica = static_cast<std::uint32_t>(replica);
+  place.attempt = static_cast<std::uint32_t>(attempt);
   auto stream = request.query.find("stream");
   if (stream == request.query.end() || stream->second == "stdout") {
     place.stream = 1;
@@ -69,12 +71,14 @@ std::vector<Route::Parameter> log_parameters() {
           {"stream", "string", "stdout (if not given) or stderr"},
           {"offset", "integer", "of the first byte; 0 if not given"},
           {"tail", "integer", "begin with so many of the last lines, where there is no offset"},
+          {"attempt", "integer", "that attempt alone, counted from 1; if not given, the newest and those after it"},
           cluster_parameter().front()};
 }
 
-Status take_spec(const std::string& body, std::string* spec) {
+Status take_spec(const std::string& body, std::string* spec, std::string* token) {
   auto members = Members::parse(body);
   FRAY_RETURN_IF_ERROR(members.status());
+  FRAY_RETURN_IF_ERROR(members->text("token", token));
   const json given = members->take("spec");
   if (!given.is_string())
     return wrong_type("spec", "the spec of a cluster, such as ray?address=http://HOST:PORT", given);
@@ -90,7 +94,7 @@ class WholeLog : public std::enable_shared_from_this<WholeLog> {
   WholeLog(std::unique_ptr<JobLog> log, std::uint64_t most_bytes, Callback callback)
       : log_(std::move(log)), most_bytes_(most_bytes), callback_(std::move(callback)) {}
 
-  // Lives until the callback was called.
+  // The object lives until the callback was called.
   void read() {
     log_->next(false, [self = shared_from_this()](Result<LogPieces> pieces) { self->arrived(std::move(pieces)); });
   }
@@ -144,7 +148,7 @@ Api::Api(event::Loop& loop, node::NodeView& node, std::string packages_folder)
   add_queue_routes(routes_, node_);
   add_cluster_routes();
   add_dashboard_routes(routes_, node_, sessions_, PageFiles::of_this_program());
-  // Who has logged in may look at everything of Fray's own, and stop jobs.
+  // A browser that has logged in may read all routes of Fray, and stop jobs.
   routes_.admit_sessions([](const Route& route) {
     const bool looks = route.method == "GET" && route.pattern.starts_with("/api/v1/");
     return looks || (route.method == "POST" && route.pattern == "/api/v1/jobs/{id}/stop");
@@ -191,12 +195,12 @@ void Api::answer_metrics(const Responder& responder) {
   if (!status.is_ok()) return responder.respond(error_response(status.status()));
   auto jobs = node_.get_jobs({});
   const json told = jobs.is_ok() ? job_list_json(*jobs) : json(nullptr);
-  const json runs = node_.dashboard().run_times();  // first: from now on somebody looks
+  const json runs = node_.dashboard().run_times();  // first, because it starts the counting of runs
   const json now = node_.dashboard().now();
   responder.respond({200, kMetricsType, metrics_text({*status, now, runs, told}), {}});
 }
 
-// A route about jobs, wherever they are.
+// Adds a route about jobs of the node or of another cluster.
 void Api::add_job_route(const char* method, const char* pattern, const char* summary, JobVerb verb) {
   routes_.add({method,
                pattern,
@@ -241,14 +245,17 @@ void Api::add_cluster_routes() {
       {"required", {"spec"}},
       {"properties",
        {{"spec",
-         {{"type", "string"}, {"description", "as `--cluster` has it, such as ray?address=http://10.0.0.5:8265"}}}}}};
+         {{"type", "string"}, {"description", "as `--cluster` has it, such as ray?address=http://10.0.0.5:8265"}}},
+        {"token",
+         {{"type", "string"},
+          {"description", "what the cluster wants to see; what the node finds by itself if not given"}}}}}};
   routes_.add_json("POST", "/api/v1/clusters", "Show the jobs of another cluster too", schema,
                    [&clusters](Request request, const Responder& responder) {
-                     std::string spec;
-                     if (Status taken = take_spec(request.body, &spec); !taken.is_ok()) {
+                     std::string spec, token;
+                     if (Status taken = take_spec(request.body, &spec, &token); !taken.is_ok()) {
                        return responder.respond(error_response(taken));
                      }
-                     clusters.add(spec, [responder](const Result<json>& told) { answer_with(responder, told); });
+                     clusters.add(spec, token, [responder](const Result<json>& told) { answer_with(responder, told); });
                    });
   routes_.add_json("DELETE", "/api/v1/clusters/{name}", "Show the jobs of a cluster no more", {},
                    [&clusters](Request request, const Responder& responder) {
@@ -298,10 +305,10 @@ void Api::add_log_routes() {
                [this](Request request, const Responder& responder) {
                  Result<LogPlace> place = place_in(request);
                  if (!place.is_ok()) return responder.respond(error_response(place.status()));
-                 // Sent again by a browser that was cut off: where it had got to.
+                 // A browser that lost its connection sends the id of the last event that it has read.
                  const std::string_view last = request.header("last-event-id");
                  std::from_chars(last.data(), last.data() + last.size(), place->offset);
-                 // A job that is not there is told by a status, not by a stream.
+                 // A missing job is reported by the HTTP status, before the stream begins.
                  const std::string& id = request.captures[0];
                  const std::shared_ptr<JobSource> jobs = JobSource::of(request, loop_, node_);
                  jobs->get(id, [this, id, jobs, place = *place, responder](const Result<json>& job) {
@@ -351,7 +358,7 @@ void Api::submit_as_ray(const Request& request, const Responder& responder) {
   responder.respond(json_response({{"job_id", job->id()}, {"submission_id", job->id()}}));
 }
 
-// Ray's ids are whole; the beginning of one, which the node takes too, is none.
+// Routes of Ray take whole ids only, although the node also accepts the beginning of an id.
 decltype(Route::handler) Api::of_ray_job(std::function<void(const Request&, const JobInfo&, const Responder&)> answer) {
   return [this, answer = std::move(answer)](Request request, const Responder& responder) {
     const std::string id = request.captures[0];

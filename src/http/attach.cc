@@ -15,7 +15,7 @@ namespace fray::http {
 
 namespace {
 
-// In the order in which each may use those before it.
+// Members in the order of construction: each may use those before it.
 struct Parts {
   TokenFile token;
   std::unique_ptr<Api> api;

@@ -95,6 +95,28 @@ TEST_F(ClusterRoutesTest, the_end_of_a_stopped_job_is_no_failure_of_who_reads_it
   EXPECT_THAT(log, Not(HasSubstr("event: error")));
 }
 
+TEST_F(ClusterRoutesTest, a_token_goes_to_the_program_that_asks_and_nowhere_else) {
+  world_.spawner.line = R"sh(test "$2" = logs && {
+    echo "{\"replica\":0,\"stream\":\"stdout\",\"text\":\"$RAY_AUTH_TOKEN\"}"; exit; }
+    echo "{\"jobs\": [{\"id\":\"a\",\"status\":\"running\",\"name\":\"$RAY_AUTH_TOKEN $*\"}]}")sh";
+  const auto named = [&](const json& order) { return world_.ask("POST /api/v1/clusters", order); };
+  EXPECT_THAT(named({{"spec", kRay}, {"token", "s3cret"}}), Not(HasSubstr("s3cret")));
+  EXPECT_THAT(world_.ask("GET /api/v1/clusters"), Not(HasSubstr("s3cret")));
+  const std::string name = world_.json("GET " + of_ray("/api/v1/jobs"))["jobs"][0]["name"];
+  EXPECT_THAT(name, testing::StartsWith("s3cret job list")) << "in its environment";
+  EXPECT_THAT(name.substr(6), Not(HasSubstr("s3cret"))) << "and not among its words, which others may read";
+  EXPECT_EQ(HttpWorld::body_of(world_.ask("GET " + of_ray("/api/v1/jobs/a/logs"))), "s3cret\n");
+  named({{"spec", kRay}});
+  EXPECT_THAT(world_.json("GET " + of_ray("/api/v1/jobs"))["jobs"][0]["name"].get<std::string>(),
+              Not(HasSubstr("s3cret")))
+      << "named anew without one, the node finds one by itself";
+  for (const char* wrong : {"two words", "line\nbreak", "\u00e4"}) {
+    EXPECT_EQ(HttpWorld::status_of(named({{"spec", kRay}, {"token", wrong}})), 400) << wrong;
+  }
+  EXPECT_EQ(HttpWorld::status_of(named({{"spec", "local?address=/tmp/none"}, {"token", "s3cret"}})), 400);
+  EXPECT_EQ(HttpWorld::status_of(named({{"spec", kRay}, {"token", 7}})), 400);
+}
+
 TEST_F(ClusterRoutesTest, what_is_not_there_and_what_is_no_cluster_is_a_sentence) {
   EXPECT_THAT(world_.ask("GET " + of_ray("/api/v1/jobs")), HasSubstr("fray dashboard --cluster"));
   EXPECT_EQ(status("GET " + of_ray("/api/v1/jobs")), 404);

@@ -79,7 +79,7 @@ void Connection::read() {
   const ssize_t got = ::recv(socket_.get(), chunk.data(), chunk.size(), 0);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got <= 0) {
-    // A client that has asked and closed its side may still want the answer.
+    // A client that closed its side after its request may still want the answer.
     half_closed_ = true;
     gone();
     if (got < 0 || state_ == State::kReading || state_ == State::kStreaming) return end();
@@ -132,18 +132,18 @@ void Connection::head_arrived() {
   }
 }
 
-// Hands on what has come of an upload. False: it is refused.
+// Passes on the bytes of an upload. False: the upload is refused.
 bool Connection::drain() {
   const std::string bytes = parser_.take_body();
   if (bytes.empty()) return true;
-  limit(kBodyLimit);  // of each part: a large package may take its time, as long as it comes
+  limit(kBodyLimit);  // per part: a large package may take long as long as bytes arrive
   Status written = sink_->write(bytes);
   if (written.is_ok()) return true;
   refuse(error_response(written));
   return false;
 }
 
-// Of what follows nothing is read, so that the connection cannot go on.
+// The rest of the request is not read, so the connection cannot be used again.
 void Connection::refuse(const Response& response) {
   sink_.reset();
   state_ = State::kHandling;
@@ -210,7 +210,7 @@ void Connection::write() {
       return end();
     }
     sent_ += static_cast<std::size_t>(sent);
-    // As long as some of it goes, the client is not too slow.
+    // As long as some bytes are sent, the client is not too slow.
     if (state_ == State::kWriting || state_ == State::kStreaming) limit(kWriteLimit);
   }
   writing_ = false;
@@ -231,7 +231,7 @@ void Connection::written() {
   }
   if (state_ != State::kWriting) return;
   if (close_after_) {
-    // Unread bytes would turn the close into a reset, which can overtake the answer.
+    // With unread bytes, close() would send a reset, which can overtake the answer.
     ::shutdown(socket_.get(), SHUT_WR);
     std::array<char, kChunk> rest;
     for (int i = 0; i < 4 && ::recv(socket_.get(), rest.data(), rest.size(), MSG_DONTWAIT) > 0; ++i) continue;

@@ -166,7 +166,7 @@ class DashboardRoutes {
                 });
   }
 
-  // A question about one process; its pid is 0 where the address has none.
+  // Adds a question about one process; the pid is 0 where the address has none.
   void add_process(const char* what, const char* summary, std::vector<Route::Parameter> parameters,
                    std::function<void(const Request&, std::int32_t pid, const Responder&)> ask) {
     routes_.add({"GET",
@@ -218,7 +218,7 @@ class DashboardRoutes {
   DashboardView& dashboard_;
 };
 
-// Which link somebody asks for.
+// The body of a request for a link.
 struct LinkOrder {
   bool framed = false;
   std::string view;
@@ -259,7 +259,7 @@ void add_login(RouteTable& routes, Sessions& sessions) {
                     if (!order.is_ok()) return responder.respond(error_response(order.status()));
                     auto code = sessions.make_code(order->framed, order->view, std::chrono::steady_clock::now());
                     if (!code.is_ok()) return responder.respond(error_response(code.status()));
-                    // Notebooks are mostly opened as localhost, and a frame of another host would have no cookie.
+                    // Most notebooks are opened as localhost, and a frame of another host would have no cookie.
                     responder.respond(json_response(
                         {{"url", fmt::format("http://{}:{}/dashboard/login?code={}",
                                              order->framed ? "localhost" : "127.0.0.1", sessions.port(), *code)},

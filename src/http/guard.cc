@@ -55,7 +55,7 @@ std::optional<Response> Guard::refuse(const Request& request, FunctionRef<Access
   } else if (!given.starts_with(kScheme) || !equal_in_constant_time(given.substr(kScheme.size()), token_)) {
     return error_response(403, "wrong token", "the token is not this node's; every start of a node draws a new one");
   }
-  if (request.is_upload()) return std::nullopt;  // no form of another site can PUT
+  if (request.is_upload()) return std::nullopt;  // a form of another site cannot send PUT
   if (has_body(request) && !is_json(request.header("content-type"))) {
     return error_response(415, "no JSON", "bodies must be application/json");
   }
@@ -67,7 +67,7 @@ bool Guard::shows_who_asks(const Request& request) const {
          sessions_.visit(request.header("cookie")).session != nullptr;
 }
 
-// Of a request without a token.
+// Decides about a request without a token.
 std::optional<Response> Guard::refuse_stranger(const Request& request, Access access) const {
   if (access == Access::kAnybody) return std::nullopt;
   const Sessions::Visit visit = sessions_.visit(request.header("cookie"));

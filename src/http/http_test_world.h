@@ -160,7 +160,12 @@ class FakeNode : public node::NodeView {
       return opened;
     }
     opened.id = request.id;
-    opened.attempt = jobs[request.id].attempt;
+    opened.attempt = request.attempt != 0 ? request.attempt : jobs[request.id].attempt;
+    if (opened.attempt > jobs[request.id].attempt) {
+      opened.code = StatusCode::kNotFound;
+      opened.message = "no such attempt";
+      return opened;
+    }
     if (opened.attempt > 0) opened.cursors = {{0, 1, 0}, {0, 2, 0}};
     if (request.tail_lines != wire::OpenJobLog::kAll) {
       const std::string& output = jobs[request.id].output[opened.attempt];

@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kRayKey = "ray";  // of the metadata: what Ray's routes need to know again
+constexpr const char* kRayKey = "ray";  // key of the metadata with what Ray's routes need later
 
 json typed(const char* type, const char* description) { return {{"type", type}, {"description", description}}; }
 
@@ -26,7 +26,7 @@ json map_of(const char* type, const char* description) {
   return {{"type", "object"}, {"additionalProperties", {{"type", type}}}, {"description", description}};
 }
 
-// Fills in what was left out, as the node has it.
+// Fills in the defaults of the node.
 Result<JobSpec> whole(JobSpec spec) {
   if (spec.name.empty()) spec.name = job_name_of(spec.command);
   const char* home = std::getenv("HOME");
@@ -118,12 +118,12 @@ Result<JobSpec> parse_ray_order(std::string_view body, const OwnPython& python, 
   FRAY_RETURN_IF_ERROR(members.texts("entrypoint_label_selector", &labels));
   if (!labels.empty()) return wrong("entrypoint_label_selector names nodes of a cluster; this is one node");
   FRAY_RETURN_IF_ERROR(members.end());
-  // As Ray has it: one stream, in the order in which it was written.
+  // One stream in the order of writing, as Ray does it.
   spec.command = {"/bin/sh", "-c", "exec 2>&1\n" + entrypoint};
   const auto name = spec.metadata.find("job_name");
   spec.name = name != spec.metadata.end() && !name->second.empty() ? name->second : "ray-job";
   json shown_env = env.is_object() ? env : json::object();
-  // Names alone: values of variables are never recorded.
+  // Only the names: values of variables are never recorded.
   if (shown_env.contains("env_vars")) {
     for (auto& value : shown_env["env_vars"]) value = "<redacted>";
   }

@@ -18,7 +18,7 @@ using nlohmann::json;
 
 constexpr const char* kPackageScheme = "gcs://";
 
-// Names are what a container is told; the job has the values.
+// A container gets the names of variables; the job has their values.
 Status finish(RuntimeEnvSpec spec, const OwnPython& python, JobSpec* order) {
   order->runtime_env.clear();
   if (spec.empty()) return Status::ok();
@@ -38,7 +38,7 @@ Status finish(RuntimeEnvSpec spec, const OwnPython& python, JobSpec* order) {
   return Status::ok();
 }
 
-// A setting of Ray's pip and uv that only its default fits.
+// Refuses a setting of Ray's pip or uv that has another value than its default.
 Status check_unset(Members& members, const std::string& key) {
   const json value = members.take(key.c_str());
   if (value.is_null() || value == false || (value.is_array() && value.empty())) return Status::ok();
@@ -57,7 +57,7 @@ Status take_packages(const char* kind, json given, std::vector<std::string>* pac
   Members members(std::move(given));
   FRAY_RETURN_IF_ERROR(members.text_list("packages", packages));
   FRAY_RETURN_IF_ERROR(check_unset(members, fmt::format("{}_check", kind)));
-  // How it is installed, not what: that is Fray's own affair.
+  // Options about how to install, which Fray decides itself.
   for (const char* word : {"version", "install_options"}) {
     members.take_silently(fmt::format("{}_{}", kind, word).c_str());
   }
@@ -149,7 +149,7 @@ Status describe_ray_environment(const OwnPython& python, const PackageStore& pac
   FRAY_RETURN_IF_ERROR(take_packages("uv", std::move(uv), &spec.packages));
   FRAY_RETURN_IF_ERROR(take_conda(members.take("conda"), &spec.conda));
   FRAY_RETURN_IF_ERROR(members.text("image_uri", &spec.container_image));
-  // What the client has acted upon, or concerns clusters of many machines alone.
+  // Keys that the client has handled itself, or that concern clusters of several machines only.
   for (const char* key : {"config", "excludes", "_ray_release", "_ray_commit", "_inject_current_ray"}) {
     members.take_silently(key);
   }

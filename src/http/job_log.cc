@@ -24,7 +24,7 @@ void NodeJobLog::open() {
     if (walk_.attempt() != 0 && walk_.cursors().empty()) {
       return answer(Status(StatusCode::kNotFound, "the job has no such replica"));
     }
-    // An offset counts in the attempt that was asked for, the newest one then.
+    // An offset counts in the attempt that was asked for, or in the newest one then.
     const bool is_tail = std::exchange(place_.tail_lines, wire::OpenJobLog::kAll) != wire::OpenJobLog::kAll;
     for (LogCursor& cursor : walk_.cursors()) {
       if (place_.offset > 0 || !is_tail) cursor.offset = std::exchange(place_.offset, 0);
@@ -49,14 +49,14 @@ void NodeJobLog::read() {
 }
 
 void NodeJobLog::arrived(wire::JobLogPieces message) {
-  const bool is_end = message.ended && message.job_ended;
+  const bool is_end = message.ended && (message.job_ended || place_.attempt != 0);
   Result<LogBatch> batch = walk_.read(std::move(message));
   if (!batch.is_ok()) return answer(batch.status());
-  if (batch->pieces.empty() && walk_.has_to_open()) return open();
+  if (batch->pieces.empty() && walk_.has_to_open() && !is_end) return open();
   answer(LogPieces{std::move(batch->pieces), is_end});
 }
 
-// ---- Of another cluster ----
+// ---- The log of another cluster ----
 
 void ClusterJobLog::next(bool wait, Callback callback) {
   if (Status opened = log_ ? Status::ok() : open(wait); !opened.is_ok()) {
@@ -75,7 +75,8 @@ void ClusterJobLog::read(Callback callback) {
 Status ClusterJobLog::open(bool follow) {
   node::ClusterLog::Place place;
   place.id = id_;
-  place.follow = follow;
+  place.follow = follow && place_.attempt == 0;
+  place.attempt = place_.attempt;
   place.replica = place_.replica;
   place.stream = place_.stream;
   if (place_.offset == 0 && place_.tail_lines != wire::OpenJobLog::kAll) place.tail_lines = place_.tail_lines;
@@ -83,12 +84,13 @@ Status ClusterJobLog::open(bool follow) {
   return Status::ok();
 }
 
-// What lies before the place where somebody begins to read is passed over: no cluster's log can be entered in its midst.
+// Lines before the place where reading begins are skipped here, because the log of a cluster can only be read from its
+// beginning.
 void ClusterJobLog::arrived(Result<node::ClusterLog::Lines> lines, const Callback& callback) {
   if (!lines.is_ok()) return callback(lines.status());
   const std::uint64_t begin = offset_;
   offset_ += lines->text.size();
-  // An answer without pieces would mean that nothing more is there.
+  // An answer without pieces would mean the end of the log.
   if (!lines->text.empty() && offset_ <= place_.offset && !lines->ended) return read(callback);
   LogPieces pieces;
   pieces.ended = lines->ended;

@@ -28,6 +28,7 @@ struct LogPlace {
   std::uint8_t stream = 0;  // 1: standard output, 2: standard error, 0: both, of all replicas, in no order between them
   std::uint64_t offset = 0;
   std::uint64_t tail_lines = wire::OpenJobLog::kAll;  // of each stream, where there is no offset
+  std::uint32_t attempt = 0;  // that one alone, to its end; 0: the newest, and those that come after it
 };
 
 struct LogPieces {
@@ -48,7 +49,10 @@ class JobLog {
 class NodeJobLog : public JobLog {
  public:
   NodeJobLog(event::Loop& loop, node::NodeView& node, std::string id, LogPlace place)
-      : loop_(loop), node_(node), place_(place), walk_({.id = std::move(id), .tail_lines = place.tail_lines}, false) {}
+      : loop_(loop),
+        node_(node),
+        place_(place),
+        walk_({.id = std::move(id), .attempt = place.attempt, .tail_lines = place.tail_lines}, false) {}
   NodeJobLog(const NodeJobLog&) = delete;
   NodeJobLog& operator=(const NodeJobLog&) = delete;
   ~NodeJobLog() override;

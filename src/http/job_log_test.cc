@@ -97,6 +97,26 @@ TEST_F(JobLogTest, it_goes_on_from_attempt_to_attempt_to_the_jobs_end) {
   EXPECT_EQ(read_to_end(*reader), "first\nsecond\n");
 }
 
+TEST_F(JobLogTest, an_attempt_that_was_chosen_is_read_alone_and_to_its_end) {
+  node_.jobs["a"].attempt = 0;
+  for (const char* text : {"first\n", "second\n"}) {
+    node_.try_again("a");
+    node_.print("a", text);
+  }
+  auto reader = log({.attempt = 1});
+  EXPECT_EQ(read_to_end(*reader), "first\n") << "though the job goes on";
+  LogPlace none;
+  none.attempt = 7;
+  auto of_none = log(none);
+  bool told = false;
+  of_none->next(true, [&](Result<LogPieces> pieces) {
+    EXPECT_EQ(pieces.status().code(), StatusCode::kNotFound);
+    told = true;
+  });
+  turn(told);
+  EXPECT_TRUE(told);
+}
+
 TEST_F(JobLogTest, a_job_or_a_replica_that_is_not_there_is_not_found) {
   NodeJobLog no_job(*loop_, node_, "b", {});
   auto no_replica = log({7, 1, 0});

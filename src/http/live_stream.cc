@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kFirstSeconds = 60;     // that the first event about tasks reaches back
+constexpr double kFirstSeconds = 60;     // how far the first event about tasks reaches back
 constexpr std::size_t kMostRows = 4000;  // of one event
 constexpr std::size_t kFirstLines = 200;
 
@@ -62,7 +62,7 @@ void LiveStream::tick() {
   send(events.empty() ? ": \n\n" : events);
 }
 
-// drained() may come while it is sent.
+// drained() may be called while `events` are sent.
 void LiveStream::send(const std::string& events) {
   busy_ = true;
   outlet_->send(events);
@@ -74,7 +74,7 @@ std::string LiveStream::tasks_event() {
   const bool is_first = !tasks_after_;
   if (is_first) tasks_after_ = dashboard_.tasks_since(kFirstSeconds);
   json data = dashboard_.tasks(*tasks_after_, kMostRows);
-  if (is_first) data["left_out"] = 0;  // what ended before is not missing
+  if (is_first) data["left_out"] = 0;  // runs before the first event do not count as missing
   const bool runs = !data["running"].empty();
   const bool is_news = is_first || runs || was_running_ || !data["rows"].empty() || data["left_out"] != 0;
   tasks_after_ = data["next"].get<std::uint64_t>();
@@ -85,7 +85,7 @@ std::string LiveStream::tasks_event() {
   return fmt::format("id: {}\n", *tasks_after_) + live_event("tasks", data);
 }
 
-// Rows are numbers with what they stand for.
+// Keeps the rows whose numbers the reader does not know; a row is a number and its meaning.
 void LiveStream::keep_new(json& rows, std::set<std::uint32_t>& known) {
   json fresh = json::array();
   for (json& row : rows) {

@@ -54,7 +54,7 @@ void LogStream::arrived(Result<LogPieces> pieces) {
   std::string out;
   for (const wire::LogPiece& piece : pieces->pieces) out += encoded(piece);
   const bool over = pieces->ended;
-  // Sending may drain at once, which asks again; the last piece is followed by the end instead.
+  // Sending may drain at once, which asks for the next piece; behind the last piece the stream ends instead.
   if (over) {
     ended_ = true;
     send(out);

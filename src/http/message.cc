@@ -43,11 +43,11 @@ bool take_parameter(std::string_view pair, Request* request) {
   std::string name = percent_decoded(pair.substr(0, equals), &good);
   if (!good || name.empty() || request->query.size() == kMostParameters) return false;
   std::string value = equals == std::string_view::npos ? "" : percent_decoded(pair.substr(equals + 1), &good);
-  // Of two of one name, one would be overlooked.
+  // A repeated name is refused: one of the two values would be ignored.
   return good && request->query.emplace(std::move(name), std::move(value)).second;
 }
 
-// What comes next is the id of a job, which may have slashes, as those of Iris have: "/user/train".
+// Whether the next segment is the id of a job, which may contain slashes, as ids of Iris do: "/user/train".
 bool names_a_job_next(const std::vector<std::string>& path) {
   return path == std::vector<std::string>{"api", "v1", "jobs"} || path == std::vector<std::string>{"dashboard", "jobs"};
 }
@@ -136,7 +136,7 @@ std::string response_head(const Response& response, bool keep_alive, bool with_l
   if (!response.content_type.empty()) head += fmt::format("Content-Type: {}\r\n", response.content_type);
   if (with_length) head += fmt::format("Content-Length: {}\r\n", response.body.size());
   for (const auto& [name, value] : response.headers) head += fmt::format("{}: {}\r\n", name, value);
-  // Answers hold what the token guards: nobody between here and the asker may keep or guess at them.
+  // Answers hold data that the token protects, so no proxy may store them.
   if (!response.headers.contains("Cache-Control")) head += "Cache-Control: no-store\r\n";
   head += "X-Content-Type-Options: nosniff\r\n";
   if (response.status != 101) head += keep_alive ? "Connection: keep-alive\r\n" : "Connection: close\r\n";

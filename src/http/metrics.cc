@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-// As it stands between quotes; bytes that are no UTF-8, which Prometheus refuses, become U+FFFD.
+// A value as it stands between quotes; bytes that are not UTF-8, which Prometheus refuses, become U+FFFD.
 std::string label(std::string_view value) {
   std::string text;
   while (!value.empty()) {
@@ -28,7 +28,7 @@ std::string label(std::string_view value) {
   return text;
 }
 
-// The value below the keys, or null.
+// The value at this path of keys, or null.
 json at(const json& document, std::initializer_list<const char*> keys) {
   json found = document;
   for (const char* key : keys) found = found.is_object() ? found.value(key, json()) : json();
@@ -42,7 +42,7 @@ class Text {
     name_ = name;
   }
   void sample(double value) { text_ += fmt::format("{} {}\n", name_, value); }
-  // `labels`: as they stand between the braces.
+  // `labels` is the text between the braces.
   void sample(std::string_view labels, double value, const char* suffix = "") {
     text_ += fmt::format("{}{}{{{}}} {}\n", name_, suffix, labels, value);
   }
@@ -56,7 +56,7 @@ class Text {
   }
   void gauge(const char* name, const char* help, const json& value) { number(name, "gauge", help, value); }
   void counter(const char* name, const char* help, const json& value) { number(name, "counter", help, value); }
-  // A gauge for each number of an object, but for `without`.
+  // Writes a gauge for each number of an object except `without`.
   void gauges(const char* name, const char* help, const char* key, const json& numbers, std::string_view without = {}) {
     if (!numbers.is_object()) return;
     family(name, "gauge", help);
@@ -129,7 +129,7 @@ void add_processes(Text& text, const MetricsDocuments& documents) {
              at(documents.now, {"tasks", "unfinished"}));
 }
 
-// What was counted of runs, by function.
+// The counters of runs, by function.
 void add_runs(Text& text, const json& runs) {
   const json functions = at(runs, {"functions"});
   const json bounds = at(runs, {"bounds_seconds"});

@@ -53,7 +53,7 @@ const EVP_MD* kind_of(std::size_t digits) {
   return digits == 64 ? EVP_sha256() : nullptr;
 }
 
-// "0123…" of "_ray_pkg_0123….zip"; empty when the name holds no sum of bytes.
+// The checksum in a name, "0123…" of "_ray_pkg_0123….zip"; empty where it has none.
 std::string sum_in(const std::string& name) {
   const std::string stem = name.substr(0, name.find('.'));
   const std::string digits = stem.substr(stem.rfind('_') + 1);
@@ -93,7 +93,7 @@ class FileDraft : public PackageStore::Draft {
       return Status(StatusCode::kInvalidArgument,
                     "the bytes are not those that the package's name is made of; they were damaged on their way");
     }
-    // What is there stays: jobs may be reading it.
+    // An existing package is kept, because jobs may be reading it.
     if (::link(draft_.c_str(), path_.c_str()) != 0 && errno != EEXIST) {
       return failed("the package cannot be kept", errno);
     }

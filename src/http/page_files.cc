@@ -29,7 +29,7 @@ constexpr std::array<std::pair<std::string_view, const char*>, 9> kTypes = {{
     {".txt", "text/plain; charset=utf-8"},
 }};
 
-// Null: no such file is served.
+// Null for a file that is not served.
 const char* type_of(std::string_view name) {
   for (const auto& [ending, type] : kTypes) {
     if (name.ends_with(ending)) return type;

@@ -38,7 +38,7 @@ void answer(Verb verb, const Responder& responder, const Result<queue::Answer>& 
                                  : error_response(told.status()));
 }
 
-// One that only closed its side of the connection is answered: there was nothing for it.
+// A client that has only closed its side of the connection gets an answer without items.
 void wait(node::NodeView& node, queue::Request request, const Responder& responder,
           const std::shared_ptr<std::size_t>& waiters) {
   const Verb verb = request.verb;

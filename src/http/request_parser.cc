@@ -32,7 +32,8 @@ std::string lower(std::string_view text) {
   return name;
 }
 
-// Two of these would let two readers see two requests, or a guard look at one and a handler at the other.
+// Headers that must not be repeated: two programs could use different ones (request smuggling), or a guard could check
+// one while a handler uses the other.
 bool is_single(beast::http::field name) {
   using beast::http::field;
   constexpr std::array kSingle{field::host,
@@ -79,7 +80,7 @@ RequestParser::Progress RequestParser::take_head() {
     if (is_single(field.name())) return bad(400, fmt::format("the header {} may be given once", known->first));
     known->second += ", " + std::string(field.value());
   }
-  // A body whose end two readers would see in different places.
+  // Two programs could see different ends of such a body (request smuggling), so it is refused.
   const std::string coding = lower(request_.header("transfer-encoding"));
   if (!coding.empty() && coding != "chunked") return bad(501, "the only transfer encoding known here is chunked");
   if (!coding.empty() && request_.headers.contains("content-length")) {

@@ -1,5 +1,5 @@
-// Any bytes as what a client sends, cut at a place that they choose: the parser must not crash, and must not read one
-// request in two ways.
+// Arbitrary bytes as the input of a client, split at a place that the bytes choose: the parser must not crash, and must
+// read a request the same way however it is split.
 #include <cstddef>
 #include <cstdint>
 

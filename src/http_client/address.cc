@@ -24,7 +24,7 @@ bool is_port(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() && port >= 1 && port <= kMostPort;
 }
 
-// Takes the scheme off; what has none is http.
+// Removes the scheme; an address without one is http.
 Result<bool> take_scheme(const Service& service, std::string_view whole, std::string_view* rest) {
   const std::size_t colon = rest->find("://");
   if (colon == std::string_view::npos) return false;

@@ -1,4 +1,4 @@
-// Address: where a server answers, as people write it.
+// Address: the address of a server, as people write it.
 //
 //   http://10.0.0.5:8265    https://cluster.example.org/team-a    127.0.0.1:8265
 //
@@ -26,7 +26,7 @@ struct Address {
 };
 
 Result<Address> parse_address(std::string_view text, const Service& service);
-// What is said of a text that is none.
+// The error for a text that is not an address.
 Status no_address(const Service& service, std::string_view text, std::string_view why);
 
 }  // namespace fray::http_client

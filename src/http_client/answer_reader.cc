@@ -17,7 +17,7 @@ using ErrorCode = boost::beast::error_code;
 constexpr std::size_t kChunk = std::size_t{64} << 10;
 constexpr std::uint32_t kMostHeaderBytes = 64 << 10;
 
-// What the parser says of bytes that it does not take.
+// The error for bytes that the parser refuses.
 Status refused(const Connection& connection, const ErrorCode& error) {
   const Endpoint& endpoint = connection.endpoint();
   const std::string where = endpoint.address.text();
@@ -52,12 +52,12 @@ Result<Answer> receive_answer(Connection& connection, bool has_body, std::string
     ErrorCode error;
     if (got == 0) {
       if (!parser.got_some()) return cut_short(connection, false);
-      parser.put_eof(error);  // the end of a body without a length
+      parser.put_eof(error);  // the end of the connection ends a body without a length
       if (error) return cut_short(connection, true);
       break;
     }
     in.append(chunk, 0, got);
-    // One call takes as much as it can, but a chunked body's pieces one by one.
+    // One call parses as much as it can, but only one piece of a chunked body.
     for (bool goes_on = true; goes_on && !in.empty() && !parser.is_done();) {
       const std::size_t taken = parser.put(boost::asio::buffer(in), error);
       in.erase(0, taken);

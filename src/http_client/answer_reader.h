@@ -1,8 +1,8 @@
 // receive_answer(): reads the answer to a request from a connection.
 //
-// Threading:  any thread; blocks, the step's limit of the connection at most.
-// Ownership:  the answer owns its bytes.
-// Failure:    as the connection; kUnavailable for what is no HTTP, kResourceExhausted for what is larger than the endpoint's
+// Threading:  any thread; blocks for the connection's limit of the step at most. Ownership:  the answer owns its bytes.
+// Failure:    as the connection; kUnavailable for what is no HTTP, kResourceExhausted for what is larger than the
+// endpoint's
 //             limit.
 #pragma once
 
@@ -20,7 +20,8 @@ struct Answer {
   std::string body;
 };
 
-// `has_body` is false for the answer to HEAD. What came after it, as of an upgrade, lands in `*rest` unless that is null.
+// `has_body` is false for the answer to HEAD. What came after it, as of an upgrade, lands in `*rest` unless that is
+// null.
 Result<Answer> receive_answer(Connection& connection, bool has_body, std::string* rest);
 
 }  // namespace fray::http_client

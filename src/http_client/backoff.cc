@@ -7,7 +7,7 @@ namespace fray::http_client {
 
 namespace {
 
-constexpr std::chrono::milliseconds kBetweenLooks{100};  // ... whether to give up
+constexpr std::chrono::milliseconds kBetweenLooks{100};  // between two checks whether to give up
 
 }  // namespace
 

@@ -18,9 +18,9 @@ namespace fray::http_client {
 
 namespace {
 
-constexpr std::chrono::milliseconds kBetweenQuestions{100};  // ... whether to give up
+constexpr std::chrono::milliseconds kBetweenQuestions{100};  // between two checks whether to give up
 
-// A server that is gone without a word is noticed within about a minute.
+// With these a server that has vanished without closing is noticed within about a minute.
 void watch_for_silence(int fd) {
   auto set = [fd](int level, int option, int value) { ::setsockopt(fd, level, option, &value, sizeof(value)); };
   set(SOL_SOCKET, SO_KEEPALIVE, 1);
@@ -30,7 +30,7 @@ void watch_for_silence(int fd) {
   set(IPPROTO_TCP, TCP_NODELAY, 1);
 }
 
-// Rounded up: a wait that ends early would be one of zero over and over.
+// Rounded up: a wait that ends too early would be followed by many waits of 0 ms.
 int poll_time(std::chrono::steady_clock::duration length) {
   return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(std::max(length, length.zero())).count());
 }
@@ -86,7 +86,7 @@ Status Connection::connect() {
                                                       address.text(), endpoint_.service.is_it_up));
 }
 
-// `*error` is what the system said; the next address may do. What ends all tries is the return value.
+// `*error` is the error of this address, after which the next one is tried. An error that ends all tries is returned.
 Status Connection::try_address(const addrinfo& address, int* error) {
   socket_ =
       os::Fd(::socket(address.ai_family, address.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, address.ai_protocol));
@@ -110,7 +110,7 @@ Status Connection::start_tls() {
   std::array<char, 16 << 10> room;
   while (true) {
     Result<bool> done = session->shake_hands();
-    // An alert tells the other side why.
+    // Send the alert that tells the other side why.
     const Status sent = send(session->take_to_send());
     FRAY_RETURN_IF_ERROR(done.status());
     FRAY_RETURN_IF_ERROR(sent);
@@ -179,7 +179,7 @@ Result<std::optional<std::size_t>> Connection::read_now(std::span<char> room) {
   std::array<char, 16 << 10> encrypted;
   while (true) {
     FRAY_ASSIGN_OR_RETURN(const std::optional<std::size_t> got, tls_->read(room));
-    FRAY_RETURN_IF_ERROR(send(tls_->take_to_send()));  // new keys are acknowledged
+    FRAY_RETURN_IF_ERROR(send(tls_->take_to_send()));  // the acknowledgement of new keys
     if (got) return got;
     FRAY_ASSIGN_OR_RETURN(const std::optional<std::size_t> taken, receive(encrypted));
     if (!taken) return std::optional<std::size_t>();

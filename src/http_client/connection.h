@@ -4,9 +4,9 @@
 //   connection->begin("sending", limit);
 //   FRAY_RETURN_IF_ERROR(connection->write(head));
 //
-// Threading:  one thread; blocks, the step's limit at most. Resolving a host's name takes as long as the system lets it.
-// Ownership:  owns its socket; the endpoint must outlive it.
-// Failure:    kUnavailable: refused or cut; kTimedOut: the step's limit is over; kCancelled: interrupted;
+// Threading:  one thread; blocks for the step's limit at most. Resolving a host's name takes as long as the system lets
+// it. Ownership:  owns its socket; the endpoint must outlive it. Failure:    kUnavailable: refused or cut; kTimedOut:
+// the step's limit is over; kCancelled: interrupted;
 //             kPermissionDenied: the certificate is not trusted.
 #pragma once
 
@@ -32,14 +32,14 @@ class Connection {
   static Result<std::unique_ptr<Connection>> open(const Endpoint& endpoint);
   ~Connection();
 
-  // The next step: what errors call it, and how long all that is read and written for it may take.
+  // Begins a step: its name in errors, and the limit for all reads and writes of it.
   void begin(std::string_view what, std::chrono::milliseconds limit);
 
   Status write(std::string_view bytes);
   Result<std::size_t> read(std::span<char> room);  // some bytes; 0 at the end
   // The same without waiting: nothing when nothing is there.
   Result<std::optional<std::size_t>> read_now(std::span<char> room);
-  // Whether something came within `patience`, or the end.
+  // Waits for bytes or the end of the stream; false when neither came within `patience`.
   bool wait_for_bytes(std::chrono::milliseconds patience) const;
 
   // An error of the present step; `why` as the system or a protocol says it.

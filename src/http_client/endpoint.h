@@ -1,4 +1,4 @@
-// Endpoint: a server's address, who asks there, and how long a question may take.
+// Endpoint: a server's address, the token for it, and how long a request may take.
 //
 // Threading:  values; `interrupted` is called by the thread that asks.
 // Ownership:  owns its strings.
@@ -26,7 +26,7 @@ struct Endpoint {
   std::chrono::milliseconds connect_limit{5'000};
   std::chrono::milliseconds answer_limit{60'000};
   std::size_t most_answer_bytes = std::size_t{256} << 20;
-  // Asked several times a second while waiting; true: give up with kCancelled.
+  // Called several times a second during a wait; true: give up with kCancelled.
   std::function<bool()> interrupted;
   Service service;
 };

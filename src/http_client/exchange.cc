@@ -58,7 +58,7 @@ Result<Answer> exchange(const Endpoint& endpoint, const Request& request, bool* 
   const Status sent = send(*connection, request);
   *arrived = true;
   if (sent.code() == StatusCode::kTimedOut || sent.code() == StatusCode::kCancelled) return sent;
-  // A server that refuses a body says so before it has read it, and closes.
+  // A server that refuses a body answers before it has read all of it, and closes the connection.
   connection->begin("waiting for the answer", endpoint.answer_limit);
   Result<Answer> answer = receive_answer(*connection, request.method != "HEAD", nullptr);
   if (!sent.is_ok() && !answer.is_ok()) return sent;
@@ -77,7 +77,7 @@ std::string path_segment(std::string_view text) {
   for (char c : text) {
     const bool plain =
         (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '~';
-    // A dot alone would be a folder.
+    // "." alone would name a folder.
     if (plain || (c == '.' && text.size() > 2)) {
       segment += c;
     } else {

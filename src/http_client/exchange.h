@@ -1,8 +1,8 @@
 // exchange(): one HTTP request to a server and its whole answer, on a connection of its own.
 //
-// Threading:  any thread; blocks, Endpoint's limits at most. Resolving a host's name takes as long as the system lets it.
-// Ownership:  the connection lives within the call; a body's file stays the caller's.
-// Failure:    kUnavailable: refused, cut, or no answer that is HTTP; kTimedOut; kResourceExhausted: the answer is larger than
+// Threading:  any thread; blocks for Endpoint's limits at most. Resolving a host's name takes as long as the system
+// lets it. Ownership:  the connection lives within the call; a body's file stays the caller's. Failure: kUnavailable:
+// refused, cut, or no answer that is HTTP; kTimedOut; kResourceExhausted: the answer is larger than
 //             the limit; kCancelled: interrupted; kPermissionDenied: the certificate is not trusted. An answer of any
 //             status is a success here. `*arrived` says whether the other side may have got the whole request.
 #pragma once
@@ -29,8 +29,8 @@ struct Request {
 
 Result<Answer> exchange(const Endpoint& endpoint, const Request& request, bool* arrived);
 
-// The first lines of any request: what is asked for, of whom, and with which token. The caller adds its own lines and an
-// empty one.
+// The first lines of a request: the request line, the host and the token. The caller adds further lines and an empty
+// one.
 std::string request_head(const Endpoint& endpoint, std::string_view method, std::string_view path);
 
 // `text` as one segment of a path.

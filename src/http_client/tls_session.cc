@@ -42,7 +42,7 @@ Result<std::unique_ptr<TlsSession>> TlsSession::create(const Endpoint& endpoint)
 
 Status TlsSession::trust() {
   SSL_CTX_set_default_verify_paths(context_.get());
-  // Where the systems keep them that the library was not built for.
+  // The certificates of systems other than the one that the TLS library was built for.
   for (const char* file : {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"}) {
     SSL_CTX_load_verify_locations(context_.get(), file, nullptr);
   }
@@ -56,7 +56,7 @@ Status TlsSession::trust() {
   return Status::ok();
 }
 
-// Whose certificate it must be, and for servers of several which of them is meant.
+// Sets the name that the certificate must have, and the name (SNI) by which a server of several sites chooses one.
 Status TlsSession::name_host() {
   const std::string& host = endpoint_.address.host;
   const bool set = is_ip(host) ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl_.get()), host.c_str()) == 1
@@ -102,7 +102,7 @@ Result<bool> TlsSession::shake_hands() {
 Status TlsSession::write(std::string_view text) {
   while (!text.empty()) {
     ERR_clear_error();
-    // What is written lands in memory: nothing of it waits for the other side.
+    // Writes go to a buffer in memory, so none of them waits for the other side.
     const int written =
         SSL_write(ssl_.get(), text.data(), static_cast<int>(std::min<std::size_t>(text.size(), INT_MAX)));
     if (written <= 0) {

@@ -1,8 +1,7 @@
 // TlsSession: the TLS of one connection to a server, without any I/O: its owner carries the encrypted bytes.
 //
-// Threading:  one thread.
-// Ownership:  owns its keys and the bytes that were not taken yet.
-// Failure:    create(): kInvalidArgument for a file of certificates that cannot be read. The rest: kPermissionDenied for a
+// Threading:  one thread. Ownership:  owns its keys and the bytes that were not taken yet. Failure:    create():
+// kInvalidArgument for a file of certificates that cannot be read. The rest: kPermissionDenied for a
 //             certificate that is not trusted, kUnavailable for bytes that are no TLS; the session is of no use then.
 #pragma once
 
@@ -23,10 +22,10 @@ class TlsSession {
  public:
   static Result<std::unique_ptr<TlsSession>> create(const Endpoint& endpoint);
 
-  // What the other side sent, and its end.
+  // Adds bytes of the other side, or its end.
   void add_received(std::string_view bytes);
   void end_received() { received_all_ = true; }
-  // What has to be sent to it.
+  // Takes the bytes that have to be sent to the other side.
   std::string take_to_send();
 
   Result<bool> shake_hands();  // false: more has to be received

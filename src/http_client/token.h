@@ -1,8 +1,8 @@
-// Token: what a server wants to see of whoever asks.
+// Token: the secret that a server asks for, and where it comes from.
 //
 // Threading:  values; any thread.
 // Ownership:  owns its strings.
-// Failure:    check_token() and read_token_file() say which place has something else; the token itself is in no message.
+// Failure:    the errors of check_token() and read_token_file() name the place of the token, never the token itself.
 #pragma once
 
 #include <string>
@@ -16,10 +16,10 @@ struct Token {
   std::string origin;  // where it comes from, for messages
 };
 
-// What may stand in a header: no spaces, no control characters.
+// Checks that the token can be sent in a header: no spaces, no control characters.
 Status check_token(const Token& token);
 
-// What a file holds but for blanks around it; kNotFound when it cannot be read.
+// The content of a file without surrounding blanks; kNotFound when it cannot be read.
 Result<std::string> read_token_file(const std::string& path);
 // The same of a variable of the environment; empty when it is not set.
 std::string token_variable(const char* name);

@@ -53,10 +53,10 @@ Result<Token> stored_token(const Address& address) {
 
 Result<Address> parse_address(std::string_view text) { return http_client::parse_address(text, kController); }
 
+Token token_of_environment() { return {http_client::token_variable(kTokenVariable), kTokenVariable}; }
+
 Result<Token> find_token(const Address& address, const std::string& token_file) {
-  if (std::string value = http_client::token_variable(kTokenVariable); !value.empty()) {
-    return Token{value, kTokenVariable};
-  }
+  if (Token told = token_of_environment(); !told.value.empty()) return told;
   if (!token_file.empty()) return token_in(token_file);
   return stored_token(address);
 }

@@ -32,6 +32,8 @@ inline constexpr http_client::Service kController{
 };
 
 Result<Address> parse_address(std::string_view text);
+// Of the variable alone; empty when it is not set.
+Token token_of_environment();
 Result<Token> find_token(const Address& address, const std::string& token_file);
 
 }  // namespace fray::iris

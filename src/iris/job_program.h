@@ -1,4 +1,4 @@
-// What a task runs: its command in the folder of its files, after what its packages need was set up.
+// The program of a task: its command, which runs in the folder of its files after its packages were installed.
 //
 // Threading:  any thread.
 // Ownership:  values.
@@ -12,10 +12,10 @@
 
 namespace fray::iris {
 
-// A command that runs where the workspace is, which is not everywhere where a task begins, and whose process is told which
-// job, attempt and replica it is (FRAY_JOB_ID and so on; see docs/concepts/jobs.md). `job_name` is the job's for people.
+// A command that changes to the folder of the workspace, in which not every task starts, and sets the variables that
+// name job, attempt and replica (FRAY_JOB_ID and so on; see docs/concepts/jobs.md). `job_name` is the name of the job.
 std::vector<std::string> in_workdir(const std::string& job_name, const std::vector<std::string>& command);
-// What in_workdir() was given; another command as it is.
+// The command that in_workdir() was given; any other command unchanged.
 std::vector<std::string> command_in(const std::vector<std::string>& argv);
 
 // The shell lines that make an environment with uv; none where neither packages nor extras are asked for.

@@ -1,4 +1,5 @@
-// LogFollower: a job's output as it comes: of all its tasks and attempts, over cuts, to what comes after the job's end.
+// LogFollower: reads a job's output as it is written, of all its tasks and attempts. Broken connections do not end it,
+// and it also reads the lines that arrive after the job's end.
 //
 //   LogFollower log(jobs, id, 0);
 //   while (true) {
@@ -7,13 +8,13 @@
 //     if (lines.empty() && log.is_over()) break;
 //   }
 //
-// Lines come some time after they were written, the last ones after the end of their job: so once the job is over it is
-// waited for a while longer, and what has come is read. How long, FRAY_IRIS_LATE_SECONDS says; 1.5 where it says nothing,
-// since workers send their lines once a second.
+// Lines arrive some time after they were written, the last ones after the end of their job. So the follower waits for a
+// while after the end of the job, for FRAY_IRIS_LATE_SECONDS (1.5 by default, since workers send their lines once a
+// second), and reads what has arrived.
 //
-// Threading:  one thread; next() blocks for its patience, and as long as the controller may be away.
-// Ownership:  `jobs` must outlive it.
-// Failure:    as Jobs says. cursor() tells where to go on; the job itself may go on. kInvalidArgument for a variable that
+// Threading:  one thread; next() blocks for its patience, and as long as the controller may be away. Ownership:  `jobs`
+// must outlive it. Failure:    as Jobs says. cursor() tells where to go on; the job itself may go on. kInvalidArgument
+// for a variable that
 //             is no number of seconds.
 #pragma once
 
@@ -35,7 +36,7 @@ class LogFollower {
   LogFollower(const Jobs& jobs, std::string job, std::int64_t cursor, bool with_children = false)
       : jobs_(jobs), job_(std::move(job)), with_children_(with_children), cursor_(cursor) {}
 
-  // What has come, once something has; nothing after `patience`, and at the end.
+  // Waits for lines and returns them; returns none after `patience`, and at the end.
   Result<std::vector<LogLine>> next(std::chrono::milliseconds patience);
   bool is_over() const { return is_over_; }
   std::int64_t cursor() const { return cursor_; }

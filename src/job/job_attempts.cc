@@ -20,7 +20,7 @@ std::string describe(const ReplicaEnd& end, std::size_t number, std::size_t repl
   return fmt::format("{}{}{} (it {})", who, who.empty() ? "" : "failed: ", end.text, how);
 }
 
-// The replica that decided: the first that failed of its own accord, else the first that failed at all.
+// The replica that decides the status: the first that failed by itself, else the first that failed for any reason.
 std::optional<std::size_t> culprit(const std::vector<ReplicaEnd>& replicas) {
   std::optional<std::size_t> found;
   for (std::size_t i = 0; i < replicas.size(); ++i) {
@@ -158,7 +158,7 @@ void JobTable::tick(Now now) {
   while (!due_.empty() && due_.begin()->first <= now.steady) {
     Job& job = jobs_.find(due_.begin()->second)->second;
     due_.erase(due_.begin());
-    enter(job);  // what an adopted job runs in, this node has not made
+    enter(job);  // this node did not make the environment of an adopted job
   }
   while (!deadlines_.empty() && deadlines_.begin()->first <= now.steady) {
     Job& job = jobs_.find(deadlines_.begin()->second)->second;

@@ -25,7 +25,7 @@ ResourceSet resources_of(const json& amounts) {
   return resources;
 }
 
-// Earlier releases have kept a text here, with a JSON object in it.
+// Earlier releases stored a text here that contains a JSON object.
 Texts texts_of(const json& kept) {
   const json given = kept.is_string() ? parse_json(kept.get<std::string>()) : kept;
   Texts texts;
@@ -36,7 +36,7 @@ Texts texts_of(const json& kept) {
   return texts;
 }
 
-// The fields under their names, but resources, which are kept in exact units.
+// The fields by their names, except resources, which are stored in exact units.
 json spec_json(const JobSpec& spec) {
   json kept = json::object();
   JobSpec::visit(spec, [&kept](const JobField& field, const auto& value) {
@@ -49,7 +49,7 @@ json spec_json(const JobSpec& spec) {
   return kept;
 }
 
-// Fields that are newer than the record stay as a JobSpec has them by itself.
+// Fields that the record lacks, because it is older than they are, have the defaults of JobSpec.
 JobSpec spec_of(const json& kept) {
   JobSpec spec;
   spec.resources = resources_of(kept.at("resource_units"));
@@ -97,7 +97,7 @@ struct nlohmann::adl_serializer<fray::JobState> {
 
 namespace fray::job {
 
-// Commands and folders may hold any bytes: those that are no UTF-8 are replaced.
+// Commands and folders may hold any bytes; those that are not UTF-8 are replaced.
 std::string JobRecord::json() const { return fields_text(*this); }
 
 Result<JobRecord> JobRecord::parse(std::string_view text) {

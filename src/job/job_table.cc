@@ -18,7 +18,7 @@ ResourceSet times(const ResourceSet& each, std::uint32_t count) {
   return whole;
 }
 
-// What `set` has of all that is asked, beside what that is compared with.
+// The amounts in `set` of the resources that are asked for, in the units of `beside`.
 std::string amounts(const ResourceSet& set, const ResourceSet& asked, const ResourceSet& beside) {
   std::string text;
   for (const auto& [name, units] : asked.units()) {
@@ -60,7 +60,7 @@ Status JobTable::accept(JobSpec spec, std::string parent, std::uint32_t parent_a
   living_.insert(id);
   note(job);
   enter(job);
-  // The parent may have ended while this was on its way.
+  // The parent may have ended while the request was on its way.
   if (!job.record.parent.empty()) {
     const JobRecord* above = this->record(job.record.parent);
     if (above == nullptr || !above->attempt_open || above->attempt != parent_attempt) {
@@ -116,7 +116,7 @@ void JobTable::restore(JobRecord record, Now now) {
   commands_.emplace_back(Find{id, job.record.attempt});
 }
 
-// Children whose parent ended while there was no node.
+// Stops children whose parent ended while there was no node.
 void JobTable::restored(Now now) {
   for (const std::string& id : living()) {
     const JobRecord& mine = jobs_.find(id)->second.record;
@@ -134,7 +134,7 @@ void JobTable::preparing(const std::string& id, std::string progress) {
 
 void JobTable::prepared(const std::string& id) {
   Job* job = living(id);
-  if (job == nullptr) return;  // it was stopped meanwhile
+  if (job == nullptr) return;  // the job was stopped meanwhile
   if (job->phase != JobPhase::kBuilding) return contradict();
   job->is_prepared = true;
   enqueue(*job);
@@ -154,7 +154,7 @@ void JobTable::stop(const std::string& id, std::string reason, Now now) {
   job->record.message = std::move(reason);
   if (!job->record.attempt_open) return end(*job, JobState::kStopped, job->record.message, now);
   note(*job);
-  if (job->phase != JobPhase::kRunning) return;  // it is asked as soon as it has started
+  if (job->phase != JobPhase::kRunning) return;  // the stop request is sent as soon as the job has started
   job->phase = JobPhase::kStopping;
   commands_.emplace_back(Stop{id, job->record.attempt});
 }
@@ -197,9 +197,9 @@ void JobTable::offer(const ResourceSet& free) {
   for (const Place& where : waiting) {
     Job& job = jobs_.find(std::get<2>(where))->second;
     const ResourceSet needed = times(job.record.spec.resources, job.record.spec.replicas);
-    if (!total_.covers(needed)) continue;  // a node before this one had more
+    if (!total_.covers(needed)) continue;  // an earlier node had more resources
     const bool fits = left.covers(needed);
-    left.subtract(needed);  // kept for it, where it does not fit
+    left.subtract(needed);  // reserved for this job where it does not fit now
     if (!fits) continue;
     queue_.erase(where);
     job.phase = JobPhase::kStarting;
@@ -238,7 +238,7 @@ std::optional<JobInfo> JobTable::info(const std::string& job) const {
   info.pending_reason = now->pending_reason;
   info.message = record.message;
   info.exit_code = record.exit_code;
-  // Of the attempt that ended last, once no other will come.
+  // The ends of the last attempt, once no further attempt follows.
   if (is_final(record.state) && !record.attempt_open && record.replicas.size() == record.spec.replicas) {
     info.replicas = record.replicas;
   }

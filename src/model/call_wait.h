@@ -1,4 +1,4 @@
-// CallWait: a task or call that waits for others, as its process tells the node: what the wait graph is made of.
+// CallWait: a task or call that waits for others, as its process reports it to the node for the wait graph.
 //
 // A call is named by its first result: the process that submitted it, and that process's number of it.
 //
@@ -17,7 +17,7 @@ namespace fray {
 
 // What is waited for.
 struct AwaitedCall {
-  ObjectId call;     // one that names no call: nothing is known of it
+  ObjectId call;     // an id that names no call when the call is unknown
   ActorId actor;     // that it was sent to; of tasks, and where only the submitter knows: none
   std::string name;  // for people; empty where only the submitter knows
 

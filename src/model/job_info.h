@@ -1,5 +1,5 @@
-// JobInfo: what a cluster tells of a job at one moment. Times are numbers and ends are codes; words are made of them where
-// somebody reads them (model/job_json.h, cli/job_text.h).
+// JobInfo: the state of a job at one moment, as its cluster reports it. Times are numbers and ends are codes; texts are
+// made of them for output only (model/job_json.h, cli/job_text.h).
 //
 //   JobInfo::visit(info, [](const char* name, auto& value) { ... });   // every field, for messages
 //
@@ -22,7 +22,7 @@ constexpr JobState last_of(JobState) { return JobState::kStopped; }
 std::string_view to_string(JobState state);
 inline bool is_final(JobState state) { return state >= JobState::kSucceeded; }
 
-// Where in its state a job is.
+// The phase of a job within its state.
 enum class JobPhase : std::uint8_t {
   kBuilding,  // its environment
   kQueued,
@@ -41,7 +41,7 @@ struct ReplicaEnd {
   std::int32_t signal = 0;
   bool asked = false;  // it was told to end: with the job, or because another replica had failed
   std::uint64_t peak_memory_bytes = 0;
-  std::string text;  // what it said of its failure itself, such as "ValueError: no data"; else empty
+  std::string text;  // its own message about its failure, such as "ValueError: no data"; else empty
 
   template <typename End, typename Visitor>
   static void visit(End& end, Visitor&& visitor) {
@@ -53,7 +53,7 @@ struct ReplicaEnd {
   }
 
   bool succeeded() const { return exit_code == 0 && signal == 0; }
-  // As a shell has it: 128 and the number of the signal.
+  // The exit code as a shell reports it: 128 plus the number of the signal.
   std::int32_t code() const { return signal != 0 ? 128 + signal : exit_code; }
   friend bool operator==(const ReplicaEnd&, const ReplicaEnd&) = default;
 };

@@ -73,7 +73,7 @@ json schema_of(const Number&) {
   return {{"type", std::is_integral_v<Number> ? "integer" : "number"}};
 }
 
-// ---- What is told of a job.
+// ---- What a job looks like in answers.
 
 json shown(const ResourceSet& resources) {
   json amounts = json::object();
@@ -113,7 +113,7 @@ json replicas_json(const JobInfo& job) {
   return rows;
 }
 
-// Memory is one of the resources; what was asked for alone.
+// The limits that the spec sets; memory is one of the resources.
 json limits_json(const JobSpec& spec) {
   json limits = json::object();
   if (spec.max_processes > 0) limits["processes"] = spec.max_processes;

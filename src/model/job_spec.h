@@ -1,10 +1,11 @@
-// JobSpec: what a job is asked to be. Every door (command line, HTTP, Python, C++) fills the same one, and every cluster
-// takes it.
+// JobSpec: the request for a job. Every interface (command line, HTTP, Python, C++) fills the same struct, and every
+// cluster takes it.
 //
 //   JobSpec::visit(spec, [](const JobField& field, auto& value) { ... });   // every field that may be shown
 //
-// The fields stand in one list, visit(). From it come the options of `fray submit`, the keys and the schema of the HTTP API,
-// what Python may give, the messages between processes, the records on the disk and the ranges that check() holds them to.
+// The fields stand in one list, visit(). From it come the options of `fray submit`, the keys and the schema of the HTTP
+// API, what Python may give, the messages between processes, the records on the disk and the ranges that check() holds
+// them to.
 //
 // Threading:  a value.
 // Ownership:  owns its strings.
@@ -22,8 +23,8 @@
 
 namespace fray {
 
-// A field of a JobSpec: its name in JSON, what it means to somebody who submits a job, and the range of a number. A visitor
-// that needs no more than the name, such as that of wire/codec.h, may take a `const char*` in its place.
+// A field of a JobSpec: its name in JSON, what it means to somebody who submits a job, and the range of a number. A
+// visitor that needs no more than the name, such as that of wire/codec.h, may take a `const char*` in its place.
 struct JobField {
   const char* name;
   const char* meaning;
@@ -58,8 +59,8 @@ struct JobSpec {
   std::uint32_t max_files = 0;      // 0: as many as the node may have
   JsonObject runtime_env;           // as the cluster reads it; a node as runtime_env/ does
   Texts metadata;
-  // What is never recorded, shown or logged.
-  Texts environment;  // at the node whole; at a door what comes beside the variables that the job gets anyway
+  // These are never recorded, shown or logged.
+  Texts environment;  // at the node all variables; at an interface those beside the job's usual ones
   std::string call;   // a pickled call for commands that run one; empty: none
 
   template <typename Spec, typename Visitor>
@@ -81,7 +82,7 @@ struct JobSpec {
     visitor(F{"runtime_env", "Packages, folder or container image that it needs"}, spec.runtime_env);
     visitor(F{"metadata", "The submitter's own names and texts, shown with the job"}, spec.metadata);
   }
-  // The fields that are nobody's to read.
+  // The secret fields.
   template <typename Spec, typename Visitor>
   static void visit_secrets(Spec& spec, Visitor&& visitor) {
     visitor(JobField{"environment", "Environment variables"}, spec.environment);
@@ -94,7 +95,7 @@ struct JobSpec {
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
 
-// What both kinds of checks need: the ranges of the numbers alone.
+// Checks only the ranges of the numbers, for all clusters.
 Status check_numbers(const JobSpec& spec);
 
 // Whether `id` can name a job, and a folder.

@@ -1,11 +1,11 @@
-// parse_json(): the document that a text from outside is; json_text(): the text of a document. Here alone, for each unit
-// that instantiates either takes two seconds longer to compile.
+// parse_json() parses a text from outside; json_text() writes a document. Both are instantiated only here, because each
+// unit that does so takes two seconds longer to compile.
 //
 //   json options = parse_json(text);
 //   if (!options.is_object()) return Status(StatusCode::kInvalidArgument, "the options are no JSON object");
 //
-// Copying and writing a document takes stack for each level of it, and a level costs its writer one byte. So texts that
-// nest deeper than a limit are no documents: the limit is far above what any document of ours has.
+// Copying and writing a document needs stack for each level, and a level costs its sender one byte. So texts that are
+// nested more deeply than a limit are refused. The limit is far above the depth of any document of Fray.
 //
 // Threading:  any thread.
 // Ownership:  the document is the caller's.

@@ -1,4 +1,4 @@
-// Members: those of a JSON object that came from a client, taken one by one; what is left at the end nobody knows.
+// Members: takes the members of a client's JSON object one by one; a member that is left at the end is unknown.
 //
 // Threading:  one thread.
 // Ownership:  owns the document.
@@ -27,7 +27,7 @@ inline Status wrong_type(const char* key, const char* expected, const nlohmann::
 
 class Members {
  public:
-  // What answers say of a job lies deeper than what was asked for it, and must be readable as well.
+  // In answers the document of a request is nested more deeply, and must still be readable.
   static constexpr std::size_t kMostDepth = kMostJsonDepth / 2;
 
   explicit Members(nlohmann::json document) : document_(std::move(document)) {}
@@ -49,7 +49,7 @@ class Members {
     return value;
   }
   bool has(const char* key) const { return document_.contains(key) && !document_[key].is_null(); }
-  // Of what is taken and not worth naming among the known ones.
+  // Accepts a key that errors do not list among the known ones.
   void take_silently(const char* key) { document_.erase(key); }
   Status text(const char* key, std::string* place) {
     const nlohmann::json value = take(key);
@@ -105,7 +105,7 @@ class Members {
     }
     return Status::ok();
   }
-  // After everything that is known was taken.
+  // To be called when all known keys were taken; refuses the rest.
   Status end() const {
     if (document_.empty()) return Status::ok();
     return wrong(fmt::format("there is no key \"{}\"; the keys are {}", document_.begin().key(), taken_));

@@ -1,4 +1,4 @@
-// RuntimeEnvSpec: what a task, actor or job wants around it besides environment variables, as it travels and as it is
+// RuntimeEnvSpec: the environment of a task, actor or job besides environment variables, as it is sent and as it is
 // built. Environment variables are part of a worker key or a job; only their names are here.
 //
 // Threading:  a value.

@@ -1,4 +1,4 @@
-// WaitReason: why something waits, and how it goes on, as people are told it.
+// WaitReason: why something waits, and what ends the wait, as text for people.
 //
 // Threading:  a value.
 // Ownership:  owns its strings.

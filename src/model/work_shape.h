@@ -21,8 +21,8 @@ namespace fray {
 
 struct WorkShape {
   ResourceSet resources;
-  WorkerKeyId key = 0;  // which workers will do: the client's own number, or the node's in the lease table
-  // Higher ones are placed first; from -kMostPriority to kMostPriority, which the doors see to.
+  WorkerKeyId key = 0;  // the worker key: by the client's own number, or in the lease table by the node's
+  // Higher priorities are placed first; from -kMostPriority to kMostPriority, which the interfaces check.
   static constexpr std::int32_t kMostPriority = 1000;
   std::int32_t priority = 0;
   std::uint32_t depth = 0;  // 0: submitted by a driver; what a task submits is one deeper than the task

@@ -1,17 +1,17 @@
-// WorkerPage: what a worker tells about itself without a system call: the task that it runs.
+// WorkerPage: the task that a worker runs, published in shared memory without a system call.
 //
 //   byte   0        8       12        16          24        28         32               160
 //          +--------+-------+---------+-----------+---------+----------+-----------------+
 //          | task   | state | version | started   | depth   | reserved | name, 0-ended   |
 //          +--------+-------+---------+-----------+---------+----------+-----------------+
-//   from byte 160: a slot of 24 bytes for each caller of an actor: its process number, the number of the last call of it
+// from byte 160: a slot of 24 bytes for each caller of an actor: its process number, the number of the last call of it
 //   that was started (calls of one caller start in ascending order), and of the last that ended (by actors that run one
 //   call at a time).
 //
 // Threading:  one thread of the worker writes; any process that maps the page reads. `version` is a seqlock over task,
 //             started and name: odd while they change. Bytes of the name are relaxed atomics, as a seqlock needs.
-// Ownership:  none; lies in a page that both processes map.
-// Failure:    a reader that meets a writer too often, or a worker that died while writing, gets what it last saw, cut at
+// Ownership:  none; lies in a page that both processes map. Failure:    a reader that meets a writer too often, or a
+// worker that died while writing, gets what it last saw, cut at
 //             the first zero. The writer may be hostile: name() never reads past the field.
 #pragma once
 

@@ -132,7 +132,7 @@ Status Database::change(const std::function<Status()>& body) {
   if (status.is_ok()) status = run("COMMIT");
   if (status.is_ok()) return status;
   sqlite3_exec(database_, "ROLLBACK", nullptr, nullptr, nullptr);
-  // What an fsync that failed has left on the disk is not known, and trying again would only hide that.
+  // After a failed fsync the content of the disk is unknown, and a repeated fsync would report success.
   if (status.code() == StatusCode::kIoError) broken_ = status;
   return status;
 }

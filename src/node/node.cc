@@ -89,7 +89,7 @@ Node::Node(event::Loop& loop, Settings settings, SessionFolder folder)
   loop_.set_round_hook([this](bool complete) { end_round(complete); });
 }
 
-// Whether this is the home's started node, whose jobs and queues the next one takes over.
+// Whether this is the started node of its home, whose jobs and queues the next node takes over.
 bool Node::lasts() const { return !settings_.embedded && folder_.path() == os::started_node_folder(); }
 
 std::string Node::lasting_folder() const { return lasts() ? os::home_path() : folder_.path(); }
@@ -105,7 +105,8 @@ JobCarrier::Settings Node::job_settings() const {
   return settings;
 }
 
-// In a session everything belongs to the program that it is for; else to the job, or the job that launched it.
+// The root of what a driver creates: the driver itself; in a job the program that the embedded node was started for,
+// or, in a started node, the outermost job.
 ProcessId Node::root_of_driver(ProcessId driver) const {
   const Connection* connection = roster_.find(driver);
   if (connection == nullptr || connection->job == 0) return driver;
@@ -143,7 +144,8 @@ void Node::end_round(bool complete) {
   logs_.resume();
 }
 
-// They decide in turn: a granted lease starts an actor, a dead actor ends its lease, a job that ends leaves room.
+// The carriers depend on each other (a granted lease starts an actor, a dead actor ends its lease, an ended job frees
+// resources), so they take turns until none has a command left.
 void Node::carry_out() {
   do {
     leases_.carry_out();
@@ -199,11 +201,12 @@ Status Node::handle_hello(Connection& connection, std::string_view body) {
       return Status(StatusCode::kCorruption, "a hello names no known role");
   }
   welcome(connection, connection.process);
+  if (connection.role == wire::Role::kDriver) dashboard_.driver_joined(connection);
   return Status::ok();
 }
 
 Status Node::welcome_worker(Connection& connection, const wire::Hello& hello) {
-  // Only a process that a fork server was asked for and that has not spoken yet may take this number.
+  // Only a process that was requested from a fork server and has not said hello yet may use this number.
   auto known = processes_.workers().find(hello.process);
   if (known == processes_.workers().end() || roster_.find(hello.process) != nullptr) {
     return Status(StatusCode::kInvalidArgument, "a worker that nobody started said hello");
@@ -234,42 +237,20 @@ void Node::welcome(Connection& connection, ProcessId process) {
 Status Node::handle_client(Connection& connection, ControlType type, wire::Incoming& frame) {
   const ProcessId process = connection.process;
   switch (type) {
-    case ControlType::kDefineKey: {
-      FRAY_ASSIGN_OR_RETURN(wire::DefineKey message, wire::decode<wire::DefineKey>(frame.body));
-      return leases_.define_key(process, message);
-    }
+    case ControlType::kDefineKey:
     case ControlType::kForgetKey:
-      leases_.forget_key(process, static_cast<std::uint32_t>(frame.header.id));
-      return Status::ok();
-    case ControlType::kDemand: {
-      FRAY_ASSIGN_OR_RETURN(wire::Demand message, wire::decode<wire::Demand>(frame.body));
-      return leases_.demand(process, message);
-    }
+    case ControlType::kDemand:
     case ControlType::kReturnLease:
-      leases_.return_lease(process, frame.header.id);
-      return Status::ok();
     case ControlType::kKillLease:
-      leases_.kill_lease(process, frame.header.id);
-      return Status::ok();
     case ControlType::kLeaseBroken:
-      leases_.lease_broken(process, frame.header.id);
-      return Status::ok();
+      return handle_lease(process, type, frame);
     case ControlType::kRegister:
     case ControlType::kHold:
     case ControlType::kRelease:
-    case ControlType::kWant: {
-      FRAY_ASSIGN_OR_RETURN(wire::ObjectIds message, wire::decode<wire::ObjectIds>(frame.body));
-      return objects_.records(process, type, message);
-    }
-    case ControlType::kCancelObject: {
-      FRAY_ASSIGN_OR_RETURN(wire::CancelObject message, wire::decode<wire::CancelObject>(frame.body));
-      objects_.cancel(message);
-      return Status::ok();
-    }
-    case ControlType::kComplete: {
-      FRAY_ASSIGN_OR_RETURN(wire::Complete message, wire::decode<wire::Complete>(frame.body));
-      return objects_.complete(std::move(message));
-    }
+    case ControlType::kWant:
+    case ControlType::kCancelObject:
+    case ControlType::kComplete:
+      return handle_object(process, type, frame);
     case ControlType::kBlocked:
     case ControlType::kUnblocked:
     case ControlType::kRetiring:
@@ -303,6 +284,45 @@ Status Node::handle_client(Connection& connection, ControlType type, wire::Incom
     default:
       return handle_memory(connection, type, frame);
   }
+}
+
+Status Node::handle_lease(ProcessId process, ControlType type, const wire::Incoming& frame) {
+  switch (type) {
+    case ControlType::kDefineKey: {
+      FRAY_ASSIGN_OR_RETURN(wire::DefineKey message, wire::decode<wire::DefineKey>(frame.body));
+      return leases_.define_key(process, message);
+    }
+    case ControlType::kForgetKey:
+      leases_.forget_key(process, static_cast<std::uint32_t>(frame.header.id));
+      return Status::ok();
+    case ControlType::kDemand: {
+      FRAY_ASSIGN_OR_RETURN(wire::Demand message, wire::decode<wire::Demand>(frame.body));
+      return leases_.demand(process, message);
+    }
+    case ControlType::kReturnLease:
+      leases_.return_lease(process, frame.header.id);
+      return Status::ok();
+    case ControlType::kKillLease:
+      leases_.kill_lease(process, frame.header.id);
+      return Status::ok();
+    default:
+      leases_.lease_broken(process, frame.header.id);
+      return Status::ok();
+  }
+}
+
+Status Node::handle_object(ProcessId process, ControlType type, const wire::Incoming& frame) {
+  if (type == ControlType::kComplete) {
+    FRAY_ASSIGN_OR_RETURN(wire::Complete message, wire::decode<wire::Complete>(frame.body));
+    return objects_.complete(std::move(message));
+  }
+  if (type == ControlType::kCancelObject) {
+    FRAY_ASSIGN_OR_RETURN(wire::CancelObject message, wire::decode<wire::CancelObject>(frame.body));
+    objects_.cancel(message);
+    return Status::ok();
+  }
+  FRAY_ASSIGN_OR_RETURN(wire::ObjectIds message, wire::decode<wire::ObjectIds>(frame.body));
+  return objects_.records(process, type, message);
 }
 
 Status Node::handle_worker(Connection& connection, ControlType type) {
@@ -432,8 +452,8 @@ void Node::process_left(Connection& connection, const Status& why) {
   memory_.process_left(process);
   dashboard_.client_left(process);
   if (connection.role == wire::Role::kWorker) {
-    // Its process may be on its way out, and then says more by its exit than by a kill. One that only closed its socket
-    // cannot be reached any more.
+    // The process may be ending, and its own exit status says more than that of a kill. A process that only closed its
+    // socket cannot be reached any more.
     auto worker = processes_.workers().find(process);
     if (worker == processes_.workers().end()) return;
     if (worker->second.expected) return processes_.will_end(process);
@@ -447,7 +467,7 @@ void Node::process_left(Connection& connection, const Status& why) {
 
 void Node::worker_gone(ProcessId worker, bool expected, const wire::ExitFacts& facts, const WorkerPage& page) {
   if (Connection* connection = roster_.find(worker)) {
-    connection->drain();  // what it said before its end counts
+    connection->drain();  // messages that were sent before the end count
     connection->end(Status(StatusCode::kUnavailable, "the worker has ended"));
   }
   wire::ExitFacts known = facts;
@@ -470,7 +490,8 @@ void Node::reap_children() {
     programs_.child_ended(*ended);
   }
   if (!someone) return;
-  // Orphans of a dead fork server land here. Its workers, which the kernel kills, are told of when they are reaped.
+  // Orphans of a dead fork server become children of the node. The kernel kills its workers, whose ends are reported
+  // when they are reaped.
   for (pid_t child : os::children_of_this_process()) {
     if (!is_ours(child)) os::kill_tree(child);
   }

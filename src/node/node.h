@@ -86,6 +86,8 @@ class Node : public NodeView {
   void welcome(Connection& connection, ProcessId process);
   Status welcome_worker(Connection& connection, const wire::Hello& hello);
   Status handle_client(Connection& connection, wire::ControlType type, wire::Incoming& frame);
+  Status handle_lease(ProcessId process, wire::ControlType type, const wire::Incoming& frame);
+  Status handle_object(ProcessId process, wire::ControlType type, const wire::Incoming& frame);
   Status handle_worker(Connection& connection, wire::ControlType type);
   Status handle_wait(Connection& connection, wire::ControlType type, const wire::Incoming& frame);
   void job_process_waits(Connection& connection, bool waits);

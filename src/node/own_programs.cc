@@ -21,18 +21,21 @@ OwnPrograms::~OwnPrograms() {
   while (!running_.empty()) withdraw(running_.begin()->first);
 }
 
-Result<OwnPrograms::Id> OwnPrograms::ask(const Words& words, std::chrono::nanoseconds patience, OnAnswer on_answer) {
-  FRAY_ASSIGN_OR_RETURN(const Id id, start(words, {}, std::move(on_answer)));
+Result<OwnPrograms::Id> OwnPrograms::ask(const Words& words, std::chrono::nanoseconds patience, OnAnswer on_answer,
+                                         const Variables& variables) {
+  FRAY_ASSIGN_OR_RETURN(const Id id, start(words, {}, std::move(on_answer), variables));
   running_.at(id).timer = loop_.after(
       patience, [this, id] { end(id, Status(StatusCode::kTimedOut, "it does not answer; ask again later")); });
   return id;
 }
 
-Result<OwnPrograms::Id> OwnPrograms::follow(const Words& words, OnOutput on_output, OnAnswer on_end) {
-  return start(words, std::move(on_output), std::move(on_end));
+Result<OwnPrograms::Id> OwnPrograms::follow(const Words& words, OnOutput on_output, OnAnswer on_end,
+                                            const Variables& variables) {
+  return start(words, std::move(on_output), std::move(on_end), variables);
 }
 
-Result<OwnPrograms::Id> OwnPrograms::start(const Words& words, OnOutput on_output, OnAnswer on_answer) {
+Result<OwnPrograms::Id> OwnPrograms::start(const Words& words, OnOutput on_output, OnAnswer on_answer,
+                                           const Variables& variables) {
   if (running_.size() >= kMost) {
     return Status(StatusCode::kResourceExhausted,
                   fmt::format("the node asks {} processes and clusters already; ask again later", kMost));
@@ -43,6 +46,10 @@ Result<OwnPrograms::Id> OwnPrograms::start(const Words& words, OnOutput on_outpu
   request.command = {program_};
   request.command.insert(request.command.end(), words.begin(), words.end());
   request.environment = os::own_environment();
+  for (const auto& [name, value] : variables) {
+    std::erase_if(request.environment, [&](const auto& own) { return own.first == name; });
+    request.environment.emplace_back(name, value);
+  }
   request.standard_output = output.second.get();
   request.standard_error = errors.second.get();
   FRAY_ASSIGN_OR_RETURN(const pid_t pid, spawner_.spawn(request));
@@ -79,7 +86,7 @@ void OwnPrograms::ready(Id id, int fd) {
   }
   const std::string_view bytes(chunk.data(), static_cast<std::size_t>(got));
   if (is_output && program.on_output) {
-    const OnOutput on_output = program.on_output;  // it may withdraw the program
+    const OnOutput on_output = program.on_output;  // the callback may withdraw the program
     return on_output(bytes);
   }
   std::string& text = is_output ? program.answer.output : program.answer.errors;
@@ -96,7 +103,7 @@ void OwnPrograms::close(os::Fd& pipe) {
   pipe.reset();
 }
 
-// A pipe that nobody reads would wake the loop at its end all the time, so it is not watched meanwhile.
+// A pipe at its end would wake the loop all the time while nobody reads it, so it is not watched meanwhile.
 void OwnPrograms::pause(Id id) {
   auto found = running_.find(id);
   if (found == running_.end() || found->second.paused || !found->second.output.is_open()) return;

@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <sys/types.h>
@@ -37,6 +38,7 @@ class OwnPrograms {
 
   using Id = std::uint64_t;  // never 0
   using Words = std::vector<std::string>;
+  using Variables = std::vector<std::pair<std::string, std::string>>;
   struct Answer {
     std::string output;  // empty where it was handed on as it came
     std::string errors;
@@ -53,10 +55,12 @@ class OwnPrograms {
   OwnPrograms(const OwnPrograms&) = delete;
   OwnPrograms& operator=(const OwnPrograms&) = delete;
 
-  // Calls back once, with all that the program printed.
-  Result<Id> ask(const Words& words, std::chrono::nanoseconds patience, OnAnswer on_answer);
+  // Calls back once, with all that the program printed. `variables`: in place of the node's own, for what is in no command line
+  // that others may read.
+  Result<Id> ask(const Words& words, std::chrono::nanoseconds patience, OnAnswer on_answer,
+                 const Variables& variables = {});
   // Hands on what the program prints as it comes, until it ends.
-  Result<Id> follow(const Words& words, OnOutput on_output, OnAnswer on_end);
+  Result<Id> follow(const Words& words, OnOutput on_output, OnAnswer on_end, const Variables& variables = {});
   // Stops and continues reading the output: a program whose pipe is full waits.
   void pause(Id id);
   void go_on(Id id);
@@ -80,7 +84,7 @@ class OwnPrograms {
     OnAnswer on_answer;
   };
 
-  Result<Id> start(const Words& words, OnOutput on_output, OnAnswer on_answer);
+  Result<Id> start(const Words& words, OnOutput on_output, OnAnswer on_answer, const Variables& variables);
   Status watch(Id id, const os::Fd& pipe);
   void ready(Id id, int fd);
   void end_if_over(Id id);

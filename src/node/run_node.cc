@@ -25,11 +25,11 @@ namespace {
 constexpr int kExitOk = 0;
 constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
-constexpr int kClientFd = 3;  // or where the starter reads
+constexpr int kClientFd = 3;  // the client's socket, or the pipe of the starter
 
-// Standard descriptors are /dev/null and the log, what leads to the starter is 3, and nothing else is open.
+// Makes the standard descriptors /dev/null and the log, the descriptor of the starter 3, and closes all others.
 Status arrange_descriptors(const NodeArguments& arguments) {
-  // Copies lie out of the way of the numbers that are to be taken.
+  // The copies have numbers above those that are to be assigned.
   auto copy = [](int fd) { return os::Fd(::fcntl(fd, F_DUPFD_CLOEXEC, kClientFd + 1)); };
   os::Fd opened(::open("/dev/null", O_RDWR | O_CLOEXEC));
   os::Fd null = copy(opened.get());
@@ -49,7 +49,7 @@ Status arrange_descriptors(const NodeArguments& arguments) {
   return Status::ok();
 }
 
-// Goes on in a process that is not the client's child; in the client's child, if no other can be made.
+// Continues in a process that is not the client's child; in the client's child if fork() fails.
 void leave_parent() {
   if (::fork() > 0) ::_exit(kExitOk);
 }
@@ -67,11 +67,11 @@ Result<os::Fd> block_signals(bool foreground) {
   return fd;
 }
 
-// One line, and then the end: the starter waits for either.
+// Writes one line and closes the pipe; the starter waits for either.
 void tell_starter(const nlohmann::json& news) {
   os::Fd pipe(kClientFd);
   const std::string line = json_text(news) + "\n";
-  // A starter that is gone does not matter.
+  // A failure means that the starter has ended, which does not matter.
   [[maybe_unused]] ssize_t written = ::write(pipe.get(), line.data(), line.size());
 }
 
@@ -102,7 +102,7 @@ void handle_signals(int fd, event::Loop& loop, Node& node) {
   node.reap_children();
 }
 
-// The end of the input is the end of whoever wrote to it, however that ended.
+// The end of the input means that the process at its other end has ended, in whatever way.
 Status follow_input(event::Loop& loop) {
   const Status added = loop.add(STDIN_FILENO, EPOLLIN, [&loop](std::uint32_t) {
     char ignored[256];
@@ -125,7 +125,7 @@ Status serve(const NodeArguments& arguments, SessionOptions options, bool* ready
   FRAY_RETURN_IF_ERROR(
       loop->add(signals.get(), EPOLLIN, [&](std::uint32_t) { handle_signals(signals.get(), *loop, wired); }));
   if (arguments.client_fd >= 0) {
-    // A client that is gone already is no failure of the node's.
+    // A client that has ended already is not a failure of the node.
     if (Status adopted = node->adopt(os::Fd(kClientFd)); !adopted.is_ok()) return Status::ok();
   }
   Attachment attached;
@@ -142,7 +142,7 @@ Status serve(const NodeArguments& arguments, SessionOptions options, bool* ready
   node->stop_all_jobs();
   Status killed = Node::kill_everything();
   node.reset();
-  // Tasks may have had nodes of their own, which could not tidy up.
+  // Tasks may have started nodes of their own, which were killed without removing their folders.
   remove_stale_sessions(os::run_folder_path());
   return killed;
 }
@@ -164,7 +164,7 @@ int run_node(const NodeArguments& arguments) {
   }
   if (!arguments.foreground) {
     if (arguments.embedded || arguments.ready_fd >= 0) leave_parent();
-    ::setsid();  // fails for the leader of a group, which has left the terminal's group already
+    ::setsid();  // fails for the leader of a group, which is outside of the terminal's group already
   }
   if (::chdir("/") != 0) return kExitFailed;
   bool ready = false;

@@ -1,5 +1,7 @@
 #include "node/status_report.h"
 
+#include <algorithm>
+
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
@@ -32,7 +34,7 @@ json resources(const ResourceSet& set) {
   return amounts;
 }
 
-// What a lease or a demand is for.
+// Adds the shape of a lease or a demand.
 void add_shape(json& row, const WorkShape& shape) {
   WorkShape::visit(shape, [&row](const char* name, const auto& field) {
     if constexpr (std::is_integral_v<std::remove_cvref_t<decltype(field)>>) {
@@ -43,36 +45,69 @@ void add_shape(json& row, const WorkShape& shape) {
   });
 }
 
-// Every name that the node has, also where nothing is free.
+// Lists every resource of the node, also those of which nothing is free.
 json free_resources(const ResourceSet& free, const ResourceSet& total) {
   json amounts = json::object();
   for (const auto& [name, units] : total.units()) amounts[name] = free.amount(name);
   return amounts;
 }
 
-const char* state_name(const WorkerProcess& worker, const scheduler::Worker* entry, bool blocked) {
+const scheduler::HeldLease* lease_of(const scheduler::LeaseTable& table, const scheduler::Worker* entry) {
+  return entry == nullptr ? nullptr : table.ledger().find(entry->lease);
+}
+
+// One of kWorkerStates.
+const char* state_name(const StatusSources& sources, ProcessId process, const WorkerProcess& worker) {
+  if (sources.watch.stopped_since_ns(process) != 0) return "stopped";
+  const scheduler::LeaseTable& table = sources.leases.table();
+  const scheduler::Worker* entry = table.workers().find(process);
   if (entry == nullptr || entry->state == scheduler::WorkerState::kStarting) return "starting";
   if (entry->doomed || entry->state == scheduler::WorkerState::kEnding) return "ending";
-  if (blocked) return "blocked";
+  const scheduler::HeldLease* lease = lease_of(table, entry);
+  if (lease != nullptr && lease->blocked) return "blocked";
   if (worker.view()->state.load(std::memory_order_relaxed) == WorkerState::kRunning) return "running";
   return entry->state == scheduler::WorkerState::kLeased ? "leased" : "idle";
 }
 
-json workers(const StatusSources& sources) {
+json clients(const Roster& roster) {
+  json rows = json::array();
+  for (const Connection* driver : roster.drivers())
+    rows.push_back({{"process", driver->process}, {"pid", driver->pid}});
+  return rows;
+}
+
+}  // namespace
+
+std::array<std::size_t, kWorkerStates.size()> workers_by_state(const StatusSources& sources) {
+  std::array<std::size_t, kWorkerStates.size()> counts{};
+  for (const auto& [process, worker] : sources.processes.workers()) {
+    const auto found = std::find(kWorkerStates.begin(), kWorkerStates.end(), state_name(sources, process, worker));
+    ++counts.at(static_cast<std::size_t>(found - kWorkerStates.begin()));
+  }
+  return counts;
+}
+
+std::size_t living_actors(const StatusSources& sources) {
+  const std::vector<actor::ActorView> views = sources.actors.table().views();
+  return static_cast<std::size_t>(std::count_if(
+      views.begin(), views.end(), [](const actor::ActorView& view) { return view.state != actor::ActorState::kDead; }));
+}
+
+json resources_json(const StatusSources& sources) {
+  return {{"total", resources(sources.total)}, {"free", free_resources(sources.leases.table().free(), sources.total)}};
+}
+
+json worker_rows(const StatusSources& sources) {
   const scheduler::LeaseTable& table = sources.leases.table();
   json rows = json::array();
   for (const auto& [process, worker] : sources.processes.workers()) {
-    const scheduler::Worker* entry = table.workers().find(process);
-    const scheduler::HeldLease* lease = entry == nullptr ? nullptr : table.ledger().find(entry->lease);
+    const scheduler::HeldLease* lease = lease_of(table, table.workers().find(process));
     std::string task = worker.view()->running_task();
-    json row = {{"process", process},
-                {"pid", worker.pid},
-                {"state", state_name(worker, entry, lease != nullptr && lease->blocked)},
-                {"task", task}};
+    json row = {
+        {"process", process}, {"pid", worker.pid}, {"state", state_name(sources, process, worker)}, {"task", task}};
     if (!task.empty())
       row["running_seconds"] = seconds_since(worker.view()->started_ns.load(std::memory_order_relaxed));
     if (std::uint64_t since_ns = sources.watch.stopped_since_ns(process); since_ns != 0) {
-      row["state"] = "stopped";
       row["stopped_seconds"] = seconds_since(since_ns);
     }
     if (lease != nullptr) {
@@ -85,7 +120,7 @@ json workers(const StatusSources& sources) {
   return rows;
 }
 
-json waiting(const LeaseCarrier& leases) {
+json waiting_rows(const LeaseCarrier& leases) {
   json rows = json::array();
   for (const scheduler::Waiting& entry : leases.table().waiting()) {
     WaitReason why{leases.env_reason(entry.client, entry.demand), kEnvWayOn};
@@ -102,17 +137,19 @@ json waiting(const LeaseCarrier& leases) {
   return rows;
 }
 
-// Living actors; those that are dead and still have handles are nobody's business here.
-json actors(const StatusSources& sources) {
+// Those that are dead and still have handles are nobody's business here.
+json actor_rows(const StatusSources& sources, bool only_waiting) {
   json rows = json::array();
   for (const actor::ActorView& view : sources.actors.table().views()) {
     if (view.state == actor::ActorState::kDead) continue;
+    const WaitReason why = sources.actors.why_waiting(view);
+    if (only_waiting && why.text.empty()) continue;
     json row = {{"class", view.class_name},  {"namespace", view.name_space},      {"state", to_string(view.state)},
                 {"restarts", view.restarts}, {"max_restarts", view.max_restarts}, {"detached", view.detached}};
     if (view.name) row["name"] = *view.name;
     auto worker = sources.processes.workers().find(view.worker);
     if (worker != sources.processes.workers().end()) row["pid"] = worker->second.pid;
-    if (const WaitReason why = sources.actors.why_waiting(view); !why.text.empty()) {
+    if (!why.text.empty()) {
       row["reason"] = why.text;
       row["way_on"] = why.way_on;
     }
@@ -121,7 +158,7 @@ json actors(const StatusSources& sources) {
   return rows;
 }
 
-json reservations(const StatusSources& sources) {
+json reservation_rows(const StatusSources& sources) {
   const scheduler::LeaseTable& table = sources.leases.table();
   json rows = json::array();
   for (const auto& [name, entry] : sources.reservations.entries()) {
@@ -135,8 +172,7 @@ json reservations(const StatusSources& sources) {
   return rows;
 }
 
-// Those that have not ended.
-json jobs(const JobCarrier& carrier) {
+json job_rows(const JobCarrier& carrier) {
   json rows = json::array();
   for (const std::string& id : carrier.table().living()) {
     const job::JobView view = *carrier.table().view(id);
@@ -149,15 +185,6 @@ json jobs(const JobCarrier& carrier) {
   }
   return rows;
 }
-
-json clients(const Roster& roster) {
-  json rows = json::array();
-  for (const Connection* driver : roster.drivers())
-    rows.push_back({{"process", driver->process}, {"pid", driver->pid}});
-  return rows;
-}
-
-}  // namespace
 
 json status_json(const StatusSources& sources) {
   const scheduler::LeaseTable& table = sources.leases.table();
@@ -172,13 +199,13 @@ json status_json(const StatusSources& sources) {
         {"uptime_seconds", seconds_since(sources.started_ns)},
         {"max_workers", sources.max_workers},
         {"worker_keys", sources.leases.known_keys()}}},
-      {"resources", {{"total", resources(sources.total)}, {"free", free_resources(table.free(), sources.total)}}},
+      {"resources", resources_json(sources)},
       {"clients", clients(sources.roster)},
-      {"workers", workers(sources)},
-      {"waiting", waiting(sources.leases)},
-      {"actors", actors(sources)},
-      {"reservations", reservations(sources)},
-      {"jobs", jobs(sources.jobs)},
+      {"workers", worker_rows(sources)},
+      {"waiting", waiting_rows(sources.leases)},
+      {"actors", actor_rows(sources, false)},
+      {"reservations", reservation_rows(sources)},
+      {"jobs", job_rows(sources.jobs)},
       {"job_records", {{"trouble", sources.jobs.trouble()}, {"rebuilt", sources.jobs.rebuilt()}}},
       {"objects", {{"count", sources.objects.table().size()}, {"inline_bytes", sources.objects.inline_bytes()}}},
       {"store",

@@ -6,8 +6,11 @@
 // Failure:    none. Values of environment variables are never part of it.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -44,7 +47,18 @@ struct StatusSources {
   const WorkerWatch& watch;
 };
 
+inline constexpr std::array<std::string_view, 7> kWorkerStates = {"starting", "idle",    "leased", "running",
+                                                                  "blocked",  "stopped", "ending"};
+
 nlohmann::json status_json(const StatusSources& sources);
+// Sums of it, which cost little however many workers and actors there are, and its lists.
+std::array<std::size_t, kWorkerStates.size()> workers_by_state(const StatusSources& sources);
+std::size_t living_actors(const StatusSources& sources);
+nlohmann::json resources_json(const StatusSources& sources);
+nlohmann::json worker_rows(const StatusSources& sources);
+nlohmann::json waiting_rows(const LeaseCarrier& leases);
+nlohmann::json actor_rows(const StatusSources& sources, bool only_waiting);  // living ones
+nlohmann::json job_rows(const JobCarrier& jobs);                             // those that have not ended
 // The text of the status document.
 std::string status_report(const StatusSources& sources);
 

@@ -23,7 +23,7 @@ struct ReportLost {
   StatusCode code = StatusCode::kOwnerDied;
   friend bool operator==(const ReportLost&, const ReportLost&) = default;
 };
-struct Forget {  // nobody holds it any more
+struct Forget {  // the object has no holder any more
   ObjectId object;
   friend bool operator==(const Forget&, const Forget&) = default;
 };

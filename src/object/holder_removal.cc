@@ -1,4 +1,4 @@
-// Removals: releases, departures, and what is forgotten because of them.
+// Removals of a HolderTable: releases, departures, and the objects that are forgotten because of them.
 #include <algorithm>
 #include <utility>
 
@@ -22,8 +22,8 @@ void HolderTable::apply_release(const Hold& hold) {
   unheld_.push_back(hold.object);
 }
 
-// One walk over all entries for all departed of a round, and none when they held and owned nothing, as a worker that
-// retires does.
+// One walk over all entries serves all processes that departed in a round. There is no walk for processes that held and
+// owned nothing, such as a worker that retires.
 void HolderTable::apply_departures(const std::vector<ProcessId>& departed) {
   std::vector<ProcessId> with_traces;
   for (ProcessId process : departed) {
@@ -43,8 +43,9 @@ void HolderTable::depart_from(ObjectId object, Entry& entry, const std::vector<P
   }
 }
 
-// An entry that was only mentioned, or whose owner was not there. A Register or Complete was written before whatever
-// mentioned it, so it has arrived by now; if it has not, the object was forgotten before.
+// A suspicious entry was mentioned by another message, but its own Register or Complete is missing, or its owner was
+// not there. That message was written before any that mentions the object, so it has arrived by now; if it has not, the
+// object was forgotten before.
 void HolderTable::apply_suspicion(ObjectId object) {
   auto found = entries_.find(object);
   if (found == entries_.end()) return;
@@ -55,7 +56,7 @@ void HolderTable::apply_suspicion(ObjectId object) {
   unheld_.push_back(object);
 }
 
-// Forgets what nobody holds, and what only that held. A list, not a recursion: chains may be long.
+// Forgets objects without holders, and objects that only those held. A list, not a recursion: chains may be long.
 void HolderTable::collect() {
   while (!unheld_.empty()) {
     const ObjectId object = unheld_.back();

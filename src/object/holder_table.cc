@@ -1,4 +1,4 @@
-// Additions and questions. Removals are in holder_removal.cc.
+// Additions to a HolderTable and questions to it. Removals are in holder_removal.cc.
 #include "object/holder_table.h"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ void HolderTable::released(ProcessId process, ObjectId object) {
     ++contradictions_;
     return;
   }
-  // Also when it does not hold the object yet: the Complete in its name may still be in another socket.
+  // Queued even if the process does not hold the object yet: the Complete in its name may still be in another socket.
   removals_.release({.process = process, .object = object});
 }
 
@@ -75,15 +75,6 @@ bool HolderTable::completed(ProcessId holder, ObjectId object, const std::vector
     if (!contained.confirmed) removals_.suspect(inner);
   }
   return true;
-}
-
-void HolderTable::bytes_lost(ObjectId object) {
-  auto found = entries_.find(object);
-  if (found == entries_.end() || found->second.state != State::kComplete) {
-    ++contradictions_;
-    return;
-  }
-  lose(object, found->second, StatusCode::kObjectLost);
 }
 
 void HolderTable::wanted(ProcessId process, ObjectId object) {

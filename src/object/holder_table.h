@@ -1,4 +1,4 @@
-// HolderTable: the node's record of registered objects: whether their value is known, and who still holds them.
+// HolderTable: the node's record of registered objects: whether their value is known, and their holders.
 //
 //   table.process_joined(1);
 //   table.registered(1, id);
@@ -51,12 +51,10 @@ class HolderTable {
   // The sender holds an object that it got from another process, which registered it or held it before.
   void held(ProcessId process, ObjectId object);
   void released(ProcessId process, ObjectId object);
-  // The value is known; `holder` holds it (in whose name the maker speaks), and it holds `nested`. A second completion
-  // of the same object, or one of a lost object, is dropped (a late attempt) and returns false: the caller must then
-  // drop the bytes it came with. A release by `holder` that waits for its round is not undone by this.
+  // The value is known. `holder`, in whose name the maker speaks, holds the object, and the object holds `nested`. A
+  // second completion of the same object, or one of a lost object, is dropped (a late attempt) and returns false: the
+  // caller must then drop the bytes it came with. A release by `holder` that waits for its round is not undone by this.
   bool completed(ProcessId holder, ObjectId object, const std::vector<ObjectId>& nested);
-  // The bytes are gone although the object is held (a spill file that cannot be read).
-  void bytes_lost(ObjectId object);
   void wanted(ProcessId process, ObjectId object);
 
   // A round has ended in which everything was read that lay in any socket when the round began. Removals that were read
@@ -91,7 +89,7 @@ class HolderTable {
 
  private:
   enum class State : std::uint8_t { kPending, kComplete, kLost };
-  struct Rare {  // what few entries have
+  struct Rare {  // members that few entries need
     std::vector<ObjectId> nested;
     std::vector<ProcessId> wanted_by;
   };

@@ -186,13 +186,6 @@ TEST_F(HolderTableTest, ObjectThatNobodyRegisteredWithinAGraceRoundIsLost) {
   EXPECT_FALSE(table.is_lost(b));
 }
 
-TEST_F(HolderTableTest, LostBytesAreReported) {
-  table.completed(kDriver, a, {});
-  table.bytes_lost(a);
-  table.wanted(kDriver, a);
-  EXPECT_EQ(take(), (std::vector<Command>{ReportLost{kDriver, a, StatusCode::kObjectLost}}));
-}
-
 TEST_F(HolderTableTest, ObjectOfAnotherEngineIsCountedAndReported) {
   const ObjectId stray{.epoch = kEpoch + 1, .owner = kDriver, .sequence = 1};
   table.registered(kDriver, stray);

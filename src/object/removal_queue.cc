@@ -5,7 +5,7 @@
 namespace fray::object {
 
 void RemovalQueue::release(const Hold& hold) {
-  // The number of the newest release decides; an older one in the queue is then void.
+  // Only the newest release of a hold counts: this number makes older ones in the queue void.
   waiting_[hold] = ++order_;
   fresh_.releases.push_back(hold);
   fresh_orders_.push_back(order_);

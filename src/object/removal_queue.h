@@ -45,7 +45,7 @@ class RemovalQueue {
   void suspect(ObjectId object) { fresh_.suspects.push_back(object); }
 
   bool empty() const;
-  // A round has ended: what is due now.
+  // Called at the end of a round; returns the removals that are due.
   Removals next_round();
 
  private:

@@ -22,7 +22,7 @@ std::string variable(std::initializer_list<const char*> names) {
   return {};
 }
 
-// A locale that says nothing about its characters (C, POSIX, none) is taken for UTF-8, as Python does.
+// A locale without a character set (C, POSIX, none) counts as UTF-8, as in Python.
 bool is_unicode(std::string locale) {
   std::size_t dot = locale.find('.');
   if (dot == std::string::npos) return true;

@@ -27,7 +27,7 @@ struct TerminalStyle {
   std::string green(std::string_view text) const { return paint(text, "32"); }
   std::string yellow(std::string_view text) const { return paint(text, "33"); }
   std::string red(std::string_view text) const { return paint(text, "31"); }
-  // One of some colours; those of processes started after each other differ.
+  // In one of several colours; processes that were started one after the other have different ones.
   std::string of_process(std::string_view text, int pid) const;
 
  private:

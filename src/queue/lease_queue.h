@@ -9,12 +9,12 @@
 //                    ▲               │
 //                    └── put_back, take_back
 //
-// Items wait in the order of their numbers, however often they were leased. A lease whose time is over stays valid until
-// it is taken back.
+// Items wait in the order of their numbers, however often they were leased. A lease whose time is over stays valid
+// until it is taken back.
 //
 // Threading:  confined to its owner.
 // Ownership:  numbers and sizes; the bytes of items are elsewhere.
-// Failure:    what does not fit the state is refused with nothing or false, and changes nothing.
+// Failure:    a call that does not fit the state returns nothing or false, and changes nothing.
 #pragma once
 
 #include <cstdint>
@@ -38,14 +38,14 @@ class LeaseQueue {
   };
 
   void add(Number item, std::uint64_t size);
-  // A lease of a node before this one.
+  // Restores a lease that an earlier node has made.
   void restore_lease(Number item, Number lease, Moment ends, std::int64_t begun_unix_ns);
 
   // The item that lease() would take.
   std::optional<Number> first() const;
   std::uint64_t first_size() const { return waiting_.begin()->second; }
   Number lease(Number lease, Now now, Moment length);
-  // The item is done: it is gone.
+  // Removes an item that is done.
   bool end(Number item, Number lease);
   bool put_back(Number item, Number lease);
   // Items whose leases are over wait again; returns them.

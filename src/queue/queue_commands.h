@@ -1,5 +1,5 @@
-// Commands of the QueueTable: what is to be kept, and who is to be answered. Answers come after everything that they tell
-// of: a command is kept before any answer that stands behind it is sent.
+// Commands of the QueueTable: the changes to store, and the answers to send. An answer follows the changes that it
+// depends on: all commands before it must be stored before it is sent.
 //
 // Threading:  values.
 // Ownership:  own their strings.
@@ -16,7 +16,7 @@
 
 namespace fray::queue {
 
-// Who waits for an answer, as whoever carries out the commands numbers them.
+// A request that waits for an answer, as the owner of the table numbers it.
 using AskId = std::uint64_t;  // never 0
 
 struct KeepQueue {
@@ -61,7 +61,7 @@ struct KeepMemory {
 struct DropMemory {
   std::string client = {};
 };
-struct KeepNext {  // the next number that nobody has had
+struct KeepNext {  // the next unused number
   Number next = 1;
 };
 struct Answered {
@@ -73,7 +73,7 @@ struct Answered {
 using Command = std::variant<KeepQueue, DropQueue, DropWaiting, KeepItem, DropItem, KeepLease, DropLease, KeepMemory,
                              DropMemory, KeepNext, Answered>;
 
-// Everything that was kept, of a node before this one.
+// Everything that an earlier node has stored.
 struct Kept {
   struct Item {
     Number queue = 0;

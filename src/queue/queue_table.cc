@@ -31,7 +31,7 @@ std::optional<LeaseName> parse_lease_id(std::string_view id) {
   return name;
 }
 
-// "0 4 " as the places of leases in a request, whose ids they become again.
+// The ids of the leases at these places of a request; "0 4 " names the first and the fifth.
 std::vector<std::string> ids_at(std::string_view places, const std::vector<std::string>& leases) {
   std::vector<std::string> ids;
   while (!places.empty()) {
@@ -91,7 +91,7 @@ void QueueTable::restore(const Kept& kept, Now now) {
   for (const KeepLease& lease : kept.leases) {
     auto queue = by_item.find(lease.item);
     if (queue == by_item.end()) continue;
-    // What is left of it; a wall clock that was set back gives nobody more than the whole.
+    // The rest of the lease; never more than its length, even if the wall clock was set back.
     const std::int64_t left = lease.begun_unix_ns + lease.length_ns - now.unix_ns;
     const Moment rest(std::clamp<std::int64_t>(left, 0, lease.length_ns));
     queue->second->items.restore_lease(lease.item, lease.lease, now.steady + rest, lease.begun_unix_ns);
@@ -100,7 +100,7 @@ void QueueTable::restore(const Kept& kept, Now now) {
   std::sort(memories.begin(), memories.end(),
             [](const KeepMemory& a, const KeepMemory& b) { return a.unix_ns < b.unix_ns; });
   for (KeepMemory& memory : memories) {
-    memory.unix_ns = now.unix_ns;  // while no node was there, nobody could ask again
+    memory.unix_ns = now.unix_ns;  // time without a node does not count, because no client could repeat a request
     keep_memory(std::move(memory));
   }
 }
@@ -146,11 +146,11 @@ void QueueTable::ask(AskId ask, Request request, Now now) {
   }
 }
 
-// True: it was answered, for it is one that this client has asked before.
+// True if the request is a repetition, which was answered from memory.
 bool QueueTable::repeat(AskId ask, const Request& request, Now now) {
   const std::string& client = request.caller.client;
   if (client.empty() || !changes_items(request.verb)) return false;
-  // It asks one thing at a time: what it asked before it does not wait for any more.
+  // A client has one request at a time, so it does not wait for earlier ones any more.
   withdraw_waiters_of(client);
   auto found = memories_.find(client);
   if (found == memories_.end()) return false;
@@ -281,7 +281,7 @@ void QueueTable::pop(AskId ask, Queue& queue, const Request& request, Now now) {
   answer(ask, give(queue, waiter, now));
 }
 
-// Leases to one who asks: as many items as it wants, as there are, and as one answer has room for.
+// Leases items to a waiter: as many as it wants, as there are, and as one answer has room for.
 Answer QueueTable::give(Queue& queue, const Waiter& to, Now now) {
   Answer given;
   std::uint64_t bytes = 0;

@@ -1,22 +1,22 @@
-// QueueTable: decides what is handed out of which queue, to whom, and when a lease ends.
+// QueueTable: decides which items of queues are leased to which client, and when a lease ends.
 //
 //   table.ask(1, {.verb = Verb::kMake, .queue = "pages"}, now);
 //   table.ask(2, {.verb = Verb::kPush, .queue = "pages", .items = {"a"}}, now);
 //   table.take_commands();   // KeepQueue, Answered{1}, KeepItem, Answered{2}, KeepNext
 //
-// Rules (docs/decisions/0028). The item that was pushed first is leased first, however often it was leased before. A lease
-// whose time is over is taken back when somebody looks: at a pop, a peek or a count, and while somebody waits for an item
-// as soon as it is over. Who waits is served in the order of asking.
+// Rules (docs/decisions/0028). The item that was pushed first is leased first, however often it was leased before. An
+// expired lease is taken back at the next pop, peek or count, and at once while a client waits for an item. Waiting
+// clients are served in the order of their requests.
 //
-// A client that names itself is remembered with its newest request, so that one that is sent again changes nothing and gets
-// the same answer; of a pop those leases that are still valid. Memories of clients that have not asked for kMemory, while a
-// node was there, are dropped.
+// The newest request of a client that names itself is remembered, so that a repetition of it changes nothing and gets
+// the same answer; a repeated pop gets those leases that are still valid. The request is forgotten when the client has
+// sent none for kMemory, which counts only time with a node.
 //
-// What changed is told by commands, each before the answers that follow from it.
+// Changes are reported by commands, each before the answers that depend on it.
 //
 // Threading:  confined to the node's loop (or a test).
 // Ownership:  numbers and names; the bytes of items leave with KeepItem.
-// Failure:    what cannot be is answered with a Status: kNotFound, kInvalidArgument.
+// Failure:    a request that cannot be served is answered with a Status: kNotFound, kInvalidArgument.
 #pragma once
 
 #include <chrono>
@@ -39,14 +39,14 @@ class QueueTable {
  public:
   static constexpr std::chrono::minutes kMemory{10};
 
-  // What nodes before this one kept; before any other call.
+  // Takes over the state of earlier nodes; must be the first call.
   void restore(const Kept& kept, Now now);
 
-  // Answered by a command, at once or, of a pop that waits, later.
+  // A command answers, at once or, for a pop that waits, later.
   void ask(AskId ask, Request request, Now now);
-  // Nobody waits for this answer any more. Leases that the answer would have told of are not made.
+  // The client does not wait for this answer any more, so no lease is made for it.
   void withdraw(AskId ask);
-  // Leases that are over go to those who wait; waits that are over end. Called at next_due(), if there is one.
+  // Gives items of expired leases to waiting clients, and ends waits that are over. To be called at next_due().
   void tick(Now now);
   std::optional<Moment> next_due() const;
 
@@ -94,12 +94,12 @@ class QueueTable {
   bool end_lease(Queue& queue, Verb verb, std::string_view id);
   Answer give(Queue& queue, const Waiter& to, Now now);
   void serve(Queue& queue, Now now);
-  void take_back(Queue& queue, Now now);  // and hands it to those who wait
+  void take_back(Queue& queue, Now now);  // and leases the items to waiting clients
   void withdraw_waiters_of(const std::string& client);
   QueueView view(const Queue& queue) const;
 
   Number next_ = 1;
-  bool drawn_ = false;  // next_ has moved since the last commands
+  bool drawn_ = false;  // next_ has changed since the last commands
   std::map<std::string, Queue, std::less<>> queues_;
   std::unordered_map<std::string, Memory> memories_;
   std::list<std::string> order_;  // clients, the one that asked longest ago first

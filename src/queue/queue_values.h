@@ -1,4 +1,4 @@
-// What is asked of queues, and what is answered.
+// The requests to queues and their answers.
 //
 // Threading:  values.
 // Ownership:  own their strings.
@@ -14,18 +14,18 @@
 
 namespace fray::queue {
 
-using Moment = std::chrono::nanoseconds;  // of a clock that never goes back, since whenever
+using Moment = std::chrono::nanoseconds;  // of a monotonic clock with any origin
 
 struct Now {
   Moment steady{0};
-  std::int64_t unix_ns = 0;  // for people, and for what outlives the steady clock
+  std::int64_t unix_ns = 0;  // for people, and for times that are stored
 };
 
-// Of queues, items and leases alike: each is given out once, ever, in rising order.
+// The number of a queue, an item or a lease. Numbers are assigned in ascending order and never used again.
 using Number = std::uint64_t;
 
-// Who asks, and which of its requests this is. A request that is sent again, because its answer was lost, has the same
-// sequence and gets the same answer. An asker without a name is given no such promise.
+// The client, and the number of its request. A request that is repeated because its answer was lost has the same
+// sequence and gets the same answer. This does not hold for a client without a name.
 struct Caller {
   std::string client = {};
   std::uint64_t sequence = 0;
@@ -49,7 +49,7 @@ struct GivenItem {
   Number item = 0;
   std::string lease_id = {};  // empty for kPeek
   std::int64_t begun_unix_ns = 0;
-  std::string bytes = {};  // of the item: whoever keeps the items fills it in
+  std::string bytes = {};  // of the item; the store of the items fills it in
 };
 
 struct QueueView {
@@ -72,10 +72,10 @@ struct Answer {
 inline constexpr std::size_t kLongestName = 100;
 Status check_name(const std::string& name);
 
-// What one request may ask for.
+// Limits of one request.
 inline constexpr std::uint32_t kMostAtOnce = 1000;
 inline constexpr std::uint64_t kMostItemBytes = std::uint64_t{4} << 20;  // of one item, and of what one pop returns
-inline constexpr Moment kLongestWait = std::chrono::seconds(60);         // whoever wants more asks again
+inline constexpr Moment kLongestWait = std::chrono::seconds(60);         // to wait longer, a client asks again
 inline constexpr Moment kLongestLease = std::chrono::hours(24 * 365 * 100);
 inline constexpr std::size_t kLongestClient = 64;
 

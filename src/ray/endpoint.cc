@@ -17,7 +17,7 @@ Result<Address> parse_address(std::string_view text) {
   return http_client::parse_address(text, kDashboard);
 }
 
-Result<Token> find_token() {
+Result<Token> token_of_environment() {
   using http_client::token_variable;
   if (std::string value = token_variable("RAY_AUTH_TOKEN"); !value.empty()) return Token{value, "RAY_AUTH_TOKEN"};
   if (std::string path = token_variable("RAY_AUTH_TOKEN_PATH"); !path.empty()) {
@@ -28,6 +28,12 @@ Result<Token> find_token() {
                               "unset the variable",
                               path, value.is_ok() ? "is empty" : "cannot be read"));
   }
+  return Token{};
+}
+
+Result<Token> find_token() {
+  FRAY_ASSIGN_OR_RETURN(Token told, token_of_environment());
+  if (!told.value.empty()) return told;
   const char* home = std::getenv("HOME");
   const std::string path = std::string(home == nullptr ? "" : home) + "/.ray/auth_token";
   auto value = http_client::read_token_file(path);

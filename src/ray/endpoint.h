@@ -34,5 +34,7 @@ inline constexpr http_client::Service kDashboard{
 
 Result<Address> parse_address(std::string_view text);
 Result<Token> find_token();
+// Of the two variables alone.
+Result<Token> token_of_environment();
 
 }  // namespace fray::ray

@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kBlock = 64u << 10;
-constexpr std::uint64_t kSmall = 16u << 20;  // below this no proportion is a bomb
+constexpr std::uint64_t kSmall = 16u << 20;  // below this size the rate of compression does not matter
 
 struct ReadFree {
   const ArchiveLibrary* library = nullptr;
@@ -37,7 +37,7 @@ Status refused(const std::string& archive, const std::string& why) {
   return Status(StatusCode::kRuntimeEnv, fmt::format("the archive {} is refused: {}", archive, why));
 }
 
-// "a/./b" as "a/b"; empty for what may not be there.
+// Returns "a/b" for "a/./b"; empty for a path that leads out of the folder.
 std::string safe_path(const std::string& name) {
   if (name.empty() || name.front() == '/' || name.find('\\') != std::string::npos) return {};
   std::string safe;
@@ -52,12 +52,12 @@ std::string safe_path(const std::string& name) {
 
 using Links = std::map<std::string, std::string>;  // targets by path
 
-// Whether who follows the link leaves the folder on the way, through whichever other links of the archive that goes. What
-// is not there counts as a folder: it may be one later.
+// Whether following the link, through any other links of the archive, leaves the folder at any point. A missing path
+// counts as a folder, because it may become one later.
 bool leads_out(const Links& links, const std::string& link) {
-  constexpr int kMostFollowed = 40;  // Linux follows no more
+  constexpr int kMostFollowed = 40;  // the limit of Linux
   std::vector<std::string> here;
-  std::vector<std::string> to_go;  // the next step is the last
+  std::vector<std::string> to_go;  // in reverse order: the next part is the last element
   const auto go = [&to_go](const fs::path& steps) {
     const std::size_t before = to_go.size();
     for (const fs::path& step : steps) to_go.push_back(step.string());
@@ -84,7 +84,8 @@ bool leads_out(const Links& links, const std::string& link) {
   return false;
 }
 
-// Names in archives are bytes or UTF-8, whatever the program's locale is: libarchive asks the thread's. Until its end.
+// Sets the locale of the thread to UTF-8 for the lifetime of the object: names in archives are bytes or UTF-8, but
+// libarchive decodes them by the thread's locale.
 class Utf8Names {
  public:
   Utf8Names() {
@@ -168,7 +169,7 @@ class Unpacker {
     return Status::io_error(fmt::format("cannot unpack {:?}", path), errno);
   }
 
-  // The folder that `path` lies in, made where it is missing.
+  // Opens the folder that contains `path`; missing folders are made.
   Result<os::Fd> parent_of(const std::string& path) {
     const std::size_t slash = path.rfind('/');
     const std::string parent = slash == std::string::npos ? "." : path.substr(0, slash);
@@ -211,7 +212,7 @@ class Unpacker {
     }
   }
 
-  // Holes count as well: reading them is as long.
+  // Holes of sparse files count as well, because reading them takes as long.
   Status count(const std::string& path, std::size_t size, la_int64_t offset) {
     unpacked_ += size;
     const std::uint64_t end = static_cast<std::uint64_t>(offset) + size;
@@ -236,7 +237,7 @@ class Unpacker {
     return refused(archive_, fmt::format("{:?} is a link to {:?}, which is not there", path, target));
   }
 
-  // After everything else, so that nothing was written through one.
+  // Links are made last, so that no file was written through one.
   Status make_links() {
     for (const auto& [path, target] : links_) {
       if (leads_out(links_, path)) return refused(archive_, fmt::format("the link {:?} leads out of the folder", path));

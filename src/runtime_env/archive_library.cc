@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kName = "libarchive.so.13";
 
-// Whether the library has it under this name.
+// Loads the function of this name; false where the library has none.
 template <typename Function>
 bool find(void* library, const char* name, Function*& function) {
   function = reinterpret_cast<Function*>(::dlsym(library, name));

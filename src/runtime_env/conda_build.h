@@ -1,5 +1,5 @@
 // Packages of a runtime env by conda: a whole environment with an interpreter of its own, made by micromamba, mamba or
-// conda, whichever is found first. Its Python has the driver's version, for Fray's own module fits no other.
+// conda, whichever is found first. Its Python has the driver's version, because Fray's own extension fits no other.
 //
 // Threading:  one thread; blocks in the program.
 // Ownership:  fills a folder of the caller's.

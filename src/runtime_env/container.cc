@@ -30,7 +30,7 @@ using nlohmann::json;
 
 constexpr std::uint64_t kMostProcesses = 32768;
 
-// In every container: what the engine needs of the host.
+// Options of every container, by which it has what Fray needs of the host.
 const std::vector<std::string> kShared = {"--rm",
                                           "--pid=host",
                                           "--ipc=host",
@@ -45,7 +45,7 @@ std::uint64_t most_files() {
   return ::getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_max : 1024;
 }
 
-// What the verdict holds for.
+// The name of the file with the verdict, which depends on the program.
 std::string verdict_name(const std::string& program) {
   struct stat found {};
   utsname kernel{};
@@ -67,8 +67,8 @@ std::vector<std::string> run_words(const ContainerEngine& engine, const std::vec
   return words;
 }
 
-// A container that was killed with its engine's helper, as when a session ends, still stands in the engine's books as
-// running. Best effort: the next one looks again.
+// The container engine still lists a container as running that was killed together with the engine's helper, as at the
+// end of a session. Best effort: the next call tries again.
 void remove_dead(const ContainerEngine& engine, const Variables& environment, const BuildWatch& watch) {
   if (!engine.is_podman) return;
   const Program look{{engine.program, "ps", "--filter=label=fray=1", "--format={{.ID}} {{.Pid}}"}, environment};
@@ -84,7 +84,8 @@ void remove_dead(const ContainerEngine& engine, const Variables& environment, co
   }
 }
 
-// Whether an image has `true` in it or not: only the engine's own work is tried.
+// Whether the engine has run the container. The result is the same if the image has no `true`: only the engine is
+// tested.
 bool has_run(const ProgramEnd& end) {
   return end.exit_code == 0 || (end.exit_code == 127 && end.output.find("executable file") != std::string::npos);
 }
@@ -149,7 +150,7 @@ Result<ContainerEngine> find_container_engine(const EnvCache& cache, const Runti
   FRAY_ASSIGN_OR_RETURN(engine.options, probe(engine, spec.container_image, environment, watch));
   const std::string beside = fmt::format("{}.{}", verdict, ::getpid());
   std::ofstream(beside) << json_text(engine.options) << std::flush;
-  std::rename(beside.c_str(), verdict.c_str());  // without it the next one tries again
+  std::rename(beside.c_str(), verdict.c_str());  // best effort: without the file the next call tries again
   return engine;
 }
 

@@ -35,7 +35,7 @@ constexpr std::chrono::milliseconds kLockPause{20};
 constexpr std::chrono::milliseconds kUsePause{5};
 constexpr int kUseTries = 400;
 
-// Snapshots are read-only, folders too.
+// Removes a tree whose files and folders may be read-only, as those of snapshots are.
 void remove_tree(const std::string& path) {
   std::error_code error;
   fs::remove_all(path, error);
@@ -111,7 +111,7 @@ Result<EnvCache> EnvCache::open() {
 Result<EnvCache> EnvCache::open(const std::string& folder) {
   const std::string parent = fs::path(folder).parent_path().string();
   FRAY_RETURN_IF_ERROR(make_folders(parent));
-  // What lies in it is run: nobody else may write there.
+  // Programs in this folder are run, so no other user may write to it.
   FRAY_RETURN_IF_ERROR(os::make_private_folder(folder));
   for (const char* name : {"/entries", "/locks", "/tmp"}) FRAY_RETURN_IF_ERROR(make_folders(folder + name));
   return EnvCache(folder);
@@ -123,7 +123,7 @@ Result<EnvUse> EnvCache::use(const std::string& name) const {
 }
 
 Result<EnvUse> EnvCache::use_path(const std::string& path) {
-  // Whoever lists entries, or removes one, has it to itself for a moment.
+  // A process that lists entries, or removes one, locks each for a moment, so locking is tried again.
   for (int tries = 0; tries < kUseTries; ++tries) {
     os::Fd file(::open((path + kUse).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
     if (!file.is_open() && errno != ENOENT && errno != ENOTDIR) return Status::io_error("cannot open " + path, errno);
@@ -133,7 +133,7 @@ Result<EnvUse> EnvCache::use_path(const std::string& path) {
       continue;
     }
     if (::access((path + kUse).c_str(), F_OK) != 0) break;  // removed between open() and flock()
-    ::futimens(file.get(), nullptr);                        // that it was used is worth a try, no more
+    ::futimens(file.get(), nullptr);                        // best effort: records that the entry was used
     return EnvUse(path, std::move(file));
   }
   return Status(StatusCode::kNotFound, fmt::format("there is no environment at {}", path));
@@ -144,7 +144,7 @@ Result<EnvUse> EnvCache::obtain(const std::string& name, const std::string& kind
   auto known = use(name);
   if (known.is_ok() || known.status().code() != StatusCode::kNotFound) return known;
   FRAY_ASSIGN_OR_RETURN(os::Fd mine, lock(name, wait));
-  known = use(name);  // whoever had the lock may have made it
+  known = use(name);  // the process that had the lock may have made it
   if (known.is_ok() || known.status().code() != StatusCode::kNotFound) return known;
   remove_leftovers(name);
   return make_entry(name, kind, make);
@@ -180,7 +180,7 @@ Result<EnvUse> EnvCache::make_entry(const std::string& name, const std::string& 
   return use(name);
 }
 
-// Of processes that were killed while they made it; the lock says that none does so now.
+// Removes what killed processes have left behind. The lock is held, so no process makes the entry now.
 void EnvCache::remove_leftovers(const std::string& name) const {
   std::error_code error;
   for (const auto& each : fs::directory_iterator(folder_ + "/tmp", error)) {

@@ -1,15 +1,15 @@
-// EnvCache: environments and snapshots on disk, each under the digest of what it was made from, made once however many
-// ask at the same moment.
+// EnvCache: environments and snapshots on disk, each under the digest of what it was made from. An entry is made once
+// even if several processes ask for it at the same moment.
 //
 //   <folder>/entries/<name>/        complete, or not there at all
 //                    entry.json     what it is, its size, when it was made
-//                    in_use         flock'ed (shared) by whoever uses it; its time is that of the last use
-//   <folder>/locks/<name>           flock'ed (exclusive) by whoever makes it
+//                    in_use         flock'ed (shared) by its users; its time is that of the last use
+//   <folder>/locks/<name>           flock'ed (exclusive) by the process that makes it
 //   <folder>/tmp/<name>.<pid>       being made, or being removed
 //
 // The folder is $FRAY_HOME/cache, else $XDG_CACHE_HOME/fray, else ~/.cache/fray.
 //
-// Threading:  any thread and any process; files and locks are what they meet at.
+// Threading:  any thread and any process; they synchronise by files and locks.
 // Ownership:  owns nothing but names. An EnvUse keeps its entry from being removed.
 // Failure:    what make() returns is returned, and nothing of it is kept: the next one who asks makes it anew. Entries
 //             that cannot be read are not there. A full disk is the error of the call that met it.
@@ -44,7 +44,7 @@ struct EnvEntry {
   std::string kind;     // "packages", "conda", "working_dir"
   std::string content;  // for people
   std::uint64_t bytes = 0;
-  std::int64_t used_at = 0;  // seconds of the clock on the wall
+  std::int64_t used_at = 0;  // seconds since 1970
   bool in_use = false;
 };
 

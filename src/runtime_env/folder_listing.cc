@@ -56,7 +56,7 @@ class Lister {
 
   Status look_at(const std::string& path) {
     struct stat found {};
-    if (::lstat((root_ + "/" + path).c_str(), &found) != 0) return Status::ok();  // gone meanwhile
+    if (::lstat((root_ + "/" + path).c_str(), &found) != 0) return Status::ok();  // the file was removed meanwhile
     if (is_ignored(path, S_ISDIR(found.st_mode))) return Status::ok();
     TreeItem item;
     item.path = path;

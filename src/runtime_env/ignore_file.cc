@@ -27,14 +27,15 @@ bool part_matches(const std::string& pattern, const std::string& part) {
   return ::fnmatch(pattern.c_str(), part.c_str(), 0) == 0;
 }
 
-// The parts of a path that can be reached by a prefix of the pattern: no pattern makes it search twice.
+// Matches the parts of a path by the set of positions that a prefix of the pattern can reach, so no pattern needs
+// backtracking.
 bool parts_match(Parts pattern, Parts path) {
   std::vector<bool> reached(path.size() + 1, false);
   reached[0] = true;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
     std::vector<bool> next(path.size() + 1, false);
     if (pattern[i] == "**") {
-      // At the end it stands for what lies inside: one part at least. Elsewhere for none as well.
+      // A "**" at the end stands for the content of a folder: at least one part. Elsewhere it also matches no part.
       const bool last = i + 1 == pattern.size();
       bool any = false;
       for (std::size_t at = 0; at <= path.size(); ++at) {
@@ -52,7 +53,7 @@ bool parts_match(Parts pattern, Parts path) {
   return reached[path.size()];
 }
 
-// Spaces at the end do not count, unless the last of them is quoted.
+// Removes spaces at the end, unless the last of them is quoted.
 void strip_spaces(std::string& line) {
   while (line.ends_with(' ')) {
     std::size_t quotes = 0;

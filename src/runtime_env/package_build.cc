@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of what makes a cached folder useless to other releases of this file.
+// Part of the name of cached folders: change it when this file builds them differently.
 constexpr std::string_view kRecipe = "packages 1";
 
 bool is_option(const std::string& line) { return line.starts_with("-"); }
@@ -37,7 +37,7 @@ void add_file(Digest& digest, const std::string& path) {
   digest.add(fmt::format("{} {} {}", found.st_size, found.st_mtim.tv_sec, found.st_mtim.tv_nsec));
 }
 
-// The names of what describes packages change with their versions: numpy-2.1.0.dist-info.
+// The names of the folders that describe installed packages contain their versions: numpy-2.1.0.dist-info.
 std::set<std::string> installed(const std::vector<std::string>& folders) {
   std::set<std::string> names;
   for (const std::string& folder : folders) {
@@ -61,7 +61,7 @@ Status write_lines(const std::string& path, const std::vector<std::string>& line
 }
 
 Variables quiet(Variables environment) {
-  // Where uv would install to is ours to say.
+  // Variables must not change where uv installs to.
   std::erase_if(environment, [](const auto& each) {
     return each.first == "VIRTUAL_ENV" || each.first == "CONDA_PREFIX" || each.first == "UV_PYTHON" ||
            each.first == "UV_SYSTEM_PYTHON" || each.first == "PYTHONPATH" || each.first == "PYTHONHOME";
@@ -150,7 +150,7 @@ Result<std::string> install_packages(const RuntimeEnvSpec& spec, const std::stri
     FRAY_ASSIGN_OR_RETURN(ProgramEnd done, run_program(program, watch, say));
     if (done.exit_code != 0) return build_failed(what, "uv", done);
   }
-  // They may hold passwords.
+  // Requirement lines may contain passwords.
   fs::remove(wanted, error);
   fs::remove(folder + "/exact.txt", error);
   return without_passwords(installed);

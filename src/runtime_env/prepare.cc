@@ -94,7 +94,7 @@ class Preparer {
     return Status::ok();
   }
 
-  // The snapshot's modules come before packages, as a driver's own do.
+  // The modules of the snapshot precede packages, as a driver's own modules do.
   void prepend(const std::string& name, const std::string& value) {
     for (auto& [known, list] : prepared().prepended) {
       if (known == name) {
@@ -127,7 +127,7 @@ class Preparer {
     prepared().own_module_path = true;
     prepared().hides_driver = true;
     prepared().module_path = {kContainerHome};
-    // Of PYTHONPATH the container sees the snapshot and Fray itself, nothing of the driver's.
+    // In the container PYTHONPATH has only the snapshot and Fray itself, no folder of the driver.
     prepend("PYTHONPATH", kContainerHome);
     prepared().set = std::exchange(prepared().prepended, {});
     return Status::ok();

@@ -4,12 +4,12 @@
 //                  └─▶ container_image: the command of a container instead; of the others only a snapshot counts
 //
 // It may take minutes, so a node has it done by a process of its own: `fray env prepare` (prepare_protocol.h). Whatever
-// can be reused comes from the cache; what does not fit the cache's limit any more goes afterwards.
+// can be reused comes from the cache; entries beyond the cache's limit are removed afterwards.
 //
-// Threading:  one thread; blocks.
-// Ownership:  the caller keeps Preparation::uses for as long as anything runs in the environment.
-// Failure:    kRuntimeEnv: what was asked for cannot be made, with the reason; kCancelled: the watch said so; other codes
-//             for the cache itself (a full disk, a folder of somebody else's).
+// Threading:  one thread; blocks. Ownership:  the caller keeps Preparation::uses for as long as anything runs in the
+// environment. Failure:    kRuntimeEnv: what was asked for cannot be made, with the reason; kCancelled: the watch said
+// so; other codes
+//             for the cache itself (a full disk, a folder of another user).
 #pragma once
 
 #include <vector>
@@ -27,7 +27,7 @@ struct Preparation {
   std::vector<EnvUse> uses;
 };
 
-// `environment` is that of whoever asks: the programs that build run in it.
+// `environment` is that of the caller, in which the programs of the build run.
 Result<Preparation> prepare(const RuntimeEnvSpec& spec, const EnvCache& cache, const Variables& environment,
                             const BuildWatch& watch);
 

@@ -35,7 +35,7 @@ bool receive_description(int fd, std::string* text) {
   return false;
 }
 
-// Whoever asks may be gone; then nobody needs to know.
+// A failure means that the asking process has ended, which does not matter.
 void tell(int fd, const json& news) {
   const std::string line = json_text(news) + "\n";
   std::string_view rest = line;

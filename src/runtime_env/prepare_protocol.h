@@ -1,7 +1,8 @@
-// How one process has another prepare an environment: `fray env prepare`.
+// The protocol by which one process has another prepare an environment: `fray env prepare`.
 //
-//   descriptor 3   a socket: the description as JSON, ended by a zero byte. Its end of file later means that the answer has
-//                  been taken, or that nobody wants it any more: what is being built is then given up.
+// descriptor 3   a socket: the description as JSON, ended by a zero byte. Its end of file later means that the answer
+// has
+//                  been taken, or is not wanted any more, and ends the build.
 //   descriptor 3   back: lines of JSON: {"state": TEXT} any number of times, and {"prepared": {…}} or
 //                  {"code": NUMBER, "error": TEXT} once. Entries of the cache are held until the socket ends.
 //

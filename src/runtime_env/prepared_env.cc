@@ -50,7 +50,7 @@ std::vector<std::string> PreparedEnv::wrapped(const std::vector<std::string>& co
 
 std::vector<std::string> PreparedEnv::module_path_for(const std::vector<std::string>& driver) const {
   std::vector<std::string> path;
-  // The driver's own modules come from the snapshot, as far as they are in it (a virtual environment is not).
+  // Modules of the driver come from the snapshot, as far as it contains them; it has no virtual environment.
   if (!folder.empty()) path.push_back(folder);
   for (const std::string& entry : hides_driver ? std::vector<std::string>() : driver) {
     std::error_code ignored;

@@ -1,4 +1,4 @@
-// PreparedEnv: a runtime env as it was made on this machine, and how it changes the command, folder and variables of a
+// PreparedEnv: a runtime env that was built on this machine, and how it changes the command, folder and variables of a
 // process.
 //
 //   PreparedEnv prepared = ...;
@@ -24,7 +24,7 @@ namespace fray::runtime_env {
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
 struct PreparedEnv {
-  std::string python;                    // instead of the driver's interpreter; empty: that one
+  std::string python;                    // replaces the driver's interpreter; empty: that one is used
   std::vector<std::string> module_path;  // folders whose packages come before those of the driver
   std::string folder;                    // to work in; empty: as before
   std::string folder_was;                // what `folder` is a snapshot of; empty: of no folder

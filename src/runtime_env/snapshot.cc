@@ -57,7 +57,7 @@ Status read_file(const std::string& from, const std::string& to, bool executable
   }
 }
 
-// The digest of what is listed; copied to `to` unless it is empty.
+// Returns the digest of the listed files, which are copied to `to` unless that is empty.
 Result<std::string> read_tree(const std::string& root, const std::string& to, const TreeLimits& limits,
                               const BuildWatch& watch) {
   FRAY_ASSIGN_OR_RETURN(std::vector<TreeItem> items, list_folder(root, limits));

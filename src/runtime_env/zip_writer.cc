@@ -17,7 +17,7 @@ constexpr std::uint32_t kEnd = 0x06054B50;
 constexpr std::uint16_t kVersion = 20;
 constexpr std::uint16_t kMadeByUnix = (3 << 8) | kVersion;
 constexpr std::uint16_t kNamesAreUtf8 = 1 << 11;
-constexpr std::uint32_t kFirstDate = (1 << 5) | 1;  // 1 January 1980: the same bytes whenever it is made
+constexpr std::uint32_t kFirstDate = (1 << 5) | 1;  // 1 January 1980, so that equal files give equal archives
 constexpr std::size_t kChecksumOffset = 14;
 constexpr std::size_t kFileChunk = 256 << 10;
 

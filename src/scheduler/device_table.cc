@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kOne = ResourceSet::kUnitsPerOne;
 
-// How many devices, and how much of each.
+// Splits an amount into the number of devices and the amount of each.
 std::pair<std::size_t, std::int64_t> parts(std::int64_t units) {
   if (units < kOne) return {1, units};
   return {static_cast<std::size_t>((units + kOne - 1) / kOne), kOne};
@@ -31,7 +31,7 @@ std::optional<DeviceSet> DeviceTable::choose(const ResourceSet& asked) const {
     auto wanted = asked.units().find(kind);
     if (wanted == asked.units().end()) continue;
     const auto [count, share] = parts(wanted->second);
-    // Those that nobody will want back, of these the fullest, of these the first.
+    // Prefer devices that no blocked worker will want back, then the fullest, then the lowest index.
     std::vector<std::tuple<std::uint32_t, std::int64_t, std::uint32_t>> room;
     if (auto known = devices_.find(kind); known != devices_.end()) {
       for (std::uint32_t index = 0; index < known->second.size(); ++index) {

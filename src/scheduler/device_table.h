@@ -28,7 +28,6 @@ namespace fray::scheduler {
 inline constexpr WorkerKeyId kDeviceKeyBit = WorkerKeyId{1} << 31;
 inline WorkerKeyId device_key(WorkerKeyId key) { return key | kDeviceKeyBit; }
 inline WorkerKeyId base_key(WorkerKeyId key) { return key & ~kDeviceKeyBit; }
-inline bool is_device_key(WorkerKeyId key) { return (key & kDeviceKeyBit) != 0; }
 // The key of workers for such a lease.
 inline WorkerKeyId key_for(WorkerKeyId key, const ResourceSet& resources) {
   return asks_for_devices(resources) ? device_key(key) : key;

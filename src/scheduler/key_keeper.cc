@@ -8,7 +8,7 @@ namespace fray::scheduler {
 std::vector<WorkerKeyId> KeyKeeper::surplus(const std::vector<WorkerKeyId>& existing, const std::set<WorkerKeyId>& used,
                                             std::uint64_t now_ns) {
   std::map<WorkerKeyId, std::uint64_t> before = std::exchange(unused_since_, {});
-  std::vector<std::pair<std::uint64_t, WorkerKeyId>> unused;  // the one used last first
+  std::vector<std::pair<std::uint64_t, WorkerKeyId>> unused;  // the most recently used first
   for (WorkerKeyId key : existing) {
     if (used.contains(key)) continue;
     auto known = before.find(key);

@@ -14,10 +14,13 @@
 
 namespace fray::scheduler {
 
-// The order of the steps matters. What jobs lend is free for all that follows. A demand without hope must not keep
-// resources from others, and devices of served workers come free, before anything is granted. An idle worker is granted
-// before another one is started. start_for_demands() counts the workers that are needed, which are those that
-// stop_surplus() keeps. Leases are asked back last, for what is missing after all this.
+// The order of the steps matters:
+// - Resources that jobs lend become free first, for all later steps.
+// - Hopeless demands are refused, and devices of served workers freed, before anything is granted: they must not keep
+//   resources from other demands.
+// - Idle workers are granted before others are started.
+// - start_for_demands() counts the workers that are needed, and stop_surplus() keeps those.
+// - Leases are asked back last, for what is still missing.
 std::vector<Command> LeaseTable::take_commands() {
   if (changed_) {
     changed_ = false;
@@ -51,8 +54,8 @@ void LeaseTable::refuse_given_up() {
   }
 }
 
-// The demands in the order of service, but for those whose workers cannot be started, and those for whole devices of
-// which actors have shares: neither can be served however long it keeps resources from others.
+// The demands in the order of service, without those whose workers cannot be started, and those for whole devices of
+// which actors hold shares: keeping resources for these would help neither them nor others.
 std::vector<Demand*> LeaseTable::servable() {
   std::vector<Demand*> ordered = in_order_of_service(demands_, ledger_, now_);
   std::erase_if(ordered, [this](const Demand* demand) {
@@ -76,14 +79,14 @@ void LeaseTable::grant_all() {
       grant(*of_key->second.begin()->second, info.idle.back());
     }
   }
-  // One lease at a time: each grant changes the order of service, in which a tree that has nothing comes first.
+  // One lease at a time, because each grant changes the order of service: a tree without leases comes first.
   while (!demands_.in_turn().empty() && grant_first()) {
   }
 }
 
 // Grants one lease to the first demand that can have it. The demands before it keep what they will need: `available` is
 // lessened by it even where it does not suffice, and may become negative. Otherwise small demands would take each bit
-// that comes free, and a large one would wait for ever.
+// that comes free, and a large one would wait forever.
 bool LeaseTable::grant_first() {
   ResourceSet available = ledger_.free();
   std::int64_t places_left = places();
@@ -100,7 +103,7 @@ bool LeaseTable::grant_first() {
       grant(*demand, info.idle.back());
       return true;
     }
-    if (covered && !demand->wanted.dedicated) --places_left;  // it lacks only a worker of its key
+    if (covered && !demand->wanted.dedicated) --places_left;  // only a worker of its key is missing
     const ResourceSet& asked = demand->wanted.shape.resources;
     available.subtract(covered ? asked : kept_while_waiting(asked, available));
   }
@@ -158,7 +161,7 @@ void LeaseTable::start_for_demands() {
       if (dedicated || workers_.living() < limits_.max_workers + needed_dedicated_) {
         start(key);
       } else if (ending > 0) {
-        --ending;  // a worker that is about to end leaves its place
+        --ending;  // a worker that is about to end frees its place
       } else {
         make_room(needed_);
       }
@@ -166,7 +169,7 @@ void LeaseTable::start_for_demands() {
   }
 }
 
-// Notes that one more worker of this key is needed. True: neither an idle one nor one that starts will do.
+// Counts one more needed worker of this key. True when no idle worker and no starting one is left for it.
 bool LeaseTable::lacks_worker(WorkerKeyId key) {
   const KeyInfo& info = workers_.key(key);
   return ++needed_[key] > info.idle.size() + info.on_their_way() && !workers_.given_up(key);
@@ -215,10 +218,11 @@ void LeaseTable::replace_lost() {
   }
 }
 
-// Of the keys that were used last, as many idle workers are kept as there are CPUs, and one more for each blocked worker,
-// in whose place another one may run until it resumes; the others end when they have been idle for kKeepSurplus, or when
-// memory is scarce. Of other keys none are kept. Workers that demands need now are kept in any case. The first loop stops
-// those above max_workers: a worker that was started for an actor which has ended since may be one too many.
+// Of the keys that were used last, as many idle workers are kept as there are CPUs, and one more for each blocked
+// worker, in whose place another one may run until it resumes; the others end when they have been idle for
+// kKeepSurplus, or when memory is scarce. Of other keys none are kept. Workers that demands need now are kept in any
+// case. The first loop stops those above max_workers: a worker that was started for an actor which has ended since may
+// be one too many.
 std::optional<Moment> LeaseTable::stop_surplus() {
   const std::uint32_t staying = workers_.living() - workers_.count(WorkerState::kEnding);
   const std::uint32_t allowed = limits_.max_workers + needed_dedicated_;
@@ -241,7 +245,7 @@ std::optional<Moment> LeaseTable::stop_surplus() {
         continue;
       }
       if (!next || due < *next) next = due;
-      break;  // those behind it became idle later
+      break;  // the workers behind it became idle later
     }
   }
   for (ProcessId worker : surplus) stop(worker, false);
@@ -251,7 +255,7 @@ std::optional<Moment> LeaseTable::stop_surplus() {
 void LeaseTable::stop_served() {
   std::erase_if(served_, [this](ProcessId worker) {
     if (works_as_client(worker)) return false;
-    devices_.resume(worker);  // until it has left
+    devices_.resume(worker);  // until the worker has left
     stop(worker, false);
     return true;
   });

@@ -1,4 +1,4 @@
-// What the LeaseTable knows of jobs: that they hold something, lend it, and how much is left for further ones.
+// Jobs in the LeaseTable: the resources that they hold and lend, and what is left for further jobs.
 #include <set>
 
 #include "scheduler/lease_table.h"
@@ -16,7 +16,7 @@ DeviceSet LeaseTable::job_started(ProcessId home, const ResourceSet& resources) 
 }
 
 void LeaseTable::job_waits(ProcessId home, bool begins) {
-  if (!jobs_.contains(home)) return;  // the job has ended before its process was gone
+  if (!jobs_.contains(home)) return;  // the job ended before its process did
   changed_ = true;
   jobs_.waits(home, begins);
 }

@@ -104,7 +104,7 @@ std::uint32_t LeaseLedger::running(ProcessId client) const {
 }
 
 ProcessId LeaseLedger::tree(ProcessId client) const {
-  // Bounded: idle workers with demands of their own could lease each other in a circle.
+  // The number of steps is bounded, because idle workers with demands of their own could lease each other in a circle.
   for (std::size_t step = 0; step <= leases_.size() + parents_.size(); ++step) {
     if (auto lease = lease_of_worker_.find(client); lease != lease_of_worker_.end()) {
       client = leases_.at(lease->second).client;

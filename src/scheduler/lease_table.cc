@@ -1,4 +1,4 @@
-// The events. The decisions are in lease_decisions.cc.
+// The events of the LeaseTable. Its decisions are in lease_decisions.cc.
 #include "scheduler/lease_table.h"
 
 #include <algorithm>
@@ -138,8 +138,8 @@ void LeaseTable::lease_returned(ProcessId client, LeaseId lease) {
   demands_.goes_behind(client, held->demand);
   ledger_.end(lease);
   if (devices_.of(worker) == nullptr) return workers_.release(worker);
-  // Nobody else gets it, and nobody gets its devices before it has ended; unless its own tasks, which may need them,
-  // are what keeps it.
+  // No client gets this worker any more, and none gets its devices before it has ended, except its own tasks: they may
+  // need the devices, and the worker ends only after them.
   workers_.doom(worker, false);
   workers_.release(worker);
   served_.insert(worker);
@@ -173,13 +173,13 @@ std::uint32_t LeaseTable::cpus() const {
 }
 
 bool LeaseTable::deadlock_suspected() const {
-  // Idle workers without a place, which were started for actors that are gone, help nobody.
+  // Idle workers without a place, which were started for actors that have ended, cannot run tasks.
   const std::uint32_t stuck = ledger_.blocked() + static_cast<std::uint32_t>(served_.size());
   if (places() > 0 || workers_.living() != stuck + workers_.count(WorkerState::kIdle)) return false;
   for (const auto& [lease, held] : ledger_.leases()) {
     if (held.worker == 0) continue;  // a reservation
     const Worker* worker = workers_.find(held.worker);
-    if (worker == nullptr || worker->dying) return false;  // its place comes free
+    if (worker == nullptr || worker->dying) return false;  // its place becomes free
   }
   const auto& waiting = demands_.in_turn();
   return std::any_of(waiting.begin(), waiting.end(), [this](const auto& each) { return waits_in_vain(*each.second); });

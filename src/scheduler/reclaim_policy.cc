@@ -13,18 +13,18 @@ namespace {
 
 using GroupName = LeaseLedger::GroupName;
 
-// What there will be once everything asked back has come and those ahead in the queue were served.
+// The resources that will be free once all leases that were asked back have returned and the demands ahead were served.
 struct Forecast {
   ResourceSet coming;
   std::int64_t places = 0;
   std::map<ProcessId, std::int64_t> running_of_tree;
   std::map<ProcessId, std::int64_t> running_of_client;
   std::map<GroupName, std::int64_t> running_of_group;
-  std::map<GroupName, std::int64_t> to_give;  // running leases that nobody asked back yet
+  std::map<GroupName, std::int64_t> to_give;  // running leases that were not asked back yet
   std::map<GroupName, std::uint32_t> asks;
 };
 
-// What priority the waiting demands have gained; see the header.
+// The priority that waiting demands have gained; see the header.
 class Ageing {
  public:
   Ageing(const DemandQueue& queue, const LeaseLedger& ledger, Moment now) : now_(now) {
@@ -38,7 +38,7 @@ class Ageing {
     const std::int32_t own = demand.wanted.shape.priority;
     return static_cast<std::int32_t>(std::min<std::int64_t>(highest_, own + steps(demand)));
   }
-  // When it gains the next step; none when it has gained all it can.
+  // When `demand` gains the next step; none when it has the highest priority already.
   std::optional<Moment> next_gain(const Demand& demand) const {
     if (priority(demand) >= highest_) return std::nullopt;
     return demand.waiting_since.value_or(now_) + kStep * (steps(demand) + 1);
@@ -81,7 +81,7 @@ class Planner {
   const LeaseLedger& ledger_;
   const DeviceTable& devices_;
   const Ageing clock_;
-  std::int32_t priority_ = 0;  // that the demand which is being served has by now
+  std::int32_t priority_ = 0;  // the gained priority of the demand that is being served
   Forecast now_;
 };
 
@@ -128,12 +128,12 @@ void Planner::give(const GroupName& name, const LeaseGroup& group) {
 void Planner::serve(const Demand& demand) {
   priority_ = clock_.priority(demand);
   for (std::uint32_t unit = 0; unit < demand.wanted.count; ++unit) {
-    if (unit > 0) priority_ = demand.wanted.shape.priority;  // its first lease starts its wait anew
+    if (unit > 0) priority_ = demand.wanted.shape.priority;  // its first lease resets its wait
     if (!covered(demand) && !gather(demand)) {
       now_.coming.subtract(kept_while_waiting(demand.wanted.shape.resources, now_.coming));  // as when granting
       return;
     }
-    // Who has its devices may keep them for long, and until then its client runs nothing.
+    // The holders of its devices may keep them for long, and its client runs nothing until then.
     if (!devices_.fits(demand.wanted.shape.resources)) {
       now_.coming.subtract(demand.wanted.shape.resources);
       continue;
@@ -180,7 +180,7 @@ bool Planner::may_ask(const Demand& demand, const GroupName& name, const LeaseGr
   const ProcessId asked = name.first;
   const ProcessId asker = demand.client;
   const std::int64_t depth = demand.wanted.shape.depth;
-  // Who gives a lease to something less urgent would be asked for one the next moment.
+  // A client that gave a lease to a less urgent demand would be asked for one the next moment.
   const bool urgent = depth >= group.shape.depth && priority_ > group.shape.priority;
   const bool yields = depth > group.shape.depth || priority_ >= group.shape.priority;
   if (asked == asker) {
@@ -201,7 +201,7 @@ bool Planner::may_ask(const Demand& demand, const GroupName& name, const LeaseGr
   return one_tree && !queue_.waits(asked) && depth > group.shape.depth;
 }
 
-// Whether the client waits for something that goes before the demand which is being served.
+// Whether the client waits for something more urgent than the demand that is being served.
 bool Planner::waits_for_more_urgent(ProcessId client, std::int64_t depth) const {
   const std::pair<std::int64_t, std::int32_t> served{depth, priority_};
   return queue_.any(client, [&](const Demand& each) {

@@ -65,7 +65,7 @@ void BufferPlan::write_header(std::span<std::byte> block) const {
 }
 
 Result<BufferLayout> BufferLayout::parse(std::span<const std::byte> block) {
-  // Everything is read once, into our own memory: the writer may change the block meanwhile.
+  // Everything is read once, into memory of this process: the writer may change the block while it is checked.
   FixedHeader header;
   if (block.size() < sizeof(header)) return broken("shorter than its header");
   std::memcpy(&header, block.data(), sizeof(header));

@@ -9,11 +9,12 @@
 
 namespace fray::store {
 
-// Those of this process, for fork(). Nothing is allocated in a child: the list runs through the mappings themselves.
+// The writable mappings of this process, which a child of fork() must give up. The list is intrusive, because the child
+// must not allocate memory.
 class WritableMappings {
  public:
   static WritableMappings& all() {
-    static auto* const mappings = new WritableMappings;  // for ever: threads may outlive the end of main()
+    static auto* const mappings = new WritableMappings;  // never freed: threads may outlive main()
     return *mappings;
   }
 
@@ -43,7 +44,7 @@ class WritableMappings {
     all().mutex_.unlock();
   }
 
-  // The pool has a pin, or the caller of it that is just making a segment; further ones are views.
+  // One pin belongs to the pool, or to its caller that is just making the segment; further pins are views.
   static void leave_to_parent(Mapping& mapping) {
     const bool is_viewed = mapping.weak_from_this().use_count() > 1;
     if (is_viewed && ::mprotect(mapping.data_, mapping.size_, PROT_READ) == 0) return;

@@ -1,9 +1,10 @@
-// Mapping: one segment or spill file in this process's address space. View: bytes inside it, and what keeps them there.
+// Mapping: one segment or spill file in this process's address space. View: bytes inside it, and a pin that keeps it
+// mapped.
 //
 //   Result<View> view = segments.view(location);   // view.bytes stay readable as long as view.pin lives
 //
-// A child of fork() has the mappings of its parent. Writable ones are its parent's to write: in the child those that
-// somebody views become read-only, the others are unmapped, so that the child does not keep their memory from going.
+// A child of fork() has the mappings of its parent. Only the parent may write to writable ones: in the child they
+// become read-only if they are viewed, and are unmapped otherwise, so that the child does not keep their memory in use.
 //
 // Threading:  pins may be copied and dropped on any thread; become_private() while nobody else has a pin.
 // Ownership:  unmaps itself when the last pin is gone, whatever became of the object, its writer, the node or the

@@ -55,7 +55,7 @@ Result<Pieces> to_pieces(std::span<const CopyPart> parts, const Destination& to)
   return pieces;
 }
 
-// Cuts pieces so that all threads have something to do until the end. Cuts are multiples of the page size.
+// Cuts pieces small enough that all threads are busy until the end. Cuts are at multiples of the page size.
 Pieces cut(const Pieces& pieces, unsigned threads) {
   const std::uint64_t fair_share = total_bytes(pieces) / (8ull * threads);
   const std::uint64_t chunk = os::round_up_to_page(std::clamp(fair_share, kLeastChunkBytes, kMostChunkBytes));
@@ -87,7 +87,7 @@ Status copy_warm(const Pieces& pieces, unsigned threads) {
 
 struct ColdPieces {
   Pieces bulk;   // whole pages
-  Pieces edges;  // what shares a page with something else
+  Pieces edges;  // the parts that share a page with other data
 };
 
 ColdPieces split_at_pages(const Pieces& pieces) {

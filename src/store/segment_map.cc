@@ -40,7 +40,7 @@ Result<Facts> look_at(int descriptor) {
 
 }  // namespace
 
-// Without the seals a writer could cut the file under our feet, and reading it would be a signal.
+// Without seals the writer could shorten the file while it is read, which would raise SIGBUS.
 Status check_segment(SegmentId segment, int descriptor, std::uint64_t size, Backing backing) {
   FRAY_ASSIGN_OR_RETURN(const Facts facts, look_at(descriptor));
   if (!facts.is_regular) return wrong(segment, "is not a file");
@@ -54,7 +54,7 @@ Status check_segment(SegmentId segment, int descriptor, std::uint64_t size, Back
 
 Result<Backing> backing_of(int descriptor) {
   FRAY_ASSIGN_OR_RETURN(const Facts facts, look_at(descriptor));
-  // A spill folder may lie on a tmpfs, whose files know seals, too: only ours are read-only.
+  // A spill folder may be on a tmpfs, whose files support seals, too; only spill files are read-only.
   return facts.is_memory && !facts.is_read_only ? Backing::kMemory : Backing::kSpillFile;
 }
 
@@ -119,7 +119,7 @@ void SegmentMap::State::use(SegmentId segment, Entry& entry, const Pin& pin) {
   while (recent_bytes > idle_limit_bytes) leave_recent(entries.at(recent.back().first));
 }
 
-// Entries whose mapping is gone are forgotten once in a while, so that each costs O(1).
+// Removes entries without a mapping, once per so many insertions, so that the cost per insertion is O(1).
 void SegmentMap::State::sweep() {
   if (entries.size() < next_sweep) return;
   std::erase_if(entries, [](const auto& item) { return item.second.mapping.expired(); });
@@ -143,7 +143,7 @@ Result<Pin> SegmentMap::adopt(SegmentId segment, os::Fd descriptor, std::uint64_
   }
   FRAY_ASSIGN_OR_RETURN(Pin pin, state_->map(segment, descriptor, size, backing));
   MutexLock lock(state_->mutex);
-  if (Pin earlier = state_->find(segment)) return earlier;  // another thread was faster
+  if (Pin earlier = state_->find(segment)) return earlier;  // another thread has mapped it meanwhile
   state_->sweep();
   State::Entry& entry = state_->entries[segment];
   entry.mapping = pin;
@@ -175,22 +175,6 @@ void SegmentMap::forget(SegmentId segment) {
   last = found->second.mapping.lock();
   state_->leave_recent(found->second);
   state_->entries.erase(found);
-}
-
-std::uint64_t SegmentMap::release_idle() {
-  std::list<std::pair<SegmentId, Pin>> released;  // unmapped after the lock is released
-  MutexLock lock(state_->mutex);
-  for (auto& [segment, entry] : state_->entries) {
-    entry.is_recent = false;
-    if (entry.unviewed) released.emplace_back(segment, std::move(entry.unviewed));
-  }
-  std::uint64_t bytes = 0;
-  released.splice(released.end(), state_->recent);
-  state_->recent_bytes = 0;
-  for (const auto& [segment, pin] : released) {
-    if (pin.use_count() == 1) bytes += pin->size();
-  }
-  return bytes;
 }
 
 std::size_t SegmentMap::mapped_segments() const {

@@ -24,7 +24,7 @@
 
 namespace fray::store {
 
-// What lies behind a descriptor that the node sends.
+// The kind of file behind a descriptor that the node sends.
 enum class Backing : std::uint8_t {
   kMemory,     // a sealed memfd
   kSpillFile,  // a regular file, opened read-only by the node
@@ -33,7 +33,7 @@ enum class Backing : std::uint8_t {
 // Tells them apart by looking at the descriptor.
 Result<Backing> backing_of(int descriptor);
 
-// Whether the file can be read through a mapping without fear: it has this size, and nobody can cut it. The node asks
+// Whether the file can be read safely through a mapping: it has this size, and no process can shorten it. The node asks
 // this of every segment announced to it, since readers cannot tell a spill file of the node's from a writer's own file.
 Status check_segment(SegmentId segment, int descriptor, std::uint64_t size, Backing backing);
 
@@ -56,8 +56,6 @@ class SegmentMap {
 
   // The next view() asks the node again (its bytes moved to a file, or the writer dropped it). Views stay.
   void forget(SegmentId segment);
-  // Lets go of everything that is not viewed; returns the bytes.
-  std::uint64_t release_idle();
 
   std::size_t mapped_segments() const;  // viewed or idle
 

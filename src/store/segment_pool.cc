@@ -15,14 +15,14 @@
 namespace fray::store {
 namespace {
 
-constexpr std::uint64_t kPopulateStepBytes = 1ull << 20;  // of a slab, as objects reach it
+constexpr std::uint64_t kPopulateStepBytes = 1ull << 20;  // a slab is populated in steps, as objects reach them
 
 struct Segment {
   std::shared_ptr<Mapping> mapping;
-  os::Fd descriptor;  // until published, of a room longer
+  os::Fd descriptor;  // kept until the segment is published, that of a room longer
   bool published = false;
   bool room = false;  // it was made by allocate_room()
-  bool cold = true;   // some pages may not be there
+  bool cold = true;   // some pages may not be populated
 
   // Own segments.
   std::optional<std::uint64_t> object_bytes;  // none: warm
@@ -44,7 +44,7 @@ Status no_such_object(const Location& location) {
                                                   std::to_string(location.segment.number));
 }
 
-// Nobody else has a pin. Whoever had one has finished reading.
+// Whether no reader has a pin, so that all reads have ended.
 bool is_unpinned(const std::shared_ptr<Mapping>& mapping) {
   if (mapping.use_count() != 1) return false;
   std::atomic_thread_fence(std::memory_order_acquire);
@@ -109,7 +109,7 @@ Result<Segment> SegmentPool::State::make_segment(std::uint64_t bytes) {
   return segment;
 }
 
-// What this process keeps warm is given back before it is told that there is no more.
+// Gives warm segments of this process back before it reports that no memory is left.
 Result<Segment> SegmentPool::State::make_within_budget(std::uint64_t bytes) {
   Status granted = budget.reserve(bytes);
   if (granted.code() == StatusCode::kStoreFull && release(bytes) > 0) granted = budget.reserve(bytes);
@@ -147,7 +147,7 @@ std::uint64_t SegmentPool::State::release(std::uint64_t bytes) {
   std::uint64_t released = 0;
   {
     MutexLock lock(mutex);
-    while (!warm.empty() && released < bytes) {  // the largest first: fewest calls
+    while (!warm.empty() && released < bytes) {  // the largest first, which needs the fewest calls
       const auto [size, number] = *warm.rbegin();
       move_out(segments.find(number), dropped);
       released += size;
@@ -177,7 +177,7 @@ Block SegmentPool::State::block_in(std::uint32_t number, const Segment& segment,
   return block;
 }
 
-// A process that lives long enough runs out of new ones; those whose segment is gone name nothing any more.
+// A process that lives long enough uses all numbers once, and then those whose segment is gone.
 std::uint32_t SegmentPool::State::new_number(std::uint32_t kind_bit) {
   for (;;) {
     last_number = (last_number + 1) & ~kSlabNumberBit;
@@ -283,7 +283,7 @@ void SegmentPool::State::take_back_own(Segments::iterator found, bool reusable, 
   warm_bytes += segment.size();
 }
 
-// One empty slab stays, so that a single small object that comes and goes does not make and drop slabs.
+// One empty slab is kept, so that a single small object that is made and dropped repeatedly does not make slabs.
 void SegmentPool::State::take_back_range(Segments::iterator found, std::uint64_t offset, bool reusable,
                                          Dropped& dropped) {
   RangeAllocator& ranges = *found->second.ranges;
@@ -323,7 +323,7 @@ Status SegmentPool::State::take_back(const Location& location, bool reusable) {
 SegmentPool::SegmentPool(const PoolOptions& options, MemoryBudget& budget, os::MemoryFiles& files)
     : state_(std::make_unique<State>(options, budget, files)) {}
 
-// The node learns from the end of the connection, so the budget is not told.
+// The budget is not informed: the node learns of the end from the closed connection.
 SegmentPool::~SegmentPool() = default;
 
 Result<Block> SegmentPool::allocate(std::uint64_t size) {
@@ -375,12 +375,6 @@ Result<Publication> SegmentPool::publish(SegmentId id) {
     publication.descriptor = std::move(segment.descriptor);
   }
   return publication;
-}
-
-bool SegmentPool::is_published(SegmentId segment) const {
-  MutexLock lock(state_->mutex);
-  const auto found = state_->segments.find(segment.number);
-  return found != state_->segments.end() && found->second.published;
 }
 
 Result<View> SegmentPool::view(const Location& location) const {

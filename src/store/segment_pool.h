@@ -4,7 +4,7 @@
 //   copy_parts(parts, block.destination());
 //   Publication news = pool.publish(block.location.segment).value();   // news.descriptor is open the first time only
 //   ...
-//   pool.free(block.location);                                         // nobody views the object any more
+//   pool.free(block.location);                                         // no process views the object any more
 //
 // Objects of 1 MiB and more have a segment (memfd) of their own; a freed one stays warm, its pages allocated and
 // mapped, until an object of half its size or more takes it. Smaller objects share 16 MiB slabs. Publishing seals a
@@ -34,7 +34,7 @@
 
 namespace fray::store {
 
-// Who grants new shared memory; the client asks the node. Called without any lock of the pool held.
+// Grants new shared memory; the client implements it by asking the node. Called without any lock of the pool held.
 class MemoryBudget {
  public:
   virtual ~MemoryBudget() = default;
@@ -79,13 +79,12 @@ class SegmentPool {
   // Allocates a cold block's pages, so that plain stores into it can neither fault nor fail. Slow: about 3 GB/s.
   Status populate(const Block& block);
 
-  // Memory that somebody else fills, and writes to whenever he likes, until it becomes an object by take_private().
+  // Memory that the user fills and may write to at any time, until it becomes an object by take_private().
   Result<Block> allocate_room(std::uint64_t size);
-  // From now on the object's bytes stay as they are: whoever writes to the room writes to a private copy, page by page.
+  // From now on the object's bytes do not change: writes to the room go to a private copy of the page.
   Status take_private(const Location& location);
 
   Result<Publication> publish(SegmentId segment);
-  bool is_published(SegmentId segment) const;
 
   // The object's bytes in this process, without asking anybody. kNotFound after evict().
   Result<View> view(const Location& location) const;

@@ -94,7 +94,7 @@ Status SegmentTable::announce(SegmentId segment, os::Fd descriptor, std::uint64_
   return Status::ok();
 }
 
-// The writer's reservation is freed but for what its announced segments take; the node pays for this one.
+// The writer has ended: its reservation is freed except for announced segments, which count for the node from now on.
 void SegmentTable::abandon(SegmentId segment, Segment& entry) {
   if (entry.orphan) return;
   entry.orphan = true;
@@ -106,7 +106,7 @@ void SegmentTable::abandon(SegmentId segment, Segment& entry) {
   requeue(segment, entry, false);
 }
 
-// Requires: abandoned, so that it is charged to the node alone.
+// Requires: the segment is abandoned, so that it counts for the node alone.
 void SegmentTable::drop(SegmentId segment) {
   const auto found = segments_.find(segment);
   Segment& entry = found->second;
@@ -124,7 +124,7 @@ Status SegmentTable::forget(SegmentId segment) {
   const auto found = segments_.find(segment);
   if (found == segments_.end() || found->second.orphan) return unknown(segment);
   Segment& entry = found->second;
-  // Unlike abandon(): unreserve() follows and must find the bytes in the writer's account.
+  // Unlike in abandon(), the bytes stay in the writer's account, where unreserve(), which follows, must find them.
   Process& account = processes_.at(segment.writer);
   account.announced_bytes -= entry.size;
   account.segments.erase(segment);
@@ -141,11 +141,6 @@ Result<SegmentTable::Opened> SegmentTable::open(SegmentId segment) const {
   const auto found = segments_.find(segment);
   if (found == segments_.end()) return unknown(segment);
   return Opened{found->second.descriptor.get(), found->second.size, found->second.spilled};
-}
-
-bool SegmentTable::writer_is_gone(SegmentId segment) const {
-  const auto found = segments_.find(segment);
-  return found != segments_.end() && found->second.orphan;
 }
 
 // ---- objects

@@ -1,4 +1,4 @@
-// SegmentTable: the node's record of segments: whose they are, where their bytes lie, what they hold, and how much
+// SegmentTable: the node's record of segments: their writers, where their bytes are, the objects in them, and how much
 // shared memory each process has been granted of the store's limit.
 //
 // Memory is accounted by reservation: a process reserves before it makes a segment and unreserves after dropping it. A
@@ -64,8 +64,8 @@ class SegmentTable {
   // The longest unused segment that may be spilled, marked as being spilled: it is in memory, holds an object, and is
   // not a slab of a living writer (which writes other objects there). None: nothing can be spilled now.
   std::optional<SegmentId> choose_spill();
-  // The writer answered that it has unmapped the segment; it will not hear of it again. The node pays for it from now
-  // on, until spilled(), and keeps it should the copy fail.
+  // The writer answered that it has unmapped the segment, and gets no further message about it. Its bytes count for the
+  // node until spilled(); if the copy fails, the node keeps the segment.
   void writer_let_go(SegmentId segment);
   // The bytes are in `file` and the writer (if alive) has let go of the memory. False: the last object left meanwhile;
   // the segment is dropped and so should the file be.
@@ -73,7 +73,7 @@ class SegmentTable {
   // Not possible now: the writer still views it, or the copy failed. It is not chosen again before retry_refused().
   void spill_refused(SegmentId segment);
   void retry_refused();
-  void touch(SegmentId segment);  // somebody opened it
+  void touch(SegmentId segment);  // a process has opened it
 
   std::uint64_t used() const { return used_bytes_; }
   std::uint64_t limit() const { return limit_bytes_; }
@@ -82,7 +82,6 @@ class SegmentTable {
   // Reservations of segments that were not announced yet: each may still need a descriptor.
   std::size_t promised() const { return promised_; }
   std::uint64_t reserved(ProcessId process) const;
-  bool writer_is_gone(SegmentId segment) const;
 
   // "the store is full: 4.0 GiB of 4.0 GiB used, 1.0 MiB more asked; largest: process 3 2.1 GiB in 12 objects, ..."
   std::string holders_summary(std::uint64_t asked_bytes) const;

@@ -104,7 +104,6 @@ TEST(SegmentTable, ObjectsOfADeadProcessLiveOn) {
   ASSERT_TRUE(table.reserve(1, 7 * kMiB).is_ok());
   EXPECT_EQ(table.process_left(1), std::vector<SegmentId>{own(1, 2)});
   EXPECT_EQ(table.used(), kMiB);
-  EXPECT_TRUE(table.writer_is_gone(own(1, 1)));
   EXPECT_TRUE(table.open(own(1, 1)).is_ok());
   EXPECT_NE(table.holders_summary(1).find("let go of them 1.0 MiB in 1 published object"), std::string::npos);
   const auto removed = table.object_removed({own(1, 1), 0, kMiB}).value();

@@ -32,7 +32,7 @@ Status failed(const char* what, const std::string& folder, std::uint64_t bytes, 
                             std::strerror(error), bytes, free_space(folder)));
 }
 
-// A file without a name. Some file systems cannot make one and need the name for a moment.
+// Makes a file without a name. On file systems that cannot, the file has a name for a moment.
 Result<os::Fd> open_unnamed(const std::string& folder, std::uint64_t bytes) {
   os::Fd file(FRAY_FAULT("spill.open", EMFILE) ? -1 : ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (file.is_open()) return file;
@@ -46,8 +46,8 @@ Result<os::Fd> open_unnamed(const std::string& folder, std::uint64_t bytes) {
   return file;
 }
 
-// Finds out now, not half-way, that the disk is full. The limit on file sizes is looked at first because the kernel
-// answers it with a signal.
+// Reserves the space, so that a full disk is noticed before any byte is copied. The limit on file sizes is checked
+// first, because the kernel answers a violation with a signal.
 Status preallocate(const os::Fd& file, std::uint64_t bytes, const std::string& folder) {
   rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur) {
@@ -63,10 +63,10 @@ Status preallocate(const os::Fd& file, std::uint64_t bytes, const std::string& f
 
 struct Copied {
   std::uint64_t bytes = 0;
-  int error = 0;  // 0: the source ended or all is copied
+  int error = 0;  // 0: the source has ended, or all bytes are copied
 };
 
-// Inside the kernel. EINVAL when the two files cannot be joined like that.
+// Copies inside the kernel. EINVAL when it cannot copy between these two files.
 Copied send_bytes(int source, int target, std::uint64_t size) {
   Copied copied;
   off_t offset = 0;
@@ -113,7 +113,8 @@ Copied copy_bytes(int source, int target, std::uint64_t from, std::uint64_t size
   return copied;
 }
 
-// On the disk, before the memory is given up; and out of the page cache, or no memory would have been gained.
+// Writes the file to the disk before its memory is freed, and out of the page cache: otherwise no memory would be
+// gained.
 Status settle(const os::Fd& file, std::uint64_t bytes, const std::string& folder) {
   while (FRAY_FAULT("spill.sync", EIO) || ::fdatasync(file.get()) != 0) {
     if (errno != EINTR) return failed("cannot write a file", folder, bytes, errno);
@@ -136,7 +137,7 @@ Result<SpillFile> spill_to_file(int source, std::uint64_t size, const std::strin
   }
   FRAY_RETURN_IF_ERROR(settle(file, size, folder));
 
-  // Opened anew, so that nobody who gets the descriptor can write.
+  // Opened again read-only, so that no receiver of the descriptor can write.
   SpillFile spilled;
   const std::string path = fmt::format("/proc/self/fd/{}", file.get());
   spilled.descriptor = os::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));

@@ -2,8 +2,8 @@
 //
 // Unlike pwrite it takes no lock on the file, so several threads fill one file at once; and the pages are mapped after.
 //
-// Threading:  fill() may run on several threads for ranges that do not share a page. While it exists, nobody else may
-//             touch pages of the range that are not there yet: they would wait for its end.
+// Threading:  fill() may run on several threads for ranges that do not share a page. While it exists, no other thread
+//             may access missing pages of the range: it would wait until the object is destroyed.
 // Ownership:  owns the userfaultfd; the mapping must outlive it.
 // Failure:    open() gives nothing where the system does not allow it (old kernels, seccomp): use another way.
 #pragma once

@@ -30,7 +30,7 @@ Status share_work(std::size_t pieces, unsigned threads,
   const unsigned wanted = static_cast<unsigned>(std::min<std::size_t>(threads, pieces));
   for (unsigned thread = 1; thread < wanted; ++thread) {
     auto started = os::start_thread([&run, thread] { run(thread); });
-    if (!started.is_ok()) break;  // no more threads to be had: fewer do it
+    if (!started.is_ok()) break;  // no further thread can be started; fewer threads do the work
     helpers.push_back(std::move(started).value());
   }
   run(0);

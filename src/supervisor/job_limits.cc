@@ -17,12 +17,12 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kGroupsName = "/groups.json";
-constexpr int kRemovals = 100;  // processes that were killed leave their group a moment later
+constexpr int kRemovals = 100;  // killed processes leave their group a moment later
 constexpr timespec kRemovalPause{0, 5'000'000};
-// A process that may have no more data has seldom touched all that it was given.
+// A process at its limit of data has seldom touched all pages of it.
 constexpr double kNearTheLimit = 0.75;
 
-// Unlike that of any other attempt, of any node of this machine.
+// A name that is unique among the attempts of all nodes of this machine.
 std::string group_name(const Order& order) {
   return fmt::format("fray-{}-{}.{}", order.job, order.attempt, ::getpid());
 }
@@ -32,7 +32,7 @@ void write_groups(const os::LimitPlan& plan, const std::string& folder) {
   for (const os::LimitPlan::Group& group : plan.groups) {
     rows.push_back({{"folder", group.folder}, {"version_2", group.version_2}});
   }
-  // Only a supervisor that is killed needs it.
+  // The file is needed only if this supervisor is killed.
   (void)os::write_file(folder + kGroupsName, json_text(rows), os::Durability::kNone).is_ok();
 }
 
@@ -82,7 +82,7 @@ void JobLimits::clear(const std::string& folder) {
 std::string JobLimits::verdict(const ReplicaReport& replica) const {
   if (memory_bytes_ == 0 || replica.asked || (replica.exit_code == 0 && replica.signal == 0)) return {};
   if (plan_.limits_memory()) return groups_.memory().verdict();
-  // The kernel refuses memory and kills nobody: what the process did then is its own affair.
+  // The kernel refuses further memory but kills no process, so only a high peak suggests that memory was the cause.
   if (static_cast<double>(replica.peak_memory_bytes) < kNearTheLimit * static_cast<double>(memory_bytes_)) return {};
   return "near its limit of memory: " + os::used_of(replica.peak_memory_bytes, memory_bytes_);
 }

@@ -89,7 +89,7 @@ std::uint64_t tail_offset(const std::string& folder, const std::string& stream, 
   if (segments.empty()) return 0;
   const std::uint64_t end = segments.back().begin + segments.back().size;
   if (lines == 0) return end;
-  bool at_end = true;  // the newline that ends the last line begins no other
+  bool at_end = true;  // the newline at the end does not begin another line
   for (auto segment = segments.rbegin(); segment != segments.rend(); ++segment) {
     for (std::uint64_t left = segment->size; left > 0;) {
       const std::uint64_t from = left - std::min<std::uint64_t>(left, kTailChunk);

@@ -26,7 +26,7 @@ constexpr int kCannotRun = 126;
 constexpr int kNotFound = 127;
 constexpr int kPipeBytes = 256 << 10;
 constexpr std::size_t kChunk = 256u << 10;
-constexpr int kMostChunks = 4;  // of one stream in a row
+constexpr int kMostChunks = 4;  // read from one stream in a row
 
 [[noreturn]] void give_up(int code, const std::string& why) {
   const std::string line = "fray: " + why + "\n";
@@ -75,7 +75,7 @@ Replica::Replica(std::uint32_t number, int folder_fd, const Order& order)
 Status Replica::start(const Order& order, const os::LimitPlan& limits, std::vector<std::string> environment) {
   FRAY_ASSIGN_OR_RETURN(auto out, os::make_pipe());
   FRAY_ASSIGN_OR_RETURN(auto err, os::make_pipe());
-  for (const auto* pipe : {&out, &err}) ::fcntl(pipe->second.get(), F_SETPIPE_SZ, kPipeBytes);  // a wish
+  for (const auto* pipe : {&out, &err}) ::fcntl(pipe->second.get(), F_SETPIPE_SZ, kPipeBytes);  // best effort
   const pid_t parent = ::getpid();
   pid_ = FRAY_FAULT("replica_fork", EAGAIN) ? -1 : ::fork();
   if (pid_ < 0) return Status::io_error("cannot make a process", errno);
@@ -92,7 +92,7 @@ void Replica::become(const Order& order, const os::LimitPlan& limits, std::vecto
                      int err) {
   ::setsid();
   reset_signals();
-  // Above the numbers that are taken, so that none overwrites the other.
+  // Copies with higher numbers, so that no dup2 overwrites a descriptor that is still needed.
   const int high_out = ::fcntl(out, F_DUPFD, 3);
   const int high_err = ::fcntl(err, F_DUPFD, 3);
   os::Fd null(::open("/dev/null", O_RDONLY));

@@ -64,7 +64,7 @@ int Supervisor::run() {
   return report("");
 }
 
-// An attempt that has a report is over: it is not run again.
+// An attempt that has a report has ended and is not run again.
 Status Supervisor::take_lock(bool* alone) {
   lock_ = os::Fd(::open((folder_ + kLockName).c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!lock_.is_open()) return Status::io_error("cannot create the lock in " + folder_, errno);
@@ -126,7 +126,7 @@ Status Supervisor::start_replica(std::uint32_t number, const std::vector<std::st
       environment.push_back(variable);
     }
   }
-  // A Python program writes to a pipe in blocks: without this its followers would see nothing for minutes.
+  // Python buffers output to a pipe: without this variable, readers of the log would see nothing for minutes.
   const bool chosen = std::any_of(environment.begin(), environment.end(), [](const std::string& variable) {
     return variable.starts_with("PYTHONUNBUFFERED=");
   });
@@ -142,7 +142,7 @@ void Supervisor::watch_output(Replica& replica, int index) {
   Status added = loop_->add(fd, EPOLLIN, [this, &replica, index, fd](std::uint32_t) {
     if (!replica.read(index)) loop_->remove(fd);
   });
-  if (!added.is_ok()) log_line("{}\n", added.message());  // it is read at the end
+  if (!added.is_ok()) log_line("{}\n", added.message());  // the pipe is read at the end
 }
 
 void Supervisor::handle_signals() {
@@ -196,7 +196,7 @@ void Supervisor::kill_now() {
   if (loop_) loop_->stop();
 }
 
-// What the replicas left behind ends; then nobody writes into the pipes any more.
+// Ends the processes that the replicas left behind; after that no process writes into the pipes.
 void Supervisor::finish() {
   Status killed = os::kill_all_descendants(kKillLimit, [this](const os::Ended& end) { note_end(end); });
   if (!killed.is_ok()) log_line("{}\n", killed.message());
@@ -225,7 +225,7 @@ int Supervisor::report(std::string not_started) {
     Status written = report.write(folder_);
     if (written.is_ok()) return kExitDone;
     log_line("{}\n", written.message());
-    if (::access(folder_.c_str(), F_OK) != 0) return kExitFailed;  // nobody wants to know any more
+    if (::access(folder_.c_str(), F_OK) != 0) return kExitFailed;  // the job was removed
     ::nanosleep(&kReportPause, nullptr);
   }
 }

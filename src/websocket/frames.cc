@@ -14,7 +14,7 @@ constexpr std::string_view kMagic = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 constexpr unsigned char kFinal = 0x80;
 constexpr unsigned char kMasked = 0x80;
-constexpr unsigned char kReserved = 0x70;  // bits of extensions, none of which is ever agreed on
+constexpr unsigned char kReserved = 0x70;  // bits of extensions, which this implementation never negotiates
 constexpr std::size_t kMaskBytes = 4;
 constexpr std::size_t kMostControl = 125;
 
@@ -56,7 +56,7 @@ std::size_t character_size(unsigned char first) {
   return 0;
 }
 
-// How many of its first bytes can be those of a character.
+// How many of the first bytes of `text` can belong to one character of this size.
 std::size_t good_bytes(std::string_view text, std::size_t size) {
   std::size_t good = 1;
   for (; good < size && good < text.size(); ++good) {
@@ -204,7 +204,7 @@ Result<ControlReader::Seen> ControlReader::take(std::string_view bytes) {
 
 // ---- MessageReader
 
-// The first frame of a message says what it is, the others go on with it.
+// The first frame of a message has its type; the others continue it.
 Status MessageReader::take_part(Frame frame) {
   if ((frame.opcode == Opcode::kContinuation) != is_open_) return broken("the frames of a message are out of order");
   if (!is_open_) is_text_ = frame.opcode == Opcode::kText;

@@ -17,11 +17,11 @@ namespace fray::websocket {
 inline constexpr std::uint16_t kNormal = 1000;
 inline constexpr std::uint16_t kGoingAway = 1001;
 
-// A client draws a key; a server shows with the value of Sec-WebSocket-Accept that it has read it.
+// A random key for a client. The server answers with the value of Sec-WebSocket-Accept that belongs to it.
 std::string new_key();
 std::string accept_key(std::string_view key);
 
-// The bytes as text: what is no UTF-8 becomes U+FFFD. Keeps an unfinished character at the end in `*rest`.
+// The bytes as text: bytes that are not UTF-8 become U+FFFD. Keeps an unfinished character at the end in `*rest`.
 std::string as_text(std::string_view bytes, std::string* rest);
 
 std::string text_frame(std::string_view text);
@@ -39,7 +39,7 @@ struct Frame {
   std::string payload;
 };
 
-// Cuts what one side sends into frames.
+// Splits the bytes of one side into frames.
 class FrameReader {
  public:
   enum class Sender { kClient, kServer };  // a client masks its frames, a server does not

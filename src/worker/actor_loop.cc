@@ -60,7 +60,7 @@ void ActorLoop::drop(std::uint64_t id) {
 
 // ---- Reading ----
 
-// Reads every socket that has something; waits up to `timeout_ms` for that, with the mutex free.
+// Reads all sockets that have input; waits up to `timeout_ms` for one, with the mutex released.
 void ActorLoop::read_ready(int timeout_ms) {
   if (auto* only = callers_.only(); timeout_ms == 0 && only != nullptr) {
     if (only->second.watches_output) callers_.flush(only->first, only->second);
@@ -234,7 +234,7 @@ ActorCall* ActorLoop::next(bool wait, client::WaitHooks& hooks) {
     if (inbox_.empty() && !reader_busy_) read_ready(0);  // answers to what is here already share one write
     if (!inbox_.empty()) {
       ActorCall* call = take();
-      if (sleepers_ > 0) calls_changed_.notify_one();  // somebody else reads, or has the call after this one
+      if (sleepers_ > 0) calls_changed_.notify_one();  // another thread reads, or takes the next call
       lock.unlock();
       client_.guard();
       return call;
@@ -278,7 +278,8 @@ ActorCall* ActorLoop::next(bool wait, client::WaitHooks& hooks) {
 
 void ActorLoop::answer(ActorCall* call, Outcome& outcome) {
   outcome.keep_within(wire::most_body_bytes(client_.node().store_limit_bytes));
-  // Holds on what the arguments contained, and records of what the results contain, go ahead of the answer.
+  // Holds on objects in the arguments, and records of objects in the results, must reach the node before the answer
+  // does.
   client_.task_ended();
   client_.tasks().forget_started(call->ordinal);
   MutexLock lock(mutex_);
@@ -305,7 +306,7 @@ void ActorLoop::answer(ActorCall* call, Outcome& outcome) {
   running_.erase(call->place);
   if (running_.empty()) page_.ended();
   if (mode_ != Mode::kEventLoop) return;
-  client_.guard();  // the loop may be kept from sending the answer
+  client_.guard();  // the loop may be too busy to send the answer
   if (duration_ns >= kSlowNs) check_descriptors();
 }
 
@@ -321,7 +322,7 @@ bool ActorLoop::has_ended() {
 
 bool ActorLoop::send_item(ActorCall* call, std::uint32_t index, std::string_view value, std::uint64_t value_bytes,
                           bool wait, client::WaitHooks& hooks) {
-  client_.flush_link();  // what the item refers to arrives first
+  client_.flush_link();  // records of objects in the item must arrive first
   MutexLock lock(mutex_);
   Caller* caller = callers_.find(call->caller);
   if (caller == nullptr || call->cancelled) return false;
@@ -378,7 +379,7 @@ std::vector<ActorCall*> ActorLoop::take_cancelled() {
 void ActorLoop::node_gone() {
   MutexLock lock(mutex_);
   stop_ = true;
-  // A call in the middle has nobody to answer to, and nothing it could still do may outlive the node.
+  // The answer of a running call would reach no client, and no effect of it may outlive the node.
   if (!running_.empty()) ::_exit(1);
   wake();
   calls_changed_.notify_all();
@@ -396,7 +397,7 @@ client::DutyPlan ActorLoop::look() {
     plan.look_at(time_of(running_.back().started_ns + kSlowNs));
     return plan;
   }
-  // What runs is slow: cancels come in, and finished answers go out, those to the cancels too.
+  // The running call is slow: read cancels and send finished answers, also those to cancelled calls.
   const bool reads = !running_.empty() && mode_ != Mode::kEventLoop && !reader_busy_;
   if (reads) read_ready(0);
   callers_.flush_all();
@@ -416,14 +417,14 @@ void ActorLoop::look_for_rest() {
       calls.push_back({call.task.client, call.task.number, names.emplace_back(call.task.name)});
     }
   }
-  if (mode_ == Mode::kEventLoop) {  // a loop that is not blocked looks at its calls itself
+  if (mode_ == Mode::kEventLoop) {  // a loop that is not blocked checks its calls itself
     client_.call_waits().look_for_blocked_loop(calls);
   } else {
     client_.call_waits().look_for_resting(calls);
   }
 }
 
-// An event loop would wait for calls for ever at a descriptor that a call has closed.
+// If user code has closed the descriptor of the event loop, the loop would wait for calls forever.
 void ActorLoop::check_descriptors() {
   epoll_event event{};
   event.events = EPOLLIN;

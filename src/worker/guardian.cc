@@ -22,7 +22,7 @@ namespace {
 constexpr std::chrono::seconds kEndLimit{1};
 constexpr std::chrono::seconds kGuardianKillLimit{5};
 
-// What a guardian says: first of the worker's birth, then of its end.
+// A message of a guardian: the first one is about the worker's start, the second about its end.
 struct GuardianWord {
   pid_t worker = -1;
   int error = 0;
@@ -45,10 +45,10 @@ Heard hear(int link, GuardianWord* word, int flags) {
   return got == static_cast<ssize_t>(sizeof(*word)) ? Heard::kWord : Heard::kEnd;
 }
 
-// Not later than this process: it must not outlive what it belongs to.
+// Ends this process when its parent ends.
 void end_with(pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  if (::getppid() != parent) ::_exit(1);  // it died before the request was known to the kernel
+  if (::getppid() != parent) ::_exit(1);  // the parent died before the request reached the kernel
 }
 
 GuardianWord wait_for_worker(pid_t worker) {
@@ -57,14 +57,14 @@ GuardianWord wait_for_worker(pid_t worker) {
     rusage usage{};
     const pid_t ended = ::wait4(-1, &word.wait_status, 0, &usage);
     if (ended < 0 && errno == EINTR) continue;
-    if (ended != worker && ended > 0) continue;  // somebody who was left behind
+    if (ended != worker && ended > 0) continue;  // another process, which the worker left behind
     word.worker = worker;
     word.peak_memory_kib = usage.ru_maxrss;
     return word;
   }
 }
 
-// The list of children in /proc may miss one while others come and go; this does not.
+// Unlike the list of children in /proc, which may miss one while others come and go, this is exact.
 bool has_children() {
   siginfo_t info;
   return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
@@ -81,7 +81,7 @@ void end_what_is_left() {
     const timespec pause{0, 5'000'000};
     ::nanosleep(&pause, nullptr);
   }
-  // A process that does not die within the limit cannot be killed by anybody; the rest is gone.
+  // A process that does not die within the limit cannot be killed at all; all others have ended.
   if (!os::kill_all_descendants(kGuardianKillLimit).is_ok()) return;
 }
 
@@ -95,7 +95,7 @@ void end_what_is_left() {
   if (!say(STDIN_FILENO, born)) ::_exit(1);
   while (::recv(STDIN_FILENO, &released, 1, 0) < 0 && errno == EINTR) {
   }
-  // The news first: others wait for it.
+  // Report the end first, because the fork server waits for it.
   (void)say(STDIN_FILENO, wait_for_worker(worker));
   ::close(STDIN_FILENO);
   end_what_is_left();
@@ -126,7 +126,7 @@ GuardedFork GuardedFork::make() {
   GuardianWord born;
   const bool told = hear(near.get(), &born, 0) == Heard::kWord;
   if (!told || born.error != 0)
-    return failed(told ? born.error : ECHILD);  // it has ended, and is reaped like any child
+    return failed(told ? born.error : ECHILD);  // the guardian has ended and is reaped like any child
   GuardedFork made;
   made.guardian_ = guardian;
   made.worker_ = born.worker;
@@ -153,7 +153,7 @@ GuardedFork GuardedFork::go_on_as_guardian(pid_t parent, os::Fd link) {
 
 void GuardedFork::released() {
   const char byte = 0;
-  // A guardian that is gone has no use for it.
+  // A failure means that the guardian has ended, which does not matter.
   [[maybe_unused]] const ssize_t sent = ::send(link_.get(), &byte, 1, MSG_NOSIGNAL);
 }
 

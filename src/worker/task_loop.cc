@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::uint64_t kTimeoutGraceNs = 2 * kSecondNs;  // from the interrupt to the end of the process
 constexpr std::chrono::nanoseconds kIdleWindow{IdleWatch::kWindowNs};
-constexpr std::chrono::milliseconds kIdleLook{100};  // whether a process that was idle in its side waits computes again
-constexpr std::uint64_t kMayMaskNs = 5'000;  // a task that took so long gets its signal mask looked at before the next
+constexpr std::chrono::milliseconds kIdleLook{100};  // between checks whether an idle process computes again
+constexpr std::uint64_t kMayMaskNs = 5'000;          // a longer task has its signal mask checked before the next task
 
 std::uint64_t cpu_ns_of_process() {
   timespec used{};
@@ -97,7 +97,7 @@ void TaskLoop::devices_bound(const wire::BindDevices& binding) {
 void TaskLoop::node_gone() {
   MutexLock lock(mutex_);
   stop_ = true;
-  // A task in the middle has nobody to answer to, and nothing it could still do may outlive the node.
+  // The answer of a running task would reach no client, and no effect of it may outlive the node.
   if (running_ != 0) ::_exit(1);
   if (connected_) ::shutdown(socket_.fd(), SHUT_RDWR);
   lease_changed_.notify_all();
@@ -139,15 +139,15 @@ bool TaskLoop::wait_for_lease() {
   return true;
 }
 
-// No descriptor was free for the lease, because tasks have used them up and kept them. A fresh process has some: this one
-// ends, and what was sent to it starts elsewhere.
+// No descriptor was free for the lease, because tasks have opened and kept too many. This process ends, and the tasks
+// that were sent to it start in a fresh one, which has free descriptors.
 void TaskLoop::give_up() {
   std::fputs("this worker has no descriptors left for another task and ends; a new one takes its place\n", stderr);
   client_.say(wire::ControlType::kRetiring);
 }
 
 void TaskLoop::serve() {
-  for (Frame frame; next_frame(&frame); frame = Frame()) {  // what was large is not kept while nothing runs
+  for (Frame frame; next_frame(&frame); frame = Frame()) {  // so that no large frame is kept while nothing runs
     switch (static_cast<wire::DirectType>(frame.header.type)) {
       case wire::DirectType::kFunction:
         drop(functions_.give(frame.header.id, frame.body.size()));
@@ -190,7 +190,7 @@ bool TaskLoop::next_frame(Frame* frame) {
       flush();
       return false;
     }
-    // Look before answering: tasks that are already here share the write of their results.
+    // Read before answering: the results of tasks that have arrived already are written together.
     if (!read_socket()) return false;
     if (!inbox_.empty() && socket_.output_bytes() < kFlushBytes) continue;
     flush();
@@ -198,7 +198,7 @@ bool TaskLoop::next_frame(Frame* frame) {
     std::uint64_t now = os::monotonic_ns();
     if (spin_until == 0) {
       spin_until = now + kSpinNs;
-      restore_signal_mask();  // nobody waits for it
+      restore_signal_mask();  // no client waits for the time this takes
     }
     if (now < spin_until) {
       lock.unlock();
@@ -230,7 +230,7 @@ bool TaskLoop::read_socket() {
   return read.is_ok();
 }
 
-// Tasks and functions are for the task thread, in order; the rest is done at once.
+// Tasks and functions are queued for the task thread; other frames are handled at once.
 void TaskLoop::sort_frame(wire::Incoming& incoming) {
   switch (static_cast<wire::DirectType>(incoming.header.type)) {
     case wire::DirectType::kTask:
@@ -324,7 +324,8 @@ void TaskLoop::run_task(const Frame& frame) {
   const std::uint64_t duration = os::monotonic_ns() - started;
   const TaskCost cost = meter_.end(duration);
   outcome.keep_within(wire::most_body_bytes(client_.node().store_limit_bytes));
-  // Holds on what the arguments contained, and records of what the results contain, go ahead of the answer.
+  // Holds on objects in the arguments, and records of objects in the results, must reach the node before the answer
+  // does.
   if (outcome.retire) client_.say(wire::ControlType::kRetiring);
   const std::uint64_t next_started = client_.task_ended();
   if (duration > kMayMaskNs) restore_signal_mask();
@@ -396,12 +397,12 @@ void TaskLoop::hold_timeout(bool held) {
     held_since_ns_ = held ? os::monotonic_ns() : 0;
     was_held_ = was_held_ || held;
   }
-  client_.guard();  // the timeout counts again
+  client_.guard();  // the backup thread watches the timeout again
 }
 
 bool TaskLoop::send_item(std::uint64_t task, std::uint32_t index, std::string_view value, std::uint64_t value_bytes,
                          std::uint64_t budget_bytes) {
-  client_.flush_link();  // what the item refers to arrives first
+  client_.flush_link();  // records of objects in the item must arrive first
   MutexLock lock(mutex_);
   std::string& out = socket_.output();
   std::size_t begin = wire::begin_frame(out, wire::DirectType::kItem, task);
@@ -454,21 +455,21 @@ client::DutyPlan TaskLoop::look() {
   return plan;
 }
 
-// The running task may go on for long: nothing waits for its end.
+// Called while the running task is slow; nothing here may wait for its end.
 void TaskLoop::look_at_slow() {
   flush();
   if (read_socket()) {
     slow_watch_.arm(socket_.fd(), socket_.has_output() ? EPOLLIN | EPOLLOUT : EPOLLIN);
     return;
   }
-  // The client has gone; the node ends this process. A task that only waits for its items to be taken ends at once.
+  // The client has ended, so the node ends this process. A task that only waits until its items are taken ends at once.
   slow_watch_.disarm();
   interrupt_ = Interrupt::kCancelled;
   client_.ask_waiters();
   items_taken_.notify_all();
 }
 
-// When must_end() has something to do; the last moment of all: never.
+// When must_end() has something to do; TimePoint::max() for never.
 client::DutyPlan::TimePoint TaskLoop::timeout_due() const {
   constexpr double kForeverNs = 1e18;
   if (timeout_seconds_ <= 0 || held_since_ns_ != 0) return client::DutyPlan::TimePoint::max();
@@ -478,7 +479,7 @@ client::DutyPlan::TimePoint TaskLoop::timeout_due() const {
   return time_of(started_ns_ + held_ns_ + allowed_ns + 1);
 }
 
-// Cancels what the running task has started. It may end meanwhile, and what the next one starts is no part of that.
+// Cancels the tasks that the running task has submitted. That task may end meanwhile; tasks of the next one stay.
 void TaskLoop::cancel_started() {
   const std::uint64_t first = first_started_;
   const std::uint64_t task_started_ns = started_ns_;
@@ -491,8 +492,8 @@ void TaskLoop::cancel_started() {
   mutex_.lock();
 }
 
-// Interrupts a task that is past its timeout. True when it has not listened and the process has to end: nothing else
-// stops a thread that never comes back to its interpreter.
+// Interrupts a task that is past its timeout. True when the task did not react and the process has to end: nothing else
+// stops a thread that does not return to its interpreter.
 bool TaskLoop::must_end(std::uint64_t now) {
   if (timeout_seconds_ <= 0) return false;
   if (held_since_ns_ != 0) return false;
@@ -513,7 +514,7 @@ bool TaskLoop::must_end(std::uint64_t now) {
   return true;
 }
 
-// A task may have blocked signals for good, the interrupt of the tasks after it among them.
+// A task may have left signals blocked, among them the one that interrupts later tasks.
 void TaskLoop::restore_signal_mask() const { ::pthread_sigmask(SIG_SETMASK, &signal_mask_, nullptr); }
 
 // ---- Blocking in get and wait ----
@@ -530,7 +531,7 @@ void TaskLoop::unblocked() {
   go_on();
 }
 
-// Looks at what the task's own thread does not do: waits of its other threads and event loops.
+// Watches waits of threads and event loops other than the task's own thread.
 void TaskLoop::watch_side_waits(client::DutyPlan* plan) {
   const client::SideWaits::Count waits = client_.side_waits();
   if (waits.lasting == 0) {
@@ -573,11 +574,11 @@ void TaskLoop::set_idle(bool idle) {
     if (running_ == 0) return;  // the task has ended meanwhile
   }
   idle_ = idle;
-  if (waits_) return;  // its own thread waits as well
+  if (waits_) return;  // the task's own thread waits, too
   idle ? give_way() : go_on();
 }
 
-// The CPU is free for others, and so are the tasks behind this one.
+// Gives the CPU back, and returns the tasks that wait behind this one.
 void TaskLoop::give_way() {
   {
     MutexLock lock(mutex_);

@@ -16,7 +16,7 @@ std::uint64_t nanoseconds(const timeval& time) {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_usec) * 1'000;
 }
 
-// Of all threads of this process, and of the children that it has waited for.
+// CPU time of all threads of this process, and of its children that were waited for.
 std::uint64_t cpu_ns() {
   timespec own{};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
@@ -26,7 +26,7 @@ std::uint64_t cpu_ns() {
          nanoseconds(children.ru_utime) + nanoseconds(children.ru_stime);
 }
 
-// Sets the peak to what is resident now.
+// Sets the recorded peak to the memory that is resident now.
 bool reset_peak() {
   int fd = ::open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
   if (fd < 0) return false;

@@ -90,14 +90,14 @@ class Node:
     variables: tuple[tuple[str, str], ...] = ()
     """Of its environment, beside those of the tests."""
 
-    def fray(self, *words: object, within: float = 60) -> subprocess.CompletedProcess[str]:
-        """The command line, of this node."""
+    def fray(self, *words: object, within: float = 60, **variables: str) -> subprocess.CompletedProcess[str]:
+        """The command line, of this node, of somebody whose environment has these variables too."""
         return subprocess.run(
             [program_path(), *map(str, words)],
             capture_output=True,
             text=True,
             timeout=within,
-            env=self.environment,
+            env={**self.environment, **variables},
             cwd=self.home,
         )
 
@@ -105,8 +105,8 @@ class Node:
     def environment(self) -> dict[str, str]:
         return {**os.environ, "FRAY_HOME": str(self.home), **dict(self.variables)}
 
-    def login_link(self, *words: object) -> str:
-        done = self.fray("dashboard", "--no-open", *words)
+    def login_link(self, *words: object, **variables: str) -> str:
+        done = self.fray("dashboard", "--no-open", *words, **variables)
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 
@@ -154,4 +154,25 @@ def node() -> Iterator[Node]:
     home = Path(tempfile.mkdtemp(prefix="fray-page-"))
     yield start_node(home, "--cpus", 2)
     Node(home, "").fray("stop", "--force")
+    shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def watched_for_long(request: pytest.FixtureRequest) -> Iterator[Page | None]:
+    """The objects of a node whose program leaks, open since the first test of all; None if no test looks at it."""
+    if not any(item.path.name == "test_watching.py" for item in request.session.items):
+        yield None
+        return
+    from .work import LEAKING, Program
+
+    browser: Browser = request.getfixturevalue("browser")
+    home = Path(tempfile.mkdtemp(prefix="fray-page-"))
+    node = start_node(home, "--cpus", 1)
+    page = browser.new_page()
+    page.goto(node.login_link())
+    page.goto(node.view("objects?limit=3"))
+    with Program(node, LEAKING):
+        yield page
+    page.close()
+    node.fray("stop", "--force")
     shutil.rmtree(home, ignore_errors=True)

@@ -260,21 +260,58 @@ def test_a_jobs_output_is_followed_and_the_job_is_stopped(
     assert watched.complaints == []
 
 
+def test_each_attempt_of_a_job_can_be_chosen(node: Node, inside: BrowserContext, page: Page) -> None:
+    program = "import os, sys; print('this is attempt', os.environ['FRAY_JOB_ATTEMPT']); sys.exit(3)"
+    words = ("--id", "tries", "--cpus", 0, "--max-failures", 2, "--", "python3", "-c", program)
+    assert node.fray("submit", *words).returncode != 0
+    open_view(page, node, "jobs/tries")
+    log = page.get_by_role("log")
+    log.get_by_text("this is attempt 3", exact=True).wait_for()
+    page.get_by_label("Which attempt").select_option("Attempt 1")
+    log.get_by_text("this is attempt 1", exact=True).wait_for()
+    log.get_by_text("this is attempt 3").wait_for(state="hidden")
+    page.reload()  # the address is all that it takes
+    log.get_by_text("this is attempt 1", exact=True).wait_for()
+    page.get_by_label("Which attempt").select_option("Attempt 3, the newest")
+    log.get_by_text("this is attempt 3", exact=True).wait_for()
+    page.goto(node.view("jobs/tries?attempt=99"))
+    log.get_by_text("this is attempt 3", exact=True).wait_for()
+
+
 def test_text_that_tries_to_be_html_stays_text(
     own_node: StartNode, context: BrowserContext, page: Page, watched: Watched
 ) -> None:
     node = own_node("--cpus", 1)
+    taken = "<script>document.title='taken'</script>"
+    words = (
+        "--no-wait",
+        "--id",
+        "odd",
+        "--name",
+        "<u>odd",
+        "--cpus",
+        0,
+        "--",
+        "sh",
+        "-c",
+        f'echo "{taken}"; exit 3',
+    )
+    assert node.fray("submit", *words).returncode == 0
     with Program(node, HOSTILE):
         page.goto(node.login_link())
         for path, text in (
             ("tasks", "<img src=x"),
             ("functions", "<img src=x"),
             ("actors", "<b onmouseover=alert(1)>Hostile</b>"),
+            ("jobs", "<u>odd"),
+            ("jobs/odd", "<u>odd"),
+            ("jobs/odd", taken),
+            ("actors?search=%3Cu%3Enone", "<u>none"),
         ):
             open_view(page, node, path)
             page.locator("main").get_by_text(text).first.wait_for()
-            assert page.locator("main img, main b[onmouseover], main script").count() == 0
-            assert page.title() == f"{VIEWS[path]} · Fray"
+            assert page.locator("main img, main b[onmouseover], main u, main script").count() == 0
+            assert page.title() == f"{VIEWS[path.partition('?')[0].partition('/')[0]]} · Fray"
     assert watched.complaints == []
 
 

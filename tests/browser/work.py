@@ -85,6 +85,26 @@ sys.stdin.read()
 """
 """A task that uses the CPU."""
 
+LEAKING = """
+import sys, threading, time, fray
+
+def make(number):
+    return bytes(150_000)
+
+def keep():
+    while True:
+        kept.append(ctx.run(make, len(kept)))
+        ctx.wait(kept[-1:])
+        time.sleep(0.2)
+
+ctx = fray.init(address="auto")
+kept = []
+threading.Thread(target=keep, daemon=True).start()
+print("ready", flush=True)
+sys.stdin.read()
+"""
+"""A program that keeps the ref of each object that its tasks make, five a second."""
+
 MANY = """
 import sys, fray
 

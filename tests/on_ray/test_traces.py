@@ -82,3 +82,56 @@ def test_tasks_and_calls_on_ray_are_spans_of_the_callers_trace(
     assert spans.line("run Counter.add") == ["run Counter.add", "call Counter.add"]
     assert spans.line("run Counter.bare") == ["run Counter.bare", "call Counter.bare"]
     assert {"wait 1 result", "get 2 results"} <= {span.name for span in spans.all if span.kind == "internal"}
+
+
+JOB = """
+import sys
+import fray
+from fray import Entrypoint, JobRequest, ResourceConfig
+
+
+def leaf():
+    return 1
+
+
+def work(word):
+    print("work on", word)
+    ctx = fray.get_job_context()
+    return ctx.get(ctx.run(leaf))
+
+
+def fails():
+    raise ValueError("no stock")
+
+
+def main():
+    cluster = fray.current_cluster()
+    resources = ResourceConfig(cpu=0)  # else replicas would hold what their tasks need
+    good = JobRequest("good", Entrypoint.from_callable(work, args=("this",)), resources=resources, replicas=2)
+    bad = JobRequest("bad", Entrypoint.from_callable(fails), resources=resources)
+    ids = [cluster.launch(good), cluster.launch(bad)]
+    print([str(info.status) for info in cluster.wait(ids)])
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_a_job_of_a_function_on_ray_is_a_span_of_who_launched_it(
+    ray_head: RayHead, collector: Collector, tmp_path: Path
+) -> None:
+    variables = {"FRAY_OTEL": "1", "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url, "FRAY_CLUSTER_SPEC": "ray"}
+    done = run_in(tmp_path, JOB, **variables)
+    assert done.stdout.endswith("['succeeded', 'failed']\n"), done.stdout + done.stderr
+    spans = collector.until("run good", "run bad", "run leaf", "launch good", "launch bad")
+    ran = spans.named("run good")
+    assert sorted(span.attributes["fray.job.replica"] for span in ran) == ["0", "1"]
+    assert {spans.parent(span).name for span in ran} == {"launch good"}
+    assert {span.attributes["fray.job.attempt"] for span in ran} == {"1"}
+    assert all(span.attributes["fray.job.id"].startswith("ray-callable-good") for span in ran)
+    assert {tuple(spans.line_of(span)) for span in spans.named("run leaf")} == {
+        ("run leaf", "submit leaf", "run good", "launch good")
+    }
+    assert spans.line("run bad") == ["run bad", "launch bad"]
+    assert spans.one("run bad").error == "ValueError: no stock"

@@ -94,9 +94,12 @@ class Spans:
 
     def line(self, name: str) -> list[str]:
         """The names from the span of that name up to its root."""
-        span = self.one(name)
+        return self.line_of(self.one(name))
+
+    def line_of(self, span: Span, root: str = "") -> list[str]:
+        """The names from that span up to the one whose parent is `root`."""
         names = [span.name]
-        while span.parent:
+        while span.parent != root:
             span = self.parent(span)
             names.append(span.name)
         return names

@@ -193,6 +193,66 @@ def test_actors_and_their_calls_are_spans_and_calls_side_by_side_keep_apart(trac
     assert spans.one("run Loop.first").ended > spans.one("run Loop.second").began
 
 
+AWAITS = """
+import asyncio
+import fray
+from opentelemetry import trace
+
+
+def leaf(number):
+    return number + 1
+
+
+def fails():
+    raise ValueError("no stock")
+
+
+class Loop:
+    async def asks(self):
+        return await fray.get_job_context().run(leaf, 1)
+
+
+async def many(ctx):
+    tracer = trace.get_tracer("mine")
+
+    async def one(number):
+        with tracer.start_as_current_span(f"coroutine {number}"):
+            return await ctx.run(leaf, number)
+
+    print(await asyncio.gather(*map(one, range(2))))
+    try:
+        await ctx.run(fails)
+    except ValueError as error:
+        print(error)
+    done = ctx.run(leaf, 5)
+    ctx.wait([done])
+    print(await done)
+
+
+def main():
+    ctx = fray.init(cpus=2)
+    print(ctx.get(ctx.create_actor(Loop).asks()))
+    with trace.get_tracer("mine").start_as_current_span("program"):
+        asyncio.run(many(ctx))
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_a_coroutine_that_awaits_a_ref_has_a_span_of_the_wait(traced: Callable[..., Spans]) -> None:
+    spans = traced(AWAITS)
+    assert spans.output == "2\n[1, 2]\nno stock\n6\n"
+    waits = {spans.parent(span).name: span for span in spans.named("get leaf")}
+    assert sorted(waits) == ["coroutine 0", "coroutine 1", "run Loop.asks"], "and none for what was there already"
+    for parent, wait in waits.items():
+        (sent,) = [span for span in spans.named("submit leaf") if span.parent == wait.parent]
+        assert wait.links == [sent.id], parent
+    failed = spans.one("get fails")
+    assert (failed.error, spans.parent(failed).name) == ("ValueError: no stock", "program")
+
+
 RETRIES = """
 import os
 import fray

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -81,18 +82,46 @@ for epoch in range(10_000):
 """
 
 
+_SIMULATION = """
+import math, fray
+
+def forces(bodies):
+    return [sum(math.sin(a - b) for b in bodies) for a in bodies]
+
+def collide(bodies, pulls):
+    return [body + pull / 1000 for body, pull in zip(bodies, pulls)]
+
+def energy(bodies):
+    return math.fsum(abs(math.cos(body)) for body in bodies)
+
+def step(bodies):
+    moved = collide(bodies, forces(bodies))
+    return moved, energy(moved)
+
+def simulate():
+    bodies = [float(number) for number in range(60)]
+    while True:
+        bodies, _ = step(bodies)
+
+ctx = fray.init(address="auto")
+ctx.get(ctx.run(simulate))
+"""
+
+
 class Scene:
     """A node that works, and what is asked of it."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *words: str, **variables: str) -> None:
         self.home = home
-        self._environment = {**os.environ, "FRAY_HOME": str(home)}
-        self._url = json.loads(self.fray("start", "--cpus", "8", "--resources", "TPU:4", "--json"))["url"]
-        self._program: subprocess.Popen[bytes] | None = None
+        self._environment = {**os.environ, **variables, "FRAY_HOME": str(home)}
+        self.url = json.loads(self.fray("start", *words, "--json"))["url"]
+        self._programs: list[subprocess.Popen[bytes]] = []
 
     def begin(self) -> None:
         (self.home / "train.py").write_text(_JOB)
-        self._program = subprocess.Popen([sys.executable, "-c", _WORK], env=self._environment, cwd=self.home)
+        for program in (_WORK, _SIMULATION):
+            words = [sys.executable, "-c", program]
+            self._programs.append(subprocess.Popen(words, env=self._environment, cwd=self.home))
         self.fray("submit", "--no-wait", "--id", "train-resnet", "--cpus", "0", "--", "python3", "train.py")
         self.fray(
             "submit", "--no-wait", "--id", "train-large", "--resources", "TPU:4", "--", "python3", "train.py", "--large"
@@ -104,28 +133,41 @@ class Scene:
             raise RuntimeError(done.stderr)
         return done.stdout
 
-    def link(self) -> str:
-        return self.fray("dashboard", "--no-open").strip()
+    def begin_jobs(self) -> None:
+        """Work as a cluster that another node's page shows does."""
+        (self.home / "train.py").write_text(_JOB)
+        for job, program in (("finetune-a", "train.py"), ("finetune-b", "train.py"), ("evaluate", "--version")):
+            self.fray("submit", "--no-wait", "--id", job, "--cpus", "0", "--", "python3", "-u", program)
+
+    def token(self) -> str:
+        return next(self.home.rglob("http.token")).read_text().strip()
+
+    def link(self, *words: str) -> str:
+        return self.fray("dashboard", "--no-open", *words).strip()
 
     def view(self, path: str) -> str:
-        return f"{self._url}/dashboard/{path}"
+        return f"{self.url}/dashboard/{path}"
 
     def end(self) -> None:
-        if self._program is not None:
-            self._program.kill()
-            self._program.wait()
+        for program in self._programs:
+            program.kill()
+            program.wait()
         self.fray("stop", "--force")
+        shutil.rmtree(self.home, ignore_errors=True)
 
 
-def take(page: Page, name: str) -> None:
+def take(page: Page, name: str, height: int = SIZE["height"]) -> None:
     path = IMAGES / f"dashboard-{name}.png"
     page.mouse.move(0, 0)
-    page.screenshot(path=path)
+    page.screenshot(path=path, clip={"x": 0, "y": 0, "width": SIZE["width"], "height": height})
     print(f"{path.relative_to(ROOT)}: {path.stat().st_size // 1000} KB")
 
 
-def take_all(scene: Scene, page: Page) -> None:
-    page.goto(scene.link())
+def take_all(scene: Scene, cluster: Scene, page: Page) -> None:
+    # The routes of a started node are also those of a Ray cluster. Nobody is at the controller's port.
+    iris = "iris?controller=http://127.0.0.1:10000"
+    page.goto(scene.link("--cluster", f"ray?address={cluster.url}", "--cluster", iris))
+    page.goto(scene.view(""))
     page.get_by_text("Live", exact=True).wait_for()
     time.sleep(_LOOKING_SECONDS)  # the charts show what was while somebody looks
     take(page, "now")
@@ -142,22 +184,35 @@ def take_all(scene: Scene, page: Page) -> None:
     page.goto(scene.view("jobs/train-resnet"))
     page.get_by_text("epoch   40").wait_for()
     take(page, "job")
+    page.goto(scene.view("clusters"))
+    page.get_by_text("does not answer").first.wait_for()
+    page.get_by_text("answers", exact=True).first.wait_for()
+    take(page, "clusters", height=260)
+    page.goto(scene.view("workers?sort=running_seconds&order=desc"))
+    page.locator("tbody tr", has_text="simulate").first.locator("[data-row]").click()
+    details = page.get_by_role("region", name=re.compile("Worker"))
+    details.get_by_role("combobox").select_option("5 s")
+    details.get_by_role("button", name="Flame graph").click()
+    details.get_by_role("button", name=re.compile("^forces, ")).first.wait_for()
+    take(page, "flame", height=620)
 
 
 def main() -> int:
-    home = Path(tempfile.mkdtemp(prefix="fray-pictures-"))
     IMAGES.mkdir(exist_ok=True)
-    scene = Scene(home)
+    cluster = Scene(Path(tempfile.mkdtemp(prefix="fray-pictures-")), "--cpus", "4")
+    words = ("--cpus", "8", "--resources", "TPU:4")
+    scene = Scene(Path(tempfile.mkdtemp(prefix="fray-pictures-")), *words, RAY_AUTH_TOKEN=cluster.token())
     try:
         scene.begin()
+        cluster.begin_jobs()
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--disable-gpu"])
             context = browser.new_context(viewport=SIZE, device_scale_factor=1, reduced_motion="reduce")
-            take_all(scene, context.new_page())
+            take_all(scene, cluster, context.new_page())
             browser.close()
     finally:
         scene.end()
-        shutil.rmtree(home, ignore_errors=True)
+        cluster.end()
     return 0
 
 

@@ -77,3 +77,15 @@ test("each state comes back as it was put in", () => {
   expect(STATES.map((_, i) => row.state(i))).toEqual([...STATES]);
   expect(STATES.filter(isFailure)).toEqual(["failed", "timed out", "retried"]);
 });
+
+test("workers that have ended long ago take no place", () => {
+  const rows = new Rows(100);
+  for (let i = 0; i < 1000; i += 1) rows.add(rows.row(i, `worker ${i}`), run(i));
+  expect(rows.length).toBeLessThanOrEqual(100);
+  expect(rows.list).toHaveLength(rows.length);
+  expect(rows.find(0)).toBeUndefined();
+  expect(rows.find(999)?.length).toBe(1);
+  rows.row(0, "worker 0"); // it runs something again
+  expect(rows.list[0]?.number).toBe(0);
+  expect(rows.list.at(-1)?.number).toBe(999);
+});

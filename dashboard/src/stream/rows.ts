@@ -26,7 +26,7 @@ export interface Bar {
   readonly index: number;
 }
 
-const FIRST_CAPACITY = 256;
+const FIRST_CAPACITY = 16; // a node may have had very many workers that ran little
 
 export interface Running {
   readonly task: string;
@@ -162,8 +162,9 @@ export class Rows {
     if (!row) {
       row = new Row(number, label);
       this.#byNumber.set(number, row);
+      const isLast = number > (this.list.at(-1)?.number ?? -1); // numbers are given in the order of appearance
       this.list.push(row);
-      this.list.sort((one, other) => one.number - other.number);
+      if (!isLast) this.list.sort((one, other) => one.number - other.number);
     }
     row.label = label;
     return row;
@@ -213,6 +214,15 @@ export class Rows {
       }
     }
     if (this.length > this.most) this.#dropOfEach();
+    this.#dropEmpty();
+  }
+
+  /** Workers that have ended long ago; one that runs something again gets its row again. */
+  #dropEmpty(): void {
+    const kept = this.list.filter((row) => row.length > 0 || row.running.length > 0);
+    if (kept.length === this.list.length) return;
+    this.list.splice(0, this.list.length, ...kept);
+    this.#byNumber = new Map(kept.map((row) => [row.number, row]));
   }
 
   /** What all began at one moment has no oldest. */

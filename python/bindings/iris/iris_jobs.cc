@@ -1,6 +1,6 @@
 // fray._iris_jobs: an Iris cluster's jobs for Python (see src/iris/jobs.h). Documents travel as dicts.
 //
-// Threading:  any thread; the GIL is released while a cluster is asked, and Ctrl-C is heard.
+// Threading:  any thread; the GIL is released during requests, and Ctrl-C interrupts them.
 // Ownership:  Python owns the client and the logs; a log holds its client.
 // Failure:    the exceptions of cluster_answers.h.
 #include "iris/jobs.h"
@@ -82,7 +82,7 @@ class IrisJobs {
   }
   nb::object wait(const std::string& job, std::optional<double> timeout) const {
     if (wait_all({job}, timeout)) return get(job);
-    // The time limit of a wait is the caller's own, as it is with a node.
+    // The caller has set the time limit, so the error is the same as that of a node.
     raise({StatusCode::kTimedOut, fmt::format("the job {} is still going on after {} s", job, *timeout)}, Peer::kNode);
   }
   std::map<std::string, std::string> states(const std::vector<std::string>& ids) const {
@@ -147,7 +147,7 @@ class IrisJobLog {
   IrisJobLog(const IrisJobs& jobs, const std::string& job, std::int64_t cursor, bool with_children)
       : follower_(jobs.jobs(), jobs.resolve(job), cursor, with_children) {}
 
-  // The next lines; none when none came within `timeout` seconds; None once the job is over and all was read.
+  // The next lines; an empty list when none arrived within `timeout` seconds; None after the last line of an ended job.
   std::optional<nb::object> read(double timeout) {
     const milliseconds patience = time_limit(timeout);
     const auto lines = value_of(without_gil([&] { return follower_.next(patience); }));

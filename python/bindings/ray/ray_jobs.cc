@@ -1,6 +1,6 @@
 // fray._ray_jobs: a Ray cluster's jobs for Python (see src/ray/jobs.h). Documents travel as dicts.
 //
-// Threading:  any thread; the GIL is released while a cluster is asked, and Ctrl-C is heard.
+// Threading:  any thread; the GIL is released during requests, and Ctrl-C interrupts them.
 // Ownership:  Python owns the client and the logs; a log holds its client.
 // Failure:    the exceptions of cluster_answers.h.
 #include <nanobind/nanobind.h>
@@ -107,7 +107,7 @@ class RayJobLog {
  public:
   RayJobLog(const RayJobs& jobs, const std::string& id, std::uint64_t offset) : follower_(jobs.jobs(), id, offset) {}
 
-  // The next text; "" when none came within `timeout` seconds; None at the end of the job.
+  // The next text; "" when none arrived within `timeout` seconds; None at the end of the job.
   std::optional<std::string> read(double timeout) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout);
     while (true) {

@@ -1,8 +1,8 @@
-// fray._ray_refs: what refs of the Ray backend are made of: an object that holds Ray's ref and the context, and nothing else.
+// fray._ray_refs: the base of refs of the Ray backend, an object that holds only Ray's ref and the context.
 //
-// Values with thousands of refs come out of a pickle at once. These are made by one C call each, and the collector of
-// garbage neither sees nor counts them, which would else look at all objects of the process every few thousand refs. A ref is
-// part of no circle, for neither Ray's refs nor contexts refer to refs.
+// A pickle may contain thousands of refs. Each is made by one C call and is not tracked by the garbage collector, which
+// would otherwise traverse all objects of the process every few thousand refs. A ref is never part of a reference
+// cycle, because neither Ray's refs nor contexts refer to refs.
 //
 // Threading:  under the GIL.
 // Ownership:  holds Ray's ref and the context while it lives.
@@ -62,8 +62,9 @@ PyType_Slot slots[] = {
 };
 PyType_Spec spec{"fray._ray_refs.HeldRef", sizeof(HeldRef), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
 
-// Classes that are written in Python have their instances collected, whatever their base has. This takes that back for one
-// that adds nothing to HeldRef, before it has instances: what type() itself does for classes without collection.
+// Python tracks instances of every class that is written in Python, whatever its base does. This undoes that for a
+// class that adds nothing to HeldRef, before it has instances, in the way in which type() itself makes classes without
+// tracking.
 PyObject* uncollected(PyObject*, PyObject* argument) {
   auto* type = reinterpret_cast<PyTypeObject*>(argument);
   if (!PyType_Check(argument) || type->tp_base == nullptr || type->tp_base->tp_dealloc != destroy ||

@@ -102,7 +102,7 @@ def usage(runs: Sequence[TaskRun]) -> str:
 
 
 def task_costs(runs: Sequence[TaskRun], names: Sequence[FunctionSummary]) -> list[tuple[str, str]]:
-    """Draw each task's CPU time, peak memory and bytes, of very many the most costly: pairs of title and picture."""
+    """Draw each task's CPU time, peak memory and bytes, for the costliest tasks only; return (title, picture) pairs."""
     colours = _colours(names)
     pictures: list[tuple[str, str, str, list[float | None]]] = [
         ("CPU time of each task", "seconds", "cpu", [run.cpu_seconds for run in runs]),

@@ -34,12 +34,12 @@ pre { background: #f6f6f6; padding: .8em; overflow-x: auto; font-size: 13px }
 .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 0 1.5em } .pair > div { min-width: 0 }
 @media (max-width: 800px) { .pair { grid-template-columns: 1fr } }
 """
-# Scripts and styles of this file alone; pictures that plotly makes of itself.
+# Allow only scripts and styles inside this file, and images that plotly makes of its own figures.
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 
 
 def report(path: str | os.PathLike[str], *, context: JobContext | None = None) -> Recording:
-    """Write what the tasks so far did and cost to `path`, as one HTML file, and return the number of tasks.
+    """Write a report about the tasks that have run to `path`, as one HTML file, and return the number of tasks.
 
     It has the timeline, the use of the CPUs, each task's CPU time, peak memory and bytes in and out, a table by
     function and the failures. It draws with plotly: ``pip install 'fray[report]'``. Only the latest tasks are
@@ -47,7 +47,7 @@ def report(path: str | os.PathLike[str], *, context: JobContext | None = None) -
 
     Args:
         path: file to write; an existing one is replaced as a whole.
-        context: whose tasks; by default those of the current context. None is started for it.
+        context: the context of the tasks; by default the current one. No context is started for a report.
 
     Raises:
         UnsupportedError: plotly is not installed, or the context does not remember its tasks.

@@ -15,7 +15,7 @@ _UNMEASURED_SHORT_SECONDS = 0.0005
 
 @dataclass(frozen=True)
 class TaskRun:
-    """One task that has run. What was not measured is None."""
+    """One task that has run. A figure that was not measured is None."""
 
     name: str
     lane: str
@@ -48,7 +48,7 @@ class FunctionSummary:
     max_seconds: float
     cpu_seconds: float
     cpu_is_whole: bool
-    """False: some longer tasks were not measured, so it is at least this much."""
+    """False where some longer tasks were not measured, so that `cpu_seconds` is a lower bound."""
     peak_memory: int | None
     bytes_in: int
     bytes_out: int
@@ -56,7 +56,7 @@ class FunctionSummary:
 
 @dataclass(frozen=True)
 class Segment:
-    """A stretch in which a lane ran tasks of one name, as far as a picture can show."""
+    """A time span in which a lane ran tasks of one name, at the resolution of a picture."""
 
     name: str
     lane: str
@@ -144,7 +144,7 @@ def merge_segments(runs: Iterable[TaskRun], resolution: float) -> list[Segment]:
 
 
 def occupancy(runs: Sequence[TaskRun], bins: int) -> tuple[list[float], list[float], list[float]]:
-    """Return the middles of `bins` stretches of time, and for each how many tasks ran and CPUs were busy on average."""
+    """Return the middles of `bins` time spans, and for each how many tasks ran and CPUs were busy on average."""
     end = max((run.end for run in runs), default=0.0)
     if end <= 0:
         return [], [], []

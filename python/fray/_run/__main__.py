@@ -15,7 +15,7 @@ try:
 except KeyboardInterrupt:
     print("fray run: interrupted", file=sys.stderr)
     code = INTERRUPTED
-except BrokenPipeError:  # nobody reads the results any more
+except BrokenPipeError:  # the reader of standard output has closed it
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     code = FAILED
 sys.exit(code)

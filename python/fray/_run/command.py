@@ -24,7 +24,7 @@ OK, FAILED, USAGE, NOT_FOUND, TIMED_OUT, UNREACHABLE = 0, 1, 2, 3, 4, 5
 
 
 class _Exited(NamedTuple):
-    """The function ended its process with this code."""
+    """The function called ``sys.exit`` with this code."""
 
     code: int
 
@@ -63,7 +63,7 @@ def _exited(error: SystemExit) -> _Exited:
 
 def main(words: list[str]) -> int:
     """Run the command line `words` and return the exit code."""
-    # What comes after the target is the function's, whatever it is called.
+    # Words after the target are the function's arguments, even where they look like options of `fray run`.
     own = list(itertools.takewhile(lambda word: word in ("--json", "--debug"), words))
     as_json, debug = "--json" in own, "--debug" in own
     text, *arguments = words[len(own) :]
@@ -148,7 +148,7 @@ def _failed(error: Exception) -> int:
 
 
 def _without_wrapper(text: str) -> str:
-    """Leave the frames of this module out of a traceback."""
+    """Return a traceback without the frames of this module."""
     kept: list[str] = []
     skipping = False
     for line in text.strip().splitlines():

@@ -46,7 +46,7 @@ class _Reading(NamedTuple):
 
     convert: Callable[[str], Any]
     metavar: str
-    several: type[Any] | None = None  # a kind of collection
+    several: type[Any] | None = None  # the kind of collection that several words become
     flag: bool = False
 
 
@@ -92,7 +92,7 @@ def _parameters(function: Callable[..., Any]) -> list[tuple[inspect.Parameter, A
         raise SignatureError(f"its signature is not known: {error}") from None
     try:
         hints = typing.get_type_hints(function if not isinstance(function, type) else function.__init__)
-    except Exception:  # an annotation whose name is only there for type checkers
+    except Exception:  # an annotation names something that is imported for type checkers only
         hints = {}
     return [
         (parameter, hints.get(parameter.name, parameter.annotation))
@@ -202,7 +202,7 @@ def _union(readings: list[_Reading | None]) -> _Reading | None:
         return known[0]
     if any(reading.several for reading in known):
         return None
-    # The strict ones first: every text is a str.
+    # Types that refuse some texts are tried first: str accepts every text, so it comes last.
     known.sort(key=lambda reading: reading.metavar == "TEXT")
 
     def convert(text: str) -> Any:

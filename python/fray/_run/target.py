@@ -16,11 +16,11 @@ __all__ = ["Target", "TargetFormError", "TargetNotFoundError", "load_function", 
 
 
 class TargetFormError(ValueError):
-    """A text that names no function at all."""
+    """The text has neither of the two forms that name a function."""
 
 
 class TargetNotFoundError(LookupError):
-    """A file, module or function that is not there."""
+    """The file, the module or the function does not exist."""
 
 
 class Target(NamedTuple):
@@ -38,7 +38,7 @@ def parse_target(text: str) -> Target:
     """Return what ``file.py::function`` or ``module:function`` names.
 
     Raises:
-        TargetFormError: it is neither.
+        TargetFormError: the text has neither form.
     """
     is_file = "::" in text
     place, _, function = text.partition("::" if is_file else ":")
@@ -52,8 +52,8 @@ def parse_target(text: str) -> Target:
 def load_function(target: Target) -> Callable[..., Any]:
     """Import the place and return the function.
 
-    The folder of the file, or the current folder for a module, becomes the first entry of the module path, as Python
-    does it for a script; workers mirror that.
+    The folder of the file, or the current folder for a module, becomes the first entry of the module path, as
+    Python does for a script; workers get the same path.
 
     Raises:
         TargetNotFoundError: there is no such file, module or function; the message names near ones.
@@ -77,7 +77,7 @@ def _load_module(target: Target) -> ModuleType:
     except ModuleNotFoundError as error:
         parts = target.place.split(".")
         if error.name not in [".".join(parts[: count + 1]) for count in range(len(parts))]:
-            raise  # a module that the module itself wants
+            raise  # what is missing is a module that this module imports
         hint = "; for a file write file.py::function" if target.place.endswith(".py") else ""
         raise TargetNotFoundError(f"there is no module {error.name!r} here or on the module path{hint}") from None
 
@@ -101,7 +101,7 @@ def _leads_to(path: Path) -> bool:
 
 
 def _load_by_value(path: Path) -> ModuleType:
-    """Run a file whose name no import finds; its functions travel as values."""
+    """Run a file that no import finds by its name; its functions are pickled by value."""
     import cloudpickle
 
     module = ModuleType(f"fray_run_{path.stem}")

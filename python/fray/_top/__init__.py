@@ -1,6 +1,6 @@
-"""`fray top`: what the dashboard shows first, in a terminal. `__main__` is what the program `fray` becomes.
+"""`fray top`: the first page of the dashboard, in a terminal. The program `fray` executes `__main__`.
 
-`figures` reads the node's documents and makes texts of them; `app` shows these live, with Textual.
+`figures` reads the node's documents and turns them into texts; `app` shows these live, with Textual.
 """
 
 from __future__ import annotations

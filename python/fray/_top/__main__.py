@@ -14,7 +14,7 @@ from fray.errors import FrayError
 
 _FAILED, _INTERRUPTED = 1, 130
 _FIRST_RATES = 1.2
-"""Seconds until rates are known: while nobody looks, nothing is counted."""
+"""Seconds until rates are known: a node counts events only while somebody reads them."""
 
 
 def main() -> int:
@@ -35,7 +35,7 @@ def main() -> int:
 
 
 def _is_terminal() -> bool:
-    """Return whether somebody types and reads here, at something that can move its cursor."""
+    """Return whether input and output are a terminal that can move its cursor."""
     return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
 
 
@@ -53,7 +53,7 @@ except (FrayError, ModuleNotFoundError) as error:
     code = _FAILED
 except KeyboardInterrupt:
     code = _INTERRUPTED
-except BrokenPipeError:  # nobody reads it any more
+except BrokenPipeError:  # the reader of standard output has closed it
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     code = _FAILED
 sys.exit(code)

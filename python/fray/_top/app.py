@@ -21,11 +21,11 @@ _TASKS_PER_SECOND = "tasks_per_second"
 
 
 class TopApp(App[None]):
-    """Shows one node at a time; looks at it every so many seconds, and goes on when it is away and comes back.
+    """Shows one node at a time; asks it for its figures every `interval` seconds, also after the node was away.
 
     Args:
         nodes: at least one.
-        interval: seconds between two looks.
+        interval: seconds between two requests.
     """
 
     ENABLE_COMMAND_PALETTE = False
@@ -46,7 +46,7 @@ class TopApp(App[None]):
     ]
 
     def __init__(self, nodes: list[NodeHttp], interval: float) -> None:
-        # With the terminal's own colours NO_COLOR takes all away; else Textual would turn them into shades of grey.
+        # With the terminal's own colours NO_COLOR removes all; else Textual would turn them into shades of grey.
         super().__init__(ansi_color="NO_COLOR" in os.environ)
         self._folders = nodes
         self._interval = interval

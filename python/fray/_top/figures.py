@@ -25,7 +25,7 @@ class Column(NamedTuple):
     """The field of the document, by which the node sorts."""
     title: str
     shown_from: int
-    """Characters that the terminal must have in a line."""
+    """The least width of the terminal, in characters, at which the column is shown."""
 
 
 COLUMNS = (
@@ -43,7 +43,7 @@ COLUMNS = (
 
 
 class Picture(NamedTuple):
-    """What a node said of one moment."""
+    """The figures of a node at one moment."""
 
     address: str
     session: Mapping[str, Any]
@@ -55,8 +55,8 @@ def look(node: NodeHttp, sort: str = "seconds_total", descending: bool = True) -
     """Ask a node for its figures.
 
     Raises:
-        NodeDiedError: it does not answer.
-        UnsupportedError: it has no dashboard.
+        NodeDiedError: the node does not answer.
+        UnsupportedError: the node has no dashboard.
     """
     base = "/api/v1/dashboard"
     order = "desc" if descending else "asc"
@@ -109,7 +109,7 @@ def figure_lines(now: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def waiting_lines(now: Mapping[str, Any]) -> list[str]:
-    """Return what waits, by reason, each with the way on."""
+    """Return what waits, by reason, each with a hint what to do."""
     groups = now["waiting"]
     lines = [f"{_waiter(group)}: {group['reason']}. {group['way_on']}" for group in groups[:_MOST_REASONS]]
     if len(groups) > _MOST_REASONS:
@@ -123,7 +123,7 @@ def row_of(function: Mapping[str, Any], columns: list[Column]) -> list[str]:
 
 
 def as_text(picture: Picture) -> str:
-    """Return all of it as plain text, for whoever reads no terminal."""
+    """Return all figures as plain text, for output that is not a terminal."""
     lines = [title(picture)]
     lines += [f"{name:<9}{text}" for name, text in figure_lines(picture.now)]
     lines += [f"waits    {line}" for line in waiting_lines(picture.now)]

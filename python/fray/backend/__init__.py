@@ -1,6 +1,6 @@
-"""Where programs run: one folder a backend, and one row of `BACKENDS` each. The folders never import one another.
+"""Where programs run: each backend has a folder and a row of `BACKENDS`. The folders never import one another.
 
-A row is all that the rest of Fray knows of a backend: nothing of its folder is imported before it is asked for.
+The rest of Fray knows of a backend only what its row says, and imports its folder when the backend is first used.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fray.job.surroundings import is_iris_task, is_ray_worker
 __all__ = ["BACKENDS", "Backend", "backend_named", "loaded"]
 
 Reader = Callable[[str, str], Any]
-"""Turns the text of a value, and its key, into the value; ValueError or TypeError where it cannot."""
+"""Turns the text of a value, and its key, into the value; raises ValueError or TypeError for a text that is none."""
 
 
 # ---- readers of values
@@ -80,11 +80,11 @@ class Backend(NamedTuple):
             used, where `is_remote`, and ``class.current()`` returns that of a worker process, where it `is_worker`.
         cluster: ``module:class`` of its `Cluster`; None where it starts no jobs.
         aliases: other names that `create_job_ctx` knows it by.
-        cluster_keys: those of the keys that say something of jobs alone, which the context does not take.
+        cluster_keys: the keys that concern jobs alone, which the context does not take.
         task_options: what `create_job_ctx` does with options of tasks such as ``num_cpus``: ``"refused"``,
             ``"ignored"``, or the keyword of the context that takes them all.
-        workers_key: the setting that ``max_workers`` of `create_job_ctx` is.
-        is_remote: work leaves this process.
+        workers_key: the setting that ``max_workers`` of `create_job_ctx` becomes.
+        is_remote: whether work leaves this process.
         is_worker: tells, without importing the backend, whether this process may be one of its workers.
     """
 
@@ -100,7 +100,7 @@ class Backend(NamedTuple):
     is_worker: Callable[[], bool] = bool
 
     def context_settings(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the settings without those that say something of jobs alone."""
+        """Return the settings without those that concern jobs alone."""
         return {key: value for key, value in settings.items() if key not in self.cluster_keys}
 
     def context_class(self) -> Any:

@@ -1,4 +1,4 @@
-"""`Cluster`: starts whole programs and looks after them, wherever it is."""
+"""`Cluster`: the interface by which jobs, whole programs, are started and watched."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Cluster(ClusterContext):
 
     @abstractmethod
     def follow(self, job_id: str) -> Iterator[str]:
-        """Yield what the job prints, as it comes, to its end."""
+        """Yield the output of the job as it comes, until the job ends."""
 
     def monitor(self, job_id: str) -> JobInfo:
         """Write the job's output to the logger ``fray``, line by line, until it ends; return how it ended."""
@@ -113,7 +113,7 @@ class Cluster(ClusterContext):
 
     @abstractmethod
     def shutdown(self, wait: bool = True) -> None:
-        """End what lives no longer than this object."""
+        """End the jobs and processes that do not outlive this object."""
 
     def __enter__(self) -> Self:
         return self

@@ -1,4 +1,4 @@
-"""The three verbs that everything that starts jobs has."""
+"""The three methods that every object that starts jobs has."""
 
 from __future__ import annotations
 

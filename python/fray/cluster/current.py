@@ -41,7 +41,7 @@ def current_cluster() -> Cluster:
 
 
 class _Restore:
-    """What `set_current_cluster` returns: restores what was before at the end of a ``with`` block."""
+    """What `set_current_cluster` returns: restores the previous cluster at the end of a ``with`` block."""
 
     def __init__(self, cluster: Cluster | None, before: tuple[Cluster | None, Cluster | None]) -> None:
         self._cluster = cluster
@@ -54,15 +54,15 @@ class _Restore:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         flow, explicit = self._before
-        _flow.set(flow)  # not reset(): a fixture may end in another flow than it began in
+        _flow.set(flow)  # not reset(): a fixture may end in another flow of control than it began in
         with _lock:
             _Process.explicit = explicit
 
 
 def set_current_cluster(cluster: Cluster | None) -> _Restore:
-    """Make `cluster` the current one, here and for the process, at once. In a ``with`` statement: until its end.
+    """Make `cluster` the current one, here and for the process; used in a ``with`` statement, until its end.
 
-    None forgets what was set and what was chosen.
+    None removes the clusters that were set and the one that was chosen.
     """
     if cluster is not None and not hasattr(cluster, "launch"):
         raise TypeError(f"set_current_cluster needs a Cluster or None, got {cluster!r}")

@@ -42,7 +42,7 @@ class CpuConfig:
         return 0
 
     def device_flops(self, dtype: FlopDtype = "bf16") -> float:
-        """Raise NotImplementedError: nobody knows the rate of an unnamed CPU."""
+        """Raise NotImplementedError: the rate of an unnamed CPU is not known."""
         raise NotImplementedError(f"the {dtype} rate of CPUs is not known; GPUs and TPUs have one")
 
     def total_flops(self, dtype: FlopDtype = "bf16") -> float:
@@ -99,7 +99,7 @@ class TpuConfig:
 
     Args:
         variant: name of the slice, such as ``"v4-16"``.
-        topology: how its chips are arranged, such as ``"2x2x4"``, where the cloud leaves a choice.
+        topology: arrangement of the chips, such as ``"2x2x4"``, where the cloud offers several.
     """
 
     variant: TpuType | str

@@ -13,7 +13,7 @@ __all__ = ["EnvironmentConfig", "create_environment"]
 
 _DEFAULTS = {"HF_DATASETS_TRUST_REMOTE_CODE": "1", "TOKENIZERS_PARALLELISM": "false"}
 _CAPTURED = ("HF_TOKEN", "WANDB_API_KEY", "MARIN_CI_DISABLE_RUNTIME_ENVS")
-"""Variables of this process that a job gets too, where they are set."""
+"""Variables that a job gets from this process where they are set."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -24,7 +24,7 @@ class EnvironmentConfig(CheckedKeywords):
 
     Args:
         workspace: folder with the job's code.
-        docker_image: container image that holds it instead. Exactly one of the two.
+        docker_image: container image with the code. Give either this or `workspace`.
         pip_packages: requirement lines such as ``"numpy>=2"``.
         env_vars: environment variables; their values are never shown.
         extras: optional dependency groups of the workspace's own package.
@@ -88,11 +88,11 @@ def create_environment(
     env_vars: Mapping[str, str | None] | None = None,
     extras: Sequence[str] | None = None,
 ) -> EnvironmentConfig:
-    """Return an environment with the defaults filled in; what a job has that names none.
+    """Return an environment with the defaults filled in; a job that names no environment has the same defaults.
 
     The workspace is this process's folder unless an image is given. ``HF_TOKEN``, ``WANDB_API_KEY`` and
     ``MARIN_CI_DISABLE_RUNTIME_ENVS`` of this process are passed on, ``TOKENIZERS_PARALLELISM`` is ``false`` and
-    ``HF_DATASETS_TRUST_REMOTE_CODE`` is ``1``; `env_vars` come before these, and None in it leaves a variable out.
+    ``HF_DATASETS_TRUST_REMOTE_CODE`` is ``1``; `env_vars` replace these; the value None leaves a variable out.
     """
     if workspace is None and docker_image is None:
         workspace = os.getcwd()

@@ -1,4 +1,4 @@
-"""`JobHandle`: one job, to be waited for and stopped."""
+"""`JobHandle`: one job, with methods to wait for it and to stop it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LONGEST_LOOK_SECONDS = 0.5
 
 
 class _Jobs(Protocol):
-    """What a handle asks of its cluster; see `Cluster`."""
+    """What a handle needs of its cluster; see `Cluster`."""
 
     def poll(self, job_id: str) -> JobInfo: ...
     def wait(self, job_id: str, raise_on_failure: bool = False, *, timeout: float | None = None) -> JobInfo: ...
@@ -24,7 +24,7 @@ class _Jobs(Protocol):
 
 
 class JobHandle:
-    """One job of a cluster. It travels in arguments and pickles as its cluster does."""
+    """One job of a cluster. It can be pickled if its cluster can."""
 
     def __init__(self, cluster: _Jobs, job_id: JobId) -> None:
         self._cluster = cluster

@@ -1,4 +1,4 @@
-"""The order for one job."""
+"""The request for one job."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_PRIORITY = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class JobRequest(CheckedKeywords):
-    """The order for one job.
+    """The request for one job.
 
     Args:
         name: shown in lists and logs, part of the job's id: up to 255 bytes of printable characters, without spaces
@@ -31,17 +31,17 @@ class JobRequest(CheckedKeywords):
         entrypoint: what it runs.
         resources: what each replica needs.
         environment: where its code and packages come from; None for that of `create_environment`.
-        max_retries_failure: attempts after the first one that failed by itself.
-        max_retries_preemption: attempts after one whose machine was taken away; counted apart.
+        max_retries_failure: further attempts after attempts that failed by themselves.
+        max_retries_preemption: further attempts after preemptions, where a machine was lost; counted separately.
         replicas: equal processes; by default those of `resources`. Give it again where `dataclasses.replace` changes
             `resources`.
         max_processes: processes and threads of all replicas together, where it runs on this machine; None for no limit.
         max_files: open files of each process, where it runs on this machine; None for no limit.
         priority: jobs with a higher one start first.
-        deadline_seconds: most time from its first start on, over all attempts; then it fails. None for no limit.
+        deadline_seconds: time from the first start on, over all attempts, after which the job fails; None for no limit.
         grace_seconds: time between the signal that asks a process to end and the one that ends it; None for the
             cluster's usual time, 5 seconds on this machine.
-        id: the job's id, so that a second submission of it is refused; None for a new one.
+        id: id of the job, so that a second submission of it is refused; None for a new id.
         metadata: texts by name, shown with the job.
     """
 

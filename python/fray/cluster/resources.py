@@ -15,7 +15,7 @@ from fray.device_flops import FlopDtype
 __all__ = ["ResourceConfig", "ResourceOptions"]
 
 _CPU_FLOPS = 100e9
-"""A guess at one machine without accelerators, for programs that divide by it."""
+"""An estimate for a machine without accelerators, for programs that divide by this rate."""
 
 
 class ResourceOptions(TypedDict, total=False):
@@ -31,7 +31,7 @@ class ResourceOptions(TypedDict, total=False):
 
 
 _NO_RAM = "4g"
-"""What says nothing about memory: the default of a field that always has a value."""
+"""The default of `ram`, which counts as no request for memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class ResourceConfig(CheckedKeywords):
         regions: names of the regions where it may run; None for all.
         zone: name of the one zone where it may run; None for all.
         replicas: equal processes; on a TPU one for each machine of its slices.
-        device_alternatives: other TPU types (with as many machines, of as many chips) or GPU kinds that will do too.
+        device_alternatives: other acceptable TPU types (with as many machines, of as many chips) or kinds of GPU.
         image: container image that the replicas run in.
     """
 
@@ -122,7 +122,7 @@ class ResourceConfig(CheckedKeywords):
         Unless given, each replica has 32 processors, 128 GiB of memory and 50 GiB of disk.
 
         Args:
-            tpu_type: name of a slice, or several that will do, the preferred one first.
+            tpu_type: name of a slice, or several acceptable ones, the preferred one first.
             slice_count: slices, all of the same type.
             **options: other fields of `ResourceConfig`.
         """
@@ -151,21 +151,21 @@ class ResourceConfig(CheckedKeywords):
         return self.device.device_flops(dtype)
 
     def total_flops(self, dtype: FlopDtype = "bf16") -> float:
-        """Return the operations a second of all accelerators; for CPUs 100e9, a guess to divide by."""
+        """Return the operations a second of all accelerators; for CPUs 100e9, an estimate to divide by."""
         if isinstance(self.device, CpuConfig):
             return _CPU_FLOPS
         return self.device_flops(dtype) * self.chip_count()
 
     def ram_bytes(self) -> int:
-        """Return the memory of each replica."""
+        """Return the memory of each replica, in bytes."""
         return _size(self.ram, "ResourceConfig: ram")
 
     def asked_ram_bytes(self) -> int:
-        """Return the memory that each replica was said to need, 0 where `ram` has its default, which says nothing."""
+        """Return the memory that the user asked for, in bytes for each replica; 0 where `ram` has its default."""
         return 0 if self.ram == _NO_RAM else self.ram_bytes()
 
     def disk_bytes(self) -> int:
-        """Return the disk space of each replica."""
+        """Return the disk space of each replica, in bytes."""
         return _size(self.disk, "ResourceConfig: disk")
 
 

@@ -10,11 +10,11 @@ from typing import NewType, cast
 __all__ = ["JobId", "JobInfo", "JobStatus", "TaskStatus"]
 
 JobId = NewType("JobId", str)
-"""Name of one job, given when it is accepted; unlike its `name`, no other job ever has it."""
+"""Id of a job, assigned when it is accepted; unlike its name, no other job ever has it."""
 
 
 class JobStatus(StrEnum):
-    """Where a job, or one of its replicas, is in its life."""
+    """The state of a job, or of one of its replicas."""
 
     PENDING = "pending"
     """Accepted, not started."""
@@ -24,7 +24,7 @@ class JobStatus(StrEnum):
     FAILED = "failed"
     """Ended with an error, and had no retry left."""
     STOPPED = "stopped"
-    """Ended because somebody asked."""
+    """Ended because it was told to stop."""
 
     @staticmethod
     def finished(status: JobStatus | str) -> bool:
@@ -37,7 +37,7 @@ class TaskStatus:
     """How one replica is doing.
 
     Args:
-        status: where it is in its life.
+        status: its state.
         error_message: why it failed.
     """
 
@@ -54,12 +54,12 @@ class JobInfo:
 
     Args:
         job_id: its id.
-        status: where it is in its life.
-        tasks: one for each replica, in their order.
-        name: as in its request.
+        status: its state.
+        tasks: the states of its replicas, in their order.
+        name: the name of its request.
         error_message: why it failed.
         pending_reason: what it waits for, while it is pending.
-        exit_code: of the replica that decided; 128 and the signal's number for a signal; None while there is none.
+        exit_code: exit code of the replica that decided the status; 128 plus the number for a signal; None before that.
     """
 
     job_id: JobId

@@ -13,10 +13,10 @@ __all__ = ["check_timeout", "jobs_failed", "time_is_over", "wanted_ids"]
 
 
 def wanted_ids(job_id: object) -> list[str]:
-    """Return the ids of a `wait`.
+    """Return the ids that `wait` was called with.
 
     Raises:
-        TypeError: neither an id nor a sequence of ids.
+        TypeError: `job_id` is neither an id nor a sequence of ids.
     """
     if isinstance(job_id, str):
         return [job_id]
@@ -37,7 +37,7 @@ def check_timeout(timeout: object) -> None:
 
 
 def time_is_over(infos: Sequence[JobInfo]) -> TimeoutError:
-    """Return the error of a wait whose time was over before all these jobs had ended."""
+    """Return the error of a wait whose timeout passed before all these jobs had ended."""
     going = [info for info in infos if not JobStatus.finished(info.status)]
     if len(going) == 1:
         return TimeoutError(f"job {going[0].job_id} is still {going[0].status}; it goes on")

@@ -14,7 +14,7 @@ __all__ = ["InitializerFailedError", "call_chunk", "with_initializer"]
 
 _lock = threading.RLock()
 _pools: dict[str, BaseException | None] = {}
-"""The pools whose initialiser has run in this process, with what it raised."""
+"""The pools whose initialiser has run in this process, each with the exception that it raised, or None."""
 
 
 class InitializerFailedError(Exception):

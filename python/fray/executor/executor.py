@@ -31,14 +31,15 @@ _DEFAULTS = TaskOptions(max_retries=0)
 class Executor(futures.Executor):
     """A `concurrent.futures.Executor` whose calls are tasks of a context.
 
-    Made inside a task of the native engine, its calls hold no CPU: the task waits for them with its CPU in hand. In a
-    task of a `ThreadContext`, wait with `result`, not with `concurrent.futures.wait`, which the context does not see.
+    The calls of an executor that is made inside a task of the native engine hold no CPU: they use that of the task,
+    which waits for them. In a task of a `ThreadContext`, wait with `result`, not with `concurrent.futures.wait`, which
+    the context does not see.
 
     Args:
         max_workers: most calls that run at the same time; by default what the context runs.
         context: where the calls run; by default the current context. It is not closed by `shutdown`.
-        options: of every call. By default no call is ever made twice: when a worker dies, the calls that it had begun
-            and not answered have a WorkerDiedError, and the others go on.
+        options: of every call. By default no call runs twice: when a worker dies, its unfinished calls fail with
+            WorkerDiedError, and the others go on.
         initializer: called once in each worker process before its first call.
         initargs: arguments of the initializer.
 
@@ -100,7 +101,7 @@ class Executor(futures.Executor):
             iterables: taken from until the shortest ends, at once unless `buffersize` is given.
             timeout: seconds from now within which each result must be there.
             chunksize: items for one task.
-            buffersize: most chunks whose results were not taken; for endless iterables.
+            buffersize: the most chunks whose results were not taken; for endless iterables.
 
         Raises:
             TimeoutError: when a result is not there in time.
@@ -137,7 +138,7 @@ def _results(
 ) -> Iterator[Any]:
     try:
         while started:
-            # No variable here holds a result that was handed out: it may go when its receiver lets go of it.
+            # No variable here holds a yielded result, so that it is freed as soon as its receiver drops it.
             if not chunked:
                 yield _next_result(started, more, deadline)
                 continue

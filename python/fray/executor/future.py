@@ -1,14 +1,14 @@
 """`TaskFuture`: the `concurrent.futures.Future` of a task, cheap to make and to end.
 
-A plain Future has a condition of its own, which costs more than a task does. This one has a lock in its place, under
-the same name, for `wait` and `as_completed` take it; a thread that waits in `result` brings a lock of its own to sleep
-on. Everything else of Future that would touch the condition is written anew here.
+A plain Future has a condition of its own, which costs more than a task does. A TaskFuture has a lock under the same
+name, because `concurrent.futures.wait` and `as_completed` acquire it. A thread that waits in `result` sleeps on a lock
+of its own. All methods of Future that use the condition are overridden here.
 """
 
 from __future__ import annotations
 
 import threading
-from _thread import RLock  # that of threading, without its choice at each call
+from _thread import RLock  # the class behind threading.RLock, without the choice at each call
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future, InvalidStateError
 from concurrent.futures import TimeoutError as FutureTimeoutError
@@ -26,10 +26,10 @@ _DONE = (_FINISHED, _NOTIFIED, _CANCELLED)
 
 
 class Owner(Protocol):
-    """Who runs the task of a future."""
+    """The pool of a future, as the future sees it."""
 
     def is_waiting(self, future: TaskFuture[Any], cancel: bool) -> bool:
-        """Return whether the task has not begun; with `cancel` it never will then."""
+        """Return whether the task has not begun; with `cancel`, prevent it from beginning."""
         ...
 
     def blocking(self) -> AbstractContextManager[None]:
@@ -44,7 +44,7 @@ class TaskFuture(Future[T]):
     """
 
     def __init__(self, owner: Owner) -> None:
-        # Not super().__init__(): see above. These are the attributes that concurrent.futures knows.
+        # Not super().__init__(), which makes a condition. These are the attributes that concurrent.futures uses.
         self._condition: Any = RLock()
         self._state = _PENDING
         self._result: Any = None
@@ -67,7 +67,7 @@ class TaskFuture(Future[T]):
         return self.cancelled()
 
     def running(self) -> bool:
-        """Return whether the call has begun and not ended. One that stands next in line at a worker counts as begun."""
+        """Return whether the call has begun and not ended. A call that was sent to a worker counts as begun."""
         return self._state not in _DONE and not self.owner.is_waiting(self, cancel=False)
 
     def done(self) -> bool:
@@ -95,7 +95,7 @@ class TaskFuture(Future[T]):
             raise CancelledError()
         return self._exception
 
-    # ---- told by the owner, or by tests
+    # ---- called by the owner, or by tests
 
     def set_result(self, result: T) -> None:
         """End with a value."""

@@ -1,7 +1,7 @@
 """`CallPool`: the calls of one executor, and the thread that ends their futures.
 
-No thread waits for a single future: the context tells one watch of all that has arrived. The pool knows nothing of the
-`Executor` in front of it, so that one that is dropped can be collected while its last calls run.
+No thread waits for a single future: one watch of the context reports all results that arrive. The pool holds no
+reference to its `Executor`, so that a dropped executor can be collected while its last calls run.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class CallPool:
     # ---- from any thread
 
     def submit(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> TaskFuture[Any]:
-        """Start a call, or queue it where as many as may run do."""
+        """Start a call, or queue it where as many calls run as may run at once."""
         future = TaskFuture[Any](self)
         with self._lock:
             if not self._open:
@@ -75,7 +75,7 @@ class CallPool:
         return future
 
     def is_waiting(self, future: TaskFuture[Any], cancel: bool) -> bool:
-        """Return whether the call of `future` has not begun; with `cancel` it never will then."""
+        """Return whether the call of `future` has not begun; with `cancel`, prevent it from beginning."""
         with self._lock:
             if future in self._waiting:
                 if cancel:
@@ -85,7 +85,7 @@ class CallPool:
         return ref is not None and self._engine.is_waiting(ref, cancel)
 
     def blocking(self) -> AbstractContextManager[None]:
-        """Surround a wait for a future, in case that this thread runs a task."""
+        """Surround a wait for a future, because this thread may run a task, whose place is given away meanwhile."""
         return self._engine.blocking()
 
     def interrupt(self) -> None:
@@ -101,7 +101,7 @@ class CallPool:
         """Take no more calls. With `cancel`, those that have not begun are cancelled."""
         with self._lock:
             self._open = False
-            # The newest first, so that none of them begins because another one went.
+            # The newest first: cancelling an older one would let a newer one begin.
             futures = [*self._in_flight, *self._waiting] if cancel else []
             if self._idle:
                 self._idle = False
@@ -123,7 +123,7 @@ class CallPool:
             if self._wrapper is not None:
                 fn, args, kwargs = self._wrapper, (fn, args, kwargs), {}
             if not callable(fn):
-                self.context.create_task(fn)  # says what is wrong
+                self.context.create_task(fn)  # raises the error
             future.ref = ref = self.context.engine.submit(fn, args, kwargs, self._options)
             self._watch.add(ref, arrived)
         except Exception as error:
@@ -158,7 +158,7 @@ class CallPool:
                 self._send_waiting()
 
     def _wait_for_work(self) -> bool:
-        """Sleep while nothing is in flight; False when nothing ever will be again."""
+        """Sleep while no call is in flight; return False when the pool is closed and none ever will be."""
         while True:
             with self._lock:
                 if self._in_flight:
@@ -169,7 +169,7 @@ class CallPool:
             self._work.acquire()
 
     def _settle(self) -> None:
-        """End the futures that have arrived."""
+        """End the futures whose results have arrived."""
         arrived = self._arrived
         get = self._engine.get
         while arrived:
@@ -183,7 +183,7 @@ class CallPool:
             except TaskCancelledError as error:
                 if error.__cause__ is None:
                     future.withdraw()
-                else:  # of another task, raised on by this one
+                else:  # the error of another task, which this task raised again
                     future.finish(None, error.with_traceback(None))
             except BaseException as error:
                 # Without the frames of this thread, which would hold the future in a circle.
@@ -191,7 +191,7 @@ class CallPool:
             self._in_flight.discard(future)
 
     def _break(self, why: str, cause: BaseException | None) -> None:
-        """End everything with an error, now and from now on."""
+        """End all calls with an error, and refuse further ones with the same error."""
         with self._lock:
             self._open, self._broken, self._broken_by = False, why, cause
             futures = [*self._in_flight, *self._waiting]
@@ -224,5 +224,5 @@ def _finish_all() -> None:
         pool.join()
 
 
-# Called before threads are joined; atexit would be too late.
+# Runs before the interpreter joins threads; a function of atexit would run too late.
 threading._register_atexit(_finish_all)  # type: ignore[attr-defined]  # pyright: ignore

@@ -40,12 +40,12 @@ def runs_on_loop(methods: Mapping[str, MethodKind]) -> bool:
 
 
 def check_constructor(cls: type[Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], options: Iterable[str]) -> None:
-    """Raise TypeError where `cls` cannot be called with these arguments; `options` are names that may be meant."""
+    """Raise TypeError where `cls` cannot be called so; the message suggests one of `options` for an unknown keyword."""
     import inspect
 
     try:
         signature = inspect.signature(cls)
-    except (TypeError, ValueError):  # a class written in C does not say
+    except (TypeError, ValueError):  # a class written in C may have no signature
         return
     try:
         signature.bind(*args, **kwargs)
@@ -60,7 +60,7 @@ def check_constructor(cls: type[Any], args: tuple[Any, ...], kwargs: Mapping[str
 
 
 def missing_method(class_name: str, methods: Mapping[str, MethodKind], name: str) -> AttributeError:
-    """Return the error for a method that is not there, with the names that are like it."""
+    """Return the error for a method that does not exist, with the names of similar methods."""
     if name.startswith("_"):
         return AttributeError(f"{name!r} is private to the actor {class_name}; only public methods can be called")
     import difflib

@@ -34,10 +34,10 @@ def actor_options(options: ActorOptions | None, keywords: Mapping[str, Any]) -> 
 def constructors_own(
     cls: type[Any], args: tuple[Any, ...], keywords: Mapping[str, Any], has_options: bool
 ) -> dict[str, Any]:
-    """Return which of the keywords that are `create_actor`'s own are for the constructor: where it has such parameters.
+    """Return the keywords that `create_actor` knows too, but that are meant for the constructor, which has them.
 
     Raises:
-        TypeError: they could be for the actor as well, because nothing else holds its options.
+        TypeError: they could be meant for either, because `options` is not given.
     """
     theirs = {key: value for key, value in keywords.items() if takes_keyword(cls, key, len(args))}
     if theirs and not has_options:
@@ -78,7 +78,7 @@ def name_taken(name: str, namespace: str) -> NameTakenError:
 
 
 def not_found(name: str, namespace: str, named: Iterable[tuple[str, str]]) -> ActorNotFoundError:
-    """Return the error for a name that no actor has; `named` are (namespace, name) of those there are."""
+    """Return the error for a name that no actor has; `named` are (namespace, name) of the actors that exist."""
     import difflib
 
     everywhere = sorted(named)

@@ -39,7 +39,7 @@ _PLAIN = CallOptions()
 class ActorLink(ABC):
     """What connects handles to one actor. A backend derives from it and sets the attributes.
 
-    Every handle and every bound method holds its link, and the link holds nothing of them: an actor without a name ends
+    Every handle and every bound method holds its link, and the link holds none of them: an actor without a name ends
     when its last link outside itself is gone. Links of one actor, in whatever process, have the same `actor_id`.
 
     The methods are called with `submit`, unless a backend overrides `bind` to return something faster, which then has
@@ -49,7 +49,7 @@ class ActorLink(ABC):
     __slots__ = ("__weakref__",)
 
     actor_id: str
-    """Names the actor among all that there ever were."""
+    """Identifies the actor: no other actor ever has this id."""
     class_name: str
     """``__qualname__`` of the actor's class."""
     name: str | None
@@ -57,7 +57,7 @@ class ActorLink(ABC):
     methods: Mapping[str, MethodKind]
     """Every method that can be called, by name; see `methods_of`."""
     annotations: Mapping[str, str] = MappingProxyType({})
-    """Those of the actor's options."""
+    """The annotations of the actor's options."""
 
     @abstractmethod
     def submit(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any], options: CallOptions) -> Any:
@@ -75,14 +75,14 @@ class ActorLink(ABC):
 
     @abstractmethod
     def reduce(self) -> tuple[Callable[..., ActorHandle], tuple[Any, ...]]:
-        """Return a function and its arguments that make an equal handle where a pickled one is read."""
+        """Return a function and its arguments that make an equal handle in the process that unpickles one."""
 
     def bind(self, method: str) -> ActorMethod:
         """Return what ``handle.method`` is; a handle asks once for each method and keeps it."""
         return ActorMethod(self, method)
 
 
-class ActorMethod(ABC):  # noqa: B024  (faster ones are registered with it)
+class ActorMethod(ABC):  # noqa: B024  (faster classes are registered with it)
     """A method of an actor. Calling it, directly or by `remote`, returns a ref at once; get the value from that."""
 
     __slots__ = ("_link", "_name", "_options")
@@ -190,9 +190,9 @@ class ActorContext:
     """What the code of an actor can ask about it.
 
     Args:
-        handle: a handle of the actor itself, to hand out. Its own calls to it wait until a call of it may run again.
+        handle: a handle of the actor itself, to hand out. Calls by the actor's own code wait for a free place in it.
         index: the actor's place in its group, 0 for one without.
-        group_name: name of the group, of the actor where it is in none, or of its class where it has no name.
+        group_name: name of the group; without a group, the name of the actor or, where it has none, of its class.
     """
 
     handle: ActorHandle
@@ -207,7 +207,7 @@ def current_actor() -> ActorContext:
     """Return the actor whose constructor or method this code runs in; threads that it starts are outside.
 
     Raises:
-        RuntimeError: this is not the code of an actor.
+        RuntimeError: the code runs outside of actors.
     """
     context = _current.get()
     if context is None:

@@ -1,8 +1,8 @@
-"""How a context travels: its pickle names its session, and is read as the context that the reading process has.
+"""How a context travels: its pickle names its session, and unpickling gives a context of the reading process.
 
 So an object that holds a context, beside refs that belong to it, can be an argument, a result or a captured variable.
-In a process that has a context of the named session it is that one, since the refs that came along are that one's;
-anywhere else it is what `get_job_context` returns. Pickled and read in one process it is itself.
+Unpickling gives, in this order: the same context, in the process that pickled it; a context of the named session, to
+which the refs that came along belong; what `get_job_context` returns.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ def note(context: JobContext) -> None:
 
 
 def arrive(session: str, own_name: str, reader: JobContext | None = None) -> JobContext:
-    """Return the context of that name, one of that session, or else the one that code here runs in.
+    """Return the context of that name, else a context of that session, else the context that this code runs in.
 
     Args:
         session: `JobContext.session_name` of the context that was pickled.
-        own_name: `JobContext.own_name` of it.
-        reader: the context that reads the value, where it is known: it comes before others of its session.
+        own_name: `JobContext.own_name` of the same context.
+        reader: the context that reads the value, where it is known; it is preferred to others of its session.
     """
     known = [context for context in list(_here) if not context.closed]
     itself = next((context for context in known if context.own_name() == own_name), None)

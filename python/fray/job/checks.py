@@ -15,7 +15,7 @@ LONGEST_SECONDS = 1e9
 
 
 def check_timeout(timeout: float | None) -> float | None:
-    """Return `timeout`, or None, which is no limit, for one that is longer than any wait."""
+    """Return `timeout`, or None (no limit) for a timeout that is longer than any wait."""
     if timeout is None:
         return None
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -36,7 +36,7 @@ def first_duplicate(refs: Sequence[Any]) -> int:
 
 
 def foreign_ref(ref: object, verb: str, owner: str) -> ForeignRefError:
-    """Return the error for a ref of another context; `verb` opens the message and `owner` is what it was given to."""
+    """Return the error for a ref of another context; `verb` opens the message, `owner` received the ref."""
     return ForeignRefError(
         f"{verb}: {ref!r} belongs to another context than this {owner}; get its value there and pass that"
     )

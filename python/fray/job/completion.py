@@ -18,7 +18,7 @@ Refs = list[ObjectRef[Any]]
 def iterate_completed(
     wait: Callable[[Refs, int, float | None], tuple[Refs, Refs]], refs: Refs, timeout: float | None
 ) -> Iterator[ObjectRef[Any]]:
-    """Yield every ref once, as it becomes ready by `wait`, a context's; `timeout` seconds for all of them together."""
+    """Yield every ref once, when `wait` of its context says that it is ready; `timeout` is for all of them together."""
     total = len(refs)
     deadline = None if timeout is None else time.monotonic() + timeout
     pending = refs
@@ -28,7 +28,7 @@ def iterate_completed(
         if not ready:
             raise GetTimeoutError(f"{len(pending)} of {total} refs were not ready after {timeout} s")
         if pending:
-            # Take all that are ready by now in one look, so that many refs do not cost a look each.
+            # One more `wait`, without a timeout, takes all refs that are ready: many refs do not cost a `wait` each.
             more, pending = wait(pending, len(pending), 0)
             ready += more
         yield from ready

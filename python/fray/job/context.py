@@ -1,7 +1,7 @@
 """`JobContext`: the one way to run tasks and hold objects, wherever they run.
 
-This class is the door for programs: the public spelling, its documentation and its checks. Behind the door is an
-`Engine`, which a backend implements. A backend's context adds how it is made and how it travels, and may override a
+This class is the public interface: its methods, their documentation and the checks of their arguments. Behind it is an
+`Engine`, which a backend implements. A backend's context adds how it is made and how it is pickled, and may override a
 method where that makes it faster.
 """
 
@@ -37,7 +37,7 @@ class JobContext:
     Pickled, in an argument, a result or a captured variable, it is the context of the process where it arrives.
 
     Args:
-        engine: runs the tasks; `create_job_ctx` and the contexts of the backends bring their own.
+        engine: runs the tasks. Programs do not pass one: they call `create_job_ctx`, or a backend's context.
     """
 
     namespace: str = "default"
@@ -45,7 +45,7 @@ class JobContext:
 
     _engine: Engine
     _closed: bool = False
-    """Whether the engine cannot be used as it is: it was closed, or has not begun; see `_not_open`."""
+    """Whether the engine cannot be used now, because it was closed or has not begun; see `_not_open`."""
     _own_name: str = ""
 
     def __init__(self, engine: Engine) -> None:
@@ -78,12 +78,12 @@ class JobContext:
     ) -> ObjectRef[T]:
         """Start ``fn(*args, **kwargs)`` and return a ref to its result.
 
-        A ref among the arguments is replaced by its value, which the task waits for without occupying anything; a ref
-        inside another value stays a ref. A generator function streams: iterate the ref. With
+        A ref among the arguments is replaced by its value; the task waits for it without holding resources. A ref
+        inside another value stays a ref. A generator function streams its items: iterate the ref. With
         ``TaskOptions(num_returns=n)``, n > 1, a list of n refs is returned.
 
         Raises:
-            TypeError: `fn` is not callable, `args` not a tuple, `options` no TaskOptions.
+            TypeError: `fn` is not callable, `args` is not a tuple, or `options` is not a TaskOptions.
             SerializationError: the function or an argument cannot be pickled.
             ForeignRefError: an argument is a ref of another context.
             ContextClosedError: the context was closed.
@@ -133,10 +133,10 @@ class JobContext:
             items: any iterable, also an endless one; taken from only as results are taken.
             batch: items for one task. ``"auto"`` starts with one and aims at 20 ms for a task.
             ordered: results in the order of the items; False gives each as soon as it is there.
-            max_in_flight: most items taken whose results were not; None for a few tasks for each worker.
-            options: of every task; retries are for each item. With a `timeout` each item is a task.
+            max_in_flight: the most items that were taken and whose results were not; None for a few tasks per worker.
+            options: of every task; retries count per item. With a `timeout` each item is a task of its own.
 
-        The first exception is raised at its place and ends the iteration; the rest is cancelled.
+        The first exception is raised at the place of its item and ends the iteration; the other tasks are cancelled.
         """
         from fray.job.mapping import map_items
 
@@ -166,7 +166,7 @@ class JobContext:
 
         Args:
             ref: any ref of the task.
-            force: end the worker process, for a task that does not listen.
+            force: end the worker process, for a task that does not react to the interrupt.
         """
         self._check_refs([ref], "cancel")
         self._engine.cancel(ref, force)
@@ -193,20 +193,20 @@ class JobContext:
         Args:
             cls: its class; public methods can be called through the handle.
             args: for the constructor.
-            options: everything that can be chosen, or else the keywords that follow.
+            options: all options of the actor; give either these or the keywords that follow.
             name: as in `ActorOptions`.
             get_if_exists: as in `ActorOptions`.
             lifetime: as in `ActorOptions`.
             preemptible: False for ``schedule_on_head``.
             num_cpus: CPUs that it holds while it lives.
-            kwargs: for the constructor. One that is called like one of the above is given by position, or as a keyword
-                beside `options`.
+            kwargs: for the constructor. An argument whose name is one of those above is given by position, or as a
+                keyword beside `options`.
 
         Raises:
             TypeError: `cls` is no class, or its constructor does not take these arguments, or a keyword could be meant
                 for the actor and for its constructor.
             NameTakenError: the name has an actor, and `get_if_exists` is not set.
-            InfeasibleError: it asks for resources that there never are.
+            InfeasibleError: it asks for resources that no place can ever give.
             SerializationError: the class or an argument cannot be pickled.
         """
         from fray.job.actor_methods import check_constructor, methods_of
@@ -365,8 +365,8 @@ class JobContext:
     def empty(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
         """Return an uninitialised numpy array; in the store where the context has one, so that `put` copies nothing.
 
-        There the array is read-only once it was put, passed or returned. What is written through other views of it or
-        pointers to it after that stays in this process and does not change the object; `put` warns of such arrays.
+        An array in the store is read-only once it was put, passed or returned. What is written after that through other
+        views of it or pointers to it stays in this process and does not change the object; `put` warns of such views.
         """
         return self.engine.empty(shape, dtype)
 
@@ -385,8 +385,8 @@ class JobContext:
     def resource_ids(self) -> dict[str, list[int]]:
         """Return the indices of the devices that the running task or this actor has, such as ``{"GPU": [0]}``.
 
-        Devices are GPUs and TPUs. Empty outside of tasks and actors, and in those that asked for none. With a fraction
-        it is the index of the device that is shared. In-process contexts count from 0.
+        Devices are GPUs and TPUs. Empty outside of tasks and actors, and in those that asked for no device. A task that
+        asked for a fraction gets the index of the shared device. In-process contexts count from 0.
         """
         return self._engine.resource_ids()
 
@@ -412,7 +412,7 @@ class JobContext:
     ) -> None:
         self.close()
 
-    # ---- on the way
+    # ---- pickling
 
     def own_name(self) -> str:
         """Return a name that no other context has."""
@@ -423,7 +423,7 @@ class JobContext:
         return self._own_name
 
     def session_name(self) -> str:
-        """Return a name of the place where objects lie; contexts that share their objects have the same one."""
+        """Return a name of the session that holds the objects; contexts that share their objects have the same one."""
         return self.own_name()
 
     def __reduce__(self) -> Any:
@@ -440,7 +440,7 @@ class JobContext:
     # ---- checks
 
     def _not_open(self) -> None:
-        """Make the context usable, or say why it is not."""
+        """Make the context usable, or raise the error that says why it is not."""
         raise context_closed(type(self).__name__)
 
     def _check_open(self) -> None:

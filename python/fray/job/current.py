@@ -56,7 +56,7 @@ class _Process:
         self.settings: dict[str, Any] = {}
 
     def renew_lock(self) -> None:
-        """In a child of fork(), where nobody is left to release the old one."""
+        """Replace the lock in a child of fork(): the thread that may have held it is not there to release it."""
         self.lock = threading.RLock()
 
     def explicit(self) -> JobContext | None:
@@ -88,7 +88,7 @@ def get_job_context() -> JobContext:
 
 
 def known_context() -> JobContext | None:
-    """Return the context that was set or that this process runs in; None where one would have to be chosen."""
+    """Return the context that was set or that this process runs in; None where there is none yet."""
     return _flow.get() or _process.explicit() or worker_context()
 
 
@@ -107,7 +107,7 @@ def get_default_job_ctx() -> JobContext:
 
 
 def set_job_context(context: JobContext | None) -> None:
-    """Make `context` the current one, here and for the process. None forgets what was set and what was chosen."""
+    """Make `context` the current one, here and for the process. None forgets the contexts that were set or chosen."""
     if context is not None and not isinstance(context, JobContext):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"set_job_context needs a JobContext or None, got {context!r}")
     with _process.lock:
@@ -128,7 +128,7 @@ def fray_default_job_ctx(context: JobContext) -> Generator[JobContext, None, Non
     try:
         yield context
     finally:
-        _flow.set(before)  # not reset(): a fixture may end in another flow than it began in
+        _flow.set(before)  # not reset(): a fixture may end in another flow of control than it began in
         with _process.lock:
             _process.scopes.remove(scope)
 
@@ -162,9 +162,9 @@ def init(
         store_memory: memory of the object store before it spills, in bytes or as ``"2GiB"``.
         spill_dir: folder for objects that memory has no room for.
         resources: capacities of custom resources, such as ``{"TPU": 4}``.
-        namespace: where names of actors live.
-        address: ``"auto"`` or the path of a node that was started before; by default a node of this process's own.
-        max_workers: most worker processes.
+        namespace: the namespace of actors that are created or looked up without one.
+        address: ``"auto"`` or the path of a running node; by default a node is started for this process.
+        max_workers: the largest number of worker processes.
         debug: tasks may stop at ``breakpoint()``; the terminal is theirs while this program waits for results.
         dashboard: the node answers HTTP, so that `fray.dashboard` has a page to show; a started node always does.
         tracing: tasks, calls of actors, jobs and waits are spans of OpenTelemetry; by default where FRAY_OTEL is 1.

@@ -1,6 +1,6 @@
 """`Engine`: the protocol of what runs tasks and holds objects behind a `JobContext`; libraries use it as well.
 
-`JobContext` is for programs: it checks what it is given and says what is wrong. An engine does what it is told. A
+`JobContext` is for programs: it checks its arguments and says what is wrong with them. An engine trusts its caller. A
 backend implements it, and `JobContext.map`, `fray.Executor`, joblib, Dask and `fray.ray` use it, by ``context.engine``.
 """
 
@@ -22,10 +22,10 @@ __all__ = ["Engine"]
 
 
 class Engine(Protocol):
-    """One backend's verbs. Thread-safe.
+    """The operations of one backend. Thread-safe.
 
     The caller has checked the arguments: values are of the types that are named here, refs and links are of this
-    engine, unless a verb says otherwise. Refs are of the backend's own type, registered as `ObjectRef`. What has
+    engine, unless a method says otherwise. Refs are of the backend's own type, registered as `ObjectRef`. What has
     not ended when the engine is closed fails with ContextClosedError, and so does whatever is submitted after that.
 
     A backend derives from this class, which has what many backends have in common.
@@ -34,12 +34,12 @@ class Engine(Protocol):
     @property
     @abstractmethod
     def closed(self) -> bool:
-        """Whether nothing can be done with it any more."""
+        """Whether the engine was closed."""
 
     @property
     @abstractmethod
     def parallelism(self) -> int:
-        """How many tasks run at the same time; 0 where a task has ended when it was submitted."""
+        """How many tasks run at the same time; 0 where `submit` runs the task itself."""
 
     # ---- tasks
 
@@ -57,7 +57,7 @@ class Engine(Protocol):
         """Cancel the task of `ref`; no effect on an object that was put or a task that has ended."""
 
     def is_waiting(self, ref: Any, cancel: bool = False) -> bool:
-        """Return whether the task of `ref` has not begun, as far as is known; with `cancel` it never will then."""
+        """Return whether the task of `ref` has not begun, as far as is known; with `cancel` it never will."""
         del ref, cancel
         return False
 
@@ -81,10 +81,10 @@ class Engine(Protocol):
 
     @abstractmethod
     def owns(self, ref: Any) -> bool:
-        """Return whether `ref`, any ref at all, is one of this engine.
+        """Return whether `ref`, which may be a ref of any engine, is one of this engine.
 
         Raises:
-            ObjectLostError: it was, and its value is gone with what held it.
+            ObjectLostError: it was one, and its value is gone with the process or cluster that held it.
         """
 
     def watch(self) -> Watch:
@@ -92,11 +92,11 @@ class Engine(Protocol):
         return PollingWatch(self.wait)
 
     def blocking(self) -> AbstractContextManager[None]:
-        """Surround a wait of this thread that the engine does not see, so that its place can be lent."""
+        """Surround a wait of this thread that the engine does not see, so that another task can have its place."""
         return nullcontext()
 
     def empty(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
-        """Return an array to be filled; in ordinary memory unless a backend has a better place."""
+        """Return an array to be filled; in ordinary memory unless the backend has a store for it."""
         with needs("numpy", "numpy", "ctx.empty"):
             import numpy
 
@@ -113,10 +113,10 @@ class Engine(Protocol):
         options: ActorOptions,
         methods: Mapping[str, MethodKind],
     ) -> ActorLink:
-        """Start an actor, or find the one that `options` allow to get, in one step; return a link to it.
+        """Start an actor, or find the existing one where `options` allow that, in one step; return a link to it.
 
-        Refs among `args` and `kwargs` were not checked. A name without a namespace is in that of the context. The names
-        of an actor that has ended, or whose constructor raised, are free.
+        Refs among `args` and `kwargs` were not checked. A name without a namespace is in the namespace of the
+        context. The name of an actor that has ended, or whose constructor raised, is free.
 
         Raises:
             NameTakenError: made by `fray.job.actor_request.name_taken`.
@@ -138,7 +138,7 @@ class Engine(Protocol):
     def owns_actor(self, link: Any) -> bool:
         """Return whether `link`, any link at all, leads to an actor of this engine."""
 
-    # ---- what there is and what was done
+    # ---- status and history
 
     def resource_ids(self) -> dict[str, list[int]]:
         """Return the indices of the devices that the running task or this actor has; see `JobContext.resource_ids`."""

@@ -1,4 +1,4 @@
-"""Building a context from a scheme and its settings. Backends are imported here and only when asked for."""
+"""Building a context from a scheme and its settings. A backend is imported only when it is asked for."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ _OF_TASKS = ("num_cpus", "num_gpus", "memory", "resources", "max_retries", "max_
 def create_job_ctx(context_type: str = "auto", *, max_workers: int = 1, **options: Any) -> JobContext:
     """Return a new context, which does not become the default of any code.
 
-    It can be made while modules are imported: a node is started, and Ray is connected to, when it is first used. A
-    ``"local"`` context without settings that is used in a worker, which has imported the module, is on the worker's
-    node.
+    It may be called while a module is imported: the context starts its node, or connects to Ray, when it is first
+    used. A ``"local"`` context without settings that is first used in a worker uses the worker's node.
 
     Args:
         context_type: ``"sync"``; ``"thread"`` or its old name ``"threadpool"``; ``"local"`` or ``"native"``; ``"ray"``;
@@ -34,8 +33,8 @@ def create_job_ctx(context_type: str = "auto", *, max_workers: int = 1, **option
 
     Raises:
         ValueError: the type is unknown.
-        TypeError: an option is.
-        UnsupportedError: this build does not have it.
+        TypeError: an option is unknown.
+        UnsupportedError: this build does not have the backend.
     """
     backend = backend_named(context_type)
     if context_type == "auto":
@@ -52,14 +51,14 @@ def create_job_ctx(context_type: str = "auto", *, max_workers: int = 1, **option
 
 
 def _workers(backend: Backend, max_workers: int) -> dict[str, Any]:
-    """Return the setting for `max_workers`; one CPU is what a node's own default is for."""
+    """Return the setting for `max_workers`; for 1, the default, a node chooses its number of CPUs itself."""
     if backend.workers_key is None or (backend.is_remote and max_workers <= 1):
         return {}
     return {backend.workers_key: max_workers if backend.is_remote else min(max_workers, max(os.cpu_count() or 1, 1))}
 
 
 def _settings(backend: Backend, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings of the constructor, with what tasks need where `backend` has a place for it."""
+    """Return the settings of the constructor, with the options of tasks where `backend` takes them."""
     if backend.task_options == "refused":
         return options
     of_tasks = {name: value for name, value in options.items() if name in _OF_TASKS}
@@ -68,7 +67,7 @@ def _settings(backend: Backend, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _later(backend: Backend, settings: dict[str, Any]) -> JobContext:
-    """Make a context; what it starts or connects to, it does when it is first used."""
+    """Make a context that starts its node, or connects, when it is first used."""
     unknown = [key for key in settings if key not in (*backend.keys, backend.task_options)]
     if unknown:
         takes = ", ".join(key for key in backend.keys if key not in backend.cluster_keys)
@@ -80,10 +79,10 @@ def _later(backend: Backend, settings: dict[str, Any]) -> JobContext:
 
 
 def resolve() -> Spec:
-    """Return what this process's surroundings say.
+    """Return the spec that this process's surroundings name.
 
-    In this order: its job's node, an initialised Ray, the spec, the Ray or the Iris that started it as a job, else
-    ``local``.
+    In this order: the node of its job, an initialised Ray, FRAY_CLUSTER_SPEC, the Ray or the Iris that started it as a
+    job, else ``local``.
     """
     address = node_of_this_job()
     if address is not None:
@@ -110,7 +109,7 @@ def build(spec: Spec) -> JobContext:
 def worker_context() -> JobContext | None:
     """Return the context of the worker process that this is, or None anywhere else.
 
-    The rows are looked at from the last to the first: a worker of Iris is one of a native engine as well.
+    The rows are looked at from the last to the first, because a worker of Iris is a worker of the native engine too.
     """
     for backend in reversed(BACKENDS.values()):
         context = _of_worker(backend)
@@ -127,7 +126,7 @@ def _context_class(backend: Backend) -> Any:
     try:
         return backend.context_class()
     except ImportError as error:
-        # Python 3.12 and later refuse by themselves, in words of their own.
+        # From 3.12 on, Python itself refuses to load the module in a subinterpreter, with a message of its own.
         if backend.name == "local" and "subinterpreter" in str(error).replace("-", ""):
             cause = f"{type(error).__name__}: {error}"
             text = f"the native engine cannot be imported ({cause}); in a sub-interpreter use 'sync' or 'thread'"

@@ -10,10 +10,10 @@ __all__ = ["Frozen"]
 
 
 class Frozen:
-    """A function that workers get as it was at its first call: what it refers to may change later, unseen by them.
+    """A function that workers get as it was at its first call; they do not see later changes of what it refers to.
 
-    A context pickles it once and looks at nothing when it is called again, which suits functions that refer to values
-    that could change (a list, an object) and are called often.
+    A context pickles it once and does not compare it with that pickle at later calls. This suits functions that are
+    called often and refer to values that could change (a list, an object).
 
     Args:
         fn: what is called.
@@ -33,7 +33,7 @@ class Frozen:
         return Frozen, (self.fn, self.is_generator)
 
     def variant(self, key: Any, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Frozen:
-        """Return the same one around ``make(fn)``, made once for each `key`."""
+        """Return a `Frozen` of ``make(fn)``, which is made once for each `key`."""
         known = self._retrying.get(key)
         if known is None:
             known = self._retrying[key] = Frozen(make(self.fn), self.is_generator)

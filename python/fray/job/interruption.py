@@ -1,4 +1,4 @@
-"""The exception that interrupts the code of a cancelled task; a layer above may choose another one than the default."""
+"""The exception that interrupts the code of a cancelled task; `fray.ray` replaces the default by one of its own."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _interrupt: Callable[[], None] = _raise_cancelled
 def on_cancelled(interrupt: Callable[[], None]) -> None:
     """Call `interrupt` in the thread of each task of this process that is cancelled while it runs.
 
-    What it raises interrupts the task. When it returns, or the task catches that, the task goes on to its end and keeps
-    its result.
+    What `interrupt` raises interrupts the task. Where it raises nothing, or the task catches the exception, the task
+    goes on to its end and keeps its result.
     """
     global _interrupt
     _interrupt = interrupt

@@ -1,8 +1,8 @@
 """`JobContext.map`: one function over many items, in batches that are worth a task's overhead.
 
-A batch that comes back shorter than it went out was cut in the worker because it ran past its budget: the rest is sent
-again at the same place. So a wrong guess about the time of an item holds nothing back for long. An item that is a ref
-is alone in its batch, as an argument of the task, so that the engine waits for it.
+A worker that runs past the time budget of a batch returns the results so far, and the remaining items are sent again at
+the same place. So a wrong guess about the time of an item delays the others only briefly. An item that is a ref is
+alone in its batch, as an argument of the task, so that the engine waits for its value.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TASKS_PER_WORKER = 3
 
 @dataclass(frozen=True, slots=True)
 class _BatchResult:
-    """What a batch brought: the values of its first items, and how the next one failed, packed, if it did."""
+    """The result of a batch: the values of its first items, and the packed failure of the next item, if it failed."""
 
     values: list[Any]
     failure: bytes | None
@@ -122,7 +122,7 @@ class _Mapper:
             self._cancel_rest()
 
     def _fill(self) -> None:
-        """Submit batches until the window is full or the items are out."""
+        """Submit batches until the window is full or no item is left."""
         while not self._exhausted and self._room():
             items = self._take(self._room_for_items())
             if items:
@@ -169,7 +169,7 @@ class _Mapper:
     def _send(self, items: list[Any]) -> _Batch:
         budget = BUDGET_SECONDS if self._auto else None
         if len(items) == 1:
-            # As an argument of its own, for a ref among the items.
+            # The item is an argument of its own, so that the engine replaces a ref by its value.
             ref = self._engine.submit(_run_one, (self._fn, self._retry, items[0]), {}, self._options)
         else:
             ref = self._engine.submit(_run_batch, (self._fn, self._retry, budget, items), {}, self._options)
@@ -180,7 +180,7 @@ class _Mapper:
         return next(batch for batch in self._in_flight if batch.ref is ready[0] or batch.ref == ready[0])
 
     def _settle(self, batch: _Batch, result: _BatchResult) -> None:
-        """Take `batch` out of flight; send again what it did not get to, at the same place."""
+        """Take `batch` out of flight; send its items that were not run again, at the same place."""
         place = self._in_flight.index(batch)
         del self._in_flight[place]
         done = len(result.values)

@@ -1,7 +1,7 @@
 """Whether a keyword that a context could take itself, such as ``name=``, is meant for the function that it calls.
 
-`run` and `create_actor` hand on all keywords but a few of their own. A parameter of the function that is called like
-one of these must not lose its argument without a word.
+`run` and `create_actor` pass on all keywords but a few of their own. Where the function has a parameter of the same
+name as one of these, that parameter must not lose its argument silently.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ NOT_GIVEN: Final = NotGiven.NOT_GIVEN
 _NO_PLACE = -1
 _NEVER_TAKEN = 1 << 30
 _known: weakref.WeakKeyDictionary[Any, dict[str, int]] = weakref.WeakKeyDictionary()
-"""Of callables whose signature has to be worked out: the place of each keyword that was asked for."""
+"""For callables whose signature takes long to read: the place of each keyword that was asked for."""
 
 
 def takes_keyword(fn: Callable[..., Any], keyword: str, positional: int) -> bool:
     """Return whether `fn` has a parameter called `keyword` that `positional` arguments before it do not fill.
 
-    A parameter for all other keywords (``**kwargs``) is none with this name, and of a callable that does not say what
-    it takes it is not known.
+    ``**kwargs`` does not count as a parameter of this name. A callable without a signature counts as one that has no
+    such parameter.
     """
     bound = type(fn) is MethodType
     plain: Any = cast("Any", fn).__func__ if bound else fn
@@ -71,7 +71,7 @@ def _work_out(fn: Any, keyword: str) -> int:
 
     try:
         parameters = inspect.signature(fn).parameters
-    except (TypeError, ValueError):  # a builtin that does not say
+    except (TypeError, ValueError):  # a builtin without a signature
         return _NO_PLACE
     parameter = parameters.get(keyword)
     if parameter is None:

@@ -1,4 +1,4 @@
-"""`ObjectRef`: a value that is there, or will be."""
+"""`ObjectRef`: the name of a value that exists or will exist."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 class ObjectRef(ABC, Generic[T]):
     """Stands for the result of a task or for a value that was put.
 
-    Every context brings its own type, derived from this one or registered with it, and knows only its own refs. Refs
+    Every context has a type of its own, derived from this one or registered with it, and knows only its own refs. Refs
     are hashable. As an argument of a task a ref is replaced by its value; inside a list, dict or object it stays a ref.
 
     A ref of a generator task is also an iterator of refs to its items, and dropping it ends the task.

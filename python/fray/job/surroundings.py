@@ -23,17 +23,17 @@ def is_ray_worker() -> bool:
 
 
 def _module(name: str) -> Any:
-    """Return a module of Ray itself; what stands for it (`fray.ray`) has that name in `sys.modules` only."""
+    """Return a module of Ray itself; `fray.ray`, which may stand in its place, has that name in `sys.modules` only."""
     module = sys.modules.get(name)
     return module if getattr(module, "__name__", None) == name else None
 
 
 def is_ray_job() -> bool:
-    """Return whether Ray has started this program, or what started it, as a job; its environment then names both."""
+    """Return whether this program is part of a job of Ray; a job's variables reach all processes that it starts."""
     return bool(os.environ.get("RAY_JOB_CONFIG_JSON_ENV_VAR") and os.environ.get("RAY_ADDRESS"))
 
 
 def is_iris_task() -> bool:
-    """Return whether Iris has started this program, or what started it, as a task; its environment then names both."""
+    """Return whether this program is part of a task of Iris; the variables of a task reach all processes it starts."""
     controller = os.environ.get("IRIS_CONTROLLER_URL") or os.environ.get("IRIS_CONTROLLER_ADDRESS")
     return bool(os.environ.get("IRIS_TASK_ID") and controller)

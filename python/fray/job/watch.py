@@ -1,4 +1,4 @@
-"""`Watch`: many refs that one thread waits for, each with something to call when it is ready."""
+"""`Watch`: many refs that one thread waits for, each with a function to call when it is ready."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Watch(Protocol):
 
     @property
     def add(self) -> Callable[[Any, Callable[[], object]], None]:
-        """``add(ref, arrived)`` has `arrived` called by `serve` once `ref` is ready. It must raise nothing."""
+        """``add(ref, arrived)`` has `arrived` called by `serve` once `ref` is ready. `arrived` must raise nothing."""
         ...
 
     def serve(self) -> None:
-        """Wait until something is ready, or `wake` is called, and call what belongs to it.
+        """Wait until refs are ready, or `wake` is called; call the functions of the refs that are ready.
 
         Raises:
             FrayError: the context was closed, or its node has died.
@@ -33,7 +33,7 @@ class Watch(Protocol):
 
 
 class PollingWatch:
-    """For an engine that has no better way than its `wait`."""
+    """The watch of an engine that offers nothing better than `wait`."""
 
     def __init__(self, wait: Callable[[list[Any], int, float], tuple[list[Any], list[Any]]]) -> None:
         self._wait = wait

@@ -1,4 +1,4 @@
-"""Queues whose items are leased: one that a worker took and never finished comes back."""
+"""Queues whose items are leased: an item that a worker took and did not finish is delivered again."""
 
 from typing import TYPE_CHECKING, Any
 

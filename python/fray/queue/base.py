@@ -1,14 +1,14 @@
-"""What every queue does.
+"""The interface of queues, and the parts that they share.
 
-`pop` leases the oldest waiting item for some seconds. The holder says `done`, and the item is gone, or `release`, and
-it waits again. A lease that runs out makes the item wait again too, at the latest when somebody looks at the queue: an
-item is delivered at least once, and twice if its holder was too slow.
+`pop` leases the oldest waiting item for some seconds. The holder calls `done`, which removes the item, or `release`,
+and the item waits again. It also waits again when its lease has expired, which the queue checks whenever it is used. So
+an item is delivered at least once, and more than once if a holder was too slow.
 
-Order: items wait in the order in which they were pushed, however often they were leased meanwhile, so one that comes
-back is before all that were never leased.
+Order: items wait in the order in which they were pushed, however often they were leased. An item that comes back is
+thus ahead of all items that were pushed later.
 
-A lease that is not valid any more (done, released, or run out and taken back) makes `done` and `release` raise
-ValueError. One that has run out but was not taken back yet is still valid.
+`done` and `release` raise ValueError for a lease that is not valid any more: done, released, or expired and taken back.
+A lease that has expired but was not taken back yet is still valid.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Lease", "Queue", "QueueOfOne", "check_most", "check_seconds", "end_a
 
 Item = TypeVar("Item")
 
-_FIRST_REST, _LONGEST_REST = 0.01, 0.5  # seconds between two looks at an empty queue
+_FIRST_REST, _LONGEST_REST = 0.01, 0.5  # seconds between two checks of an empty queue
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,8 @@ class Lease(Generic[Item]):
 
     Args:
         item: the item.
-        lease_id: differs from that of every other lease of the queue.
-        timestamp: when it began, as `time.time` counts.
+        lease_id: unique among all leases of the queue.
+        timestamp: when the lease began, in seconds as `time.time` returns them.
     """
 
     item: Item
@@ -96,7 +96,7 @@ class Queue(Protocol[Item]):
 
 
 class QueueOfOne(ABC, Generic[Item]):
-    """What batches and waits are made of, in queues that take one item at a time and tell nobody of a new one."""
+    """Batches and waits for queues whose own operations take one item at a time and do not wait."""
 
     @abstractmethod
     def push(self, item: Item) -> None:
@@ -154,12 +154,12 @@ class QueueOfOne(ABC, Generic[Item]):
         end_all(self.release, leases)
 
     def _rest(self, seconds: float) -> None:
-        """Wait until there may be an item, at most so long."""
+        """Wait until there may be an item, for at most `seconds`."""
         time.sleep(seconds)
 
 
 def end_all(end: Callable[[Lease[Item]], None], leases: Iterable[Lease[Item]]) -> None:
-    """Call `end` for each lease; those that are not valid any more are named by one error at the end."""
+    """Call `end` for each lease; one error at the end names those that are not valid any more."""
     invalid: list[str] = []
     for lease in leases:
         try:
@@ -171,7 +171,7 @@ def end_all(end: Callable[[Lease[Item]], None], leases: Iterable[Lease[Item]]) -
 
 
 def check_seconds(name: str, seconds: object) -> float:
-    """Return `seconds` if somebody can wait that long."""
+    """Return `seconds` if it is a possible waiting time."""
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
         raise TypeError(f"{name} must be a number of seconds, got {seconds!r}")
     if not math.isfinite(seconds) or seconds < 0:
@@ -180,7 +180,7 @@ def check_seconds(name: str, seconds: object) -> float:
 
 
 def check_most(most: object) -> int:
-    """Return `most` if it is a number of leases."""
+    """Return `most` if it is a possible number of leases."""
     if isinstance(most, bool) or not isinstance(most, int):
         raise TypeError(f"most must be a whole number of leases, got {most!r}")
     if most < 1:

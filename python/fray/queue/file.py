@@ -1,21 +1,19 @@
 """A queue in a folder, for processes that share a file system.
 
-Each item is a file, pickled. Its name, which begins with the time of its push, keeps its place; the folder it lies in
-says where it is::
+Each item is a pickled file. Its name begins with the time of its push, which gives the order; its folder is its state::
 
     new/          being written
     pending/      <time of push>_<random>.pkl                                 waits
     processing/   <time of push>_<random>.pkl__expiry_<time>_<random>         leased; the name is the lease's id
 
-Every step is one rename, which either happens or does not, so processes need no lock, and one that is killed leaves no
-half-written item behind. Between machines their clocks must agree.
+Every step is one rename, which is atomic, so processes need no lock, and a process that is killed leaves no
+half-written item behind. Machines that share a queue must have clocks that agree.
 
-At a URL that fsspec knows, such as ``gs://bucket/queue``, a rename is a copy and a removal. What holds there too: an
-item that was pushed is never lost, it is delivered at least once, and it is seen whole or not at all where the store
-writes so, as object stores do. What does not:
-two that pop at the same moment may both get the item, each with a lease of its own, and of the two calls of `done` both
-may succeed; a process that is killed inside a rename leaves the item both waiting and leased, so that it is delivered
-again. Work on items of such a queue has to bear being done twice.
+At a URL that fsspec knows, such as ``gs://bucket/queue``, a rename is a copy and a removal. There, too, a pushed item
+is never lost, is delivered at least once, and is seen whole or not at all if the store writes atomically, as object
+stores do. But two processes that pop at the same moment may both get the item, each with a lease of its own, and `done`
+may succeed for both. A process that is killed inside a rename leaves the item both waiting and leased, so that it is
+delivered again. Work on items of such a queue must be safe to do twice.
 """
 
 from __future__ import annotations
@@ -44,12 +42,12 @@ class FileQueue(QueueOfOne[Item]):
     Where the item that `pop` leases cannot be unpickled, that error is raised, and the item stays leased until the time
     is over. A `pop` that waits looks again and again, at first after 10 ms, later twice a second.
 
-    Reading an item unpickles it, so only those may write to the folder whose code the readers would run.
+    Reading an item unpickles it, which can run code: let only trusted programs write to the folder.
 
     Args:
         path: folder on a mounted file system, or URL of a store that fsspec knows; made if it does not exist.
         fs_args: of the store, as fsspec takes them.
-        clock: nanoseconds since 1970, by which items are ordered and leases run out.
+        clock: returns nanoseconds since 1970, by which items are ordered and leases expire.
 
     Raises:
         UnsupportedError: a URL, and fsspec, or what it needs for that store, is not installed.
@@ -77,7 +75,7 @@ class FileQueue(QueueOfOne[Item]):
             try:
                 return self._read(f"{_WAITING}/{name}")
             except FileNotFoundError:
-                continue  # somebody else has leased it
+                continue  # another process has leased the item
         return None
 
     def _lease(self, seconds: float) -> Lease[Item] | None:
@@ -86,11 +84,11 @@ class FileQueue(QueueOfOne[Item]):
             now = self._clock()
             lease_id = f"{name}{_EXPIRY}{now + int(seconds * 1e9):020d}_{uuid.uuid4().hex[:12]}"
             if not self._folder.move(f"{_WAITING}/{name}", f"{_LEASED}/{lease_id}"):
-                continue  # somebody else was faster
+                continue  # another process has leased the item
             try:
                 return Lease(self._read(f"{_LEASED}/{lease_id}"), lease_id, now / 1e9)
             except FileNotFoundError:
-                continue  # the lease was so short that it has been taken back
+                continue  # the lease was so short that it has expired already
         return None
 
     def done(self, lease: Lease[Item]) -> None:

@@ -37,7 +37,7 @@ class Folder(Protocol):
 
 
 class MountedFolder:
-    """A folder of a mounted file system, where renaming is one step: of several that try, one does it."""
+    """A folder of a mounted file system, where renaming is atomic: of several attempts at once, one succeeds."""
 
     def __init__(self, path: str, folders: tuple[str, ...]) -> None:
         self._root = Path(path).absolute()
@@ -77,7 +77,7 @@ class MountedFolder:
 class RemoteFolder:
     """A place in a store that fsspec knows, such as ``gs://bucket/queue``.
 
-    Renaming there is copying and then removing, so two that try at the same moment may both believe that they did it.
+    Renaming there is copying and then removing, so two attempts at the same moment may both seem to succeed.
     """
 
     def __init__(self, url: str, folders: tuple[str, ...], fs_args: Mapping[str, Any]) -> None:
@@ -89,7 +89,7 @@ class RemoteFolder:
                 "gcsfs or s3fs, or name a folder on a mounted file system"
             ) from None
         try:
-            # What others write must be seen.
+            # Without a cache, so that files of other processes are seen.
             arguments = {"use_listings_cache": False, **fs_args}
             opened: tuple[Any, str] = fsspec.core.url_to_fs(url, **arguments)  # pyright: ignore
         except (ImportError, ValueError) as error:
@@ -103,7 +103,7 @@ class RemoteFolder:
         try:
             found = self._fs.ls(f"{self._root}/{folder}", detail=False)
         except FileNotFoundError:
-            return []  # a store without folders has none where there are no files
+            return []  # stores without folders have no folder without files
         return sorted(name for path in found if (name := path.rpartition("/")[2]).endswith(".pkl") or "__" in name)
 
     def read(self, name: str) -> bytes:
@@ -120,14 +120,14 @@ class RemoteFolder:
             return False
         try:
             self._fs.rm_file(source)
-        except FileNotFoundError:  # somebody else was faster
+        except FileNotFoundError:  # another process has moved the file
             self._fs.rm_file(there)
             return False
         return True
 
     def remove(self, name: str) -> bool:
         if not self._fs.exists(f"{self._root}/{name}"):
-            return False  # some stores remove what is not there without a word
+            return False  # some stores report no error for a file that does not exist
         try:
             self._fs.rm_file(f"{self._root}/{name}")
         except FileNotFoundError:
@@ -143,7 +143,7 @@ def open_folder(path: str | os.PathLike[str], folders: tuple[str, ...], fs_args:
     """
     place = os.fspath(path)
     scheme, _, rest = place.partition("://")
-    if rest and scheme in ("file", "local"):  # fsspec writes there in place, so that others see what is half written
+    if rest and scheme in ("file", "local"):  # fsspec would write in place, so that others see half-written files
         return MountedFolder(rest, folders)
     if "://" in place:
         return RemoteFolder(place.rstrip("/"), folders, fs_args or {})

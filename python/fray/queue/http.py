@@ -1,7 +1,7 @@
 """A queue in a node, for processes on any machine that reaches it over HTTP.
 
-The node keeps items and leases in a database, and answers once they are on its disk: what was acknowledged outlives its
-end, however it came, and a request that was sent again because its answer was lost is carried out once.
+The node keeps items and leases in a database, and answers when they are on its disk: acknowledged changes survive a
+crash of the node. A request that is repeated because its answer was lost is carried out once.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ Item = TypeVar("Item")
 _MOST_AT_ONCE = 1000
 _MOST_ITEM_BYTES = 4 << 20
 _LONGEST_LEASE = 100 * 365 * 86_400.0  # seconds
-_LONGEST_WAIT = 20.0  # seconds of one request: so a node that has gone is noticed
+_LONGEST_WAIT = 20.0  # seconds of one request, so that a node that has ended is noticed
 _LONGEST_PATIENCE = 240.0  # seconds: the node remembers a request for ten minutes
-_REST = 0.25  # seconds until it is asked again, where too many wait already
+_REST = 0.25  # seconds until the next request, where the node has too many waiting ones
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
 
@@ -36,19 +36,19 @@ class HttpQueue(Generic[Item]):
     """A `Queue` in a node that `fray start` or `HttpQueueServer` has started. It can be pickled: the copy works on the
     same items. It may be used by any number of threads.
 
-    Reading an item unpickles it: whoever has the node's token can run code in those who pop.
+    Reading an item unpickles it, which can run code: give the node's token to trusted programs only.
 
     Args:
-        url: of the node, such as ``http://127.0.0.1:40113``, or "auto" for the started node of this home, also when it
-            is started anew with another port.
+        url: of the node, such as ``http://127.0.0.1:40113``, or "auto" for the started node of this home, also after it
+            was restarted with another port.
         name: of the queue: letters, digits, ``.``, ``_`` and ``-``.
-        token_file: the file with the node's token; it is read where the queue is used, and read again when the node is
-            started anew. None where `url` is that of the started node of this home.
+        token_file: the file with the node's token; it is read at the first use of the queue, and again after a restart
+            of the node. None where `url` is that of the started node of this home.
         create: make the queue, where the node has none of that name.
         patience: seconds for which a request is sent again while the node is away, up to 240.
 
     Raises:
-        ValueError: `url` is no address, `name` cannot be a queue's, or `patience` is too long.
+        ValueError: `url` is not an address, `name` is not a valid name, or `patience` is too long.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class HttpQueue(Generic[Item]):
             now = time.monotonic()
             if given or now >= end:
                 return self._unpickled(given)
-            if now < began + some:  # so many wait there that the node keeps no more
+            if now < began + some:  # the node has too many waiting requests to keep this one
                 time.sleep(min(_REST, end - now))
 
     def done(self, lease: Lease[Item]) -> None:

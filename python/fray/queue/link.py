@@ -25,10 +25,10 @@ from fray.errors import FrayError, NodeDiedError, QueueNotFoundError
 __all__ = ["Link", "check_url"]
 
 _CONNECT_LIMIT = 5.0  # seconds
-_ANSWER_LIMIT = 60.0  # beside what the node is asked to wait
+_ANSWER_LIMIT = 60.0  # in addition to the time that the node is asked to wait
 _FIRST_REST, _LONGEST_REST = 0.05, 2.0
 _BEGUN_IN_VAIN = (408, 429, 502, 503, 504)
-"""What says that the node, or a proxy before it, is away or too busy, and not that the request is wrong."""
+"""Statuses by which the node, or a proxy before it, says that it cannot answer now; the request is right."""
 
 
 class _AwayError(Exception):
@@ -37,7 +37,7 @@ class _AwayError(Exception):
 
 @dataclass
 class _Session:
-    """One that asks: a connection, and its place in the queue's memory."""
+    """A connection, and the name and number by which the node recognises a repeated request."""
 
     client: str
     sequence: int = 0
@@ -52,7 +52,7 @@ class _Session:
 
 
 class Link:
-    """The way to the queues of one node, for any number of threads; a forked process gets sessions of its own.
+    """Sends requests to the queues of one node, from any number of threads; a forked process gets its own sessions.
 
     Args:
         url: of the node, or "auto" for the started node of this home.
@@ -64,21 +64,21 @@ class Link:
         self._url = url
         self._token_file = token_file
         self._patience = patience
-        self._resting: list[_Session] = []  # without a lock, which a process could be forked with
+        self._resting: list[_Session] = []  # without a lock: a forked process could inherit it locked
         self._pid = os.getpid()
 
     def ask(self, method: str, path: str, body: dict[str, Any] | None = None, *, wait: float = 0.0) -> dict[str, Any]:
         """Send a request until it is answered; return the answer's document.
 
         Args:
-            method: of HTTP.
-            path: after the address of the node.
-            body: its keys; None for a request that has no body, and changes nothing when it is sent again.
-            wait: seconds that the node may take before it answers.
+            method: HTTP method.
+            path: path of the request.
+            body: document of the request; None for a request that only reads.
+            wait: seconds that the node may wait before it answers.
 
         Raises:
             QueueNotFoundError: the node has no such queue.
-            ValueError: what is asked cannot be.
+            ValueError: the node refuses the request as invalid.
             PermissionError: the token is not the node's, or cannot be read.
             NodeDiedError: the node did not answer within the patience.
             OSError: the node's disk is full.
@@ -88,7 +88,7 @@ class Link:
         try:
             answer = self._ask(session, method, path, body, wait)
         except BaseException:
-            session.close()  # what it asked for may still be under way
+            session.close()  # its answer may still arrive
             raise
         self._resting.append(session)
         return answer
@@ -100,12 +100,12 @@ class Link:
         if body is not None:
             session.sequence += 1
             data = json.dumps({**body, "client": session.client, "sequence": session.sequence}).encode()
-        rest, end, refused = 0.0, 0.0, ""  # a connection that rested for long was closed: no rest before the second try
+        rest, end, refused = 0.0, 0.0, ""  # the node may have closed an idle connection: retry once at once
         while True:
             try:
                 status, document = self._exchange(session, method, path, data, wait)
                 if status in (401, 403) and refused != session.token:
-                    refused = session.token  # a node that was started anew has drawn another
+                    refused = session.token  # a restarted node has another token
                     session.close()
                     continue
                 return self._judge(status, document)
@@ -163,7 +163,7 @@ class Link:
         return connection
 
     def _place(self) -> tuple[str, str]:
-        """Return the address and the token, as they are now: another node may have taken over.
+        """Return the address and the token as they are now: the node may have been restarted.
 
         Raises:
             _AwayError: no node is where one should be.
@@ -202,7 +202,7 @@ class Link:
         raise FrayError(f"the node at {self._url} answered {status}: {message}")
 
     def _take(self) -> _Session:
-        if self._pid != os.getpid():  # the connections are those of the process that this one was forked from
+        if self._pid != os.getpid():  # a forked process: the connections belong to its parent
             self._close()
             self._pid = os.getpid()
         try:
@@ -215,7 +215,7 @@ class Link:
             self._resting.pop().close()
 
     def __del__(self) -> None:
-        """Close the connections that rest; one that is in use is its user's."""
+        """Close the idle connections; the thread that uses another one closes it."""
         if "_resting" in self.__dict__:
             self._close()
 
@@ -224,8 +224,8 @@ def check_url(url: object) -> str:
     """Return an address of a node without a slash at its end, or "auto".
 
     Raises:
-        TypeError: it is no text.
-        ValueError: it is no address.
+        TypeError: `url` is not text.
+        ValueError: `url` is not an address.
     """
     if not isinstance(url, str):
         raise TypeError(f"url must be a text such as http://127.0.0.1:40113, got {url!r}")

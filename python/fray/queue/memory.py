@@ -36,7 +36,7 @@ class MemoryQueue(QueueOfOne[Item]):
     To share one between processes, put it into an actor, or use a `FileQueue`.
 
     Args:
-        clock: seconds by which leases run out.
+        clock: returns seconds, by which leases expire.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

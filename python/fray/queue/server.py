@@ -1,4 +1,4 @@
-"""A node of a program's own, for its queues."""
+"""A node that a program starts for its queues."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class HttpQueueServer:
         with HttpQueueServer() as server:
             queue = server.new_queue("pages")
 
-    It ends with the program, however that ends. Where a node is started already, `HttpQueue` needs no server.
+    It ends with the program, even if that is killed. With a node that runs already, `HttpQueue` needs no server.
 
     Args:
-        folder: where items and leases are kept for the next server of that folder; None for a folder that is removed at
-            the end. One server at a time can have a folder.
-        port: on 127.0.0.1; 0 for any that is free.
+        folder: where items and leases are kept for later servers with the same folder; None for a folder that is
+            removed at the end. Only one server at a time can use a folder.
+        port: port on 127.0.0.1; 0 for any free port.
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None = None, *, port: int = 0) -> None:
@@ -50,7 +50,7 @@ class HttpQueueServer:
         """Start the node.
 
         Raises:
-            NodeDiedError: it cannot start: the port or the folder is taken, or its files cannot be read.
+            NodeDiedError: the node cannot start: the port or the folder is in use, or its files cannot be read.
         """
         if self._process is not None:
             raise RuntimeError("this HttpQueueServer runs already; make another one")
@@ -68,19 +68,19 @@ class HttpQueueServer:
 
     @property
     def url(self) -> str:
-        """Where it answers."""
+        """The URL of the node."""
         return str(self._running()["url"])
 
     @property
     def token_file(self) -> str:
-        """The file with the token that who asks must have; only this user can read it."""
+        """The file with the token that every request needs; only this user can read it."""
         return str(self._running()["token_file"])
 
     def new_queue(self, name: str) -> HttpQueue[Any]:
-        """Make a queue, or find the one that a server of this folder made before.
+        """Create a queue, or find the one that an earlier server with this folder created.
 
         Raises:
-            ValueError: no queue can have that name.
+            ValueError: `name` is not a valid name of a queue.
         """
         return HttpQueue(self.url, name, self.token_file, create=True)
 
@@ -102,7 +102,7 @@ class HttpQueueServer:
         environment["FRAY_HOME"] = str(folder)
         messages = undone.enter_context((folder / "server.log").open("w+"))
         command = [fray_program(), "start", "--foreground", "--until-eof", "--json", "--http-port", str(self._port)]
-        # Its standard input is held by this process alone: the end of that is the end of the node.
+        # Only this process holds the other end of the node's standard input: the node ends when this process does.
         process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -123,7 +123,7 @@ class HttpQueueServer:
 
 
 def _document(process: subprocess.Popen[str]) -> dict[str, Any]:
-    """Return what the node says of itself once it runs; nothing, where it ends first."""
+    """Return the document that the node prints when it runs; an empty one where it ends first."""
     text = ""
     for line in process.stdout or ():
         text += line

@@ -1,11 +1,11 @@
-// AuditedActorTable: an ActorTable whose answers and commands are checked against bookkeeping of our own, for the
-// simulator.
+// AuditedActorTable: an ActorTable whose answers and commands the simulator checks against records of its own.
 //
-// Every event goes into the books and to the table. The books say which actors must be over by now and which name
-// belongs to whom; the table has to agree after each event. Each command is checked: one living incarnation an actor,
-// ascending, never more restarts than allowed nor sooner than the back-off has it; one actor a worker; who connects is
-// connected to the present incarnation or told the death, once; nothing is asked for a dead actor, its worker is told to
-// end, its home is closed once, when the worker is gone.
+// Every event goes to the table and into the records. The records say which actors must be dead by now and which actor
+// has which name; the table must agree after each event. The commands are checked as well. An actor has one living
+// incarnation at a time, incarnations have ascending numbers, and restarts are neither more than allowed nor earlier
+// than the back-off permits. A worker hosts one actor. A client that connects is connected to the present incarnation,
+// or is told once that the actor is dead. No worker is requested for a dead actor; its worker is told to end, and its
+// home is closed once, after the worker has ended.
 //
 // Threading:  one thread.
 // Ownership:  owns the table.
@@ -47,30 +47,30 @@ class AuditedActorTable {
   std::vector<Command> take_commands(Moment now);
 
   const ActorTable& table() const { return table_; }
-  // At rest: nobody who connects waits for nothing.
+  // For the moment when nothing more can happen: checks that no client still waits for a connection.
   void check_at_rest() const;
   static void list_possible(SimulationLog& log);
 
  private:
   struct Link {
-    std::uint32_t connected = 0;  // to this incarnation; 0: waits
+    std::uint32_t connected = 0;  // the incarnation to which the client is connected; 0 while it waits
   };
   struct Book {
     ActorSpec spec;
-    bool over = false;       // dead to everybody
-    bool must_kill = false;  // its worker may not finish
+    bool over = false;       // dead for all clients
+    bool must_kill = false;  // its worker must not finish its calls
     bool told = false;       // its worker was told to end
     bool killed = false;     // its worker was killed
     bool closed = false;
     bool forgotten = false;
     bool requested = false;
-    bool ready = false;       // constructed
+    bool ready = false;       // its constructor has returned
     bool deliberate = false;  // kill() with a restart was asked for this worker
     ProcessId worker = 0;
-    std::uint32_t started = 0;     // incarnations
-    std::uint32_t quick_ends = 0;  // in a row
+    std::uint32_t started = 0;     // number of incarnations
+    std::uint32_t quick_ends = 0;  // early deaths in a row
     Moment ready_since{0};
-    Moment earliest{0};  // of the next request
+    Moment earliest{0};  // the earliest moment of the next request
     std::map<ProcessId, Link> links;
   };
 
@@ -97,9 +97,9 @@ class AuditedActorTable {
   ActorTable table_;
   Moment now_{0};
   std::map<ActorId, Book> books_;
-  std::map<std::string, ActorId> names_;  // of actors that are not over
+  std::map<std::string, ActorId> names_;  // the names of actors that are not over
   std::set<ProcessId> clients_;
-  std::set<std::pair<ProcessId, ActorId>> strays_;  // asked for an actor that is not known
+  std::set<std::pair<ProcessId, ActorId>> strays_;  // clients that asked for an unknown actor
 };
 
 }  // namespace fray::actor

@@ -1,13 +1,15 @@
-// ActorWorld: a node, drivers, tasks and actors in miniature, to drive a real ActorTable through one seeded schedule.
+// ActorWorld: a simulation of a node, drivers, tasks and actors, which drives a real ActorTable through one seeded
+// schedule.
 //
-// Clients (drivers, tasks below them, and the actors themselves) create actors, race for names, connect, hand handles
-// on, drop them, kill. Messages lie in channels until they are read, in any order between processes; constructors raise
-// or die, processes are killed at every moment, deaths are noticed late, a worker's last messages are read after its
-// death. The leases are played here: who asks for a worker gets one at some time or is refused; the scheduler has a
-// simulator of its own, with dedicated leases in it. So are the holders: what a process holds is known at once.
+// Clients (drivers, their tasks, and the actors themselves) create actors, compete for names, connect to actors, pass
+// handles on, drop handles and kill actors. Messages stay in channels until they are read, in any order between
+// processes. Constructors raise or end their process, processes are killed at any moment, the node notices deaths late,
+// and reads a worker's last messages after its death. The simulation decides about leases itself: each request for a
+// worker is granted or refused some time later (the scheduler has a simulator of its own, which has dedicated leases).
+// It also knows at once which handles a process holds.
 //
-// At rest every living actor is alive and everybody is connected. Then all clients are killed and the detached actors
-// as well, and nothing may be left.
+// When nothing more can happen, every actor that is not dead must be alive, and every client connected. The simulation
+// then kills all clients and the detached actors, after which no actor, worker or lease may remain.
 //
 // Threading:  one thread.
 // Ownership:  owns everything it simulates.
@@ -39,13 +41,13 @@ class ActorWorld {
     kConnect,
     kDrop,
     kKill,
-    kKillForRestart,  // of clients
+    kKillForRestart,  // up to here from clients
     kConstructed,
     kRaised,
-    kExits,  // of the workers of actors
+    kExits,  // up to here from the workers of actors
     kStart,
     kEnd,
-    kGot,  // from the node
+    kGot,  // up to here from the node
   };
   struct Message {
     Kind kind;
@@ -66,12 +68,12 @@ class ActorWorld {
     std::deque<Message> up;
     std::deque<Message> down;
     std::set<ActorId> handles;
-    // As the worker of an actor.
+    // For workers of actors.
     ActorId hosts;
     std::uint32_t incarnation = 0;
     Phase phase = Phase::kIdle;
   };
-  struct Nature {              // of an actor's code
+  struct Nature {              // how an actor's code fails
     std::uint32_t raises = 0;  // in percent
     std::uint32_t dies = 0;
     std::uint32_t exits = 0;
@@ -127,17 +129,17 @@ class ActorWorld {
   Moment now_{0};
   std::uint32_t faults_left_ = 0;
   std::uint32_t actors_left_ = 0;
-  bool home_holds_ = true;  // the actor's object, until the actor is dead
+  bool home_holds_ = true;  // the home holds the actor's object until the actor is dead
   bool ending_ = false;
   std::uint32_t refusals_ = 0;
   std::uint64_t sequence_ = 0;
   ProcessId next_process_ = 1;
   std::map<ProcessId, Process> processes_;
   std::map<ActorId, Nature> natures_;
-  std::map<ProcessId, ActorId> requests_;  // by home: wait for a worker
-  std::map<ProcessId, ProcessId> leases_;  // by home: the worker
+  std::map<ProcessId, ActorId> requests_;  // actors that wait for a worker, by home
+  std::map<ProcessId, ProcessId> leases_;  // workers, by home
   std::map<ActorId, std::set<ProcessId>> holders_;
-  std::map<ActorId, ActorSpec> known_;  // until they are forgotten
+  std::map<ActorId, ActorSpec> known_;  // actors that the table has not forgotten
   std::set<ActorId> closed_;
   AuditedActorTable table_;
 };

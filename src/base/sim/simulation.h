@@ -1,12 +1,13 @@
-// What the simulators (`*_sim_main.cc`) share: a seeded source of choices, violations, coverage, and the run over
+// The parts that all simulators (`*_sim_main.cc`) share: seeded random choices, violations, coverage, and the run over
 // seeds.
 //
 //   int main(int argc, char** argv) {
 //     return fray::run_simulation(argc, argv, "lease", [](std::uint64_t seed, fray::SimulationLog& log) { ... });
 //   }
 //
-// Flags: --seeds N, --first S, --expect-failure (exit 0 if and only if a violation was found). Prints the seeds run,
-// the faults injected, and which (state, event) pairs were seen; a failing seed is named and stops the run.
+// Flags: --seeds N, --first S, --expect-failure (exit 0 if and only if a violation was found). The program prints the
+// number of seeds and of injected faults, and the pairs of state and event that occurred. It stops at the first seed
+// that fails, and names it.
 //
 // Threading:  one thread.
 // Ownership:  values.
@@ -33,7 +34,7 @@ class SimulationViolation : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// splitmix64: small, and the same everywhere.
+// The generator splitmix64, which is small and returns the same numbers on every platform.
 class SimulationRandom {
  public:
   explicit SimulationRandom(std::uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15ull + 1) {}
@@ -43,7 +44,7 @@ class SimulationRandom {
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
     return z ^ (z >> 31);
   }
-  // From 0 to bound - 1; 0 for bound 0.
+  // A number from 0 to bound - 1, or 0 when the bound is 0.
   std::uint32_t below(std::size_t bound) {
     return bound == 0 ? 0 : static_cast<std::uint32_t>(next() % static_cast<std::uint64_t>(bound));
   }
@@ -54,7 +55,7 @@ class SimulationRandom {
 };
 
 struct SimulationLog {
-  using Pair = std::pair<std::string_view, std::string_view>;  // literals only
+  using Pair = std::pair<std::string_view, std::string_view>;  // the views must be of string literals
   std::map<std::string_view, std::uint64_t> faults;
   std::map<Pair, std::uint64_t> seen;
   std::set<Pair> possible;

@@ -1,14 +1,17 @@
-// WaitWorld: several threads that wait, a backup thread, and everything around them that WaitKernel must not miss.
+// WaitWorld: a simulation of several waiting threads and a backup thread, and of all events that WaitKernel must
+// notice.
 //
-// Threads submit calls and wait for their results, with and without deadlines; answers arrive on the sockets of the node, of
-// workers and of actors, whose sockets nobody watches while they are idle; results also come to be without any socket;
-// signals land on the main thread; lines are held until they are due; a worker's duty begins and ends; waits are refused;
-// the client is closed, early or late. All of it in the order that the seed decides (client/sim/wait_world_schedule.h).
+// Threads submit calls and wait for their results, with and without deadlines. Answers arrive on the sockets of the
+// node, of workers and of actors; no thread watches the sockets of idle workers and actors. Some results arise without
+// any socket. Signals reach the main thread, lines are held until they are due, the duty of a worker begins and ends,
+// waits are refused, and the client is closed early or late. The seed decides the order of all this
+// (client/sim/wait_world_schedule.h).
 //
-// Checked is, whenever all threads sleep and before time goes on: nobody sleeps whose result is there, whose wait was refused
-// or whose client is closed; no frame lies unread for longer than a tick; no follower is without a leader; no deadline,
-// moment, held line or turn of the backup thread is overslept; a signal is answered within the time that the kernel names.
-// After each wait: its outcome is true, and what was done before its sleep was undone.
+// Whenever all threads sleep, and before the clock moves on, the simulation checks that no thread sleeps whose result
+// is there, whose wait was refused or whose client is closed; that no frame stays unread for longer than a tick; that
+// no follower is without a leader; that no deadline, moment, held line or turn of the backup thread has passed
+// unnoticed; and that a signal is handled within the time that the kernel names. After each wait it checks that the
+// outcome is true, and that everything that was set up for the sleep has been undone.
 //
 // Threading:  run() is for one thread; see WaitSchedule.
 // Ownership:  owns everything.

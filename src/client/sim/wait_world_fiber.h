@@ -1,12 +1,13 @@
-// Fiber: a stack of its own on which a function runs, and is left and gone on with by hand. Switching costs no system's
-// scheduler, so that a simulation takes as long on a busy machine as on an idle one.
+// Fiber: a function that runs on a stack of its own, and that is suspended and resumed explicitly. A switch between
+// fibers does not involve the scheduler of the system, so a simulation takes as long on a busy machine as on an idle
+// one.
 //
-//   Fiber home;                              // the one that runs now
+//   Fiber home;                              // the fiber that runs now
 //   Fiber other([&] { ... home.enter(other); });
-//   other.enter(home);                       // returns when somebody enters `home`
+//   other.enter(home);                       // returns when another fiber enters `home`
 //
 // Threading:  all fibers of a thread stay on it.
-// Ownership:  owns its stack. It may be destroyed when it was left for the last time.
+// Ownership:  owns its stack. A fiber may be destroyed once it is never entered again.
 // Failure:    the function must not return: it ends by entering another fiber.
 #pragma once
 
@@ -45,7 +46,7 @@ class Fiber {
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // Runs it until `from`, which calls this, is entered again.
+  // Suspends `from`, which is the caller, and resumes this fiber. Returns when `from` is entered again.
   void enter(Fiber& from) {
     entered_ = this;
     left_ = &from;
@@ -58,7 +59,8 @@ class Fiber {
  private:
   static constexpr std::size_t kStackBytes = 256u << 10;
 
-  // The sanitizer says on arrival which stack was left: the first one's is not known otherwise.
+  // The sanitizer tells the bounds of the stack that was left. Those of the thread's first stack are known from no
+  // other source.
   void arrived() {
     if constexpr (kUnderAddressSanitizer) __sanitizer_finish_switch_fiber(fake_stack_, &left_->bottom_, &left_->size_);
   }

@@ -1,17 +1,17 @@
-// WaitSchedule: threads of which one runs at a time, in an order that a seed decides, under a clock of its own.
+// WaitSchedule: runs simulated threads one at a time, in an order that a seed decides, under a simulated clock.
 //
 //   WaitSchedule schedule(seed);
 //   schedule.add("waiter", [&] { ... schedule.step(); ... });
-//   schedule.run([&](TimePoint next) { ... });     // called whenever nobody can run, before time goes on to `next`
+//   schedule.run([&](TimePoint next) { ... });     // called when no thread can run, before the clock moves to `next`
 //
-// The bodies call step() wherever another thread may come between, and block() to wait. Half of the seeds choose at random
-// at each step; the other half give each thread a priority and change the running thread's at a few random steps, which
-// finds what only a thread that is kept waiting for long shows.
+// The bodies call step() where another thread may run in between, and block() to wait. With half of the seeds, each
+// step chooses the next thread at random. With the other half, each thread has a priority, and a few random steps
+// change that of the running thread; this finds the faults that appear only when a thread does not run for a long time.
 //
-// Threading:  one thread; what is called a thread here is a fiber (client/sim/wait_world_fiber.h).
+// Threading:  one thread; each simulated thread is a fiber (client/sim/wait_world_fiber.h).
 // Ownership:  owns the fibers.
-// Failure:    fail() notes a violation and lets all go on without sleeping, so that they can end; run() then throws it.
-//             Threads of which none can run any more, and those that run without end, are violations as well.
+// Failure:    fail() notes a violation and lets all threads continue without sleeping, so that they can end; run() then
+//             throws the violation. A deadlock, and threads that run without end, are violations as well.
 #pragma once
 
 #include <algorithm>
@@ -43,13 +43,13 @@ class WaitSchedule {
   static WaitSchedule& current();
   TimePoint now() const { return now_; }
   SimulationRandom& random() { return random_; }
-  // Others may run here.
+  // Lets other threads run.
   void step();
-  // Until `ready`; false: `until` came first, or `alarm`, which others may change meanwhile. It always waits if `firm`,
-  // otherwise not after a violation.
+  // Blocks until `ready` returns true. Returns false when the moment `until` came first, or `alarm`, which other
+  // threads may change meanwhile. After a violation the call does not block, unless it is `firm`.
   bool block(FunctionRef<bool()> ready, TimePoint until, bool firm = false, const TimePoint* alarm = nullptr);
   void pause(std::chrono::microseconds span);
-  // The thread computes for so long.
+  // Moves the clock on as if the thread had computed for that time.
   void spend(std::chrono::microseconds span) { now_ += span; }
   std::size_t self() const { return running_; }
   void fail(std::string what);
@@ -59,7 +59,7 @@ class WaitSchedule {
   struct Thread {
     std::string name;
     std::function<void()> body;
-    const FunctionRef<bool()>* ready = nullptr;  // what it is blocked on
+    const FunctionRef<bool()>* ready = nullptr;  // the condition for which the thread blocks
     TimePoint until{};
     const TimePoint* alarm = nullptr;
     bool firm = false;
@@ -71,7 +71,7 @@ class WaitSchedule {
   };
 
   bool can_run(const Thread& thread) const;
-  std::size_t next();  // whose turn it is; lets time go on if need be
+  std::size_t next();  // the thread that runs next; moves the clock on when no thread can run
   std::size_t choose(const std::vector<std::size_t>& able);
   void run_one();
   void hand_over(std::size_t to);
@@ -82,12 +82,12 @@ class WaitSchedule {
   std::function<void(TimePoint)> at_rest_;
   TimePoint now_ = TimePoint(std::chrono::hours(1));
   std::size_t running_ = 0;
-  std::uint32_t switch_percent_ = 0;  // 0: by priorities
+  std::uint32_t switch_percent_ = 0;  // 0 when priorities decide
   std::vector<std::uint64_t> change_at_;
   std::uint64_t steps_ = 0;
   std::uint64_t steps_since_rest_ = 0;
   std::string violation_;
-  Fiber home_;  // of run()
+  Fiber home_;  // the fiber of run()
 };
 
 }  // namespace fray::client

@@ -1,12 +1,14 @@
-// JobWorld: a node, supervisors and impatient people in miniature, to drive a real JobTable through one seeded schedule.
+// JobWorld: a simulation of a node, supervisors and users, which drives a real JobTable through one seeded schedule.
 //
-// Jobs are accepted, stopped, removed; some launch children. Supervisors start, take their time, end well or badly, or
-// vanish; environments are built or cannot be; the clock jumps to what is due. The node is killed at any moment: what was
-// recorded comes back, what was not is as if it had not happened, and supervisors go on meanwhile.
+// Users submit, stop and remove jobs; some jobs launch child jobs. Supervisors start, run for some time, and succeed,
+// fail or vanish. Environments are built, or fail to build. The clock jumps to the next moment at which something is
+// due. The node may be killed at any moment: a new node then has the records that were on the disk and no others, and
+// the supervisors continue meanwhile.
 //
-// Checked at every step: nothing is started that was not recorded before; no attempt starts twice; what runs never needs
-// more than there is; a final state never changes; attempts stay within the budgets; whoever waits has a reason. At rest
-// every job has ended.
+// The simulation checks at every step that a job is recorded before it is started, that no attempt starts twice, that
+// running jobs never hold more resources than the node has, that a final state never changes, that the attempts stay
+// within their budgets, and that each waiting job has a reason for which it waits. At the end every job must have
+// ended.
 //
 // Threading:  one thread.
 // Ownership:  owns everything it simulates.
@@ -34,8 +36,8 @@ class JobWorld {
  private:
   struct Supervisor {
     std::uint32_t attempt = 0;
-    bool asked = false;  // to stop
-    bool heard = true;   // by the node that lives now
+    bool asked = false;  // the supervisor was asked to stop
+    bool heard = true;   // the present node knows of the supervisor
   };
   struct Report {
     std::uint32_t attempt = 0;
@@ -71,10 +73,10 @@ class JobWorld {
   std::uint32_t submitted_ = 0;
   std::uint32_t left_ = 0;
   bool ending_ = false;
-  std::map<std::string, JobRecord> kept_;          // records on the disk
-  std::map<std::string, Supervisor> supervisors_;  // that run
-  std::map<std::string, Report> reports_;          // of supervisors that ended, the newest of each job
-  std::map<std::string, std::uint32_t> begun_;     // the newest attempt that a supervisor began
+  std::map<std::string, JobRecord> kept_;          // the records on the disk
+  std::map<std::string, Supervisor> supervisors_;  // those that run
+  std::map<std::string, Report> reports_;          // the newest report of an ended supervisor, by job
+  std::map<std::string, std::uint32_t> begun_;     // the newest attempt that a supervisor began, by job
   std::set<std::string> building_;
   std::map<std::string, JobState> ended_;
 };

@@ -49,7 +49,7 @@ Status ActorCarrier::create(Connection& client, std::uint64_t ticket, wire::Crea
     kept.creator = client.process;
     kept.description = std::move(message.description);
     const ProcessId home = table_.spec(message.actor)->home;
-    objects_.process_joined(home);  // it holds what the constructor's arguments refer to
+    objects_.process_joined(home);  // the home holds the objects in the constructor's arguments
     leases_.keep_key(home, key);
     if (message.event_loop) leases_.expect_loop(key);
   }
@@ -72,7 +72,7 @@ Status ActorCarrier::create(Connection& client, std::uint64_t ticket, wire::Crea
   return Status::ok();
 }
 
-// Nobody waits for the answer about an actor without a name: its calls say why there is none.
+// No client waits for the answer about an actor without a name: its calls fail with the reason.
 void ActorCarrier::refuse(Connection& client, const ActorId& actor, const std::string& class_name,
                           const std::string& reason) {
   wire::ActorLost message;
@@ -94,7 +94,7 @@ ProcessId ActorCarrier::root_for(ProcessId creator) const {
 
 Status ActorCarrier::construct(ProcessId client, wire::ConstructActor message) {
   auto found = kept_.find(message.actor);
-  if (found == kept_.end()) return Status::ok();  // it was killed before
+  if (found == kept_.end()) return Status::ok();  // the actor was killed before
   Kept& kept = found->second;
   if (kept.creator != client || kept.has_constructor) {
     return Status(StatusCode::kInvalidArgument, "a constructor of an actor that somebody else made, or a second one");
@@ -149,11 +149,11 @@ void ActorCarrier::client_left(ProcessId client) {
   table_.client_left(client);
 }
 
-// ---- Messages and events of its worker ----
+// ---- Messages and events of an actor's worker ----
 
 Status ActorCarrier::constructed(ProcessId worker) {
   auto actor = table_.actor_of_worker(worker);
-  if (!actor) return Status::ok();  // it was told to end meanwhile
+  if (!actor) return Status::ok();  // the worker was told to end meanwhile
   table_.constructed(*actor, table_.view(*actor)->incarnation, now());
   return Status::ok();
 }
@@ -188,7 +188,7 @@ void ActorCarrier::add_last_calls(wire::ActorLost& message, ProcessId client) co
     message.last_started = found->second.started;
     message.last_ended = found->second.ended;
   } else if (calls->second.size() < WorkerPage::kCallers) {
-    message.last_started = 0;  // it never got through
+    message.last_started = 0;  // the caller never had a connection to it
   }
 }
 
@@ -268,7 +268,7 @@ void ActorCarrier::refused(ProcessId home, StatusCode code, const std::string& r
 
 void ActorCarrier::carry_out(const actor::StartActor& command) {
   Connection* worker = roster_.find(command.worker);
-  if (worker == nullptr) return;  // its end is being told to the table
+  if (worker == nullptr) return;  // the table is being told of its end
   wire::HostActor message;
   message.actor = command.actor;
   message.incarnation = command.incarnation;
@@ -290,7 +290,7 @@ void ActorCarrier::carry_out(const actor::KillWorker& command) {
 void ActorCarrier::carry_out(const actor::Connect& command) {
   Connection* client = roster_.find(command.client);
   Connection* worker = roster_.find(command.worker);
-  if (client == nullptr || worker == nullptr) return;  // their end is being told to the table
+  if (client == nullptr || worker == nullptr) return;  // the table is being told of their end
   auto ends = os::make_socket_pair();
   if (!ends.is_ok()) {
     loop_.after(kPause, [this, command] { table_.connect(command.client, command.actor); });
@@ -325,7 +325,7 @@ void ActorCarrier::carry_out(const actor::ReportLost& command) {
   client->send(wire::ControlType::kActorLost, 0, message);
 }
 
-// A caller that is connected to an incarnation that is being killed hears of it when the process is gone.
+// A caller that is connected to an incarnation which is being killed is told when its process has ended.
 void ActorCarrier::carry_out(const actor::ReportDead& command) {
   const bool killed =
       command.death.cause == actor::DeathCause::kKilled || command.death.cause == actor::DeathCause::kRootGone;
@@ -347,7 +347,7 @@ void ActorCarrier::report_the_held(const ActorId& actor) {
   for (const actor::ReportDead& command : due) report(command);
 }
 
-// After what is said about the end itself.
+// The answers to kills follow the messages about the end itself.
 void ActorCarrier::answer_kills() {
   std::erase_if(kills_, [this](const Kill& kill) {
     auto view = kill.worker == 0 ? std::nullopt : table_.view(kill.actor);

@@ -42,7 +42,7 @@ void WaitCarrier::suspect(std::set<actor::WaitKey> suspects) {
   if (suspects_.empty()) return;
   ++probe_;
   ProcessId asked = 0;
-  for (const actor::WaitKey& key : suspects_) {  // those of one process stand together
+  for (const actor::WaitKey& key : suspects_) {  // the keys of one process are adjacent
     if (key.process == std::exchange(asked, key.process)) continue;
     if (Connection* process = roster_.find(key.process))
       process->send_frame(wire::frame(wire::ControlType::kProbeWaits, probe_));

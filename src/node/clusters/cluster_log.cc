@@ -10,12 +10,14 @@
 namespace fray::node {
 
 Result<std::unique_ptr<ClusterLog>> ClusterLog::open(event::Loop& loop, OwnPrograms& programs,
-                                                     const OwnPrograms::Words& words, const Place& place) {
+                                                     const OwnPrograms::Words& words, const Place& place,
+                                                     const OwnPrograms::Variables& variables) {
   std::unique_ptr<ClusterLog> log(new ClusterLog(loop, programs, place));
-  FRAY_ASSIGN_OR_RETURN(log->program_,
-                        programs.follow(
-                            words, [log = log.get()](std::string_view bytes) { log->take(bytes); },
-                            [log = log.get()](Result<OwnPrograms::Answer> answer) { log->end(std::move(answer)); }));
+  FRAY_ASSIGN_OR_RETURN(
+      log->program_,
+      programs.follow(
+          words, [log = log.get()](std::string_view bytes) { log->take(bytes); },
+          [log = log.get()](Result<OwnPrograms::Answer> answer) { log->end(std::move(answer)); }, variables));
   return log;
 }
 
@@ -64,7 +66,7 @@ void ClusterLog::answer_later() {
   });
 }
 
-// Text that came before a failure is told first. The callback may be the end of this.
+// Text that came before a failure is delivered first. The callback may destroy this object.
 void ClusterLog::answer() {
   const OnLines on_lines = std::exchange(on_lines_, {});
   if (text_.empty() && !why_.is_ok()) return on_lines(why_);

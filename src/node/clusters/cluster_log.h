@@ -27,6 +27,7 @@ class ClusterLog {
     bool follow = false;
     std::uint32_t replica = 0;
     std::uint8_t stream = 1;
+    std::uint32_t attempt = 0;  // 0: the newest
     std::optional<std::uint64_t> tail_lines;
   };
   struct Lines {
@@ -35,9 +36,10 @@ class ClusterLog {
   };
   using OnLines = std::function<void(Result<Lines> lines)>;
 
-  // `words`: of the command that prints the log as JSON, a line for each line.
+  // `words` and `variables`: of the command that prints the log as JSON, a line for each line.
   static Result<std::unique_ptr<ClusterLog>> open(event::Loop& loop, OwnPrograms& programs,
-                                                  const OwnPrograms::Words& words, const Place& place);
+                                                  const OwnPrograms::Words& words, const Place& place,
+                                                  const OwnPrograms::Variables& variables);
   ~ClusterLog();
   ClusterLog(const ClusterLog&) = delete;
   ClusterLog& operator=(const ClusterLog&) = delete;

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cluster/spec.h"
+#include "http_client/token.h"
 #include "model/json_text.h"
 #include "node/clusters/program_refusal.h"
 #include "os/clock.h"
@@ -20,11 +21,14 @@ using nlohmann::json;
 
 constexpr std::size_t kMostSpecBytes = 2000;
 constexpr std::uint64_t kFreshNs =
-    5'000'000'000;  // how long what a cluster said of its jobs is not asked anew for a list
+    5'000'000'000;  // how long the list of a cluster's jobs is kept before it is asked again
 constexpr std::array<const char*, 2> kAddressKeys = {"address", "controller"};
+// Where the client of a kind of clusters looks for its token first.
+constexpr std::array<std::pair<const char*, const char*>, 2> kTokenVariables = {
+    {{"ray", "RAY_AUTH_TOKEN"}, {"iris", "FRAY_IRIS_TOKEN"}}};
 constexpr std::array<const char*, 2> kFileKeys = {"ca_file", "token_file"};
 
-// "ray-10.0.0.5:8265": what a URL of the page names it by.
+// The name of the cluster in URLs of the page, such as "ray-10.0.0.5:8265".
 Result<std::string> name_of(const cluster::Spec& spec) {
   for (const char* key : kFileKeys) {
     auto found = spec.keys.find(key);
@@ -50,6 +54,15 @@ Result<std::string> name_of(const cluster::Spec& spec) {
                             spec.scheme));
 }
 
+Result<OwnPrograms::Variables> token_variables(const std::string& scheme, const std::string& token) {
+  if (token.empty()) return OwnPrograms::Variables();
+  FRAY_RETURN_IF_ERROR(http_client::check_token({token, "the request"}));
+  for (const auto& [kind, variable] : kTokenVariables) {
+    if (scheme == kind) return OwnPrograms::Variables{{variable, token}};
+  }
+  return Status(StatusCode::kInvalidArgument, fmt::format("a cluster of the kind {} takes no token", scheme));
+}
+
 // The jobs in what `fray job … --json` printed.
 Result<json> document_in(const Result<OwnPrograms::Answer>& answer) {
   if (!answer.is_ok()) return answer.status();
@@ -68,7 +81,7 @@ Result<json> only_job(const Result<json>& jobs) {
 
 }  // namespace
 
-// Those who wait for its answer.
+// A question to a cluster, with the callbacks that wait for its answer.
 struct Clusters::Question {
   std::vector<OnDocument> waiting;
 };
@@ -87,7 +100,7 @@ Result<const Clusters::Cluster*> Clusters::find(const std::string& name) const {
       fmt::format("this node was told of no cluster {}{}; `fray dashboard --cluster …` names one", name, others));
 }
 
-void Clusters::add(const std::string& text, OnDocument on_document) {
+void Clusters::add(const std::string& text, const std::string& token, OnDocument on_document) {
   if (text.size() > kMostSpecBytes) {
     return on_document(
         Status(StatusCode::kInvalidArgument,
@@ -97,15 +110,19 @@ void Clusters::add(const std::string& text, OnDocument on_document) {
   if (!spec.is_ok()) return on_document(spec.status());
   auto name = name_of(*spec);
   if (!name.is_ok()) return on_document(name.status());
+  auto variables = token_variables(spec->scheme, token);
+  if (!variables.is_ok()) return on_document(variables.status());
   if (clusters_.size() >= kMost && !clusters_.contains(*name)) {
     return on_document(
         Status(StatusCode::kResourceExhausted, fmt::format("the node knows {} clusters already", kMost)));
   }
-  ask(text, {"list"}, [this, text, name = *name, scheme = spec->scheme, on_document](const Result<json>& jobs) {
+  Cluster named;
+  named.scheme = spec->scheme;
+  named.spec = text;
+  named.variables = std::move(*variables);
+  ask(named, {"list"}, [this, name = *name, named, on_document](const Result<json>& jobs) {
     if (!jobs.is_ok() && jobs.status().code() == StatusCode::kInvalidArgument) return on_document(jobs.status());
-    Cluster& cluster = clusters_[name] = {};
-    cluster.scheme = scheme;
-    cluster.spec = text;
+    const Cluster& cluster = clusters_[name] = named;
     note(name, jobs);
     json document = told(name, cluster);
     document["schema"] = "fray/v1";
@@ -142,7 +159,7 @@ json Clusters::told(const std::string& name, const Cluster& cluster) const {
           {"jobs", std::move(counts)}};
 }
 
-// What a cluster that does not answer said last stays.
+// While a cluster does not answer, its last list of jobs stays.
 void Clusters::note(const std::string& name, const Result<json>& jobs) {
   auto found = clusters_.find(name);
   if (found == clusters_.end()) return;
@@ -155,19 +172,20 @@ void Clusters::note(const std::string& name, const Result<json>& jobs) {
   for (const json& job : jobs.value().value("jobs", json::array())) ++cluster.counts[job.value("status", "")];
 }
 
-void Clusters::ask(const std::string& spec, std::vector<std::string> verb, OnDocument on_document) {
-  std::vector<std::string> words = {"job", verb.front(), "--json", "--cluster", spec, "--"};
+void Clusters::ask(const Cluster& cluster, std::vector<std::string> verb, OnDocument on_document) {
+  std::vector<std::string> words = {"job", verb.front(), "--json", "--cluster", cluster.spec, "--"};
   words.insert(words.end(), verb.begin() + 1, verb.end());
-  std::unique_ptr<Question>& question = asked_[words];
+  const std::pair key(words, cluster.variables);
+  std::unique_ptr<Question>& question = asked_[key];
   if (question) return question->waiting.push_back(std::move(on_document));
   question = std::make_unique<Question>();
   question->waiting.push_back(std::move(on_document));
-  auto answer = [this, words](const Result<OwnPrograms::Answer>& told) {
-    const std::unique_ptr<Question> answered = std::move(asked_.extract(words).mapped());
+  auto answer = [this, key](const Result<OwnPrograms::Answer>& told) {
+    const std::unique_ptr<Question> answered = std::move(asked_.extract(key).mapped());
     const Result<json> document = document_in(told);
     for (const OnDocument& callback : answered->waiting) callback(document);
   };
-  auto started = programs_.ask(words, kPatience, answer);
+  auto started = programs_.ask(words, kPatience, answer, cluster.variables);
   if (!started.is_ok()) answer(started.status());
 }
 
@@ -175,7 +193,7 @@ void Clusters::jobs(const std::string& cluster, OnDocument on_document) {
   auto found = find(cluster);
   if (!found.is_ok()) return on_document(found.status());
   clusters_.at(cluster).asked_ns = os::monotonic_ns();
-  ask((*found)->spec, {"list"}, [this, cluster, on_document](const Result<json>& jobs) {
+  ask(**found, {"list"}, [this, cluster, on_document](const Result<json>& jobs) {
     note(cluster, jobs);
     on_document(jobs);
   });
@@ -184,7 +202,7 @@ void Clusters::jobs(const std::string& cluster, OnDocument on_document) {
 void Clusters::job(const std::string& cluster, const std::string& id, OnDocument on_document) {
   auto found = find(cluster);
   if (!found.is_ok()) return on_document(found.status());
-  ask((*found)->spec, {"status", id}, std::move(on_document));
+  ask(**found, {"status", id}, std::move(on_document));
 }
 
 void Clusters::stop(const std::string& cluster, const std::string& id, OnDocument on_document) {
@@ -198,16 +216,17 @@ void Clusters::forget(const std::string& cluster, const std::string& id, OnDocum
 void Clusters::change(const char* verb, const std::string& cluster, const std::string& id, OnDocument on_document) {
   auto found = find(cluster);
   if (!found.is_ok()) return on_document(found.status());
-  ask((*found)->spec, {verb, id}, [on_document](const Result<json>& jobs) { on_document(only_job(jobs)); });
+  ask(**found, {verb, id}, [on_document](const Result<json>& jobs) { on_document(only_job(jobs)); });
 }
 
 Result<std::unique_ptr<ClusterLog>> Clusters::open_log(const std::string& cluster, const ClusterLog::Place& place) {
   FRAY_ASSIGN_OR_RETURN(const Cluster* found, find(cluster));
   OwnPrograms::Words words = {"job", "logs", "--json", "--cluster", found->spec};
   if (place.follow) words.emplace_back("--follow");
+  if (place.attempt != 0) words.insert(words.end(), {"--attempt", std::to_string(place.attempt)});
   if (place.tail_lines) words.insert(words.end(), {"--tail", std::to_string(*place.tail_lines)});
   words.insert(words.end(), {"--", place.id});
-  return ClusterLog::open(loop_, programs_, words, place);
+  return ClusterLog::open(loop_, programs_, words, place, found->variables);
 }
 
 }  // namespace fray::node

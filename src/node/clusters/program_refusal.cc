@@ -29,7 +29,7 @@ StatusCode code_of_exit(int code) {
 
 }  // namespace
 
-// "fray job list: there is no …", behind notes that begin otherwise.
+// Finds the line "fray job list: there is no …" behind notes that begin differently.
 Status refusal_in(const OwnPrograms::Answer& answer) {
   std::string_view text = answer.errors;
   while (!text.empty() && text.back() == '\n') text.remove_suffix(1);

@@ -99,10 +99,12 @@ void Dashboard::glance(std::chrono::seconds look) {
   tick();
 }
 
+bool Dashboard::is_looked_at() const { return !looks_.empty() || os::monotonic_ns() < look_until_ns_; }
+
 void Dashboard::tick() {
   timer_ = 0;
   now_text_.clear();
-  if (looks_.empty() && os::monotonic_ns() >= look_until_ns_) return;
+  if (!is_looked_at()) return;
   timer_ = parts_.loop.after(kTick, [this] { tick(); });
   collector_.ask();
   take_sample();
@@ -158,17 +160,15 @@ json Dashboard::now() {
   const auto& values = sample_.values;
   const os::MemoryRoom room = memory_.room();
   const store::SegmentTable& store = sources.memory.table();
-  json report = status_json(sources);
-  json workers = {{"total", report["workers"].size()}};
-  for (const char* state : {"starting", "idle", "leased", "running", "blocked", "stopped", "ending"})
-    workers[state] = 0;
-  for (const json& row : report["workers"])
-    workers[row["state"].get<std::string>()] = workers[row["state"].get<std::string>()].get<int>() + 1;
+  json workers = {{"total", sources.processes.workers().size()}};
+  const auto counts = workers_by_state(sources);
+  for (std::size_t i = 0; i < counts.size(); ++i) workers[std::string(kWorkerStates.at(i))] = counts.at(i);
+  const json jobs = job_rows(sources.jobs);
   std::size_t running_jobs = 0;
-  for (const json& row : report["jobs"]) running_jobs += row.contains("reason") ? 0 : 1;
+  for (const json& row : jobs) running_jobs += row.contains("reason") ? 0 : 1;
   return {{"schema", "fray/v1"},
           {"time", time_now()},
-          {"resources", report["resources"]},
+          {"resources", resources_json(sources)},
           {"cpus", {{"total", sources.total.amount("CPU")}, {"leased", values[0]}, {"busy", values[1]}}},
           {"gpus", {{"total", sources.total.amount("GPU")}, {"leased", values[2]}}},
           {"memory", {{"limit_bytes", room.limit_bytes}, {"used_bytes", static_cast<std::uint64_t>(values[3])}}},
@@ -187,10 +187,11 @@ json Dashboard::now() {
             {"ended", board.ended()},
             {"failed", board.failed()}}},
           {"workers", std::move(workers)},
-          {"drivers", report["clients"].size()},
-          {"actors", report["actors"].size()},
-          {"jobs", {{"running", running_jobs}, {"pending", report["jobs"].size() - running_jobs}}},
-          {"waiting", waiting_groups(report)}};
+          {"drivers", sources.roster.drivers().size()},
+          {"actors", living_actors(sources)},
+          {"jobs", {{"running", running_jobs}, {"pending", jobs.size() - running_jobs}}},
+          {"waiting", waiting_groups({waiting_rows(sources.leases), actor_rows(sources, true), jobs,
+                                      [&](ProcessId process) { return pid_of(sources, process); }})}};
 }
 
 const std::string& Dashboard::now_text() {

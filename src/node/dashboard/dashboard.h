@@ -47,6 +47,9 @@ class Dashboard : public DashboardView {
 
   // kRunsTold.
   void told(ProcessId client, const wire::RunsTold& message) { collector_.told(client, message); }
+  void driver_joined(Connection& driver) {
+    if (is_looked_at()) collector_.greet(driver);
+  }
   void client_left(ProcessId client) { collector_.client_left(client); }
 
   // DashboardView.
@@ -71,6 +74,7 @@ class Dashboard : public DashboardView {
 
  private:
   void glance(std::chrono::seconds look = kLook);  // somebody has asked for a document
+  bool is_looked_at() const;
   void tick();
   void take_sample();
   void note_objects();
@@ -86,6 +90,7 @@ class Dashboard : public DashboardView {
   using ReadStack = Result<nlohmann::json> (*)(const Result<OwnPrograms::Answer>& answer);
   void look_into(std::int32_t pid, std::vector<std::string> more, std::chrono::seconds patience, ReadStack read,
                  const OnDocument& on_document);
+  static std::int32_t pid_of(const StatusSources& sources, ProcessId process);  // 0: it is gone
   nlohmann::json process_json(ProcessId process) const;
   nlohmann::json drivers_json(const StatusSources& sources) const;
 

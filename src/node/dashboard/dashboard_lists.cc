@@ -32,13 +32,6 @@ json text_or_null(const std::string& text) { return text.empty() ? json(nullptr)
 
 std::string object_name(const ObjectId& id) { return fmt::format("{}-{}", id.owner, id.sequence); }
 
-std::int32_t pid_of(const StatusSources& sources, ProcessId process) {
-  auto worker = sources.processes.workers().find(process);
-  if (worker != sources.processes.workers().end()) return worker->second.pid;
-  const Connection* connection = sources.roster.find(process);
-  return connection == nullptr ? 0 : connection->pid;
-}
-
 // Reading them costs more than all else of a row: only those that are shown, or sorted by, have them.
 void add_process_facts(json& row) {
   const bool lives = row["pid"].is_number();
@@ -118,6 +111,13 @@ Result<json> flame_document(const Result<OwnPrograms::Answer>& answer) {
 }
 
 }  // namespace
+
+std::int32_t Dashboard::pid_of(const StatusSources& sources, ProcessId process) {
+  auto worker = sources.processes.workers().find(process);
+  if (worker != sources.processes.workers().end()) return worker->second.pid;
+  const Connection* connection = sources.roster.find(process);
+  return connection == nullptr ? 0 : connection->pid;
+}
 
 json Dashboard::process_json(ProcessId process) const {
   const std::int32_t pid = pid_of(parts_.sources(), process);
@@ -266,9 +266,8 @@ Result<json> Dashboard::workers(const ListQuery& query) {
   FRAY_ASSIGN_OR_RETURN(const std::string_view key, sort_key(query, {"process", "pid", "state", "task", "memory_bytes",
                                                                      "cpu_seconds", "running_seconds"}));
   const StatusSources sources = parts_.sources();
-  const json report = status_json(sources);
   std::vector<json> rows;
-  for (const json& told : report["workers"]) {
+  for (const json& told : worker_rows(sources)) {
     const auto process = told["process"].get<ProcessId>();
     const auto task = told["task"].get<std::string>();
     if (!has_text(task, query.search)) continue;

@@ -13,6 +13,11 @@ void RunCollector::begin() {
   for (const Connection* connection : roster_.clients()) clients_[connection->process].is_news = false;
 }
 
+void RunCollector::greet(Connection& driver) {
+  clients_[driver.process].asked = true;
+  driver.send(wire::ControlType::kTellRuns, 0, wire::TellRuns{});
+}
+
 void RunCollector::ask() {
   by_pid_.clear();
   for (const auto& [process, worker] : processes_.workers()) by_pid_[worker.pid] = process;
@@ -40,14 +45,15 @@ bool RunCollector::may_have_news(Client& client, const Connection& connection) c
 
 void RunCollector::told(ProcessId process, const wire::RunsTold& message) {
   auto found = clients_.find(process);
-  if (found == clients_.end() || !found->second.asked) return;  // nobody asked
+  if (found == clients_.end()) return;  // nobody asked
   Client& client = found->second;
   client.asked = false;
   const bool something = message.next != client.since;
   const Connection* connection = roster_.find(process);
   const bool is_worker = connection != nullptr && connection->role == wire::Role::kWorker;
   const std::uint32_t longest = is_worker ? kLongestPauseOfWorkers : kLongestPauseOfDrivers;
-  client.pause = something ? 1 : std::min(2 * client.pause, longest);
+  const bool is_new = !is_worker && client.since == 0;
+  client.pause = something || is_new ? 1 : std::min(2 * client.pause, longest);
   client.rest = client.pause;
   client.since = message.next;
   client.failures = message.failures;

@@ -1,7 +1,8 @@
 // RunCollector: asks clients what they had run, while somebody looks, and gathers it on a RunBoard.
 //
 // Each client has one open question at most. One that has nothing new is asked less often; a worker that has begun no task
-// since it was asked is not asked at all, for only its tasks submit further ones.
+// since it was asked is not asked at all, for only its tasks submit further ones. A client that closes while somebody looks
+// tells the rest unasked.
 //
 // Threading:  the node's loop.
 // Ownership:  owns the board; roster and processes must outlive it.
@@ -26,6 +27,9 @@ class RunCollector {
   void begin();
   // Every half second.
   void ask();
+  // A program that has come while somebody looks: it has run nothing, and knows from here on that it is to tell what it
+  // has run when it leaves.
+  void greet(Connection& driver);
   void told(ProcessId client, const wire::RunsTold& message);
   void client_left(ProcessId client);
 

@@ -8,8 +8,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "model/ids.h"
-
 namespace fray::node {
 
 namespace {
@@ -18,24 +16,14 @@ using nlohmann::json;
 
 constexpr std::size_t kMostNamedProcesses = 20;  // named in a group
 
-// Processes by number, where they are known.
-std::map<ProcessId, std::int32_t> pids_in(const json& status) {
-  std::map<ProcessId, std::int32_t> pids;
-  for (const char* part : {"clients", "workers"}) {
-    for (const json& row : status[part]) pids[row["process"].get<ProcessId>()] = row["pid"].get<std::int32_t>();
-  }
-  return pids;
-}
-
 }  // namespace
 
-json waiting_groups(const json& status) {
-  const std::map<ProcessId, std::int32_t> pids = pids_in(status);
+json waiting_groups(const WaitingRows& waiting) {
   std::map<std::pair<std::string, std::string>, json> groups;
-  for (const json& row : status["waiting"]) {
+  for (const json& row : waiting.tasks) {
     const auto client = row["client"].get<ProcessId>();
-    auto known = pids.find(client);
-    if (known == pids.end()) continue;  // the home of an actor, which comes below
+    const std::int32_t pid = waiting.pid_of(client);
+    if (pid == 0) continue;  // the home of an actor, which comes below
     const auto reason = row["reason"].get<std::string>();
     json& group = groups[{reason, row["resources"].dump()}];
     if (group.is_null()) {
@@ -50,12 +38,12 @@ json waiting_groups(const json& status) {
     group["count"] = group["count"].get<std::uint64_t>() + row["count"].get<std::uint64_t>();
     group["seconds"] = std::max(group["seconds"].get<double>(), row["waiting_seconds"].get<double>());
     if (group["processes"].size() < kMostNamedProcesses) {
-      group["processes"].push_back({{"process", client}, {"pid", known->second}});
+      group["processes"].push_back({{"process", client}, {"pid", pid}});
     }
   }
   std::vector<json> rows;
   for (auto& [reason, group] : groups) rows.push_back(std::move(group));
-  for (const json& row : status["actors"]) {
+  for (const json& row : waiting.actors) {
     if (!row.contains("reason")) continue;
     rows.push_back({{"kind", "actor"},
                     {"name", row.contains("name") ? row["name"] : row["class"]},
@@ -64,7 +52,7 @@ json waiting_groups(const json& status) {
                     {"reason", row["reason"]},
                     {"way_on", row["way_on"]}});
   }
-  for (const json& row : status["jobs"]) {
+  for (const json& row : waiting.jobs) {
     if (!row.contains("reason")) continue;
     rows.push_back({{"kind", "job"},
                     {"id", row["id"]},

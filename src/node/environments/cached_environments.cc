@@ -12,7 +12,7 @@ namespace fray::node {
 
 namespace {
 
-// The processes of a container are the engine's, in groups of its own.
+// The container engine starts the processes of a container and puts them into control groups of its own.
 void limit_container(JobLaunch& launch) {
   auto run = std::find(launch.command.begin(), launch.command.end(), "run");
   if (run == launch.command.end()) return;

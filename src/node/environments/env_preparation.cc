@@ -29,7 +29,7 @@ Status EnvPreparation::start(const std::string& spec, const runtime_env::Variabl
   socket_ = std::move(ends.first);
   state_ = "starting";
   FRAY_RETURN_IF_ERROR(loop_.add(socket_.get(), EPOLLIN, [this](std::uint32_t) { read(); }));
-  // A description is at most as long as a frame, and the socket is empty: one call takes it, or it is refused.
+  // A description is at most as long as a frame, and the socket is empty: one call sends all of it or fails.
   const std::string_view text(spec.c_str(), spec.size() + 1);
   if (::send(socket_.get(), text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size())) {
     return Status::ok();

@@ -29,7 +29,7 @@ bool is_plain(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '/' || c == '.' || c == '_' || c == '-' || c == '~';
 }
 
-// Often enough for the age, and seldom enough to cost nothing.
+// A fraction of the age limit: often enough to keep it, and rarely enough to cost nothing.
 std::chrono::nanoseconds prune_pause(const job::Retention& retention) {
   return std::clamp<std::chrono::nanoseconds>(retention.age / 4, kShortestPrunePause, kLongestPrunePause);
 }
@@ -69,7 +69,7 @@ JobCarrier::~JobCarrier() {
 
 job::Now JobCarrier::now() { return {job::Moment(os::monotonic_ns()), os::unix_ns()}; }
 
-// The time in milliseconds and chance: 16 characters that sort by time.
+// The time in milliseconds and random digits: 16 characters that sort by time.
 std::string JobCarrier::unique_name() {
   constexpr char kDigits[] = "0123456789abcdefghjkmnpqrstvwxyz";
   std::array<std::uint8_t, 7> chance{};
@@ -82,11 +82,11 @@ std::string JobCarrier::unique_name() {
   return name;
 }
 
-// ---- Records of nodes before this one ----
+// ---- Records of earlier nodes ----
 
 void JobCarrier::restore() {
   prune_later();
-  // A home that never had jobs gets no folder of them before the first one.
+  // A home without jobs gets no folder for them before the first job.
   if (settings_.embedded || ::access(settings_.folder.c_str(), F_OK) != 0) return table_.restored(now());
   auto records = records_.read();
   if (!records.is_ok()) return;
@@ -193,7 +193,7 @@ bool JobCarrier::carry_out() {
   bool something = false;
   while (true) {
     std::vector<job::Command> commands = table_.take_commands();
-    // What has been decided comes first: a job that is found again holds what it held.
+    // Commands come before the queue: an adopted job must hold its resources before queued jobs are considered.
     if (commands.empty() && table_.has_queued()) {
       table_.offer(leases_.table().room_for_jobs());
       commands = table_.take_commands();
@@ -283,7 +283,7 @@ Result<supervisor::Order> JobCarrier::order_for(const job::Start& command, const
   return order;
 }
 
-// What a job holds of the memory is what it may use.
+// A job may use as much memory as it holds.
 os::LimitRequest JobCarrier::limits_of(const JobSpec& spec) const {
   os::LimitRequest limits;
   limits.memory_bytes = static_cast<std::uint64_t>(spec.resources.amount("memory") * spec.replicas);
@@ -351,7 +351,7 @@ void JobCarrier::carry_out(const job::Remove& command) {
 }
 
 void JobCarrier::stop_all() {
-  if (settings_.embedded) return;  // they end with this process
+  if (settings_.embedded) return;  // jobs of an embedded node end with this process
   table_.stop_all("the node was stopped", now());
   carry_out();
   processes_.end_all(kStopPatience);

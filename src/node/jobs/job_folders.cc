@@ -73,7 +73,7 @@ Result<std::string> JobFolders::write_changed(const std::string& id, const JobVa
 }
 
 void JobFolders::keep_in_use(const std::string& id, const std::vector<std::string>& entries) const {
-  // Best effort: without it an entry may be pruned while a job that was adopted uses it.
+  // Best effort: without this file an entry may be pruned while an adopted job uses it.
   if (!entries.empty()) {
     (void)os::write_file(path(id) + "/in_use", fmt::format("{}\n", fmt::join(entries, "\n")), Durability::kNone)
         .is_ok();
@@ -94,7 +94,7 @@ void JobFolders::keep_end(const job::JobRecord& record) {
   ::unlink((environment_path(id) + ".changed").c_str());
   ::unlink(call_path(id).c_str());
   ::unlink((path(id) + "/in_use").c_str());
-  // The database has it too.
+  // Best effort: the database has the record too.
   (void)os::write_file(path(id) + "/record.json", record.json(), Durability::kNone).is_ok();
 }
 
@@ -103,7 +103,7 @@ void JobFolders::remove(const std::string& id) {
   fs::remove_all(path(id), ignored);
 }
 
-// One that runs, or waits for another attempt, was taken, whatever the records say.
+// The folder of a job that runs, or waits for another attempt, is kept even if the records do not know the job.
 void JobFolders::remove_unknown(const std::set<std::string>& known) {
   std::vector<std::string> unknown;
   std::error_code error;

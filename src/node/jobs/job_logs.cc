@@ -89,7 +89,7 @@ wire::JobLogPieces JobLogs::look(const wire::ReadJobLog& request) const {
   return pieces;
 }
 
-// While the next attempt may still come, the end of this one is not worth a word.
+// The end of an attempt is no answer while a further attempt may follow.
 bool JobLogs::is_answer(const wire::JobLogPieces& pieces, const wire::ReadJobLog& request) {
   return !request.wait || pieces.code != StatusCode::kOk || !pieces.pieces.empty() || pieces.job_ended ||
          pieces.newest > request.attempt;
@@ -103,7 +103,7 @@ JobLogs::ReaderId JobLogs::read(wire::ReadJobLog request, OnPieces on_pieces) {
   const ReaderId id = ++last_reader_;
   Reader& reader = readers_.emplace(id, Reader{std::move(request), std::move(on_pieces), -1}).first->second;
   watch_folder(reader);
-  // What was written before the watch was there is not told of.
+  // The watch does not report what was written before it existed.
   if (wire::JobLogPieces pieces = look(reader.request); is_answer(pieces, reader.request)) {
     const Reader done = std::move(reader);
     readers_.erase(id);
@@ -153,7 +153,7 @@ void JobLogs::watch_folder(Reader& reader) {
   if (reader.watch < 0 && reader.request.attempt > 0) look_now_and_then();
 }
 
-// One watch serves all who read in a folder.
+// All readers of a folder share one watch.
 void JobLogs::unwatch(const Reader& gone) {
   const bool needed =
       std::any_of(readers_.begin(), readers_.end(), [&](const auto& each) { return each.second.watch == gone.watch; });
@@ -173,7 +173,7 @@ void JobLogs::files_changed() {
   }
   std::vector<ReaderId> concerned;
   for (const auto& [id, reader] : readers_) {
-    if (watches.contains(reader.watch) || watches.contains(-1)) concerned.push_back(id);  // -1: some were lost
+    if (watches.contains(reader.watch) || watches.contains(-1)) concerned.push_back(id);  // -1: events were lost
   }
   for (ReaderId id : concerned) try_again(id);
 }

@@ -25,8 +25,8 @@ namespace fray::node {
 
 namespace {
 
-constexpr int kLooks = 200;                   // for the name of a supervisor that has just begun,
-constexpr timespec kLockPause{0, 5'000'000};  // one every 5 ms
+constexpr int kLooks = 200;                   // checks for the name of a supervisor that has just started,
+constexpr timespec kLockPause{0, 5'000'000};  // one check every 5 ms
 constexpr std::size_t kLongestError = 4096;
 
 bool is_locked(const std::string& folder) {
@@ -42,7 +42,7 @@ os::ProcessName name_in(const std::string& folder) {
   return {document.value("pid", 0), document.value("started_ticks", std::uint64_t{0})};
 }
 
-// What the program said of its failure itself: the first line, and no more of it than a person reads.
+// The program's own message about its failure: the first line, cut to a readable length.
 std::string error_text(const std::string& folder, std::uint32_t replica) {
   auto text = os::read_file(folder + supervisor::error_name(replica));
   if (!text.is_ok()) return "";
@@ -77,7 +77,7 @@ Status JobProcesses::start(const std::string& job_folder, const supervisor::Orde
   auto pidfd = os::open_pidfd(pid);
   Status watched =
       pidfd.is_ok() ? watch(order.job, order.attempt, folder, pid, std::move(pidfd).value()) : pidfd.status();
-  if (!watched.is_ok()) ::kill(pid, SIGKILL);  // its replicas go with it
+  if (!watched.is_ok()) ::kill(pid, SIGKILL);  // its replicas end with it
   return watched;
 }
 
@@ -93,7 +93,7 @@ void JobProcesses::ended(const std::string& job) {
   loop_.remove(found->second.pidfd.get());
   const Running over = std::move(found->second);
   running_.erase(found);
-  // It may have found another one at work, which a node before this one had just started.
+  // It ends at once if another supervisor runs the attempt already, which an earlier node had just started.
   if (adopt(over.folder, job, over.attempt)) return;
   on_end_(job, over.attempt, end_of(over.folder));
 }
@@ -134,12 +134,12 @@ JobProcesses::Found JobProcesses::look(const std::string& job_folder, const std:
   return Found::kEnded;
 }
 
-// Its name comes a moment after its lock.
+// A supervisor takes its lock a moment before it writes its name.
 bool JobProcesses::adopt(const std::string& folder, const std::string& job, std::uint32_t attempt) {
   for (int left = kLooks; left > 0 && is_locked(folder); --left) {
     const os::ProcessName name = name_in(folder);
     auto pidfd = os::open_pidfd(name.pid);
-    // Looked at after it was opened: the descriptor is that process's.
+    // Checked after pidfd_open: if the name still matches, the descriptor is that of the named process.
     if (pidfd.is_ok() && name.exists()) {
       return watch(job, attempt, folder, name.pid, std::move(pidfd).value()).is_ok();
     }

@@ -34,7 +34,7 @@ Status JobRecords::make_ready() {
     const bool is_new = ::access(folders_.root().c_str(), F_OK) != 0;
     FRAY_RETURN_IF_ERROR(os::open_home_folder("jobs").status());
     FRAY_ASSIGN_OR_RETURN(store_, JobStore::open(folders_.root(), &rebuilt_));
-    if (is_new) rebuilt_.clear();  // a home that has never had a job has lost none
+    if (is_new) rebuilt_.clear();  // a home without earlier jobs has lost none
   }
   ready_ = true;
   return Status::ok();

@@ -7,7 +7,7 @@ namespace fray::node {
 
 using wire::ControlType;
 
-// All are tried; the last failure counts.
+// Tries all jobs; returns the last failure.
 template <typename Verb>
 Status JobRequests::each(const Ids& ids, Verb verb) {
   Status done;
@@ -25,7 +25,7 @@ Result<JobInfo> JobRequests::submit(JobSpec spec, pid_t submitter) {
 }
 
 Result<JobRequests::Infos> JobRequests::stop(const Ids& ids) {
-  FRAY_RETURN_IF_ERROR(jobs_.infos(ids).status());  // nobody is stopped where one is not there
+  FRAY_RETURN_IF_ERROR(jobs_.infos(ids).status());  // where one id is unknown, no job is stopped
   FRAY_RETURN_IF_ERROR(each(ids, [this](const std::string& id) { return jobs_.stop(id); }));
   return jobs_.infos(ids);
 }

@@ -12,7 +12,7 @@
 namespace fray::node {
 
 namespace {
-constexpr std::chrono::milliseconds kPatience{500};  // with clients that do not answer kYieldMemory: one may be stopped
+constexpr std::chrono::milliseconds kPatience{500};  // for answers to kYieldMemory: a client may be stopped
 constexpr const char* kLost =
     "the node had no descriptor left for the object's bytes; make it again, or raise the limit of open files (ulimit "
     "-n) "
@@ -51,9 +51,10 @@ void MemoryCarrier::open(Connection& connection, std::uint64_t ticket, SegmentId
   answer.segment = segment;
   auto opened = table_.open(segment);
   if (Connection* writer = roster_.find(segment.writer); !opened.is_ok() && writer != nullptr) {
-    // Its announcement was written before anybody could hear of the segment, and waits in the writer's own socket: the
-    // loop reads sockets in any order. Where a frame of the writer's is what brought us here (it asked for a segment of
-    // this process, whose socket was read for that), the announcement may lie behind that frame.
+    // The writer announces a segment before any process can learn its number, but the loop reads sockets in any order:
+    // the announcement may still wait in the writer's socket. So that socket is read first. If a frame of the writer is
+    // just being handled, the announcement may lie behind that frame, and the request is repeated when no socket is
+    // read.
     if (writer->is_reading()) return open_later(connection.process, ticket, segment);
     writer->drain();
     opened = table_.open(segment);
@@ -72,7 +73,7 @@ void MemoryCarrier::open(Connection& connection, std::uint64_t ticket, SegmentId
   connection.send(wire::ControlType::kSegmentOpened, ticket, answer, std::move(copy));
 }
 
-// When no socket is being read.
+// Repeats the request when no socket is being read.
 void MemoryCarrier::open_later(ProcessId process, std::uint64_t ticket, SegmentId segment) {
   loop_.after(std::chrono::nanoseconds(0), [this, process, ticket, segment] {
     if (Connection* connection = roster_.find(process); connection != nullptr) open(*connection, ticket, segment);
@@ -82,9 +83,9 @@ void MemoryCarrier::open_later(ProcessId process, std::uint64_t ticket, SegmentI
 Status MemoryCarrier::forget_segment(ProcessId process, SegmentId segment) {
   if (segment.writer != process) return Status(StatusCode::kCorruption, "a segment was dropped in another's name");
   lost_.erase(segment);
-  Status forgotten = table_.forget(segment);  // unknown: it was spilled meanwhile, and forgotten then
+  Status forgotten = table_.forget(segment);  // an unknown segment was spilled meanwhile
   if (!forgotten.is_ok() || !spilling_.contains(segment)) return Status::ok();
-  // It was asked back: dropping it is a yes, and if there is no object in it any more there is nothing to copy.
+  // The node had asked for the segment back. Dropping it is the answer; without an object in it nothing is copied.
   if (table_.contains(segment)) {
     copy(segment);
   } else {
@@ -145,8 +146,8 @@ void MemoryCarrier::answer(const Waiting& waiting, std::string error) {
   roster_.send(waiting.process, wire::ControlType::kReserved, waiting.ticket, message);
 }
 
-// Objects that a process never showed to anybody can only be spilled once they are announced, and warm segments are its
-// own to give back.
+// Objects that only their process knows can be spilled only once they are announced, and only the process itself can
+// give back warm segments.
 void MemoryCarrier::ask_clients(bool announce) {
   for (Connection* client : roster_.clients()) {
     asked_.insert(client->process);
@@ -166,7 +167,7 @@ void MemoryCarrier::yielded(ProcessId process) {
   serve_waiting();
 }
 
-// Several may be on their way at once only while their writers are asked: one copy at a time is enough for a disk.
+// Several segments may wait for the answers of their writers at once, but only one is copied: the disk is the limit.
 bool MemoryCarrier::spill_one() {
   if (!spilling_.empty()) return true;
   auto segment = table_.choose_spill();
@@ -204,9 +205,9 @@ void MemoryCarrier::copy(SegmentId segment) {
 }
 
 void MemoryCarrier::copied(SegmentId segment, Result<os::Fd> file) {
-  if (spilling_.erase(segment) == 0) return;  // it was dropped meanwhile
+  if (spilling_.erase(segment) == 0) return;  // the segment was dropped meanwhile
   if (file.is_ok()) {
-    // False: the last object left meanwhile; the file vanishes with its descriptor.
+    // False: the last object was removed meanwhile; the file has no name and vanishes with its descriptor.
     if (!table_.spilled(segment, std::move(file).value())) last_failure_.clear();
   } else {
     last_failure_ = file.status().message();
@@ -229,7 +230,7 @@ void MemoryCarrier::process_left(ProcessId process) {
   for (const auto& [segment, writer] : spilling_) {
     if (writer == process) unanswered.push_back(segment);
   }
-  // Its writer cannot answer any more, and views nothing.
+  // The writer has ended, so it does not answer and views nothing.
   for (SegmentId segment : unanswered) copy(segment);
   std::erase_if(waiting_, [process](const Waiting& waiting) { return waiting.process == process; });
   serve_waiting();

@@ -7,7 +7,7 @@ namespace fray::node {
 
 namespace {
 
-// Whether the object's own bytes lie in shared memory, and not those of another object that it stands for.
+// Whether the object itself has bytes in shared memory; an alias of another object has none.
 bool owns_bytes(ObjectId object, const wire::Value& value) {
   return value.kind == wire::ValueKind::kSealed && value.object == object;
 }
@@ -61,7 +61,7 @@ Status ObjectCarrier::complete(wire::Complete message) {
   const bool sealed = owns_bytes(object, value);
 
   auto known = values_.find(object);
-  if (known != values_.end()) {  // a late attempt, or its owner repeats what the maker has said
+  if (known != values_.end()) {  // a result of a late attempt, or the owner repeats what the maker has reported
     table_.completed(message.holder, object, nested);
     if (sealed && value.location != known->second.location) memory_.give_back(value.location);
     return Status::ok();
@@ -86,7 +86,7 @@ Status ObjectCarrier::complete(wire::Complete message) {
   return Status::ok();
 }
 
-// The object is a failure from now on, for all but its writer, which keeps the bytes until nobody holds the object.
+// From now on the object is a failure for all processes but its writer, which keeps the bytes until it has no holder.
 void ObjectCarrier::lose_bytes(const ObjectId& object, wire::Value& value, const Status& why) {
   lost_bytes_[object] = value.location;
   value.kind = wire::ValueKind::kInline;

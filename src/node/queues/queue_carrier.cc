@@ -32,7 +32,7 @@ void QueueCarrier::withdraw(AskId ask) {
   table_->withdraw(ask);
 }
 
-// Once the loop has read what else has come.
+// Works after the loop has read the other sockets, so that one transaction serves many requests.
 void QueueCarrier::work_soon() {
   if (work_timer_ != 0) return;
   work_timer_ = loop_.after(std::chrono::nanoseconds(0), [this] {
@@ -103,8 +103,8 @@ void QueueCarrier::answer(AskId ask, Result<queue::Answer> answer) {
   if (!asker.empty()) asker.mapped()(std::move(answer));
 }
 
-// What was decided is not what is on the disk: those who were not answered learn why, and the next one who asks has
-// everything read anew.
+// The decisions in memory differ from the disk now: unanswered requests get the error, and the next request reads the
+// queues anew from the disk.
 void QueueCarrier::fail_everything(const Status& why) {
   if (why.message() != trouble_) {
     log_event(LogLevel::kError, "fray node: the queues cannot be kept: {}", why.message());

@@ -13,7 +13,7 @@ using queue::Kept;
 using queue::Verb;
 
 constexpr const char* kQueuesName = "/queues.db";
-// The bytes of an item stand apart from its lease: a row is rewritten as a whole when something in it changes.
+// The bytes of an item are in another table than its lease: SQLite rewrites a whole row when a part of it changes.
 constexpr Database::Kind kQueues{"the queues", 1,
                                  R"(
 CREATE TABLE IF NOT EXISTS next (only INTEGER PRIMARY KEY CHECK (only = 0), number INTEGER NOT NULL);

@@ -6,8 +6,8 @@ namespace fray::node {
 
 namespace {
 constexpr std::size_t kLargeFrame = 1u << 20;
-constexpr std::size_t kReadLimit = 256u << 10;  // a round; one peer's flood must not keep others waiting
-constexpr int kDrainReads = 256;                // of a drain: somebody else may hold the socket and write for ever
+constexpr std::size_t kReadLimit = 256u << 10;  // per round, so that a busy peer does not keep others waiting
+constexpr int kDrainReads = 256;                // per drain: another process may hold the socket and write without end
 }  // namespace
 
 Connection::Connection(event::Loop& loop, Owner& owner, os::Fd socket, os::Peer peer)

@@ -26,7 +26,7 @@ Connection* Roster::adopt(os::Fd socket) {
     return nullptr;
   }
   ++counters_.accepted;
-  // The node made this pair itself, for a worker: the worker's end is noticed otherwise.
+  // The node made this socket pair itself, for a worker, whose end it notices by other means.
   if (peer->pid == ::getpid()) peer->pidfd.reset();
   auto connection = std::make_unique<Connection>(loop_, *this, std::move(socket), std::move(*peer));
   Connection* raw = connection.get();
@@ -69,7 +69,7 @@ std::vector<Connection*> Roster::drivers() const {
 }
 
 void Roster::end_round() {
-  // A flush that fails ends its connection, and that may give others something to send.
+  // A failed flush ends its connection, which may give other connections something to send.
   while (!to_flush_.empty()) {
     for (Connection* connection : std::exchange(to_flush_, {})) connection->flush();
   }

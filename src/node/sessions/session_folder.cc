@@ -35,7 +35,7 @@ std::string random_name() {
   return fmt::format("{:08x}", number);
 }
 
-// A lock file that was removed, or replaced, after it was opened, locks nothing.
+// Whether `file` is still the file at `path`: a lock on a file that was removed or replaced protects nothing.
 bool lies_at(const os::Fd& file, const std::string& path) {
   struct stat held {};
   struct stat found {};
@@ -43,7 +43,7 @@ bool lies_at(const os::Fd& file, const std::string& path) {
          held.st_dev == found.st_dev;
 }
 
-// Those who only look hold the lock for an instant, so it is asked for more than once.
+// Programs that only check the lock hold it for an instant, so taking it is tried more than once.
 Result<os::Fd> take_lock(const std::string& folder) {
   constexpr int kTries = 25;
   const std::string path = folder + kLockName;
@@ -91,7 +91,7 @@ Status SessionFolder::announce(pid_t pid, const std::string& release) {
   nlohmann::json info = {
       {"pid", pid}, {"started_ticks", os::start_ticks(pid)}, {"socket", socket_path()}, {"release", release}};
   std::string text = json_text(info);
-  // Whole or not there: others read it at any time.
+  // Written completely or not at all, because other processes read it at any time.
   const std::string path = path_ + kInfoName;
   const std::string draft = path + ".new";
   os::Fd file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));

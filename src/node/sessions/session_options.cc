@@ -26,10 +26,10 @@ constexpr std::array<std::string_view, 8> kKeys = {"cpus",      "memory_bytes", 
 constexpr double kFewestWorkers = 32;
 constexpr double kMostWorkers = 100'000;
 constexpr double kMostCpus = 100'000;
-constexpr double kMostAmount = 1e14;  // as a ResourceSet has it
-// Made for large files that outlive nobody: /tmp and the run folder are often memory themselves.
+constexpr double kMostAmount = 1e14;  // the limit of a ResourceSet
+// Not /tmp nor the run folder, which are often in memory themselves.
 constexpr const char* kUsualSpillFolder = "/var/tmp";
-constexpr double kStoreShare = 0.3;  // of the memory, when nothing is said
+constexpr double kStoreShare = 0.3;  // of the memory, by default
 
 constexpr double kMostDevices = 4096;
 

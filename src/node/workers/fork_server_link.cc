@@ -17,8 +17,8 @@ namespace fray::node {
 namespace {
 
 // Descriptors of the fork server: the node's socket, and a file with the module path, each entry ended by a zero byte.
-// An empty first entry: the others are added to the interpreter's own. Both are arguments, not names in the environment:
-// the environment is the user's.
+// An empty first entry means that the others are added to the interpreter's own. Both numbers are passed as arguments,
+// not as variables, because the environment belongs to the user.
 constexpr int kSocketFd = 3;
 constexpr int kPathFd = 4;
 constexpr const char* kBootstrap =
@@ -106,7 +106,7 @@ void ForkServerLink::read() {
 
 void ForkServerLink::flush() {
   if (!socket_.is_open()) return;
-  if (!socket_.flush().is_ok()) return;  // the reader will find out
+  if (!socket_.flush().is_ok()) return;  // the reader finds the broken socket
   if (socket_.has_output() == watches_output_) return;
   watches_output_ = socket_.has_output();
   loop_.change(socket_.fd(), watches_output_ ? EPOLLIN | EPOLLOUT : EPOLLIN);

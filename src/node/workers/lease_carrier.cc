@@ -14,7 +14,7 @@ namespace fray::node {
 namespace {
 
 constexpr std::chrono::milliseconds kDeadlockPatience{100};
-constexpr std::chrono::milliseconds kLastMoment{50};  // of a worker whose socket has ended
+constexpr std::chrono::milliseconds kLastMoment{50};  // for the end of a worker whose socket has ended
 
 template <typename Map>
 void erase_client(Map& map, ProcessId client) {
@@ -47,7 +47,7 @@ void LeaseCarrier::client_left(ProcessId client) {
 
 void LeaseCarrier::worker_ready(ProcessId worker) {
   processes_.started_well(worker);
-  // To its tasks the worker is a client that is like itself.
+  // Tasks that the worker submits run in workers of its own key.
   const WorkerKeyId key = processes_.workers().at(worker).key;
   if (keys_.emplace(std::pair(worker, 0), key).second) ++definitions_[key];
   table_.client_joined(worker);
@@ -69,7 +69,7 @@ Status LeaseCarrier::define_key(ProcessId client, const wire::DefineKey& message
   const auto [slot, is_new] = keys_.try_emplace({client, message.key}, key);
   if (!is_new) undefine(std::exchange(slot->second, key));
   keys_changed_ = true;
-  // Workers like the client itself (key 0) are wanted soon. Of other keys, which are runtime envs, a program may define
+  // The client will soon want workers of its own key (0). Other keys are runtime envs, of which a program may define
   // many and use few.
   if (message.key == 0) {
     use_again(key);
@@ -86,8 +86,8 @@ void LeaseCarrier::forget_key(ProcessId client, std::uint32_t number) {
   keys_.erase(found);
 }
 
-// A key that no client names any more is forgotten as soon as it rests (has no fork server). A key in use comes to rest
-// some time after its last use.
+// A key that no client uses any more is forgotten as soon as it has no fork server. The fork server of an unused key
+// ends some time after its last use.
 void LeaseCarrier::undefine(WorkerKeyId key) {
   auto found = definitions_.find(key);
   if (found == definitions_.end() || --found->second > 0) return;
@@ -165,7 +165,8 @@ void LeaseCarrier::retiring(ProcessId worker) {
   processes_.expect_end(worker);
 }
 
-// Most sockets end because their worker does: it says more by its own end than by a kill, so it gets a moment for that.
+// Most sockets end because their worker does. Its own exit status says more than that of a kill, so the node waits a
+// moment for it.
 void LeaseCarrier::lease_broken(ProcessId client, LeaseId lease) {
   loop_.after(kLastMoment, [this, client, lease] { end_unreachable(client, lease); });
 }
@@ -216,7 +217,7 @@ void LeaseCarrier::carry_out() {
     }
     if (!commands.empty()) continue;
     if (starts_.empty()) break;
-    // Starting takes long; what there is to say already does not wait for it.
+    // Starting processes takes long, so messages that are ready are sent first.
     roster_.end_round();
     for (WorkerKeyId key : std::exchange(starts_, {})) start_worker(key);
   }
@@ -266,7 +267,7 @@ void LeaseCarrier::start_worker(WorkerKeyId key) {
   if (processes_.start(scheduler::base_key(key), worker).is_ok()) {
     table_.worker_starting(worker, key);
   } else {
-    table_.start_failed(key);  // the reason is kept with the key
+    table_.start_failed(key);  // the key has the reason
   }
 }
 
@@ -286,7 +287,7 @@ void LeaseCarrier::carry_out(const scheduler::GrantLease& command) {
   }
   Connection* client = roster_.find(command.client);
   Connection* worker = roster_.find(command.worker);
-  if (client == nullptr || worker == nullptr) return;  // their end is being told to the table
+  if (client == nullptr || worker == nullptr) return;  // the table is being told of their end
   auto ends = os::make_socket_pair();
   if (!ends.is_ok()) {
     table_.lease_returned(command.client, command.lease);
@@ -314,7 +315,7 @@ void LeaseCarrier::carry_out(const scheduler::GrantLease& command) {
   worker->send(wire::ControlType::kLease, command.lease, lease, std::move(ends->second));
 }
 
-// Before the worker is told what its lease is for.
+// Must precede the message that tells the worker what its lease is for.
 void LeaseCarrier::bind_devices(const scheduler::GrantLease& command) {
   if (command.devices.empty()) return;
   wire::BindDevices binding{command.devices, device_names_.environment(command.devices)};
@@ -364,7 +365,7 @@ bool LeaseCarrier::an_actor_works() const {
   return false;
 }
 
-// Fork servers and idle workers of keys that are out of use end, of the ones used last after a while.
+// Ends fork servers and idle workers of unused keys; those of recently used keys end only after a while.
 void LeaseCarrier::let_go_of_keys() {
   std::vector<WorkerKeyId> existing = processes_.awake_keys();
   std::erase_if(existing, [this](WorkerKeyId key) { return ending_keys_.contains(key); });
@@ -387,7 +388,7 @@ std::set<WorkerKeyId> LeaseCarrier::keys_in_use() const {
   for (const Connection* driver : roster_.drivers()) {
     if (auto own = keys_.find({driver->process, 0}); own != keys_.end()) used.insert(own->second);
   }
-  // An actor may need another worker when its own is gone.
+  // An actor may need another worker when its own has ended.
   for (const auto& [key, homes] : keys_of_homes_) used.insert(key);
   return used;
 }
@@ -407,7 +408,7 @@ void LeaseCarrier::forget_keys() {
   });
   const std::vector<WorkerKeyId> awake = undefined_keys_.empty() ? std::vector<WorkerKeyId>() : processes_.awake_keys();
   std::erase_if(undefined_keys_, [&](WorkerKeyId key) {
-    if (definitions_.contains(key)) return true;  // somebody came who is like the last one
+    if (definitions_.contains(key)) return true;  // a new client has the same key
     if (std::binary_search(awake.begin(), awake.end(), key) || !processes_.rest(key)) return false;
     processes_.forget(key);
     drop(key);
@@ -420,7 +421,7 @@ void LeaseCarrier::use_again(WorkerKeyId key) {
   for (WorkerKeyId each : {key, scheduler::device_key(key)}) table_.key_unused(each, false);
 }
 
-// A wake-up that is still on its way may end what looks like a deadlock: only one that lasts counts.
+// A message that is still on its way may end an apparent deadlock, so only one that lasts counts.
 void LeaseCarrier::watch_for_deadlock() {
   if (!table_.deadlock_suspected() || an_actor_works()) {
     loop_.cancel(deadlock_timer_);

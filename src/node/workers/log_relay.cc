@@ -13,7 +13,7 @@ namespace fray::node {
 
 namespace {
 constexpr std::size_t kReadChunk = 64u << 10;
-constexpr int kLastReads = 64;  // of a dead worker's pipe; somebody else may hold it and write on
+constexpr int kLastReads = 64;  // from the pipe of a dead worker: another process may hold it and write on
 }  // namespace
 
 LogRelay::~LogRelay() {

@@ -30,7 +30,7 @@ MemoryGuard::MemoryGuard(WorkerProcesses& processes, const scheduler::LeaseTable
 bool MemoryGuard::look() {
   enforce_requests();
   const os::MemoryRoom room = gauge_.room();
-  // One at a time: what the last one held has to come back before anybody can say whether that was enough.
+  // Kill one worker at a time: whether that was enough shows only when its memory has been freed.
   if (killed_.empty() && room.is_short()) relieve(room);
   return room.is_scarce();
 }

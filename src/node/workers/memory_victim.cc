@@ -6,11 +6,11 @@ namespace fray::node {
 
 namespace {
 
-constexpr std::uint64_t kWorthIt = 64ull << 20;  // an interpreter with some libraries
+constexpr std::uint64_t kWorthIt = 64ull << 20;  // about what an interpreter with some libraries uses
 
 auto rank(const MemoryUse& worker) {
   bool keeps_to_it = worker.used_bytes <= worker.asked_bytes;
-  // Of idle workers the largest, of others the newest.
+  // Among idle workers the largest is ended, among others the newest.
   return std::tuple(!worker.runs_a_task, !keeps_to_it, worker.runs_a_task ? worker.started_ns : worker.used_bytes);
 }
 

@@ -15,7 +15,7 @@ namespace fray::node {
 
 namespace {
 constexpr std::chrono::seconds kEndLimit{5};     // from being told to end to being killed
-constexpr std::chrono::seconds kOrphanLimit{1};  // for news of workers whose fork server died
+constexpr std::chrono::seconds kOrphanLimit{1};  // for the ends of workers whose fork server died
 constexpr std::chrono::milliseconds kFirstDelay{100};
 constexpr int kKilled = SIGKILL;  // as a wait status
 }  // namespace
@@ -83,7 +83,7 @@ void WorkerProcesses::env_made(WorkerKeyId number, Result<runtime_env::PreparedE
   if (on_env_) on_env_(number);
 }
 
-// The process that made it holds it until we do.
+// The preparing process holds the environment until the node does.
 Status WorkerProcesses::use_env(Key& key, runtime_env::PreparedEnv prepared) {
   std::vector<runtime_env::EnvUse> uses;
   for (const std::string& entry : prepared.in_use) {
@@ -185,7 +185,7 @@ void WorkerProcesses::failed(Key& key, std::string reason, bool blames_env) {
   key.blames_env = blames_env;
 }
 
-// A program that is not there, or more variables than Linux takes, is no better the next time.
+// A missing program, or more variables than Linux accepts, fails the same way at the next try.
 void WorkerProcesses::failed(Key& key, const Status& why) {
   failed(key, why.message(), why.code() == StatusCode::kNotFound || why.code() == StatusCode::kInvalidArgument);
 }
@@ -236,7 +236,7 @@ void WorkerProcesses::spawned(ProcessId worker, const wire::Spawned& message, wi
   entry.pid = message.pid;
   if (frame.fds.size() == 1) entry.pidfd = std::move(frame.fds.front());
   logs_.set_pid(worker, message.pid);
-  if (entry.expected && entry.end_timer == 0) kill(worker, true);  // it was not wanted before it was born
+  if (entry.expected && entry.end_timer == 0) kill(worker, true);  // it was to end before it existed
 }
 
 void WorkerProcesses::kill(ProcessId worker, bool expected, const std::string& why) {
@@ -245,7 +245,7 @@ void WorkerProcesses::kill(ProcessId worker, bool expected, const std::string& w
   found->second.expected = found->second.expected || expected;
   if (!why.empty()) found->second.why_killed = why;
   if (!found->second.pidfd.is_open()) return;
-  // One that has ended already is reported soon.
+  // A worker that has ended already is reported soon.
   if (!os::send_signal(found->second.pidfd, SIGKILL).is_ok()) return;
 }
 
@@ -281,8 +281,8 @@ void WorkerProcesses::server_ended(WorkerKeyId number) {
     if (worker.key == number) (worker.pid == 0 ? unborn : orphans).push_back(process);
   }
   for (ProcessId worker : unborn) gone(worker, kKilled, 0);
-  // Those forked are killed by the kernel and become children of the node, which reaps them; unless the fork server had
-  // reaped one and could not say so any more.
+  // The kernel kills the workers and makes them children of the node, which reaps them. The fork server may have reaped
+  // one without reporting it, so each is also killed here.
   for (ProcessId worker : orphans) kill(worker, false);
   loop_.after(kOrphanLimit, [this, orphans] {
     for (ProcessId worker : orphans) gone(worker, kKilled, 0);

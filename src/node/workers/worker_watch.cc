@@ -76,7 +76,7 @@ void WorkerWatch::look_for_stops() {
   }
 }
 
-// Only leased workers keep somebody waiting.
+// Only leased workers matter: a client waits for them.
 void WorkerWatch::tell_of_stops() {
   for (const auto& [id, lease] : table_.ledger().leases()) {
     auto stop = stops_.find(lease.worker);

@@ -33,7 +33,6 @@ void HolderWorld::list_possible(SimulationLog& log) {
     if (state == "absent") continue;
     for (std::string_view event : {"owner left", "forgotten"}) log.possible.insert({state, event});
   }
-  log.possible.insert({"complete", "bytes lost"});
 }
 
 void HolderWorld::run() {
@@ -108,7 +107,7 @@ void HolderWorld::inject_fault() {
   }
   const ProcessId chosen = living[random_.below(living.size())];
   Process& process = at(chosen);
-  const std::uint32_t kind = random_.below(6);
+  const std::uint32_t kind = random_.below(5);
   if (kind <= 1 && living.size() > 1) {
     log_.fault("process killed");
     kill(chosen);
@@ -116,13 +115,6 @@ void HolderWorld::inject_fault() {
     log_.fault("process stopped for a while");
     process.stopped_until = step_ + 20 + random_.below(100);
   } else if (kind == 3 && !values_.empty()) {
-    const ObjectId object = std::next(values_.begin(), random_.below(values_.size()))->first;
-    if (!table_.is_complete(object)) return;
-    log_.fault("bytes lost");
-    note(object, "bytes lost");
-    bytes_lost_.insert(object);
-    table_.bytes_lost(object);
-  } else if (kind == 4 && !values_.empty()) {
     log_.fault("late or doubled message");
     // A completion of an attempt that was given up, a second release, a want without a hold.
     const ObjectId object = std::next(values_.begin(), random_.below(values_.size()))->first;
@@ -132,7 +124,7 @@ void HolderWorld::inject_fault() {
       process.up.push_back({Kind::kWant, object, 0, {}});
       process.up.push_back({Kind::kRelease, object, 0, {}});
     }
-  } else if (kind == 5) {
+  } else if (kind == 4) {
     log_.fault("ref of another engine");
     const ObjectId stray{.epoch = kEpoch + 1, .owner = chosen, .sequence = 1};
     for (Kind each : {Kind::kRegister, Kind::kHold, Kind::kWant, Kind::kRelease})
@@ -237,8 +229,6 @@ void HolderWorld::judge_commands() {
 void HolderWorld::judge(const Deliver& command) {
   auto value = values_.find(command.object);
   if (value == values_.end()) throw SimulationViolation(text(command.object) + " is delivered and has no value");
-  if (bytes_lost_.contains(command.object))
-    throw SimulationViolation(text(command.object) + " is delivered without bytes");
   at(command.process).down.push_back({command.object, false, value->second});
 }
 
@@ -247,7 +237,7 @@ void HolderWorld::judge(const ReportLost& command) {
   at(command.process).down.push_back({object, true, {}});
   const auto& refs = at(command.process).refs;
   auto ref = refs.find(object);
-  if (ref == refs.end() || !ref->second.counted || ghosts_.contains(object) || bytes_lost_.contains(object)) return;
+  if (ref == refs.end() || !ref->second.counted || ghosts_.contains(object)) return;
   if (command.code == StatusCode::kOwnerDied && at(object.owner).ended) return;
   throw SimulationViolation(
       fmt::format("process {} holds {} and is told that it is lost", command.process, text(object)));
@@ -255,12 +245,8 @@ void HolderWorld::judge(const ReportLost& command) {
 
 void HolderWorld::judge(const Forget& command) {
   const ObjectId object = command.object;
-  log_.event(bytes_lost_.contains(object) || (!values_.contains(object) && at(object.owner).ended) ? "lost"
-             : values_.contains(object)                                                            ? "complete"
-                                                                                                   : "pending",
-             "forgotten");
+  log_.event(values_.contains(object) ? "complete" : at(object.owner).ended ? "lost" : "pending", "forgotten");
   values_.erase(object);
-  bytes_lost_.erase(object);
   if (ghosts_.contains(object)) return;
   for (const auto& [id, process] : processes_) {
     auto ref = process.refs.find(object);

@@ -1,13 +1,14 @@
-// HolderWorld: processes that pass refs to each other in miniature, to drive a real HolderTable through one seeded
-// schedule.
+// HolderWorld: a simulation of processes that pass refs to each other, which drives a real HolderTable through one
+// seeded schedule.
 //
-// Processes put values, call each other with refs as arguments, answer with refs inside, drop refs, ask for values,
-// die. Messages to the node and between processes travel in FIFO channels; which one moves next is chosen at random, so
-// they overtake each other freely. The node reads in rounds: a round ends when all that lay in the channels at its
-// beginning was read. What processes really hold is known here, so that every Forget and ReportLost can be judged.
+// Processes put values, call each other with refs as arguments, return results that contain refs, drop refs, ask for
+// values, and die. Messages to the node and between processes travel in FIFO channels. The channel whose message is
+// read next is chosen at random, so messages of different channels overtake each other. The node reads in rounds: a
+// round ends when the node has read every message that was in a channel when the round began. The simulation knows
+// which refs each process really holds, and checks every Forget and ReportLost against that.
 //
-// Not judged: refs that were received when their sender was dead already. Their holds may have been gone (`ghosts`);
-// whoever wants such an object must still get an answer.
+// It does not check refs that a process has received after the death of their sender, because the holds of such refs
+// may have ended before (`ghosts_`). A process that asks for the value of such an object must still get an answer.
 //
 // Threading:  one thread.
 // Ownership:  owns everything it simulates.
@@ -36,37 +37,37 @@ class HolderWorld {
  private:
   using CallId = std::uint32_t;
   enum class Kind : std::uint8_t { kRegister, kHold, kRelease, kComplete, kWant, kEnd };
-  struct Message {  // to the node
+  struct Message {  // from a process to the node
     Kind kind;
     ObjectId object;
     ProcessId holder = 0;          // kComplete
     std::vector<ObjectId> nested;  // kComplete
   };
-  struct Answer {  // from the node
+  struct Answer {  // from the node to a process
     ObjectId object;
     bool lost = false;
     std::vector<ObjectId> nested;
   };
-  struct Frame {  // from process to process: a call or its result
+  struct Frame {  // from a process to another: a call or its result
     CallId call = 0;
     bool is_result = false;
-    bool recorded = false;  // the result was completed at the node by who made it
+    bool recorded = false;  // the process that made the result has completed it at the node
     ObjectId result;
-    std::vector<ObjectId> refs;  // arguments, or what the result contains
+    std::vector<ObjectId> refs;  // the refs among the arguments, or in the result
   };
   struct Ref {
-    std::uint32_t count = 0;      // variables, arguments of calls, values made here that contain it
-    std::uint32_t variables = 0;  // of these
+    std::uint32_t count = 0;      // of variables, arguments of calls and local values that contain the ref
+    std::uint32_t variables = 0;  // those among `count`
     bool counted = false;         // the node was told that this process holds it
     bool owes_release = false;    // the node may count this process as holder
     bool wanted = false;
   };
-  struct Call {  // of mine, or of somebody else that I work on
+  struct Call {  // that the process has made, or works on for another process
     ProcessId peer = 0;
     ObjectId result;
     std::vector<ObjectId> refs;
     std::uint32_t attempts = 0;
-    bool escaped = false;  // the result was registered: others may wait for it whether we still do or not
+    bool escaped = false;  // the result was registered: other processes may wait for it
     bool retried = false;  // an attempt that was given up may have recorded a result
   };
   struct Process {
@@ -78,7 +79,7 @@ class HolderWorld {
     std::deque<Message> up;
     std::deque<Answer> down;
     std::map<ObjectId, Ref> refs;
-    std::map<ObjectId, std::vector<ObjectId>> own_values;  // made here, not known to the node
+    std::map<ObjectId, std::vector<ObjectId>> own_values;  // local values, which the node does not know
     std::map<CallId, Call> calls;
     std::map<CallId, Call> work;
   };
@@ -86,7 +87,7 @@ class HolderWorld {
   struct Choice {
     Act act;
     ProcessId process = 0;
-    std::uint64_t subject = 0;  // a process or a call
+    std::uint64_t subject = 0;  // the ID of a process or a call
   };
   using Pipe = std::pair<ProcessId, ProcessId>;  // from, to
 
@@ -138,13 +139,12 @@ class HolderWorld {
   std::map<ProcessId, Process> processes_;
   std::map<Pipe, std::deque<Frame>> pipes_;
   CallId last_call_ = 0;
-  std::map<ObjectId, std::vector<ObjectId>> contents_;  // of every value ever made: kept free of circles
+  std::map<ObjectId, std::vector<ObjectId>> contents_;  // of every value ever made; no circles
   // The node.
   HolderTable table_;
-  std::map<ProcessId, std::size_t> to_read_;  // in this round
+  std::map<ProcessId, std::size_t> to_read_;  // messages that this round has yet to read
   std::map<ObjectId, std::vector<ObjectId>> values_;
   std::set<ObjectId> ghosts_;
-  std::set<ObjectId> bytes_lost_;
 };
 
 }  // namespace fray::object

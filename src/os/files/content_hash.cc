@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#define XXH_INLINE_ALL  // no library to carry along
+#define XXH_INLINE_ALL  // header only, so that no library has to be shipped
 #include <xxhash.h>
 
 #include "os/fd.h"

@@ -20,12 +20,12 @@ const char* variable(const char* name) {
   return value != nullptr && *value == '/' ? value : nullptr;
 }
 
-// Whatever the umask is. False, with errno set, where it cannot be made; also when it is there.
+// Makes a folder that only this user can enter, whatever the umask is. False, with errno set, also if it exists.
 bool make_folder(const std::string& path) {
   return ::mkdir(path.c_str(), 0700) == 0 && ::chmod(path.c_str(), 0700) == 0;
 }
 
-// A disk that is full may have room later; a place where nothing can be made has to be changed.
+// A full disk may have room later, so that error is not the user's mistake; any other place has to be changed.
 Status cannot(const std::string& what, int error) {
   const std::string text = fmt::format("{}: {}", what, std::strerror(error));
   if (error == ENOSPC || error == EDQUOT || error == EIO || error == EMFILE || error == ENFILE || error == ENOMEM) {

@@ -31,7 +31,7 @@ std::optional<std::size_t> open_descriptors() {
 
 }  // namespace
 
-// Counting reads a line for each open descriptor, so it is done the more rarely the more are free.
+// Counting reads an entry for each open descriptor, so it is done more rarely the more descriptors are free.
 bool DescriptorRoom::has_room_for(std::size_t more) {
   if (unseen_ > 0) {
     --unseen_;
@@ -39,7 +39,7 @@ bool DescriptorRoom::has_room_for(std::size_t more) {
   }
   const std::size_t most = most_descriptors();
   const std::optional<std::size_t> open = open_descriptors();
-  if (!open) return false;  // there is none for the folder itself
+  if (!open) return false;  // not even the folder could be opened
   const std::size_t taken = *open + more + std::min(most / 6, kMostSpare);
   if (taken > most) return false;
   unseen_ = (most - taken) / 8;

@@ -16,7 +16,7 @@ namespace fray::os {
 
 class DescriptorRoom {
  public:
-  // Besides them a part of the limit stays free: a sixth, at most kMostSpare.
+  // A reserve of a sixth of the limit, at most kMostSpare, stays free besides these.
   bool has_room_for(std::size_t more);
   // "150 of 200 descriptors are in use"
   std::string text() const;

@@ -45,12 +45,12 @@ std::uint64_t counter_in(const std::string& text, const std::string& name) {
   return 0;
 }
 
-// What a folder of control groups can do for groups below it.
+// Which limits a folder of control groups can set for groups below it.
 GroupPlace look_at(const std::string& folder, bool version_2) {
   GroupPlace place{folder, version_2, false, false};
   if (::access(folder.c_str(), W_OK) != 0) return place;
   if (version_2) {
-    // What is not handed down already cannot be: this group has processes in it.
+    // Controllers that are not enabled for child groups cannot be enabled, because this group contains processes.
     const std::string handed_down = read_text(folder + "/cgroup.subtree_control");
     place.limits_memory = has_word(handed_down, "memory");
     place.limits_processes = has_word(handed_down, "pids");
@@ -117,7 +117,7 @@ Result<LimitGroups> LimitGroups::make(const LimitPlan& plan) {
       return Status::io_error("cannot make the control group " + group.folder, errno);
     }
     for (const auto& [file, text] : group.settings) {
-      // Without swap there is nothing to limit it with.
+      // A kernel without swap has no such file.
       const bool is_wish = file.find("swap") != std::string::npos || file.find("memsw") != std::string::npos;
       if (!write_text(group.folder + "/" + file, text) && !is_wish) {
         return Status::io_error(fmt::format("cannot set {} of {}", file, group.folder), errno);
@@ -152,7 +152,7 @@ GroupMemory LimitGroups::memory() const {
 void LimitGroups::kill() const {
   for (const LimitPlan::Group& group : groups_) {
     if (group.version_2 && write_text(group.folder + "/cgroup.kill", "1")) continue;
-    // Until none is found any more: they may fork meanwhile.
+    // Repeated until no process is found, because they may fork meanwhile.
     for (int round = 0; round < kKillRounds; ++round) {
       std::istringstream pids(read_text(group.folder + "/cgroup.procs"));
       bool any = false;

@@ -10,7 +10,7 @@ namespace {
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
-// One group for all that one place can do.
+// Returns the group for all settings of one place, which is added where it is missing.
 LimitPlan::Group& group_at(LimitPlan& plan, const GroupPlace& place, const std::string& name) {
   const std::string folder = place.folder + "/" + name;
   auto known =
@@ -47,7 +47,7 @@ LimitPlan plan_limits(const LimitRequest& request, const std::vector<GroupPlace>
     } else {
       LimitPlan::Group& group = group_at(plan, *place, name);
       group.limits_memory = true;
-      // Swap would only put the end off.
+      // With swap, a process over the limit would only die later.
       add(group.settings, place->version_2
                               ? Settings{{"memory.max", bytes}, {"memory.swap.max", "0"}}
                               : Settings{{"memory.limit_in_bytes", bytes}, {"memory.memsw.limit_in_bytes", bytes}});

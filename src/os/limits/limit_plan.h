@@ -1,16 +1,18 @@
-// plan_limits(): by which means of the kernel a group of processes is held to its limits. It only decides; LimitGroups
-// carries it out, and whoever starts the processes sets the rlimits and joins the groups.
+// plan_limits(): decides by which means of the kernel a group of processes is held to its limits. LimitGroups makes the
+// groups of the plan; the program that starts the processes sets the rlimits and joins the groups.
 //
 //              control groups 2      control groups 1           neither
 //   memory     memory.max            memory.limit_in_bytes      RLIMIT_DATA, of each process by itself
-//   processes  pids.max              pids.max                   RLIMIT_NPROC: all of the user's count; root is not held to it
+// processes  pids.max              pids.max                   RLIMIT_NPROC: all of the user's count; root is not held
+// to it
 //   files      RLIMIT_NOFILE, of each process by itself
 //
-// Threads count as processes. Shared memory counts towards the group of whoever wrote it first; RLIMIT_DATA leaves it out.
+// Threads count as processes. Shared memory counts for the group of the process that wrote it first; RLIMIT_DATA
+// ignores it.
 //
 // Threading:  values.
 // Ownership:  values.
-// Failure:    none: what no means can do is not in the plan.
+// Failure:    none: a limit that the kernel cannot enforce is not in the plan.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +27,7 @@ struct LimitRequest {
   std::uint64_t memory_bytes = 0;
   std::uint64_t processes = 0;
   std::uint64_t files = 0;
-  // RLIMIT_NPROC counts all of the user's processes: no means for a limit that nobody asked for.
+  // RLIMIT_NPROC counts all processes of the user, so it is not used for a limit that the user has not asked for.
   bool processes_by_group_only = false;
 
   static void visit(auto& request, auto&& field) {
@@ -50,18 +52,18 @@ struct LimitPlan {
     std::string folder;
     bool version_2 = false;
     bool limits_memory = false;
-    std::vector<std::pair<std::string, std::string>> settings;  // file, text; those after the first are wishes
+    std::vector<std::pair<std::string, std::string>> settings;  // file and text; all but the first are best effort
   };
   std::vector<Group> groups;
   std::vector<std::pair<std::int32_t, std::uint64_t>> rlimits;  // resource of setrlimit, most
 
   // Files that a process writes 0 into to join.
   std::vector<std::string> joins() const;
-  // By a group, so that there is a verdict afterwards.
+  // Whether a group limits memory, so that a verdict exists afterwards.
   bool limits_memory() const;
 };
 
-// `name`: of the new groups, unlike any other.
+// `name` is the name of the new groups; it must be unique.
 LimitPlan plan_limits(const LimitRequest& request, const std::vector<GroupPlace>& places, const std::string& name);
 
 }  // namespace fray::os

@@ -2,7 +2,7 @@
 // killer and its limit of open files.
 //
 // Threading:  at the start of a process, before it has threads.
-// Ownership:  a value; knows what was before.
+// Ownership:  a value, which holds the previous limits.
 // Failure:    none: both are best effort.
 #pragma once
 

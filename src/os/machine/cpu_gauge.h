@@ -1,8 +1,8 @@
-// CpuGauge: how many of the machine's CPUs have worked since the last question.
+// CpuGauge: how many of the machine's CPUs were busy, on average since the last call.
 //
 // Threading:  one thread; reads /proc/stat.
 // Ownership:  values.
-// Failure:    0 where the kernel tells nothing, and at the first question.
+// Failure:    0 where the kernel gives no figures, and at the first call.
 #pragma once
 
 #include <cstdint>

@@ -45,7 +45,8 @@ std::vector<std::string> parts_of(const std::string& text) {
 
 std::vector<std::string> choose_gpus(std::size_t present, const std::optional<std::string>& cuda_visible,
                                      const std::optional<std::string>& nvidia_visible) {
-  // The container's runtime narrows by which device files it mounts; only "none of them" may come with files.
+  // A container runtime limits the GPUs by mounting only their device files; only "none" may come with all files
+  // mounted.
   if (nvidia_visible && (*nvidia_visible == "none" || *nvidia_visible == "void")) return {};
   std::vector<std::string> names;
   if (!cuda_visible) {

@@ -5,7 +5,7 @@
 //
 // Threading:  any thread; reads the environment.
 // Ownership:  values.
-// Failure:    what is not there is empty.
+// Failure:    a path that does not exist is empty.
 #pragma once
 
 #include <string>
@@ -16,8 +16,8 @@ namespace fray::os {
 std::string own_program();
 
 struct Installation {
-  std::string environment;    // whose bin/ has its Python and its commands
-  std::string site_packages;  // that the package is in
+  std::string environment;    // the folder whose bin/ has its Python and its commands
+  std::string site_packages;  // the folder that contains the package
   // "python3.12", where the package beside the file was built for it, as its extension's name says. Users' packages and
   // those of `pip install --target` lie beside no interpreter, and another version's cannot load them.
   std::string python_name;

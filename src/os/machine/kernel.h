@@ -1,4 +1,4 @@
-// What the kernel must be able to do, checked once at the start of a node.
+// The features that the kernel must have, checked once at the start of a node.
 //
 // Threading:  any thread.
 // Ownership:  none.

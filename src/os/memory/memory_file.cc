@@ -36,7 +36,7 @@ Status failed(const char* what, std::uint64_t bytes, int error) {
   return Status(StatusCode::kResourceExhausted, text + ": " + std::strerror(error));
 }
 
-// The kernel answers a size over this limit with a signal, so look first.
+// Checked first, because the kernel answers a size over this limit with a signal.
 bool over_file_size_limit(std::uint64_t bytes) {
   rlimit limit{};
   return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur;
@@ -49,8 +49,8 @@ int advise(std::byte* data, std::uint64_t bytes, int advice) {
   }
 }
 
-// What one page of page tables covers. mremap() moves such a page whole when both places begin on a multiple of it, which
-// makes moving 800 MB a matter of 0.1 ms in place of 2.
+// What one page of page tables covers. mremap() moves such a page whole when both places begin on a multiple of it,
+// which makes moving 800 MB a matter of 0.1 ms in place of 2.
 constexpr std::uint64_t kTableBytes = std::uint64_t{2} << 20;
 
 // Room for `bytes` of a mapping, reserved by one that nobody can read or write; nullptr when there is none. Large room
@@ -69,8 +69,8 @@ std::byte* reserve_place(std::uint64_t bytes) {
   return start + before;
 }
 
-// Moves the pages of a mapping to another place and leaves the mapping without them. Kernels before 5.13 refuse that for
-// shared memory; there another mapping of the same file is made, whose pages are mapped again when they are used.
+// Moves the pages of a mapping to another place and leaves the mapping without them. Kernels before 5.13 refuse that
+// for shared memory; there another mapping of the same file is made, whose pages are mapped again when they are used.
 void* move_pages(std::byte* data, std::uint64_t bytes) {
   if (std::byte* const place = reserve_place(bytes); place != nullptr) {
     void* const moved = ::mremap(data, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, place);
@@ -154,7 +154,7 @@ MemoryFiles& memory_files() {
 
 Status populate_from_file(std::byte* data, std::uint64_t bytes) {
   const int error = advise(data, bytes, MADV_POPULATE_READ);
-  if (error == 0 || error == EINVAL) return Status::ok();  // EINVAL: before Linux 5.14, which reads when used
+  if (error == 0 || error == EINVAL) return Status::ok();  // EINVAL: before Linux 5.14, which reads at the first use
   if (error == ENOMEM) return failed("cannot get memory to read a file back", bytes, error);
   return Status::io_error("cannot read a file back", error == EFAULT ? EIO : error);
 }

@@ -31,17 +31,19 @@ class MemoryFiles {
   // Allocates the pages of a writable mapping, so that no store into them can fail later. Page-aligned range.
   virtual Status populate(std::byte* data, std::uint64_t bytes) = 0;
   // Gives a writable mapping of the whole file another place, which is returned, and leaves at `data` a private one: it
-  // shows the file's bytes, and what is written there stays there. At no time is `data` unmapped. `descriptor`: the file's.
+  // shows the file's bytes, and what is written there stays there. At no time is `data` unmapped. `descriptor`: the
+  // file's.
   virtual Result<std::byte*> make_private(std::byte* data, std::uint64_t bytes, int descriptor) = 0;
-  // Nobody can cut, grow or newly write the file, nor change these seals; mappings that exist go on writing.
+  // From now on no process can shorten, grow or newly map the file for writing, nor change these seals. Existing
+  // writable mappings stay writable.
   virtual Status seal(int descriptor) = 0;
 };
 
-// The real ones.
+// The real system calls.
 MemoryFiles& memory_files();
 
-// Reads a read-only mapping of a file into memory, so that a disk that fails says so now: a later read of these pages
-// would be a signal. kIoError then.
+// Reads a read-only mapping of a file into memory, so that a failing disk is kIoError here and not SIGBUS at a later
+// read.
 Status populate_from_file(std::byte* data, std::uint64_t bytes);
 
 // Bytes the file has pages for; less than its size while parts were never written.

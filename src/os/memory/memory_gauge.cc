@@ -59,7 +59,8 @@ MemoryRoom MemoryGauge::room_of(const MemoryGroup& group) const {
   std::uint64_t used = read_number(group.folder + (group.version_2 ? "/memory.current" : "/memory.usage_in_bytes"));
   MemoryRoom room{group.limit_bytes, group.limit_bytes - std::min(used, group.limit_bytes)};
   if (!room.is_scarce()) return room;
-  // Caches count as used and are dropped when needed. Asked last: the kernel adds them up over all CPUs for this.
+  // Caches count as used although they are dropped when memory is needed. This file is read last because it is slow:
+  // the kernel sums the counters of all CPUs.
   std::string text = read_text(group.folder + "/memory.stat");
   const char* prefix = group.version_2 ? "" : "total_";
   for (const char* name : {"inactive_file", "active_file"})

@@ -13,14 +13,14 @@
 
 namespace fray::os {
 
-// What is left where it is shortest.
+// What is left in the group, or on the machine, that has the least.
 struct MemoryRoom {
   std::uint64_t limit_bytes = 0;      // 0: nothing is known
   std::uint64_t available_bytes = 0;  // free, or in file caches that can be dropped
 
-  // Short of it: less than 5 % is left, and less than 1 GiB.
+  // Less than 5 % is left, and less than 1 GiB.
   bool is_short() const;
-  // Less than twice that is left: what may be done without goes, before anything that is needed has to.
+  // Less than twice that is left, so memory that is not needed is freed before memory is short.
   bool is_scarce() const;
 };
 

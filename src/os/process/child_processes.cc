@@ -114,7 +114,7 @@ void kill_stopped_tree(pid_t pid) {
         if (tree.insert(child).second) found.push_back(child);
       }
     }
-    nap();  // a fork that had begun is done now, and the next pass sees its child
+    nap();  // a fork that had begun is complete now, so the next pass sees its child
     if (found.size() == tree.size() && pass > 0 && std::none_of(found.begin(), found.end(), [&tree](pid_t each) {
           const std::vector<pid_t> children = children_of(each);
           return std::any_of(children.begin(), children.end(), [&tree](pid_t child) { return !tree.contains(child); });

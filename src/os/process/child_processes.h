@@ -33,15 +33,15 @@ struct Ended {
 // One child that has ended, without blocking.
 std::optional<Ended> reap_one();
 
-// SIGKILL to `pid` and to everything below it, children first found first. Best effort: what is born meanwhile becomes
-// an orphan, and ours if this process is a subreaper.
+// Sends SIGKILL to `pid` and all its descendants. Best effort: a process that is forked meanwhile becomes an orphan,
+// and a child of this process if this is a subreaper.
 void kill_tree(pid_t pid);
 
-// `signal` to every descendant, once each. Best effort, as kill_tree().
+// Sends `signal` to every descendant once. Best effort, as kill_tree().
 void signal_descendants(int signal);
 
-// Kills a process that is not ours to reap and everything below it, without leaving orphans: all are stopped first, so
-// that none is born meanwhile, and killed when no new one is found.
+// Kills a process that is not a child of this one, and all its descendants, without leaving orphans: all are stopped
+// first, so that none forks meanwhile, and killed when no new one is found.
 void kill_stopped_tree(pid_t pid);
 
 // Kills and reaps every descendant, newborn ones and orphans included, until there is none.

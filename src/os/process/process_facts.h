@@ -1,4 +1,4 @@
-// What the kernel says of a living process: whether it is stopped, how much memory is its own, and what it has used.
+// Facts about a living process from the kernel: whether it is stopped, its memory and its CPU time.
 //
 // Threading:  any thread; reads /proc.
 // Ownership:  none.
@@ -12,7 +12,7 @@
 
 namespace fray::os {
 
-// By a signal (SIGSTOP, SIGTSTP) or by a debugger.
+// Stopped by a signal (SIGSTOP, SIGTSTP) or by a debugger.
 bool is_stopped(pid_t pid);
 
 // Resident memory of the process and everything below it, without what lies in files and shared memory: mapped objects

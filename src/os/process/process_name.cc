@@ -8,7 +8,7 @@
 namespace fray::os {
 
 std::uint64_t start_ticks(pid_t pid) {
-  constexpr int kFieldsBefore = 19;  // of those behind the name
+  constexpr int kFieldsBefore = 19;  // fields between the name and the start time
   std::istringstream fields(stat_behind_name(pid));
   std::string skipped;
   for (int i = 0; i < kFieldsBefore; ++i) fields >> skipped;

@@ -1,4 +1,4 @@
-// What /proc/<pid>/stat says behind the name of the process: its state, its parent, its group and so on.
+// The fields of /proc/<pid>/stat behind the name of the process: its state, parent, group and so on.
 //
 // Threading:  any thread; reads /proc.
 // Ownership:  none.
@@ -11,7 +11,8 @@
 
 namespace fray::os {
 
-// The fields with single spaces between, from the third one of proc(5) on, `S 1 4211 …`. Empty: there is no such process.
+// The fields with single spaces between, from the third one of proc(5) on, `S 1 4211 …`. Empty: there is no such
+// process.
 std::string stat_behind_name(pid_t pid);
 
 }  // namespace fray::os

@@ -49,7 +49,7 @@ void add_standard(posix_spawn_file_actions_t* actions, int fd, int target) {
   }
 }
 
-// Names without values: those may be secrets.
+// Names the variables that are too long, without their values, which may be secrets.
 std::string too_long(const std::vector<std::string>& command, const std::vector<std::string>& environment) {
   constexpr std::size_t kMostOfOne = 128u << 10;  // MAX_ARG_STRLEN, with the zero byte
   for (const std::string& variable : environment) {

@@ -17,8 +17,8 @@ namespace fray::os {
 
 struct SpawnRequest {
   std::vector<std::string> command;
-  std::string folder;                                            // empty: this process's
-  std::vector<std::pair<std::string, std::string>> environment;  // whole
+  std::string folder;                                            // empty: the folder of this process
+  std::vector<std::pair<std::string, std::string>> environment;  // all variables of the child
   std::vector<std::pair<int, int>> fds;                          // (descriptor here, number there, from 3 on)
   int standard_output = -1;                                      // -1: /dev/null
   int standard_error = -1;
@@ -28,7 +28,7 @@ Result<pid_t> spawn(const SpawnRequest& request);
 // This process's variables.
 std::vector<std::pair<std::string, std::string>> own_environment();
 
-// The same as an interface, so that what starts processes can be tested without any.
+// The same as an interface, so that code that starts processes can be tested without processes.
 class Spawner {
  public:
   virtual ~Spawner() = default;

@@ -1,4 +1,5 @@
-// start_thread(): a thread of the engine's own, which no signal interrupts: signals are for the program's threads.
+// start_thread(): starts a thread of the engine that no signal interrupts, because signals are for the program's
+// threads.
 //
 //   FRAY_ASSIGN_OR_RETURN(std::thread thread, start_thread([this] { run(); }));
 //

@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::size_t kMostOwnSockets = 1000;
 
-// Sockets by the names that /proc has for them, which no later socket gets.
+// Sockets by their names in /proc, which are never used again.
 struct OwnSockets {
   Mutex mutex;
   std::deque<std::string> names FRAY_GUARDED_BY(mutex);
@@ -56,7 +56,7 @@ struct SystemCall {
   std::array<std::uint64_t, 6> arguments{};
 };
 
-// None: the thread runs, or sleeps outside of a system call.
+// The system call in which the thread sleeps; none when it runs or sleeps elsewhere.
 std::optional<SystemCall> system_call_of(pid_t thread) {
   const std::string text = read_text(fmt::format("/proc/self/task/{}/syscall", thread));
   const char* at = text.data();
@@ -132,7 +132,7 @@ bool rests(pid_t thread, const ThreadRest& rest) {
   return call->number == SYS_epoll_pwait && sleeps_for_own_descriptors(*call, rest);
 }
 
-// How often each thread has run; none when one of them does not rest.
+// The number of switches of each thread; none when one of them does not rest.
 std::optional<std::map<pid_t, std::string>> look_at_threads(const ThreadRest& rest) {
   std::map<pid_t, std::string> seen;
   std::error_code failed;
@@ -141,7 +141,8 @@ std::optional<std::map<pid_t, std::string>> look_at_threads(const ThreadRest& re
     pid_t thread = 0;
     std::from_chars(name.data(), name.data() + name.size(), thread);
     if (rest.ignored.contains(thread)) continue;
-    std::string switches = switches_of(thread);  // before: what runs meanwhile shows in the second look
+    // Read first, so that the second look finds another count for a thread that runs meanwhile.
+    std::string switches = switches_of(thread);
     if (switches.empty() || !rests(thread, rest)) return std::nullopt;
     seen.emplace(thread, std::move(switches));
   }

@@ -3,22 +3,21 @@
 //
 //   ThreadRest rest;
 //   rest.ignored = {::gettid()};
-//   rest.waiting = {…};       // threads of whose waits the caller knows what ends them
+//   rest.waiting = {…};       // threads whose waits the caller accounts for
 //   if (all_threads_rest(rest)) ...
 //
-// The kernel says of each thread in which system call it sleeps, and with which arguments. A futex in memory of this
-// process alone, without a timeout, is woken by a thread of this process or by nobody: so sleep locks, conditions and
-// joins. An epoll without a timeout is woken by the descriptors that it watches; some of them only this process writes to.
-// Any other sleep may end by itself, a thread that runs goes on, and a signal of a timer or a child process may wake
-// any of them.
+// The kernel reports in which system call each thread sleeps, and with which arguments. A wait for a futex without a
+// timeout, in memory that only this process has, can be ended only by a thread of this process: so do locks, conditions
+// and joins sleep. An epoll without a timeout is woken by the descriptors that it watches, to some of which only this
+// process writes. Any other sleep may end by itself, and a signal of a timer or a child process may wake any thread.
 //
-// Threads are looked at one after the other. So all of them are looked at twice: a thread that has not run between its
-// two looks slept at the moment between the first round of looks and the second. When that holds for all threads, they
-// all slept at that one moment, and none of them was left that could wake another.
+// Threads can only be checked one after the other, so all of them are checked in two rounds. A thread that has not run
+// between its two checks slept at the moment between the rounds. If this holds for all threads, all of them slept at
+// that one moment, and no thread was left that could wake another.
 //
 // Threading:  any thread.
 // Ownership:  values, and the names of the last own sockets of the process; reads /proc.
-// Failure:    where the kernel does not say enough the answer is false.
+// Failure:    where the kernel does not report enough the result is false.
 #pragma once
 
 #include <set>
@@ -28,14 +27,14 @@
 namespace fray::os {
 
 struct ThreadRest {
-  std::set<pid_t> ignored;  // who looks, and others that wake nobody unless they are woken themselves
+  std::set<pid_t> ignored;  // the calling thread, and threads that wake no other unless they are woken themselves
   std::set<pid_t> waiting;
-  std::set<int> own_descriptors;  // that become readable through this process only
+  std::set<int> own_descriptors;  // descriptors that only this process makes readable
 };
 
 bool all_threads_rest(const ThreadRest& rest);
 
-// A socket that becomes readable through this process only, for good: the one by which threads wake an event loop.
+// Notes a socket that only this process ever makes readable: the one by which threads wake an event loop.
 void note_own_socket(int fd);
 
 }  // namespace fray::os

@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::size_t kLongestPath = sizeof(sockaddr_un::sun_path) - 1;
 
-// A path that is too long is reached through a descriptor of its folder, which must stay open until it was used.
+// The address of a socket. A path that is too long is reached through a descriptor of its folder, which must stay open
+// until the address was used.
 struct Address {
   sockaddr_un name{};
   Fd folder;

@@ -2,8 +2,8 @@
 //
 // Threading:  one thread.
 // Ownership:  owns the socket, and unlinks the path at its end.
-// Failure:    paths over 107 bytes are reached through their folder; only a last part that long is refused. Who takes the
-//             connections (event/acceptor.h) has to live with a lack of descriptors.
+// Failure:    paths over 107 bytes are reached through their folder; only a last part that long is refused. The
+//             acceptor of the connections (event/acceptor.h) handles a lack of descriptors.
 #pragma once
 
 #include <string>

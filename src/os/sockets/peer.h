@@ -1,4 +1,4 @@
-// Peer: who is at the other end of a Unix socket, as the kernel says.
+// Peer: the process at the other end of a Unix socket, as the kernel reports it.
 //
 // Threading:  any thread.
 // Ownership:  Peer owns the pidfd.

@@ -1,13 +1,16 @@
-// QueueWorld: a node that keeps queues, and clients in miniature, to drive a real QueueTable through one seeded schedule.
+// QueueWorld: a simulation of a node with queues and of their clients, which drives a real QueueTable through one
+// seeded schedule.
 //
-// Clients push, pop, wait, are done, release, purge; some vanish with what they hold. What the table decides reaches the
-// disk some time later, in order, and only then the answers leave; some are lost on their way, and the request is sent
-// again. The node is killed at any moment: what was not on the disk is as if it had not happened.
+// Clients push and pop items, wait for items, report items as done, release leases and purge queues; some clients
+// vanish while they hold leases. The decisions of the table reach the disk some time later, in order, and the node
+// sends its answers only then. Some answers are lost, and the client repeats its request. The node may be killed at any
+// moment: the new node then knows only what was on the disk.
 //
-// Checked: an item whose push was acknowledged is handed out until somebody is done with it, and never again after that was
-// acknowledged; a push that was repeated adds nothing; nobody gets an item on which somebody else has a valid lease; a
-// valid lease is accepted, one that was taken over is not; items come in the order of pushes; nobody waits beside an item;
-// who left gets nothing; a node that starts anew knows what the one before it did.
+// The simulation checks the following. An item whose push was acknowledged is handed out until a client has reported it
+// as done, and never after that report was acknowledged. A repeated push adds no second item. No client gets an item on
+// which another client has a valid lease. The table accepts a valid lease, and refuses one that was taken over. Items
+// are handed out in the order of their pushes. No client waits while an item waits. A client that has left gets no
+// item. A restarted node has the state of the node before it.
 //
 // Threading:  one thread.
 // Ownership:  owns everything it simulates.
@@ -41,7 +44,7 @@ class QueueWorld {
   };
   struct Pending {
     Request request;
-    AskId ask = 0;  // 0: it was lost, and is to be sent again
+    AskId ask = 0;  // 0: the request or its answer was lost, and the request must be sent again
     int sent = 0;
   };
   struct Client {
@@ -51,16 +54,16 @@ class QueueWorld {
     std::optional<Pending> pending;
     std::vector<Held> held;
   };
-  // What is known of an item from outside.
+  // What the clients know of an item.
   struct Fate {
     std::set<Number> numbers;
-    bool pushed = false;       // acknowledged
-    bool may_be_gone = false;  // done or purged, as far as was asked
-    bool gone = false;         // acknowledged
-    std::string lease_id;      // the newest that was told of
+    bool pushed = false;       // the push was acknowledged
+    bool may_be_gone = false;  // a client has asked to end or purge the item
+    bool gone = false;         // that was acknowledged
+    std::string lease_id;      // the newest lease of which a client was told
     std::int64_t lease_begun = 0;
     std::int64_t lease_ends = 0;
-    bool lease_may_be_over = false;  // its holder has asked for its end
+    bool lease_may_be_over = false;  // the holder has asked to end the lease
   };
   struct Disk {
     Number next = 1;
@@ -95,7 +98,7 @@ class QueueWorld {
   SimulationLog& log_;
   std::unique_ptr<QueueTable> table_;
   Disk disk_;
-  std::deque<std::vector<Command>> unkept_;  // each is kept as a whole
+  std::deque<std::vector<Command>> unkept_;  // each batch reaches the disk as a whole
   Moment steady_{1};
   std::int64_t unix_ns_ = 1'000'000'000'000'000'000;
   AskId last_ask_ = 0;
@@ -104,7 +107,7 @@ class QueueWorld {
   std::vector<Client> clients_;
   std::map<std::string, Fate> fates_;             // by the item's text
   std::map<std::string, std::string> lease_ids_;  // text by lease id
-  std::set<AskId> left_;                          // nobody waits for these
+  std::set<AskId> left_;                          // requests for whose answers no client waits
 };
 
 }  // namespace fray::queue

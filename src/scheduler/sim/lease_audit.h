@@ -1,9 +1,10 @@
-// AuditedLeaseTable: a LeaseTable whose commands are checked against bookkeeping of our own, for the simulator.
+// AuditedLeaseTable: a LeaseTable whose commands the simulator checks against records of its own.
 //
-// Every event goes to the table and into the books; every command that comes out is checked: the worker granted is
-// ready, idle and of the right key, the resources were there, the demand existed, the limit of workers holds, a lost
-// lease is reported to its client once; and what the table calls free equals what the books say. Dedicated leases stand
-// beside the limit, keep what they hold, are never asked back, and end with their worker.
+// Every event goes to the table and into the records, and every command of the table is checked: a granted worker is
+// ready, idle and of the right key, its resources were free, the demand existed, the limit of workers holds, and a lost
+// lease is reported to its client once. The resources that the table calls free must equal those of the records.
+// Dedicated leases do not count towards the limit, keep their resources, are never reclaimed, and end with their
+// worker.
 //
 // Threading:  one thread.
 // Ownership:  owns the table.
@@ -51,7 +52,7 @@ class AuditedLeaseTable {
     WorkerKeyId key = 0;
     bool ready = false;
     bool doomed = false;
-    bool bound = false;  // to devices
+    bool bound = false;  // the worker is bound to devices
     LeaseId lease = 0;
     Moment idle_since{0};
   };
@@ -91,13 +92,13 @@ class AuditedLeaseTable {
   std::map<ProcessId, AuditedWorker> workers_;
   struct Wait {
     Moment since{0};
-    std::uint32_t passed_over = 0;  // by equals, when it had gained all it can
+    std::uint32_t passed_over = 0;  // times that demands of equal rank came first after this one had aged fully
   };
-  std::map<std::pair<ProcessId, std::uint32_t>, Wait> waits_;  // of demands with a count, as of the last decision
+  std::map<std::pair<ProcessId, std::uint32_t>, Wait> waits_;  // waiting demands, as of the last decision
   Moment now_{0};
   bool memory_is_scarce_ = false;
   std::map<LeaseId, AuditedLease> leases_;
-  std::set<std::pair<LeaseId, ProcessId>> to_report_;  // lost leases whose client must hear of it
+  std::set<std::pair<LeaseId, ProcessId>> to_report_;  // lost leases that must be reported to their client
   std::set<ProcessId> to_stop_;                        // workers whose dedicated lease was returned
   std::uint32_t asked_ = 0;
   std::map<WorkerKeyId, std::uint32_t> asked_of_;

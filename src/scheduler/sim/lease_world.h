@@ -1,13 +1,14 @@
-// LeaseWorld: a node, drivers and workers in miniature, to drive a real LeaseTable through one seeded schedule.
+// LeaseWorld: a simulation of a node, drivers and workers, which drives a real LeaseTable through one seeded schedule.
 //
-// Processes talk over FIFO channels: up and down to the node, one pair per lease between client and worker. At every
-// step one of the things that could happen next is chosen at random: a message is read, a task goes on, a process
-// starts, a death is noticed; so messages of different channels overtake each other freely. Faults are injected on the
-// way. When nothing can happen any more, everything that waits must have a right to.
+// Processes send messages over FIFO channels: each process has a pair to and from the node, and each lease a pair
+// between its client and its worker. At every step the simulation chooses one of the possible events at random: a
+// message is read, a task continues, a process starts, a death is noticed. Messages of different channels thus overtake
+// each other. Faults are injected in between. When no event is possible any more, each demand that still waits must
+// have a reason.
 //
-// Tasks are small programs: submit some children, maybe wait for them, end. Each must end exactly once for its owner.
-// Actors are homes that ask for one dedicated lease each; their workers submit tasks and wait for them, die, are asked
-// for anew, end.
+// Tasks are small programs that submit some children, may wait for them, and end. Each task must end exactly once for
+// its owner. Actors are homes that ask for one dedicated lease each. Their workers submit tasks, wait for them, die and
+// end; the home asks for another worker after a death.
 //
 // Threading:  one thread.
 // Ownership:  owns everything it simulates.
@@ -39,22 +40,22 @@ class LeaseWorld {
     kKillLease,
     kBlocked,
     kUnblocked,
-    kRetiring,  // to the node
+    kRetiring,  // up to here to the node
     kGrant,
     kReclaim,
     kLost,
     kRefused,
-    kQuit,  // from the node
+    kQuit,  // up to here from the node
     kRun,
     kResult,
     kReturned,
     kPaused,
-    kResumed,  // between client and worker
+    kResumed,  // up to here between client and worker
   };
   struct Message {
     Kind kind;
     LeaseId lease = 0;
-    std::uint32_t number = 0;  // a demand or a task
+    std::uint32_t number = 0;  // of a demand or a task
     std::uint32_t count = 0;
   };
   using Channel = std::deque<Message>;
@@ -64,24 +65,24 @@ class LeaseWorld {
     ProcessId owner = 0;
     std::uint32_t shape = 0;
     std::uint32_t depth = 0;
-    std::uint32_t priority = 0;  // of kPriorities
+    std::uint32_t priority = 0;  // an index of kPriorities
     TaskState state = TaskState::kQueued;
-    LeaseId lease = 0;  // where it was sent
+    LeaseId lease = 0;  // the lease over which the task was sent
     std::uint32_t attempts = 0;
     std::uint32_t children = 0;
-    bool waits = false;  // for its children
+    bool waits = false;  // the task waits for its children
   };
   struct ClientLease {
     std::uint32_t demand = 0;
     std::vector<TaskId> sent;
-    bool used = false;      // something was sent
+    bool used = false;      // a task was sent over the lease
     bool paused = false;    // its worker is blocked
-    bool draining = false;  // it goes back when what was sent is done
+    bool draining = false;  // the lease goes back when the tasks that were sent have ended
   };
   struct Queue {
     std::deque<TaskId> tasks;
-    std::uint32_t announced = 0;  // what the node knows to be wanted
-    std::uint32_t owed = 0;       // leases that were asked back and did not go back yet
+    std::uint32_t announced = 0;  // the count of the demand that the node knows
+    std::uint32_t owed = 0;       // leases that the node has reclaimed and that did not go back yet
   };
   struct Direct {
     ProcessId client = 0;
@@ -92,18 +93,18 @@ class LeaseWorld {
   struct Process {
     bool driver = false;
     bool alive = true;
-    bool hello = false;               // the node has read it
+    bool hello = false;               // the node has read its Hello
     bool noticed = false;             // the node knows of its death
     bool half_noticed = false;        // the node has seen the EOF of its socket only
-    std::uint32_t stopped_until = 0;  // a step
+    std::uint32_t stopped_until = 0;  // stopped before this step
     std::uint32_t mute_until = 0;     // its socket is not read before this step
-    std::uint32_t to_submit = 0;      // drivers: root tasks to come
+    std::uint32_t to_submit = 0;      // root tasks that a driver has yet to submit
     WorkerKeyId key = 0;
     Channel up;
     Channel down;
     std::map<std::uint32_t, Queue> queues;
     std::map<LeaseId, ClientLease> leases;
-    // As a worker.
+    // For workers.
     std::deque<TaskId> run_queue;
     LeaseId serving = 0;
     TaskId running = 0;
@@ -111,11 +112,11 @@ class LeaseWorld {
     bool started = false;  // the running task has submitted its children
     bool blocked = false;
     std::uint32_t calls_left = 0;
-    ProcessId hosts = 0;   // the home of an actor
-    bool waiting = false;  // the actor wants the results of its tasks
+    ProcessId hosts = 0;   // the home of the actor that the worker hosts
+    bool waiting = false;  // the actor waits for the results of its tasks
   };
   struct Actor {
-    ProcessId root = 0;  // 0: detached
+    ProcessId root = 0;  // 0 for a detached actor
     std::uint32_t demand = 0;
     std::uint32_t restarts = 0;
     LeaseId lease = 0;
@@ -183,9 +184,9 @@ class LeaseWorld {
   void go_on_as_actor(ProcessId id);
   bool end_an_actor_with_resources();
   void check_actors() const;
-  // One number means one shape, depth and priority.
+  // The number of a demand stands for a shape, a depth and a priority.
   static constexpr std::uint32_t kDepths = 16;
-  static constexpr std::int32_t kPriorities[] = {-2, 0, 0, 3};  // most are equal
+  static constexpr std::int32_t kPriorities[] = {-2, 0, 0, 3};  // most tasks have the same priority
   static std::uint32_t number_of(std::uint32_t shape, std::uint32_t depth, std::uint32_t priority) {
     return (priority * kMostShapes + shape) * kDepths + depth;
   }
@@ -214,7 +215,7 @@ class LeaseWorld {
   std::deque<WorkerKeyId> to_spawn_;
   ProcessId next_process_ = 1;
   Moment clock_{0};
-  bool undecided_ = false;  // events went in since commands were taken
+  bool undecided_ = false;  // the table has had events since commands were taken from it
   AuditedLeaseTable table_;
 };
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -193,6 +195,25 @@ def test_a_home_without_a_node_says_how_to_start_one(fray_program: Program) -> N
 
 
 # ---- what is told
+
+
+@pytest.mark.parametrize("end", ["ctx.close()", ""], ids=["closed", "left open"])
+def test_a_program_that_comes_and_goes_while_somebody_looks_tells_all_that_it_ran(
+    page: Page, fray_program: Program, end: str
+) -> None:
+    brief = (
+        "import fray; ctx = fray.init(address='auto')\n"
+        "ctx.get([ctx.run(abs, -number, name='brief') for number in range(50)])\n"
+    )
+    looking = page.events("now")
+    next(looking)
+    for programs in range(1, 4):
+        done = subprocess.run([sys.executable, "-c", brief + end], capture_output=True, text=True, timeout=PATIENCE)
+        assert done.returncode == 0, done.stderr
+        # The node reads what a client said before it sees that the client is gone.
+        page.until("now", lambda data: data["drivers"] == 0)
+        assert by_name(page.get("functions"))["brief"]["ok"] == 50 * programs
+    looking.close()
 
 
 def test_what_ran_before_and_what_runs_is_told_by_function(ctx: NativeJobContext, page: Page, tmp_path: Path) -> None:

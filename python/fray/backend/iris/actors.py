@@ -17,7 +17,7 @@ __all__ = ["Description", "IrisActorLink", "LinkFinder", "LinkMaker", "reduce_le
 
 
 class Description(NamedTuple):
-    """What every handle of an actor knows, wherever it came from."""
+    """The facts that every handle of an actor carries."""
 
     class_name: str
     name: str
@@ -31,7 +31,7 @@ class Description(NamedTuple):
     def of(
         cls, kind: type[Any], options: ActorOptions, namespace: str, methods: Mapping[str, MethodKind]
     ) -> Description:
-        """Return that of an actor that is to be made."""
+        """Return the description of an actor that is to be created."""
         return cls(
             kind.__qualname__.replace("<locals>.", ""),
             options.name or "",
@@ -48,13 +48,13 @@ class Description(NamedTuple):
 
     @classmethod
     def read(cls, document: Any) -> Description:
-        """Return the description that a text held, as JSON has it."""
+        """Return the description of which `document` is the parsed JSON."""
         class_name, name, namespace, methods, *rest = document
         return cls(class_name, name, namespace, {key: MethodKind(kind) for key, kind in methods.items()}, *rest)
 
 
 class LinkMaker(Protocol):
-    """What a link asks its maker for."""
+    """What a link needs of the engine that made it."""
 
     def relay_of(self, link: IrisActorLink) -> ActorLink:
         """Return the link of the actor of this machine that passes calls on."""
@@ -73,7 +73,7 @@ class LinkFinder(Protocol):
 class IrisActorLink(ActorLink):
     """Connects handles to the actor that a job hosts, by way of an actor of this machine, the relay.
 
-    So a call's ref is one of the machine's own engine.
+    So the ref of a call is a ref of the machine's engine.
     """
 
     __slots__ = (
@@ -94,7 +94,7 @@ class IrisActorLink(ActorLink):
         self._maker = maker
         self._relay: ActorLink | None = None
         self._named: dict[tuple[str, CallOptions], CallOptions] = {}
-        from hashlib import sha256  # costs every worker some milliseconds otherwise
+        from hashlib import sha256  # at module level it would cost every worker some milliseconds
 
         self.actor_id = sha256(job.encode()).hexdigest()[:32]
         self.class_name, self.name = description.class_name, description.name
@@ -108,11 +108,11 @@ class IrisActorLink(ActorLink):
         return self._relay
 
     def forget_relay(self) -> None:
-        """Begin anew in a child of fork(), which is connected to its machine's engine by itself."""
+        """Drop the relay in a child of fork(), which has its own connection to the machine's engine."""
         self._relay = None
 
     def belongs_to(self, maker: LinkMaker) -> bool:
-        """Return whether it was made by that engine."""
+        """Return whether that engine made this link."""
         return self._maker is maker
 
     def submit(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any], options: CallOptions) -> Any:
@@ -125,14 +125,15 @@ class IrisActorLink(ActorLink):
         return relay.submit(method, args, kwargs, named)
 
     def reduce(self) -> tuple[Callable[..., ActorHandle], tuple[Any, ...]]:
-        """Pickle as what finds the actor from every task of the root job."""
+        """Pickle as the id of the job, by which every task of the root job finds the actor."""
         return restore_handle, (self.job, self.description.text())
 
 
 def reduce_leaving(handle: ActorHandle) -> Any:
     """Return what ``__reduce__`` of a handle returns where it leaves this machine.
 
-    In the job that hosts an actor its handle is one of the machine's engine, and becomes that by which others call it.
+    In the job that hosts an actor, a handle of it belongs to the machine's engine; it leaves as the handle that other
+    jobs use.
     """
     link: Any = handle._fray_link  # pyright: ignore[reportPrivateUsage]
     job = current_task().job

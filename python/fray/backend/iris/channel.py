@@ -28,7 +28,7 @@ _KEPT_ALIVE = {
     socket.TCP_KEEPCNT: 4,
     socket.TCP_USER_TIMEOUT: 120_000,
 }
-"""Networks forget connections that are silent for some minutes, and a machine may go without a word."""
+"""Keep-alive of the socket: networks drop connections that are silent for minutes, and a machine may just vanish."""
 
 OnFrame = Callable[[int, int, Any, list[Any]], None]
 
@@ -39,10 +39,10 @@ class Channel:
     Threading: `send` and `flush` from any thread; everything else in the loop's.
 
     Args:
-        sock: connected, and the channel's own from now on.
+        sock: a connected socket, which the channel owns from now on.
         loop: the running loop.
-        on_frame: called with kind, call, body and buffers of each frame. It must raise nothing.
-        on_end: called once, when the other side has gone, or `close` was called.
+        on_frame: called with kind, call, body and buffers of each frame; must raise nothing.
+        on_end: called once, when the other side has closed the connection, or `close` was called.
         allocate: makes the memory of a large buffer of so many bytes.
     """
 
@@ -74,7 +74,7 @@ class Channel:
     # ---- sending
 
     def send(self, kind: int, call: int, body: bytes = b"", buffers: Sequence[Any] = ()) -> None:
-        """Put a frame behind the others; `flush` sends them. No effect on a closed channel."""
+        """Queue a frame; `flush` sends the queue. No effect on a closed channel."""
         head = _HEAD.pack(kind, len(buffers), call, len(body))
         if buffers:
             head += struct.pack(f"<{len(buffers)}Q", *(part.nbytes for part in buffers))
@@ -93,7 +93,7 @@ class Channel:
         return not self._out
 
     def flush(self) -> None:
-        """Send what the socket takes now; the loop sends the rest."""
+        """Send as much of the queue as the socket takes now; the loop sends the rest."""
         with self._lock:
             if self.closed or self._is_watching_writes or not self._write():
                 return
@@ -112,7 +112,7 @@ class Channel:
             self._loop.remove_writer(self._sock.fileno())
 
     def _write(self) -> bool:
-        """Send as much as goes; return whether something is left. The other side's end is seen by reading."""
+        """Send as much as the socket takes; return whether something is left. Only reads notice a closed connection."""
         out = self._out
         while out:
             parts = [out[i] for i in range(min(len(out), _MOST_PARTS))]
@@ -233,7 +233,7 @@ class _LargeFrame:
         return self._parts[0]
 
     def filled(self, size: int) -> bool:
-        """Take so many bytes as read into the target; return whether that was all."""
+        """Note that `size` bytes were read into the target; return whether the frame is complete."""
         rest = self._parts[0][size:]
         if len(rest):
             self._parts[0] = rest

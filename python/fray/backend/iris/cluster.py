@@ -25,14 +25,14 @@ from fray.types import RuntimeEnv
 __all__ = ["IrisCluster"]
 
 _PATIENCE_SECONDS = 1.0
-"""How long a read of a log waits for lines; Ctrl-C is heard meanwhile."""
+"""How long one read of a log waits for lines; Python handles Ctrl-C between two reads."""
 _SAME = ("id", "name", "metadata", "priority", "deadline_seconds")
-"""Fields that a request and an order both have; None leaves them as they are by themselves."""
+"""Fields that a request and an order both have; None leaves the default of the order."""
 _DEVICES = {"cpu": DeviceKind.CPU, "gpu": DeviceKind.GPU, "tpu": DeviceKind.TPU}
 
 
 class IrisCluster(Cluster):
-    """Starts, watches and ends jobs on Iris, which need not be installed here. Jobs live by themselves. Thread-safe.
+    """Starts, watches and ends jobs on Iris, which need not be installed here. Jobs outlive this object. Thread-safe.
 
     A job launched inside a task of the same cluster is a child of that task's job, and ends with it. It has the
     variables, packages, extras, regions and workspace of that job where its request says nothing else.
@@ -44,7 +44,7 @@ class IrisCluster(Cluster):
         token_file: file with a token; by default ``FRAY_IRIS_TOKEN``, else what Iris's own command line has stored.
 
     Raises:
-        ValueError: no address of a controller, or no token in the file.
+        ValueError: `controller` is not an address, or the file has no token.
     """
 
     def __init__(self, controller: str | None = None, user: str | None = None, token_file: str | None = None) -> None:
@@ -53,18 +53,18 @@ class IrisCluster(Cluster):
         self._jobs = IrisJobs(controller or "", user=self._user, token_file=token_file or "")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel as one that asks the same controller."""
+        """Travel as a cluster of the same controller."""
         return partial(IrisCluster, self._jobs.controller, self._user, self._token_file), ()
 
     # ---- starting
 
     def launch(self, request: JobRequest) -> JobId:
-        """Start a job and return its id, which ends with the job's name and something that makes it new.
+        """Start a job and return its id, which ends with the job's name and a suffix that makes it unique.
 
         Raises:
             ValueError: Iris has no machine of that device, or the workspace is too large.
             SerializationError: its function cannot be pickled.
-            UnsupportedError: what Iris cannot do.
+            UnsupportedError: the request has something that Iris cannot do.
             NodeDiedError: no controller answers.
         """
         environment = request.environment
@@ -90,12 +90,12 @@ class IrisCluster(Cluster):
         return info_of(self._jobs.get(job_id))
 
     def list_jobs(self) -> list[JobInfo]:
-        """Return how this user's jobs are doing, those first that were accepted first; without their tasks."""
+        """Return how this user's jobs are doing, in the order in which they were accepted, without their tasks."""
         found = self._jobs.list_jobs(prefix=f"/{self._jobs.user()}/")
         return [info_of(job) for job in reversed(found)]
 
     def logs(self, job_id: str) -> str:
-        """Return what all attempts of the job have printed so far, and reached the controller."""
+        """Return the output of all attempts of the job, as far as it has reached the controller."""
         replicas = self._replicas(job_id)
         return _text(self._jobs.logs(job_id), replicas)
 
@@ -141,7 +141,7 @@ class IrisCluster(Cluster):
         self._jobs.stop(job_id)
 
     def delete_job(self, job_id: str) -> None:
-        """Ask a job to end. One that has ended stays: Iris forgets jobs by itself."""
+        """Ask a job to end. A job that has ended stays listed: Iris forgets jobs by itself."""
         self.terminate(job_id)
 
     def shutdown(self, wait: bool = True) -> None:
@@ -149,7 +149,7 @@ class IrisCluster(Cluster):
 
 
 def order_of(request: JobRequest, environment: EnvironmentConfig | None) -> IrisJobRequest:
-    """Return what the controller is asked for; without an `environment` what is inherited is not named."""
+    """Return the order for the controller; without an `environment` the job inherits that of its parent job."""
     _refuse_what_iris_lacks(request)
     spec = spec_of(request.resources, request.replicas)
     program = program_of(request.entrypoint)

@@ -22,13 +22,13 @@ class IrisJobContext(JobContext):
     of the root job and its children: each is hosted by an Iris job of its own, and called over HTTP.
 
     Args:
-        controller: ignored, as are the others: a task has the controller that started it. They are here so that one
-            spec can serve outside, where it names a cluster, and inside.
+        controller: ignored, as are the other arguments: a task uses the controller that started it. They exist so that
+            one spec works outside of Iris, where it names a cluster, and inside.
         user: see `controller`.
         token_file: see `controller`.
 
     Raises:
-        UnsupportedError: this process is part of no Iris task.
+        UnsupportedError: this process is not part of an Iris task.
     """
 
     _current: ClassVar[IrisJobContext | None] = None
@@ -62,12 +62,12 @@ class IrisJobContext(JobContext):
         self._native = native
         self._engine = IrisEngine(native, type(self).__name__)
         self.namespace = native.namespace
-        self.run, self.get, self.wait = native.run, native.get, native.wait  # the short ways
+        self.run, self.get, self.wait = native.run, native.get, native.wait  # the hot path
         note(self)
 
     @property
     def engine(self) -> IrisEngine:
-        """What is behind this door; see `JobContext.engine`."""
+        """The engine behind this context; see `JobContext.engine`."""
         self._check_open()
         engine: Any = self._engine
         return engine
@@ -83,7 +83,7 @@ class IrisJobContext(JobContext):
         _native().extend_refs(methods)
 
     def session_name(self) -> str:
-        """Return what tells apart where objects lie; see `JobContext.session_name`."""
+        """Return the name of the session that holds the objects; see `JobContext.session_name`."""
         return f"iris {self._native.session_name()}"
 
     def __reduce__(self) -> Any:
@@ -98,7 +98,7 @@ class IrisJobContext(JobContext):
         return self._native.closed
 
     def close(self) -> None:
-        """End the context: tasks that have not ended are cancelled. Actors with names live on: others may call them."""
+        """End the context: tasks that have not ended are cancelled. Named actors live on for other tasks."""
         self._native.close()
 
 
@@ -107,7 +107,7 @@ def _native() -> Any:
 
 
 def _node() -> dict[str, Any]:
-    """Return the settings of the task's node, whose workers have such a context too, loaded before they are forked."""
+    """Return the settings of the task's node; its fork server loads this context for the workers."""
     preloaded = ",".join(filter(None, [os.environ.get(PRELOAD_VARIABLE), __name__]))
     environment = {IRIS_WORKER_VARIABLE: str(os.getpid()), PRELOAD_VARIABLE: preloaded}
     return {**node_settings(), "worker_env": environment}

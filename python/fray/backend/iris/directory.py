@@ -1,11 +1,11 @@
 """`ActorDirectory`: which named actors the tree of a root job has, and where.
 
 An actor is hosted by a job of its own, a child of the root job. The job's name says which actor it is, and a number
-that grows by one with each new actor of that name, for Iris never lets the name of a stopped job go. Launching a job
-under a name that is taken is refused, so that of many who create an actor at once one succeeds.
+that grows by one with each new actor of that name, because Iris never frees the name of a stopped job. Iris refuses
+a job whose name is taken, so of many tasks that create an actor at the same time one succeeds.
 
-The host registers the job's id as an endpoint when it can be called, with the actor's description, and a second one,
-``.../ended``, once the actor has ended, which is before its job has. Both vanish with the attempt of the host.
+The host registers the job's id as an endpoint when it can be called, with the actor's description, and a second
+endpoint, ``.../ended``, once the actor has ended, before its job ends. Both vanish with the attempt of the host.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Host(NamedTuple):
 
     Args:
         job: the id of the job that hosts it.
-        endpoint: of one attempt of that job.
+        endpoint: the endpoint of one attempt of that job.
         address: ``http://host:port``.
-        description: what its handles know.
+        description: the facts that its handles carry.
     """
 
     job: str
@@ -45,10 +45,10 @@ class Host(NamedTuple):
 
 
 class ActorDirectory:
-    """Asks the controller for the actors of one tree of jobs. Thread-safe; every method asks, and may wait for it.
+    """Asks the controller for the actors of one tree of jobs. Thread-safe; every method may wait for the controller.
 
     Args:
-        jobs: the client.
+        jobs: the client of the controller.
         task: the task that asks.
     """
 
@@ -60,7 +60,7 @@ class ActorDirectory:
         return {(actor.namespace, actor.name): job for actor, job in self._living(f"{PREFIX}.")[0]}
 
     def find(self, namespace: str, name: str) -> tuple[str | None, ActorName]:
-        """Return the job of the living actor of that name, if there is one, and the actor that would be next."""
+        """Return the job of the living actor of that name, if there is one, and the name for the next actor."""
         living, last = self._living(job_prefix(namespace, name))
         return (living[-1][1] if living else None), ActorName(namespace, name, last + 1)
 
@@ -80,7 +80,7 @@ class ActorDirectory:
         return sorted(living), max((actor.number for actor, _ in known), default=-1)
 
     def launch(self, order: IrisJobRequest, actor: ActorName) -> str | None:
-        """Launch the job that hosts an actor; return its id, or None where another one has been faster."""
+        """Launch the job that hosts an actor; return its id, or None where another task has launched it first."""
         order.parent, order.name = self._task.root, actor.job_name()
         try:
             return self._jobs.submit(order)
@@ -88,7 +88,7 @@ class ActorDirectory:
             return None
 
     def host(self, job: str) -> Host | None:
-        """Return where the actor that `job` hosts can be called now; None while, or once, that is nowhere."""
+        """Return where the actor of `job` can be called now; None before the host is ready and after its end."""
         entries = _entries(self._jobs, job, exact=True)
         if not entries:
             return None

@@ -22,11 +22,11 @@ __all__ = ["IrisEngine"]
 
 
 class IrisEngine(Engine):
-    """Thread-safe.
+    """The native engine of the machine, with actors whose names all tasks of the root job share. Thread-safe.
 
     Args:
-        context: the native context of this machine; a child of fork() finds another engine behind it.
-        name: of the class of the context that this is the engine of.
+        context: the native context of this machine; in a child of fork() it has another engine.
+        name: class name of the context that has this engine, for messages.
     """
 
     def __init__(self, context: JobContext, name: str) -> None:
@@ -37,7 +37,7 @@ class IrisEngine(Engine):
         """The engine of this machine."""
         return self._context.engine
 
-    # ---- what the machine does
+    # ---- passed on to the native engine
 
     @property
     def closed(self) -> bool:
@@ -101,14 +101,14 @@ class IrisEngine(Engine):
 
     @cached_property
     def _named(self) -> NamedActors:
-        # Imported when an actor with a name is first asked for: most workers never do, and start sooner.
+        # Imported with the first use of a named actor: most workers use none, and start sooner without the import.
         from fray.backend.iris.named_actors import NamedActors
 
         return NamedActors(self, self._name)
 
     @property
     def namespace(self) -> str:
-        """Where names of actors live that do not say so."""
+        """The namespace of actors that are created without one."""
         return self._context.namespace
 
     def create_actor(

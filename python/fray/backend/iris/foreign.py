@@ -1,6 +1,6 @@
 """Actors of Iris's own, which other programs of the root job host: found by endpoint, called by Iris's actor protocol.
 
-On request only, with ``FRAY_IRIS_OPEN_ACTORS=1``: what such an actor answers is unpickled, whoever it is.
+Only with ``FRAY_IRIS_OPEN_ACTORS=1``, because answers are unpickled although the actor has proved nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _REST_SECONDS = 0.5
 
 
 def describe_foreign(directory: ActorDirectory, endpoint: str) -> Description | None:
-    """Return what handles know of the actor that is registered as `endpoint`; None where nothing is."""
+    """Return the description of the actor that is registered as `endpoint`; None where there is none."""
     if directory.address(endpoint) is None:
         return None
     _, names = _Line(endpoint, directory).look()
@@ -61,14 +61,14 @@ class ForeignRelay:
 
 
 class _Line:
-    """Asks an actor, on a connection for each question: one that is kept may have been closed by the other side."""
+    """Sends requests to an actor, each on a new connection: the other side may have closed one that was kept."""
 
     def __init__(self, endpoint: str, directory: ActorDirectory) -> None:
         self._endpoint, self._directory = endpoint, directory
         self._actor: str | None = None
 
     def look(self) -> tuple[str, list[str]]:
-        """Return what its server calls the actor, and its methods.
+        """Return the name by which its server knows the actor, and its methods.
 
         A server may host several, each under a name that its program chose; without a name its first one is asked.
         """

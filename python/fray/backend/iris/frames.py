@@ -1,4 +1,4 @@
-"""What callers and hosts of actors tell each other: the kinds of frames; see `fray.backend.iris.channel`.
+"""The frames that callers and hosts of actors send each other, by kind; see `fray.backend.iris.channel`.
 
 =========  ==========================================  ==================================================
 from the   frame                                       body

@@ -7,8 +7,8 @@
     GET /fray/actor            Authorization: Fray HMAC(secret, caller, C, S, actor), Upgrade: fray-actor
     101 Switching Protocols    frames from here on
 
-The secret itself never travels, so neither somebody who reads along nor a stranger who has registered the name of an
-actor learns it; and nothing that came from the other side is unpickled before it has shown its proof.
+The secret itself is never sent, so neither an eavesdropper nor a foreign program that has registered the name of an
+actor learns it. Nothing that the other side sends is unpickled before its proof was checked.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ _REASONS = {101: "Switching Protocols", 400: "Bad Request", 401: "Unauthorized",
 
 
 class HandshakeError(OSError):
-    """The other side is no host, or no caller, of this root job; users see an ActorDiedError that says so."""
+    """The other side is not a host, or not a caller, of this root job; users see an ActorDiedError that says so."""
 
 
 class Request(NamedTuple):
-    """The beginning of a message of HTTP.
+    """The head of an HTTP message.
 
     Args:
-        line: its first line.
-        headers: with names in lower case.
-        rest: what has come after them.
+        line: the first line.
+        headers: the headers, with names in lower case.
+        rest: the bytes that were read behind the headers.
     """
 
     line: str
@@ -52,8 +52,8 @@ async def connect(address: str, actor: str, secret: bytes) -> socket.socket:
     """Return a socket that is connected to the host of `actor` and takes frames.
 
     Raises:
-        OSError: nobody is there.
-        HandshakeError: somebody is there who does not know the secret, or did not believe that this process knows it.
+        OSError: no process listens at the address.
+        HandshakeError: the other side does not know the secret, or did not accept the proof of this process.
     """
     host, port = _host_and_port(address)
     loop = asyncio.get_running_loop()
@@ -95,8 +95,8 @@ async def accept(
 ) -> bool | Request:
     """Answer requests on a connection until its other side has shown that it knows the secret.
 
-    Returns whether it has, or the first request for which `is_other` is true; what asks for anything else, or proves
-    nothing, is told so, and the connection is closed.
+    Returns whether it has shown that, or the first request for which `is_other` is true. Any other request, and one
+    with a wrong proof, gets an error, and the connection is closed.
     """
     theirs, ours = "", secrets.token_hex(16)
     try:
@@ -151,9 +151,9 @@ async def _send(sock: socket.socket, line: str, headers: Mapping[str, str], body
 
 
 async def _read_head(sock: socket.socket) -> Request:
-    """Return the beginning of a message.
+    """Return the head of a message.
 
-    No message of a handshake that goes well has a body, and neither side sends anything before it was answered.
+    No message of a successful handshake has a body, and neither side sends before it has got its answer.
     """
     data = b""
     while b"\r\n\r\n" not in data:
@@ -166,7 +166,7 @@ async def _read_head(sock: socket.socket) -> Request:
 
 
 def read_head(head: bytes, rest: bytes = b"") -> Request:
-    """Return what the lines of a head say."""
+    """Return the request whose head these bytes are."""
     line, *lines = head.decode("latin-1").split("\r\n")
     fields = (each.partition(":") for each in lines)
     return Request(line, {name.strip().lower(): value.strip() for name, _, value in fields}, rest)

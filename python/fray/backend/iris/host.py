@@ -1,7 +1,7 @@
 """The program of a job that hosts a named actor: it makes the actor on its own engine and serves calls of it.
 
-Concurrency, order, retries, restarts and the death of the actor's process are the engine's; what this adds is that
-callers come from other machines, and that the name goes with the actor.
+Concurrency, order, retries, restarts and the death of the actor's process are handled by the engine. This program adds
+callers on other machines, and frees the name when the actor ends.
 """
 
 from __future__ import annotations
@@ -39,26 +39,26 @@ __all__ = ["FILE", "PORT", "ActorOrder", "command", "main"]
 FILE = "_fray_actor.pkl"
 PORT = "actor"
 _LOOK_SECONDS = 0.2
-"""Between looks whether the actor lives."""
+"""Time between two checks that the actor lives."""
 _ROOT_LOOKS = 25
-"""So many of them between looks whether the root job lives."""
+"""Number of these checks between two checks that the root job lives."""
 _FIRST_CALLER_SECONDS = 5.0
 _LAST_WORDS_SECONDS = 3.0
 _BRIEF_SECONDS = 2.0
-"""For a controller that may be away, while callers wait to hear that their actor has ended."""
+"""How long to wait for a controller that may not answer, while callers wait for the news that their actor ended."""
 _OPTIONS = CallOptions()
 
 
 class ActorOrder(NamedTuple):
-    """What a host is asked to make.
+    """The actor that a host creates.
 
     Args:
         cls: the actor's class.
         args: for its constructor.
         kwargs: for its constructor.
         options: of the actor, as the engine takes them.
-        methods: which can be called.
-        description: what handles know.
+        methods: the methods that can be called.
+        description: the facts that handles carry.
     """
 
     cls: Any
@@ -70,7 +70,7 @@ class ActorOrder(NamedTuple):
 
 
 def command() -> list[str]:
-    """Return what a host's job runs. It starts in the workspace, which comes first where modules are sought."""
+    """Return the command of a host's job. It starts in the workspace, which is first in the module path."""
     code = f"from {__name__} import main; main()"
     return ["bash", "-c", f'cd "$IRIS_WORKDIR" && exec "$IRIS_PYTHON" -u -c "{code}"']
 
@@ -99,7 +99,8 @@ class _Session:
 class _Host:
     """Makes the actor, serves it and sees its end.
 
-    Threading: frames come in the loop's thread, answers leave in that of `_answer_for_ever`, streams have their own.
+    Threading: frames are received in the loop's thread, the thread of `_answer_for_ever` sends answers, and each stream
+    has a thread.
     """
 
     def __init__(self, order: ActorOrder) -> None:
@@ -119,7 +120,7 @@ class _Host:
     # ---- life
 
     async def run(self) -> int:
-        """Serve; return the exit code."""
+        """Serve until the actor has ended; return the exit code."""
         self._loop = asyncio.get_running_loop()
         self._over, self._met = asyncio.Event(), asyncio.Event()
         with _listening() as listener:
@@ -175,16 +176,16 @@ class _Host:
         try:
             return ActorDirectory(self._jobs, self._task).is_over(self._task.root)
         except errors.FrayError:
-            return False  # the controller is away
+            return False  # the controller does not answer
 
     def _end_if_dead(self) -> None:
-        """Where the actor lives no more: give its name away, and note what its callers are to be told. Any thread."""
+        """If the actor has ended, free its name and note the error for its callers. Any thread."""
         if self._end is not None or self._engine.find_actor(self._about.name, self._about.namespace) is not None:
             return
         with self._ending:
             if self._end is not None:
                 return
-            # Without it the name is free when this job is over; ValueError is the answer where it is that already.
+            # Without this the name is free at the end of this job. ValueError means that it is free already.
             with suppress(errors.FrayError, ValueError):
                 name, task = self._task.job + ENDED, self._task
                 jobs = IrisJobs(task.controller, user=task.user, timeout=_BRIEF_SECONDS, patience=_BRIEF_SECONDS)
@@ -205,7 +206,7 @@ class _Host:
         return errors.ActorDiedError(f"the actor {about.class_name} {about.name!r} has ended", executed="no")
 
     async def _say_the_end(self) -> None:
-        """Tell all callers, and let them go once what they have sent has got its own answers."""
+        """Tell all callers that the actor has ended, and close each connection when its calls are answered."""
         deadline = self._loop.time() + _LAST_WORDS_SECONDS
         for session in self._sessions:
             if session.said_hello:
@@ -253,7 +254,7 @@ class _Host:
         return open_name(self._task.root, self._about.name)
 
     def _call_for_others(self, method: str, args: Any, kwargs: Any) -> Any:
-        """Call a method for a client of Iris's own; in a thread of its own."""
+        """Call a method for a client that speaks Iris's own protocol; runs in a thread of its own."""
         return self._engine.get(self._link.submit(method, tuple(args), dict(kwargs), _OPTIONS), None)
 
     def _on_frame(self, session: _Session, kind: int, number: int, body: Any, buffers: list[Any]) -> None:
@@ -356,7 +357,7 @@ class _Host:
         threading.Thread(target=work, name="fray-stream", daemon=True).start()
 
     def _pump(self, session: _Session, number: int, method: str, stream: _Stream) -> None:
-        """Send an item for each that is wanted, to the stream's end."""
+        """Send an item for each request of the caller, until the end of the stream."""
         try:
             while stream.is_wanted():
                 body, buffers = pack(next(stream.ref).result())
@@ -368,7 +369,7 @@ class _Host:
             self._fail(session, number, error, method)
         session.channel.flush()
         session.streams.pop(number, None)
-        stream.ref = None  # ends its producer
+        stream.ref = None  # dropping the ref ends the generator
 
 
 class _Stream:
@@ -381,19 +382,19 @@ class _Stream:
         self._is_dropped = False
 
     def is_wanted(self) -> bool:
-        """Wait until an item is; return False when none ever will be."""
+        """Wait until an item is wanted; return False when no further item will be."""
         self.wanted.acquire()
         return not self._is_dropped
 
     def drop(self) -> None:
-        """Want nothing any more."""
+        """Note that no further item is wanted."""
         self._is_dropped = True
         self.wanted.release()
         self._cancel()
 
 
 def _listening() -> socket.socket:
-    """Return a socket that listens where the worker's machine lets others reach it."""
+    """Return a listening socket at an address by which other machines reach this one."""
     host = os.environ.get("IRIS_BIND_HOST") or "0.0.0.0"
     wanted = int(os.environ.get(f"IRIS_PORT_{PORT.upper()}") or 0)
     for port in dict.fromkeys((wanted, 0)):

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import pickle
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from fray._by_value import dumps
+from fray._by_value import can_pickle, dumps
 from fray._iris_jobs import ConstraintOp, IrisJobRequest
 from fray._settings import NAMESPACE_VARIABLE
 from fray.backend.iris.actors import Description
 from fray.backend.iris.host import FILE, PORT, ActorOrder, command
-from fray.errors import SerializationError, UnsupportedError
+from fray.errors import UnsupportedError
 from fray.job.actor_methods import MethodKind
 from fray.types import ActorOptions, Lifetime, RuntimeEnv
 
@@ -24,7 +23,7 @@ __all__ = ["host_order"]
 _HELD = ("CPU", "memory", "head_node")
 _MEMORY_BYTES = 2 << 30
 _OWN_MEMORY_BYTES = 1 << 30
-"""What the host's program and its node need beside the actor's memory."""
+"""Memory of the host's program and its node, in addition to that of the actor."""
 _MOST_RESTARTS = 1000
 _NOT_INHERITED = ("FRAY_SUBMISSION", "FRAY_JOB_METADATA")
 
@@ -41,7 +40,7 @@ def host_order(
 
     Raises:
         SerializationError: the class or an argument cannot be pickled.
-        UnsupportedError: what hosts do not have.
+        UnsupportedError: the options have something that hosts do not support.
     """
     lacking = [name for name in options.resources if name not in _HELD]
     if lacking:
@@ -77,7 +76,7 @@ def host_order(
         get_if_exists=False,
         lifetime=Lifetime.JOB,
         runtime_env=None,
-        max_pending_calls=-1,  # each caller's own engine counts those of its machine
+        max_pending_calls=-1,  # the engine of each caller's machine counts the pending calls of that machine
         resources={key: amount for key, amount in options.resources.items() if key != "memory"},
     )
     order.add_file(FILE, _packed(ActorOrder(cls, args, kwargs, inner, dict(methods), about)))
@@ -92,15 +91,7 @@ def _packed(order: ActorOrder) -> bytes:
         from fray._unpicklable import serialization_error
 
         what = f"the actor {order.description.class_name} {order.description.name!r}"
-        raise serialization_error(what, order[:3], error, _can_pickle) from error
-
-
-def _can_pickle(value: object) -> bool:
-    try:
-        dumps(value)
-    except (Exception, pickle.PicklingError, SerializationError):
-        return False
-    return True
+        raise serialization_error(what, order[:3], error, can_pickle) from error
 
 
 def _listed(variable: str) -> list[str]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["NamedActors"]
 
 _KILL_SECONDS = 10.0
-"""For an actor to end by itself before its job is stopped."""
+"""How long an actor may take to end by itself before its job is stopped."""
 _MOST_CALLS = 1_000_000
 _MOST_JOB_NAME_BYTES = 200
 _MANY = 999_999
@@ -41,7 +41,7 @@ _NO_CPU = TaskOptions(resources={"CPU": 0})
 
 
 class Machine(Protocol):
-    """What is asked of the engine that the actors belong to."""
+    """What named actors need of the engine that they belong to."""
 
     @property
     def native(self) -> Engine:
@@ -50,16 +50,16 @@ class Machine(Protocol):
 
     @property
     def namespace(self) -> str:
-        """Where names live that do not say so."""
+        """The namespace of names that are given without one."""
         ...
 
 
 class NamedActors:
-    """Thread-safe.
+    """The named actors of a root job, as one process of it sees them. Thread-safe.
 
     Args:
         machine: the engine that the actors belong to.
-        owner: the name of the class of its context, for messages.
+        owner: class name of the engine's context, for messages.
     """
 
     def __init__(self, machine: Machine, owner: str) -> None:
@@ -97,14 +97,14 @@ class NamedActors:
                 link = self._link_of(job)
                 if link is not None:
                     return link
-                continue  # it has ended meanwhile
+                continue  # the actor has ended meanwhile
             if order is None:
                 args, kwargs = self._values(args, kwargs)
                 order = host_order(cls, args, kwargs, replace(options, namespace=namespace), methods, about)
             job = self._directory.launch(order, following)
             if job is not None:
                 link = self.link_to(job, about)
-                # Waited for, so that it is none of the calls that the actor's max_pending_calls count.
+                # Wait for this call, so that it does not count towards the max_pending_calls of the actor.
                 self._machine.native.get(link.relay.submit(CONNECT, (), {}, _PLAIN), None)
                 return link
 
@@ -188,7 +188,7 @@ class NamedActors:
             raise errors.UnsupportedError(f"the actor {link.job} is hosted by another program, which alone can end it")
         try:
             killed = link.relay.submit(KILL, (no_restart,), {}, _PLAIN)
-        except errors.PendingCallsLimitError:  # of this process; another one has no pending calls
+        except errors.PendingCallsLimitError:  # the limit is that of this process: another process has no pending calls
             killed = native.submit(_kill_from_elsewhere, (ActorHandle(link), no_restart), {}, _NO_CPU)
         try:
             native.get(killed, _KILL_SECONDS)

@@ -1,4 +1,4 @@
-"""Which job hosts which named actor: the job's name says so."""
+"""Which job hosts which named actor: the name of the job contains that of the actor."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PREFIX = "fray-actor"
 
 
 class ActorName(NamedTuple):
-    """The name of an actor, and which of those that had it this one is."""
+    """The name of an actor, and its number among the actors that have had this name."""
 
     namespace: str
     name: str
@@ -22,7 +22,7 @@ class ActorName(NamedTuple):
 
 
 def job_prefix(namespace: str, name: str) -> str:
-    """Return what the names of the jobs begin with that host the actors of that name, one after the other."""
+    """Return the common beginning of the names of all jobs that host actors of that name."""
     return ".".join([PREFIX, _quoted(namespace), _quoted(name), ""])
 
 

@@ -1,7 +1,7 @@
 """Iris's own actor protocol (``iris.actor.ActorService``), so that its clients can call an actor that is hosted here.
 
-On request only, with ``FRAY_IRIS_OPEN_ACTORS=1`` in the environment of the host: nobody has to show anything, and what
-comes is unpickled.
+Only with ``FRAY_IRIS_OPEN_ACTORS=1`` in the environment of the host, because the protocol is insecure: a client proves
+nothing, and what it sends is unpickled.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def open_name(root: str, name: str) -> str:
 
 
 def known_names(endpoint: str) -> tuple[str, str]:
-    """Return what the actor of an endpoint is called in calls: the endpoint's name, whole or without the root job."""
+    """Return the names by which calls may name the actor: the name of its endpoint, with and without the root job."""
     return endpoint, endpoint.split("/", 3)[-1]
 
 
@@ -77,7 +77,7 @@ class OpenService:
                 await writer.drain()
                 request = await _next(reader)
         except (OSError, ValueError, EOFError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            pass  # no HTTP, or the end
+            pass  # the request is not HTTP, or the connection has ended
         finally:
             writer.close()
 

@@ -49,12 +49,12 @@ function(*args, **kwargs)
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What a task runs, in the folder of its files.
+    """The program of a task, which runs in the folder of its files.
 
     Args:
-        command: its words.
-        files: put beside the workspace.
-        packages: what its Python must have, beside what the job names, where one is set up.
+        command: the words of the command.
+        files: files that are put beside the workspace.
+        packages: packages that its Python needs in addition to those that the job names.
     """
 
     command: list[str]
@@ -79,20 +79,10 @@ def program_of(entrypoint: Entrypoint) -> Program:
 
 
 def _pickled(called: CallableEntrypoint) -> bytes:
-    from fray._by_value import dumps
+    from fray._by_value import can_pickle, dumps
 
     call = (called.callable, tuple(called.args), dict(called.kwargs))
     try:
         return dumps(call)
     except Exception as error:
-        raise serialization_error("the call of a job", call, error, _can_pickle) from error
-
-
-def _can_pickle(value: object) -> bool:
-    from fray._by_value import dumps
-
-    try:
-        dumps(value)
-    except Exception:
-        return False
-    return True
+        raise serialization_error("the call of a job", call, error, can_pickle) from error

@@ -1,10 +1,10 @@
 """`Relay`: the actor of this machine that passes calls on to a named actor that another Iris job hosts.
 
-Each machine has one for each named actor that is called from it, under a name that programs do not see. Its calls are
-the engine's own, so their refs can be waited for and handed on like all others; a caller's order is kept, since the
-engine calls methods in their order and each sends its frame before it returns what is to be awaited.
+A machine has one relay for each named actor that is called from it, under a name that programs do not see. Calls of the
+relay are calls of the machine's engine, so their refs can be waited for and passed on like all others. The order of a
+caller is kept: the engine calls methods in their order, and each method sends its frame before it returns a coroutine.
 
-Its methods are those of the actor that it stands for; everything of its own has a name that no method can have.
+A relay has the methods of its actor; the names of its other attributes begin with an underscore, as no method's does.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _FIRST_REST_SECONDS = 0.05
 _LONGEST_REST_SECONDS = 1.0
 _MOST_REFUSALS = 6
 _REMEMBERED_SECONDS = 60.0
-"""After an actor's end, for which its relay says how it ended."""
+"""How long after an actor's end its relay stays, to tell callers how the actor ended."""
 RELAYS = "fray.iris"
 """The namespace of relays on each machine."""
 
@@ -77,12 +77,12 @@ class Relay:
         self._fray_line.begin()
 
     async def _fray_kill(self, no_restart: bool) -> None:
-        """End the actor; return when it has ended."""
+        """End the actor and wait for its end."""
         with suppress(errors.ActorDiedError):
             await self._fray_line.call(Kind.KILL, no_restart)
 
     def __getattr__(self, method: str) -> Any:
-        # Reached for each method once.
+        # Python calls this once for each method.
         if method.startswith("_"):
             raise AttributeError(method)
         line = self._fray_line
@@ -100,11 +100,11 @@ class Relay:
 
 
 class _Call:
-    """A call without its answer.
+    """A call that has no answer yet.
 
     Args:
-        kind: of its frame.
-        packed: the body and the buffers of its frame.
+        kind: kind of its frame.
+        packed: body and buffers of its frame.
         attempts: how often it may be sent again after it was lost; -1 for no limit.
     """
 
@@ -114,7 +114,8 @@ class _Call:
         self.kind, self.packed, self.attempts, self.answer = kind, packed, attempts, answer
         self.is_sent = False
         self.guard: ref[Any] | None = None
-        """To the coroutine that waits for the answer: one that is cancelled before it has begun does nothing itself."""
+        """A weak reference to the coroutine that waits for the answer. A coroutine that is cancelled before it begins
+        runs no code; the callback of this reference then forgets the call."""
 
 
 class _Stream:
@@ -126,7 +127,7 @@ class _Stream:
         self.came = asyncio.Event()
 
     def done(self) -> bool:
-        """Return whether no item will come; as that of a future."""
+        """Return whether no further item will come; same name as that of a future."""
         return self.end is not None
 
     def set_exception(self, error: BaseException) -> None:
@@ -136,7 +137,7 @@ class _Stream:
 
 
 class _Line:
-    """The calls to one actor, over whatever connection there is, while there is one; all in the thread of the loop.
+    """The calls to one actor, over the present connection; everything here runs in the thread of the loop.
 
     A call that was sent when the connection was lost may have run: it is sent again as often as the actor's
     `max_task_retries` allow, and fails otherwise. One that was not sent waits for the next host of the actor.
@@ -198,7 +199,8 @@ class _Line:
         if self._channel is not None:
             self._send(number, call)
         items = self._items(number, stream)
-        finalize(items, self._forget, number).atexit = False  # where nobody asks for the first one
+        # For an iterator that is dropped before its first item is asked for: none of its code runs.
+        finalize(items, self._forget, number).atexit = False
         return items
 
     async def _items(self, number: int, stream: _Stream) -> AsyncIterator[Any]:
@@ -218,7 +220,7 @@ class _Line:
             self._forget(number)
 
     def _forget(self, number: int) -> None:
-        """Say that nobody wants the answer any more, where there was none."""
+        """Tell the host that the answer is not wanted any more; no effect on an answered call."""
         call = self._calls.pop(number, None)
         if call is not None and call.is_sent and self._channel is not None:
             self._frame(Kind.CANCEL, number)
@@ -290,7 +292,7 @@ class _Line:
         return made
 
     def _fail(self, which: Callable[[_Call], bool]) -> None:
-        """Fail some of the calls with the actor's end."""
+        """Fail the calls for which `which` is true with the error of the ended actor."""
         assert self._ended is not None
         for number, call in [(number, call) for number, call in self._calls.items() if which(call)]:
             del self._calls[number]
@@ -298,7 +300,7 @@ class _Line:
                 call.answer.set_exception(self._died(self._ended, "unknown" if call.is_sent else "no"))
 
     def _end(self, error: Exception) -> None:
-        """Fail all calls, those to come too."""
+        """Fail all calls, later ones included."""
         self._ended = self._ended or error
         self._fail(lambda call: True)
 
@@ -314,13 +316,13 @@ class _Line:
                     break
                 await self._serve(host)
                 rest, refusals = _FIRST_REST_SECONDS, 0
-            except (OSError, errors.FrayError) as error:  # the host is gone or goes, or the controller is away
-                refusals += isinstance(error, HandshakeError)  # by who has the port of a host that is gone, maybe
+            except (OSError, errors.FrayError) as error:  # the host has ended, or the controller does not answer
+                refusals += isinstance(error, HandshakeError)  # perhaps another program has the port of an ended host
                 if refusals == _MOST_REFUSALS:
                     self._end(self._unreachable(error))
                 await asyncio.sleep(rest)
                 rest = min(rest * 2, _LONGEST_REST_SECONDS)
-            except Exception as error:  # such as an endpoint that is none of Fray's; or its calls would wait for ever
+            except Exception as error:  # for example a foreign endpoint; without this its calls would wait forever
                 self._end(self._unreachable(error))
         if self._ended is not None:
             self._end(self._ended)
@@ -328,7 +330,7 @@ class _Line:
         await asyncio.to_thread(self._leave)
 
     def _leave(self) -> None:
-        """End this relay, for one that nobody asks for any more is a process for nothing."""
+        """End this relay, whose actor has ended: a relay without an actor would waste a process."""
         engine: Any = get_job_context().engine
         relay = engine.native.find_actor(name_of_relay(self._job), RELAYS)
         if relay is not None:
@@ -386,7 +388,7 @@ class _Line:
         )
 
     async def _is_there(self, host: Host) -> bool:
-        """Return whether the host's endpoint is still registered; a controller that is away says nothing."""
+        """Return whether the host's endpoint is still registered; True where the controller does not answer."""
         try:
             found = await asyncio.to_thread(self._directory.host, self._job)
         except errors.FrayError:

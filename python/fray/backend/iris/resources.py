@@ -1,4 +1,4 @@
-"""`ResourceSpec`: what each task of an Iris job needs, and how a `ResourceConfig` becomes one and comes back."""
+"""`ResourceSpec`: what each task of an Iris job needs; conversions from and to `ResourceConfig`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNITS = (("t", 2**40), ("g", 2**30), ("m", 2**20), ("k", 2**10))
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """Which machines will do: those whose attribute `key` is one of `values`, which are lower-case texts."""
+    """A condition on machines: the attribute `key` must be one of `values`, which are lower-case texts."""
 
     key: str
     values: tuple[str, ...]
@@ -27,15 +27,15 @@ class ResourceSpec:
 
     Args:
         cpu_millicores: thousandths of a processor.
-        memory_bytes: of memory.
-        disk_bytes: of disk, 0 for none.
+        memory_bytes: bytes of memory.
+        disk_bytes: bytes of disk, 0 for none.
         device: ``cpu``, ``gpu`` or ``tpu``.
         variant: of the device, in lower case; empty for any.
         count: GPUs of a task, or chips on one machine of a TPU.
         topology: how the chips of a TPU are arranged.
-        replicas: tasks.
-        constraints: which machines will do.
-        task_image: container image.
+        replicas: number of tasks of the job.
+        constraints: conditions that a machine must meet.
+        task_image: container image of the tasks.
     """
 
     cpu_millicores: int
@@ -51,7 +51,7 @@ class ResourceSpec:
 
 
 def spec_of(resources: ResourceConfig, replicas: int | None = None) -> ResourceSpec:
-    """Return what Iris is asked for."""
+    """Return the spec of a job with these resources."""
     device = resources.device
     kind, variant, count, topology = "cpu", "", 0, ""
     replicas = resources.replicas if replicas is None else replicas
@@ -76,7 +76,7 @@ def spec_of(resources: ResourceConfig, replicas: int | None = None) -> ResourceS
 
 
 def config_of(spec: ResourceSpec) -> ResourceConfig:
-    """Return the resources that a spec says, with amounts as people write them.
+    """Return the resources that a spec describes, with amounts as people write them.
 
     Raises:
         ValueError: a constraint, or a device, that a `ResourceConfig` has no field for.

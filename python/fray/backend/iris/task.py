@@ -12,7 +12,7 @@ from fray.errors import UnsupportedError
 __all__ = ["SECRET_VARIABLE", "IrisTask", "current_task", "node_settings", "secret"]
 
 SECRET_VARIABLE = "FRAY_JOB_SECRET"
-"""Set by the client for every job of a tree; its name has the controller hide the value. See src/iris/job_secret.h."""
+"""Set by the client for every job of a tree; the controller hides the value because of its name (job_secret.h)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +20,8 @@ class IrisTask:
     """A task of an Iris job, and its attempt.
 
     Args:
-        task: its id, ``/user/job/0``.
-        attempt: 0 for the first.
+        task: id of the task, such as ``/user/job/0``.
+        attempt: number of the attempt, 0 for the first.
         controller: URL of the cluster's controller.
     """
 
@@ -41,7 +41,7 @@ class IrisTask:
 
     @property
     def user(self) -> str:
-        """Whose jobs these are."""
+        """The user that the job belongs to."""
         return self.task.split("/")[1]
 
 
@@ -49,7 +49,7 @@ def current_task() -> IrisTask:
     """Return the task that this process is part of.
 
     Raises:
-        UnsupportedError: it is part of none.
+        UnsupportedError: this process is not part of a task.
     """
     task, _, attempt = os.environ.get("IRIS_TASK_ID", "").partition(":")
     controller = os.environ.get("IRIS_CONTROLLER_URL") or os.environ.get("IRIS_CONTROLLER_ADDRESS", "")
@@ -66,7 +66,7 @@ def secret() -> bytes:
     """Return the secret of the root job.
 
     Raises:
-        UnsupportedError: it has none.
+        UnsupportedError: the root job has no secret.
     """
     found = os.environ.get(SECRET_VARIABLE, "")
     if not found:
@@ -78,7 +78,7 @@ def secret() -> bytes:
 
 
 def node_settings() -> dict[str, Any]:
-    """Return the settings of a node that has what Iris gave the task; at least the one CPU that a task needs."""
+    """Return the settings of a node with the resources that Iris gave the task; it has at least one CPU."""
     given = json.loads(os.environ.get("IRIS_TASK_RESOURCES") or "{}")
     settings: dict[str, Any] = {"cpus": max(1.0, int(given.get("cpu_millicores", 0)) / 1000)}
     if int(given.get("memory_bytes", 0)):

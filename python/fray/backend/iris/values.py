@@ -1,4 +1,4 @@
-"""How values travel between machines: pickles of protocol 5 whose large buffers lie beside them."""
+"""How values travel between machines: as pickles of protocol 5, with large buffers beside the pickle."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _MOST_BUFFERS = 1000
 
 
 class _Pickler(_by_value.Pickler):
-    """Has handles say how they leave this machine."""
+    """Pickles actor handles in the form in which they leave this machine."""
 
     def reducer_override(self, obj: Any) -> Any:
         return reduce_leaving(obj) if type(obj) is ActorHandle else super().reducer_override(obj)
 
 
 def pack(value: object) -> tuple[bytes, Sequence[Any]]:
-    """Return the pickle of a value and its buffers, which show the value's own memory.
+    """Return the pickle of a value and its buffers, which are views of the value's memory.
 
     Raises:
-        SerializationError: it cannot be pickled, or holds refs, which stay on their machine.
+        SerializationError: the value cannot be pickled, or holds refs, which are valid on this machine only.
     """
     buffers: list[Any] = []
 
@@ -60,7 +60,7 @@ def pack(value: object) -> tuple[bytes, Sequence[Any]]:
 
 
 def memory_in(engine: Engine) -> Callable[[int], Any]:
-    """Return what makes the memory of a large buffer: in the store, where that has room and numpy is there."""
+    """Return a function that allocates a large buffer: in the store, where that has room and numpy is installed."""
 
     def make(size: int) -> Any:
         try:

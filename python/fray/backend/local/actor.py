@@ -26,13 +26,13 @@ from fray.types import ActorOptions, TaskOptions
 __all__ = ["ActorCall", "ActorOwner", "LocalActor"]
 
 LOOP_PLACES = 1000
-"""Calls that run at the same time in an actor on an event loop, where its options do not say."""
+"""The default of `max_concurrency` for an actor that runs on an event loop."""
 
 _living: weakref.WeakValueDictionary[str, LocalActor] = weakref.WeakValueDictionary()
 
 
 class ActorOwner(CallOwner, Protocol):
-    """What an actor and its calls ask of their engine."""
+    """What an actor and its calls need of their engine."""
 
     @property
     def closed(self) -> bool: ...
@@ -76,7 +76,7 @@ class LocalActor(ActorLink):
         self.packed_class = engine.codec.pack_function(cls, f"the class {self.class_name}")
         self.instance: Any = None
         self.death: tuple[str, Exception | None] | None = None
-        """Why it has ended, and the exception behind it."""
+        """Why the actor has ended, and the exception behind it; None while it lives."""
         self._restarts_left = options.max_restarts
         self._constructor_arguments: Any = None
         self.constructing: ConstructorCall | None = None
@@ -92,7 +92,7 @@ class LocalActor(ActorLink):
         return self.engine.call_actor(ActorCall(self, method, args, kwargs, options))
 
     def constructor(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ConstructorCall:
-        """Return the call that makes the instance; it has to be put before any other."""
+        """Return the call that makes the instance; it has to be put into the mailbox before any other call."""
         call = ConstructorCall(self, "__init__", args, kwargs, CallOptions())
         if self._restarts_left != 0:
             self._constructor_arguments = call.arguments()
@@ -100,10 +100,10 @@ class LocalActor(ActorLink):
         return call
 
     def put(self, call: ActorCall) -> None:
-        """Put a call into the mailbox; where the actor has ended its cells say so at once.
+        """Put a call into the mailbox; where the actor has ended, the cells of the call fail at once.
 
         Raises:
-            PendingCallsLimitError: there are as many as the options allow.
+            PendingCallsLimitError: there are as many pending calls as the options allow.
         """
         with self.engine.condition:
             if self.death is None:
@@ -137,10 +137,10 @@ class LocalActor(ActorLink):
             raise ForeignRefError(f"{describe(self)} belongs to another context than this one; create the actor there")
         return _handle_of, (self.actor_id,)
 
-    # ---- its end
+    # ---- the end
 
     def end(self, reason: str, cause: Exception | None = None) -> None:
-        """End it: calls that run or wait fail with `reason`, and its name is free. No effect where it has ended."""
+        """End the actor: its unfinished calls fail with `reason`, and its name is free. No effect on an ended actor."""
         with self.engine.condition:
             if self.death is not None:
                 return
@@ -155,7 +155,7 @@ class LocalActor(ActorLink):
         del instance  # its finalizer runs here, where no lock is held
 
     def restart(self) -> ConstructorCall | None:
-        """Make room for a new instance and return the call that makes it; None where the options allow none."""
+        """Drop the instance and return the call that makes a new one; None where the options allow no restart."""
         with self.engine.condition:
             if self._restarts_left == 0 or self.death is not None:
                 return None
@@ -183,13 +183,13 @@ class LocalActor(ActorLink):
         return constructor
 
     def close(self) -> Any:
-        """End with the context, whose condition is held; return the instance, to be dropped without it."""
+        """End with the context, whose condition is held; return the instance, to be dropped after its release."""
         if self.death is None:
             self.death = ("its context was closed", None)
         return self._stop()
 
     def _stop(self) -> tuple[list[ActorCall], list[ActorCall], Any]:
-        """Start nothing more; return the calls that ran, those that waited, and the instance."""
+        """Start no further call; return the calls that ran, those that waited, and the instance."""
         running, waiting, instance = self.mailbox.running(), self.mailbox.waiting(), self.instance
         self.instance = self.constructing = None
         self.runner.close()
@@ -202,7 +202,7 @@ class LocalActor(ActorLink):
         return call
 
     def construction_failed(self, call: ConstructorCall, failure: Any) -> None:
-        """End with what the constructor raised, unless it was that of an earlier instance."""
+        """End the actor with what the constructor raised, unless it was the constructor of an earlier instance."""
         if self.constructing is call and self.death is None and not self.engine.closed:
             error = self.engine.codec.open_failure(failure)
             self.end(f"its constructor raised {summary(error)}", error)
@@ -248,7 +248,7 @@ class ActorCall(Call):
         self.method = method
         self.retries_left = actor.options.max_task_retries
         self.left_behind = False
-        """The thread that submitted it did not wait for its turn: the thread that ends the call before it runs it."""
+        """Whether the submitting thread could not wait for the turn; see `TurnRunner`."""
         self._instance: Any = None
         self._stop: Callable[[], None] | None = None
         env = actor.options.runtime_env
@@ -281,11 +281,11 @@ class ActorCall(Call):
     # ---- waiting for its turn
 
     def arguments_ready(self) -> bool:
-        """Whether it could run; the condition is held."""
+        """Whether all arguments are ready; the condition is held."""
         return all(ref.cell.done for ref in self.dependencies)
 
     def begin(self) -> None:
-        """It got a place, and runs on the instance that there is now; the condition is held."""
+        """Note that the call got a place, and take the present instance for it; the condition is held."""
         self._instance = self.actor.instance
 
     def blockers(self) -> Iterable[int | Cell]:
@@ -302,9 +302,9 @@ class ActorCall(Call):
         return [*running, *arguments]
 
     def again(self) -> ActorCall | None:
-        """Return a call in the place of this one, whose run was lost; None where none is allowed. The lock is held.
+        """Return a call that repeats this one, whose run was lost; None where no retry is allowed. The lock is held.
 
-        What this one's run still does goes unseen.
+        The result of the lost run is ignored.
         """
         if self.retries_left == 0 or self.settled():
             return None
@@ -348,7 +348,7 @@ class ActorCall(Call):
             self.record(started)
 
     async def _run_in_loop(self, drive: Callable[[Call, AsyncGenerator[Any, Any]], Any]) -> None:
-        import asyncio  # there already, where a loop runs; other actors do without
+        import asyncio  # loaded already where a loop runs; other actors do not need it
 
         failure = self.failed_dependency()
         if failure is not None:

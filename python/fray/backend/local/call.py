@@ -29,10 +29,10 @@ from fray.types import TaskOptions
 __all__ = ["Call", "CallOwner", "Span", "TaskCall", "running_demand"]
 
 _depth: ContextVar[int] = ContextVar("fray_task_depth", default=0)
-"""How many tasks this code is nested in."""
+"""The number of tasks that this code is nested in."""
 
 _demand: ContextVar[dict[str, float]] = ContextVar("fray_task_demand", default={})  # noqa: B039  (never changed)
-"""What the running task asked for."""
+"""The resources that the running task asked for."""
 
 
 def running_demand() -> dict[str, float]:
@@ -51,7 +51,7 @@ class Span(NamedTuple):
 
 
 class CallOwner(Protocol):
-    """What a call asks of its engine."""
+    """What a call needs of its engine."""
 
     context: JobContext
     codec: Codec
@@ -64,10 +64,10 @@ class CallOwner(Protocol):
 
 
 class Call(ABC):
-    """Something submitted; a subclass says which function it calls."""
+    """A submitted call; a subclass says which function it calls."""
 
     operation = "submit"
-    """What is done with the callable; see `fray._trace_recorder`."""
+    """The operation that spans name; see `fray._trace_recorder`."""
     __slots__ = (
         "_arguments",
         "attempt_started",
@@ -95,7 +95,7 @@ class Call(ABC):
         self.depth = _depth.get() + 1
         self.attempt_started = time.monotonic()
         self.thread: int | None = None
-        """The thread that runs it."""
+        """The id of the thread that runs the call."""
         self.variables = self._fresh_variables()
         self.cells: list[Cell] = [owner.new_cell(self.name) for _ in range(options.num_returns)]
         for cell in self.cells:
@@ -106,19 +106,19 @@ class Call(ABC):
 
     @abstractmethod
     def function(self) -> Callable[..., Any]:
-        """Return what is called, opened anew for every attempt."""
+        """Return the function, which is unpacked anew for every attempt."""
 
     @abstractmethod
     def help(self) -> None:
-        """Run it in this thread, where it waits and no other thread will run it."""
+        """Run the call in this thread if it waits and no other thread will run it."""
 
     @abstractmethod
     def stop(self) -> None:
-        """Interrupt what runs, where that is possible; called in any thread, after the cells have ended."""
+        """Interrupt the running function where that is possible; called in any thread, after the cells have ended."""
 
     @abstractmethod
     def check_cancel(self, force: bool) -> None:
-        """Raise ValueError where it cannot be cancelled like that."""
+        """Raise ValueError where the call cannot be cancelled with this `force`."""
 
     def traced_name(self) -> str:
         """Return how spans name the callable."""
@@ -129,7 +129,7 @@ class Call(ABC):
         return f"task {self.name!r}"
 
     def blockers(self) -> Iterable[int | Cell]:
-        """Return what must end or go on before this call can end: threads by their ids, and cells."""
+        """Return what this call waits for: ids of threads that must go on, and cells that must end."""
         if self.thread is not None:
             return (self.thread,)
         return [ref.cell for ref in self.dependencies if not ref.cell.done]
@@ -145,17 +145,17 @@ class Call(ABC):
         return self._arguments, self.dependencies
 
     def take_arguments(self, arguments: tuple[Any, list[LocalRef[Any]]]) -> None:
-        """Have the arguments of another call."""
+        """Take over the arguments of another call."""
         self._arguments, self.dependencies = arguments
 
     # ---- settling
 
     def settled(self) -> bool:
-        """Whether nothing that the function still does matters: it was cancelled, timed out, or ended."""
+        """Whether the cells have ended, so that a result is ignored: the call was cancelled, timed out, or ended."""
         return all(cell.done for cell in self.cells)
 
     def fail(self, exc: BaseException) -> None:
-        """End every cell with what the task raised."""
+        """End every cell with the exception that the task raised."""
         self.fail_packed(self.owner.codec.pack_failure(exc, self.name))
 
     def cancel(self) -> None:
@@ -163,7 +163,7 @@ class Call(ABC):
         self.fail(TaskCancelledError(f"{self.what()} was cancelled"))
 
     def seconds_left(self) -> float:
-        """Return what is left of the running attempt's `timeout`; negative when it is over."""
+        """Return the seconds that are left of the running attempt's `timeout`; negative when it is over."""
         timeout = self.options.timeout
         return math.inf if timeout is None else self.attempt_started + timeout - time.monotonic()
 
@@ -185,9 +185,9 @@ class Call(ABC):
     # ---- running
 
     def run(self, drive: Callable[[Call, Generator[Any, Any, Any]], None]) -> None:
-        """Call the function and settle the cells; `drive` takes a generator over.
+        """Call the function and settle the cells; `drive` runs the generator of a generator function.
 
-        KeyboardInterrupt settles the cells and goes on up; nothing else is raised.
+        A KeyboardInterrupt settles the cells and is raised on; nothing else is raised.
         """
         if not self._begin():
             return
@@ -200,7 +200,7 @@ class Call(ABC):
             self.thread = None
 
     def record(self, started: float) -> None:
-        """Remember when it ran."""
+        """Record for the timeline when the call ran."""
         ended_well = self.cells[0].failure is None
         self.owner.record(Span(self.name, started, time.monotonic(), threading.get_ident(), ended_well))
 
@@ -284,7 +284,7 @@ class Call(ABC):
         return [self.owner.codec.pack(value, what) for value in values]
 
     def demand(self) -> dict[str, float]:
-        """Return the resources that this code runs with."""
+        """Return the resources that the code of the call runs with."""
         return self.options.demand()
 
     def _fresh_variables(self) -> Context:
@@ -317,13 +317,13 @@ class TaskCall(Call):
         return self.owner.codec.open(self._fn)
 
     def help(self) -> None:
-        """Nothing is to be done: a task runs where it was submitted, or a thread of the pool takes it."""
+        """Do nothing: a task runs inside `submit`, or a thread of the pool takes it."""
 
     def stop(self) -> None:
-        """A thread cannot be interrupted."""
+        """Do nothing: a thread cannot be interrupted."""
 
     def check_cancel(self, force: bool) -> None:
-        """Both are allowed."""
+        """Do nothing: a task can be cancelled with `force` or without."""
 
     def _attempts(self) -> Any:
         return call_with_retries(lambda: self.enter(self.call_once), self.options, self.settled)

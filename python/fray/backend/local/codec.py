@@ -48,7 +48,7 @@ class Codec(ABC):
 
 
 class PlainCodec(Codec):
-    """No copies: caller and task see the same objects."""
+    """Makes no copies: caller and task see the same objects."""
 
     def pack(self, value: Any, what: str) -> Any:
         return value
@@ -64,7 +64,7 @@ class PlainCodec(Codec):
         return failure, failure.__traceback__
 
     def open_failure(self, packed: Any) -> Exception:
-        # Each raise starts from the task's own frames; else they would pile up with every get.
+        # Each raise starts from the frames of the task; else every `get` would add its own frames to the traceback.
         failure, frames = packed
         return cast("Exception", failure.with_traceback(frames))
 

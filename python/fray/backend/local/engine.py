@@ -1,4 +1,4 @@
-"""`InProcessEngine`: what the engines inside this process have in common, which is all but when a task runs."""
+"""`InProcessEngine`: the common part of the engines inside this process, which differ in when and where a task runs."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ __all__ = ["CLOSE_GRACE_SECONDS", "InProcessContext", "InProcessEngine"]
 
 MAX_SPANS = 100_000
 CLOSE_GRACE_SECONDS = 1.0
-"""How long closing waits for calls that run."""
+"""Seconds for which `close` waits for running calls."""
 
 
 class InProcessContext(JobContext):
-    """The door of an engine inside this process; the objects of its tasks lie where it is."""
+    """A context whose engine, tasks and objects are all inside this process."""
 
     def __reduce__(self) -> Any:
         note(self)
@@ -52,7 +52,7 @@ class InProcessEngine(Engine):
     """Cells, refs, waiting and cancelling; a subclass says how a call starts and how a generator is driven.
 
     Threading: every cell is guarded by `condition`, whose lock is `lock`. User code never runs with it held.
-    Ownership: it holds its context, which is the current one in its tasks, and is held by it.
+    Ownership: the engine and its context hold each other; the context is the current one in the engine's tasks.
     """
 
     def __init__(self, context: JobContext, codec: Codec, parallelism: int) -> None:
@@ -67,7 +67,7 @@ class InProcessEngine(Engine):
         self.waits = Waits(self.lock)
         self._actors: weakref.WeakSet[LocalActor] = weakref.WeakSet()
         self._runners: weakref.WeakSet[Runner[ActorCall]] = weakref.WeakSet()
-        """Those of actors that have ended too, while a thread of theirs goes on."""
+        """The runners of all actors; that of an ended actor stays while a thread of it still runs."""
         self._names: dict[tuple[str, str], LocalActor] = {}
         """The living actors that have a name, by namespace and name."""
 
@@ -75,15 +75,15 @@ class InProcessEngine(Engine):
 
     @abstractmethod
     def _start(self, call: TaskCall) -> None:
-        """Run the call, or see to it that it runs."""
+        """Run the call, or arrange that it runs."""
 
     @abstractmethod
     def _runner(self, mailbox: Mailbox[ActorCall], name: str) -> Runner[ActorCall]:
-        """Return what runs the calls of an actor that has no async methods."""
+        """Return the runner for the calls of an actor that has no async methods."""
 
     @abstractmethod
     def _start_call(self, call: ActorCall) -> None:
-        """See to it that a call which lies in its actor's mailbox runs."""
+        """Run a call that is in its actor's mailbox, or arrange that it runs."""
 
     def _help(self, cell: Cell) -> None:
         """Run, before this thread waits for `cell`, the calls that no other thread will run."""
@@ -172,7 +172,7 @@ class InProcessEngine(Engine):
         call = actor.constructor(args, kwargs)
         with self.condition:
             existing = self._same_name(options, space)
-            if existing is not None:  # another thread was faster
+            if existing is not None:  # another thread has created it meanwhile
                 actor.close()
                 return existing
             if options.name is not None:
@@ -222,7 +222,7 @@ class InProcessEngine(Engine):
         self._check_arguments((*args, *kwargs.values()), f"a call of {actor.class_name}")
 
     def runner_for(self, mailbox: Mailbox[ActorCall], name: str, on_loop: bool) -> Runner[ActorCall]:
-        """Return what runs the calls in `mailbox`."""
+        """Return the runner for the calls in `mailbox`."""
         if on_loop:
             from fray.backend.local.loop_runner import LoopRunner
 
@@ -350,7 +350,7 @@ class InProcessEngine(Engine):
             return self.condition.wait_for(reached, timeout)
 
     def _awaiting(self) -> AbstractContextManager[None]:
-        """Surround a coroutine's wait: the thread that runs its event loop may lend its place in a pool."""
+        """Surround a coroutine's wait, during which the thread of its event loop may give its place in a pool away."""
         return nullcontext()
 
     def wait_in_loop(self, ref: LocalRef[Any]) -> Generator[Any, None, None]:
@@ -374,7 +374,7 @@ class InProcessEngine(Engine):
                 loop.call_soon_threadsafe(wake)
 
         if cell.watch(from_any_thread):
-            with self._awaiting():
+            with _traces.waiting("get", cell.name), self._awaiting():
                 yield from future
 
     # ---- devices

@@ -1,8 +1,8 @@
 """The surroundings of a call inside one process: the variables of `RuntimeEnv.env`, and no event loop of its caller.
 
-The variables are set around the call and put back after it. They belong to the whole process, so tasks that set some
-run one at a time, and other tasks that run meanwhile see them. A task that blocks puts its variables back and lets the
-next one in. Nothing is installed: packages that are there are taken as given, and what is not there is said once.
+The variables are set before the call and restored after it. They belong to the whole process, so tasks that set some
+run one at a time, and other tasks that run meanwhile see them. While such a task blocks, its variables are restored and
+the next task may set its own. Nothing is installed: a missing package is named by one warning.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _mine = threading.local()
 
 
 def say_what_lacks(env: RuntimeEnv | None) -> None:
-    """Warn, once, of what only a process of its own could have; packages that are installed here are there."""
+    """Warn, once, of what only a separate process could have; packages that are installed here need no warning."""
     if env is None or not (env.package_requirements or env.conda or env.container_image or env.working_dir):
         return
     from fray._unbuilt import warn_of_packages, warn_of_rest
@@ -50,7 +50,7 @@ def applied(env: RuntimeEnv | None) -> Generator[None, None, None]:
 
 @contextmanager
 def suspended() -> Generator[None, None, None]:
-    """Run the block, in which this thread blocks, without the variables that its tasks set."""
+    """Run the block, in which this thread waits, without the variables that its tasks have set."""
     stack = _layers()
     if not stack:
         yield
@@ -67,7 +67,7 @@ def suspended() -> Generator[None, None, None]:
 
 
 class _Layer:
-    """Variables that one task set, and what was there before."""
+    """The variables that one task has set, and their values before."""
 
     def __init__(self, values: Mapping[str, str]) -> None:
         self._values = values

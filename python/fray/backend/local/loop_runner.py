@@ -40,13 +40,13 @@ class LoopRunner(Runner[ActorCall]):
         self._soon(lambda: self._closing.done() or self._closing.set_result(None))
 
     def help(self) -> None:
-        """Its loop runs every call."""
+        """Do nothing: the event loop runs every call."""
 
     def join(self, deadline: float) -> None:
         self._thread.join_until(deadline)
 
     def _soon(self, step: Callable[[], Any]) -> None:
-        with suppress(RuntimeError):  # the loop is closed: nothing is left to be told
+        with suppress(RuntimeError):  # the loop is closed, and all its calls have ended
             self._loop.call_soon_threadsafe(step)
 
     def _run(self) -> None:
@@ -99,7 +99,7 @@ class LoopRunner(Runner[ActorCall]):
 
 
 async def _room(cell: Cell, stream: Stream, looked: asyncio.Event) -> bool:
-    """Wait for room; False when nobody wants another item."""
+    """Wait until the reader has taken enough items; return False when no further item is wanted."""
     while True:
         looked.clear()
         if cell.done or (cell.abandoned and not stream.unbounded):

@@ -22,7 +22,7 @@ C = TypeVar("C", bound=Waiting)
 
 
 class Mailbox(Generic[C]):
-    """Says which call may start: the first one, when its arguments are ready and a place is free.
+    """Decides which call may start: the first one, when its arguments are ready and a place is free.
 
     So a call whose arguments are not ready holds back those behind it. The constructor is the first call, and runs
     alone.
@@ -83,11 +83,11 @@ class Mailbox(Generic[C]):
         return list(self._running)
 
     def waiting(self) -> list[C]:
-        """Return the calls that have none."""
+        """Return the calls that have no place."""
         return list(self._queue)
 
     def close(self) -> None:
-        """Start nothing more and let go of the calls."""
+        """Start no further call and drop the calls."""
         self.closed = True
         self._queue.clear()
         self.changed.notify_all()
@@ -104,16 +104,16 @@ class Runner(ABC, Generic[C]):
 
     @property
     def thread(self) -> int | None:
-        """The one thread that all calls run on, where there is such a one."""
+        """The id of the thread that runs all calls; None where calls run on several threads."""
         return None
 
     @abstractmethod
     def wake(self) -> None:
-        """Look whether a call may start; the lock may be held."""
+        """Start a call if one may start; the lock may be held."""
 
     @abstractmethod
     def close(self) -> None:
-        """Start nothing more; what still runs ends unseen."""
+        """Start no further call; results of calls that still run are ignored."""
 
     @abstractmethod
     def help(self) -> None:

@@ -1,7 +1,7 @@
-"""Threads that run calls: at most `max_workers` at a time, and more threads only to stand in for blocked ones.
+"""Threads that run calls: at most `max_workers` at a time, and more threads only in the place of blocked ones.
 
-Which call goes next is for `Line` to say. A thread that blocks in `get` lends its place; when it wakes it takes a place
-again at once, even over the limit.
+`Line` decides which call runs next. A thread that blocks in `get` gives its place to another thread; when it wakes it
+takes a place again at once, even over the limit.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _here = threading.local()
 class BackgroundThread(threading.Thread):
     """A daemon thread that `launch` starts without waiting for it.
 
-    `Thread.start` waits until the new thread runs. The new thread may collect garbage before that, and a finalizer in
-    the garbage may want the very lock that the caller of `start` holds.
+    `Thread.start` waits until the new thread runs. The new thread may collect garbage before that, and a finalizer
+    may want the lock that the caller of `start` holds: a deadlock.
     """
 
     def __init__(self, target: Callable[[], Any], name: str) -> None:
@@ -38,7 +38,7 @@ class BackgroundThread(threading.Thread):
         self._launched = threading.Event()
 
     def launch(self) -> None:
-        """Start it soon."""
+        """Start the thread, without waiting until it runs."""
         _thread.start_new_thread(self._start, ())
 
     def _start(self) -> None:
@@ -46,7 +46,7 @@ class BackgroundThread(threading.Thread):
         self._launched.set()
 
     def join_until(self, deadline: float) -> None:
-        """Wait for its end, at most until `deadline`; no effect in the thread itself."""
+        """Wait for the end of the thread, at most until `deadline`; no effect in the thread itself."""
         if self is not threading.current_thread() and self._launched.wait(max(0.0, deadline - time.monotonic())):
             self.join(max(0.0, deadline - time.monotonic()))
 
@@ -64,11 +64,11 @@ class Line:
 
     Deeper calls go first, so that nested work ends with few threads; of one depth those of the highest priority; of
     equal ones the first that was pushed. A call that others keep waiting gains a step of priority each second, up to
-    the highest priority that waits, so none waits for ever. The seconds are counted from when it stood at the head of
-    its line, or its line last gave a call: a backlog of a low priority does not count as high because its calls were
+    the highest priority that waits, so none waits forever. The seconds are counted from when it came to the head of
+    its line, or its line last gave a call. So the calls of a long backlog do not all gain priority because they were
     pushed long ago.
 
-    No clock and no thread: the time is handed in.
+    It reads no clock and has no thread: the caller passes the time.
     """
 
     def __init__(self) -> None:
@@ -80,7 +80,7 @@ class Line:
         return self._length
 
     def push(self, call: TaskCall, now: float) -> None:
-        """Queue a call behind its equals."""
+        """Queue a call behind the calls of its depth and priority."""
         of_depth = self._by_depth.setdefault(call.depth, {})
         priority = call.options.priority
         equals = of_depth.get(priority)
@@ -90,7 +90,7 @@ class Line:
         self._length += 1
 
     def pop(self, now: float) -> TaskCall:
-        """Take the call that goes next; there is one."""
+        """Take the call that runs next; the line must not be empty."""
         depth = max(self._by_depth)
         of_depth = self._by_depth[depth]
         priority = self._next_priority(of_depth, now) if len(of_depth) > 1 else next(iter(of_depth))
@@ -131,7 +131,7 @@ class ThreadPool:
         self._lock = lock
         self._run = run
         self._max_workers = max_workers
-        # A condition of its own on the same lock: work wakes one thread, not every waiter.
+        # A separate condition on the same lock: new work wakes one thread, not every thread that waits for a cell.
         self._work = threading.Condition(lock)
         self._queue = Line()
         self._threads: set[BackgroundThread] = set()
@@ -147,7 +147,7 @@ class ThreadPool:
 
     @contextmanager
     def blocking(self) -> Generator[None, None, None]:
-        """Lend this thread's place while it waits; no effect in a thread of another owner.
+        """Give this thread's place to another thread while it waits; no effect in a thread of another owner.
 
         Raises:
             DeadlockError: every thread that there may be is blocked, and work is queued.
@@ -174,7 +174,7 @@ class ThreadPool:
 
     @contextmanager
     def awaiting(self) -> Generator[None, None, None]:
-        """Lend this thread's place while coroutines of its event loop wait; no effect in a thread of another owner."""
+        """Give this thread's place away while coroutines of its event loop wait; no effect in other owners' threads."""
         if getattr(_here, "pool", None) is not self:
             yield
             return
@@ -195,7 +195,7 @@ class ThreadPool:
                     self._blocked -= 1
 
     def close(self, grace_seconds: float) -> None:
-        """Drop what is queued, and give running calls some time to end; after that they end unseen."""
+        """Drop the queued calls and wait for running ones, up to `grace_seconds`; later results are ignored."""
         with self._lock:
             self._closed = True
             self._queue.clear()
@@ -206,7 +206,7 @@ class ThreadPool:
             thread.join_until(deadline)
 
     def _wake(self) -> None:
-        """Have a thread for each call that may run now."""
+        """Wake or start a thread for each call that may run now."""
         wanted = min(len(self._queue), self._max_workers - self._active)
         if wanted <= 0 or self._closed:
             return

@@ -1,4 +1,4 @@
-"""One result: `Cell`, its state, `LocalRef`, which points to it, and who waits for it: `Waits`, `CellWatch`.
+"""Results: `Cell` is the state of one, `LocalRef` points to it, `Waits` and `CellWatch` are the waits for it.
 
 A cell is pending, then it has a value or a failure; or it is a stream of items that a generator produces.
 
@@ -25,7 +25,7 @@ STREAM_ITEMS = 16
 
 
 class Producer(Protocol):
-    """What will end a cell: a call."""
+    """The call that will end a cell, as the cell sees it."""
 
     def help(self) -> None: ...
     def cancel(self) -> None: ...
@@ -42,21 +42,21 @@ class Stream:
     def __init__(self, pump: Callable[[], None] | None) -> None:
         self.items: deque[Any] = deque()
         self.unbounded = False
-        """Somebody wants all items, so the producer need not wait for a reader."""
+        """Whether all items will be taken, so that the producer does not wait for a reader."""
         self.pump = pump
-        """Produces one more item or ends the cell, where there is no producer of its own."""
+        """Produces one more item or ends the cell; None where a thread or a loop produces the items."""
         self.listener: Callable[[], None] | None = None
-        """Called, in any thread, when a producer that does not wait for the condition may have to look again."""
+        """Called, in any thread, to wake a producer that waits for something else than the condition."""
 
     def tell_producer(self) -> None:
-        """Say that items were taken, or are wanted no more."""
+        """Tell the producer that items were taken, or that no further item is wanted."""
         listener = self.listener
         if listener is not None:
             listener()
 
 
 class Cell:
-    """Where one result arrives."""
+    """The state of one result."""
 
     __slots__ = (
         "__weakref__",
@@ -85,12 +85,12 @@ class Cell:
         self.stream: Stream | None = None
         self.wants_all = False
         self.abandoned = False
-        """No ref is left."""
+        """Whether the last ref is gone."""
         self.call: Producer | None = None
-        """What will end this cell; None where nothing is under way."""
+        """The call that will end this cell; None where no call will."""
 
     def ready(self) -> bool:
-        """Whether `wait` counts it: ended, or the next item is there."""
+        """Whether `wait` counts the cell as ready: it has ended, or its next item is there."""
         stream = self.stream
         return self.done or (stream is not None and (bool(stream.items) or stream.pump is not None))
 
@@ -113,7 +113,7 @@ class Cell:
             self.notify()
 
     def start_stream(self, pump: Callable[[], None] | None) -> Stream:
-        """Turn into a stream: the function turned out to be a generator."""
+        """Become a stream, since the function returned a generator."""
         with self._condition:
             self.stream = stream = Stream(pump)
             stream.unbounded = self.wants_all
@@ -130,7 +130,7 @@ class Cell:
                 self._condition.notify_all()
 
     def abandon(self) -> None:
-        """The last ref is gone. Runs in the garbage collector, so it only sets a flag."""
+        """Note that the last ref is gone. The garbage collector may run this at any time, so its lock is reentrant."""
         self.abandoned = True
         if self.stream is not None and not self.done:
             with self._condition:
@@ -138,13 +138,13 @@ class Cell:
                 self._condition.notify_all()
 
     def pump_all(self) -> None:
-        """Produce all items of a stream that has no producer of its own."""
+        """Produce all items of a stream that has a `pump`."""
         stream = self.stream
         while not self.done and stream is not None and (pump := stream.pump) is not None:
             pump()
 
     def watch(self, callback: Callable[[], None]) -> bool:
-        """Call `callback` once when the cell ends, under the condition; False, and no call, where it has ended."""
+        """Call `callback` once when the cell ends, with the condition held; return False where the cell has ended."""
         with self._condition:
             if self.done:
                 return False
@@ -152,7 +152,7 @@ class Cell:
             return True
 
     def notify(self) -> None:
-        """Wake everybody; the watchers, which want the end, only then. The condition is held."""
+        """Wake all waiting threads and, where the cell has ended, call its watchers. The condition is held."""
         self._condition.notify_all()
         if self.done and self._watchers:
             watchers, self._watchers = self._watchers, []
@@ -161,7 +161,7 @@ class Cell:
 
 
 class Holder(Protocol):
-    """Whose refs they are: the engine."""
+    """The engine that refs belong to, as they see it."""
 
     def read(self, ref: LocalRef[Any], timeout: float | None) -> Any: ...
     def next_item(self, ref: LocalRef[Any]) -> LocalRef[Any]: ...
@@ -169,7 +169,7 @@ class Holder(Protocol):
 
 
 class LocalRef(ObjectRef[T]):
-    """Points to a cell of its context. Dropping the last one of a generator task stops its producer."""
+    """Points to a cell of its context. Dropping the last ref of a generator task stops its producer."""
 
     __slots__ = ("__weakref__", "cell", "engine")
 
@@ -215,7 +215,7 @@ class Waits:
 
     @contextmanager
     def of_this_thread(self, cell: Cell) -> Generator[bool, None, None]:
-        """Surround a wait of this thread for `cell`; gives False where it would never end."""
+        """Surround a wait of this thread for `cell`; the value is False where the wait would never end."""
         me = threading.get_ident()
         with self._lock:
             can_end = not self._leads_to(cell, me)
@@ -249,7 +249,7 @@ class Waits:
 
 
 class CellWatch:
-    """A `Watch` over cells, which say themselves when they have ended."""
+    """A `Watch` over cells, which call back when they end."""
 
     def __init__(self) -> None:
         self._arrived: deque[Callable[[], object]] = deque()

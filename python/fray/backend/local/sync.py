@@ -22,9 +22,10 @@ __all__ = ["LocalJobContext", "SyncContext", "SyncEngine"]
 class LocalJobContext(InProcessContext):
     """For tests and for debugging: deterministic, no processes, no threads.
 
-    `create_task` returns when the task has ended; what it raised is kept and raised by `get`. A generator task runs on
-    when an item is asked for. Constructors and methods of actors run at once too; a call of an actor by the code that
-    runs in it waits until that has ended. An actor with async methods is the exception: its event loop has a thread.
+    `create_task` returns when the task has ended; what it raised is kept and raised by `get`. A generator task runs
+    until its next item whenever an item is asked for. Constructors and methods of actors run at once too; a call of an
+    actor by the code that runs in it waits until that code has ended. An actor with async methods is the exception: its
+    event loop has a thread.
 
     Args:
         serialize: send every function, argument, result and object through pickle, as the native engine does, so that
@@ -66,9 +67,9 @@ class SyncEngine(InProcessEngine):
 
 
 class TurnRunner(Runner[ActorCall]):
-    """The submitter's own thread, which waits for its turn.
+    """Runs each call in the thread that submits it, which waits for the call's turn.
 
-    A call that its submitter cannot wait for, because the turn comes only after what runs in that very thread, is left
+    A thread cannot wait for a turn that comes only after a call which this thread itself runs. Such a call is left
     behind: the thread that has the turn before it runs it too, or else the thread that gets its result.
     """
 
@@ -90,7 +91,7 @@ class TurnRunner(Runner[ActorCall]):
         if may_run:
             self._run(call)
             self.help()
-        elif runner is not self and isinstance(runner, TurnRunner):  # the actor was started anew
+        elif runner is not self and isinstance(runner, TurnRunner):  # the actor was restarted
             runner.run(call)
 
     def help(self) -> None:
@@ -104,10 +105,10 @@ class TurnRunner(Runner[ActorCall]):
 
     @contextmanager
     def turn(self, call: ActorCall) -> Generator[None, None, None]:
-        """Have the turn again for a further item of a generator.
+        """Take the turn again inside the block, for a further item of a generator.
 
         Raises:
-            DeadlockError: the turn is this thread's own already, in a call that asks for the item.
+            DeadlockError: this thread has the turn already, in the call that asks for the item.
         """
         mailbox, engine = self._mailbox, self._engine
         while True:
@@ -136,10 +137,10 @@ class TurnRunner(Runner[ActorCall]):
             self._engine.condition.notify_all()
 
     def join(self, deadline: float) -> None:
-        """There is no thread to wait for."""
+        """Do nothing: the runner has no thread of its own."""
 
     def _wait(self, call: ActorCall, reached: Callable[[], bool]) -> bool:
-        """Wait; False, at once, where that would never end."""
+        """Wait until `reached()`; return False, at once, where the wait would never end."""
         engine = self._engine
         with engine.condition:
             if reached():

@@ -21,15 +21,15 @@ from fray.backend.local.results import STREAM_ITEMS, Cell, Stream
 __all__ = ["ThreadContext", "ThreadEngine"]
 
 Drive = Callable[[Call, Generator[Any, Any, Any]], None]
-"""Makes a stream of a call's generator."""
+"""Runs the generator of a call and fills its stream."""
 
 
 class ThreadContext(InProcessContext):
     """For work that waits, and for code that releases the interpreter lock.
 
-    Values are not copied: caller and task see the same objects. A task that runs cannot be stopped from outside: when
-    it is cancelled or over its `timeout` its ref says so at once, and what it still does goes unseen. An actor has
-    threads of its own, which do not count as workers.
+    Values are not copied: caller and task see the same objects. A running task cannot be stopped from outside: when it
+    is cancelled or over its `timeout`, its ref fails at once, and the task goes on without its result being used. An
+    actor has threads of its own, which do not count as workers.
 
     Args:
         max_workers: tasks that run at the same time; by default the CPUs of the machine. Tasks that wait for others do
@@ -72,7 +72,7 @@ class ThreadEngine(InProcessEngine):
         return ThreadRunner(mailbox, name, self._drive)
 
     def _start_call(self, call: ActorCall) -> None:
-        """Nothing is to be done: the actor's own threads take it from the mailbox."""
+        """Do nothing: the actor's own threads take the call from the mailbox."""
 
     def _run(self, call: TaskCall) -> None:
         if call.options.timeout is None:
@@ -107,7 +107,7 @@ class ThreadEngine(InProcessEngine):
             call.enter(items.close)
 
     def _may_go_on(self, cell: Cell, stream: Stream) -> bool:
-        """Wait for room; False when nobody wants another item."""
+        """Wait until the reader has taken enough items; return False when no further item is wanted."""
 
         def decided() -> bool:
             return cell.done or cell.abandoned or stream.unbounded or len(stream.items) < STREAM_ITEMS
@@ -129,7 +129,7 @@ class ThreadEngine(InProcessEngine):
 
 
 def _expire_in_time(call: TaskCall, over: threading.Event) -> None:
-    """End `call` when an attempt runs longer than its timeout, unless it is over before."""
+    """End `call` when an attempt runs longer than its timeout; return when `over` is set."""
     while not over.wait(max(0.0, call.seconds_left())):
         if call.seconds_left() <= 0:
             call.expire()
@@ -162,7 +162,7 @@ class ThreadRunner(Runner[ActorCall]):
             self._mailbox.close()
 
     def help(self) -> None:
-        """Its own threads run every call."""
+        """Do nothing: the actor's own threads run every call."""
 
     def join(self, deadline: float) -> None:
         for thread in self._threads:

@@ -1,6 +1,6 @@
 """The event loop of an actor that has `async def` methods. Imported where there are such actors: asyncio is heavy.
 
-`_enter_task` and `_leave_task` are what asyncio's documentation ("Extending") names for those who run tasks themselves.
+`_enter_task` and `_leave_task` are in asyncio's documentation ("Extending") for libraries that run tasks themselves.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from fray.errors import DeadlockError
 
 __all__ = ["serve_on_loop"]
 
-_TASK_NAME = "fray call"  # asyncio would count and format one for each
-_LOOK_SECONDS = 0.05  # between looks at what the calls of a full actor wait for
+_TASK_NAME = "fray call"  # without a name, asyncio would format one for each task
+_LOOK_SECONDS = 0.05  # between two looks at what the calls of a fully occupied actor wait for
 
 
 def serve_on_loop(host: ActorHost, limit: int) -> None:
@@ -33,22 +33,24 @@ def serve_on_loop(host: ActorHost, limit: int) -> None:
 class _EventLoopHost:
     """Runs calls on one event loop, at most `limit` at once.
 
-    Coroutines take their first step at once, in the name of a task that stands ready (`_Successor`). One that ends in
-    that step has cost no task; the first one that waits goes on in that task, and those behind it get tasks of their
-    own until the next one stands ready and they have begun. So calls begin in their order, and `current_task()` stays
-    the same in a call.
+    Making an asyncio task for each call would cost more than most calls do. So the coroutine of a call takes its first
+    step at once, while a task that was made beforehand (`_Successor`) is the current task. A coroutine that ends in
+    this step needs no task of its own. The first coroutine that waits goes on in the prepared task. Calls behind it get
+    tasks of their own until the next prepared task is ready and those calls have begun. So calls begin in their order,
+    and `current_task()` is the same throughout a call.
     """
 
     def __init__(self, host: ActorHost, limit: int) -> None:
         self.host = host
         self.limit = limit
         self.tasks: dict[int, asyncio.Task[None]] = {}
-        self.waiting: set[asyncio.Event] = set()  # of generators that sent more than was taken
+        self.waiting: set[asyncio.Event] = set()  # of generators that are ahead of their readers
         self.flush_planned = False
         self.successor: _Successor | None = None
-        self.newest: asyncio.Task[None] | None = None  # of a call that took no first step yet; those before begin first
+        self.newest: asyncio.Task[None] | None = None  # of the last call, until it has begun: later calls wait for it
         self.looks: asyncio.TimerHandle | None = None
-        self.said: dict[int, tuple[int, list[asyncio.Future[None]]]] = {}  # waits of calls that the node knows
+        self.said: dict[int, tuple[int, list[asyncio.Future[None]]]] = {}
+        """By call: the number of its wait, of which the node was told, and the futures that it waits for."""
 
     async def run(self) -> None:
         self.loop = asyncio.get_running_loop()
@@ -61,7 +63,7 @@ class _EventLoopHost:
         await self.ended.wait()
 
     def pump(self) -> None:
-        """Take the calls that have come."""
+        """Start the calls that have arrived, and handle cancellations, refused waits and taken items."""
         if self.host.has_ended():
             self.loop.remove_reader(self.host.fileno())
             self.ended.set()
@@ -85,7 +87,7 @@ class _EventLoopHost:
                 self.loop.call_soon(self.pump)
 
     def take(self) -> Any:
-        """Take as many as may run, and let them take their first step as long as a task stands ready."""
+        """Take as many calls as may run, and run their first steps as long as a prepared task is free."""
         places = self.limit - len(self.tasks)
         successor = self.successor
         if successor is None or successor.task.cancelling() or self.is_behind():
@@ -102,7 +104,7 @@ class _EventLoopHost:
         return calls
 
     def is_behind(self) -> bool:
-        """Return whether calls that came before have not begun, which a first step at once would overtake."""
+        """Return whether an earlier call has not begun: a first step at once would overtake it."""
         if self.newest is not None and _has_begun(self.newest):
             self.newest = None
         return self.newest is not None
@@ -119,7 +121,10 @@ class _EventLoopHost:
         return asyncio.Task(coroutine, loop=self.loop, name=_TASK_NAME, context=self.context.copy())
 
     def look_at_waits(self) -> None:
-        """Tell the node what the calls wait for while no further one may run: they may wait for one of those."""
+        """While the actor is fully occupied, tell the node what its calls wait for.
+
+        They may wait for a further call of this actor, which cannot begin before one of them ends: a deadlock.
+        """
         self.looks = None
         full = len(self.tasks) >= self.limit
         waits = self.waits() if full else {}
@@ -134,7 +139,7 @@ class _EventLoopHost:
             self.looks = self.loop.call_later(_LOOK_SECONDS, self.look_at_waits)
 
     def waits(self) -> dict[int, dict[asyncio.Future[None], Any]]:
-        """Return what each call waits for that only refs can wake; with a timer in the loop, anything may."""
+        """Return the refs that each call waits for, if only these can wake it; a timer of the loop may wake any."""
         timers = getattr(self.loop, "_scheduled", None)
         if timers is None or any(not timer.cancelled() for timer in timers):
             return {}
@@ -152,11 +157,14 @@ class _EventLoopHost:
         self.host.forget_wait(number)
 
     def leave_to_parent(self) -> None:
-        """End this forked child when its coroutine waits: the loop it would go back to is the parent's."""
+        """End this forked child when its coroutine waits: the event loop belongs to the parent."""
         self.loop.call_soon(self.host.end_child)
 
     def cancel(self, call: int) -> None:
-        """Cancel its task. One that has not begun ends without a step, so nothing in it would answer the call."""
+        """Cancel the task of a call.
+
+        asyncio ends a task that has not begun without running any of its code, so the call is answered here.
+        """
         task = self.tasks[call]
         if call in self.said:
             self.forget_wait(call)
@@ -164,7 +172,7 @@ class _EventLoopHost:
         if not _has_begun(task):
             unbegun = steps.cr_frame.f_locals["result"]
             if iscoroutine(unbegun):
-                unbegun.close()  # or Python complains that nobody awaited it
+                unbegun.close()  # else Python warns that the coroutine was never awaited
             self.answer(call, None)
         task.cancel()
 
@@ -188,7 +196,7 @@ class _EventLoopHost:
                 if not self.host.item(call, index, item):
                     raise asyncio.CancelledError
                 index += 1
-                await asyncio.sleep(0)  # a generator that never waits must not keep the loop to itself
+                await asyncio.sleep(0)  # a generator that never waits must not block the loop for other calls
                 while not self.host.may_send(call):
                     await self.until_taken()
         except asyncio.CancelledError:
@@ -219,7 +227,7 @@ class _EventLoopHost:
             self.forget_wait(call)
 
     def after_answer(self) -> None:
-        if len(self.tasks) == self.limit - 1:  # calls may wait for this place
+        if len(self.tasks) == self.limit - 1:  # all places were taken, so calls may wait for this one
             self.loop.call_soon(self.pump)
         self.plan_flush()
 
@@ -230,7 +238,10 @@ class _EventLoopHost:
             self.loop.call_soon(self.flush)
 
     def flush(self) -> None:
-        """Send them; a caller that waits for its answer calls again soon, and waking this thread takes long."""
+        """Send the answers, then poll briefly for new calls.
+
+        A caller that waits for its answer often calls again at once, and waking this thread would take longer.
+        """
         self.flush_planned = False
         self.host.flush()
         if not self.tasks and self.host.spin():
@@ -243,7 +254,7 @@ def _has_begun(task: asyncio.Task[None]) -> bool:
 
 
 class _Successor:
-    """A task that stands ready to go on with a call that waits for something after its first step."""
+    """A task, made beforehand, that goes on with the next call that waits for something in its first step."""
 
     def __init__(self, host: _EventLoopHost) -> None:
         host.successor = None
@@ -262,7 +273,7 @@ class _Successor:
             self.wanted.set_result(None)
 
     async def run(self) -> None:
-        self.host.successor = self  # not before: a task that is cancelled before it has begun never runs
+        self.host.successor = self  # only now: a task that is cancelled before it has begun would never run
         cancelled = False
         try:
             await self.wanted
@@ -276,10 +287,10 @@ class _Successor:
 
 @coroutine
 def _rest(coroutine: Any, waits_for: Any, context: Context, cancelled: bool) -> Generator[Any, None, Any]:
-    """Go on with a coroutine that waits, in its own context, as `yield from` would have if it had begun it."""
+    """Drive a coroutine that has begun and waits for `waits_for`, in its own context, as `yield from` would."""
     if hasattr(waits_for, "_asyncio_future_blocking"):
         waits_for._asyncio_future_blocking = True  # what `await` tells the task; see asyncio.Future.__await__
-        cancelled = cancelled and not waits_for.cancel()  # as Task.cancel(): what it waits for hears of it first
+        cancelled = cancelled and not waits_for.cancel()  # as in Task.cancel(): first cancel what it waits for
     while True:
         try:
             if cancelled:

@@ -15,8 +15,8 @@ from fray.job.actors import ActorContext, ActorHandle, enter_actor
 __all__ = ["host_actor"]
 
 
-# Before the collector looks at them. A call in flight has about six: with 700, Python's own number, looking at those of
-# a thousand calls again and again took a tenth of an actor's time.
+# How many new objects the garbage collector waits for. A call in flight has about six: with 700, Python's default, the
+# collector went through those of a thousand calls again and again, which took a tenth of an actor's time.
 _YOUNG_OBJECTS = 10_000
 
 
@@ -42,7 +42,7 @@ def host_actor(host: ActorHost) -> None:
     )
     enter_actor(context)
     if on_loop:
-        gc.set_threshold(_YOUNG_OBJECTS, *gc.get_threshold()[1:])  # the constructor may set another
+        gc.set_threshold(_YOUNG_OBJECTS, *gc.get_threshold()[1:])  # the constructor may set another number
     try:
         host.construct()
     except BaseException as error:

@@ -28,7 +28,7 @@ _LIMITS = struct.Struct("<iiq")
 
 
 class AnyMethods(Mapping[str, MethodKind]):
-    """The methods of a class that is not known here: every public name may be one."""
+    """The methods of a class that this process does not know: every public name may be a method."""
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and not name.startswith("_")
@@ -46,7 +46,7 @@ class AnyMethods(Mapping[str, MethodKind]):
 
 
 class ActorDescription(NamedTuple):
-    """What every handle of an actor knows, wherever it came from."""
+    """The facts that every handle of an actor carries."""
 
     class_name: str
     name: str | None
@@ -66,7 +66,7 @@ class ActorDescription(NamedTuple):
         return pickle.dumps((*self[:3], kinds, *self[4:]), protocol=5)
 
     def pack_portable(self) -> bytes:
-        """Return the same, without the methods, as C++ reads and writes it."""
+        """Return the description without the methods, in the form that C++ reads and writes."""
         texts = [text.encode() for text in (self.class_name, self.name or "", self.namespace)]
         packed = b"".join(len(text).to_bytes(4, "little") + text for text in texts)
         limits = _LIMITS.pack(self.max_task_retries, self.max_concurrency, self.max_pending_calls)
@@ -126,7 +126,7 @@ class NativeActorLink(ActorLink):
 
     @property
     def description(self) -> ActorDescription:
-        """What every handle of the actor knows."""
+        """The facts that every handle of the actor carries."""
         return self._description
 
     def submit(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any], options: CallOptions) -> Any:
@@ -141,7 +141,7 @@ class NativeActorLink(ActorLink):
         return restore_handle, (self._ref, self._description.pack())
 
     def with_retries(self, retries: int) -> NativeActorLink:
-        """Return a link to the same actor whose calls are tried so often again when its process dies; -1: always."""
+        """Return a link to the same actor that repeats a call up to `retries` times if the process dies; -1: always."""
         return NativeActorLink(self._ref, self._description._replace(max_task_retries=retries))
 
     def kill(self, no_restart: bool) -> None:

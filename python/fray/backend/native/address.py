@@ -1,4 +1,4 @@
-"""Finds the address of a node by the engine's rule, and says in Python's words what is wrong with one."""
+"""Finds the address of a node by the engine's rule, and raises errors that name Python's arguments."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """`breakpoint()` in a task: Python's own debugger on the worker, over a socket to the terminal that attaches.
 
-The task waits for a terminal: the driver's, while the driver waits for results, or that of `fray debug`. Its timeout
-stands still while it does. Only under ``fray.init(debug=True)``, which workers see as FRAY_DEBUG, the driver's process
-id.
+The task waits for a terminal: the driver's, while the driver waits for results, or that of `fray debug`. The time of
+this wait does not count towards the task's timeout. All of it needs ``fray.init(debug=True)``; workers then have the
+driver's process id in FRAY_DEBUG.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ def socket_name(driver: int | str, worker: int | str) -> str:
 
 _session: RemotePdb | None = None
 _folder = ""
-"""The session's."""
+"""The folder of the session."""
 
 
 def install(folder: str) -> None:
-    """Make `breakpoint()` do this in this worker of the session in `folder`, unless the user chose another debugger."""
+    """Make `breakpoint()` call `stop_task` in this worker, unless the user chose another debugger."""
     global _folder
     _folder = folder
     if "PYTHONBREAKPOINT" not in os.environ:
@@ -51,7 +51,7 @@ def stop_task(*args: Any, **kwargs: Any) -> None:
     """Stop at the caller of `breakpoint()` and wait for a terminal.
 
     Raises:
-        RuntimeError: the driver does not debug.
+        RuntimeError: the driver was not started with ``debug=True``.
     """
     del args, kwargs
     global _session
@@ -83,7 +83,7 @@ def _session_ended() -> None:
 
 @contextmanager
 def short_path(folder: str | os.PathLike[str], name: str) -> Generator[str, None, None]:
-    """Give a path of a file in `folder` that is short enough for a socket's address, however deep the folder lies."""
+    """Yield a path of a file in `folder` that is short enough for the address of a socket, even in a deep folder."""
     descriptor = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         yield f"/proc/self/fd/{descriptor}/{name}"
@@ -92,7 +92,7 @@ def short_path(folder: str | os.PathLike[str], name: str) -> Generator[str, None
 
 
 def end_debugging() -> None:
-    """End what the task that has just run left open."""
+    """Close the debugger that the task which has just ended left open."""
     sys.settrace(None)
     if _session is not None:
         _session.clear_all_breaks()

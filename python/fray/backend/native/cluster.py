@@ -50,7 +50,7 @@ class LocalCluster(Cluster):
         self.closed = False
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel as one that reaches the same node, and ends it not."""
+        """Travel as a cluster that reaches the same node and does not end it."""
         return LocalCluster, (self._socket, self._isolated)
 
     def _client(self) -> Any:
@@ -103,11 +103,11 @@ class LocalCluster(Cluster):
         return self.poll(job_id).pending_reason or ""
 
     def logs(self, job_id: str) -> str:
-        """Return what the job's newest attempt has printed; of several replicas, lines begin with their numbers."""
+        """Return the output of the newest attempt; with several replicas, a line begins with the replica's number."""
         return "".join(self._read(job_id, follow=False))
 
     def follow(self, job_id: str) -> Iterator[str]:
-        """Yield what the job prints, as it comes, over all its attempts, to its end."""
+        """Yield the output of the job as it comes, over all its attempts, until the job ends."""
         return self._read(job_id, follow=True)
 
     def _read(self, job_id: str, follow: bool) -> Iterator[str]:
@@ -158,7 +158,7 @@ class LocalCluster(Cluster):
             self.terminate(job_id)
 
     def shutdown(self, wait: bool = True) -> None:
-        """End the node of this cluster's own, and with it its jobs; `wait` for them first. Others go on."""
+        """End the node that this object has started, with its jobs; `wait` for these first. Other nodes go on."""
         if self.closed or self._context is None:
             return
         if wait:
@@ -191,7 +191,7 @@ def job_info(job: dict[str, Any]) -> JobInfo:
 
 
 def _shared_context() -> NativeJobContext | None:
-    """Return this process's context where that is, or becomes, one of the native engine."""
+    """Return this process's context if it is one of the native engine; the context is made where there is none."""
     from fray.job.current import get_job_context
 
     context = get_job_context()

@@ -21,7 +21,7 @@ from fray.backend.native.breakpoints import DEBUG_VARIABLE
 from fray.backend.native.detours import HoldsRefs, IsCpp
 from fray.backend.native.launch import attach, check_settings, namespace_env, start_embedded
 from fray.backend.native.needs import Needs
-from fray.backend.native.tracing import settle_traces, trace_program
+from fray.backend.native.tracing import settle_traces, take_cpp_spans, trace_program
 from fray.errors import UnsupportedError
 from fray.job.arrival import arrive, note
 from fray.job.context import JobContext
@@ -30,6 +30,7 @@ from fray.job.refs import ObjectRef
 from fray.types import TaskOptions, check_actor_name
 
 if TYPE_CHECKING:
+    from fray._cpp_spans import CppSpans
     from fray.backend.native.engine import NativeEngine
     from fray.backend.native.terminal import Terminal
 
@@ -37,7 +38,7 @@ __all__ = ["NativeJobContext"]
 
 ObjectRef.register(_native.ObjectRef)
 _MOST_PRESTARTED = 100_000
-"""More CPUs than any node takes, which then says so."""
+"""A limit of prestarted workers; the node itself refuses so many CPUs, with a message."""
 _ref_types: set[type[Any]] = {_native.ObjectRef}
 
 
@@ -45,19 +46,19 @@ class NativeJobContext(JobContext):
     """Runs tasks on the worker processes of a node on this machine.
 
     Args:
-        cpus: CPUs that tasks share; by default what the container and the affinity mask give.
-        memory: bytes of memory that tasks may ask for; by default what the container gives.
-        store_memory: most bytes of shared memory for objects; beyond it they spill.
+        cpus: CPUs that tasks share; by default those that the container and the affinity mask allow.
+        memory: bytes of memory that tasks may ask for; by default those that the container allows.
+        store_memory: bytes of shared memory for objects; further objects spill.
         spill_dir: folder that objects spill to.
         resources: further resources of the node, such as ``{"TPU": 4}``.
         namespace: where named actors are looked up; ``"default"`` if not given.
         address: a running node, as ``"auto"`` for the started node of this home, its home or its socket; by default a
             node is started that ends with this process. What the node has is then its own: no other setting but
             `namespace` goes with it.
-        max_workers: most worker processes at once, blocked ones included; by default 128, or 8 for each CPU where that
-            is more, as long as the machine has 64 MiB for each.
+        max_workers: the most worker processes at once, including workers that are blocked; by default 128, or 8 for
+            each CPU where that is more, as long as the machine has 64 MiB for each.
         debug: tasks may stop at ``breakpoint()``.
-        worker_env: variables of all workers, for contexts that stand on this one.
+        worker_env: variables of all workers, for contexts that are built on this one.
         dashboard: a node that is started for this process answers HTTP as a started one does.
         tracing: this program and its tasks are traced; by default where FRAY_OTEL says so.
 
@@ -68,12 +69,14 @@ class NativeJobContext(JobContext):
     """
 
     _current: ClassVar[NativeJobContext | None] = None
-    _inherited: bool = False  # from the process that forked this one
+    _inherited: bool = False  # the context was made by the process that forked this one
     _pending: Mapping[str, Any] | None = None
     """The settings of a context that was not used yet."""
     _borrowed: bool = False
-    """It uses the connection of the worker that this process is."""
+    """Whether the context uses the connection of the worker that this process is."""
     _terminal: Terminal | None = None
+    _cpp_spans: CppSpans | None = None
+    """What C++ workers tell of what they run, while this program is traced."""
     _devices: Mapping[str, list[int]] = {}
     _extra_env: Mapping[str, str] = {}
 
@@ -119,8 +122,9 @@ class NativeJobContext(JobContext):
             # While the node starts, and with it the interpreter of its workers, this process imports the rest.
             import_module("fray.backend.native.engine")
             client = opening.client()
-            with _closing_on_failure(client):  # and with it a node that is there for nobody else
+            with _closing_on_failure(client):  # which also ends a node that was started for this context
                 self._set_up(client, self._terminal_of(client) if debug else None, needs)
+                self._cpp_spans = take_cpp_spans(client)
                 offer_stacks()
 
     @staticmethod
@@ -143,7 +147,7 @@ class NativeJobContext(JobContext):
     def later(cls, **settings: Any) -> NativeJobContext:
         """Return a context that starts its node when it is first used; it takes what the constructor takes.
 
-        Without settings of a node, in a worker, it is then on the worker's node.
+        In a worker, without settings of a node, the context uses the node of the worker.
         """
         bound = signature(cls).bind(**settings).arguments
         context = cls.__new__(cls)
@@ -163,7 +167,7 @@ class NativeJobContext(JobContext):
         self._pending, self._closed = None, False
 
     def __getattr__(self, name: str) -> Any:
-        # Reached for what is not set: a context that `later` returned has nothing of its node before its first use.
+        # Python calls this for attributes that are not set: a context that `later` returned sets them at its first use.
         if self._pending is None or name.startswith("__"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         self._check_open()
@@ -176,7 +180,7 @@ class NativeJobContext(JobContext):
 
     @classmethod
     def of_client(cls, client: _native.Client) -> NativeJobContext | None:
-        """Return the context with that connection, the worker's own where others have borrowed it."""
+        """Return the context with that connection; where several share it, the context that the worker itself made."""
         if cls._current is not None and cls._current._client is client:
             return cls._current
         return next((context for context in list(_contexts) if context._client is client), None)
@@ -194,7 +198,7 @@ class NativeJobContext(JobContext):
         worker = NativeJobContext._current if self._borrowed else None
         return {kind: list(indices) for kind, indices in (worker or self)._devices.items()}
 
-    # ---- the hot path: what C++ finds wrong goes to the base class, which says so
+    # ---- the hot path: where C++ refuses the arguments, the base class raises the error
 
     def run(self, fn: Callable[..., Any], *args: Any, name: Any = NOT_GIVEN, **kwargs: Any) -> Any:
         """Start ``fn(*args, **kwargs)`` and return a ref to its result; see `JobContext.run` for `name`."""
@@ -258,7 +262,7 @@ class NativeJobContext(JobContext):
 
     @property
     def begun_engine(self) -> NativeEngine | None:
-        """The engine; None where no node was started yet, and in a forked child, where all that ran is the parent's."""
+        """The engine; None where no node was started yet, and in a forked child, which has run nothing itself."""
         return None if self._inherited or self._pending is not None else self._engine
 
     def __reduce__(self) -> Any:
@@ -272,25 +276,28 @@ class NativeJobContext(JobContext):
         return self._closed and not self._inherited and self._pending is None
 
     def close(self) -> None:
-        """End the context; see `JobContext.close`. In a forked child that has not used it: forget it."""
+        """End the context; see `JobContext.close`. A forked child that has not used the context only forgets it."""
         self._inherited = False
         self._pending = None
         if self._borrowed:
             self._closed = True  # the connection is the worker's
         elif not self._closed:
-            settle_traces(self._client)
+            settle_traces(self._client, self._cpp_spans)
             super().close()
+            if self._cpp_spans is not None:
+                self._cpp_spans.close()
             withdraw_stacks()
 
     def _leave_to_parent(self) -> None:
         """Begin anew in a child of fork(): the connection is the parent's, and the first use makes another."""
         if not self._closed:
             self._closed = self._inherited = True
+            self._cpp_spans = None  # its thread is the parent's
 
     def _not_open(self) -> None:
         if self._pending is not None:
             with _connecting:
-                settings = self._pending  # None where another thread was faster
+                settings = self._pending  # None where another thread has begun meanwhile
                 if settings is not None:  # pyright: ignore[reportUnnecessaryComparison]
                     self._begin(settings)
             return
@@ -306,12 +313,14 @@ class NativeJobContext(JobContext):
                 _parents_clients.append(self._client)
                 client = attach(self._client.session_folder(), self._extra_env).client()
                 self._set_up(client, self._terminal)
+                self._cpp_spans = take_cpp_spans(client)
                 self._closed = self._inherited = False
 
     def _drain_output(self) -> None:
         if not self._closed:
-            settle_traces(self._client)
+            settle_traces(self._client, self._cpp_spans)
             self._client.drain_output()
+            self._client.tell_last_runs()
 
 
 @contextmanager
@@ -325,7 +334,7 @@ def _closing_on_failure(part: Any) -> Generator[None, None, None]:
 
 
 def arrive_natively(session: str, own_name: str) -> JobContext:
-    """Return the context that reads the value, to which the refs in it belong; see `arrive` where none does."""
+    """Return the context that reads the value, to which the refs in it belong; where none reads it, see `arrive`."""
     client = _native.receiving_client()
     if client is not None:
         context = NativeJobContext.of_client(client)
@@ -337,7 +346,7 @@ def arrive_natively(session: str, own_name: str) -> JobContext:
 _contexts: weakref.WeakSet[NativeJobContext] = weakref.WeakSet()
 _connecting = threading.Lock()
 _parents_clients: list[Any] = []
-"""Kept for ever: another thread may have held their locks at the time of the fork."""
+"""Never freed: at the time of the fork another thread may have held their locks, which a destructor would take."""
 
 
 def _after_fork_in_child() -> None:
@@ -352,8 +361,8 @@ os.register_at_fork(after_in_child=_after_fork_in_child)
 
 @atexit.register
 def _drain_all() -> None:
-    # Contexts are not closed here: threads that still wait would be woken with an error, at a time when the interpreter
-    # is going. The node sees that this process has ended.
+    # Contexts are not closed here: that would wake waiting threads with an error while the interpreter shuts down. The
+    # node sees that this process has ended.
     for context in list(_contexts):
         if context is not NativeJobContext.current():
             context._drain_output()  # pyright: ignore[reportPrivateUsage]

@@ -1,4 +1,4 @@
-"""Functions that do not travel as others do: `FunctionTable.handle` raises these for who submits them."""
+"""Functions that do not travel as others do: `FunctionTable.handle` raises one of these for its caller to handle."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ __all__ = ["HoldsRefs", "IsCpp"]
 
 
 class HoldsRefs(Exception):
-    """A function captures refs or handles: they must be counted on their way, so it has to travel as an argument."""
+    """The function captures refs or handles. It has to travel as an argument, where the engine counts them."""
 
 
 class IsCpp(Exception):
-    """A function is C++ code: its workers are others than this context's own."""
+    """The function is C++ code, which runs in workers of another worker key."""

@@ -40,18 +40,18 @@ _PLAN_BYTES = 2048
 
 
 class NativeEngine(Engine):
-    """The verbs of one connection. A context that connects anew, as in a child of fork(), gets a new one.
+    """The engine over one connection. A context that connects anew, as in a child of fork(), gets a new engine.
 
     Args:
         client: the connection.
-        namespace: where names of actors live that do not say so.
-        extra_env: variables of every worker that is started for it.
-        terminal: what is lent to tasks that stop at ``breakpoint()``.
-        needs: what the node's fork server is told of the calls; None where it listens to nobody.
+        namespace: the namespace of actors that are created without one.
+        extra_env: variables of every worker that is started for this engine.
+        terminal: the terminal for tasks that stop at ``breakpoint()``.
+        needs: collects the packages of the calls for the node's fork server; None where that does not read them.
     """
 
     defaults = TaskOptions()
-    """Of tasks that say nothing of their own."""
+    """The options of tasks that are submitted without any."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class NativeEngine(Engine):
         return _native.submit(self.client, handle, plan, args, kwargs or None)
 
     def _cpp_key(self, library: str) -> WorkerKeyNumber:
-        # Asked each time: the library may have been built anew, and its content is part of the key.
+        # The library may have been built anew since the last call, and its content is part of the worker key.
         stamp = os.stat(library)
         content = (stamp.st_mtime_ns, stamp.st_size, stamp.st_ino)
         known = self._cpp_keys.get(library)
@@ -167,7 +167,7 @@ class NativeEngine(Engine):
         return _native.wait(self.client, list(refs), num_returns, left)
 
     def cancel(self, ref: Any, force: bool, recursive: bool = False) -> None:
-        """Cancel the task of `ref`; with `recursive` what it has started, too, as far as that has not ended."""
+        """Cancel the task of `ref`; with `recursive`, also the tasks that it has submitted and that have not ended."""
         if force and ref._is_call():
             raise ValueError(
                 "cancel: force would end the actor of this call and all its calls; leave force out, or kill the actor"
@@ -326,7 +326,7 @@ class NativeEngine(Engine):
         if known is not None:
             return known[1]
         plan = self._make_plan(options, self.worker_key(options.runtime_env), generator)
-        self._plans.keep(key, (options, plan))  # the options stay alive, so their id stays theirs
+        self._plans.keep(key, (options, plan))  # holds the options, so that no other object gets their id
         return plan
 
     def _make_plan(self, options: TaskOptions, key: int, generator: bool) -> _native.Plan:
@@ -362,13 +362,13 @@ class NativeEngine(Engine):
 
 
 class WorkerKeyNumber(int):
-    """The number of a runtime env. Plans hold it: when nothing does any more, the engine forgets what it stood for."""
+    """The number of a runtime env. Plans hold it; when the last plan is gone, the client forgets the runtime env."""
 
     _client: _native.Client | None = None
 
     @classmethod
     def of(cls, client: _native.Client, number: int) -> WorkerKeyNumber:
-        """Return the number that `client` has just given out."""
+        """Return `number`, which `client` has just assigned, as an object that gives it back when it is dropped."""
         made = cls(number)
         made._client = client
         return made
@@ -404,7 +404,7 @@ def _costs(cpu_ns: int | None, peak_memory: int | None, bytes_in: int, bytes_out
 
 
 _MOST_KEYS = 64
-"""So many runtime envs that are used again and again are defined once; a program may use any number of them."""
+"""How many runtime envs the engine remembers; a program that uses more of them defines some again."""
 
 _STATUSES = ("succeeded", "failed", "cancelled", "timed out", "retried")
 
@@ -412,7 +412,7 @@ _STATUSES = ("succeeded", "failed", "cancelled", "timed out", "retried")
 class QueueWatch:
     """The engine's completion queue as a `Watch`.
 
-    The thread that serves reads the workers' sockets itself, so an answer reaches it without a detour.
+    The thread that calls `serve` reads the sockets of the workers itself, so no other thread has to pass answers on.
     """
 
     def __init__(self, client: _native.Client) -> None:
@@ -425,7 +425,7 @@ class QueueWatch:
         self._queue.run()
 
     def wake(self) -> None:
-        # The end of a context has woken its queues already.
+        # A closed context has woken its queues already.
         with suppress(ContextClosedError):
             self._queue.add(_native.put(self._client, None), _nothing)
 

@@ -1,4 +1,4 @@
-"""A `RuntimeEnv` as the node is told of it; its environment variables travel apart."""
+"""A `RuntimeEnv` in the form that the node reads; its environment variables are sent separately."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PACKAGE = Path(__file__).resolve().parents[2]
 def describe(env: RuntimeEnv, purpose: Literal["worker", "job"] = "worker") -> str:
     """Return the description as src/model/runtime_env_spec.h reads it; empty when the driver has all that is asked for.
 
-    A snapshot of the working folder is taken now, so that what the driver changes afterwards is not seen.
+    A snapshot of the working folder is taken now: later changes to the folder do not reach the task.
 
     Raises:
         RuntimeEnvError: there is no such folder or archive, or no snapshot can be taken of it.
@@ -63,7 +63,7 @@ def describe(env: RuntimeEnv, purpose: Literal["worker", "job"] = "worker") -> s
 
 
 def _with_whole_path(line: str) -> str:
-    """Return a requirement that names a file or folder with its whole path: uv runs elsewhere."""
+    """Return a requirement line with the absolute path of the file or folder that it names: uv runs elsewhere."""
     line = line.strip()
     if line.startswith(("./", "../", "~")):
         return os.path.abspath(os.path.expanduser(line))

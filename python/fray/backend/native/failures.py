@@ -71,7 +71,7 @@ def actor_died(executed: int, fate: int, class_name: str, name: str, cause: str,
 
 
 def task_error(task: str, type_name: str, message: str, traceback: str) -> Exception:
-    """Return the exception for a failure that came in words: of C++ code, or of Python code that C++ called."""
+    """Return the exception for a failure that is described by texts: of C++ code, or of Python code that C++ called."""
     error = errors.TaskError(
         f"task {task!r} failed with {type_name}: {message}",
         task_name=task,
@@ -84,7 +84,7 @@ def task_error(task: str, type_name: str, message: str, traceback: str) -> Excep
 
 
 def raise_unpicklable(what: str, value: object, cause: BaseException) -> NoReturn:
-    """Raise the SerializationError for a value that cannot travel; it names the part that is to blame."""
+    """Raise the SerializationError for a value that cannot travel; it names the part that cannot be pickled."""
     from fray._unpicklable import serialization_error
     from fray.job.refs import ObjectRef
 
@@ -95,7 +95,7 @@ def raise_unpicklable(what: str, value: object, cause: BaseException) -> NoRetur
 
 
 def can_pickle(value: object) -> bool:
-    """Return whether `value` could travel."""
+    """Return whether `value` can be pickled."""
     from fray._by_value import dumps
 
     try:
@@ -110,8 +110,8 @@ def can_pickle(value: object) -> bool:
 def is_from_signal(traceback: TracebackType | None) -> bool:
     """Return whether an exception with this traceback was raised by the handler of a signal.
 
-    Python runs handlers between two steps of whatever code the main thread is in, so what they raise comes out of that
-    code, but no failure of its own.
+    Python runs handlers between two steps of the code that the main thread runs. What a handler raises thus comes out
+    of that code, although it is not a failure of that code.
     """
     codes = set(_handlers())
     while traceback is not None:

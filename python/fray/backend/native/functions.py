@@ -2,7 +2,7 @@
 
 A function by value (a closure, a lambda, anything of ``__main__``) is pickled again as soon as something that it refers
 to could have changed: its code, its defaults, its cells and the globals it names must be the same immutable values as
-when it was pickled. Anything else among them means that it is pickled for every call. So a stale closure never runs.
+when it was pickled. A function that refers to anything mutable is pickled for every call. So no stale closure runs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LARGE_BYTES = 1 << 20
 _MOST_NAME_BYTES = 1 << 20
 _MOST_VALUE_BYTES = 32 << 20
 _ENTRY_BYTES = 512
-"""Of the table, the key and the handle, whatever they hold."""
+"""The size of an entry of the table with its key and its handle, without what they hold."""
 
 
 def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -42,10 +42,10 @@ def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 class FunctionTable:
-    """The callables that one context has sent, those used lately. Guarded by the GIL.
+    """The callables that one context has sent lately. Guarded by the GIL.
 
     Args:
-        needs: is shown what workers import with them.
+        needs: gets the pickles and modules of the callables, to find the packages that workers import with them.
     """
 
     def __init__(self, needs: Needs | None = None) -> None:
@@ -57,9 +57,9 @@ class FunctionTable:
         """Return (native handle, whether it is a generator function) of `fn`.
 
         Raises:
-            HoldsRefs: it captures refs or handles.
-            IsCpp: it is C++ code.
-            SerializationError: it cannot be pickled; the message names the captured variable.
+            HoldsRefs: `fn` captures refs or handles.
+            IsCpp: `fn` is C++ code.
+            SerializationError: `fn` cannot be pickled; the message names the captured variable.
         """
         key = (fn, name, max_calls)
         try:
@@ -87,7 +87,7 @@ class FunctionTable:
         return handle if state is None else self._by_value.note(key, state, handle)
 
     def frozen(self, fn: Frozen, name: str | None, max_calls: int) -> tuple[Any, bool] | None:
-        """Return what `handle` returned for it, as long as that is kept."""
+        """Return what `handle` returned for `fn`, or None where the table has dropped it."""
         return self._by_value.find(fn, (fn, name, max_calls))
 
     def _freeze(self, key: Any, fn: Frozen, name: str | None, max_calls: int) -> tuple[Any, bool]:
@@ -126,10 +126,10 @@ def cpp_function(name: str, label: str | None = None, retrying: bool = False) ->
 
 
 def checked_label(label: str) -> str:
-    """Return the name of a task, which people read, as it is.
+    """Return the name of a task unchanged.
 
     Raises:
-        ValueError: it has a zero character, or one that has no UTF-8.
+        ValueError: the name has a NUL character, or one that cannot be encoded as UTF-8.
     """
     if "\0" in label:
         raise ValueError(f"the name of a task must not have a zero character, got {label!r}")
@@ -149,7 +149,7 @@ def _size_by_name(key: Any, known: tuple[Any, bool]) -> int:
 
 
 def _size_by_value(key: Any, known: tuple[Any, bool]) -> int:
-    # What the function captures is held too, and takes about as much as its pickle.
+    # The table also holds what the function captures, which takes about as much memory as its pickle.
     return _ENTRY_BYTES + 2 * sys.getsizeof(known[0]) + sys.getsizeof(key[1])
 
 

@@ -1,7 +1,7 @@
-"""Environments of a job's own: virtual environments with what its workspace and its order ask for, and nothing else.
+"""Isolated environments of jobs: virtual environments that have what the workspace and the request name, and no more.
 
-uv makes them, in the user's cache, named after what is in them: jobs that ask for the same share one. Fray itself is a
-link in each, so that a job is of the same release as the program that launches it.
+uv makes them in the user's cache. They are named after their content, so jobs that ask for the same packages share one.
+Each has a symbolic link to Fray, so that a job has the same release as the program that launches it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from fray.errors import RuntimeEnvError, UnsupportedError
 __all__ = ["isolated_environment", "variables_of", "without_packages"]
 
 _LINKED = ("fray", "cloudpickle", "packaging")
-"""What a job's process needs to be one; it is this environment's own."""
+"""The packages that the process of a job itself needs; they are linked from this environment."""
 _COMPLETE = ".fray-complete"
 _SHOWN_LINES = 30
 
@@ -38,7 +38,7 @@ def isolated_environment(environment: EnvironmentConfig) -> str:
     It has the dependencies of the workspace's package, with the extras asked for, and the further packages.
 
     Raises:
-        UnsupportedError: a container image is asked for too, or uv is not there.
+        UnsupportedError: a container image is asked for too, or uv is not installed.
         RuntimeEnvError: uv cannot install the packages; the message has its last lines.
         ValueError: an extra that the package does not have.
     """
@@ -53,7 +53,7 @@ def isolated_environment(environment: EnvironmentConfig) -> str:
     place = _cache() / _name_of(lines)
     place.parent.mkdir(parents=True, exist_ok=True)
     with open(f"{place}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # whoever comes second finds it made
+        fcntl.flock(lock, fcntl.LOCK_EX)  # a second process waits here and finds the environment complete
         if not (place / _COMPLETE).exists():
             shutil.rmtree(place, ignore_errors=True)
             try:
@@ -65,7 +65,7 @@ def isolated_environment(environment: EnvironmentConfig) -> str:
 
 
 def variables_of(folder: str, given: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables of a job in that environment, made of those that it would have otherwise."""
+    """Return the variables of a job in that environment; `given` are those that it would have without it."""
     kept = {name: value for name, value in given.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
     path = os.pathsep.join([os.path.join(folder, "bin"), given.get("PATH", os.defpath)])
     return {**kept, "VIRTUAL_ENV": folder, "PATH": path, "PYTHONNOUSERSITE": "1"}
@@ -97,7 +97,7 @@ def _with_whole_path(line: str, workspace: str) -> str:
 
 
 def _name_of(lines: Sequence[str]) -> str:
-    """Return a name made of the content, and of the content of files among it."""
+    """Return a name that is a hash of the lines, and of the content of files that they name."""
     digest = hashlib.sha256(f"{sys.version}\n{sys.executable}\n{_package_folder('fray')}".encode())
     for line in lines:
         digest.update(f"\n{line}".encode())
@@ -123,7 +123,7 @@ def _make(place: Path, lines: Sequence[str], workspace: str) -> None:
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     packages = place / "lib" / version / "site-packages"
     for name in _LINKED:
-        with suppress(FileExistsError):  # it is among the packages that the job asks for
+        with suppress(FileExistsError):  # the job asks for this package itself
             (packages / name).symlink_to(_package_folder(name))
     (place / _COMPLETE).touch()
 

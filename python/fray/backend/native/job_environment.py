@@ -1,4 +1,4 @@
-"""The environment of a job as the node is told of it; its environment variables travel apart."""
+"""The environment of a job in the form that the node reads; its environment variables are sent separately."""
 
 from __future__ import annotations
 

@@ -32,16 +32,16 @@ _SAME = (
     "max_processes",
     "max_files",
 )
-"""Fields that a request and an order both have; None leaves a number as the node has it."""
+"""Fields that a request and an order both have; None leaves the choice of a number to the node."""
 
 
 def order_of(request: JobRequest, isolated: bool = False, extra: Mapping[str, str] | None = None) -> dict[str, object]:
-    """Return the order for a job; an `isolated` one is in an environment of its own, which is made here.
+    """Return the order for a job. The environment of an `isolated` job is made here.
 
     Args:
         request: the job.
-        isolated: whether it has an environment of its own.
-        extra: further variables.
+        isolated: whether the job has a virtual environment of its own.
+        extra: further environment variables of the job.
     """
     environment = request.environment or create_environment()
     binary = request.entrypoint.binary_entrypoint
@@ -83,7 +83,7 @@ def shell_order(name: str, entrypoint: str, env: RuntimeEnv) -> dict[str, object
 
 
 def job_variables(extra: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables of a job that this process launches: its own, and `extra`, which come before them.
+    """Return the variables of a job: those of this process, replaced by `extra` where both have one.
 
     Programs are looked for beside this interpreter first, so that ``python`` is the one that has Fray.
     """

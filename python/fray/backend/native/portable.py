@@ -39,7 +39,7 @@ def array_parts(what: str, array: Any) -> tuple[str, tuple[int, ...], Any]:
 
 
 def make_array(memory: Any, dtype: str, shape: tuple[int, ...]) -> Any:
-    """Return the array that lies in `memory`, which is not copied; read-only, like all that was got."""
+    """Return the array whose elements are in `memory`, without a copy; read-only, as every value that `get` returns."""
     with needs("numpy", "numpy", "an array from C++"):
         import numpy
 
@@ -50,7 +50,7 @@ def handle_parts(what: str, value: object) -> tuple[Any, bytes]:
     """Return (ref, description) of an actor's handle.
 
     Raises:
-        SerializationError: `value` is none, nor anything else that other languages read.
+        SerializationError: `value` is not a handle, nor any other value that other languages read.
     """
     from fray.backend.native.actors import NativeActorLink
 

@@ -11,7 +11,7 @@ __all__ = ["cpp_worker_program", "fray_program"]
 
 
 def fray_program() -> str:
-    """Return the path of the node, which makes snapshots too.
+    """Return the path of the program `fray`, which is the node and also makes snapshots.
 
     Raises:
         NodeDiedError: it is not installed.
@@ -24,7 +24,7 @@ def fray_program() -> str:
 
 
 def cpp_worker_program() -> str:
-    """Return the path of what becomes the worker of a C++ library.
+    """Return the path of the program that becomes the worker of a C++ library.
 
     Raises:
         UnsupportedError: it is not installed.
@@ -38,7 +38,7 @@ def cpp_worker_program() -> str:
 
 
 def _places(*parts: str) -> list[str]:
-    """Where a file of the package may be: an editable installation has two folders, its sources' and its build's."""
+    """Return where a file of the package may be: an editable installation has folders of sources and of the build."""
     return [os.path.join(os.path.realpath(folder), *parts) for folder in sys.modules["fray"].__path__]
 
 

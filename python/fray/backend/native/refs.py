@@ -10,11 +10,12 @@ from weakref import WeakKeyDictionary
 
 from fray import _native
 from fray.backend.native.terminal import lend_terminal
+from fray.backend.native.tracing import awaiting
 from fray.errors import DeadlockError
 
 __all__ = ["awaited_refs", "note_loops", "result", "wait_in_loop"]
 
-_awaited: dict[asyncio.Future[None], Any] = {}  # what coroutines wait for, by the future that ends the wait
+_awaited: dict[asyncio.Future[None], Any] = {}  # the refs that coroutines wait for, by the future that ends the wait
 _queues: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Any, Any]] = WeakKeyDictionary()
 
 
@@ -25,13 +26,16 @@ def result(ref: Any, timeout: float | None = None) -> Any:
 
 def wait_in_loop(ref: Any) -> Generator[Any, None, Any]:
     """Wait for `ref` without stopping the running event loop."""
-    while not ref._ready():  # a refused wait of another coroutine for the same ref ends this one too
-        yield from _until_told(ref)
-    return _native.get(ref._client, ref, None)
+    if ref._ready():
+        return _native.get(ref._client, ref, None)
+    with awaiting(ref):
+        while not ref._ready():  # a refused wait of another coroutine for the same ref ends this one too
+            yield from _until_told(ref)
+        return _native.get(ref._client, ref, None)
 
 
 def _until_told(ref: Any) -> Generator[Any, None, None]:
-    """Wait until the engine says that `ref` is ready, or that it never will be, for which DeadlockError is raised."""
+    """Wait until the engine says that `ref` is ready; raise DeadlockError where it says that it never will be."""
     loop = asyncio.get_running_loop()
     queue = _queue_of(loop, ref._client)
     arrived = loop.create_future()
@@ -55,9 +59,9 @@ def _until_told(ref: Any) -> Generator[Any, None, None]:
 
 
 def awaited_refs(waits_for: Any) -> dict[asyncio.Future[None], Any] | None:
-    """Return the refs one of which has to come before `waits_for`, what a coroutine waits for, can end.
+    """Return the refs of which one must be ready before `waits_for`, which a coroutine awaits, can end.
 
-    They stand beside the futures that their arrival ends. None: something else may end it, as far as can be seen.
+    They are given by the futures that their arrival ends. None where something else may end `waits_for`.
     """
     if waits_for in _awaited:
         return None if waits_for.done() else {waits_for: _awaited[waits_for]}

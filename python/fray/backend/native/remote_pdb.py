@@ -11,7 +11,7 @@ __all__ = ["RemotePdb"]
 
 
 class RemotePdb(pdb.Pdb):
-    """One conversation; it lasts until the task ends, goes on without further stops, or the terminal is gone."""
+    """A debugger for one stop; it ends when the task ends or continues without break points, or the terminal goes."""
 
     def __init__(self, connection: socket.socket, ended: Callable[[], None]) -> None:
         self._connection = connection
@@ -22,7 +22,7 @@ class RemotePdb(pdb.Pdb):
         super().__init__(skip=["fray", "fray.*"], stdin=self._in, stdout=self._out, nosigint=True, readrc=False)
 
     def set_continue(self) -> None:
-        """Go on; without any break point left the terminal is not needed any more."""
+        """Continue the task; give the terminal back where no break point is left."""
         super().set_continue()
         if not self.breaks:
             self.finish()
@@ -40,20 +40,20 @@ class RemotePdb(pdb.Pdb):
         return True
 
     def finish(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         if self._finished:
             return
         self._finished = True
         for file in (self._out, self._in):
             try:
                 file.close()
-            except OSError:  # nobody is there to hear the rest
+            except OSError:  # the terminal is gone
                 continue
         self._connection.close()
         self._ended()
 
     def print_stack_entry(self, *args: Any, **kwargs: Any) -> None:
-        """Say where the task is; a terminal that has gone is noticed at the next question."""
+        """Print where the task is; ignore a terminal that has gone, which the next read notices."""
         try:
             super().print_stack_entry(*args, **kwargs)
         except OSError:

@@ -14,7 +14,8 @@ __all__ = ["Retrying"]
 class Retrying:
     """A task's function, and the exceptions after which the task may be tried again.
 
-    It only says so: the submitter counts attempts, those that ended with their worker included, and places the next.
+    The worker only reports that another attempt is allowed: the submitter counts the attempts, including those that
+    ended because their worker died, and starts the next one.
 
     Raises:
         UnsupportedError: the function is a generator function.
@@ -33,5 +34,5 @@ class Retrying:
         return self.fn(*args, **kwargs)
 
     def retries_after(self, error: BaseException) -> bool:
-        """Return whether `error` is one of those exceptions."""
+        """Return whether `error` is an exception after which the task may be tried again."""
         return isinstance(error, Exception) and (self.allowed is True or isinstance(error, self.allowed or ()))

@@ -29,8 +29,8 @@ def make_array(client: _native.Client, sizes: tuple[int, ...], kind: numpy.dtype
 def became_object(array: Any) -> None:
     """Make an array of `make_array`, or a view of all of it, read-only: its memory has become an object.
 
-    Whatever else refers to that memory sees and writes a private copy from now on (see `SegmentPool.take_private`), so
-    that nothing changes the object. Only arrays can be seen here, and they are told of.
+    Every other reference to that memory reads and writes a private copy from now on (see `SegmentPool.take_private`),
+    so that nothing changes the object. A warning names this where other arrays still refer to the memory.
     """
     import numpy
 
@@ -47,5 +47,5 @@ def became_object(array: Any) -> None:
 
 
 def _references(view: Any) -> int:
-    """Return how often the array that `view` is a view of is referred to."""
+    """Return the number of references to the array that `view` is a view of."""
     return sys.getrefcount(view.base)

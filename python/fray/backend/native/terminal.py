@@ -23,7 +23,7 @@ _LOOK_EVERY_SECONDS = 0.1
 
 
 class Terminal:
-    """Lends the terminal of this process, one task after the other."""
+    """Lends the terminal of this process to one task at a time."""
 
     def __init__(self, client: _native.Client, session_folder: str) -> None:
         from pathlib import Path
@@ -56,7 +56,7 @@ class Terminal:
         for path in self._folder.glob(socket_name(os.getpid(), "*")):
             try:
                 found.append((path.stat().st_mtime_ns, path))
-            except OSError:  # somebody else attached to it
+            except OSError:  # another program has attached to it
                 continue
         return [path for _, path in sorted(found)]
 
@@ -80,7 +80,7 @@ def _is_usable() -> bool:
 
 
 def _attach(path: Path) -> None:
-    """Carry what is typed to the task and what it says to the terminal, until it hangs up."""
+    """Carry input to the task and its output to the terminal, until the task closes the connection."""
     import select
     import socket
 
@@ -90,7 +90,7 @@ def _attach(path: Path) -> None:
         try:
             with short_path(path.parent, path.name) as address:
                 task.connect(address)
-        except OSError:  # it is gone, or somebody else was faster
+        except OSError:  # the task has ended, or another program has attached first
             return
         sources = [task.fileno(), keyboard]
         while True:

@@ -1,7 +1,7 @@
 """How many threads the numerical libraries of a worker use: as many as its task has CPUs.
 
-A library reads its variable when it is loaded; one that is loaded already is told through `threadpoolctl`, where that
-is installed. What the user has set stays.
+A library reads its variable when it is loaded; for a library that is loaded already, `threadpoolctl` changes the number
+where it is installed. A variable that the user has set keeps its value.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _GENERAL = "OMP_NUM_THREADS"
 _VARIABLES = (_GENERAL, "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 _LIBRARIES = ("numpy", "torch", "numexpr", "mkl")
 _own: dict[str, str] = {}
-"""What this module has set."""
+"""The variables that this module has set, with their values."""
 
 
 def use_threads(count: int) -> None:

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import fcntl
 import os
+import struct
 import time
-from contextlib import suppress
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext, suppress
+from typing import TYPE_CHECKING, Any
 
 from fray import _native, _traces
 
-__all__ = ["settle_traces", "trace_program", "traced_call"]
+if TYPE_CHECKING:
+    from fray._cpp_spans import CppSpans
+
+__all__ = ["awaiting", "settle_traces", "take_cpp_spans", "trace_program", "traced_call"]
 
 _PAUSE = 0.01
 
@@ -43,8 +47,32 @@ def traced_call(function: Any, trace: bytes, name: str, number: int, attempt: in
     return _traces.around(function, trace.decode(), _full_name(function, name), **attributes)
 
 
-def settle_traces(client: Any) -> None:
+def awaiting(ref: Any) -> AbstractContextManager[None]:
+    """Surround the wait of a coroutine for `ref`."""
+    recorder = _traces.recorder()
+    if recorder is None:
+        return nullcontext()
+    epoch, owner, sequence = ref._id().split(".")
+    return recorder.awaiting(struct.pack("=IIQ", int(epoch, 16), int(owner), int(sequence)))
+
+
+def take_cpp_spans(client: Any) -> CppSpans | None:
+    """Record what C++ workers tell of what they run, until it is closed; None while nobody traces."""
+    recorder = _traces.recorder()
+    if recorder is None:
+        return None
+    from fray._cpp_spans import CppSpans
+    from fray._trace_pipe import PIPE_VARIABLE, pipe_path
+
+    with suppress(OSError):  # the folder is another file system's, which has no pipes
+        return CppSpans(pipe_path(client.session_folder(), _traces.worker_variables()[PIPE_VARIABLE]), recorder)
+    return None
+
+
+def settle_traces(client: Any, cpp_spans: CppSpans | None) -> None:
     """Have this program and its workers export what they have recorded, before the program leaves its node."""
+    if cpp_spans is not None:
+        cpp_spans.drain()
     if _traces.recorder() is not None and client.is_open():
         folder = client.session_folder()
         _traces.settle(lambda seconds: _wait_for_workers(folder, seconds))

@@ -56,8 +56,8 @@ def bind_devices(devices: dict[str, list[int]], environment: dict[str, str]) -> 
 def load_function(kind: int, payload: bytes) -> Any:
     """Return the callable of a task: by its name or from its pickle.
 
-    An interrupt is held back until then: a half-imported module would have to be imported again by the next task, which
-    could be interrupted in its turn, and so for ever.
+    An interrupt is held back until the function is loaded: the next task would have to import a half-imported module
+    again, could be interrupted in turn, and no task would ever run.
     """
     global _loading
     _loading = True
@@ -70,7 +70,7 @@ def load_function(kind: int, payload: bytes) -> Any:
 
 
 def pack_exception(exc: BaseException, task_name: str) -> bytes:
-    """Return the bytes of a task's exception; see `fray._failures`. A missing module's says where it was sought."""
+    """Return the bytes of a task's exception; see `fray._failures`. For a missing module they name the search path."""
     if isinstance(exc, ModuleNotFoundError):
         exc.add_note(
             f"worker {os.getpid()} looked for {exc.name!r} in {_shortened(sys.path)}: sys.path, and the current folder "
@@ -87,7 +87,7 @@ def _shortened(path: list[str]) -> str:
 
 
 def traced(function: Any, trace: bytes, name: str, number: int, attempt: int) -> Any:
-    """Return what is called in the place of `function`, for a caller that is traced."""
+    """Return the callable that replaces `function` where its caller is traced."""
     context = NativeJobContext.current()
     return traced_call(function, trace, name, number, attempt, "" if context is None else context.session_folder)
 
@@ -117,7 +117,7 @@ def main(process: int, control_fd: int, page_fd: int) -> None:
     try:
         client = _native.become_worker(process, control_fd)
     except NodeDiedError:
-        os._exit(1)  # the node let it go before it had begun, and reads no message of it
+        os._exit(1)  # the node ended this worker before it had begun; no message can be sent
     breakpoints.install(client.session_folder())
     _traces.only_children()
     NativeJobContext._adopt(client)  # pyright: ignore[reportPrivateUsage]
@@ -173,32 +173,32 @@ def _exit_code(raised: BaseException | None) -> int:
 
 
 def _be_nobodys_worker() -> None:
-    """Ctrl-C is for this forked child what it is for any program: no task of it is cancelled."""
+    """Handle Ctrl-C as any program does: in this forked child there is no task to cancel."""
     if signal.getsignal(signal.SIGINT) is on_interrupt:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _write_each_line_at_once() -> None:
-    """A task's lines are shown when it prints them, not when a buffer is full; both streams are pipes to the node."""
+    """Flush each line of output when it is printed: both streams are pipes to the node, which Python would buffer."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(line_buffering=True)
 
 
 def _draw_seeds() -> None:
-    """Draw what libraries draw once, at their import: workers that share it would draw the same random numbers."""
+    """Draw new random seeds for libraries that draw them at import: workers that share an import would share them."""
     random: Any = sys.modules.get("numpy.random")
     if random is not None:
         random.seed()
 
 
 def handle_interrupts() -> None:
-    """Let interrupts of tasks raise; a task may have set another handler."""
+    """Have the signal of an interrupt raise in the task; an earlier task may have set another handler."""
     signal.signal(signal.SIGINT, on_interrupt)
 
 
 def on_interrupt(number: int, frame: Any) -> None:
-    """Raise what the running task is interrupted with. A signal that comes after its task has ended does nothing."""
+    """Raise the exception that interrupts the running task; do nothing for a signal that comes after the task's end."""
     del number, frame
     if not _loading:
         _raise_interrupt()

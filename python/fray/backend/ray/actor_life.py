@@ -26,7 +26,7 @@ def named_actors() -> list[tuple[str, str]]:
 
 
 def free_name(name: str, namespace: str) -> None:
-    """Raise NameTakenError where a name has an actor; else see to it that Ray forgets the one that has ended."""
+    """Raise NameTakenError where a living actor has the name; else have Ray forget the ended actor of that name."""
     if (namespace, name) in named_actors():
         raise name_taken(name, namespace)
     with suppress(ValueError, theirs.RayError):
@@ -42,7 +42,7 @@ def wait_until_gone(link: RayActorLink) -> None:
 
 
 def wait_until_restarted(link: RayActorLink, restarts: int) -> None:
-    """Wait until the actor lives anew or has ended: a call sent to the old process would be lost."""
+    """Wait until the actor was restarted or has ended: a call sent to the old process would be lost."""
     deadline = time.monotonic() + _RESTART_SECONDS
     while time.monotonic() < deadline:
         state, now = state_of(link)
@@ -52,6 +52,6 @@ def wait_until_restarted(link: RayActorLink, restarts: int) -> None:
 
 
 def state_of(link: RayActorLink) -> tuple[str, int]:
-    """Return Ray's word for where an actor is in its life, and how often it was started again."""
+    """Return Ray's name for the state of an actor, and how often it was restarted."""
     found: Any = ray._private.state.actors(actor_id=link.actor_id)
     return found.get("State", "DEAD"), int(found.get("NumRestarts", 0))

@@ -28,14 +28,14 @@ _STREAMS = (MethodKind.GENERATOR, MethodKind.ASYNC_GENERATOR)
 
 
 class ActorSetup(NamedTuple):
-    """What the process of an actor learns about it."""
+    """What the process of an actor is told about the actor."""
 
     namespace: str
     name: str | None
     class_name: str
     methods: Mapping[str, MethodKind]
     is_serial: bool
-    """One call at a time."""
+    """Whether the actor runs one call at a time."""
 
 
 # ---- where the actor runs
@@ -60,7 +60,7 @@ class _Host:
             raise_failure(error)
 
     def _fray_enter(self) -> Any:
-        """Make context and actor current for a call; return the user's object."""
+        """Make the context and the actor current for a call; return the user's object."""
         enter_context(self._fray_job_context)
         enter_actor(self._fray_context)
         return self._fray_object
@@ -68,11 +68,11 @@ class _Host:
 
 @lru_cache(maxsize=256)
 def actor_class(class_name: str, methods: tuple[tuple[str, MethodKind], ...], bare: frozenset[str]) -> Any:
-    """Return Ray's actor class for a user's class of that name with these methods; `bare` take no arguments."""
+    """Return Ray's actor class for a class of that name with these methods; those in `bare` take no arguments."""
     short = class_name.rpartition(".")[2]
     body = {name: _method(name, kind) for name, kind in methods}
     for name in bare:
-        # Ray takes a short way where it sees that there are no arguments.
+        # Ray skips work where the signature has no arguments.
         body[name].__signature__ = inspect.Signature([_SELF])  # type: ignore[attr-defined]
     made = type(short, (_Host,), {**body, "__module__": __name__, "__qualname__": class_name})
     return ray.remote(made)
@@ -84,7 +84,7 @@ def bare_methods(cls: type[Any], methods: Iterable[str]) -> frozenset[str]:
 
 
 def _method(name: str, kind: MethodKind) -> Callable[..., Any]:
-    """Return the method that Ray calls: of the same kind as the user's, so that Ray treats it alike."""
+    """Return the method that Ray calls. It has the same kind as the user's method, so that Ray runs it alike."""
 
     def plain(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -140,7 +140,7 @@ def _method_of(host: Any, name: str, kwargs: dict[str, Any]) -> Callable[..., An
 
 
 class Caller(Holder, Protocol):
-    """What links ask of the engine that they belong to."""
+    """What links need of the engine that they belong to."""
 
     def connection(self) -> Connection: ...
     def check_lives(self, link: Any) -> None: ...
@@ -171,7 +171,7 @@ class RayActorLink(ActorLink):
         self.methods = methods
 
     def hold(self, raws: list[Any]) -> None:
-        """Keep the refs that a restart needs again; Ray does not."""
+        """Hold the refs that a restart of the actor needs again: Ray does not hold them."""
         self._held = raws
 
     @property
@@ -187,7 +187,7 @@ class RayActorLink(ActorLink):
         return self.call(method, remote, args, kwargs)
 
     def call(self, method: str, remote: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call `remote`, Ray's of that method, and return our refs."""
+        """Call `remote`, Ray's callable for the method, and return Fray's refs."""
         engine = self._engine
         engine.check_lives(self)
         if _traces.recorder() is not None and self._takes_trace(method):
@@ -207,7 +207,7 @@ class RayActorLink(ActorLink):
         return engine.wrapped(answer)
 
     def _takes_trace(self, method: str) -> bool:
-        """Return whether a trace context may go along: the method is one of `_Host`, and takes any keyword."""
+        """Return whether the call can carry a trace context: a method of `_Host` takes any keyword."""
         signatures: Mapping[str, list[inspect.Parameter]] = self._raw._ray_method_signatures
         of_host = "_fray_enter" in signatures
         return of_host and any(parameter.kind is parameter.VAR_KEYWORD for parameter in signatures.get(method, []))
@@ -236,7 +236,7 @@ class RayActorLink(ActorLink):
 
 
 class RayActorMethod(ActorMethod):
-    """A method whose call of Ray is made ready once."""
+    """A method that holds Ray's callable, which is prepared once."""
 
     __slots__ = ("_remote",)
 

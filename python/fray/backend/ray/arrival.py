@@ -1,4 +1,4 @@
-"""Reads the pickle of a Ray context. There may be no Ray where it is read, so it is used only if it was imported."""
+"""Reads the pickle of a Ray context. The reading process may have no Ray, so only an imported Ray is used."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ reading = threading.local()
 
 
 def arrive_on_ray(session: str, own_name: str, namespace: str) -> JobContext:
-    """Return this process's context; in a worker of Ray's the one of that namespace, as its tasks find it."""
+    """Return the context of this process; in a worker of Ray, the one with that namespace, which its tasks use too."""
     if is_ray_worker():
         return BACKENDS["ray"].context_class().of_worker(namespace)
     return arrive(session, own_name, getattr(reading, "context", None))

@@ -1,4 +1,4 @@
-"""How an attempt at a job ended, and whether another follows. Pure."""
+"""How an attempt at a job ended, and whether another attempt follows. Decisions only: no I/O, clock or thread."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["Budget", "Ending", "ending_of", "worst"]
 
 
 class Ending(IntEnum):
-    """How an attempt, or one process of it, ended; where several differ, the greatest counts."""
+    """How an attempt, or one process of it, ended; where processes differ, the greatest value counts."""
 
     SUCCEEDED = 0
     CANCELLED = 1
-    """Because another process of the attempt did not succeed."""
+    """The process was cancelled because another process of the attempt did not succeed."""
     FAILED = 2
     """The user's code raised, or ended its process."""
     PREEMPTED = 3
@@ -40,10 +40,10 @@ _CANCELLED = (theirs.TaskCancelledError, errors.TaskCancelledError)
 
 
 def ending_of(error: BaseException | None, timeouts_are_preemptions: bool = False) -> Ending:
-    """Return how a process ended that raised `error`, or nothing.
+    """Return how a process ended that raised `error`, which is None where it raised nothing.
 
-    With `timeouts_are_preemptions` code that gave up waiting counts as preempted: on a TPU pod that is how the machines
-    that are left notice that one is gone.
+    With `timeouts_are_preemptions`, code that gave up waiting counts as preempted: on a TPU pod the remaining machines
+    notice only by such a timeout that a machine is gone.
     """
     if error is None:
         return Ending.SUCCEEDED
@@ -64,14 +64,14 @@ def worst(endings: Iterable[Ending]) -> Ending:
 
 
 class Budget:
-    """Attempts that are left after failures and after preemptions, which are counted apart."""
+    """The remaining attempts after failures and after preemptions, which are counted separately."""
 
     def __init__(self, failures: int, preemptions: int) -> None:
         self.failures_left = failures
         self.preemptions_left = preemptions
 
     def again(self, ending: Ending) -> bool:
-        """Count one ending that is no success; return whether another attempt follows."""
+        """Count one ending that was not a success; return whether another attempt follows."""
         if ending is Ending.PREEMPTED:
             self.preemptions_left -= 1
             return self.preemptions_left >= 0

@@ -18,30 +18,30 @@ __all__ = ["Attempt", "BackgroundJob"]
 
 
 class Attempt(Protocol):
-    """One try at all replicas."""
+    """One attempt at all replicas of a job."""
 
     def run(self) -> list[tuple[Ending, BaseException | None]]:
-        """Wait for the end of all; how each ended, and what it raised."""
+        """Run all replicas to their end; return how each ended, and what it raised."""
         ...
 
     def cancel(self) -> None:
-        """End all at once."""
+        """End all replicas now."""
         ...
 
 
 class BackgroundJob:
-    """Starts attempts until one succeeds, the budget is used up, or somebody stops it. Ends with this process.
+    """Starts attempts until one succeeds, the budget is used up, or `stop` is called. The job ends with this process.
 
     Threading: any thread; `_lock` guards the state.
 
     Args:
-        job_id: its id.
-        name: as in its request.
-        start: starts the attempt of that number, from 1 on.
-        budget: of attempts.
-        replicas: how many there are.
-        output: of all attempts; it tells which replicas have begun to run.
-        waits_for: what Ray must have free for each replica, as people write it.
+        job_id: id of the job.
+        name: name of the job.
+        start: starts the attempt with the given number, which counts from 1.
+        budget: how many further attempts are allowed.
+        replicas: number of replicas.
+        output: the output of all attempts; it knows which replicas have begun to run.
+        waits_for: the resources that must be free for each replica, as people write them.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class BackgroundJob:
         """How each replica of the last attempt ended; empty while the job lives."""
         self._error: BaseException | None = None
         self._decisive = 0
-        """The number of the replica that raised it."""
+        """The number of the replica whose end decided the status."""
         self._attempt: Attempt | None = None
         self._stopping = False
         self._ended = threading.Event()
@@ -116,7 +116,7 @@ class BackgroundJob:
         return self._error
 
     def wait(self, timeout: float | None) -> bool:
-        """Wait for the end; return whether it is there."""
+        """Wait for the end of the job; return whether it has ended."""
         return self._ended.wait(timeout)
 
     def stop(self) -> None:
@@ -154,7 +154,7 @@ class BackgroundJob:
         self._finish(JobStatus.SUCCEEDED if ending is Ending.SUCCEEDED else JobStatus.FAILED, error)
 
     def _finish(self, status: JobStatus, error: BaseException | None) -> None:
-        """Take the one final state; the first to come decides."""
+        """Set the final status; only the first call has an effect."""
         with self._lock:
             if not JobStatus.finished(self._status):
                 self._status = JobStatus.STOPPED if self._stopping else status
@@ -172,7 +172,7 @@ def _replica(ending: Ending, error: Any) -> TaskStatus:
 
 
 def _text_of(error: BaseException) -> str:
-    """Return why a function failed, in the words of every cluster."""
+    """Return why a function failed, in the form that every cluster uses."""
     code = _code_of(error)
     exited = None if code is None else f"it exited with code {code}"
     text = error.text if isinstance(error, JobExit) else f"{type(error).__name__}: {error}"
@@ -180,7 +180,7 @@ def _text_of(error: BaseException) -> str:
 
 
 def _code_of(error: BaseException | None) -> int | None:
-    """Return the exit code of a function that raised `error`; None where Ray does not tell how its process ended."""
+    """Return the exit code of a function that raised `error`; None where Ray does not say how its process ended."""
     if isinstance(error, JobExit):
         return error.code
     return None if error is None or ending_of(error) is not Ending.FAILED else 1

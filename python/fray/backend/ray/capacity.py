@@ -1,4 +1,4 @@
-"""What the nodes of a Ray have, and what none of them can ever give. The decisions are pure functions."""
+"""The resources of the nodes of a Ray cluster, and which demands no node can ever meet. Decisions are functions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Capacity", "demand_text", "on_head", "refusal", "shortage", "shortag
 
 HEAD_NODE = "head_node"
 RAY_HEAD = "node:__internal_head__"
-"""Ray gives its head one of these by itself."""
+"""The resource by which Ray marks its head node."""
 _FRESH_SECONDS = 2.0
 
 Nodes = Sequence[Mapping[str, float]]
@@ -30,7 +30,7 @@ def on_head(demand: Mapping[str, float], nodes: Nodes) -> dict[str, float]:
 
 
 def shortage(demand: Mapping[str, float], nodes: Nodes) -> str | None:
-    """Return what keeps `demand` from ever fitting on one of `nodes`, None where it fits on one."""
+    """Return why `demand` can never fit on any of `nodes`; None where it fits on one."""
     if any(all(node.get(name, 0) >= amount for name, amount in demand.items()) for node in nodes):
         return None
     parts: list[str] = []
@@ -43,7 +43,7 @@ def shortage(demand: Mapping[str, float], nodes: Nodes) -> str | None:
 
 
 def shortage_of_gang(demand: Mapping[str, float], count: int, nodes: Nodes) -> str | None:
-    """Return what keeps `count` replicas of `demand` from ever running at the same time; None where they fit."""
+    """Return why `count` replicas of `demand` can never run at the same time; None where they fit."""
     needed = {name: amount for name, amount in demand.items() if amount > 0}
     if not needed or count == 1:
         return shortage(demand, nodes)
@@ -54,7 +54,7 @@ def shortage_of_gang(demand: Mapping[str, float], count: int, nodes: Nodes) -> s
 
 
 def demand_text(demand: Mapping[str, float]) -> str:
-    """Return a demand as people write it, without what it has none of."""
+    """Return a demand as people write it, without resources whose amount is 0."""
     return ", ".join(f"{name} {amount_text(name, amount)}" for name, amount in demand.items() if amount > 0)
 
 
@@ -64,7 +64,7 @@ def _text(name: str, amount: float, beside: float) -> str:
 
 
 def refusal(what: str, lacking: str) -> InfeasibleError:
-    """Return the error for a request that nothing in this Ray can ever serve."""
+    """Return the error for a request that no node of this Ray can ever serve."""
     return InfeasibleError(
         f"{what} asks for what no node of this Ray has ({lacking}); ask for less, start a node that has it, or say "
         "ray?autoscaling=true where nodes come by themselves"
@@ -72,11 +72,11 @@ def refusal(what: str, lacking: str) -> InfeasibleError:
 
 
 class Capacity:
-    """Remembers for a moment what the nodes have, so that asking costs nothing in a loop.
+    """Remembers the resources of the nodes for a moment, so that a loop of submissions does not ask Ray each time.
 
     Args:
-        list_nodes: asks Ray.
-        grows: nodes may come, so nothing is refused.
+        list_nodes: asks Ray for the nodes.
+        grows: whether further nodes may come, so that nothing is refused.
     """
 
     def __init__(self, list_nodes: Callable[[], Nodes], grows: bool) -> None:
@@ -90,7 +90,7 @@ class Capacity:
         """Return the resources to ask Ray for.
 
         Raises:
-            InfeasibleError: no node can ever give them; Ray itself would wait for ever.
+            InfeasibleError: no node can ever give them; Ray itself would wait forever.
         """
         for fresh in (False, True):
             nodes = self.nodes(fresh)

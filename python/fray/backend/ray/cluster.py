@@ -48,27 +48,27 @@ _LOG = logging.getLogger("fray")
 _FIRST_LOOK_SECONDS = 0.1
 _LONGEST_LOOK_SECONDS = 5.0
 _SLOWER = 1.4
-"""Factor between one pause and the next: an end is noticed within that part of the time that the job took."""
+"""Factor between one pause and the next: the delay of noticing an end is a fixed part of the time a job takes."""
 _LOST_SECONDS = 30.0
-"""How long a wait goes on while the dashboard does not answer; a head takes some seconds to start again."""
+"""How long a wait goes on while the dashboard does not answer; a head takes some seconds to restart."""
 
 
 class RayCluster(Cluster):
     """Starts, watches and ends jobs on Ray. Thread-safe.
 
-    A program goes to the REST API of Ray's dashboard, for which Ray need not be installed here, and lives by itself. A
-    function runs as Ray tasks of this process, one for each replica, and ends with it; so does one on a TPU, which gets
-    whole slices.
+    A program is submitted to the REST API of Ray's dashboard, for which Ray need not be installed here, and does not
+    depend on this process. A function runs as Ray tasks of this process, one for each replica, and ends with it. A
+    function on a TPU gets whole slices.
 
     Args:
         address: of the cluster, as ``ray.init`` takes it; ``"auto"`` for ``RAY_ADDRESS`` or the Ray of this machine.
-        namespace: where the actors of function jobs live.
-        local: Ray runs on this machine: no environment is built; see `build_runtime_env`. None: so it is where this
-            process started its Ray itself.
+        namespace: the namespace of the actors of function jobs.
+        local: whether Ray runs on this machine, so that no environment is built; see `build_runtime_env`. None: yes if
+            this process has started its Ray.
         dashboard_address: URL of the dashboard, through which programs are submitted; by default that of the
             initialised Ray, or `address` where it is a URL.
-        jobs: how the dashboard is asked, where it is not to be over its REST API.
-        autoscaling: nodes come by themselves; as in `RayJobContext`.
+        jobs: what is asked for jobs instead of the REST API of the dashboard.
+        autoscaling: whether Ray adds nodes by itself; as in `RayJobContext`.
         cluster: not supported, as in `RayJobContext`.
     """
 
@@ -95,7 +95,7 @@ class RayCluster(Cluster):
         self._outputs: Outputs | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel as one that reaches the same Ray; the functions that this object started stay with it."""
+        """Travel as a cluster that reaches the same Ray; the copy does not know the functions that this one started."""
         asked = {"autoscaling": self._autoscaling, "dashboard_address": self._dashboard_address}
         if self._dashboard_address is None and isinstance(self._jobs, RestJobs):
             asked["dashboard_address"] = self._jobs.address
@@ -107,7 +107,7 @@ class RayCluster(Cluster):
         """Start a job and return its id.
 
         Raises:
-            InfeasibleError: no node has what it asks for, and none comes by itself.
+            InfeasibleError: no node has what the job asks for, and Ray adds no nodes by itself.
             SerializationError: its function cannot be pickled.
             ValueError: a program with several replicas, which Ray's job submission cannot start; or a runtime env that
                 it does not take.
@@ -180,7 +180,7 @@ class RayCluster(Cluster):
 
     @staticmethod
     def _folder(request: JobRequest, runtime_env: Mapping[str, Any]) -> str | None:
-        """Return the folder in which a job runs, unless Ray has it in a copy of that folder or in an image."""
+        """Return the folder in which a job runs; None where Ray runs it in a copy of that folder or in an image."""
         environment = request.environment or create_environment()
         if environment.workspace is None or "working_dir" in runtime_env:
             return None
@@ -241,19 +241,21 @@ class RayCluster(Cluster):
         output = self._output(job_id)
         folder = self._folder(request, runtime_env)
 
-        def numbered(number: int) -> Attempt:
-            variables = variables_of(job_id, request.name, number)
-            return attempt(ReplicaProcess(call, output.sink, job_id, count > 1, variables, folder))
+        with _traces.launching(request.name, runtime_env.get("env_vars", {})) as traced:
 
-        self._functions[job_id] = BackgroundJob(
-            job_id,
-            request.name,
-            numbered,
-            Budget(request.max_retries_failure, request.max_retries_preemption),
-            count,
-            output,
-            f"waits for {demand_text(demand_of(request.resources)) or 'a process'}",
-        )
+            def numbered(number: int) -> Attempt:
+                variables = {**variables_of(job_id, request.name, number), **traced}
+                return attempt(ReplicaProcess(call, output.sink, job_id, count > 1, variables, folder))
+
+            self._functions[job_id] = BackgroundJob(
+                job_id,
+                request.name,
+                numbered,
+                Budget(request.max_retries_failure, request.max_retries_preemption),
+                count,
+                output,
+                f"waits for {demand_text(demand_of(request.resources)) or 'a process'}",
+            )
         return job_id
 
     def _output(self, job_id: str) -> JobOutput:
@@ -296,7 +298,7 @@ class RayCluster(Cluster):
         return self._functions.get(job_id)
 
     def pending_reason(self, job_id: str) -> str:
-        """Return why a job waits: Ray's words, and what no node has; empty for one that does not wait."""
+        """Return why a job waits: Ray's message, and what no node has; empty for a job that does not wait."""
         return self.poll(job_id).pending_reason or ""
 
     def list_jobs(self) -> list[JobInfo]:
@@ -316,7 +318,7 @@ class RayCluster(Cluster):
         return job.output.text() if job is not None else self._dashboard().logs(job_id)
 
     def follow(self, job_id: str) -> Iterator[str]:
-        """Yield what a job prints, as it comes, to its end."""
+        """Yield the output of a job as it comes, until the job ends."""
         job = self._function(job_id)
         return job.output.follow() if job is not None else self._dashboard().follow(job_id)
 
@@ -331,7 +333,7 @@ class RayCluster(Cluster):
     def wait(self, job_id: Any, raise_on_failure: bool = False, *, timeout: float | None = None) -> Any:
         """Wait for the end of a job, or of all jobs of a sequence; see `Cluster.wait`.
 
-        A dashboard that goes away is waited for, for 30 s.
+        While the dashboard does not answer, the wait goes on for up to 30 s.
 
         Raises:
             JobFailedError: as in `Cluster.wait`; its cause is what the function raised, where the job is one.
@@ -341,7 +343,8 @@ class RayCluster(Cluster):
         ids = wanted_ids(job_id)
         check_timeout(timeout)
         deadline = None if timeout is None else time.monotonic() + timeout
-        infos = [self._wait_for(one, deadline) for one in ids]
+        with _traces.waiting("wait", "job " + ", ".join(ids)):
+            infos = [self._wait_for(one, deadline) for one in ids]
         error = jobs_failed(infos) if raise_on_failure else None
         if error is not None:
             job = self._functions.get(error.job_id)
@@ -382,7 +385,7 @@ class RayCluster(Cluster):
         return [info_of(details, nodes) for details in found]
 
     def _nodes(self) -> Sequence[Mapping[str, float]]:
-        """Return what the nodes have; none where they come by themselves, or the dashboard does not tell."""
+        """Return the resources of the nodes; nothing where Ray adds nodes, or the dashboard does not list them."""
         if self._autoscaling:
             return ()
         try:
@@ -408,7 +411,7 @@ class RayCluster(Cluster):
             self._dashboard().delete(job_id)
 
     def shutdown(self, wait: bool = True) -> None:
-        """End the functions that this object started; `wait` for them first. Programs go on."""
+        """End the functions that this object started; with `wait`, wait for them first. Programs go on."""
         for job in list(self._functions.values()):
             if not wait:
                 job.stop()
@@ -436,10 +439,10 @@ class RayClient(RayCluster):
 
 
 class RayClusterContext(ClusterContext):
-    """Shell commands as jobs of a Ray cluster; a thin face of `RayCluster`.
+    """Shell commands as jobs of a Ray cluster; implemented by `RayCluster`.
 
     Args:
-        address: of the cluster; Ray is initialised with it unless it is already. None for Ray's own choice.
+        address: of the cluster; Ray is initialised with it unless Ray is initialised already. None: Ray chooses.
         dashboard_address: URL of the dashboard; by default `address`, or the dashboard of the initialised Ray.
     """
 

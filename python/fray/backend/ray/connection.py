@@ -1,4 +1,4 @@
-"""This process's connection to Ray, which the context has made, or the program before it."""
+"""This process's connection to Ray, which the context has made, or the program itself before that."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CONNECT_SECONDS = 20.0
 
 
 class Holder(Protocol):
-    """What refs ask of the engine that they belong to."""
+    """What refs need of the engine that they belong to."""
 
     context: JobContext
 
@@ -32,15 +32,15 @@ class Holder(Protocol):
 
 
 class Connection(NamedTuple):
-    """An engine and the Ray that it used when a ref or handle was made; the engine may use another one later."""
+    """An engine and the Ray that it used when a ref or handle was made; the engine may use another Ray later."""
 
     engine: Holder
     node: Any
-    """Ray's object for this process's connection: another one after each ``ray.init``."""
+    """Ray's object for this process's connection; each ``ray.init`` makes a new one."""
 
 
 def connect(address: str | None, namespace: str | None) -> bool:
-    """Make sure that Ray is initialised; return whether it was done here."""
+    """Make sure that Ray is initialised; return whether this call has initialised it."""
     if ray.is_initialized():
         if address not in (None, "auto") and ray.get_runtime_context().gcs_address != address:
             raise errors.AlreadyInitializedError(
@@ -61,14 +61,14 @@ def connect(address: str | None, namespace: str | None) -> bool:
 
 
 def _check_listens(address: str) -> None:
-    """Raise OSError where nobody listens at HOST:PORT; Ray itself would try again for minutes."""
+    """Raise OSError where no process listens at HOST:PORT; Ray itself would retry for minutes."""
     host, colon, port = address.rpartition(":")
     if colon and port.isdecimal() and "/" not in host:
         socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
 
 
 def chosen_namespace() -> str | None:
-    """Return Ray's namespace, None where it is the one that Ray makes up for a program that gave none."""
+    """Return Ray's namespace; None where Ray invented it because the program gave none."""
     namespace: str = ray.get_runtime_context().namespace
     try:
         return None if str(uuid.UUID(namespace)) == namespace else namespace

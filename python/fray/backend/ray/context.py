@@ -38,7 +38,7 @@ class RayJobContext(JobContext):
         address: of the cluster, as ``ray.init`` takes it.
         namespace: where named actors are looked up; by default Ray's, where the program has chosen one, else
             ``"default"``.
-        autoscaling: nodes come by themselves, so that resources which no node has now are waited for.
+        autoscaling: whether Ray adds nodes by itself, so that tasks wait for resources that no node has now.
         cluster: not supported.
         ray_options: keywords of ``ray.remote`` for the tasks that `run` starts.
 
@@ -87,7 +87,7 @@ class RayJobContext(JobContext):
     def current(cls) -> RayJobContext | None:
         """Return the context of the worker process that this is, or None in any other process."""
         if not cls._of_worker and is_ray_worker():
-            context = cls()  # code runs before a task does: arguments arrive
+            context = cls()  # code runs before the first task: its arguments are unpickled
             cls._of_worker.setdefault(context.namespace, context)
         return next(iter(cls._of_worker.values()), None)
 
@@ -122,14 +122,14 @@ class RayJobContext(JobContext):
 
     @property
     def engine(self) -> RayEngine:
-        """What is behind this door; see `JobContext.engine`."""
+        """The engine behind this context; see `JobContext.engine`."""
         self._engine.check_usable()
         return self._engine
 
     def _check_open(self) -> None:
         self._engine.check_usable()
 
-    # ---- the short ways
+    # ---- the hot path
 
     def run(self, fn: Callable[..., Any], *args: Any, name: Any = NOT_GIVEN, **kwargs: Any) -> Any:
         """Start ``fn(*args, **kwargs)`` and return a ref to its result; see `JobContext.run` for `name`."""
@@ -175,7 +175,7 @@ class RayJobContext(JobContext):
                 ready, others = ray.wait(raws, num_returns=num_returns, fetch_local=False)
                 return split(refs, raws, ready, others)
             except (AttributeError, ValueError, TypeError, theirs.RayError):
-                pass  # the base class says what is wrong
+                pass  # the base class raises the error
         return super().wait(refs, num_returns, timeout)
 
 

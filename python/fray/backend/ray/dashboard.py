@@ -50,7 +50,7 @@ def dashboard_url(address: str = "auto") -> str:
         ) from None
     from fray.backend.ray.library import ray
 
-    if is_ray_worker():  # a worker's own idea of it is Ray's usual port, whichever the head has
+    if is_ray_worker():  # a worker assumes Ray's default port, even where the head has another one
         host = ray._private.services.get_webui_url_from_internal_kv()
     else:
         host = ray._private.worker.get_dashboard_url()

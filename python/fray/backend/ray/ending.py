@@ -1,4 +1,4 @@
-"""Ends tasks of Ray that still run: asks them first, and forces them when they do not end."""
+"""Ends running tasks of Ray: interrupts them first, and kills those that do not end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ _GRACE_SECONDS = 3.0
 def end_tasks(raws: Sequence[Any], grace_seconds: float = _GRACE_SECONDS) -> None:
     """End those of the tasks that have not ended.
 
-    Only those: to force a task that is just ending makes Ray abort the process that asks (seen with 2.60).
+    Tasks that have ended are left alone: a forced cancel of a task that is just ending makes Ray abort the calling
+    process (seen with Ray 2.60).
     """
     for force in (False, True):
         running = list(raws)

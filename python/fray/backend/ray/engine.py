@@ -10,8 +10,9 @@ from typing import Any, cast
 
 from fray import _traces, errors
 from fray._settings import default_namespace
-from fray.backend.ray.actor_life import free_name, named_actors, state_of, wait_until_gone, wait_until_restarted
-from fray.backend.ray.actors import ActorSetup, RayActorLink, actor_class, bare_methods, link_of
+from fray.backend.ray.actor_life import named_actors
+from fray.backend.ray.actor_table import ActorTable
+from fray.backend.ray.actors import RayActorLink
 from fray.backend.ray.arrival import reading
 from fray.backend.ray.capacity import Capacity
 from fray.backend.ray.connection import Connection, chosen_namespace, connect, living_nodes
@@ -19,18 +20,16 @@ from fray.backend.ray.ending import end_tasks
 from fray.backend.ray.failures import actor_died, converted
 from fray.backend.ray.functions import FunctionTable, can_pickle
 from fray.backend.ray.library import global_worker, ray, theirs
-from fray.backend.ray.options import actor_keywords
 from fray.backend.ray.refs import RayRef, RayStream, packed
-from fray.backend.ray.task_environment import buildable, with_sent_folder
 from fray.backend.ray.worker import TRACE_KEYWORD, Items, task_failure
-from fray.job.actor_methods import MethodKind, runs_on_loop
+from fray.job.actor_methods import MethodKind
 from fray.job.actors import ActorHandle, ActorLink
 from fray.job.checks import context_closed, foreign_actor, foreign_ref
 from fray.job.context import JobContext
 from fray.job.engine import Engine
 from fray.job.refs import ObjectRef
 from fray.job.surroundings import is_ray_worker
-from fray.types import ActorOptions, Lifetime, TaskOptions, check_actor_name
+from fray.types import ActorOptions, TaskOptions, check_actor_name
 
 __all__ = ["RayEngine", "split"]
 
@@ -38,17 +37,17 @@ _MOST_TASKS = 1024
 _FORCE_SECONDS = 1.0
 _NOT_CONNECTED: Any = object()
 _NO_ACTOR = "f" * 24
-"""What the id of a task's actor begins with where it has none."""
+"""The first part of the id of a task that belongs to no actor."""
 
 
 class RayEngine(Engine):
-    """The verbs of one context on Ray. It connects when it is first used, and anew after ``ray.init()``.
+    """The engine of one context on Ray. It connects when it is first used, and again after ``ray.init()``.
 
     Args:
-        context: whose engine it is; the current one in the code of its tasks.
+        context: the context that the engine belongs to; it is the current one in the code of the engine's tasks.
         address: of the cluster, as ``ray.init`` takes it.
-        namespace: where named actors are looked up; None for Ray's, or the default.
-        autoscaling: resources that no node has now are waited for.
+        namespace: where named actors are looked up; None for Ray's namespace, or the default.
+        autoscaling: whether tasks wait for resources that no node has now.
         connected: called after each connection, the first one included.
     """
 
@@ -84,18 +83,16 @@ class RayEngine(Engine):
         self._functions = FunctionTable(self.namespace, self._capacity)
         self._tasks: list[weakref.ref[RayRef[Any]]] = []
         self._most_tasks = _MOST_TASKS
-        self._links: weakref.WeakValueDictionary[str, RayActorLink] = weakref.WeakValueDictionary()
-        self._kept: dict[str, RayActorLink] = {}
-        """Named actors that this context has made: Ray ends them with the handle that made them."""
+        self._actors = ActorTable(self)
         self._forced: set[bytes] = set()
         self._dropped: weakref.WeakSet[RayRef[Any]] | None = None if is_first else weakref.WeakSet()
-        """Calls of actors that were cancelled here, and go on there; see `cancel`. Not None: refs are looked at."""
+        """Cancelled calls of actors that still run; see `cancel`. Unless it is None, every ref is looked up in it."""
         self._connection = Connection(self, global_worker.node)
         self._session = global_worker.node
         self._connected()
 
     def connect(self) -> None:
-        """Use the Ray of this process, or start one, unless that was done."""
+        """Connect to the Ray of this process, or start one; no effect on a connected engine."""
         with self._connecting:
             if global_worker.node is not self._session:
                 self._connect()
@@ -118,11 +115,11 @@ class RayEngine(Engine):
         return global_worker.node is self._session
 
     def is_plain(self) -> bool:
-        """Return whether nothing has to be looked at but what is asked for."""
+        """Return whether refs need no check before Ray is asked for their values."""
         return self._serial_actor is None and not self._is_closed and self._dropped is None
 
     def check_usable(self) -> None:
-        """Connect where that is to be done; raise ContextClosedError where the context, or Ray below it, was closed."""
+        """Connect if necessary; raise ContextClosedError where the context was closed, or Ray was shut down."""
         if self._is_closed:
             raise context_closed(type(self.context).__name__)
         if global_worker.node is self._session:
@@ -168,7 +165,7 @@ class RayEngine(Engine):
     def arguments(
         self, args: Sequence[Any], kwargs: Mapping[str, Any], verb: str
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the arguments with Ray's refs in the place of ours.
+        """Return the arguments with Ray's refs in the place of Fray's refs.
 
         Raises:
             ForeignRefError: a ref or handle of another context.
@@ -201,14 +198,14 @@ class RayEngine(Engine):
             raise foreign_ref(ref, verb, type(self.context).__name__)
 
     def _items_argument(self, stream: RayStream[Any]) -> Any:
-        """Return what stands for a generator: all its items, or, where it failed, Ray's ref of its failure."""
+        """Return the argument for a generator task: all its items or, where it failed, Ray's ref of its failure."""
         try:
             return Items(stream.items())
         except Exception as error:
             return ray.put(_failed_value(error))
 
     def wrapped(self, answer: Any) -> Any:
-        """Return our refs for what Ray's submission returned."""
+        """Return Fray's refs for what Ray's submission returned."""
         if type(answer) is _RAW_REF:
             return _new_ref(answer, self._connection)
         if isinstance(answer, list):
@@ -218,7 +215,7 @@ class RayEngine(Engine):
     def submission_error(
         self, error: Exception, args: Sequence[Any], kwargs: Mapping[str, Any], what: str
     ) -> Exception:
-        """Return the error to raise where Ray does not take a task or call; it names the argument to blame."""
+        """Return the error to raise where Ray refuses a task or call; it names the argument at fault."""
         if isinstance(error, theirs.RayError):
             return self._converted(error)
         for position, value in [*enumerate(args), *kwargs.items()]:
@@ -262,7 +259,7 @@ class RayEngine(Engine):
 
     def fetch(self, raw: Any, timeout: float | None = None) -> Any:
         """Return the value of Ray's ref, or the values of a list of them."""
-        self.check_usable()  # else Ray would start anew by itself
+        self.check_usable()  # else Ray would start itself again
         reading.context = self.context
         try:
             count = len(cast("list[Any]", raw)) if isinstance(raw, list) else 1
@@ -323,7 +320,7 @@ class RayEngine(Engine):
             self._forced.add(raw.binary())
             end_tasks([raw], _FORCE_SECONDS)
         elif type(ref) is RayRef and self._is_serial_call(raw):
-            # Ray would lose the calls that wait behind it (they fail after 30 s); so only the result is dropped.
+            # Ray would lose the calls behind this one (they fail after 30 s): so it runs on, and its result is dropped.
             if self._dropped is None:
                 self._dropped = weakref.WeakSet()
             self._dropped.add(cast("RayRef[Any]", ref))
@@ -331,7 +328,7 @@ class RayEngine(Engine):
             ray.cancel(raw)
 
     def _is_serial_call(self, raw: Any) -> bool:
-        link = self._links.get(_actor_of(raw))
+        link = self._actors.link(_actor_of(raw))
         return link is not None and not link.ray_handle._ray_allow_out_of_order_execution
 
     def _check_dropped(self, ref: Any) -> None:
@@ -342,7 +339,7 @@ class RayEngine(Engine):
         raws = cast("list[Any]", raw) if isinstance(raw, list) else [raw]
         return any(one.binary() in self._forced for one in raws)
 
-    # ---- what refs ask for
+    # ---- what refs call
 
     def check_holds(self, ref: Any) -> None:
         """Raise where the Ray that held the value of `ref`, which is this context's, was shut down."""
@@ -367,7 +364,8 @@ class RayEngine(Engine):
         self._check_dropped(ref)
         raw = ref.ray_ref
         try:
-            return cast("Any", (yield from raw.__await__()))
+            with _traces.waiting("get", "1 result"):
+                return cast("Any", (yield from raw.__await__()))
         except theirs.RayError as error:
             failure = self._failure(raw, error, None)
         raise failure
@@ -390,7 +388,7 @@ class RayEngine(Engine):
         return None
 
     def end_stream(self, stream: RayStream[Any]) -> None:
-        """End the task of a generator that nobody reads any more."""
+        """End the task of a generator whose ref was dropped."""
         if not self._is_closed and stream.connection.node is global_worker.node and not stream.is_exhausted():
             ray.cancel(stream.ray_ref)
 
@@ -409,53 +407,14 @@ class RayEngine(Engine):
         methods: Mapping[str, MethodKind],
     ) -> ActorLink:
         self.check_usable()
-        namespace = options.namespace or self.namespace
-        class_name = cls.__qualname__.replace("<locals>.", "")
-        demand = self._capacity.place(options.demand(), f"actor {class_name}")
-        sent, keywords = self.arguments(args, kwargs, "create_actor")
-        on_loop = runs_on_loop(methods)
-        is_serial = not on_loop and (options.max_concurrency or 1) == 1
-        setup = ActorSetup(self.namespace, options.name, class_name, methods, is_serial)
-        bare = bare_methods(cls, methods) if _traces.recorder() is None else frozenset[str]()
-        made = actor_class(class_name, tuple(methods.items()), bare)
-        create = made.options(**with_sent_folder(actor_keywords(buildable(options), demand, namespace))).remote
-        trace = _traces.sent(class_name, "create")
-        if trace is not None:
-            keywords = {**keywords, TRACE_KEYWORD: trace}
-        raw: Any = None
-        while raw is None:
-            try:
-                raw = create(cls, setup, *sent, **keywords)
-            except theirs.ActorAlreadyExistsError:
-                free_name(options.name or "", namespace)
-            except Exception as error:
-                raise self.submission_error(error, (cls, *sent), keywords, f"actor {class_name}") from None
-            if raw is not None and raw._ray_weak_ref and (namespace, options.name) not in self.named_actors():
-                raw = None  # it has ended
-                free_name(options.name or "", namespace)
-        if raw._ray_weak_ref:  # it was there already
-            link = link_of(raw, self, options.name)
-        else:
-            link = RayActorLink(raw, self, class_name, options.name, methods)
-            if options.max_restarts:
-                link.hold([value for value in (*sent, *keywords.values()) if isinstance(value, _RAW_REF)])
-            if options.name is not None and options.lifetime is not Lifetime.DETACHED:
-                self._kept[link.actor_id] = link
-        self._links[link.actor_id] = link
-        return link
+        return self._actors.create(cls, args, kwargs, options, methods)
 
     def find_actor(self, name: str, namespace: str) -> ActorLink | None:
         self.check_usable()
         try:
-            raw = ray.get_actor(name, namespace=namespace)
-        except ValueError:
-            return None
+            return self._actors.find(name, namespace)
         except theirs.RayError as error:
             raise self._converted(error) from None
-        if (namespace, name) not in self.named_actors():
-            return None  # this process remembers one that has ended
-        link = link_of(raw, self, name)
-        return self._links.setdefault(link.actor_id, link)
 
     def named_actors(self) -> list[tuple[str, str]]:
         self.check_usable()
@@ -463,17 +422,7 @@ class RayEngine(Engine):
 
     def kill_actor(self, link: Any, no_restart: bool) -> None:
         self.check_usable()
-        restarts = None if no_restart else state_of(link)[1]
-        try:
-            ray.kill(link.ray_handle, no_restart=no_restart)
-        except (theirs.RayError, ValueError):
-            return  # it has ended
-        if restarts is not None:
-            wait_until_restarted(link, restarts)
-            return
-        self._kept.pop(link.actor_id, None)
-        if link.name is not None:
-            wait_until_gone(link)
+        self._actors.kill(link, no_restart)
 
     def owns_actor(self, link: Any) -> bool:
         return isinstance(link, RayActorLink) and link.connection.node is self._session
@@ -533,22 +482,18 @@ class RayEngine(Engine):
         if self._owns_ray:
             ray.shutdown()
             return
-        tasks, links = list(self._tasks), list(self._links.values())
-        pending = [ref.task_ref() for task in tasks if (ref := task()) is not None]
+        pending = [ref.task_ref() for task in list(self._tasks) if (ref := task()) is not None]
         if pending:
             _, pending = ray.wait(pending, num_returns=len(pending), timeout=0, fetch_local=False)
         for raw in pending:
             ray.cancel(raw)
-        for link in links:
-            if link.name is None or link.actor_id in self._kept:
-                ray.kill(link.ray_handle)
-        self._kept.clear()
+        self._actors.close()
 
     # ---- errors
 
     def _converted(self, error: Any, timeout: float | None = None) -> Exception:
         if isinstance(error, theirs.RayActorError):
-            link = self._links.get(error.actor_id or "")
+            link = self._actors.link(error.actor_id or "")
             return actor_died(error, link.class_name, link.name) if link is not None else actor_died(error)
         if timeout is not None and isinstance(error, theirs.GetTimeoutError):
             return errors.GetTimeoutError(f"nothing came within {timeout:g} s; the task goes on")
@@ -560,14 +505,14 @@ def _actor_of(raw: Any) -> str:
 
 
 def _failed_value(error: Exception) -> Any:
-    """Return what stands in the store for the failure of a generator that was an argument."""
+    """Return the value in Ray's store that represents the failure of a generator task given as an argument."""
     return theirs.RayTaskError("generator", str(error), task_failure(error, False))
 
 
 _RAW_REF = ray.ObjectRef
 _REMOTE_FUNCTION = ray.remote_function.RemoteFunction
 _OURS = (RayRef, RayStream)
-_new_ref: Any = RayRef  # without their type parameter, which costs as much as making one
+_new_ref: Any = RayRef  # without the type parameter: applying it costs as much as making a ref
 _new_stream: Any = RayStream
 _PLAIN_TYPES = frozenset((int, float, str, bytes, bool, type(None), dict, tuple))
 
@@ -575,7 +520,7 @@ _PLAIN_TYPES = frozenset((int, float, str, bytes, bool, type(None), dict, tuple)
 def split(refs: list[Any], raws: list[Any], ready: list[Any], not_ready: list[Any]) -> tuple[list[Any], list[Any]]:
     """Return (ready, others) of `refs`, both in their order; `ready` and `not_ready` are `raws` as Ray splits them."""
     if len(ready) == 1:
-        # Before the place of the one that is missing both lists are the same, behind it they never are.
+        # Binary search for the one ref that is ready: before its place both lists are equal, behind it they differ.
         low, high = 0, len(not_ready)
         while low < high:
             middle = (low + high) // 2

@@ -1,8 +1,8 @@
 """Runtime environments of whole jobs on Ray: `build_runtime_env` and its parts.
 
-Three ways, in this order. Local: Ray's workers share the driver's disk and packages, so variables are all that there is
-to say. Heavy: packages or extras mean that Ray builds an environment and gets the workspace packed. Light: variables,
-among them a ``PYTHONPATH`` to the workspace's own code.
+There are three kinds, tried in this order. Local: Ray's workers share the driver's disk and packages, so there are
+variables only. Heavy: with packages or extras, Ray builds an environment and gets the packed workspace. Light:
+variables only, among them a ``PYTHONPATH`` with the workspace's own code.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _DISABLE = "MARIN_CI_DISABLE_RUNTIME_ENVS"
 _SKIP_EXTRAS = "MARIN_SKIP_RUNTIME_EXTRAS"
 _UV_SECONDS = 300
 _NOT_INSTALLED = ("ray", "marin")
-"""What Ray's workers have already, or get as source."""
+"""Packages that Ray's workers have already, or get as source."""
 _TORCH_INDEX = "https://download.pytorch.org/whl/"
 _LOG = logging.getLogger("fray")
 
@@ -54,8 +54,8 @@ def build_runtime_env(request: JobRequest, cluster_spec: str | None = None, *, l
 
     Args:
         request: the job. A TPU adds the extra ``tpu`` to its environment, GPUs the extra ``gpu``.
-        cluster_spec: of the cluster that it goes to; not put into the job's variables, for what runs on an initialised
-            Ray finds it by itself.
+        cluster_spec: spec of the cluster of the job. It is not put into the job's variables, because a program on an
+            initialised Ray finds that Ray by itself.
         local: Ray runs on this machine: nothing is installed or packed. ``MARIN_CI_DISABLE_RUNTIME_ENVS=1`` in this
             process says the same.
 
@@ -112,7 +112,7 @@ def build_runtime_env_for_packages(
             definition; a name takes none, and neither takes extras.
 
     Raises:
-        ValueError: conda together with what it cannot have.
+        ValueError: conda together with packages or extras that it does not allow.
         UnsupportedError: uv is needed and not there, or it fails.
     """
     folder = Path(os.getcwd() if workspace is None else workspace)
@@ -145,7 +145,7 @@ def build_python_path(workspace: str | os.PathLike[str] | None = None, *, absolu
 
 
 def disabled_by_environment() -> bool:
-    """Return whether this process says that no environments are to be built."""
+    """Return whether ``MARIN_CI_DISABLE_RUNTIME_ENVS`` is set, so that no environments are built."""
     return os.environ.get(_DISABLE, "").lower() in ("1", "true")
 
 

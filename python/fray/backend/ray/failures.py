@@ -28,7 +28,7 @@ class TaskFailure(Exception):
 
 
 class RetryableFailure(TaskFailure):
-    """One after which the task may be tried again."""
+    """A failure after which the task may be tried again."""
 
 
 def converted(error: Any) -> Exception:
@@ -113,7 +113,7 @@ def _system_error(error: BaseException) -> Exception:
 
 
 def _text(error: BaseException) -> str:
-    """Return the first lines of what Ray says, which can be long."""
+    """Return the first lines of Ray's message, which can be long."""
     lines = str(error).strip().splitlines()
     kept = " ".join(line.strip() for line in lines[:_MOST_LINES])
     return kept or type(error).__name__

@@ -1,7 +1,7 @@
 """How a task's function gets to Ray's workers, and with which of Ray's options it is called.
 
-A function that workers can import, or one by value that has not changed, is wrapped and exported to Ray once. One that
-could change unseen, or that holds refs, which Ray must count, travels as the first argument of each task instead.
+A function that workers can import, or one by value that has not changed, is wrapped and exported to Ray once.
+One that could change unnoticed, or that holds refs, which Ray must count, is the first argument of each task instead.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ class Submitter(NamedTuple):
     """How to submit tasks of one function with one set of options."""
 
     remote: Callable[..., Any]
-    """Ray's: arguments to refs."""
+    """The ``remote`` method of Ray's function: takes arguments and returns refs."""
     name: str
-    """The task's."""
+    """The name of the task."""
     as_argument: bool
-    """The function itself comes first among the arguments."""
+    """Whether the function itself is the first argument."""
     state: tuple[Any, ...] | None
-    """What the function referred to when it was exported; None where that cannot matter."""
+    """What the function referred to when it was exported; None for one that cannot become stale."""
     options: TaskOptions
-    """Kept, so that no other options can have the same identity."""
+    """The options, held so that no other object gets their id."""
 
 
 class FunctionTable:
-    """The functions that one context has sent. Guarded by the GIL: what two threads make twice is equal."""
+    """The functions that one context has sent. Guarded by the GIL: entries that two threads make at once are equal."""
 
     def __init__(self, namespace: str, capacity: Capacity) -> None:
         self._namespace = namespace
@@ -66,8 +66,8 @@ class FunctionTable:
         """Return how to submit a task of `fn`.
 
         Raises:
-            TypeError: an async function.
-            SerializationError: it cannot be pickled; the message names the captured variable.
+            TypeError: `fn` is an async function.
+            SerializationError: `fn` cannot be pickled; the message names the captured variable.
             InfeasibleError: no node has the resources.
         """
         key = (fn, id(options))
@@ -81,7 +81,7 @@ class FunctionTable:
         return made if made.as_argument else self._known.note(key, made.state, made)
 
     def as_argument(self, fn: Callable[..., Any], options: TaskOptions) -> Submitter:
-        """Return how to submit a task whose arguments stand for generators."""
+        """Return how to submit a task that has generator tasks among its arguments."""
         return self._make(fn, options, as_argument=True)
 
     def _make(self, fn: Callable[..., Any], options: TaskOptions, as_argument: bool = False) -> Submitter:
@@ -137,7 +137,7 @@ def _one(key: object, made: object) -> int:
 
 
 def can_pickle(value: object) -> bool:
-    """Return whether `value` could travel in an argument."""
+    """Return whether `value` can be pickled as an argument."""
     with trial_pickling():
         try:
             cloudpickle.dumps(value, protocol=5)
@@ -172,7 +172,7 @@ def _remote(wrapper: Callable[..., Any], setting: TaskSetting, max_calls: int | 
 
 
 def _wrapper(fn: Callable[..., Any], setting: TaskSetting, streams: bool) -> Callable[..., Any]:
-    """Return the function that Ray calls; being nested, it travels by value, and `fn` as it must."""
+    """Return the function that Ray calls, which is pickled by value; `fn` inside it by name where that works."""
 
     def task(*args: Any, **kwargs: Any) -> Any:
         return run_task(fn, setting, args, kwargs)
@@ -183,7 +183,7 @@ def _wrapper(fn: Callable[..., Any], setting: TaskSetting, streams: bool) -> Cal
 
     made: Any = _named(stream if streams else task, name_of(fn).replace("<locals>.", ""))
     if takes_nothing(fn) and _traces.recorder() is None:
-        made.__signature__ = inspect.Signature()  # Ray takes a short way where it sees that there are no arguments
+        made.__signature__ = inspect.Signature()  # Ray skips work where the signature has no arguments
     return made
 
 
@@ -208,7 +208,7 @@ def _named(wrapper: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def _check_picklable(fn: Callable[..., Any], wrapper: Callable[..., Any]) -> bool:
-    """Return whether `fn` can travel outside of arguments; SerializationError where it cannot travel at all."""
+    """Return whether `fn` can be exported; raise SerializationError where it cannot be pickled at all."""
     try:
         size = len(cloudpickle.dumps(wrapper, protocol=5))
     except Exception as error:

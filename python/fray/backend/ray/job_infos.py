@@ -1,4 +1,4 @@
-"""What a dashboard says of a job, as `JobInfo`, and what the job asks for, which Ray does not tell. Needs no Ray."""
+"""Makes a `JobInfo` of what a dashboard says; the job's demand is in its metadata, since Ray does not say it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["asked_of", "demand_metadata", "info_of"]
 
 _DEMAND = "fray_demand"
 _MESSAGES = {JobStatus.SUCCEEDED: None, JobStatus.STOPPED: "it was stopped"}
-"""What is said of a job that ended in another way than by failing."""
+"""The messages for jobs that ended without failing."""
 
 
 def demand_metadata(demand: Mapping[str, float | None]) -> dict[str, str]:
@@ -37,7 +37,7 @@ def info_of(details: JobDetails, nodes: Sequence[Mapping[str, float]]) -> JobInf
 
 
 def _message(details: JobDetails) -> str:
-    """Return what Ray says of a failure, with a signal told by the code that every other cluster tells it by."""
+    """Return Ray's message about a failure, in which a signal has the exit code that every other cluster gives it."""
     return re.sub(r"exit code -\d+", f"exit code {details.exit_code}", details.message)
 
 
@@ -50,7 +50,7 @@ def _pending_reason(details: JobDetails, nodes: Sequence[Mapping[str, float]]) -
 
 
 def asked_of(details: JobDetails) -> dict[str, float]:
-    """Return what a job that waits has asked for, as far as Fray has submitted it."""
+    """Return the demand of a job that waits; nothing for a job that Fray has not submitted."""
     if details.status is not JobStatus.PENDING or _DEMAND not in details.metadata:
         return {}
     try:

@@ -1,8 +1,8 @@
 """What the replicas of function jobs print, gathered in the process that launched them.
 
 Each replica writes to a pipe instead of its worker's log; a thread beside it passes on what comes out, to that log and
-to an actor, which the launching process reads. One actor serves all jobs of a cluster object. What a replica prints in
-its last moments before a violent death is in the worker's log alone.
+to an actor, which the launching process reads. One actor serves all jobs of a cluster object. What a replica prints
+just before its process is killed is only in the worker's log.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ __all__ = ["JobOutput", "Outputs", "printing_to"]
 
 _PIECE_BYTES = 1 << 16
 _ANSWER_SECONDS = 60.0
-"""How long it waits until its last lines have arrived; the actor's process may still be starting."""
+"""How long a replica waits until its last lines have arrived; the actor's process may still be starting."""
 _DRAIN_SECONDS = 1.0
-"""How long a replica waits at its end for what processes print that it has left behind."""
+"""How long a replica waits at its end for output of processes that it has started and that still run."""
 
 
 class _Channel:
-    """One job's text between its replicas and its reader."""
+    """The text of one job on its way from the replicas to the reader."""
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
         self.begun: set[int] = set()
         self.next: dict[str, int] = {}
-        """The number of the piece that comes next, for each process that prints."""
+        """The number of the next piece of text, for each process that prints."""
         self.closed = False
         self.changed = asyncio.Condition()
 
 
 class _Sink:
-    """The actor between the replicas and the readers. What comes for a job that nobody reads any more is dropped."""
+    """The actor between the replicas and the readers. Text of a job that has no reader any more is dropped."""
 
     def __init__(self) -> None:
         self._channels: dict[str, _Channel] = {}
@@ -51,7 +51,7 @@ class _Sink:
         self._channels[job_id] = _Channel()
 
     async def add(self, job_id: str, replica: int, process: str, number: int, text: str) -> None:
-        """Add the piece of that number from a process of a replica; Ray starts the calls in any order."""
+        """Add piece `number` of a process of a replica, in its order: Ray may start the calls in another order."""
         if (channel := self._channels.get(job_id)) is not None:
             async with channel.changed:
                 await channel.changed.wait_for(lambda: channel.closed or channel.next.get(process, 0) == number)
@@ -68,7 +68,7 @@ class _Sink:
                 channel.changed.notify_all()
 
     async def take(self, job_id: str, known: int) -> tuple[str, set[int], bool]:
-        """Wait for text, or for more replicas to begin than the `known`; the last says whether nothing more comes."""
+        """Wait for text, or for more than `known` replicas to begin; return both, and whether the output has ended."""
         channel = self._channels[job_id]
         async with channel.changed:
             await channel.changed.wait_for(lambda: channel.pieces or channel.closed or len(channel.begun) > known)
@@ -80,7 +80,7 @@ class _Sink:
 
 
 class Outputs:
-    """Opens outputs of jobs; the actor that they share comes with the first, and again where it is gone."""
+    """Opens outputs of jobs; the actor that they share is created with the first one, and again where it is gone."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -115,17 +115,17 @@ class JobOutput:
         threading.Thread(target=self._gather, name="fray-job-output", daemon=True).start()
 
     def text(self) -> str:
-        """Return what has come."""
+        """Return the text that has arrived."""
         with self._changed:
             return "".join(self._pieces)
 
     def begun(self) -> set[int]:
-        """Return the numbers of the replicas that have begun to run, in whichever attempt."""
+        """Return the numbers of the replicas that have begun to run, in any attempt."""
         with self._changed:
             return set(self._begun)
 
     def follow(self) -> Iterator[str]:
-        """Yield what has come and what comes, to the end."""
+        """Yield the text that has arrived, and further text until the end of the job."""
         position = 0
         while True:
             with self._changed:
@@ -138,7 +138,7 @@ class JobOutput:
                 return
 
     def end(self) -> None:
-        """Take what is still on its way; nothing comes after the job's end."""
+        """Take the text that is still on its way; the job has ended."""
         with suppress(Exception):  # Ray may be gone
             ray.get(self.sink.close.remote(self._job_id))
         with self._changed:
@@ -179,7 +179,7 @@ def printing_to(sink: Any, job_id: str, replica: int, numbered: bool) -> Generat
 
 @contextmanager
 def _captured(send: Callable[[str], Any]) -> Generator[None]:
-    """Hand on what is written inside the block, by this process and by those that it starts, whole lines at a time."""
+    """Pass on the output inside the block, of this process and of those that it starts, in whole lines."""
     streams = sys.stdout, sys.stderr
     for stream in streams:
         stream.flush()
@@ -204,7 +204,7 @@ def _captured(send: Callable[[str], Any]) -> Generator[None]:
         with suppress(ValueError, OSError):
             ours.close()
         passing.join(_DRAIN_SECONDS)
-        if answers:  # the last; the sink takes them in order
+        if answers:  # only the last: the sink takes the pieces in order
             ray.wait(answers, timeout=_ANSWER_SECONDS)
         for number in kept:
             os.close(number)

@@ -1,4 +1,4 @@
-"""The name of a job on Ray, and the command, variables and metadata that it is submitted with. Pure."""
+"""The name of a job on Ray, and the command, variables and metadata that it is submitted with."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def name_in_id(name: str) -> str:
 
 
 def variables_of(job_id: str, name: str, attempt: int = 1) -> dict[str, str]:
-    """Return the variables that tell a job's processes who they are."""
+    """Return the variables by which the processes of a job know their job."""
     return {"FRAY_JOB_ID": job_id, "FRAY_JOB_NAME": name, "FRAY_JOB_ATTEMPT": str(attempt)}
 
 
@@ -45,7 +45,7 @@ def command_line(words: Sequence[str], folder: str | None, retries: int) -> str:
     """
     line = shlex.join(words)
     if not retries:
-        # Ray stops the shell and the children that it has at that moment: one that it is just starting would live on.
+        # Ray stops the shell and the children that it has at that moment; a child that is just starting would live on.
         line = f"exec {line}"
     else:
         line = (

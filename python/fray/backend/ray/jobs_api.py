@@ -13,7 +13,7 @@ __all__ = ["JobDetails", "JobsApi", "SubmitOrder"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SubmitOrder:
-    """A job as the dashboard takes it; values of its variables are never shown."""
+    """The request for a job, as the dashboard takes it. It has no ``repr``, which would show values of variables."""
 
     entrypoint: str
     submission_id: str
@@ -30,13 +30,13 @@ class JobDetails:
     """What the dashboard says of a job.
 
     Args:
-        job_id: its submission id; of a driver that was not submitted, its job id.
-        status: where it is in its life.
-        name: from its metadata, empty for a job that Fray has not named.
-        message: Ray's sentence about it: why it waits, or why it failed.
-        start_time_ms: when it started, 0 before.
-        exit_code: of its program, None where it has none.
-        metadata: what was said of it when it was submitted.
+        job_id: its submission id; for a driver that was not submitted, its job id.
+        status: the status of the job.
+        name: from its metadata; empty for a job that Fray has not named.
+        message: Ray's message about the job: why it waits, or why it failed.
+        start_time_ms: when it started, in milliseconds since 1970; 0 before.
+        exit_code: exit code of its program; None where there is none.
+        metadata: texts that were given with its submission.
     """
 
     job_id: str
@@ -49,10 +49,10 @@ class JobDetails:
 
 
 class JobsApi(Protocol):
-    """The verbs.
+    """Submits, lists, reads and ends jobs.
 
-    All of them raise NodeDiedError where the dashboard cannot be reached or refuses this program, and those that take
-    an id JobNotFoundError for one that the cluster does not know.
+    All methods raise NodeDiedError where the dashboard cannot be reached or refuses this program, and those that take
+    an id raise JobNotFoundError for one that the cluster does not know.
     """
 
     def submit(self, order: SubmitOrder) -> str:

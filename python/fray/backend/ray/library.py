@@ -1,4 +1,4 @@
-"""Ray itself. Its types tell a type checker little, so the rest of the backend takes it from here, untyped."""
+"""Ray itself, untyped: Ray's annotations are too incomplete for strict checking, so the backend imports it here."""
 
 from __future__ import annotations
 

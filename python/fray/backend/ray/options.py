@@ -19,18 +19,18 @@ __all__ = [
 ]
 
 BACKPRESSURE_ITEMS = 32
-"""Items of a generator that nobody has taken before its producer waits."""
+"""How many items of a generator may be untaken before its producer waits."""
 _RAY_DEFAULT_RETRIES = 3
 _AMOUNTS = {"num_cpus": "CPU", "num_gpus": "GPU", "memory": "memory"}
 _SAME_NAMES = ("max_retries", "max_calls", "name")
-"""Options that Ray and `TaskOptions` call the same."""
+"""Options that have the same name in Ray and in `TaskOptions`."""
 
 
 def task_keywords(options: TaskOptions, demand: Mapping[str, float], streams: bool) -> dict[str, Any]:
     """Return the keywords of a remote function's ``options`` for one task.
 
-    Those that say what Ray does anyway are left out. Retries after an exception are the task wrapper's business, which
-    raises one type for those that may be retried; see `fray.backend.ray.worker`.
+    Keywords whose value is Ray's default are left out. For retries after an exception, the wrapper of the task raises
+    one type of exception whenever a retry is allowed; see `fray.backend.ray.worker`.
 
     Args:
         options: what was asked for.
@@ -93,7 +93,7 @@ def actor_keywords(options: ActorOptions, demand: Mapping[str, float], namespace
 
 @cache
 def _say_that_ray_has_no_priorities() -> None:
-    """Warn once in a process: the work is done, in the order that Ray chooses."""
+    """Warn, once in a process, that Ray runs the tasks in an order of its own choice."""
     warnings.warn(
         "Ray has no priorities for tasks and actors: the option priority is left out, and Ray chooses the order; the "
         "native engine and the thread context heed it",

@@ -1,4 +1,4 @@
-"""Makes the environment of a program complete for other machines: files that it names on this disk travel along.
+"""Makes the environment of a program complete for other machines: local files that it names are sent with it.
 
 A file of requirements becomes its lines. Wheels, archives and folders among the packages become part of the package
 that the working folder is sent as, in a folder of their own, and pip finds them there.
@@ -20,12 +20,12 @@ __all__ = ["self_contained", "with_lines", "with_whole_paths"]
 
 _FOLDER = "fray_packages"
 _THERE = "${RAY_RUNTIME_ENV_CREATE_WORKING_DIR}"
-"""Ray says where the package is unpacked, and pip puts it in the place of this."""
+"""The variable with the folder in which Ray unpacks the package; pip expands it."""
 _LINE = re.compile(
     r"^(?P<before>(?:-e|--editable)[ =]+|(?:[A-Za-z0-9._-]+(?:\[[^]]*\])? *@ *))?"
     r"(?P<place>[^;#]+?)(?P<after>\s*;.*)?$"
 )
-"""What stands before a place, the place itself, and its marker."""
+"""A requirement line with a path: what precedes the path, the path, and the environment marker."""
 
 
 def with_lines(runtime_env: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,11 +123,12 @@ def _stage(staged: str, working_dir: str | None, paths: Sequence[str]) -> dict[s
     folder = os.path.join(staged, _FOLDER)
     os.mkdir(folder)
     for ignoring in (".gitignore", ".rayignore"):
-        Path(folder, ignoring).write_text("!*\n!**\n")  # what the workspace leaves out, such as wheels, is wanted here
+        # Include all: files that the workspace ignores, such as wheels, are needed here.
+        Path(folder, ignoring).write_text("!*\n!**\n")
     names: dict[str, str] = {}
     for number, path in enumerate(dict.fromkeys(paths)):
         os.mkdir(os.path.join(folder, str(number)))
-        # A wheel's name says what it is, so it stays.
+        # The file keeps its name, because the name of a wheel has its version and platform.
         names[path] = f"{_FOLDER}/{number}/{os.path.basename(path)}"
         os.symlink(path, os.path.join(staged, names[path]))
     return names

@@ -29,7 +29,7 @@ _current: Callable[[], Connection] | None = None
 
 
 class _RefType(ABCMeta):
-    """Ray shows the type of what it cannot get: the sentence tells what to do instead."""
+    """Ray shows the type of a value that it cannot get; this `repr` tells the user what to do instead."""
 
     def __repr__(cls) -> str:
         return f"{super().__repr__()} ({_HINT})"
@@ -37,16 +37,16 @@ class _RefType(ABCMeta):
 
 @uncollected
 class RayRef(HeldRef, ObjectRef[T], metaclass=_RefType):
-    """A value that Ray holds or will hold. Ray counts it while this object lives; equal where Ray's refs are.
+    """A ref to a value that Ray holds or will hold. Ray counts it while this object lives; equal where Ray's refs are.
 
-    There can be very many, so making one is done in C alone: neither ``__init__`` nor an attribute may be added.
+    A program may make millions, so they are made in C alone: neither ``__init__`` nor an attribute may be added.
     """
 
     __slots__ = ()
 
     @property
     def connection(self) -> Connection:
-        """The engine and the Ray that it belongs to; the newest where it came out of a pickle."""
+        """The engine and the Ray that the ref belongs to; the newest ones for a ref that came out of a pickle."""
         if self._context is None:
             assert _current is not None
             self._context = _current()
@@ -103,7 +103,7 @@ class RayRef(HeldRef, ObjectRef[T], metaclass=_RefType):
 
 
 class _RefList:
-    """A list of refs on its way: pickled as a list of Ray's own, so that each ref costs no more than one of Ray's."""
+    """A list of refs, pickled as a list of Ray's refs, so that each ref costs no more than one of Ray's."""
 
     def __init__(self, refs: list[RayRef[Any]]) -> None:
         self._refs = refs
@@ -115,7 +115,7 @@ class _RefList:
 
 
 def packed(value: Any) -> Any:
-    """Return what travels in the place of a value: of a list of refs something that becomes the list again."""
+    """Return what is pickled in the place of a value: `_RefList` for a list of refs, other values as they are."""
     kind: type[Any] = type(value)  # pyright: ignore[reportUnknownVariableType]
     return _RefList(value) if kind is list and value and all(type(item) is RayRef for item in value) else value
 
@@ -127,8 +127,8 @@ def _restored(raws: list[Any]) -> list[Any]:
 class RayStream(ObjectRef[T], metaclass=_RefType):
     """The ref of a generator task: an iterator of refs to its items.
 
-    Items that were read to be counted or listed, and not yet taken, are in `_items`. Ends its producer when it is
-    dropped. Threading: `_lock` is held while an item is read.
+    Items that were read from Ray but not yet taken by the user are in `_items`. Dropping the stream ends its
+    producer. Threading: `_lock` is held while an item is read.
     """
 
     __slots__ = ("__weakref__", "_engine", "_failure", "_generator", "_items", "_lock", "connection")
@@ -147,7 +147,7 @@ class RayStream(ObjectRef[T], metaclass=_RefType):
         return self._generator
 
     def is_exhausted(self) -> bool:
-        """Return whether its producer has nothing more to do."""
+        """Return whether the producer has ended."""
         return self._generator._stream_exhausted()
 
     def task_ref(self) -> Any:
@@ -219,7 +219,7 @@ raw_of = attrgetter("_raw")
 
 @contextmanager
 def trial_pickling() -> Generator[None]:
-    """Let refs be pickled to nothing inside the block, in which something is pickled only to see whether it can be."""
+    """Pickle refs as nothing inside the block, which pickles a value only to find out whether it can be pickled."""
     _trial.on = True
     try:
         yield

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from fray import _traces
 from fray._function_state import send_main_by_value
 from fray._unpicklable import serialization_error
 from fray.backend.ray.functions import can_pickle
@@ -38,7 +39,7 @@ def put_call(called: CallableEntrypoint) -> Any:
     """Return Ray's ref of a function and its arguments as they are now.
 
     Raises:
-        SerializationError: they cannot be pickled; the message names the part.
+        SerializationError: they cannot be pickled; the message names the part that cannot.
     """
     call = (called.callable, tuple(called.args), dict(called.kwargs))
     send_main_by_value(cloudpickle)
@@ -46,7 +47,7 @@ def put_call(called: CallableEntrypoint) -> Any:
         return ray.put(call)
     except (TypeError, AttributeError, pickle.PicklingError) as error:
         plain = error
-    try:  # Ray's words about it are long and coloured
+    try:  # Ray's own message is long and coloured
         with trial_pickling():
             cloudpickle.dumps(call, protocol=5)
     except Exception as error:
@@ -60,11 +61,11 @@ class ReplicaProcess:
 
     Args:
         call: Ray's ref of the function, its positional and its keyword arguments, as they were at the launch.
-        sink: where the output goes; see `fray.backend.ray.job_output`.
-        job_id: the job's.
-        numbered: lines begin with the number of their replica.
-        variables: of the job.
-        folder: where it runs, on a machine that has it.
+        sink: the actor that gets the output; see `fray.backend.ray.job_output`.
+        job_id: id of the job.
+        numbered: whether lines begin with the number of their replica.
+        variables: environment variables of the job.
+        folder: the current folder of the job, on machines that have it.
     """
 
     call: Any
@@ -80,16 +81,26 @@ class ReplicaProcess:
         with printing, _surroundings(self.variables, self.folder):
             try:
                 function, args, kwargs = ray.get(self.call)
-                function(*args, **kwargs)
+                self._traced(function)(*args, **kwargs)
             except SystemExit as error:
                 _end_with(error.code)
             except BaseException:
                 traceback.print_exc()
                 raise
+            finally:
+                _traces.settle()  # the job has ended for whoever waits, and so have its spans
+
+    def _traced(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what runs in the place of the function: its span, where the launch was traced."""
+        trace = self.variables.get("TRACEPARENT")
+        if trace is None:
+            return function
+        _traces.switch_on_in_worker()
+        return _traces.around(function, trace, os.environ["FRAY_JOB_NAME"], **_traces.job_attributes())
 
 
 def _end_with(code: Any) -> None:
-    """Do as Python does with what ``sys.exit`` was given."""
+    """Raise JobExit for what ``sys.exit`` was given, as Python would treat it at the end of a program."""
     if code is not None and not isinstance(code, int):
         print(code, file=sys.stderr)
         raise JobExit(1, str(code)) from None
@@ -99,7 +110,7 @@ def _end_with(code: Any) -> None:
 
 @contextmanager
 def _surroundings(variables: Mapping[str, str], folder: str | None) -> Generator[None]:
-    """Set variables and the folder inside the block; the worker serves others after it."""
+    """Set variables and the current folder inside the block, and restore them: the worker runs other tasks after it."""
     before = {name: os.environ.get(name) for name in variables}
     come_from = os.getcwd()
     os.environ.update(variables)

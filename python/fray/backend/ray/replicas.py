@@ -21,9 +21,9 @@ _LOOK_SECONDS = 1.0
 
 
 class ReplicaAttempt:
-    """Tasks with ``FRAY_REPLICA_ID`` and ``FRAY_REPLICA_COUNT``; when one fails, the others are cancelled.
+    """A task for each replica, with ``FRAY_REPLICA_ID`` and ``FRAY_REPLICA_COUNT``; one that fails ends the others.
 
-    Several replicas that hold something are a placement group, so that Ray starts all of them or none.
+    Several replicas that ask for resources are in a placement group, so that Ray starts all of them or none.
     """
 
     def __init__(

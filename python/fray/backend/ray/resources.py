@@ -1,4 +1,4 @@
-"""A `ResourceConfig` as the keywords of Ray's own decorator, for programs that use both."""
+"""A `ResourceConfig` as the keywords of ``ray.remote``, for programs that use Ray beside Fray."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`RestJobs`: a cluster's jobs over the REST API of its dashboard, by the client in C++; needs no Ray here."""
+"""`RestJobs`: the jobs of a Ray cluster, over the REST API of its dashboard, by the C++ client; needs no Ray here."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fray.cluster.status import JobStatus
 __all__ = ["RestJobs"]
 
 _PATIENCE_SECONDS = 1.0
-"""How long a read of a log waits for text; Ctrl-C is heard meanwhile."""
+"""How long one read of a log waits for text; Python handles Ctrl-C between two reads."""
 
 
 class RestJobs:
@@ -20,10 +20,10 @@ class RestJobs:
 
     Args:
         address: the dashboard's URL.
-        token: of the cluster; by default what ``RAY_AUTH_TOKEN``, ``RAY_AUTH_TOKEN_PATH`` or Ray's file says.
+        token: token of the cluster; by default from ``RAY_AUTH_TOKEN``, ``RAY_AUTH_TOKEN_PATH`` or Ray's token file.
 
     Raises:
-        ValueError: no address of a dashboard.
+        ValueError: `address` is not the address of a dashboard.
     """
 
     def __init__(self, address: str, token: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Which machines of a Ray form a TPU slice. The decisions are pure; `Slice` is what they give."""
+"""Which machines of a Ray cluster form a TPU slice. Decisions only: nothing here asks Ray."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def slice_counts(num_slices: int | Sequence[int]) -> list[int]:
 
 
 def multislice_variables(slices: Sequence[Slice], number: int) -> dict[str, str]:
-    """Return what the machines of slice `number` learn of the others; nothing where there is one slice."""
+    """Return the variables that tell the machines of slice `number` of the other slices; none for a single slice."""
     if len(slices) == 1:
         return {}
     return {

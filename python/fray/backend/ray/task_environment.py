@@ -23,8 +23,8 @@ _Options = TypeVar("_Options", TaskOptions, ActorOptions)
 def buildable(options: _Options) -> _Options:
     """Return the options without packages where Ray is to build no environment.
 
-    On a Ray that this process has started its workers have this environment's packages, and so it is said to be by
-    ``MARIN_CI_DISABLE_RUNTIME_ENVS``: those that lack are named once.
+    No environment is built on a Ray that this process has started, whose workers use this environment's packages, nor
+    with ``MARIN_CI_DISABLE_RUNTIME_ENVS``; missing packages are then named by one warning.
 
     Raises:
         UnsupportedError: Ray would install packages with a pip that is not there.
@@ -52,13 +52,13 @@ def _without_packages(env: RuntimeEnv) -> RuntimeEnv:
 
 
 def on_this_machine() -> bool:
-    """Return whether all living nodes of the initialised Ray are on this machine, whose environment they then share."""
+    """Return whether all living nodes of the initialised Ray are on this machine and so share its environment."""
     here = socket.gethostname()
     return all(node["NodeManagerHostname"] == here for node in ray.nodes() if node["Alive"])
 
 
 def with_sent_folder(keywords: dict[str, Any]) -> dict[str, Any]:
-    """Return the keywords with the working folder sent to the cluster: for tasks Ray takes the address of a package."""
+    """Send the working folder to the cluster; return the keywords with its address, which Ray wants for tasks."""
     env = keywords.get("runtime_env", {})
     folder = env.get("working_dir")
     if folder is None or "://" in folder:

@@ -27,7 +27,7 @@ __all__ = ["PodAttempt", "run_on_pod", "run_on_pod_multislice", "run_on_pod_ray"
 _LOOK_SECONDS = 0.5
 _RESERVE_SECONDS = 600.0
 _HOLD_SECONDS = 30.0
-"""How long the reservation of a slice that looks free may take: a process starts for it, slowly on a busy machine."""
+"""How long the reservation of a free slice may take: it starts a process, which is slow on a busy machine."""
 GROW_CHECK_SECONDS = 3 * 3600.0
 """How often a run on fewer slices than it may have looks for more."""
 
@@ -50,7 +50,7 @@ def run_on_pod(
     Args:
         fn: a function, also one decorated with ``ray.remote``; called without arguments.
         tpu_type: such as ``"v4-16"``.
-        num_slices: how many, or a list of numbers that will do: the largest for which there are slices.
+        num_slices: the number of slices, or a list of acceptable numbers, of which the largest possible is taken.
         max_retries_preemption: attempts after one whose machine went away, or whose code gave up waiting for others.
         max_retries_failure: attempts after one in which `fn` raised.
         runtime_env: of the processes.
@@ -181,7 +181,7 @@ class _Attempt:
     # ---- slices
 
     def _reserve(self) -> list[Slice]:
-        """Hold as many slices as will do, the largest number for which there are enough."""
+        """Reserve slices: the largest acceptable number for which there are enough."""
         deadline = time.monotonic() + self._reserve_seconds
         while True:
             slices = find_slices(_nodes(), self._topology)
@@ -265,7 +265,7 @@ class _Attempt:
             if may_grow and time.monotonic() > grow_at and not self._cancelled:
                 grow_at = time.monotonic() + GROW_CHECK_SECONDS
                 if len(find_slices(_nodes(), self._topology)) >= self._counts[0]:
-                    self._cancel_tasks()  # counts as a preemption: the next attempt gets more slices
+                    self._cancel_tasks()  # the attempt counts as preempted, and the next one gets more slices
         self._values = [values.get(task) for task in self._tasks]
         found = [ends[task] for task in self._tasks]
         if worst(end for end, _ in found) is Ending.CANCELLED and not self._stopping:

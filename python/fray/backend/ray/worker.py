@@ -1,6 +1,6 @@
 """What runs in Ray's worker processes: a task's function, or a call of an actor, with the context current.
 
-Ray pickles functions that refer to what is here; nothing of the driver's is reachable.
+Ray pickles functions that refer to names of this module; state of the driver is not available here.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = [
 
 
 class TaskSetting(NamedTuple):
-    """What the wrapper of a task's function knows of the task's options."""
+    """The options of a task that the wrapper of its function needs."""
 
     namespace: str
     timeout: float | None
@@ -69,7 +69,7 @@ def enter(namespace: str) -> None:
 
 
 def hear_interrupts() -> None:
-    """Note from here on whether Ray interrupts the task, which cancels it; its own code may raise the same."""
+    """Note from here on whether Ray interrupts the task, because user code may raise KeyboardInterrupt too."""
     _Interrupt.came = False
     if not _Interrupt.installed and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, _on_interrupt)
@@ -104,7 +104,7 @@ def run_stream(
 ) -> Generator[Any, None, None]:
     """Yield what the task's generator function yields; see `run_task`.
 
-    Everywhere here it is a loop, not ``yield from``: Ray sends values of its own into generators.
+    This module uses a loop, never ``yield from``: Ray sends values of its own into generators.
     """
     enter(setting.namespace)
     fn = traced(fn, kwargs)
@@ -138,12 +138,12 @@ def traced(fn: Callable[..., Any], kwargs: dict[str, Any], name: str = "") -> Ca
 
 
 def with_items(args: Sequence[Any]) -> list[Any]:
-    """Return the arguments with the values of generators that were passed on."""
+    """Return the arguments with the items of generator tasks in the place of `Items`."""
     return [ray.get(value.raws) if type(value) is Items else value for value in args]
 
 
 def raise_failure(error: BaseException, retry: bool | tuple[type[BaseException], ...] = False) -> NoReturn:
-    """Raise what Ray is to store for `error`."""
+    """Raise the exception that Ray is to store for `error`."""
     if _Interrupt.came and isinstance(error, KeyboardInterrupt):
         raise error
     raise task_failure(error, retry) from None
@@ -185,7 +185,7 @@ def _time_limit(seconds: float) -> Generator[None]:
 
 
 def _on_interrupt(number: int, frame: Any) -> None:
-    """Ray interrupts the main thread to cancel a task."""
+    """Note the interrupt and raise: Ray interrupts the main thread to cancel a task."""
     del number, frame
     _Interrupt.came = True
     raise KeyboardInterrupt
