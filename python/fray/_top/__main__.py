@@ -46,6 +46,11 @@ def _print_once(nodes: list[NodeHttp]) -> None:
     print("\n\n".join(as_text(look(node)) for node in nodes), flush=True)
 
 
+def _print_nowhere() -> None:
+    """Let the interpreter end without a further attempt."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 try:
     code = main()
 except (FrayError, ModuleNotFoundError) as error:
@@ -54,6 +59,10 @@ except (FrayError, ModuleNotFoundError) as error:
 except KeyboardInterrupt:
     code = _INTERRUPTED
 except BrokenPipeError:  # the reader of standard output has closed it
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _print_nowhere()
+    code = _FAILED
+except OSError as error:
+    print(f"fray top: the figures cannot be printed: {error.strerror}", file=sys.stderr)
+    _print_nowhere()
     code = _FAILED
 sys.exit(code)

@@ -167,6 +167,22 @@ def work(node: dict[str, Any], home: Path) -> Iterator[Callable[[int], None]]:
         running.stdin.close()
 
 
+def test_a_disk_that_is_full_is_a_sentence_and_a_reader_that_is_gone_is_none(node: dict[str, Any], home: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        shown = subprocess.run(
+            [program_path(), "top", "--once"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE
+        )
+    assert shown.returncode == 1
+    assert shown.stderr == "fray top: the figures cannot be printed: No space left on device\n"
+    gone, out = os.pipe()
+    os.close(gone)
+    shown = subprocess.run(
+        [program_path(), "top", "--once"], stdout=out, stderr=subprocess.PIPE, text=True, timeout=PATIENCE
+    )
+    os.close(out)
+    assert (shown.returncode, shown.stderr) == (1, "")
+
+
 def test_without_a_terminal_the_figures_are_text_and_those_of_the_dashboard(
     fray_program: Program, node: dict[str, Any], work: Callable[[int], None]
 ) -> None:

@@ -27,6 +27,7 @@ EXPECTED: dict[StatusCode, type[Exception]] = {
     StatusCode.RUNTIME_ENV: fray.RuntimeEnvError,
     StatusCode.CLOSED: fray.ContextClosedError,
     StatusCode.FORKED: fray.ForeignRefError,
+    StatusCode.RESERVATION_ENDED: fray.ReservationEndedError,
 }
 
 

@@ -89,6 +89,8 @@ class PlacementGroup:
         """Return whether the resources are reserved within that time."""
         if self.never:
             return False
+        if self.is_reserved():
+            return True  # without a task, which would need a worker
         ready = self.ready()
         if not _objects.wait([ready], timeout=timeout_seconds)[0]:
             return False
@@ -97,6 +99,11 @@ class PlacementGroup:
         except TaskPlacementGroupRemoved as error:
             raise Exception(f"the placement group {self.id.hex()} does not exist any more") from error
         return True
+
+    def is_reserved(self) -> bool:
+        """Return whether the resources are reserved now."""
+        name = self.id.hex()
+        return any(row["reserved"] for row in _reservations() if row["name"] == name)
 
     def offers(self) -> dict[str, float]:
         """Return what it offers to its tasks."""
@@ -209,13 +216,17 @@ def placement_group_table(placement_group: PlacementGroup | None = None) -> dict
     return rows.get(placement_group.id.hex()) or _row(placement_group, gone)
 
 
+def _reservations() -> list[dict[str, Any]]:
+    context: Any = _session.context()
+    return context.engine.status()["reservations"]
+
+
 def _all_groups() -> list[tuple[PlacementGroup, bool]]:
     """Return the groups of this namespace, and whether each has its resources."""
-    context: Any = _session.context()
     found: list[tuple[PlacementGroup, bool]] = []
-    for row in context.engine.status()["reservations"]:
+    for row in _reservations():
         name, strategy, namespace, bundles = json.loads(row["about"])
-        if namespace == context.namespace:
+        if namespace == _session.context().namespace:
             group = PlacementGroup(PlacementGroupID.from_hex(row["name"]), bundles, name, strategy)
             found.append((group, row["reserved"]))
     return found
