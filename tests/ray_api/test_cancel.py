@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from pathlib import Path
 from typing import Any
@@ -77,19 +78,25 @@ def test_what_a_cancelled_call_has_started_is_cancelled_with_it_unless_told_othe
     leaf = _leaf(ray)
 
     class Plain:
-        def start(self, path: str) -> Any:
-            return ray.get(leaf.remote(path))
+        def start(self, path: str, until_told: bool) -> Any:
+            value = ray.get(leaf.remote(path))
+            while until_told and not ray.get_runtime_context().is_canceled():
+                time.sleep(0.01)
+            return value
 
     class Asynchronous:
-        async def start(self, path: str) -> Any:
-            return await leaf.remote(path)
+        async def start(self, path: str, until_told: bool) -> Any:
+            value = await leaf.remote(path)
+            if until_told:
+                await asyncio.sleep(60)
+            return value
 
     options = {"num_cpus": 0, "max_concurrency": 1 if method == "plain" else 4}
     actor = ray.remote(**options)(Asynchronous if method == "coroutine" else Plain).remote()
     cancelled, other = tmp_path / "cancelled", tmp_path / "other"
-    ref = actor.start.remote(str(cancelled))
+    ref = actor.start.remote(str(cancelled), until_told=True)
     if method != "plain":
-        goes_on = actor.start.remote(str(other))
+        goes_on = actor.start.remote(str(other), until_told=False)
         wait_for(other)
     wait_for(cancelled)
     ray.cancel(ref, recursive=recursive)
