@@ -152,7 +152,7 @@ def test_the_form_of_a_file_is_kept(tmp_path: Path, form: bytes) -> None:
         ("ray.get(f.options(**options).remote(1))", "these options are made while the program runs"),
         ("ray.get(options['f'].remote(1))", "what .remote is called on is not known here"),
         ("ray.get(f.bind(1).execute())", "graphs made with bind have no counterpart"),
-        ("pool = ray.util.ActorPool([])", "ActorPool has no counterpart"),
+        ("ray.java_function('A', 'b')", "Java has no counterpart"),
         ("pool = ray.util.multiprocessing.Pool(ray_remote_args={})", "this Pool has no counterpart"),
         ("g = ray.util.placement_group([{'CPU': 1}])", "placement groups have no counterpart"),
         ("ray.get(f.options(accelerator_type='A100').remote(1))", "accelerator_type has no counterpart"),
