@@ -74,8 +74,10 @@ class TracePipe:
         os.close(self._ended)
 
     def _run(self) -> None:
+        events = select.poll()  # select() refuses descriptors from 1024 on
+        for file in (self._pipe, self._ended):
+            events.register(file, select.POLLIN)
         while True:
-            ready, _, _ = select.select([self._pipe, self._ended], [], [])
-            if self._ended in ready:
+            if any(file == self._ended for file, _ in events.poll()):
                 return
             self.drain()

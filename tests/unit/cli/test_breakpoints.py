@@ -47,6 +47,20 @@ def test_the_drivers_terminal_talks_to_the_task_while_it_waits(start: Start) -> 
     assert driver.end() == 0
 
 
+def test_a_driver_with_thousands_of_files_talks_to_the_task(start: Start) -> None:
+    many_files = """
+        import os, resource
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
+        files = [os.open("/dev/null", os.O_RDONLY) for _ in range(1100)]
+    """.rstrip()
+    driver = start(ONE_TASK.replace("LIMIT", "60").replace('__main__":', f'__main__":{many_files}'))
+    driver.expect(r"\(Pdb\) ")
+    driver.type("c")
+    driver.expect("result 50")
+    assert driver.end() == 0
+
+
 def test_stepping_past_the_end_of_the_task_ends_the_session(start: Start) -> None:
     driver = start(ONE_TASK.replace("LIMIT", "60"))
     driver.expect(r"\(Pdb\) ")

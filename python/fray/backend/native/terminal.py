@@ -92,9 +92,11 @@ def _attach(path: Path) -> None:
                 task.connect(address)
         except OSError:  # the task has ended, or another program has attached first
             return
-        sources = [task.fileno(), keyboard]
+        sources = select.poll()  # select() refuses descriptors from 1024 on
+        for source in (task.fileno(), keyboard):
+            sources.register(source, select.POLLIN)
         while True:
-            ready = select.select(sources, [], [])[0]
+            ready = {source for source, _ in sources.poll()}
             if task.fileno() in ready:
                 said = _receive(task)
                 if not said:
@@ -104,7 +106,7 @@ def _attach(path: Path) -> None:
                 typed = os.read(keyboard, 65536)
                 if not typed:  # end of input: the task goes on
                     task.shutdown(socket.SHUT_WR)
-                    sources.remove(keyboard)
+                    sources.unregister(keyboard)
                     continue
                 try:
                     task.sendall(typed)
