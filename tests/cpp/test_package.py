@@ -131,5 +131,5 @@ def test_headers_are_clean_for_doxygen_and_have_a_page_each(tmp_path: Path) -> N
     assert (done.returncode, done.stderr) == (0, "")
     pages = cpp_pages(tmp_path / "xml")
     assert {f"{header.name}.md" for header in (ROOT / "include").rglob("*.h")} == set(pages)
-    assert "of a task whose worker died; -1: no limit" in pages["task.h.md"]
-    assert "What failed last in this thread; valid until the next call that fails." in pages["fray.h.md"]
+    assert "for a task whose worker died; -1 for no limit" in pages["task.h.md"]
+    assert "Returns the last failure of this thread. The texts are valid until the next call that fails." in pages["fray.h.md"]
