@@ -132,4 +132,7 @@ def test_headers_are_clean_for_doxygen_and_have_a_page_each(tmp_path: Path) -> N
     pages = cpp_pages(tmp_path / "xml")
     assert {f"{header.name}.md" for header in (ROOT / "include").rglob("*.h")} == set(pages)
     assert "for a task whose worker died; -1 for no limit" in pages["task.h.md"]
-    assert "Returns the last failure of this thread. The texts are valid until the next call that fails." in pages["fray.h.md"]
+    assert (
+        "Returns the last failure of this thread. The texts are valid until the next call that fails."
+        in pages["fray.h.md"]
+    )
