@@ -9,12 +9,7 @@ from typing import Any
 
 import pytest
 
-
-def wait_for(path: Path) -> None:
-    end = time.monotonic() + 30
-    while not path.exists():
-        assert time.monotonic() < end, f"{path.name} was not made"
-        time.sleep(0.01)
+from tests.waiting import LONG_PATIENCE, eventually
 
 
 def test_a_task_that_catches_its_cancellation_keeps_its_value(ray: Any, tmp_path: Path) -> None:
@@ -28,7 +23,7 @@ def test_a_task_that_catches_its_cancellation_keeps_its_value(ray: Any, tmp_path
             return "kept"
 
     ref = stubborn.remote(str(tmp_path / "mark"))
-    wait_for(tmp_path / "mark")
+    eventually((tmp_path / "mark").exists, LONG_PATIENCE)
     ray.cancel(ref)
     assert ray.get(ref, timeout=30) == "kept"
 
@@ -47,7 +42,7 @@ def test_whoever_waits_for_a_cancelled_task_fails_as_cancelled_however_far_away(
     ref = hang.remote(str(tmp_path / "mark"))
     near = wait.remote([ref])
     far = wait.remote([near])
-    wait_for(tmp_path / "mark")
+    eventually((tmp_path / "mark").exists, LONG_PATIENCE)
     ray.cancel(ref)
     for waiting in (ref, near, far):
         with pytest.raises(ray.exceptions.TaskCancelledError) as caught:
@@ -68,6 +63,31 @@ def _leaf(ray: Any) -> Any:
             raise
 
     return leaf
+
+
+@pytest.mark.parametrize("recursive", [True, False])
+def test_what_a_cancelled_task_has_started_is_cancelled_with_it_unless_told_otherwise(
+    ray: Any, tmp_path: Path, recursive: bool
+) -> None:
+    leaf = _leaf(ray)
+
+    @ray.remote(num_cpus=0)
+    def middle(path: str) -> None:
+        ray.get(leaf.remote(path))
+
+    @ray.remote(num_cpus=0)
+    def root(path: str) -> None:
+        ray.get(middle.remote(path))
+
+    mark = tmp_path / "mark"
+    ref = (root if recursive else middle).remote(str(mark))
+    eventually(mark.exists, LONG_PATIENCE)
+    ray.cancel(ref, recursive=recursive)
+    with pytest.raises(ray.exceptions.TaskCancelledError):
+        ray.get(ref, timeout=30)
+    if not recursive:
+        (tmp_path / "mark.door").touch()
+    eventually((tmp_path / ("mark.interrupted" if recursive else "mark.through")).exists, LONG_PATIENCE)
 
 
 @pytest.mark.parametrize("recursive", [True, False])
@@ -97,14 +117,14 @@ def test_what_a_cancelled_call_has_started_is_cancelled_with_it_unless_told_othe
     ref = actor.start.remote(str(cancelled), until_told=True)
     if method != "plain":
         goes_on = actor.start.remote(str(other), until_told=False)
-        wait_for(other)
-    wait_for(cancelled)
+        eventually(other.exists, LONG_PATIENCE)
+    eventually(cancelled.exists, LONG_PATIENCE)
     ray.cancel(ref, recursive=recursive)
     if not recursive:
         (tmp_path / "cancelled.door").touch()
     with pytest.raises(ray.exceptions.TaskCancelledError):
         ray.get(ref, timeout=30)
-    wait_for(tmp_path / ("cancelled.interrupted" if recursive else "cancelled.through"))
+    eventually((tmp_path / ("cancelled.interrupted" if recursive else "cancelled.through")).exists, LONG_PATIENCE)
     if method != "plain":
         (tmp_path / "other.door").touch()  # what another call has started is no part of it
         assert ray.get(goes_on, timeout=30) is None
@@ -126,11 +146,11 @@ def test_calls_that_a_cancelled_task_has_made_are_cancelled_with_what_those_have
 
     middle = Middle.remote()
     ref = root.remote(middle, str(tmp_path / "mark"))
-    wait_for(tmp_path / "mark")
+    eventually((tmp_path / "mark").exists, LONG_PATIENCE)
     ray.cancel(ref)
     with pytest.raises(ray.exceptions.TaskCancelledError):
         ray.get(ref, timeout=30)
-    wait_for(tmp_path / "mark.interrupted")
+    eventually((tmp_path / "mark.interrupted").exists, LONG_PATIENCE)
 
 
 def test_a_call_that_has_ended_takes_nothing_with_it(ray: Any, tmp_path: Path) -> None:
@@ -149,7 +169,7 @@ def test_a_call_that_has_ended_takes_nothing_with_it(ray: Any, tmp_path: Path) -
     actor = Starts.remote()
     (started,) = ray.get(actor.start.remote(str(tmp_path / "leaf")))
     waiting = actor.wait.remote(str(tmp_path / "mark"))
-    wait_for(tmp_path / "mark")
+    eventually((tmp_path / "mark").exists, LONG_PATIENCE)
     ray.cancel(waiting)
     with pytest.raises(ray.exceptions.TaskCancelledError):
         ray.get(waiting, timeout=30)

@@ -374,40 +374,6 @@ def test_a_running_task_is_interrupted_by_keyboard_interrupt(ray: Any, tmp_path:
     assert (tmp_path / "mark.caught").exists()
 
 
-@pytest.mark.parametrize("recursive", [True, False])
-def test_what_a_cancelled_task_has_started_is_cancelled_with_it_unless_told_otherwise(
-    ray: Any, tmp_path: Path, recursive: bool
-) -> None:
-    @ray.remote(num_cpus=0)
-    def leaf(path: str) -> None:
-        try:
-            Path(path).touch()
-            while not Path(path + ".door").exists():
-                time.sleep(0.01)
-            Path(path + ".through").touch()
-        except KeyboardInterrupt:
-            Path(path + ".interrupted").touch()
-            raise
-
-    @ray.remote(num_cpus=0)
-    def middle(path: str) -> None:
-        ray.get(leaf.remote(path))
-
-    @ray.remote(num_cpus=0)
-    def root(path: str) -> None:
-        ray.get(middle.remote(path))
-
-    mark = tmp_path / "mark"
-    ref = (root if recursive else middle).remote(str(mark))
-    eventually(mark.exists, 30)
-    ray.cancel(ref, recursive=recursive)
-    with pytest.raises(ray.exceptions.TaskCancelledError):
-        ray.get(ref, timeout=30)
-    if not recursive:
-        (tmp_path / "mark.door").touch()
-    eventually((tmp_path / ("mark.interrupted" if recursive else "mark.through")).exists, 30)
-
-
 def test_a_cancelled_task_takes_nothing_with_it_that_another_has_started(ray: Any, tmp_path: Path) -> None:
     @ray.remote(num_cpus=0)
     def leaf(path: str) -> str:
